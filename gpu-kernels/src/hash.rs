@@ -15,24 +15,24 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// The divisor `d`; 0 counts as 1.
+    /// Returns the divisor `d`; 0 counts as 1.
     pub const fn new(d: u32) -> Self {
         let divisor = if d == 0 { 1 } else { d as u64 };
         Self { reciprocal: u64::MAX / divisor, divisor }
     }
 
-    /// The divisor.
+    /// Returns the divisor.
     pub const fn get(self) -> u32 {
         self.divisor as u32
     }
 
-    /// The exact `x mod d`.
+    /// Returns the exact `x mod d`.
     #[inline(always)]
     pub fn remainder(self, x: u64) -> u64 {
         self.divided(x).1
     }
 
-    /// The exact `x / d` and `x mod d`.
+    /// Returns the exact `x / d` and `x mod d`.
     #[inline(always)]
     pub fn divided(self, x: u64) -> (u64, u64) {
         // Barrett: the estimated quotient is at most 2 too small, since reciprocal > 2^64/d - 2.
@@ -77,19 +77,19 @@ pub struct Family {
 }
 
 impl Family {
-    /// The family of `formula` onto `slots` slots, of which `count` functions are used. `prime` is
-    /// unused by [`Formula::Mix`].
+    /// Returns the family of `formula` onto `slots` slots, of which `count` functions are used.
+    /// `prime` is unused by [`Formula::Mix`].
     pub const fn new(formula: Formula, count: u32, slots: u32, prime: u32) -> Self {
         Self { prime: Divisor::new(prime), slots: Divisor::new(slots), formula: formula as u32, count }
     }
 
-    /// The number of functions.
+    /// Returns the number of functions.
     #[inline(always)]
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     #[inline(always)]
     pub fn slots(&self) -> u32 {
         self.slots.get()
@@ -105,7 +105,7 @@ impl Family {
         ((key.mix(a, b) as u64 * self.slots.get() as u64) >> 32) as u32
     }
 
-    /// The slot of `key` under constants `a` and `b`.
+    /// Returns the slot of `key` under constants `a` and `b`.
     #[inline(always)]
     pub fn slot<K: KeyWord>(&self, [a, b]: [u64; 2], key: K) -> u32 {
         if self.is_mix() {
@@ -139,7 +139,7 @@ impl HashFunctions {
     /// No functions, for what has a field for them and does not use it.
     pub const NONE: Self = Self { constants: [[0; 2]; MAX_FUNCTIONS], family: Family::new(Formula::Mix, 0, 1, 0) };
 
-    /// The first `count` functions (1 to 5) onto `slots` slots. `prime` is unused by
+    /// Returns the first `count` functions (1 to 5) onto `slots` slots. `prime` is unused by
     /// [`Formula::Mix`].
     ///
     /// The constants are taken as `formula` needs them: below the prime for the exact linear form,
@@ -171,26 +171,26 @@ impl HashFunctions {
         Self { constants, family }
     }
 
-    /// The number of functions.
+    /// Returns the number of functions.
     #[inline(always)]
     pub fn count(&self) -> u32 {
         self.family.count
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     #[inline(always)]
     pub fn slots(&self) -> u32 {
         self.family.slots()
     }
 
-    /// The key modulo the prime: keys that agree here share all their slots under
+    /// Returns the key modulo the prime: keys that agree here share all their slots under
     /// [`Formula::Linear`].
     #[inline(always)]
     pub fn residue<K: KeyWord>(&self, key: K) -> u64 {
         self.family.prime.remainder(key.to_u64())
     }
 
-    /// The slot of `key` under function `function`, or [`NO_SLOT`] if the table has fewer
+    /// Returns the slot of `key` under function `function`, or [`NO_SLOT`] if the table has fewer
     /// functions.
     ///
     /// `function` should be a constant once loops are unrolled: on the GPU a constant index keeps
@@ -203,19 +203,19 @@ impl HashFunctions {
         self.family.slot(self.constants[function], key)
     }
 
-    /// Whether the functions follow [`Formula::Mix`].
+    /// Returns whether the functions follow [`Formula::Mix`].
     #[inline(always)]
     pub(crate) fn is_mix(&self) -> bool {
         self.family.is_mix()
     }
 
-    /// The slot of `key` under function `function`, which follows [`Formula::Mix`].
+    /// Returns the slot of `key` under function `function`, which follows [`Formula::Mix`].
     #[inline(always)]
     pub(crate) fn mixed<K: KeyWord>(&self, function: usize, key: K) -> u32 {
         self.family.mixed(self.constants[function], key)
     }
 
-    /// The key mixed with the constants of function `function`.
+    /// Returns the key mixed with the constants of function `function`.
     #[inline(always)]
     pub(crate) fn mixed_key<K: KeyWord>(&self, function: usize, key: K) -> K {
         let [a, b] = self.constants[function];
@@ -244,7 +244,7 @@ impl HashFunctions {
         None
     }
 
-    /// The slots of `key` under all functions.
+    /// Returns the slots of `key` under all functions.
     #[inline(always)]
     pub fn slots_of<K: KeyWord>(&self, key: K) -> [u32; MAX_FUNCTIONS] {
         core::array::from_fn(|function| self.slot(function, key))

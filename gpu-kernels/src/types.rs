@@ -37,19 +37,19 @@ pub trait Scalar:
     type Double: Double<Half = Self>;
     /// Zero-extends to 64 bits.
     fn to_u64(self) -> u64;
-    /// The 32 bits from bit `shift` on, which must be one of the word's bits.
+    /// Returns the 32 bits from bit `shift` on, which must be one of the word's bits.
     fn bits_from(self, shift: u32) -> u32;
     /// Takes the low bits of `wide`.
     fn from_u64(wide: u64) -> Self;
-    /// The part of the range that the word is in, if the range has `whole` equal parts: the number
-    /// of parts that lie below it.
+    /// Returns the part of the range that the word is in, if the range has `whole` equal parts: the
+    /// number of parts that lie below it.
     fn scaled(self, whole: u32) -> u32;
-    /// The part as in [`Scalar::scaled`], with a `whole` as wide as the word.
+    /// Returns the part as in [`Scalar::scaled`], with a `whole` as wide as the word.
     fn scaled_wide(self, whole: Self) -> Self;
-    /// The position of the word within its part, of the `whole` equal parts of [`Scalar::scaled`],
-    /// as a fraction of the range.
+    /// Returns the position of the word within its part, of the `whole` equal parts of
+    /// [`Scalar::scaled`], as a fraction of the range.
     fn within_part(self, whole: u32) -> Self;
-    /// The number of zeros below the lowest bit that is set.
+    /// Returns the number of zeros below the lowest bit that is set.
     fn low_zeros(self) -> u32;
 }
 
@@ -106,11 +106,11 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     /// The word with every bit set.
     const ALL_ONES: Self;
 
-    /// The word of two halves.
+    /// Returns the word of two halves.
     fn of(upper: Self::Half, lower: Self::Half) -> Self;
-    /// The upper half.
+    /// Returns the upper half.
     fn upper(self) -> Self::Half;
-    /// The lower half.
+    /// Returns the lower half.
     fn lower(self) -> Self::Half;
 
     /// Reads the words of a sector, whose first word has number `first`. No thread of this launch
@@ -127,26 +127,26 @@ pub trait KeyWord: Scalar {
     /// wider of the two.
     type PackedWord<V: Payload>: KeyWord + ValueWord;
 
-    /// A bijection of the keys under which every bit depends on every bit of the key, by two random
-    /// words (`b` is used as an odd multiplier). The shifts and the first multiplier are those of
-    /// published bijective mixers: for 32 bits C. Wellons' hash-prospector (0x21f0aaad), for 64
-    /// bits J. Maiga's "mx3" (0xe9846af9b1a615d).
+    /// Returns a bijection of the keys under which every bit depends on every bit of the key, by
+    /// two random words (`b` is used as an odd multiplier). The shifts and the first multiplier are
+    /// those of published bijective mixers: for 32 bits C. Wellons' hash-prospector (0x21f0aaad),
+    /// for 64 bits J. Maiga's "mx3" (0xe9846af9b1a615d).
     fn mixed(self, a: u64, b: u64) -> Self;
 
-    /// The key whose [`KeyWord::mixed`] this is.
+    /// Returns the key whose [`KeyWord::mixed`] this is.
     fn unmixed(self, a: u64, b: u64) -> Self;
 
-    /// The upper 32 bits of [`KeyWord::mixed`].
+    /// Returns the upper 32 bits of [`KeyWord::mixed`].
     #[inline(always)]
     fn mix(self, a: u64, b: u64) -> u32 {
         self.mixed(a, b).bits_from(Self::BITS - 32)
     }
 
-    /// The sum `a·k + b` before the reduction by a prime; `wrapping` computes it modulo 2^32 or
-    /// 2^64, the key's own width.
+    /// Returns the sum `a·k + b` before the reduction by a prime; `wrapping` computes it modulo
+    /// 2^32 or 2^64, the key's own width.
     fn linear(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64;
 
-    /// The sum `(a ^ k) + b` before the reduction by a prime, in the arithmetic of
+    /// Returns the sum `(a ^ k) + b` before the reduction by a prime, in the arithmetic of
     /// [`KeyWord::linear`].
     fn xor(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64;
 }
@@ -207,8 +207,8 @@ pub type WordOf<V> = <V as Payload>::Word;
 /// The [`Payload::SlotWord`] of `V` beside keys `K`.
 pub type SlotWordOf<K, V> = <V as Payload>::SlotWord<K>;
 
-/// The inverse of `odd`, an odd number, modulo 2^64 and so modulo 2^32 too. Each of Newton's steps
-/// doubles the number of correct bits; `odd` is its own inverse in the lowest three.
+/// Returns the inverse of `odd`, an odd number, modulo 2^64 and so modulo 2^32 too. Each of
+/// Newton's steps doubles the number of correct bits; `odd` is its own inverse in the lowest three.
 #[inline(always)]
 const fn inverse(odd: u64) -> u64 {
     let mut inverse = odd;

@@ -135,7 +135,7 @@ fn fuzz(args: &Args) -> Result<(), String> {
     Ok(())
 }
 
-/// The samples of some widths.
+/// Returns the samples of some widths.
 fn some_samples(random: &mut Xoshiro256StarStar, keys: usize) -> Vec<Sample> {
     fn of<K: Key + Scalar, V: Value>(keys: usize) -> Vec<Sample> {
         samples::<K, V>(&warpnest_tests::elsewhere(), keys)

@@ -14,7 +14,7 @@ pub struct CheckedRunner {
 }
 
 impl CheckedRunner {
-    /// A runner whose shuffles follow from `seed`.
+    /// Returns a runner whose shuffles follow from `seed`.
     pub fn new(seed: u64) -> Self {
         Self { seed: AtomicU64::new(seed) }
     }

@@ -25,7 +25,7 @@ pub(crate) fn report_at_exit() {
     });
 }
 
-/// The entries that count, as `(module, entry)`.
+/// Returns the entries that count, as `(module, entry)`.
 fn entries() -> impl Iterator<Item = (&'static Module, &'static ptx_tools::Entry)> {
     let all = HOPPER.entries.iter().map(|entry| (&*HOPPER, entry));
     let differs =
@@ -59,7 +59,7 @@ extern "C" fn report() {
     }
 }
 
-/// The path of the program's file in the target folder, if the program is in one.
+/// Returns the path of the program's file in the target folder, if the program is in one.
 fn path() -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let deps = program.parent().filter(|folder| folder.ends_with("deps"))?;

@@ -15,8 +15,8 @@ pub struct Said<K: Key> {
     pub fillers: Vec<u32>,
 }
 
-/// The key in a slot of an array of 64-bit words, or `None` if the slot is empty. Slots are as wide
-/// as a key.
+/// Returns the key in a slot of an array of 64-bit words, or `None` if the slot is empty. Slots are
+/// as wide as a key.
 pub fn slot<K: Key>(words: &[u64], slot: u32) -> Option<K> {
     let bits = match K::BITS {
         32 => words[slot as usize / 2] >> (slot % 2 * 32) & u32::MAX as u64,

@@ -24,7 +24,7 @@ pub struct Spec {
 }
 
 impl Spec {
-    /// The configuration of a map or set of `items` pairs or keys.
+    /// Returns the configuration of a map or set of `items` pairs or keys.
     pub fn config(&self, items: usize) -> CuckooConfig {
         let config = CuckooConfig::default().functions(self.functions).hash(self.family).seed(self.seed).restarts(200);
         let config = if self.statistics { config.statistics() } else { config };
@@ -67,7 +67,7 @@ impl Spec {
     }
 }
 
-/// A strategy for any configuration that looks for repeated keys.
+/// Returns a strategy for any configuration that looks for repeated keys.
 pub fn spec() -> impl Strategy<Value = Spec> {
     (2u32..=5, 0.0..1.0, family(), any::<u64>(), any::<bool>()).prop_map(
         |(functions, slack, family, seed, statistics)| {

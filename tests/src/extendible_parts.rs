@@ -4,8 +4,8 @@ use gpu_kernels::extendible::{Layout, span};
 use warpnest::ExtendibleConfig;
 use warpnest::types::WordKey as Key;
 
-/// A configuration of two segments of four buckets with eight records each, so small that the fate
-/// of each bucket is known.
+/// Returns a configuration of two segments of four buckets with eight records each, so small that
+/// the fate of each bucket is known.
 pub fn small() -> ExtendibleConfig {
     ExtendibleConfig::default().segments(2).buckets(4).records(8).seed(11)
 }
@@ -34,7 +34,7 @@ fn hashes(layout: &Layout, root: u64, path: &str) -> std::ops::Range<u64> {
     begin..end
 }
 
-/// The key with index `number` among those with a hash.
+/// Returns the key with index `number` among those with a hash.
 fn key<K: Key>(layout: &Layout, hash: u64, number: u64) -> K {
     let below = if K::BITS == 64 { number.wrapping_mul(0x0009_e377) & 0xffff_ffff } else { 0 };
     K::from_u64(hash << (K::BITS - 32) | below).unmixed(layout.a, layout.b)

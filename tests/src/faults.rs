@@ -23,7 +23,7 @@ unsafe impl Runner for Elsewhere {
     }
 }
 
-/// A device that belongs to none of the engines.
+/// Returns a device that belongs to none of the engines.
 pub fn elsewhere() -> Device {
     Device::from_engine(HostEngine::new(Elsewhere)).expect("a host engine always has a queue")
 }
@@ -58,7 +58,7 @@ unsafe impl Runner for Faulty {
     }
 }
 
-/// The CPU with one failing launch, and the number of good launches before it.
+/// Returns the CPU with one failing launch, and the number of good launches before it.
 pub fn faulty() -> (Device, Arc<AtomicU32>) {
     let good_launches = Arc::new(AtomicU32::new(u32::MAX));
     let engine = HostEngine::new(Faulty(good_launches.clone()));
@@ -83,7 +83,7 @@ unsafe impl Runner for Failing {
     }
 }
 
-/// The CPU on which launches fail, and the number of good launches before that.
+/// Returns the CPU on which launches fail, and the number of good launches before that.
 pub fn failing() -> (Device, Arc<AtomicU32>) {
     let good_launches = Arc::new(AtomicU32::new(u32::MAX));
     let engine = HostEngine::new(Failing(good_launches.clone()));
@@ -156,7 +156,7 @@ unsafe impl Engine for Counting {
     }
 }
 
-/// A counting device without a limit of allocations at first, and its counts.
+/// Returns a counting device without a limit of allocations at first, and its counts.
 pub fn counting() -> (Device, Arc<Counts>) {
     let (allocations, bytes, most) = (AtomicU32::new(u32::MAX), AtomicU64::new(0), AtomicU64::new(0));
     let counts = Arc::new(Counts { allocations, once: AtomicBool::new(false), bytes, most });

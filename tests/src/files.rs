@@ -52,7 +52,7 @@ pub fn value<V: Value>(i: usize) -> V {
     V::from_u64((i as u64).wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x55)
 }
 
-/// The pairs of the samples: different keys, among them the lowest and the highest.
+/// Returns the pairs of the samples: different keys, among them the lowest and the highest.
 fn pairs<K: Key, V: Value>(n: usize) -> (Vec<K>, Vec<V>) {
     let mut keys: Vec<K> = distinct_keys(n, 77);
     for (i, extreme) in [K::ALL_ONES, K::from_u64(0)].into_iter().enumerate() {
@@ -95,7 +95,7 @@ fn ask<K: Key, V: Value, D: Design>(
     Ok(())
 }
 
-/// The sample of a map that is built in one go.
+/// Returns the sample of a map that is built in one go.
 pub fn built<K: Key, V: Value, D: Builds>(device: &Device, what: &str, config: Config<D>, n: usize) -> Result<Sample> {
     let (keys, values) = pairs::<K, V>(n);
     let map = config.build(device, &keys, &values)?;
@@ -124,7 +124,7 @@ pub fn built<K: Key, V: Value, D: Builds>(device: &Device, what: &str, config: C
     Ok(Sample { name: format!("{what}, {} and {} bits", K::BITS, V::BITS), bytes, uses: Box::new(uses) })
 }
 
-/// The sample of a set.
+/// Returns the sample of a set.
 pub fn set<K: Key, D: Sets>(device: &Device, what: &str, config: Config<D>, n: usize) -> Result<Sample> {
     let (keys, _) = pairs::<K, u32>(n);
     let set = config.build_set(device, &keys)?;
@@ -155,7 +155,7 @@ pub fn set<K: Key, D: Sets>(device: &Device, what: &str, config: Config<D>, n: u
     Ok(Sample { name: format!("{what} of {} bits", K::BITS), bytes, uses: Box::new(uses) })
 }
 
-/// The sample of a map that changes: keys came and went, so that there are removed ones.
+/// Returns the sample of a map that changes: keys came and went, so that there are removed ones.
 pub fn changing<K: Key, V: Value, D: Changes>(
     device: &Device,
     what: &str,
@@ -208,7 +208,7 @@ pub fn changing<K: Key, V: Value, D: Changes>(
     Ok(Sample { name: format!("{what}, {} and {} bits", K::BITS, V::BITS), bytes, uses: Box::new(uses) })
 }
 
-/// The sample of a compacting table.
+/// Returns the sample of a compacting table.
 pub fn compacting<K: Key, D: Ids>(
     device: &Device,
     what: &str,
@@ -242,7 +242,7 @@ pub fn compacting<K: Key, D: Ids>(
     Ok(Sample { name: format!("{what} of {} bits", K::BITS), bytes, uses: Box::new(uses) })
 }
 
-/// The sample of a multimap, where key `i` has `1 + i mod 3` values.
+/// Returns the sample of a multimap, where key `i` has `1 + i mod 3` values.
 pub fn multi<K: Key, V: Value, D: Ids>(
     device: &Device,
     what: &str,
@@ -280,8 +280,8 @@ pub fn multi<K: Key, V: Value, D: Ids>(
     Ok(Sample { name: format!("{what}, {} and {} bits", K::BITS, V::BITS), bytes, uses: Box::new(uses) })
 }
 
-/// The samples of all kinds of tables of such keys and values, with `n` keys each, as far as the
-/// device can have them.
+/// Returns the samples of all kinds of tables of such keys and values, with `n` keys each, as far
+/// as the device can have them.
 pub fn samples<K: Key, V: Value>(device: &Device, n: usize) -> Vec<Sample> {
     let seed = 42;
     let linear = LinearConfig::default().seed(seed);
@@ -323,8 +323,8 @@ pub const PAGE: usize = 4096;
 /// The bytes of a chunk.
 pub const CHUNK: usize = 1 << 20;
 
-/// Where the sections are in a file: the range of the data of each, up to one that is longer than
-/// the file.
+/// Returns where the sections are in a file: the range of the data of each, up to one that is
+/// longer than the file.
 pub fn sections(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let (numbers, count) = (short(16), short(20));
@@ -407,7 +407,7 @@ unsafe impl<R: Runner> Engine for Limited<R> {
     }
 }
 
-/// A device on which no allocation of more than `most` bytes succeeds.
+/// Returns a device on which no allocation of more than `most` bytes succeeds.
 pub fn limited(runner: impl Runner, most: usize) -> Device {
     let engine = Limited { inner: HostEngine::new(runner), most };
     Device::from_engine(engine).expect("a host engine always has a queue")

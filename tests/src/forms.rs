@@ -11,8 +11,8 @@ impl<D: Ids + Checked> FormOf for D {}
 
 /// The design of a base table.
 pub trait Form: FormOf + FormOf {
-    /// A configuration with this seed for tables of this fullness; 1 is as full as they are by
-    /// default, or fuller.
+    /// Returns a configuration with this seed for tables of this fullness; 1 is as full as they are
+    /// by default, or fuller.
     fn with(seed: u64, fullness: f64) -> Config<Self>;
 }
 

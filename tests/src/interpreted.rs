@@ -31,18 +31,18 @@ pub struct PtxRunner {
 }
 
 impl PtxRunner {
-    /// A runner of the PTX for every device.
+    /// Returns a runner of the PTX for every device.
     pub fn baseline(seed: u64) -> Self {
         Self::new("PTX for sm_75", &BASELINE, seed)
     }
 
-    /// A runner of the PTX for Hopper and later.
+    /// Returns a runner of the PTX for Hopper and later.
     pub fn hopper(seed: u64) -> Self {
         Self::new("PTX for sm_90", &HOPPER, seed)
     }
 
-    /// A runner of the PTX for every device that interprets only the kernels whose code for Hopper
-    /// differs.
+    /// Returns a runner of the PTX for every device that interprets only the kernels whose code for
+    /// Hopper differs.
     pub fn baseline_where_it_differs(seed: u64) -> Self {
         Self { executed_elsewhere: Some(&HOPPER), ..Self::baseline(seed) }
     }

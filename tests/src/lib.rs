@@ -66,7 +66,7 @@ pub struct TestEngine {
     pub in_turn: bool,
 }
 
-/// The engines of this machine.
+/// Returns the engines of this machine.
 ///
 /// Each thread has its own, and each test has a thread. So no test waits for another's launches or
 /// reaches another's memory, and its schedules do not depend on concurrent tests.
@@ -92,7 +92,7 @@ fn new_engines() -> Vec<TestEngine> {
     engines
 }
 
-/// Whether CUDA is the only engine (`WARPNEST_ONLY_CUDA`).
+/// Returns whether CUDA is the only engine (`WARPNEST_ONLY_CUDA`).
 pub fn only_cuda() -> bool {
     std::env::var_os("WARPNEST_ONLY_CUDA").is_some()
 }
@@ -107,7 +107,7 @@ fn engines_of_the_host() -> Vec<TestEngine> {
     ]
 }
 
-/// The CPU engine itself, whose pages are larger; `None` if CUDA is to be the only engine.
+/// Returns the CPU engine itself, whose pages are larger; `None` if CUDA is to be the only engine.
 /// Properties run on it, too.
 pub fn the_cpu_engine() -> Option<&'static TestEngine> {
     static CPU: LazyLock<TestEngine> =
@@ -115,7 +115,7 @@ pub fn the_cpu_engine() -> Option<&'static TestEngine> {
     (!only_cuda()).then(|| &*CPU)
 }
 
-/// Whether to take more time and try more (`WARPNEST_THOROUGH`).
+/// Returns whether to take more time and try more (`WARPNEST_THOROUGH`).
 pub fn is_thorough() -> bool {
     std::env::var_os("WARPNEST_THOROUGH").is_some()
 }
@@ -242,15 +242,15 @@ macro_rules! of_pairs_and_keys_alone {
     };
 }
 
-/// The factor for the number of cases (`WARPNEST_CASE_FACTOR`); the default is 4 if tests are to be
-/// thorough.
+/// Returns the factor for the number of cases (`WARPNEST_CASE_FACTOR`); the default is 4 if tests
+/// are to be thorough.
 fn case_factor() -> u32 {
     let usual = if is_thorough() { 4 } else { 1 };
     std::env::var("WARPNEST_CASE_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(usual)
 }
 
-/// A strategy for keys: some from a small range so that they repeat, the extremes, powers of two,
-/// and any.
+/// Returns a strategy for keys: some from a small range so that they repeat, the extremes, powers
+/// of two, and any.
 pub fn key<K: Key>() -> impl Strategy<Value = K> {
     // Not `prop_oneof`, each of whose values keeps a random number generator: inputs have many
     // thousand keys.
@@ -276,12 +276,12 @@ pub fn values<V: Value>(n: usize) -> Vec<V> {
     (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
 }
 
-/// The linear hash family of a prime, in exact arithmetic.
+/// Returns the linear hash family of a prime, in exact arithmetic.
 pub fn linear(prime: u32) -> HashFamily {
     HashFamily::Linear { prime, arithmetic: Arithmetic::Exact }
 }
 
-/// A strategy for hash families of any kind, with primes from the papers.
+/// Returns a strategy for hash families of any kind, with primes from the papers.
 pub fn family() -> impl Strategy<Value = HashFamily> {
     let arithmetic = prop_oneof![Just(Arithmetic::Exact), Just(Arithmetic::Wrapping)];
     let prime = prop_oneof![Just(334_214_459), Just(4_294_967_291), Just(1_900_813)];
@@ -307,7 +307,7 @@ pub fn assert_lengths(error: Error, first: (&str, u64), second: (&str, u64)) {
     assert_eq!((first_length, second_length), (first.1, second.1));
 }
 
-/// A null array, for launch arguments that are not used.
+/// Returns a null array, for launch arguments that are not used.
 pub fn null<T>() -> Global<T> {
     // SAFETY: tests pass it where the kernel's contract allows null, or where there is nothing to
     // do.

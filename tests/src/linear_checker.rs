@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Error, LinearConfig, LinearMap, LinearOperation};
 
-/// The engines that can have a linear map of such keys and values, which are all of them if neither
-/// has 64 bits.
+/// Returns the engines that can have a linear map of such keys and values, which are all of them if
+/// neither has 64 bits.
 pub fn linear_engines<K: Key, V: Value>() -> impl Iterator<Item = &'static TestEngine> + Clone {
     engines().iter().filter(|engine| match LinearConfig::default().create::<K, V>(&engine.device) {
         Err(Error::NoWideAtomics { .. }) => false,
@@ -18,12 +18,12 @@ pub fn linear_engines<K: Key, V: Value>() -> impl Iterator<Item = &'static TestE
     })
 }
 
-/// The number of slots in a bucket.
+/// Returns the number of slots in a bucket.
 pub const fn bucket<K: Key, V: Value>() -> u64 {
     32 / size_of::<PackedPair<K, V>>() as u64
 }
 
-/// The number of slots in a line, which a search reads before it goes on to another one.
+/// Returns the number of slots in a line, which a search reads before it goes on to another one.
 pub const fn line<K: Key, V: Value>() -> usize {
     2 * bucket::<K, V>() as usize
 }
@@ -39,7 +39,7 @@ pub enum Slot<K, V> {
     Removed(K),
 }
 
-/// The content of a slot by its word.
+/// Returns the content of a slot by its word.
 pub fn slot_of<K: Key, V: Value>(word: PackedPair<K, V>) -> Slot<K, V> {
     let (upper, lower) = (word.upper().to_u64(), word.lower().to_u64());
     let all_ones = Half::<K, V>::ALL_ONES.to_u64();
@@ -52,17 +52,17 @@ pub fn slot_of<K: Key, V: Value>(word: PackedPair<K, V>) -> Slot<K, V> {
     }
 }
 
-/// The word of an empty slot.
+/// Returns the word of an empty slot.
 pub fn empty_word<K: Key, V: Value>() -> PackedPair<K, V> {
     Double::of(Scalar::ALL_ONES, Scalar::ALL_ONES)
 }
 
-/// The word of a removed key.
+/// Returns the word of a removed key.
 pub fn removed_word<K: Key, V: Value>(key: K) -> PackedPair<K, V> {
     Double::of(Scalar::ALL_ONES, Scalar::from_u64(key.to_u64()))
 }
 
-/// The slots of the search for a key, in its order.
+/// Returns the slots of the search for a key, in its order.
 pub fn search_order<K: Key, V: Value>(layout: &Layout, key: K) -> impl Iterator<Item = u64> {
     let key = Scalar::from_u64(key.to_u64());
     let (layout, mut probe) = (*layout, layout.probe::<PackedPair<K, V>>(key));
@@ -146,7 +146,7 @@ pub fn decode<K: Key, V: Value>(
     Ok(found)
 }
 
-/// The words of a map's slots.
+/// Returns the words of a map's slots.
 pub fn words_of<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Vec<PackedPair<K, V>>, String> {
     map.table().words().download(map.device().default_stream()).map_err(|error| error.to_string())
 }
@@ -181,7 +181,7 @@ pub fn check_pairs<K: Key, V: Value>(
 /// An operation and its answer.
 pub type Done<K, V> = (LinearOperation<K, V>, Option<V>);
 
-/// The state of a key after an operation.
+/// Returns the state of a key after an operation.
 fn after<K, V>(operation: LinearOperation<K, V>, before: Option<V>) -> Option<V> {
     match operation {
         LinearOperation::Get(_) => before,
@@ -191,8 +191,8 @@ fn after<K, V>(operation: LinearOperation<K, V>, before: Option<V>) -> Option<V>
     }
 }
 
-/// Whether there is an order in which the operations, all on one key, give these answers and lead
-/// from `first` to `last`.
+/// Returns whether there is an order in which the operations, all on one key, give these answers
+/// and lead from `first` to `last`.
 ///
 /// Each operation is an edge from the state that it answered with to the one that it left. An order
 /// is a walk along all edges, once each. It exists exactly if the edges at each state balance,

@@ -9,7 +9,7 @@ fn below(random: &mut Xoshiro256StarStar, end: usize) -> usize {
     (random.next_u64() % end.max(1) as u64) as usize
 }
 
-/// A word that code may not expect: a bit, few, all but few, or anything.
+/// Returns a word that code may not expect: a bit, few, all but few, or anything.
 fn word(random: &mut Xoshiro256StarStar) -> u64 {
     match below(random, 6) {
         0 => 1 << below(random, 64),

@@ -55,7 +55,7 @@ impl Words<'_> {
         self.word(bucket, slot / self.shape.tags_of_word) >> shift & ((1 << self.shape.tag_bits) - 1)
     }
 
-    /// The value in a slot, or 0 if buckets have none.
+    /// Returns the value in a slot, or 0 if buckets have none.
     fn value(&self, bucket: u64, slot: usize) -> u64 {
         if self.shape.tag_words == 8 { 0 } else { self.word(bucket, self.shape.tag_words + slot) }
     }
@@ -70,8 +70,8 @@ impl Words<'_> {
     }
 }
 
-/// The first mixed key whose home is `bucket`. The share of mixed keys below it is that of the
-/// buckets below.
+/// Returns the first mixed key whose home is `bucket`. The share of mixed keys below it is that of
+/// the buckets below.
 fn first_of(bucket: u64, buckets: u64, key_bits: u32) -> u128 {
     ((bucket as u128) << key_bits).div_ceil(buckets as u128)
 }

@@ -61,7 +61,7 @@ const OWN: u32 = 16;
 /// The number of threads of a block that builds a page.
 const THREADS: u64 = 384;
 
-/// The key of page `page` whose mixed key has `bits` after the page's number.
+/// Returns the key of page `page` whose mixed key has `bits` after the page's number.
 pub fn key_of_page<K: Key>(layout: &Layout, page: u32, bits: u64) -> K {
     let below = K::from_u64(bits).to_u64() >> layout.page_bits;
     let mixed = ((page as u128) << (K::BITS - layout.page_bits)) as u64 | below;
@@ -158,7 +158,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         Ok(Self { layout, words, header, listed, pages: pairs.len() as u32, types: std::marker::PhantomData })
     }
 
-    /// The entries of a list of which `common` are in the common part.
+    /// Returns the entries of a list of which `common` are in the common part.
     fn listed(list: &[u64], sizes: &ListSizes, common: u64) -> Vec<(u64, u64)> {
         assert!(common <= sizes.common as u64, "{common} entries in a list for {}", sizes.common);
         let (entries, lengths) = list.split_at((REPEAT_WORDS * sizes.entries()) as usize);
@@ -169,7 +169,7 @@ impl<K: Key, V: Payload> Pages<K, V> {
         all.map(|entry| (entries[2 * entry as usize], entries[2 * entry as usize + 1])).collect()
     }
 
-    /// The number of pages.
+    /// Returns the number of pages.
     pub fn pages(&self) -> u32 {
         self.pages
     }

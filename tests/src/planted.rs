@@ -81,7 +81,7 @@ impl FaultPlan {
         (done, std::mem::take(&mut *state()).failed)
     }
 
-    /// The bytes that are allocated now.
+    /// Returns the bytes that are allocated now.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
     }
@@ -117,7 +117,7 @@ impl FaultPlan {
     }
 }
 
-/// Whether the error comes from a planted fault.
+/// Returns whether the error comes from a planted fault.
 pub fn is_planted(error: &Error) -> bool {
     match error {
         Error::OutOfMemory { device, .. } => device == "planted",
@@ -209,7 +209,7 @@ impl Queue for PlantedQueue {
     }
 }
 
-/// A device without a fault yet, and its plan.
+/// Returns a device without a fault yet, and its plan.
 pub fn planted() -> (Device, Arc<FaultPlan>) {
     let plan = Arc::new(FaultPlan::default());
     let engine = PlantedEngine { inner: HostEngine::new(Cores), plan: plan.clone() };

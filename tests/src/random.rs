@@ -7,7 +7,8 @@ use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::panic::Location;
 use std::sync::LazyLock;
 
-/// The seed of this run: `WARPNEST_SEED`, or another each time. It is printed if a test fails.
+/// Returns the seed of this run: `WARPNEST_SEED`, or another each time. It is printed if a test
+/// fails.
 ///
 /// Inputs of properties, interleavings of the interpreter and shuffles of the checking engine
 /// follow from it. They follow for each test as if it ran alone.
@@ -29,15 +30,15 @@ pub fn seed() -> u64 {
     *SEED
 }
 
-/// A seed for one purpose, which follows from that of the run.
+/// Returns a seed for one purpose, which follows from that of the run.
 pub fn derived(purpose: impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     (seed(), purpose).hash(&mut hasher);
     hasher.finish()
 }
 
-/// A runner of a property. Its inputs follow from the seed, the calling line, and the number of
-/// runners that the thread has made.
+/// Returns a runner of a property. Its inputs follow from the seed, the calling line, and the
+/// number of runners that the thread has made.
 #[track_caller]
 pub fn property_runner(cases: u32) -> TestRunner {
     thread_local!(static ASKED: Cell<u64> = const { Cell::new(0) });

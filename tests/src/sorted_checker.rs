@@ -5,7 +5,7 @@ use warpnest::SortedMap;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
 /// Says what is wrong with the keys and the index of a map of `length` keys. The layout is computed
-/// again here, from docs/sorted.md.
+/// again here, from docs/sort-by-key.md.
 pub fn check_sorted_map<K: Key, V: Value>(map: &SortedMap<K, V>) -> Result<(), String> {
     let length = map.len();
     let keys = map.table().keys().download(map.device().default_stream()).map_err(|error| error.to_string())?;

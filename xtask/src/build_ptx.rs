@@ -43,12 +43,12 @@ pub const TARGETS: [Target; 2] = [
 ];
 
 impl Target {
-    /// The path of the committed file.
+    /// Returns the path of the committed file.
     pub fn path(&self, root: &Path) -> PathBuf {
         root.join("crates/warpnest/ptx").join(self.file)
     }
 
-    /// The flags for every crate that is compiled for the GPU, core included.
+    /// Returns the flags for every crate that is compiled for the GPU, core included.
     fn flags(&self) -> Vec<String> {
         let mut flags = vec![format!("-Ctarget-cpu={}", self.cpu), format!("-Ctarget-feature=+{}", self.ptx_version)];
         flags.extend(
@@ -65,12 +65,12 @@ impl Target {
         flags
     }
 
-    /// The digest of the sources for this module, as they are now.
+    /// Returns the digest of the sources for this module, as they are now.
     pub fn digest(&self, root: &Path) -> Result<String> {
         digest::of_sources(root, &self.flags())
     }
 
-    /// The committed file's text and header.
+    /// Returns the committed file's text and header.
     pub fn committed(&self, root: &Path) -> Result<(String, Header)> {
         let path = self.path(root);
         let text = fs::read_to_string(&path)
@@ -134,7 +134,7 @@ impl Target {
     }
 }
 
-/// Whether a variable of the environment could change what the recipe builds, or with what.
+/// Returns whether a variable of the environment could change what the recipe builds, or with what.
 fn interferes(name: &str) -> bool {
     let prefixes = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_", "CARGO_UNSTABLE_"];
     let names = ["RUSTUP_TOOLCHAIN", "RUSTC_WRAPPER", "RUSTC_WORKSPACE_WRAPPER", "CARGO_ENCODED_RUSTFLAGS"];
@@ -172,7 +172,7 @@ fn first_difference(committed: &str, built: &str) -> Option<String> {
     Some(format!("line {}: `{}` and not `{}`", same + 1, line(built), line(committed)))
 }
 
-/// The findings of the lint, one line each; none if the PTX is clean.
+/// Returns the findings of the lint, one line each; none if the PTX is clean.
 pub fn lint(target: &Target, ptx: &str) -> Vec<String> {
     ptx_tools::lint(ptx).iter().map(|finding| format!("{}: {finding}", target.file)).collect()
 }

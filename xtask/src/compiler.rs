@@ -56,7 +56,7 @@ enum Origin {
 }
 
 impl Origin {
-    /// The oldest release that is accepted.
+    /// Returns the oldest release that is accepted.
     ///
     /// As Debian packages it, that is 1.96, which was tried. Official builds are accepted that no
     /// longer copy barriers into divergent branches by themselves.
@@ -91,13 +91,14 @@ struct Facts {
     cpus: Option<String>,
 }
 
-/// The first compiler that will do, or an error that lists what was tried and what to install.
+/// Returns the first compiler that will do, or an error that lists what was tried and what to
+/// install.
 pub fn find() -> Result<Compiler> {
     search(|_| true)
 }
 
-/// The first compiler like that of [`find`] whose version is `line`: the one that built a committed
-/// file.
+/// Returns the first compiler like that of [`find`] whose version is `line`: the one that built a
+/// committed file.
 pub fn find_version(line: &str) -> Result<Compiler> {
     search(|version| version.line == line)
 }
@@ -126,7 +127,7 @@ fn search(wanted: impl Fn(&Version) -> bool) -> Result<Compiler> {
     bail!("{}", not_found(&tried));
 }
 
-/// Every installed toolchain with the path of its rustc (not rustup's proxy).
+/// Returns every installed toolchain with the path of its rustc (not rustup's proxy).
 fn rustup_toolchains() -> Result<Vec<(Origin, PathBuf)>> {
     let (list, _) = capture(Command::new("rustup").args(["toolchain", "list"]))?;
     // A line is a name, perhaps with "(default)" behind it; with no toolchain there is a sentence

@@ -40,8 +40,8 @@ pub fn check(root: &Path) -> Result<Outcome> {
     Ok(Outcome::Passed(percent))
 }
 
-/// The numbers of statements that any program has executed and of all, of the files that are about
-/// one of these digests. A statement was executed unless each of these files has it.
+/// Returns the numbers of statements that any program has executed and of all, of the files that
+/// are about one of these digests. A statement was executed unless each of these files has it.
 fn figures(texts: &[String], digests: &[String]) -> Result<Option<(u64, u64)>> {
     let (mut all, mut left_out) = (None, None::<HashSet<&str>>);
     for text in texts {

@@ -34,7 +34,7 @@ pub fn make(root: &Path) -> Result<PathBuf> {
     Ok(folder)
 }
 
-/// The text of `cust`'s bindings.
+/// Returns the text of `cust`'s bindings.
 fn declarations(metadata: &Value) -> Result<String> {
     let mut packages = metadata["packages"].as_array().into_iter().flatten();
     let bindings = packages.find(|package| package["name"] == "cust_raw").context("nothing depends on cust_raw")?;
@@ -47,7 +47,7 @@ fn declarations(metadata: &Value) -> Result<String> {
     Ok(text)
 }
 
-/// The names behind `pub fn` that begin with `cu`.
+/// Returns the names behind `pub fn` that begin with `cu`.
 fn functions(text: &str) -> BTreeSet<&str> {
     let names =
         text.split("pub fn ").skip(1).filter_map(|rest| rest.split(|c: char| !c.is_alphanumeric() && c != '_').next());

@@ -14,7 +14,8 @@ use sha2::{Digest, Sha256};
 /// is.
 const HOST_ONLY: [&str; 2] = ["gpu-kernels/src/seam/cpu/", "gpu-kernels/src/seam/checked.rs"];
 
-/// The digest of the kernels' sources under `root` for a build with `flags`, in hexadecimal.
+/// Returns the digest of the kernels' sources under `root` for a build with `flags`, in
+/// hexadecimal.
 pub fn of_sources(root: &Path, flags: &[String]) -> Result<String> {
     let crate_dir = root.join("gpu-kernels");
     let mut files = vec![crate_dir.join("Cargo.toml")];
@@ -59,7 +60,7 @@ fn collect(dir: &Path, files: &mut Vec<PathBuf>) -> Result<()> {
     Ok(())
 }
 
-/// The settings of one table of a manifest, without comments and blank lines.
+/// Returns the settings of one table of a manifest, without comments and blank lines.
 ///
 /// `[profile.ptx]` is followed by others' text, which must not count.
 fn table(manifest: &str, name: &str) -> String {

@@ -49,7 +49,7 @@ enum Only {
 }
 
 impl Only {
-    /// The words that build it, but for the packages.
+    /// Returns the words that build it, but for the packages.
     fn words(self) -> &'static [&'static str] {
         match self {
             Only::Bench => &["build", "--bin", "warpnest-bench"],
@@ -175,7 +175,7 @@ fn build(root: &Path, words: &[&str], packages: &[&str]) -> Result<Vec<Binary>> 
     Ok(found)
 }
 
-/// The executables in cargo's stream of messages.
+/// Returns the executables in cargo's stream of messages.
 fn executables(messages: &str) -> Result<Vec<Binary>> {
     let mut found = Vec::new();
     for line in messages.lines().filter(|line| line.starts_with('{')) {
@@ -203,7 +203,7 @@ fn copy_stripped(from: &Path, to: &Path) -> Result<u64> {
     Ok(fs::metadata(to).with_context(|| format!("{} was not written", to.display()))?.len())
 }
 
-/// The manifest's head: the commit (with a `+` if files differ from it) and the date.
+/// Returns the manifest's head: the commit (with a `+` if files differ from it) and the date.
 fn describe(root: &Path) -> Result<String> {
     let git = |args: &[&str]| capture(Command::new("git").args(args).current_dir(root));
     // A copy of the sources without their history has no commit; the bundle is as good.

@@ -20,7 +20,7 @@ const COMPILER: &str = "// compiler: ";
 const FLAGS: &str = "// flags: ";
 
 impl Header {
-    /// The header as it stands in the file.
+    /// Returns the header as it stands in the file.
     pub fn render(&self) -> String {
         let Header { digest, compiler, flags } = self;
         format!("{TITLE}\n{DIGEST}{digest}\n{COMPILER}{compiler}\n{FLAGS}{flags}\n")

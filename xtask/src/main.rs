@@ -64,7 +64,7 @@ enum Command {
     Sanitize(sanitize::Args),
 }
 
-/// The names of all commands.
+/// Returns the names of all commands.
 fn commands() -> Vec<String> {
     Cli::command().get_subcommands().map(|command| command.get_name().to_owned()).collect()
 }

@@ -39,7 +39,8 @@ pub fn stdout_of(command: &mut Command) -> Result<String> {
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
-/// The cargo that started us (the pinned one), or the one on PATH when xtask was started by hand.
+/// Returns the cargo that started us (the pinned one), or the one on PATH when xtask was started by
+/// hand.
 pub fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()))
 }

@@ -36,8 +36,8 @@ pub struct Usage {
 const ALLOWED: [(&str, u32); 3] = [("radix_partition_", 96), ("page_split_in_order_", 256), ("page_build_", 160)];
 
 impl Usage {
-    /// The violation of the rule that a kernel's state lives in registers, which stands here and
-    /// nowhere else.
+    /// Returns the violation of the rule that a kernel's state lives in registers, which stands
+    /// here and nowhere else.
     ///
     /// A stack or a spill means memory traffic that is not in the source. Mostly its cause is an
     /// array indexed by a variable, or bounds that leave too few registers.
@@ -81,8 +81,8 @@ pub fn assemble(ptxas: &Path, cpu: &str, file: &Path) -> Result<(Vec<Usage>, Vec
     Ok((kernels, warnings(&text)))
 }
 
-/// The warnings in the output. Among them are launch bounds that this GPU cannot meet, which ptxas
-/// then ignores.
+/// Returns the warnings in the output. Among them are launch bounds that this GPU cannot meet,
+/// which ptxas then ignores.
 fn warnings(text: &str) -> Vec<String> {
     text.lines().filter(|line| line.starts_with("ptxas warning")).map(str::to_string).collect()
 }
@@ -122,7 +122,7 @@ fn number_before(line: &str, unit: &str) -> Result<u32> {
     word.and_then(|word| word.parse().ok()).with_context(|| format!("ptxas: no number before `{unit}` in `{line}`"))
 }
 
-/// The kernels of one module as a table.
+/// Returns the kernels of one module as a table.
 pub fn table(kernels: &[Usage]) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_BORDERS_ONLY);

@@ -123,7 +123,7 @@ fn instrumented(root: &Path, name: &str, flags: &[&str]) -> Result<Command> {
     Ok(command)
 }
 
-/// The runtime library of a sanitizer that a rustc came with.
+/// Returns the runtime library of a sanitizer that a rustc came with.
 fn runtime(rustc: &Path, name: &str) -> Result<Option<PathBuf>> {
     let (folder, _) = capture(Command::new(rustc).args(["--print", "target-libdir"]))?;
     let Ok(files) = fs::read_dir(folder.trim()) else { return Ok(None) };
@@ -140,7 +140,7 @@ fn run_tests(mut command: Command, root: &Path, names: &[String]) -> Result<Outc
     Ok(Outcome::Passed(format!("{passed} tests")))
 }
 
-/// The number in the test runner's last line.
+/// Returns the number in the test runner's last line.
 fn passed(output: &str) -> Option<u32> {
     let line = output.lines().find_map(|line| line.strip_prefix("test result: ok. "))?;
     line.split_once(" passed")?.0.parse().ok()

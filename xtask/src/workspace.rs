@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
 
-/// The workspace's root: the nearest folder, from the current one upwards, that holds
+/// Returns the workspace's root: the nearest folder, from the current one upwards, that holds
 /// `gpu-kernels`.
 ///
 /// It is found at run time and not baked in, since the binary of a GPU bundle runs on another
@@ -19,7 +19,7 @@ pub fn root() -> Result<PathBuf> {
     found.map(Path::to_path_buf).with_context(|| format!("{} is not inside the warpnest workspace", start.display()))
 }
 
-/// Cargo's target folder for this workspace.
+/// Returns Cargo's target folder for this workspace.
 pub fn target_dir(root: &Path) -> PathBuf {
     match std::env::var_os("CARGO_TARGET_DIR") {
         Some(dir) => root.join(dir),
@@ -27,7 +27,7 @@ pub fn target_dir(root: &Path) -> PathBuf {
     }
 }
 
-/// The files in `folder` and below, without Cargo's target folder.
+/// Returns the files in `folder` and below, without Cargo's target folder.
 pub fn files(folder: &Path) -> Result<Vec<PathBuf>> {
     let mut files = Vec::new();
     for entry in fs::read_dir(folder).with_context(|| format!("cannot list {}", folder.display()))? {

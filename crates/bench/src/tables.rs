@@ -2,7 +2,7 @@
 
 use comfy_table::{CellAlignment, Row, Table, presets};
 
-/// An empty table with such a header; all columns but the first `names` are numbers.
+/// Returns an empty table with such a header; all columns but the first `names` are numbers.
 pub fn new_table(header: impl Into<Row>, names: usize) -> Table {
     let mut table = Table::new();
     table.load_style(presets::UTF8_FULL_CONDENSED);

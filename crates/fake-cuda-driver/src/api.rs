@@ -30,7 +30,7 @@ fn call_in(name: &'static str, work: impl FnOnce(&mut State) -> Answer) -> u32 {
 macro_rules! functions {
     ($($how:ident $name:ident($($argument:ident: $type:ty),* $(,)?) |$state:ident| $body:block)*) => {
         $(
-            /// The driver's function of this name.
+            /// Calls the driver's function of this name.
             ///
             /// # Safety
             /// As its documentation by NVIDIA says.

@@ -69,7 +69,7 @@ impl Context {
         }
     }
 
-    /// The bytes that can be allocated.
+    /// Returns the bytes that can be allocated.
     pub fn free(&self) -> usize {
         TOTAL_MEMORY.saturating_sub(self.memory.values().map(|allocation| allocation.bytes).sum())
     }
@@ -98,7 +98,7 @@ impl Context {
         allocations.remove(&address).map(drop).ok_or(code::INVALID_VALUE)
     }
 
-    /// Whether these bytes lie in one allocation of the device.
+    /// Returns whether these bytes lie in one allocation of the device.
     pub fn holds(&self, address: usize, bytes: usize) -> bool {
         self.memory.range(..=address).next_back().is_some_and(|(start, allocation)| {
             address.checked_add(bytes).is_some_and(|end| end <= start + allocation.bytes)

@@ -25,14 +25,14 @@ pub struct Fault<'c> {
 }
 
 impl Fault<'static> {
-    /// A fault in the call that comes after so many others.
+    /// Returns a fault in the call that comes after so many others.
     pub fn after(before: u64, code: u32) -> Self {
         Fault { call: None, before, code, sticky: false, lasts: false }
     }
 }
 
 impl<'c> Fault<'c> {
-    /// A fault in the next call of a function.
+    /// Returns a fault in the next call of a function.
     pub fn next(call: &'c str, code: u32) -> Self {
         Fault { call: Some(call), before: 0, code, sticky: false, lasts: false }
     }
@@ -116,7 +116,7 @@ impl FakeDriver {
         defer(deferred);
     }
 
-    /// The number of calls of a function.
+    /// Returns the number of calls of a function.
     pub fn calls(&self, call: &str) -> u64 {
         let name = CString::new(call).expect("no zero byte");
         let calls: unsafe extern "C" fn(*const c_char) -> u64 = self.function("fake_calls");
@@ -124,19 +124,19 @@ impl FakeDriver {
         unsafe { calls(name.as_ptr()) }
     }
 
-    /// The number of all calls.
+    /// Returns the number of all calls.
     pub fn all_calls(&self) -> u64 {
         let calls: unsafe extern "C" fn(*const c_char) -> u64 = self.function("fake_calls");
         // SAFETY: no name stands for all.
         unsafe { calls(std::ptr::null()) }
     }
 
-    /// The number of calls in which a fault of no name can be.
+    /// Returns the number of calls in which a fault of no name can be.
     pub fn working_calls(&self) -> u64 {
         self.all_calls() - crate::ONLY_BY_NAME.iter().map(|call| self.calls(call)).sum::<u64>()
     }
 
-    /// The violations of the driver's rules, which are then forgotten.
+    /// Returns the violations of the driver's rules, which are then forgotten.
     pub fn violations(&self) -> Vec<String> {
         let next: extern "C" fn(*mut u8, usize) -> usize = self.function("fake_violation");
         let mut text = [0; 512];
@@ -147,13 +147,13 @@ impl FakeDriver {
         .collect()
     }
 
-    /// The resources that a device holds.
+    /// Returns the resources that a device holds.
     pub fn held(&self, device: usize) -> Held {
         let held: extern "C" fn(usize) -> Held = self.function("fake_held");
         held(device)
     }
 
-    /// The context that is current on this thread, or 0.
+    /// Returns the context that is current on this thread, or 0.
     pub fn current(&self) -> usize {
         let current: extern "C" fn() -> usize = self.function("fake_current");
         current()

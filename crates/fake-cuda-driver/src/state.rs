@@ -62,7 +62,7 @@ thread_local! {
     static STACK: RefCell<Vec<usize>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The context that is current on this thread, or 0.
+/// Returns the context that is current on this thread, or 0.
 pub(crate) fn current() -> usize {
     STACK.with_borrow(|stack| stack.last().copied().unwrap_or(0))
 }
@@ -83,7 +83,7 @@ pub(crate) fn state() -> MutexGuard<'static, State> {
 }
 
 impl State {
-    /// A handle that nothing else has.
+    /// Returns a handle that nothing else has.
     pub fn handle(&mut self) -> usize {
         self.handles += 1;
         0x10_0000 * self.handles
@@ -101,7 +101,7 @@ impl State {
         self.faults(call)
     }
 
-    /// The fault that was planted for this call, if any.
+    /// Returns the fault that was planted for this call, if any.
     pub fn faults(&mut self, call: &str) -> Answer {
         let any = !ONLY_BY_NAME.contains(&call);
         let meant = |fault: &Planted| fault.call.as_deref().map_or(any, |name| name == call);
@@ -123,14 +123,14 @@ impl State {
         Err(code)
     }
 
-    /// The context that is current on this thread.
+    /// Returns the context that is current on this thread.
     pub fn context(&mut self) -> Answer<&mut Context> {
         let handle = current();
         let contexts = self.devices.iter_mut().filter_map(|device| device.primary.as_mut());
         contexts.into_iter().find(|context| context.handle == handle).ok_or(code::INVALID_CONTEXT)
     }
 
-    /// The context that is current on this thread, which must not be lost.
+    /// Returns the context that is current on this thread, which must not be lost.
     pub fn working(&mut self, call: &str) -> Answer<&mut Context> {
         if self.context().is_err() {
             return self.violation(call, "no context of this driver is current", code::INVALID_CONTEXT);

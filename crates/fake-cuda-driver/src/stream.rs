@@ -53,7 +53,7 @@ pub(crate) struct Event {
 }
 
 impl Event {
-    /// The number of records.
+    /// Returns the number of records.
     pub fn recorded(&self) -> u64 {
         self.streams.len() as u64
     }

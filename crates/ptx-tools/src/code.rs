@@ -39,7 +39,7 @@ impl Kind {
         Kind { shift: (64 - bits) as u8, signed: false, float: false }
     }
 
-    /// The kind of a name without its dot; 128-bit types are no `Kind`.
+    /// Returns the kind of a name without its dot; 128-bit types are no `Kind`.
     pub fn parse(name: &str) -> Option<Kind> {
         if name == "pred" {
             return Some(Kind::PREDICATE);
@@ -71,7 +71,7 @@ impl Kind {
         value & (u64::MAX >> self.shift)
     }
 
-    /// The value widened to 64 bits by the type's own sign.
+    /// Returns the value widened to 64 bits by the type's own sign.
     #[inline(always)]
     pub fn widen(self, value: u64) -> u64 {
         let high = value << self.shift;
@@ -288,7 +288,7 @@ pub(crate) enum Op {
 }
 
 impl Op {
-    /// Whether threads that execute it may go on elsewhere than behind it, or have to wait.
+    /// Returns whether threads that execute it may go on elsewhere than behind it, or have to wait.
     pub fn is_control(self) -> bool {
         use Op::{ActiveMask, Barrier, Exit, Jump, JumpTable, Trap, Warp};
         matches!(self, Jump | JumpTable | Exit | Trap | Warp(_) | ActiveMask | Barrier { .. })
@@ -377,7 +377,7 @@ pub(crate) struct Code {
 }
 
 impl Code {
-    /// Whether the instructions and all that they refer to are the same.
+    /// Returns whether the instructions and all that they refer to are the same.
     pub fn is_same(&self, other: &Code) -> bool {
         self.instructions == other.instructions
             && self.registers == other.registers
@@ -390,7 +390,8 @@ impl Code {
             && self.local_bytes == other.local_bytes
     }
 
-    /// The statements that can be executed, by their numbers, with whether a launch has done so.
+    /// Returns the statements that can be executed, by their numbers, with whether a launch has
+    /// done so.
     pub fn executed(&self) -> BTreeMap<u32, bool> {
         let mut executed = BTreeMap::new();
         for (place, reached) in self.statement_of.iter().zip(&self.reached) {

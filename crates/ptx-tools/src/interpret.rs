@@ -52,7 +52,7 @@ impl Module {
     }
 }
 
-/// The arguments, laid out as the kernel reads them.
+/// Returns the arguments, laid out as the kernel reads them.
 fn parameters(entry: &Entry, arguments: &[&[u8]]) -> Result<Vec<u128>, Fault> {
     let (expected, given) = (entry.params.len(), arguments.len());
     if expected != given {

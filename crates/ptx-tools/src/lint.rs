@@ -62,8 +62,8 @@ impl fmt::Display for Finding {
 /// The opcodes whose meaning depends on which threads execute them together.
 const CONVERGENT: [&str; 8] = ["bar", "barrier", "activemask", "elect", "vote", "shfl", "match", "redux"];
 
-/// The findings in `text`, one for each break of a [`Rule`], in the order of the text within each
-/// function.
+/// Returns the findings in `text`, one for each break of a [`Rule`], in the order of the text
+/// within each function.
 pub fn lint(text: &str) -> Vec<Finding> {
     let tokens = tokenise(text);
     let outline = match outline(text, &tokens) {
@@ -144,8 +144,8 @@ fn body(function: &Function, findings: &mut Vec<Finding>) {
     }
 }
 
-/// The text of statements with all registers alike: two expansions of one `asm!` differ only in
-/// those.
+/// Returns the text of statements with all registers alike: two expansions of one `asm!` differ
+/// only in those.
 fn without_registers<'a: 't, 't>(statements: impl Iterator<Item = &'t Statement<'a, 't>>) -> String {
     let mut out = String::new();
     for s in statements {

@@ -69,14 +69,14 @@ pub(crate) enum Problem {
     Misaligned { space: Space, address: u64, bytes: u32 },
 }
 
-/// The one of the ascending ranges in which `address..address + bytes` lies.
+/// Returns the one of the ascending ranges in which `address..address + bytes` lies.
 #[inline(always)]
 fn range(ranges: &[(u64, u64)], address: u64, bytes: u64) -> Option<(u64, u64)> {
     let range = *ranges.get(ranges.partition_point(|r| r.0 <= address).checked_sub(1)?)?;
     range.1.checked_sub(bytes).is_some_and(|last| address <= last).then_some(range)
 }
 
-/// Whether `address..address + bytes` lies in one of the ascending ranges.
+/// Returns whether `address..address + bytes` lies in one of the ascending ranges.
 #[inline(always)]
 fn inside(ranges: &[(u64, u64)], address: u64, bytes: u64) -> bool {
     range(ranges, address, bytes).is_some()
@@ -110,7 +110,7 @@ impl Constants {
         self.words.as_ptr().addr() as u64
     }
 
-    /// The address of an array.
+    /// Returns the address of an array.
     pub fn address(&self, index: usize) -> u64 {
         self.ranges[index].0
     }
@@ -149,7 +149,7 @@ fn byte_length(words: &[u128]) -> u64 {
 }
 
 impl View<'_> {
-    /// The host's pointer for an access, after all checks.
+    /// Returns the host's pointer for an access, after all checks.
     ///
     /// The pointer is valid for reads (and, if `write`, writes) of `bytes` bytes, and aligned to
     /// them. A region's memory is so by the contract of [`Regions::insert`], the others by being
@@ -292,8 +292,9 @@ impl View<'_> {
     }
 }
 
-/// # Safety
+/// Reads `bytes` bytes, as a number.
 ///
+/// # Safety
 /// `p` must be valid for a read of `bytes` bytes and aligned to them; `bytes` is 1, 2, 4 or 8.
 #[inline(always)]
 unsafe fn read(p: *const u8, bytes: u32) -> u64 {
@@ -308,8 +309,9 @@ unsafe fn read(p: *const u8, bytes: u32) -> u64 {
     }
 }
 
-/// # Safety
+/// Writes the low `bytes` bytes of a number.
 ///
+/// # Safety
 /// `p` must be valid for a write of `bytes` bytes and aligned to them; `bytes` is 1, 2, 4 or 8.
 #[inline(always)]
 unsafe fn write(p: *mut u8, bytes: u32, value: u64) {

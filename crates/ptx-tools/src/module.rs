@@ -37,19 +37,19 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether the interpreter executes the same for both, whatever names the text has.
+    /// Returns whether the interpreter executes the same for both, whatever names the text has.
     pub fn has_same_code(&self, other: &Entry) -> bool {
         let params = |entry: &Entry| entry.params.iter().map(|p| (p.offset, p.size)).collect::<Vec<_>>();
         let (Ok(ours), Ok(theirs)) = (&self.code, &other.code) else { return false };
         self.max_threads == other.max_threads && params(self) == params(other) && ours.is_same(theirs)
     }
 
-    /// The number of statements that can be executed.
+    /// Returns the number of statements that can be executed.
     pub fn statements(&self) -> usize {
         self.code.as_ref().map_or(0, |code| code.executed().len())
     }
 
-    /// The statements that no launch of this module has executed yet: line and text.
+    /// Returns the statements that no launch of this module has executed yet: line and text.
     pub fn not_executed(&self) -> Vec<(u32, &str)> {
         let Ok(code) = &self.code else { return Vec::new() };
         let missing = code.executed().into_iter().filter(|(_, executed)| !executed);
@@ -95,7 +95,7 @@ impl Module {
         Ok(Module { version: outline.version.to_string(), target: outline.target.to_string(), entries, constants })
     }
 
-    /// The entry of that name.
+    /// Returns the entry of that name.
     pub fn entry(&self, name: &str) -> Option<&Entry> {
         self.entries.iter().find(|e| e.name == name)
     }
@@ -117,8 +117,8 @@ fn entry(
     Ok(Entry { name: function.name.to_string(), params, max_threads, shared_bytes, code })
 }
 
-/// The parameters: `.param .u64 .ptr .align 1 name` (the alignment is that of what it points to),
-/// `.param .align 8 .b8 name[48]`.
+/// Returns the parameters: `.param .u64 .ptr .align 1 name` (the alignment is that of what it
+/// points to), `.param .align 8 .b8 name[48]`.
 fn params(function: &Function) -> Result<Vec<Param>, ParseError> {
     let mut out: Vec<Param> = Vec::new();
     let mut end = 0;

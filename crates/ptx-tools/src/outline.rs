@@ -36,12 +36,12 @@ impl<'a, 't> Statement<'a, 't> {
         self.tokens[0].asm_block
     }
 
-    /// The statement on one line.
+    /// Returns the statement on one line.
     pub fn one_line(&self) -> String {
         self.text.split_whitespace().collect::<Vec<_>>().join(" ")
     }
 
-    /// The opcode (or directive), past the guard predicate.
+    /// Returns the opcode (or directive), past the guard predicate.
     pub fn opcode(&self) -> &'a str {
         let skip = match self.tokens {
             [at, not, ..] if at.is("@") && not.is("!") => 3,
@@ -88,7 +88,7 @@ pub(crate) struct Outline<'a, 't> {
     pub variables: Vec<Statement<'a, 't>>,
 }
 
-/// The tokens of `text`, to be lent to [`outline`].
+/// Returns the tokens of `text`, to be lent to [`outline`].
 pub(crate) fn tokenise(text: &str) -> Vec<Token<'_>> {
     tokens(text)
 }
@@ -129,7 +129,7 @@ impl<'a, 't> Reader<'a, 't> {
         }
     }
 
-    /// The tokens from here to the first of `ends` outside of brackets, which is not taken.
+    /// Returns the tokens from here to the first of `ends` outside of brackets, which is not taken.
     fn until(&mut self, ends: &[&str]) -> Result<&'t [Token<'a>], ParseError> {
         let start = self.at;
         let mut depth = 0u32;

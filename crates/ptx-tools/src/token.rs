@@ -35,7 +35,7 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%' | b'.')
 }
 
-/// The length of the word at the start of `bytes`; `::` belongs to it when a letter follows
+/// Returns the length of the word at the start of `bytes`; `::` belongs to it when a letter follows
 /// (`L2::cache_hint`).
 fn word_length(bytes: &[u8]) -> usize {
     let mut at = 0;
@@ -48,13 +48,13 @@ fn word_length(bytes: &[u8]) -> usize {
     }
 }
 
-/// The length of the character at byte `at` of `text` (PTX is ASCII, comments and strings may not
-/// be).
+/// Returns the length of the character at byte `at` of `text` (PTX is ASCII, comments and strings
+/// may not be).
 fn character_length(text: &str, at: usize) -> usize {
     (at + 1..=text.len()).find(|&end| text.is_char_boundary(end)).unwrap_or(text.len()) - at
 }
 
-/// The tokens of `text`. Comments are dropped, except those which LLVM writes around inline
+/// Returns the tokens of `text`. Comments are dropped, except those which LLVM writes around inline
 /// assembly.
 pub(crate) fn tokens(text: &str) -> Vec<Token<'_>> {
     let bytes = text.as_bytes();

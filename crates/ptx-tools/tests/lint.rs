@@ -84,7 +84,7 @@ fn findings_say_where() {
     assert_eq!(lint(&text)[0].to_string(), "module: undefined symbol: line 13: .extern .func gone");
 }
 
-/// The good kernel in the middle of a module is not blamed for its neighbour.
+/// Checks that the good kernel in the middle of a module is not blamed for its neighbour.
 #[test]
 fn entries_are_told_apart() {
     let second = kernel("ld.b32 %r1, [%rd1];").replace(" k(", " second(");

@@ -13,7 +13,7 @@ fn modules() -> [Module; 2] {
     [SM75, SM90].map(|text| Module::parse(text).expect("rustc wrote it"))
 }
 
-/// Words that look random.
+/// Returns words that look random.
 fn words(count: usize) -> Vec<u64> {
     let step = |x: &u64| Some(x.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407));
     std::iter::successors(Some(12345u64), step).map(|x| x ^ x >> 31).skip(5).take(count).collect()
@@ -151,7 +151,7 @@ fn warps_work_together() {
     }
 }
 
-/// The arithmetic kernel's results, by the same Rust on the host.
+/// Returns the arithmetic kernel's results, by the same Rust on the host.
 fn arithmetic(v: u64, a: u64, b: u32, c: u16, d: u8, p: u64) -> [u64; 16] {
     let w = v as u32;
     let wide = u128::from(v) << 32 | u128::from(a);
@@ -310,7 +310,7 @@ fn a_barrier_duplicated_by_the_compiler_is_found() {
     }
 }
 
-/// One module serves many threads: each launches on memory of its own.
+/// Shows that one module serves many threads: each launches on memory of its own.
 #[test]
 fn launches_run_side_by_side() {
     let [module, _] = modules();

@@ -4,8 +4,8 @@ mod common;
 
 use common::run;
 
-/// Each thread's `%r9` after `body`; before it `%r0` is the thread, `%r1` the lane, `%p1` whether
-/// the lane is odd.
+/// Returns each thread's `%r9` after `body`; before it `%r0` is the thread, `%r1` the lane, `%p1`
+/// whether the lane is odd.
 fn threads(body: &str, count: u32, seed: u64) -> Vec<u32> {
     let text = format!(
         "mov.u32 %r0, %tid.x; mov.u32 %r1, %laneid; and.b32 %r2, %r1, 1; setp.ne.b32 %p1, %r2, 0;
@@ -137,7 +137,8 @@ fn barriers() {
     expect(rounds, 96, |_| 480);
 }
 
-/// Blocks that wait for each other through global memory, one spinning until the other has written.
+/// Runs blocks that wait for each other through global memory, one spinning until the other has
+/// written.
 #[test]
 fn blocks_run_side_by_side() {
     let body = "mov.u32 %r1, %ctaid.x; setp.eq.b32 %p1, %r1, 0; @!%p1 bra $other;
@@ -146,7 +147,8 @@ fn blocks_run_side_by_side() {
     assert_eq!(run(body, 2, 1, &[0], 2, 1), Ok(vec![77, 77]));
 }
 
-/// Without an atomic, increments of different threads get lost: the interleaving must show it.
+/// Shows that, without an atomic, increments of different threads get lost: the interleaving must
+/// show it.
 #[test]
 fn lost_updates_show() {
     let body =
@@ -157,8 +159,8 @@ fn lost_updates_show() {
     assert!(sums.iter().any(|s| *s != sums[0]), "{sums:?}");
 }
 
-/// In how many of 100 schedules one block of 128 threads, each of which reads the word that its
-/// neighbour at `distance` has written to shared memory, finds another than that one, with
+/// Counts in how many of 100 schedules one block of 128 threads, each of which reads the word that
+/// its neighbour at `distance` has written to shared memory, finds another than that one, with
 /// `between` them.
 fn wrong_neighbours(distance: u32, between: &str) -> usize {
     let body = format!(

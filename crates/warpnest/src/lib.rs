@@ -1,4 +1,4 @@
-#![doc = include_str!("guide.md")]
+#![doc = include_str!("guide/start.md")]
 // The documentation of a release says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
 
@@ -14,6 +14,8 @@ pub mod cookbook {}
 pub mod cuckoo;
 mod error;
 pub mod extendible;
+#[cfg(any(doc, doctest))]
+pub mod guide;
 mod layered;
 pub mod linear;
 pub mod low_level;

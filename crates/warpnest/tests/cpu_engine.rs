@@ -39,13 +39,13 @@ macro_rules! everywhere {
     };
 }
 
-/// Different keys, among them those that are all zeros and all ones.
+/// Returns different keys, among them those that are all zeros and all ones.
 fn distinct<K: Key>(n: usize) -> Vec<K> {
     let number = |i: u64| K::from_u64(i.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     [K::ALL_ONES].into_iter().chain((0..n as u64 - 1).map(number)).collect()
 }
 
-/// Keys of which most are different, one comes often, and some come twice.
+/// Returns keys of which most are different, one comes often, and some come twice.
 fn repeated<K: Key>(n: usize) -> Vec<K> {
     let keys = distinct(n);
     (0..n).map(|i| if i % 10 == 0 { keys[n / 2] } else { keys[if i % 7 == 0 { i / 2 } else { i }] }).collect()
@@ -55,7 +55,7 @@ fn values<V: Value>(n: usize) -> Vec<V> {
     (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
 }
 
-/// Keys that are not among those of [`distinct`].
+/// Returns keys that are not among those of [`distinct`].
 fn absent<K: Key>(n: usize) -> Vec<K> {
     distinct::<K>(2 * n).split_off(n)
 }

@@ -161,8 +161,8 @@ fn step<K: KeyWord, V: Payload>(
 /// The number of exchanges after which a thread checks for another copy of its key in the table.
 const CHECK_EVERY: u32 = 16;
 
-/// Whether `key` is in one of `slots` now. A thread that carries a copy of it may then drop its
-/// own.
+/// Returns whether `key` is in one of `slots` now. A thread that carries a copy of it may then drop
+/// its own.
 ///
 /// Copies of two keys that share all their slots could otherwise evict each other for ever, each
 /// thread finding the other key in every slot. The key is not lost: the copy that was seen was in
@@ -191,7 +191,7 @@ pub(super) fn raise(words: Global<u64>, flag: u64) {
     }
 }
 
-/// The next slot of a key evicted from `current`: round-robin over its *distinct* slots.
+/// Returns the next slot of a key evicted from `current`: round-robin over its *distinct* slots.
 ///
 /// Listing 4.1 (Alcantara 2011) takes the first function that gives the current slot and goes on
 /// with the next one. When two functions of a key agree, that sequence may never reach a slot
@@ -269,8 +269,8 @@ impl<K: KeyWord, V: Payload> Census<K, V> {
     }
 }
 
-/// Whether the build has failed. `in_this_launch` says that this may change while others read it:
-/// then a cached read is not allowed.
+/// Returns whether the build has failed. `in_this_launch` says that this may change while others
+/// read it: then a cached read is not allowed.
 #[inline(always)]
 fn failed(words: Global<u64>, in_this_launch: bool) -> bool {
     let failed =
@@ -278,8 +278,8 @@ fn failed(words: Global<u64>, in_this_launch: bool) -> bool {
     failed != 0
 }
 
-/// Whether `key`, found in `slot`, is also in a slot of a function before the one that leads to
-/// `slot`.
+/// Returns whether `key`, found in `slot`, is also in a slot of a function before the one that
+/// leads to `slot`.
 #[inline(always)]
 pub(crate) fn has_earlier_copy<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
     let mut items = [Slots::<K, V>::EMPTY; MAX_FUNCTIONS - 1];

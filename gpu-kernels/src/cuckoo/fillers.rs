@@ -17,7 +17,7 @@ use crate::types::{KeyWord, Payload, Scalar};
 /// of them is a filler.
 const TRIED: u64 = 256;
 
-/// Whether none of the functions leads from `key` to `slot`.
+/// Returns whether none of the functions leads from `key` to `slot`.
 #[inline(always)]
 pub fn is_filler<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
     table.functions.search(key, |own| (own == slot).then_some(())).is_none()

@@ -66,28 +66,28 @@ pub struct Table<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> Table<K, V> {
-    /// The table of `functions.slots()` slots at `words`.
+    /// Returns the table of `functions.slots()` slots at `words`.
     #[inline(always)]
     pub fn new(words: Global<Slot<K, V>>, functions: HashFunctions) -> Self {
         Self { slots: Slots::new(words), functions }
     }
 
-    /// The hash functions.
+    /// Returns the hash functions.
     #[inline(always)]
     pub fn functions(&self) -> &HashFunctions {
         &self.functions
     }
 
-    /// The slot of `key` that lookups find, while other threads may be changing values.
+    /// Returns the slot of `key` that lookups find, while other threads may be changing values.
     #[inline(always)]
     fn position(&self, key: K) -> Option<u32> {
         let verdict = |slot| Slots::<K, V>::verdict(self.slots.item_at(slot), key, slot);
         self.functions.search(key, verdict).flatten()
     }
 
-    /// The value of `key`, or any word for a set: at most one probe a hash function (Alcantara
-    /// 2011, §4.3.2). No thread of the launch may change the table. The key that is all ones is not
-    /// found here but in the [`header`].
+    /// Returns the value of `key`, or any word for a set: at most one probe a hash function
+    /// (Alcantara 2011, §4.3.2). No thread of the launch may change the table. The key that is all
+    /// ones is not found here but in the [`header`].
     #[inline(always)]
     pub fn get(&self, key: K) -> Option<WordOf<V>> {
         self.functions.search(key, |slot| self.slots.probe(slot, key)).flatten()

@@ -16,15 +16,15 @@ pub const LINE_WORDS: u64 = 8;
 /// The most records of a line.
 const MAX_LINE_KEYS: usize = 8;
 
-/// The number of records of a line of words `W`.
+/// Returns the number of records of a line of words `W`.
 pub const fn records_of_line<W: Scalar>() -> u32 {
     256 / W::BITS
 }
 
-/// The number of lines of a bucket of `records` records, `of_line` to a line. There is one extra
-/// line for each eight that the records fill, so that at most eight ninths of the slots are taken.
-/// A full line sends searches on to the next line; without spare slots more lines would be full.
-/// Fewer than eight lines get no extra line.
+/// Returns the number of lines of a bucket of `records` records, `of_line` to a line. There is one
+/// extra line for each eight that the records fill, so that at most eight ninths of the slots are
+/// taken. A full line sends searches on to the next line; without spare slots more lines would be
+/// full. Fewer than eight lines get no extra line.
 pub const fn lines_for(records: u32, of_line: u32) -> u32 {
     let lines = records / of_line;
     lines + lines / 8
@@ -57,15 +57,15 @@ pub struct Found {
 }
 
 impl<W: KeyWord> Bucket<W> {
-    /// The bucket of these words. `lowest` says that its keys are of the lowest part of the range;
-    /// otherwise there is another part below. `ones` is the highest mixed key.
+    /// Returns the bucket of these words. `lowest` says that its keys are of the lowest part of the
+    /// range; otherwise there is another part below. `ones` is the highest mixed key.
     #[inline(always)]
     pub fn new(words: Global<W>, lines: u32, lowest: bool, ones: u64) -> Self {
         let [empty, removed] = free_words(lowest, ones);
         Self { words, lines, empty: W::from_u64(empty), removed: W::from_u64(removed) }
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     #[inline(always)]
     pub fn slots(&self) -> u32 {
         self.lines * records_of_line::<W>()
@@ -98,7 +98,7 @@ impl<W: KeyWord> Bucket<W> {
         seen
     }
 
-    /// The keys of a line that no thread of the launch changes.
+    /// Returns the keys of a line that no thread of the launch changes.
     #[inline(always)]
     fn keys(&self, line: u32) -> [W; MAX_LINE_KEYS] {
         let mut keys = [W::default(); MAX_LINE_KEYS];
@@ -164,7 +164,7 @@ impl<W: KeyWord> Bucket<W> {
         if self.words.atomic(found.word).compare_exchange(mixed, left) == mixed { Some(value) } else { None }
     }
 
-    /// The value of a key that is there.
+    /// Returns the value of a key that is there.
     #[inline(always)]
     pub fn value(&self, found: Found) -> W {
         self.words.load_read_only(found.word + records_of_line::<W>() as u64)
@@ -206,28 +206,28 @@ impl<W: KeyWord> Bucket<W> {
         false
     }
 
-    /// The word of the key in a slot.
+    /// Returns the word of the key in a slot.
     #[inline(always)]
     fn word_of_slot(number: u32) -> u64 {
         let records = records_of_line::<W>();
         (number / records) as u64 * Self::line_words() + (number % records) as u64
     }
 
-    /// The record in slot `number`, if there is one. No thread may change it meanwhile.
+    /// Returns the record in slot `number`, if there is one. No thread may change it meanwhile.
     #[inline(always)]
     pub fn record(&self, number: u32) -> Option<(W, W)> {
         let key = self.key(number)?;
         Some((key, self.words.load_streaming(Self::word_of_slot(number) + records_of_line::<W>() as u64)))
     }
 
-    /// The key in slot `number`, if there is one.
+    /// Returns the key in slot `number`, if there is one.
     #[inline(always)]
     pub fn key(&self, number: u32) -> Option<W> {
         let key = self.words.load_streaming(Self::word_of_slot(number));
         if key == self.empty || key == self.removed { None } else { Some(key) }
     }
 
-    /// The number of groups of four words, as [`Bucket::write_four`] numbers them.
+    /// Returns the number of groups of four words, as [`Bucket::write_four`] numbers them.
     #[inline(always)]
     pub fn fours(&self) -> u32 {
         self.lines * Self::line_words() as u32 / 4
@@ -263,20 +263,21 @@ impl<W: KeyWord> Bucket<W> {
     }
 }
 
-/// The home line of a key, where its search begins, of `lines` lines.
+/// Returns the home line of a key, where its search begins, of `lines` lines.
 #[inline(always)]
 pub fn home_line<W: KeyWord>(mixed: W, lines: u32) -> u32 {
     // The multiplication uses the lowest bits, because the keys of a bucket do not share those.
     mixed.bits_from(0).wrapping_mul(0x9e37_79b1).scaled(lines)
 }
 
-/// The line after another one.
+/// Returns the line after another one.
 #[inline(always)]
 pub fn next_line(line: u32, lines: u32) -> u32 {
     if line + 1 == lines { 0 } else { line + 1 }
 }
 
-/// The words of an empty slot and of a tombstone in a bucket: keys of another part of the range.
+/// Returns the words of an empty slot and of a tombstone in a bucket: keys of another part of the
+/// range.
 pub const fn free_words(lowest: bool, ones: u64) -> [u64; 2] {
     if lowest { [ones, ones - 1] } else { [0, 1] }
 }

@@ -110,7 +110,7 @@ impl TableDepths {
     }
 }
 
-/// The bucket table with number `table` of a list.
+/// Returns the bucket table with number `table` of a list.
 #[inline(always)]
 fn entries(addresses: Global<u64>, table: u64) -> Global<u32> {
     // SAFETY: these are addresses of bucket tables, which the host names with the launch.

@@ -36,7 +36,7 @@ pub const PAGE: u64 = 1024;
 /// The number of 64-bit words of a page before the records of its buckets.
 const HEADER_WORDS: u64 = 2 * PAGE;
 
-/// The number of 64-bit words of a page whose buckets have `lines` lines.
+/// Returns the number of 64-bit words of a page whose buckets have `lines` lines.
 pub const fn page_words(lines: u32) -> u64 {
     HEADER_WORDS + PAGE * lines as u64 * bucket::LINE_WORDS
 }
@@ -91,20 +91,20 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The hash position of a mixed key: the number of its part in the upper 32 bits, and its
-    /// position in the part in the lower 32 bits.
+    /// Returns the hash position of a mixed key: the number of its part in the upper 32 bits, and
+    /// its position in the part in the lower 32 bits.
     #[inline(always)]
     pub fn hash_position<K: KeyWord>(&self, mixed: K) -> u64 {
         mixed.bits_from(K::BITS - 32) as u64 * self.roots as u64
     }
 
-    /// The number of groups of parts.
+    /// Returns the number of groups of parts.
     #[inline(always)]
     pub fn groups(&self) -> u32 {
         self.roots >> self.table_bits
     }
 
-    /// The segment of a hash position in a directory of global depth `depth`.
+    /// Returns the segment of a hash position in a directory of global depth `depth`.
     #[inline(always)]
     pub fn segment(&self, hash_position: u64, depth: u32) -> u64 {
         let group = hash_position >> (32 + self.table_bits);
@@ -115,14 +115,14 @@ impl Layout {
         group + self.groups() as u64 * halves
     }
 
-    /// The entry of a hash position in its bucket table.
+    /// Returns the entry of a hash position in its bucket table.
     #[inline(always)]
     pub fn entry(&self, hash_position: u64) -> u64 {
         (hash_position >> 32) & ((1 << self.table_bits) - 1)
     }
 }
 
-/// The length of the range of a bucket of depth `depth`, in hash positions.
+/// Returns the length of the range of a bucket of depth `depth`, in hash positions.
 #[inline(always)]
 pub fn span(depth: u32) -> u64 {
     (1 << 32) >> depth
@@ -135,18 +135,18 @@ pub struct Segment(pub u64);
 const ADDRESS_BITS: u32 = 56;
 
 impl Segment {
-    /// The entry for a bucket table at this address, which must be below 2^56.
+    /// Returns the entry for a bucket table at this address, which must be below 2^56.
     pub fn new(address: u64, depth: u32) -> Self {
         Self(address | (depth as u64) << ADDRESS_BITS)
     }
 
-    /// The depth of the bucket table.
+    /// Returns the depth of the bucket table.
     #[inline(always)]
     pub fn depth(self) -> u32 {
         (self.0 >> ADDRESS_BITS) as u32
     }
 
-    /// The address of the bucket table.
+    /// Returns the address of the bucket table.
     #[inline(always)]
     pub fn address(self) -> u64 {
         self.0 & ((1 << ADDRESS_BITS) - 1)
@@ -172,7 +172,7 @@ impl State {
     /// The state of a number that no bucket has now.
     pub const FREE: Self = Self(FREE);
 
-    /// The state of a bucket with `records` records.
+    /// Returns the state of a bucket with `records` records.
     #[inline(always)]
     pub fn live(depth: u32, records: u32) -> Self {
         Self(depth as u64 | (records as u64) << 32)
@@ -183,7 +183,7 @@ impl State {
         Self(depth as u64 | MERGED | (into as u64) << 32)
     }
 
-    /// Whether the number is in use by a bucket.
+    /// Returns whether the number is in use by a bucket.
     #[inline(always)]
     pub fn is_live(self) -> bool {
         self.0 & KIND == 0
@@ -194,13 +194,14 @@ impl State {
         self.0 & KIND == MERGED
     }
 
-    /// The local depth of the bucket.
+    /// Returns the local depth of the bucket.
     #[inline(always)]
     pub fn depth(self) -> u32 {
         self.0 as u32 & 0xff
     }
 
-    /// The record count of a bucket; for a merged bucket the number of the bucket that absorbed it.
+    /// Returns the record count of a bucket; for a merged bucket the number of the bucket that
+    /// absorbed it.
     #[inline(always)]
     pub fn records(self) -> u32 {
         (self.0 >> 32) as u32
@@ -218,7 +219,7 @@ pub struct BucketHeader {
 }
 
 impl BucketHeader {
-    /// The hash position behind the highest one.
+    /// Returns the hash position behind the highest one.
     #[inline(always)]
     pub fn end(&self) -> u64 {
         self.first + span(self.state.depth())
@@ -252,7 +253,7 @@ impl<K, V> Clone for Table<K, V> {
 impl<K, V> Copy for Table<K, V> {}
 
 impl<K: KeyWord, V: ValueWord> Table<K, V> {
-    /// The table with these segments and pages.
+    /// Returns the table with these segments and pages.
     #[inline(always)]
     pub fn new(segments: Global<u64>, pages: Global<Pages<K, V>>, layout: Layout) -> Self {
         Self { segments, pages, layout }
@@ -263,8 +264,8 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Segment(self.segments.load_read_only(number))
     }
 
-    /// The number of the bucket at a hash position. No thread of the launch may change bucket
-    /// tables.
+    /// Returns the number of the bucket at a hash position. No thread of the launch may change
+    /// bucket tables.
     #[inline(always)]
     fn bucket_at(&self, hash_position: u64) -> u32 {
         let segment = self.segment(self.layout.segment(hash_position, self.layout.depth));
@@ -301,7 +302,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         self.header_at(bucket).atomic(1).store(state.0);
     }
 
-    /// The bucket with a number, whose keys have hash positions from `first` on.
+    /// Returns the bucket with a number, whose keys have hash positions from `first` on.
     #[inline(always)]
     fn bucket(&self, number: u32, first: u64) -> Bucket<WordOf<K, V>> {
         let from = HEADER_WORDS + number as u64 % PAGE * self.layout.lines as u64 * bucket::LINE_WORDS;

@@ -74,14 +74,14 @@ impl Leaf {
     }
 }
 
-/// The words of a leaf of depth 0 without records: a bucket of an empty table, in part `root` of
-/// the range.
+/// Returns the words of a leaf of depth 0 without records: a bucket of an empty table, in part
+/// `root` of the range.
 pub fn root_leaf(root: u64) -> [u64; LEAF_WORDS as usize] {
     Leaf { first: root << 32, state: State::live(0, 0), source: Leaf::NO_SOURCE, keys: [0, 0] }.words()
 }
 
-/// The number of the first of the `pairs` new keys from `from` on whose hash position is not below
-/// `end`.
+/// Returns the number of the first of the `pairs` new keys from `from` on whose hash position is
+/// not below `end`.
 #[inline(always)]
 pub(super) fn end_of_run<K: KeyWord>(keys: Global<K>, layout: &Layout, from: u64, pairs: u64, end: u64) -> u64 {
     // Runs are short: steps that double find their end sooner than a binary search over all keys
@@ -94,8 +94,8 @@ pub(super) fn end_of_run<K: KeyWord>(keys: Global<K>, layout: &Layout, from: u64
     lower_bound(keys, layout, low, (low + step).min(pairs), end)
 }
 
-/// The number of the first new key in `low..high` whose hash position is not below `bound`; or
-/// `high`.
+/// Returns the number of the first new key in `low..high` whose hash position is not below `bound`;
+/// or `high`.
 #[inline(always)]
 fn lower_bound<K: KeyWord>(keys: Global<K>, layout: &Layout, mut low: u64, mut high: u64, bound: u64) -> u64 {
     while low < high {
@@ -109,7 +109,7 @@ fn lower_bound<K: KeyWord>(keys: Global<K>, layout: &Layout, mut low: u64, mut h
     low
 }
 
-/// Whether new key `index`, of a bucket, is the first new key of that bucket.
+/// Returns whether new key `index`, of a bucket, is the first new key of that bucket.
 #[inline(always)]
 pub(super) fn is_first<K: KeyWord>(keys: Global<K>, layout: &Layout, index: u64, header: &BucketHeader) -> bool {
     index == 0 || layout.hash_position(keys.load_read_only(index - 1)) < header.first
@@ -146,8 +146,8 @@ impl<K: KeyWord, V: ValueWord> Overflows<K, V> {
     }
 }
 
-/// The bucket of new key `index`, if this is the bucket's first new key and the bucket cannot hold
-/// its new keys.
+/// Returns the bucket of new key `index`, if this is the bucket's first new key and the bucket
+/// cannot hold its new keys.
 #[inline(always)]
 fn overflow<K: KeyWord, V: ValueWord>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> Option<Node> {
     let layout = &table.layout;

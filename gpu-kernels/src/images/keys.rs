@@ -6,7 +6,7 @@ use crate::seam::{Block, Global};
 /// The pairs of ranks below [`NEIGHBOURS`], each with the farther neighbour last.
 const PAIRS: usize = NEIGHBOURS * (NEIGHBOURS - 1) / 2;
 
-/// The number of the pair of neighbour `near` in the frame of neighbour `far`.
+/// Returns the number of the pair of neighbour `near` in the frame of neighbour `far`.
 const fn pair(near: usize, far: usize) -> usize {
     far * (far - 1) / 2 + near
 }
@@ -52,7 +52,7 @@ const FEATURE_PAIRS: [[usize; 4]; FEATURES] = {
     features
 };
 
-/// The rank of a feature's farthest neighbour beyond [`FIRST_FAR`].
+/// Returns the rank of a feature's farthest neighbour beyond [`FIRST_FAR`].
 #[inline(always)]
 pub(super) fn far_rank(feature: u64) -> u64 {
     // There are 1, 5 and 15 features whose farthest neighbour has rank 3, up to 4, and up to 5.
@@ -151,7 +151,7 @@ impl Keys {
     }
 }
 
-/// The cell of a neighbour in the frame of the basis to a farther one.
+/// Returns the cell of a neighbour in the frame of the basis to a farther one.
 #[inline(always)]
 fn cell([x, y]: [f32; 2], [far_x, far_y]: [f32; 2], factor: f32) -> u32 {
     let half = (LEVELS / 2) as f32;
@@ -160,7 +160,7 @@ fn cell([x, y]: [f32; 2], [far_x, far_y]: [f32; 2], factor: f32) -> u32 {
     (along as u32).min(LEVELS - 1) * LEVELS + (across as u32).min(LEVELS - 1)
 }
 
-/// The key of three cells, in whatever order: noise may change which neighbour is nearer.
+/// Returns the key of three cells, in whatever order: noise may change which neighbour is nearer.
 #[inline(always)]
 fn key_of(a: u32, b: u32, c: u32) -> u32 {
     let (low, high) = (a.min(b), a.max(b));

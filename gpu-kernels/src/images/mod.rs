@@ -69,19 +69,19 @@ pub const RESULT_WORDS: usize = 8;
 /// The fewest matches more than expected by chance.
 pub const MIN_MATCHES: u32 = 10;
 
-/// A point as a word.
+/// Returns a point as a word.
 #[inline(always)]
 pub fn word_of_point([x, y]: [f32; 2]) -> u64 {
     (y.to_bits() as u64) << 32 | x.to_bits() as u64
 }
 
-/// The point of a word.
+/// Returns the point of a word.
 #[inline(always)]
 pub fn point(word: u64) -> [f32; 2] {
     [f32::from_bits(word as u32), f32::from_bits((word >> 32) as u32)]
 }
 
-/// Whether so many matches are too many for chance.
+/// Returns whether so many matches are too many for chance.
 ///
 /// A match is a point of the reference with a point of the scene nearer than the tolerance, and
 /// `around` counts the points of the scene between twice and three times the tolerance. That ring
@@ -108,14 +108,14 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// The frame of a set.
+    /// Returns the frame of a set.
     #[inline(always)]
     fn load(frames: Global<u32>, set: u64) -> Self {
         let [left, top, width, height] = frames.load_four_read_only(4 * set).map(f32::from_bits);
         Self { left, top, width, height }
     }
 
-    /// The point in the middle.
+    /// Returns the point in the middle.
     #[inline(always)]
     fn middle(self) -> [f32; 2] {
         [self.left + 0.5 * self.width, self.top + 0.5 * self.height]

@@ -150,7 +150,7 @@ impl Verify {
     }
 }
 
-/// The number of the first of `count` keys in order that is not less than `key`.
+/// Returns the number of the first of `count` keys in order that is not less than `key`.
 #[inline(always)]
 fn lower_bound(keys: Global<u64>, count: u64, key: u64) -> u64 {
     let (mut low, mut high) = (0, count);
@@ -282,7 +282,7 @@ impl Placed {
         Self { factor: [a, b], middle: [x, y] }
     }
 
-    /// Where the pose brings a point of a reference with that middle.
+    /// Returns where the pose brings a point of a reference with that middle.
     #[inline(always)]
     fn at(self, middle: [f32; 2], [x, y]: [f32; 2]) -> [f32; 2] {
         let (x, y) = (x - middle[0], y - middle[1]);

@@ -144,7 +144,7 @@ impl Grid {
         Self { left: frame.left, top: frame.top, density: POSITIONS / longer }
     }
 
-    /// The number of a cell along one axis, of 32.
+    /// Returns the number of a cell along one axis, of 32.
     #[inline(always)]
     fn cell(self, position: f32, from: f32) -> Option<u32> {
         let cell = (position - from) * self.density + 0.5 * POSITIONS;
@@ -152,8 +152,8 @@ impl Grid {
     }
 }
 
-/// The pose that brings one basis to the other, in steps: of scale, of rotation, and of where it
-/// brings `middle`. Each has 5 bits.
+/// Returns the pose that brings one basis to the other, in steps: of scale, of rotation, and of
+/// where it brings `middle`. Each has 5 bits.
 #[inline(always)]
 fn pose(there: Basis, here: Basis, middle: [f32; 2], grid: Grid) -> Option<u32> {
     let (dx, dy) = (there.to[0] - there.from[0], there.to[1] - there.from[1]);

@@ -61,8 +61,8 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
     }
 }
 
-/// The value of a key that is not K. The search is that of [`slot::get`](super::slot::get), but a
-/// word is read once, and by loads that may be cached.
+/// Returns the value of a key that is not K. The search is that of [`slot::get`](super::slot::get),
+/// but a word is read once, and by loads that may be cached.
 #[inline(always)]
 fn get<W: Double>(words: Global<W>, layout: &Layout, key: W::Half) -> Option<W::Half> {
     let (mut probe, mut left) = (layout.probe::<W>(key), layout.buckets());

@@ -108,8 +108,8 @@ pub struct Probe {
 }
 
 impl Layout {
-    /// The start of the search for `key` in a table of words `W`. A key that is narrower than half
-    /// of a word is treated as one that is not.
+    /// Returns the start of the search for `key` in a table of words `W`. A key that is narrower
+    /// than half of a word is treated as one that is not.
     #[inline(always)]
     pub fn probe<W: Double>(&self, key: W::Half) -> Probe {
         let mixed = key.mixed(self.a, self.b);
@@ -134,20 +134,20 @@ impl Layout {
         }
     }
 
-    /// The number of buckets.
+    /// Returns the number of buckets.
     #[inline(always)]
     pub fn buckets(&self) -> u32 {
         2 * self.lines
     }
 
-    /// The number of slots of words `W`.
+    /// Returns the number of slots of words `W`.
     #[inline(always)]
     pub fn slots<W: Double>(&self) -> u64 {
         self.lines as u64 * slots_of_line::<W>() as u64
     }
 }
 
-/// The number of slots in two buckets, which are a line of 64 bytes.
+/// Returns the number of slots in two buckets, which are a line of 64 bytes.
 pub const fn slots_of_line<W: Double>() -> u32 {
     2 * W::IN_SECTOR
 }
@@ -157,9 +157,9 @@ pub const fn slots_of_line<W: Double>() -> u32 {
 pub trait Cells {
     /// A slot's word.
     type Word: Double;
-    /// The words of a bucket, each as it was at some moment of the call.
+    /// Returns the words of a bucket, each as it was at some moment of the call.
     fn bucket(&self, bucket: u32) -> <Self::Word as Double>::Sector;
-    /// One word.
+    /// Loads one word.
     fn load(&self, slot: u64) -> Self::Word;
     /// Replaces a word; returns what it was.
     fn exchange(&self, slot: u64, word: Self::Word) -> Self::Word;

@@ -42,25 +42,25 @@ pub use super::Cells;
 /// A key or a value as the words of `C` hold it.
 type Half<C> = <<C as Cells>::Word as Double>::Half;
 
-/// Whether the slot of this word is empty.
+/// Returns whether the slot of this word is empty.
 #[inline(always)]
 pub fn is_empty(word: impl Double) -> bool {
     word == Double::ALL_ONES
 }
 
-/// The tombstone of a removed key.
+/// Returns the tombstone of a removed key.
 #[inline(always)]
 pub fn removed<W: Double>(key: W::Half) -> W {
     W::of(W::Half::ALL_ONES, key)
 }
 
-/// The value in a word, if it holds a key.
+/// Returns the value in a word, if it holds a key.
 #[inline(always)]
 pub fn value_of<W: Double>(word: W) -> Option<W::Half> {
     if word.upper() == W::Half::ALL_ONES { None } else { Some(word.lower()) }
 }
 
-/// The owner of the slot: the key that it holds or held; K if it is empty.
+/// Returns the owner of the slot: the key that it holds or held; K if it is empty.
 #[inline(always)]
 fn owner<W: Double>(word: W) -> W::Half {
     let key = word.upper();
@@ -82,13 +82,13 @@ impl<V> Inserted<V> {
     const REFUSED: Self = Self { before: None, taken: false, refused: true };
     const NEW: Self = Self { before: None, taken: true, refused: false };
 
-    /// Whether the key became present.
+    /// Returns whether the key became present.
     #[inline(always)]
     pub fn is_new(&self) -> bool {
         self.before.is_none() && !self.refused
     }
 
-    /// The same result with another type of values.
+    /// Returns the same result with another type of values.
     #[inline(always)]
     pub fn map<To>(self, value: impl Fn(V) -> To) -> Inserted<To> {
         Inserted { before: self.before.map(value), taken: self.taken, refused: self.refused }
@@ -123,7 +123,7 @@ fn look<W: Double>(words: W::Sector, key: W::Half) -> Seen {
     seen
 }
 
-/// The first of the flagged slots of the probe's bucket, in its order.
+/// Returns the first of the flagged slots of the probe's bucket, in its order.
 #[inline(always)]
 fn first<W: Double>(flags: u32, probe: &Probe) -> u64 {
     let from_start = (flags | flags << W::IN_SECTOR) >> probe.start;
@@ -257,7 +257,7 @@ pub fn remove_and_empty<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> O
     value_of(cells.exchange(slot, word)).map(|value| (value, beside_empty))
 }
 
-/// The value of a key that is not K. Other threads may do anything.
+/// Returns the value of a key that is not K. Other threads may do anything.
 #[inline(always)]
 pub fn get<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Half<C>> {
     let word = cells.load(find(cells, layout, key)?.slot);
@@ -271,7 +271,7 @@ struct Found {
     beside_empty: bool,
 }
 
-/// The slot that holds the key, if there is one.
+/// Returns the slot that holds the key, if there is one.
 #[inline(always)]
 fn find<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Found> {
     let (mut probe, mut left) = (layout.probe::<C::Word>(key), layout.buckets());

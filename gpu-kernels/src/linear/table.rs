@@ -34,26 +34,27 @@ pub struct Filling<K: KeyWord, V: ValueWord>(InUse<K, V>);
 #[derive(Clone, Copy, Debug)]
 pub struct Emptying<K: KeyWord, V: ValueWord>(InUse<K, V>);
 
-/// A key or value as half of a word, or half of a word as the key or value that it was before.
+/// Returns a key or value as half of a word, or half of a word as the key or value that it was
+/// before.
 #[inline(always)]
 pub(super) fn resized<To: Scalar>(from: impl Scalar) -> To {
     To::from_u64(from.to_u64())
 }
 
-/// The word of the cell if the key that is all ones has this value.
+/// Returns the word of the cell if the key that is all ones has this value.
 #[inline(always)]
 fn cell_of<W: Double>(value: W::Half) -> W {
     W::of(W::Half::from_u64(1), value)
 }
 
-/// The value in the cell of the key that is all ones.
+/// Returns the value in the cell of the key that is all ones.
 #[inline(always)]
 pub(super) fn in_cell<W: Double>(word: W) -> Option<W::Half> {
     if word == W::default() { None } else { Some(word.lower()) }
 }
 
 impl<K: KeyWord, V: ValueWord> InUse<K, V> {
-    /// The table with this layout, slots and header.
+    /// Returns the table with this layout, slots and header.
     #[inline(always)]
     pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self { words, header, layout }
@@ -79,7 +80,7 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
         slot::remove(&Slots(self.words), &self.layout, resized(key)).map(resized)
     }
 
-    /// The value of the key.
+    /// Returns the value of the key.
     #[inline(always)]
     pub fn get(&self, key: K) -> Option<V> {
         if key == K::ALL_ONES {
@@ -107,13 +108,13 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> Filling<K, V> {
-    /// The same table for filling. No thread may hold it as [`InUse`] any more.
+    /// Returns the same table for filling. No thread may hold it as [`InUse`] any more.
     #[inline(always)]
     pub(super) fn of(table: InUse<K, V>) -> Self {
         Self(table)
     }
 
-    /// The table with this layout, slots and header.
+    /// Returns the table with this layout, slots and header.
     #[inline(always)]
     pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self(InUse::new(words, header, layout))
@@ -130,7 +131,7 @@ impl<K: KeyWord, V: ValueWord> Filling<K, V> {
         slot::insert_anywhere(&Slots(self.0.words), &self.0.layout, key, value, if_held, may_take).map(resized)
     }
 
-    /// The value of the key.
+    /// Returns the value of the key.
     #[inline(always)]
     pub fn get(&self, key: K) -> Option<V> {
         self.0.get(key)
@@ -138,7 +139,7 @@ impl<K: KeyWord, V: ValueWord> Filling<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> Emptying<K, V> {
-    /// The table with this layout, slots and header.
+    /// Returns the table with this layout, slots and header.
     #[inline(always)]
     pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self(InUse::new(words, header, layout))
@@ -154,7 +155,7 @@ impl<K: KeyWord, V: ValueWord> Emptying<K, V> {
         removed.map(|(value, emptied)| (resized(value), emptied))
     }
 
-    /// The value of the key.
+    /// Returns the value of the key.
     #[inline(always)]
     pub fn get(&self, key: K) -> Option<V> {
         self.0.get(key)

@@ -187,14 +187,14 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: KeyWord,
 struct EvictionChoice(u32);
 
 impl EvictionChoice {
-    /// The choice if the key is in slot `reached` already.
+    /// Returns the choice if the key is in slot `reached` already.
     #[inline(always)]
     fn repeated(reached: u32) -> Self {
         Self(u32::MAX << 16 | reached)
     }
 
-    /// The choice that the pair in slot `reached` goes on to candidate `later`. A lower `later` is
-    /// better, since then all candidates that the pair passes over are full.
+    /// Returns the choice that the pair in slot `reached` goes on to candidate `later`. A lower
+    /// `later` is better, since then all candidates that the pair passes over are full.
     #[inline(always)]
     fn moving(reached: u32, later: u32) -> Self {
         Self((MAX_CANDIDATES - later + 1) << 16 | reached)
@@ -205,7 +205,7 @@ impl EvictionChoice {
         self.0 & 0xffff
     }
 
-    /// The candidate that the pair in the slot goes on to, if there is one.
+    /// Returns the candidate that the pair in the slot goes on to, if there is one.
     #[inline(always)]
     fn later(self) -> Option<u32> {
         let above = self.0 >> 16;

@@ -22,9 +22,9 @@ pub trait Form {
     const CLASSES: u32;
     /// Whether the slots have values.
     const VALUES: bool = Self::TAG_WORDS < BUCKET_WORDS;
-    /// The number of bits in a tag.
+    /// Returns the number of bits in a tag.
     fn tag_bits<W: Scalar>() -> u32;
-    /// The filter bit of class `class`: its word, and its bit number in that word.
+    /// Returns the filter bit of class `class`: its word, and its bit number in that word.
     fn filter<W: Scalar>(class: u32) -> (u32, u32);
 }
 
@@ -130,8 +130,8 @@ pub(super) struct Choice {
     pub tag_bits: u32,
 }
 
-/// The forms that buckets may have, from the most slots on; if words have 64 bits, only the last
-/// one will do.
+/// Returns the forms that buckets may have, from the most slots on; if words have 64 bits, only the
+/// last one will do.
 pub(super) fn choices<K: KeyWord, V: Payload>() -> [Choice; 3] {
     fn of<F: Form, W: Scalar>() -> Choice {
         Choice { slots: F::SLOTS, tag_bits: F::tag_bits::<W>() }
@@ -170,15 +170,15 @@ macro_rules! with_form {
 }
 pub(super) use with_form;
 
-/// The filter bit for a remainder: the number of its word, and the bit in it.
+/// Returns the filter bit for a remainder: the number of its word, and the bit in it.
 #[inline(always)]
 pub fn filter<F: Form, W: Scalar>(remainder: W) -> (u32, W) {
     let (word, bit) = F::filter::<W>(remainder.bits_from(0) % F::CLASSES);
     (word, W::from_u64(1) << bit)
 }
 
-/// A word with `unit` in each of its first `tags` tags. It is written out without a loop, so that
-/// the compiler sees a constant.
+/// Returns a word with `unit` in each of its first `tags` tags. It is written out without a loop,
+/// so that the compiler sees a constant.
 #[inline(always)]
 fn repeated<F: Form, W: Scalar>(unit: W, tags: u32) -> W {
     let bits = F::tag_bits::<W>();
@@ -192,14 +192,14 @@ fn repeated<F: Form, W: Scalar>(unit: W, tags: u32) -> W {
     all
 }
 
-/// The number of tags in tag word `word`.
+/// Returns the number of tags in tag word `word`.
 #[inline(always)]
 pub const fn tags_in<F: Form>(word: u32) -> u32 {
     if word + 1 < F::TAG_WORDS { F::TAGS } else { F::SLOTS - (F::TAG_WORDS - 1) * F::TAGS }
 }
 
-/// The highest bit of each tag of `held`, which is tag word `word`, that equals `tag`. Tags above
-/// the lowest equal one may be reported too; the lowest one is always right.
+/// Returns the highest bit of each tag of `held`, which is tag word `word`, that equals `tag`. Tags
+/// above the lowest equal one may be reported too; the lowest one is always right.
 #[inline(always)]
 pub fn equal<F: Form, W: Scalar>(held: W, word: u32, tag: W) -> W {
     let top = W::from_u64(1) << (F::tag_bits::<W>() - 1);
@@ -212,7 +212,7 @@ pub fn equal<F: Form, W: Scalar>(held: W, word: u32, tag: W) -> W {
     differences.minus(repeated::<F, W>(W::from_u64(1), F::TAGS)) & !differences & tops
 }
 
-/// The number, in its word, of the lowest tag that `equal` reports.
+/// Returns the number, in its word, of the lowest tag that `equal` reports.
 #[inline(always)]
 pub fn tag_number<F: Form, W: Scalar>(equal: W) -> u32 {
     equal.low_zeros() / F::tag_bits::<W>()

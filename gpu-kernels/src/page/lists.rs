@@ -27,7 +27,7 @@ impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
         }
     }
 
-    /// Whether more entries were pushed than the list's capacity.
+    /// Returns whether more entries were pushed than the list's capacity.
     #[inline(always)]
     pub fn overflowed(&self) -> bool {
         self.lengths.load_relaxed(self.number) > self.most

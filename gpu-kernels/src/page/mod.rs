@@ -66,7 +66,7 @@ pub const MIN_BUCKETS: u32 = 16;
 /// counting.
 const PAGE_SHARED_WORDS: usize = 5552;
 
-/// The most buckets of a page.
+/// Returns the most buckets of a page.
 pub const fn max_page_buckets<K: KeyWord, V: Payload>() -> u32 {
     let word_bits = <K::PackedWord<V> as Scalar>::BITS;
     let most = fit_page((PAGE_SHARED_WORDS * 64) as u32 / (BUCKET_WORDS * word_bits + 16) - PAGE_STEP + 1);
@@ -80,7 +80,7 @@ const MAX_BUCKETS_OF_KEYS: u32 = fit_page(1024);
 /// The granularity of page sizes: a page has 4 more buckets than a multiple of this.
 const PAGE_STEP: u32 = 8;
 
-/// The smallest number of buckets, at least `buckets`, that a page may have.
+/// Returns the smallest number of buckets, at least `buckets`, that a page may have.
 ///
 /// It is even, since buckets come in lines of two. It also puts the 32-bit words that are written
 /// out together into different banks of shared memory: words of a bucket are a page's number of
@@ -139,8 +139,8 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of 2^`page_bits` pages of `page_buckets` buckets, at least [`MIN_BUCKETS`] in
-    /// all, for the given types.
+    /// Returns the layout of 2^`page_bits` pages of `page_buckets` buckets, at least
+    /// [`MIN_BUCKETS`] in all, for the given types.
     pub fn new<K: KeyWord, V: Payload>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
         let buckets = (page_buckets as u64) << page_bits;
         let (slots, candidates) = Self::form_for::<K, V>(buckets);
@@ -155,7 +155,8 @@ impl Layout {
         }
     }
 
-    /// The slots of a bucket, and the candidates of a pair, for a table of `buckets` buckets.
+    /// Returns the slots of a bucket, and the candidates of a pair, for a table of `buckets`
+    /// buckets.
     ///
     /// A bucket has as many slots as fit beside tags that are long enough for [`MIN_CANDIDATES`]. A
     /// pair then has as many candidates as the tags can number.
@@ -170,8 +171,8 @@ impl Layout {
         (whole.slots, MAX_CANDIDATES)
     }
 
-    /// The forms of a table, from the most slots on: the slots per bucket, and the number of
-    /// buckets from which on a table has that form.
+    /// Returns the forms of a table, from the most slots on: the slots per bucket, and the number
+    /// of buckets from which on a table has that form.
     pub fn forms<K: KeyWord, V: Payload>() -> [(u32, u64); 3] {
         let [short @ .., whole] = choices::<K, V>();
         let of_short = |choice: Choice| {
@@ -183,26 +184,26 @@ impl Layout {
         [most, middle, (whole.slots, MIN_BUCKETS as u64)]
     }
 
-    /// The number of buckets.
+    /// Returns the number of buckets.
     #[inline(always)]
     pub fn buckets(&self) -> u32 {
         self.page_buckets << self.page_bits
     }
 
-    /// The number of pages.
+    /// Returns the number of pages.
     #[inline(always)]
     pub fn pages(&self) -> u32 {
         1 << self.page_bits
     }
 
-    /// The home bucket of a mixed key, counted within its page.
+    /// Returns the home bucket of a mixed key, counted within its page.
     #[inline(always)]
     pub fn home_in_page<K: KeyWord>(&self, mixed: K) -> u32 {
         // This is the home bucket less the page's first one, since there are 2^page_bits pages.
         (mixed << self.page_bits).scaled(self.page_buckets)
     }
 
-    /// The remainder of a mixed key.
+    /// Returns the remainder of a mixed key.
     #[inline(always)]
     pub fn remainder<K: KeyWord, W: Scalar>(&self, mixed: K) -> W {
         if W::BITS == 32 {
@@ -217,14 +218,15 @@ impl Layout {
         }
     }
 
-    /// The tag of a pair with `remainder` that is in candidate `number`. It is never 0, the tag of
-    /// an empty slot.
+    /// Returns the tag of a pair with `remainder` that is in candidate `number`. It is never 0, the
+    /// tag of an empty slot.
     #[inline(always)]
     pub fn tag<W: Scalar>(&self, remainder: W, number: u32) -> W {
         W::from_u64(remainder.to_u64() + number as u64 * self.remainders + 1)
     }
 
-    /// The remainder, and the number of the candidate, of a pair with this tag, which is not 0.
+    /// Returns the remainder, and the number of the candidate, of a pair with this tag, which is
+    /// not 0.
     #[inline(always)]
     pub fn untag<W: Scalar>(&self, tag: W) -> (W, u32) {
         let remainders = W::from_u64(self.remainders);
@@ -237,8 +239,9 @@ impl Layout {
         (remainder, number)
     }
 
-    /// The bucket, within the page, that is candidate `number` of a pair with home bucket `home`
-    /// and `remainder`. For each number and remainder this is a permutation of the page's buckets.
+    /// Returns the bucket, within the page, that is candidate `number` of a pair with home bucket
+    /// `home` and `remainder`. For each number and remainder this is a permutation of the page's
+    /// buckets.
     #[inline(always)]
     pub fn candidate<W: Scalar>(&self, home: u32, remainder: W, number: u32) -> u32 {
         match number {
@@ -251,8 +254,8 @@ impl Layout {
         }
     }
 
-    /// The distance of candidate `number`, from 2 on, from home: 2 to the number of the page's
-    /// buckets less 1.
+    /// Returns the distance of candidate `number`, from 2 on, from home: 2 to the number of the
+    /// page's buckets less 1.
     #[inline(always)]
     fn distance<W: Scalar>(&self, remainder: W, number: u32) -> u32 {
         let mut x = remainder.bits_from(0).wrapping_mul(0x9e37_79b1).wrapping_add(number.wrapping_mul(0x85eb_ca77));
@@ -260,8 +263,8 @@ impl Layout {
         2 + (x ^ x >> 16).scaled(self.page_buckets - 2)
     }
 
-    /// The home, within the page, of a pair that is in `bucket` as candidate `number`: the inverse
-    /// of [`Layout::candidate`].
+    /// Returns the home, within the page, of a pair that is in `bucket` as candidate `number`: the
+    /// inverse of [`Layout::candidate`].
     #[inline(always)]
     pub fn home_of<W: Scalar>(&self, bucket: u32, remainder: W, number: u32) -> u32 {
         match number {
@@ -274,19 +277,20 @@ impl Layout {
         }
     }
 
-    /// The numbers from which the first mixed key of each home bucket follows.
+    /// Returns the numbers from which the first mixed key of each home bucket follows.
     #[inline(always)]
     pub fn homes<K: KeyWord>(&self) -> Homes {
         let (most, buckets) = (K::ALL_ONES.to_u64(), self.buckets() as u64);
         Homes { quotient: most / buckets, rest: most % buckets + 1, buckets: Divisor::new(self.buckets()) }
     }
 
-    /// The mixed key with home bucket `home`, counted over the whole table, and `remainder`.
+    /// Returns the mixed key with home bucket `home`, counted over the whole table, and
+    /// `remainder`.
     pub fn mixed_of<K: KeyWord, W: Scalar>(&self, home: u32, remainder: u64) -> K {
         self.mixed_in::<K, W>(&self.homes::<K>(), home, remainder)
     }
 
-    /// The result of [`Layout::mixed_of`], computed with the table's [`Layout::homes`].
+    /// Returns the result of [`Layout::mixed_of`], computed with the table's [`Layout::homes`].
     #[inline(always)]
     pub fn mixed_in<K: KeyWord, W: Scalar>(&self, homes: &Homes, home: u32, remainder: u64) -> K {
         // The first mixed key of the bucket is 2^BITS · home / buckets, rounded up.
@@ -314,8 +318,8 @@ pub struct Homes {
     buckets: Divisor,
 }
 
-/// The number of remainders of the keys of a bucket. It is the number of mixed keys for each of
-/// `buckets`, rounded up, and to a power of two if words `W` are wide.
+/// Returns the number of remainders of the keys of a bucket. It is the number of mixed keys for
+/// each of `buckets`, rounded up, and to a power of two if words `W` are wide.
 fn remainders<K: KeyWord, W: Scalar>(buckets: u64) -> u64 {
     if W::BITS == 32 { K::ALL_ONES.to_u64() / buckets + 1 } else { 1 << (K::BITS - buckets.ilog2()) }
 }

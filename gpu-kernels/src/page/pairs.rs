@@ -3,15 +3,15 @@
 use crate::seam::{Block, Global};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// Whether the order of pairs matters: it does if keys may be repeated and have values, of which
-/// the last one counts.
+/// Returns whether the order of pairs matters: it does if keys may be repeated and have values, of
+/// which the last one counts.
 #[inline(always)]
 pub const fn in_order<const REPEATS: bool, V: Payload>() -> bool {
     REPEATS && V::VALUE_BITS != 0
 }
 
-/// Whether pages are built of the numbers of pairs, which are replaced by their values in the end.
-/// That is so if the order matters and threads do not process pairs in that order anyway.
+/// Returns whether pages are built of the numbers of pairs, which are replaced by their values in
+/// the end. That is so if the order matters and threads do not process pairs in that order anyway.
 #[inline(always)]
 pub const fn by_number<const REPEATS: bool, V: Payload, B: Block>() -> bool {
     in_order::<REPEATS, V>() && !B::IN_TURN
@@ -38,13 +38,14 @@ impl<const REPEATS: bool, K: KeyWord, V: Payload> Pairs<REPEATS, K, V> {
     /// Whether key and value are stored side by side.
     pub const SIDE_BY_SIDE: bool = !REPEATS && K::BITS == V::VALUE_BITS;
 
-    /// The pairs from `keys` on, whose values are stored from `values` on if they are apart.
+    /// Returns the pairs from `keys` on, whose values are stored from `values` on if they are
+    /// apart.
     #[inline(always)]
     pub fn new(keys: Global<K>, values: Global<V::Word>) -> Self {
         Self { keys, values }
     }
 
-    /// A pair that is read once, with its value unless pairs are in order.
+    /// Loads a pair that is read once, with its value unless pairs are in order.
     #[inline(always)]
     pub fn load(&self, pair: u64) -> (K, V::Word) {
         if Self::SIDE_BY_SIDE {
@@ -55,8 +56,8 @@ impl<const REPEATS: bool, K: KeyWord, V: Payload> Pairs<REPEATS, K, V> {
         }
     }
 
-    /// The pair as [`Pairs::load`] reads it, from keys and values that are stored apart in any
-    /// case, as those of the input are.
+    /// Returns the pair as [`Pairs::load`] reads it, from keys and values that are stored apart in
+    /// any case, as those of the input are.
     #[inline(always)]
     pub fn load_apart(&self, pair: u64) -> (K, V::Word) {
         let wanted = !REPEATS && V::VALUE_BITS != 0;
@@ -64,9 +65,9 @@ impl<const REPEATS: bool, K: KeyWord, V: Payload> Pairs<REPEATS, K, V> {
         (self.keys.load_streaming(pair), value)
     }
 
-    /// The pairs from number `first` on, `AT_ONCE` or the `here` that there are, for a block whose
-    /// threads take turns. They are read as by [`Pairs::load`] or, if they are stored apart in any
-    /// case, [`Pairs::load_apart`].
+    /// Returns the pairs from number `first` on, `AT_ONCE` or the `here` that there are, for a
+    /// block whose threads take turns. They are read as by [`Pairs::load`] or, if they are stored
+    /// apart in any case, [`Pairs::load_apart`].
     #[inline(always)]
     pub fn load_many(&self, first: u64, here: u32, apart: bool) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         if here < AT_ONCE as u32 {
@@ -87,9 +88,9 @@ impl<const REPEATS: bool, K: KeyWord, V: Payload> Pairs<REPEATS, K, V> {
         (keys, values)
     }
 
-    /// The pairs of [`Pairs::load_many`] if there are few. It is a function of its own so that the
-    /// loops over many have constant lengths, and takes `self` by value so that the caller's
-    /// arguments stay in registers.
+    /// Returns the pairs of [`Pairs::load_many`] if there are few. It is a function of its own so
+    /// that the loops over many have constant lengths, and takes `self` by value so that the
+    /// caller's arguments stay in registers.
     #[cold]
     #[inline(never)]
     fn load_few(self, first: u64, here: u32, apart: bool) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {

@@ -67,13 +67,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         Self { words, layout, types: PhantomData }
     }
 
-    /// The number of word `word` of a bucket.
+    /// Returns the number of word `word` of a bucket.
     #[inline(always)]
     pub fn at(&self, word: u32, bucket: u32) -> u32 {
         if S::IN_PLACE { bucket * BUCKET_WORDS + word } else { word * self.layout.page_buckets + bucket }
     }
 
-    /// The number of the value's word for the tag that `equal` reports in tag word `word`.
+    /// Returns the number of the value's word for the tag that `equal` reports in tag word `word`.
     #[inline(always)]
     fn value_at(&self, word: u32, bucket: u32, equal: W) -> u32 {
         self.at(F::TAG_WORDS + word * F::TAGS + tag_number::<F, W>(equal), bucket)
@@ -133,7 +133,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         taken
     }
 
-    /// The start of the search for a slot for a pair.
+    /// Returns the start of the search for a slot for a pair.
     #[inline(always)]
     pub fn seek(&self, home: u32, remainder: W) -> Seek<W> {
         Seek { home, remainder, bucket: home, number: 0, at: 0, inserted: None }
@@ -238,28 +238,28 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// The number of slots in all candidates of a pair.
+    /// Returns the number of slots in all candidates of a pair.
     #[inline(always)]
     pub fn reach(&self) -> u32 {
         self.layout.candidates * F::SLOTS
     }
 
-    /// The candidate, its bucket and the slot there for number `reached` of a pair's slots.
+    /// Returns the candidate, its bucket and the slot there for number `reached` of a pair's slots.
     #[inline(always)]
     fn reached(&self, home: u32, remainder: W, reached: u32) -> (u32, u32, u32) {
         let number = reached / F::SLOTS;
         (number, self.layout.candidate(home, remainder, number), reached % F::SLOTS)
     }
 
-    /// The tag in a slot.
+    /// Returns the tag in a slot.
     #[inline(always)]
     fn tag_in(&self, bucket: u32, slot: u32) -> W {
         let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
         self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
     }
 
-    /// What slot number `reached` is to a pair that was left: whether its key is there, or a pair
-    /// that could go on to candidate `number` of its own.
+    /// Returns what slot number `reached` is to a pair that was left: whether its key is there, or
+    /// a pair that could go on to candidate `number` of its own.
     #[inline(always)]
     pub fn evictable(&self, home: u32, remainder: W, reached: u32, number: u32) -> Option<Eviction> {
         let (own, bucket, slot) = self.reached(home, remainder, reached);
@@ -270,8 +270,9 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         self.later(bucket, tag, number).is_some().then_some(Eviction::Movable)
     }
 
-    /// The number of the slot for a pair that was left, and the candidate that the pair there goes
-    /// on to. That candidate is none if the slot holds the key already. One thread calls this.
+    /// Returns the number of the slot for a pair that was left, and the candidate that the pair
+    /// there goes on to. That candidate is none if the slot holds the key already. One thread calls
+    /// this.
     #[inline(always)]
     pub fn first_eviction(&self, home: u32, remainder: W) -> Option<(u32, Option<u32>)> {
         let evictable = |reached: u32, later: u32| self.evictable(home, remainder, reached, later);
@@ -299,7 +300,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         later.is_some()
     }
 
-    /// The number of the word of the value in slot number `reached` of a pair.
+    /// Returns the number of the word of the value in slot number `reached` of a pair.
     #[inline(always)]
     pub fn value_of(&self, home: u32, remainder: W, reached: u32) -> u32 {
         let (_, bucket, slot) = self.reached(home, remainder, reached);
@@ -332,8 +333,8 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// The pair with `tag` in `bucket` and a free slot in its candidate `number`, if that candidate
-    /// comes later than the bucket and is not full.
+    /// Returns the pair with `tag` in `bucket` and a free slot in its candidate `number`, if that
+    /// candidate comes later than the bucket and is not full.
     #[inline(always)]
     fn later(&self, bucket: u32, tag: W, number: u32) -> Option<Later<W>> {
         let (moved, from) = self.layout.untag(tag);
@@ -367,7 +368,7 @@ pub struct Counts<S> {
 }
 
 impl<S: Shared<u32>> Counts<S> {
-    /// The word of a bucket's count, and the count's shift in that word.
+    /// Returns the word of a bucket's count, and the count's shift in that word.
     #[inline(always)]
     fn word_and_shift(&self, bucket: u32) -> (u32, u32) {
         (self.first + bucket / 2, bucket % 2 * 16)
@@ -384,7 +385,7 @@ impl<S: Shared<u32>> Counts<S> {
         self.words.fetch_add(word, 1 << shift) >> shift & 0xffff
     }
 
-    /// The number of slots of a bucket that have been asked for, while other threads ask.
+    /// Returns the number of slots of a bucket that have been asked for, while other threads ask.
     #[inline(always)]
     pub fn has(&self, bucket: u32) -> u32 {
         if S::IN_PLACE {

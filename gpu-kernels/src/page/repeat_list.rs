@@ -12,8 +12,8 @@ use core::marker::PhantomData;
 pub(super) trait Listing<W>: Copy + Sync {
     /// Whether repeated keys are listed at all.
     const LISTS: bool;
-    /// Whether the list has overflowed, so that pages are built in vain. Other blocks may make it
-    /// overflow meanwhile.
+    /// Returns whether the list has overflowed, so that pages are built in vain. Other blocks may
+    /// make it overflow meanwhile.
     fn overflowed(self) -> bool;
     /// Lists the key with this remainder and this home bucket within the page.
     fn push(self, home: u32, remainder: W);
@@ -73,7 +73,7 @@ pub struct ListSizes {
 }
 
 impl ListSizes {
-    /// The number of entries of all parts.
+    /// Returns the number of entries of all parts.
     #[inline(always)]
     pub fn entries(&self) -> u64 {
         self.pages as u64 * self.own as u64 + self.common as u64
@@ -123,7 +123,7 @@ impl<W: Scalar, V: Payload, S: Shared<u32>> Listing<W> for RepeatList<V, S> {
 }
 
 impl<V, S> RepeatList<V, S> {
-    /// The lengths of the pages' own parts, which are behind the entries.
+    /// Returns the lengths of the pages' own parts, which are behind the entries.
     #[inline(always)]
     fn lengths_out(&self) -> Global<u32> {
         self.entries.offset(REPEAT_WORDS * self.sizes.entries()).cast()

@@ -16,19 +16,20 @@ use crate::types::{KeyWord, Payload, Scalar, WordOf};
 pub const FILTER_WORDS: usize = 1 << 13;
 const FILTER_BITS: u32 = FILTER_WORDS.ilog2() + 5;
 
-/// The cell of the index where the search for a key begins.
+/// Returns the cell of the index where the search for a key begins.
 #[inline(always)]
 fn cell<K: KeyWord>(mixed: K, index_bits: u32) -> u32 {
     (mixed.bits_from(0).wrapping_mul(0x9e37_79b1) as u64 >> (32 - index_bits)) as u32
 }
 
-/// What tells a key in a cell from others, and from none, which is 0. Different keys may share it.
+/// Returns what tells a key in a cell from others, and from none, which is 0. Different keys may
+/// share it.
 #[inline(always)]
 fn fingerprint<K: KeyWord>(mixed: K) -> u32 {
     (mixed.bits_from(0) ^ mixed.bits_from(K::BITS - 32).rotate_left(7)).max(1)
 }
 
-/// The word of the filter and the bit in it for a key.
+/// Returns the word of the filter and the bit in it for a key.
 #[inline(always)]
 fn filter<K: KeyWord>(mixed: K) -> (u32, u32) {
     let bit = mixed.bits_from(0).wrapping_mul(0x85eb_ca77) >> (32 - FILTER_BITS);
@@ -53,7 +54,7 @@ pub struct RepeatsParams {
 }
 
 impl RepeatsParams {
-    /// Whether the list has this entry.
+    /// Returns whether the list has this entry.
     #[inline(always)]
     fn is_listed(&self, list: Global<u64>, entry: u64) -> bool {
         let ListSizes { pages, own, .. } = self.sizes;

@@ -8,7 +8,7 @@ use crate::types::{KeyWord, Payload, Scalar};
 /// The threads of a block, unless it is a block of one thread.
 pub(super) const THREADS: usize = 384;
 
-/// The stride by which the threads of a block go over their work.
+/// Returns the stride by which the threads of a block go over their work.
 pub(super) const fn stride<B: Block>() -> u32 {
     if B::IN_TURN { 1 } else { THREADS as u32 }
 }
@@ -16,7 +16,7 @@ pub(super) const fn stride<B: Block>() -> u32 {
 /// The most pairs that a thread reads at once.
 pub(super) const MAX_READ_AHEAD: usize = 4;
 
-/// The number of pairs that a thread reads at once: 16 bytes of keys, and of values.
+/// Returns the number of pairs that a thread reads at once: 16 bytes of keys, and of values.
 #[inline(always)]
 pub(super) const fn read<K: KeyWord, V: Payload>() -> usize {
     MAX_READ_AHEAD * 32 / <K::PackedWord<V> as Scalar>::BITS as usize
@@ -41,7 +41,7 @@ pub struct Sources<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> Sources<K, V> {
-    /// The pairs of page `page`.
+    /// Returns the pairs of page `page`.
     #[inline(always)]
     pub fn page(&self, page: u64) -> Source<'_, K, V> {
         let (first, pairs) = if !self.counts.is_null() {
@@ -71,7 +71,7 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         (self.first + pair) as u64
     }
 
-    /// The value of a pair that is in order; 0 if there are no values.
+    /// Returns the value of a pair that is in order; 0 if there are no values.
     #[inline(always)]
     pub fn value(&self, pair: u64) -> V::Word {
         if self.all.values.is_null() {
@@ -86,7 +86,7 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         if self.all.split { key } else { key.mixed(a, b) }
     }
 
-    /// The entry of a pair that was spilled to a list, unpacked.
+    /// Returns the entry of a pair that was spilled to a list, unpacked.
     #[inline(always)]
     pub fn unpacked<const REPEATS: bool, B: Block>(&self, entry: V::PackedEntry) -> Entry<K, K::PackedWord<V>> {
         let entry = entry.to_u64();
@@ -99,7 +99,7 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         self.entry::<REPEATS, B>(entry as u32)
     }
 
-    /// The entry of a pair.
+    /// Returns the entry of a pair.
     #[inline(always)]
     pub fn entry<const REPEATS: bool, B: Block>(&self, pair: u32) -> Entry<K, K::PackedWord<V>> {
         let (key, mut value) = self.pair::<REPEATS>(pair);
@@ -109,7 +109,7 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         Entry { pair, mixed: self.mixed(key), value_word: self.value_word::<REPEATS, B>(pair, value) }
     }
 
-    /// A pair, with its value if that is needed.
+    /// Returns a pair, with its value if that is needed.
     #[inline(always)]
     fn pair<const REPEATS: bool>(&self, pair: u32) -> (K, V::Word) {
         let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
@@ -117,22 +117,23 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         if self.all.split { pairs.load(pair) } else { pairs.load_apart(pair) }
     }
 
-    /// The first pairs as [`Source::load`] reads them, or whatever is stored there if the page has
-    /// fewer. So there is one wait for both the pairs and their number.
+    /// Returns the first pairs as [`Source::load`] reads them, or whatever is stored there if the
+    /// page has fewer. So there is one wait for both the pairs and their number.
     #[inline(always)]
     pub fn load_first<const REPEATS: bool>(&self, thread: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
         let room = if self.all.counts.is_null() { self.pairs } else { self.all.page_capacity as u32 };
         self.load_below::<REPEATS>(thread, room)
     }
 
-    /// A thread's pairs from `first` on, as far as there are any; values only if they are needed.
+    /// Returns a thread's pairs from `first` on, as far as there are any; values only if they are
+    /// needed.
     #[inline(always)]
     pub fn load<const REPEATS: bool>(&self, first: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
         self.load_below::<REPEATS>(first, self.pairs)
     }
 
-    /// The mixed keys and the values of the pairs from `first` on. Elements beyond the last pair
-    /// are unspecified.
+    /// Returns the mixed keys and the values of the pairs from `first` on. Elements beyond the last
+    /// pair are unspecified.
     #[inline(always)]
     pub fn load_mixed<const REPEATS: bool>(&self, first: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
@@ -172,8 +173,8 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         (keys, values)
     }
 
-    /// The word that is stored for a pair's value: its number from 1 on, if pages are built of
-    /// numbers.
+    /// Returns the word that is stored for a pair's value: its number from 1 on, if pages are built
+    /// of numbers.
     #[inline(always)]
     pub fn value_word<const REPEATS: bool, B: Block>(&self, pair: u32, value: V::Word) -> K::PackedWord<V> {
         if const { by_number::<REPEATS, V, B>() } {
@@ -194,7 +195,7 @@ pub struct Entry<K, W> {
 }
 
 impl<K: KeyWord, W: Scalar> Entry<K, W> {
-    /// The entry in one word: what its insertion needs if that fits, else its number.
+    /// Returns the entry in one word: what its insertion needs if that fits, else its number.
     #[inline(always)]
     pub fn packed<V: Payload>(&self) -> V::PackedEntry {
         Scalar::from_u64(if W::BITS != 32 {

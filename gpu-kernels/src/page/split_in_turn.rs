@@ -56,7 +56,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> Work for Split
 }
 
 impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_, K, V, REPEATS, S> {
-    /// The bin of a mixed key.
+    /// Returns the bin of a mixed key.
     #[inline(always)]
     fn bin_of(&self, key: K) -> u32 {
         key.bits_from(self.plan.shift) & ((1 << self.plan.bits) - 1)
@@ -114,8 +114,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
         }
     }
 
-    /// The mixed keys of the tile's pairs from number `item` on, and their values. Elements beyond
-    /// the last pair are unspecified.
+    /// Returns the mixed keys of the tile's pairs from number `item` on, and their values. Elements
+    /// beyond the last pair are unspecified.
     #[inline(always)]
     fn load_mixed(&self, item: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let (args, plan) = (self.args, self.plan);
@@ -171,7 +171,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
         }
     }
 
-    /// The start of bin `number` of the output, and its capacity in pairs.
+    /// Returns the start of bin `number` of the output, and its capacity in pairs.
     #[inline(always)]
     fn bin_of_output(&self, number: u64) -> (u32, u32) {
         let (starts, plan) = (self.args.starts_out, self.plan);

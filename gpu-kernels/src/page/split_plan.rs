@@ -7,7 +7,7 @@ use crate::types::Payload;
 /// dropped.
 pub const MAX_SPLIT_BITS: u32 = crate::primitives::radix::MAX_BITS - 1;
 
-/// The number of words that a split publishes in if it keeps the order; all must be 0.
+/// Returns the number of words that a split publishes in if it keeps the order; all must be 0.
 pub const fn state_words(regions: u64, tiles: u64, bits: u32) -> u64 {
     1 + regions * tiles * ((1 << bits) / 2)
 }

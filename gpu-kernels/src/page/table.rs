@@ -16,7 +16,7 @@ pub struct Table<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> Table<K, V> {
-    /// The table whose buckets are at the address.
+    /// Returns the table whose buckets are at the address.
     #[inline(always)]
     pub fn new(words: Global<K::PackedWord<V>>, layout: Layout) -> Self {
         Self { words, layout }
@@ -28,7 +28,7 @@ impl<K: KeyWord, V: Payload> Table<K, V> {
         self.words.prefetch(mixed.scaled(self.layout.buckets()) as u64 * BUCKET_WORDS as u64);
     }
 
-    /// The value of `key`, or for keys alone some word that says that the key is present.
+    /// Returns the value of `key`, or for keys alone some word that says that the key is present.
     ///
     /// Nearly always one bucket is read, and seldom more than the two of a line. No thread of the
     /// launch may change the table.
@@ -37,7 +37,7 @@ impl<K: KeyWord, V: Payload> Table<K, V> {
         self.get_mixed(key.mixed(self.layout.a, self.layout.b))
     }
 
-    /// The value of the key with this mixed key.
+    /// Returns the value of the key with this mixed key.
     #[inline(always)]
     pub fn get_mixed(&self, mixed: K) -> Option<V::Word> {
         with_form!(self.layout.slots, K, V, F => get::<F, K, V>(self.words, &self.layout, mixed))
@@ -53,7 +53,7 @@ struct Look<W> {
     filtered: bool,
 }
 
-/// The value of the key with this mixed key.
+/// Returns the value of the key with this mixed key.
 #[inline(always)]
 fn get<F: Form, K: KeyWord, V: Payload>(words: Global<K::PackedWord<V>>, layout: &Layout, mixed: K) -> Option<V::Word> {
     let home = mixed.scaled(layout.buckets());
@@ -86,7 +86,7 @@ fn get<F: Form, K: KeyWord, V: Payload>(words: Global<K::PackedWord<V>>, layout:
     None
 }
 
-/// The value of a key that [`near`] did not find, given its home and its tag there.
+/// Returns the value of a key that [`near`] did not find, given its home and its tag there.
 #[inline(always)]
 pub(super) fn beyond_line<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
@@ -103,8 +103,8 @@ pub(super) fn beyond_line<F: Form, K: KeyWord, V: Payload>(
     far::<F, K, V>(words, layout, home, remainder)
 }
 
-/// The value of a key that [`near`] did not find, and of whose class some had to leave home. It is
-/// a function of its own, so that queries that do not need it are not slowed down.
+/// Returns the value of a key that [`near`] did not find, and of whose class some had to leave
+/// home. It is a function of its own, so that queries that do not need it are not slowed down.
 #[cold]
 #[inline(never)]
 fn far<F: Form, K: KeyWord, V: Payload>(
@@ -131,8 +131,8 @@ fn far<F: Form, K: KeyWord, V: Payload>(
     None
 }
 
-/// The slots of a pair at home, and beside it if `beside` is set, in the form that [`answer_at`]
-/// takes; 0 if the pair is not there.
+/// Returns the slots of a pair at home, and beside it if `beside` is set, in the form that
+/// [`answer_at`] takes; 0 if the pair is not there.
 ///
 /// The home begins at word `first`. `tags` are those that the pair has at home and beside it. Where
 /// threads do not run in step, work that few queries need is better left to those queries.
@@ -145,13 +145,13 @@ pub(super) fn near<F: Form, W: Scalar>(words: Global<W>, first: u64, tags: [W; 2
     equal | (equal_tags::<F, _>(words, first ^ BUCKET_WORDS as u64, tags[1]) as u64) << 32
 }
 
-/// Whether two buckets are a line of a CPU's cache, so that probing both is cheap.
+/// Returns whether two buckets are a line of a CPU's cache, so that probing both is cheap.
 #[inline(always)]
 pub(super) const fn one_line<F: Form, K: KeyWord, V: Payload>() -> bool {
     <K::PackedWord<V> as Scalar>::BITS == 32 && F::TAG_WORDS <= 4
 }
 
-/// The value in the slot of the lowest bit of `equal`.
+/// Returns the value in the slot of the lowest bit of `equal`.
 ///
 /// `equal` is [`equal_tags`] of the bucket from word `first` on, and from bit 32 on that of the
 /// bucket beside it.
@@ -167,7 +167,7 @@ pub(super) fn answer_at<F: Form, K: KeyWord, V: Payload>(
     Scalar::from_u64(words.load_read_only(value_at::<F>(first, equal)).to_u64())
 }
 
-/// The number of the value's word for [`answer_at`].
+/// Returns the number of the value's word for [`answer_at`].
 #[inline(always)]
 pub(super) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
     // Buckets begin at multiples of eight words, and have at most eight slots with values, so there
@@ -175,8 +175,8 @@ pub(super) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
     (first ^ (equal.trailing_zeros() / 4) as u64) + F::TAG_WORDS as u64
 }
 
-/// The number of the word of a key's value, if the key is there. The kernel may change values
-/// meanwhile.
+/// Returns the number of the word of a key's value, if the key is there. The kernel may change
+/// values meanwhile.
 #[inline(always)]
 pub(super) fn locate<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
@@ -195,8 +195,8 @@ pub(super) fn locate<F: Form, K: KeyWord, V: Payload>(
     None
 }
 
-/// The slots of the bucket from word `first` on that have this tag: if they have values, some of
-/// the four bits from `4 · slot` on.
+/// Returns the slots of the bucket from word `first` on that have this tag: if they have values,
+/// some of the four bits from `4 · slot` on.
 #[inline(always)]
 pub(super) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: W) -> u32 {
     let mut slots = 0;

@@ -38,7 +38,8 @@ impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {
         Self { words, layout, homes: layout.homes::<K>(), types: PhantomData }
     }
 
-    /// The block's buckets, one for each thread; threads beyond the last bucket get empty ones.
+    /// Returns the block's buckets, one for each thread; threads beyond the last bucket get empty
+    /// ones.
     #[inline(always)]
     pub fn buckets<B: Block>(&self, block: &mut B) -> B::Local<Bucket<K::PackedWord<V>>> {
         let first = block.first_thread();
@@ -85,13 +86,13 @@ impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {
         bucket.words[(slot / F::TAGS) as usize] >> (slot % F::TAGS * bits) & mask
     }
 
-    /// Whether the slot holds a pair.
+    /// Returns whether the slot holds a pair.
     #[inline(always)]
     pub fn holds(&self, bucket: &Bucket<K::PackedWord<V>>, slot: u32) -> bool {
         self.tag(bucket, slot) != Scalar::from_u64(0)
     }
 
-    /// The key in a slot that holds a pair.
+    /// Returns the key in a slot that holds a pair.
     #[inline(always)]
     pub fn key(&self, number: u64, bucket: &Bucket<K::PackedWord<V>>, slot: u32) -> K {
         let (remainder, candidate) = self.layout.untag(self.tag(bucket, slot));
@@ -101,7 +102,7 @@ impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {
         mixed.unmixed(self.layout.a, self.layout.b)
     }
 
-    /// The value in a slot that holds a pair.
+    /// Returns the value in a slot that holds a pair.
     #[inline(always)]
     pub fn value(&self, bucket: &Bucket<K::PackedWord<V>>, slot: u32) -> WordOf<V> {
         Scalar::from_u64(bucket.words[(F::TAG_WORDS + slot) as usize].to_u64())

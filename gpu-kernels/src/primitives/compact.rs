@@ -9,20 +9,20 @@ const THREADS: usize = 256;
 /// The most items of a thread.
 const MAX_ITEMS: usize = 28;
 
-/// The number of items of a thread: fewer for wide items, so that they fit the registers.
+/// Returns the number of items of a thread: fewer for wide items, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
     if T::BITS == 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
 
-/// The number of items of a tile, which one block compacts.
+/// Returns the number of items of a tile, which one block compacts.
 pub const fn tile<T: Scalar>() -> u64 {
     (THREADS * items::<T>()) as u64
 }
 
 const WARPS: u32 = THREADS as u32 / 32;
 
-/// The number of words in which a compaction of `items` items publishes its sums. All must be 0 at
-/// first.
+/// Returns the number of words in which a compaction of `items` items publishes its sums. All must
+/// be 0 at first.
 pub const fn state_words<T: Scalar>(items: u64) -> u64 {
     look_back::words::<u32>(items.div_ceil(tile::<T>()))
 }
@@ -180,16 +180,16 @@ struct Held<T> {
     ahead: u32,
 }
 
-/// The bits of the kept items of row `row`, of the `rows` rows of a warp. The warp's first item is
-/// `first`, and `left` items remain from there on.
+/// Returns the bits of the kept items of row `row`, of the `rows` rows of a warp. The warp's first
+/// item is `first`, and `left` items remain from there on.
 #[inline(always)]
 fn keep_of(keep: Global<u32>, first: u64, left: u32, row: u32, rows: u32) -> u32 {
     let beyond = (row * 32 + 32).saturating_sub(left);
     if row >= rows || beyond >= 32 { 0 } else { keep.load_read_only(first / 32 + row as u64) & u32::MAX >> beyond }
 }
 
-/// The first item of the warp that begins with `thread`, and the number of items that remain from
-/// there on. (That number may be capped at more than the warp's rows reach.)
+/// Returns the first item of the warp that begins with `thread`, and the number of items that
+/// remain from there on. (That number may be capped at more than the warp's rows reach.)
 #[inline(always)]
 fn rows<T: Scalar>(plan: &CompactParams, index: u64, thread: u32) -> (u64, u32) {
     let first = index * tile::<T>() + thread as u64 * items::<T>() as u64;

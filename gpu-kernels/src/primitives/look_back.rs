@@ -25,8 +25,8 @@ const SUM: u64 = 1;
 /// The status of a tile whose prefix is published: its own sum and that of all earlier tiles.
 const PREFIX: u64 = 2;
 
-/// The number of words in which `tiles` tiles publish their sums, with the ticket counter before
-/// them.
+/// Returns the number of words in which `tiles` tiles publish their sums, with the ticket counter
+/// before them.
 pub const fn words<T: Scalar>(tiles: u64) -> u64 {
     1 + tiles * parts::<T>()
 }
@@ -50,9 +50,9 @@ pub fn take_ticket<B: Block>(block: &mut B, ticket: impl Shared<u64>, state: Glo
 /// The approximate number of tiles that a large device processes at once.
 const UNDER_WAY: u64 = 512;
 
-/// The distance, in tiles, at which a block publishes the sum of a later tile. It is the number of
-/// tiles that are processed at once, so that a block finds the sums of all earlier tiles when it
-/// needs them. Reading a tile twice costs less than waiting for tiles that started a moment
+/// Returns the distance, in tiles, at which a block publishes the sum of a later tile. It is the
+/// number of tiles that are processed at once, so that a block finds the sums of all earlier tiles
+/// when it needs them. Reading a tile twice costs less than waiting for tiles that started a moment
 /// earlier: the second read comes from the cache.
 #[inline(always)]
 pub fn ahead(tiles: u64) -> u64 {
@@ -67,7 +67,8 @@ fn publish<T: Scalar>(state: Global<u64>, tile: u64, status: u64, value: T) {
     }
 }
 
-/// The status and value that `tile` has published; the status is 0 if it has published nothing yet.
+/// Returns the status and value that `tile` has published; the status is 0 if it has published
+/// nothing yet.
 #[inline(always)]
 fn published<T: Scalar>(state: Global<u64>, tile: u64) -> (u64, T) {
     let low = state.atomic(1 + tile * parts::<T>()).load();

@@ -143,10 +143,10 @@ pub struct StridedParams {
 }
 
 impl StridedParams {
-    /// The word of thread `thread`: the words of neighbouring threads are a stride apart. When a
-    /// round has come to the end of the words, the next round begins at another of the first words.
-    /// These come in bit-reversed order, so that adjacent words are reached long after one another.
-    /// Each word belongs to one thread.
+    /// Returns the word of thread `thread`: the words of neighbouring threads are a stride apart.
+    /// When a round has come to the end of the words, the next round begins at another of the first
+    /// words. These come in bit-reversed order, so that adjacent words are reached long after one
+    /// another. Each word belongs to one thread.
     #[inline(always)]
     pub fn word_of(&self, thread: u64) -> u64 {
         let round_log2 = self.words_log2 - self.stride_log2;

@@ -11,19 +11,20 @@ const MAX_ITEMS: usize = 32;
 /// The number of items that a thread reads and writes at once.
 const FOUR: usize = 4;
 
-/// The number of items of a thread: fewer for wide items, so that they fit the registers.
+/// Returns the number of items of a thread: fewer for wide items, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
     if T::BITS == 32 { MAX_ITEMS } else { 8 }
 }
 
-/// The number of items of a tile, which one block scans.
+/// Returns the number of items of a tile, which one block scans.
 pub const fn tile<T: Scalar>() -> u64 {
     (THREADS * items::<T>()) as u64
 }
 
 const WARPS: u32 = THREADS as u32 / 32;
 
-/// The number of words in which a scan of `items` items publishes its sums. All must be 0 at first.
+/// Returns the number of words in which a scan of `items` items publishes its sums. All must be 0
+/// at first.
 pub const fn state_words<T: Scalar>(items: u64) -> u64 {
     look_back::words::<T>(items.div_ceil(tile::<T>()))
 }
@@ -167,20 +168,20 @@ impl<T: Scalar> Scan<T> {
 /// The number of items of a warp's row.
 const ROW: usize = 32 * FOUR;
 
-/// The number of rows of a warp.
+/// Returns the number of rows of a warp.
 const fn rows_of_warp<T: Scalar>() -> usize {
     items::<T>() / FOUR
 }
 
-/// Whether the tile is full.
+/// Returns whether the tile is full.
 #[inline(always)]
 fn whole<T: Scalar>(plan: &ScanParams, index: u64) -> bool {
     (index + 1) * tile::<T>() <= plan.items
 }
 
-/// The first item of a thread, which has neighbouring items in each row of its warp, and the number
-/// of items that remain from there on. (That number may be capped at more than any thread's rows
-/// reach.)
+/// Returns the first item of a thread, which has neighbouring items in each row of its warp, and
+/// the number of items that remain from there on. (That number may be capped at more than any
+/// thread's rows reach.)
 #[inline(always)]
 fn rows<T: Scalar>(plan: &ScanParams, index: u64, thread: u32) -> (u64, u32) {
     let of_warp = (thread & !31) as u64 * items::<T>() as u64;

@@ -23,19 +23,19 @@ pub trait Block: Sized {
     /// adjacent across threads.
     const IN_TURN: bool = false;
 
-    /// The block with as many threads as suit the back end, for kernels that process their work in
-    /// strides of [`Block::threads`]. That is all threads on the GPU, one on the CPU.
+    /// Returns the block with as many threads as suit the back end, for kernels that process their
+    /// work in strides of [`Block::threads`]. That is all threads on the GPU, one on the CPU.
     ///
     /// Tiles of such a block may have fewer lanes than `LANES`.
     fn strided(&mut self) -> &mut Self::Strided;
-    /// The number of this block in the grid.
+    /// Returns the number of this block in the grid.
     fn index(&self) -> u32;
-    /// The number of blocks in the grid.
+    /// Returns the number of blocks in the grid.
     fn grid(&self) -> u32;
-    /// The number of threads of the block.
+    /// Returns the number of threads of the block.
     fn threads(&self) -> u32;
 
-    /// The number, in the whole grid, of this block's first thread.
+    /// Returns the number, in the whole grid, of this block's first thread.
     #[inline(always)]
     fn first_thread(&self) -> u64 {
         self.index() as u64 * self.threads() as u64
@@ -79,7 +79,7 @@ pub trait Tile {
     /// The type of one `T` for each lane.
     type Local<T>;
 
-    /// The number, within the block, of this tile's first thread.
+    /// Returns the number, within the block, of this tile's first thread.
     fn first_thread(&self) -> u32;
 
     /// Gives every lane its state.
@@ -132,12 +132,12 @@ pub trait Shared<T: Word>: Copy + Sync {
     /// adjacent. In shared memory, whose banks threads share, the same word of all records should
     /// be.
     const IN_PLACE: bool;
-    /// An array in which `length` words are prepared that end up at `target`. It is this array,
-    /// from which the block has to copy them; or it is the target itself, if the device's memory is
-    /// as near to a block.
+    /// Returns an array in which `length` words are prepared that end up at `target`. It is this
+    /// array, from which the block has to copy them; or it is the target itself, if the device's
+    /// memory is as near to a block.
     fn staged(self, target: Global<T>, length: u32) -> Self;
-    /// The same memory as words of another type. An array of `u32` is aligned for `u64` at its
-    /// start.
+    /// Returns the same memory as words of another type. An array of `u32` is aligned for `u64` at
+    /// its start.
     fn cast<U: Word>(self) -> Self::As<U>;
     /// Reads word `index`.
     fn get(self, index: u32) -> T;

@@ -21,18 +21,18 @@ pub struct Checker {
 }
 
 impl Checker {
-    /// A checker whose shuffles follow from `seed`.
+    /// Returns a checker whose shuffles follow from `seed`.
     pub fn new(seed: u64) -> Self {
         Self { random: Cell::new(seed ^ 0x9e37_79b9_7f4a_7c15), conflicts: Cell::new(0) }
     }
 
-    /// The number of words that two threads used in one phase, at least one of them writing,
-    /// without an atomic operation.
+    /// Returns the number of words that two threads used in one phase, at least one of them
+    /// writing, without an atomic operation.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.get()
     }
 
-    /// The next word of the SplitMix64 sequence (Steele, Lea and Flood, 2014).
+    /// Returns the next word of the SplitMix64 sequence (Steele, Lea and Flood, 2014).
     fn random(&self) -> u64 {
         self.random.set(self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
         let mut x = self.random.get();
@@ -41,7 +41,7 @@ impl Checker {
         x ^ x >> 31
     }
 
-    /// The numbers 0 … `length` - 1 in random order.
+    /// Returns the numbers 0 … `length` - 1 in random order.
     fn shuffled(&self, length: u32) -> Vec<u32> {
         let mut order: Vec<u32> = (0..length).collect();
         for last in (1..order.len()).rev() {
@@ -145,12 +145,12 @@ pub struct CheckedBlock<'c, const THREADS: usize> {
 }
 
 impl<'c, const THREADS: usize> CheckedBlock<'c, THREADS> {
-    /// The block with number `index` of a grid of `grid` blocks.
+    /// Returns the block with number `index` of a grid of `grid` blocks.
     pub fn new(index: u32, grid: u32, checker: &'c Checker) -> Self {
         Self { index, grid, checker, log: Rc::new(Log::new()), arrays: Vec::new() }
     }
 
-    /// A shared array of `length` random words.
+    /// Returns a shared array of `length` random words.
     ///
     /// # Safety
     /// The handle must not be used once the block is gone or from another CPU thread.

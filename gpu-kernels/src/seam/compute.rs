@@ -13,7 +13,7 @@ pub fn opaque(word: u32) -> u32 {
     backend::opaque(word)
 }
 
-/// The constant [`Block::IN_TURN`] of a block's type, where that has no name.
+/// Returns the constant [`Block::IN_TURN`] of a block's type, where that has no name.
 #[inline(always)]
 pub fn in_turn<B: Block>(_: &B) -> bool {
     B::IN_TURN

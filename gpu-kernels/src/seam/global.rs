@@ -40,9 +40,9 @@ impl<T> Global<T> {
         Self(pointer)
     }
 
-    /// The array at an address that the host wrote and a kernel has read. On a GPU only wide,
-    /// hinted and atomic accesses may be made through it. The compiler would not know that plain
-    /// accesses are to the device's memory (the PTX lint finds them).
+    /// Returns the array at an address that the host wrote and a kernel has read. On a GPU only
+    /// wide, hinted and atomic accesses may be made through it. The compiler would not know that
+    /// plain accesses are to the device's memory (the PTX lint finds them).
     ///
     /// # Safety
     /// As for [`Global::new`].
@@ -51,7 +51,7 @@ impl<T> Global<T> {
         Self(core::ptr::with_exposed_provenance_mut(address as usize))
     }
 
-    /// The null pointer: no array, for a kernel's optional inputs and outputs.
+    /// Returns the null pointer: no array, for a kernel's optional inputs and outputs.
     ///
     /// # Safety
     /// The kernel must not access it: its text says that this argument may be null.
@@ -60,25 +60,25 @@ impl<T> Global<T> {
         Self(core::ptr::null_mut())
     }
 
-    /// Whether this is [`Global::null`].
+    /// Returns whether this is [`Global::null`].
     #[inline(always)]
     pub fn is_null(self) -> bool {
         self.0.is_null()
     }
 
-    /// The same address as an array of another type.
+    /// Returns the same address as an array of another type.
     #[inline(always)]
     pub fn cast<U>(self) -> Global<U> {
         Global(self.0.cast())
     }
 
-    /// The array from element `index` on.
+    /// Returns the array from element `index` on.
     #[inline(always)]
     pub fn offset(self, index: u64) -> Self {
         Self(self.at(index))
     }
 
-    /// The address.
+    /// Returns the address.
     #[cfg(not(target_arch = "nvptx64"))]
     #[inline(always)]
     pub(super) fn address(self) -> *mut T {
@@ -127,7 +127,7 @@ impl<T: AtomicWord> Global<T> {
         T::prefetch(self.at(index));
     }
 
-    /// The element as an atomic of the whole device.
+    /// Returns the element as an atomic of the whole device.
     #[inline(always)]
     pub fn atomic(self, index: u64) -> Atomic<T, DeviceScope> {
         Atomic(self.at(index), PhantomData)
@@ -218,7 +218,7 @@ impl<T: Word> Global<T> {
 pub struct Atomic<T, S: Scope>(*mut T, PhantomData<S>);
 
 impl<T: AtomicWord, S: Scope> Atomic<T, S> {
-    /// The same word in another scope.
+    /// Returns the same word in another scope.
     #[inline(always)]
     pub fn scoped<Other: Scope>(self) -> Atomic<T, Other> {
         Atomic(self.0, PhantomData)

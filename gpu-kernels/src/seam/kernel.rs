@@ -47,16 +47,16 @@ pub type CheckBlock = unsafe fn(*const (), u32, u32, &super::checked::Checker);
 /// as long as the kernel.
 #[cfg(not(target_arch = "nvptx64"))]
 pub unsafe trait Kernel: Send + Sync {
-    /// The entry point for the types of the arguments.
+    /// Returns the entry point for the types of the arguments.
     fn entry(&self) -> &'static Entry;
-    /// The address of the struct that holds the arguments.
+    /// Returns the address of the struct that holds the arguments.
     fn values(&self) -> *const ();
 
-    /// The name of the entry point in the PTX.
+    /// Returns the name of the entry point in the PTX.
     fn name(&self) -> &'static str {
         self.entry().name
     }
-    /// The number of threads of a block.
+    /// Returns the number of threads of a block.
     fn threads(&self) -> u32 {
         self.entry().threads
     }

@@ -6,13 +6,13 @@ use crate::plain::Plain;
 
 /// A machine word that kernels load, store and change atomically: `u32` or `u64`.
 pub trait Word: AtomicWord + GlobalWord + backend::SharedWord {
-    /// The sum, wrapping.
+    /// Returns the sum, wrapping.
     fn plus(self, other: Self) -> Self;
-    /// The difference, wrapping.
+    /// Returns the difference, wrapping.
     fn minus(self, other: Self) -> Self;
-    /// The bits that are set in either word.
+    /// Returns the bits that are set in either word.
     fn either(self, other: Self) -> Self;
-    /// The comparison of [`equal_of_four`](super::equal_of_four).
+    /// Returns the comparison of [`equal_of_four`](super::equal_of_four).
     fn equal_of_four(words: [Self; 4], mask: Self, other: Self) -> u32;
 }
 impl Word for u32 {

@@ -33,13 +33,13 @@ struct Flooded {
 }
 
 impl Flooded {
-    /// Whether there is such a voxel, and it is no wall.
+    /// Returns whether there is such a voxel, and it is no wall.
     #[inline(always)]
     fn is_open(&self, rank: u64) -> bool {
         rank < self.voxels && !is_set(self.walls, rank)
     }
 
-    /// Whether an open voxel has an open neighbour to its left, which is the one before.
+    /// Returns whether an open voxel has an open neighbour to its left, which is the one before.
     #[inline(always)]
     fn has_left(&self, rank: u64) -> bool {
         let key = self.keys.load_read_only(rank);
@@ -185,13 +185,13 @@ impl Flatten {
     }
 }
 
-/// Whether bit `index` of an array that the launch does not write is set.
+/// Returns whether bit `index` of an array that the launch does not write is set.
 #[inline(always)]
 pub fn is_set(bits: Global<u32>, index: u64) -> bool {
     bits.load_read_only(index / 32) >> (index % 32) & 1 != 0
 }
 
-/// The root of the tree that `rank` is in, when nobody links roots any more.
+/// Returns the root of the tree that `rank` is in, when nobody links roots any more.
 ///
 /// The way is not halved here: a thread that stored what it read a while ago could undo another
 /// thread's [`Flatten`].
@@ -206,7 +206,7 @@ fn final_root_of(parents: Global<u32>, mut rank: u32) -> u32 {
     }
 }
 
-/// The root of the tree that `rank` is in. Other threads may be linking roots.
+/// Returns the root of the tree that `rank` is in. Other threads may be linking roots.
 #[inline(always)]
 fn root_of(parents: Global<u32>, mut rank: u32) -> u32 {
     loop {

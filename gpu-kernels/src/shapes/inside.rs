@@ -78,7 +78,7 @@ impl Wind {
     }
 }
 
-/// The number of the first seed that is not below `key`.
+/// Returns the number of the first seed that is not below `key`.
 #[inline(always)]
 fn first_from(seeds: Global<u32>, count: u32, key: u32) -> u32 {
     let (mut low, mut high) = (0, count);
@@ -93,8 +93,8 @@ fn first_from(seeds: Global<u32>, count: u32, key: u32) -> u32 {
     low
 }
 
-/// What a triangle adds to the winding number about a point: 1 if the ray along x from there leaves
-/// through it, -1 if it enters.
+/// Returns what a triangle adds to the winding number about a point: 1 if the ray along x from
+/// there leaves through it, -1 if it enters.
 #[inline(always)]
 fn winding([a, b, c]: [Vector; 3], from: Vector) -> i32 {
     // The triangle's outline, seen along x, winds around the ray or not.
@@ -117,8 +117,8 @@ fn winding([a, b, c]: [Vector; 3], from: Vector) -> i32 {
     if ahead { around } else { 0 }
 }
 
-/// Whether an edge, seen along x, crosses the half-line from `from` along y: 1 if upwards in z, -1
-/// if downwards.
+/// Returns whether an edge, seen along x, crosses the half-line from `from` along y: 1 if upwards
+/// in z, -1 if downwards.
 ///
 /// The edge is always looked at from its lower end, so both triangles that share it get the same
 /// answer, whatever is lost in rounding: a closed mesh has no gaps.

@@ -15,7 +15,7 @@ pub struct Mesh {
 }
 
 impl Mesh {
-    /// The corners of a triangle.
+    /// Returns the corners of a triangle.
     #[inline(always)]
     pub fn triangle(&self, triangle: u64) -> [Vector; 3] {
         let corner = |i: u64| corner(self.corners, self.triangles.load_read_only(3 * triangle + i) as u64);
@@ -29,20 +29,20 @@ fn corner(corners: Global<u64>, number: u64) -> Vector {
     [coordinate(0), coordinate(1), coordinate(2)]
 }
 
-/// The least and the greatest of three coordinates.
+/// Returns the least and the greatest of three coordinates.
 #[inline(always)]
 pub fn extent(a: f64, b: f64, c: f64) -> (f64, f64) {
     let (low, high) = if a < b { (a, b) } else { (b, a) };
     (if c < low { c } else { low }, if c > high { c } else { high })
 }
 
-/// The vector from `from` to `to`.
+/// Returns the vector from `from` to `to`.
 #[inline(always)]
 pub fn minus(to: Vector, from: Vector) -> Vector {
     [to[0] - from[0], to[1] - from[1], to[2] - from[2]]
 }
 
-/// The cross product.
+/// Returns the cross product.
 #[inline(always)]
 pub fn cross(a: Vector, b: Vector) -> Vector {
     [a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]]
@@ -67,7 +67,7 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// The place to which a corner goes.
+    /// Returns the place to which a corner goes.
     #[inline(always)]
     pub fn apply(&self, [x, y, z]: Vector) -> Vector {
         // Sine and cosine of an angle are rational in the tangent of its half.

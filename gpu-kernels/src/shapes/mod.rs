@@ -29,13 +29,13 @@ pub const MAX_SIDE: u32 = 1 << COORDINATE_BITS;
 /// but never loses one.
 pub const SLACK: f64 = 1e-9;
 
-/// The key of a voxel.
+/// Returns the key of a voxel.
 #[inline(always)]
 pub fn pack([x, y, z]: [u32; 3]) -> u32 {
     x | y << COORDINATE_BITS | z << (2 * COORDINATE_BITS)
 }
 
-/// The coordinates of the voxel with this key.
+/// Returns the coordinates of the voxel with this key.
 #[inline(always)]
 pub fn unpack(key: u32) -> [u32; 3] {
     let mask = MAX_SIDE - 1;

@@ -20,8 +20,8 @@ struct Shadow {
 }
 
 impl Shadow {
-    /// The shadow on the line at right angles to the edge from `from` to `to`. The edge is a point
-    /// of that line, so the third corner gives the triangle's other end.
+    /// Returns the shadow on the line at right angles to the edge from `from` to `to`. The edge is
+    /// a point of that line, so the third corner gives the triangle's other end.
     #[inline(always)]
     fn new(from: [f64; 2], to: [f64; 2], third: [f64; 2]) -> Self {
         let along = [from[1] - to[1], to[0] - from[0]];
@@ -31,7 +31,7 @@ impl Shadow {
         Self { along, low: low - reach, high: high + reach }
     }
 
-    /// Whether the cube around this point is apart from the triangle.
+    /// Returns whether the cube around this point is apart from the triangle.
     #[inline(always)]
     fn is_apart(&self, first: f64, second: f64) -> bool {
         let at = self.along[0] * first + self.along[1] * second;
@@ -86,7 +86,8 @@ impl Prepared {
         Self { axis, low, columns: [width, width * length(1)], last: high[2], corners }
     }
 
-    /// The number of columns of the grid, along the last axis, in which the triangle may be.
+    /// Returns the number of columns of the grid, along the last axis, in which the triangle may
+    /// be.
     #[inline(always)]
     pub fn columns(&self) -> u64 {
         self.columns[1]
@@ -147,7 +148,7 @@ impl Prepared {
         }
     }
 
-    /// A voxel in the order of the grid's axes.
+    /// Returns a voxel in the order of the grid's axes.
     #[inline(always)]
     fn back(&self, [x, y, z]: [u32; 3]) -> [u32; 3] {
         match self.axis {
@@ -158,7 +159,7 @@ impl Prepared {
     }
 }
 
-/// A point with its axes in another order: `axis` comes last.
+/// Returns a point with its axes in another order: `axis` comes last.
 #[inline(always)]
 fn turned([x, y, z]: Vector, axis: u32) -> Vector {
     match axis {

@@ -91,7 +91,7 @@ impl<const WRITE: bool> Voxelize<WRITE> {
     }
 }
 
-/// The triangle that a piece belongs to: the last one that starts there or before.
+/// Returns the triangle that a piece belongs to: the last one that starts there or before.
 #[inline(always)]
 fn triangle_of(starts: Global<u64>, triangles: u64, piece: u64) -> u64 {
     let (mut low, mut high) = (0, triangles);

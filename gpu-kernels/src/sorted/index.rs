@@ -41,7 +41,7 @@ impl<K: KeyWord> Index<K> {
     }
 }
 
-/// The level that has `entry`.
+/// Returns the level that has `entry`.
 #[inline(always)]
 fn level_of(layout: &Layout, entry: u64) -> Level {
     let mut level = layout.top;

@@ -4,7 +4,7 @@
 //! The sorted array is what the cuckoo table was compared with (Alcantara 2011, §4.5.1). The index
 //! is the directory of Rao and Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*
 //! (1999). It is a search tree without pointers beside an array that does not change.
-//! docs/sorted.md describes all of it.
+//! docs/sort-by-key.md describes all of it.
 //!
 //! **Layout.** Level 0 is the sorted keys. Level `l + 1` has the last key of each full group of
 //! [`GROUP`] in level `l`. The top level has less than a group. The levels stand one behind the
@@ -30,8 +30,8 @@ const GROUP_BITS: u32 = 4;
 /// The number of keys of a group: 64 bytes of narrow keys, 128 of wide ones.
 pub const GROUP: u64 = 1 << GROUP_BITS;
 
-/// The number of key slots that `entries` of a level take: whole groups, with at least one slot
-/// behind the last entry.
+/// Returns the number of key slots that `entries` of a level take: whole groups, with at least one
+/// slot behind the last entry.
 pub const fn padded_entries(entries: u64) -> u64 {
     (entries / GROUP + 1) * GROUP
 }
@@ -58,7 +58,7 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// The layout of `keys` keys.
+    /// Returns the layout of `keys` keys.
     #[inline(always)]
     pub const fn new(keys: u64) -> Self {
         let mut layout = Self { keys, top: Level { first: 0, shift: 0 } };
@@ -68,24 +68,25 @@ impl Layout {
         layout
     }
 
-    /// The number of key slots of all levels together.
+    /// Returns the number of key slots of all levels together.
     pub const fn key_slots(&self) -> u64 {
         self.top.first + GROUP
     }
 
-    /// The number of entries of a level.
+    /// Returns the number of entries of a level.
     #[inline(always)]
     pub const fn entries_of(&self, level: Level) -> u64 {
         self.keys >> level.shift
     }
 
-    /// The level that has every [`GROUP`]th entry of `level`.
+    /// Returns the level that has every [`GROUP`]th entry of `level`.
     #[inline(always)]
     const fn above(&self, level: Level) -> Level {
         Level { first: level.first + padded_entries(self.entries_of(level)), shift: level.shift + GROUP_BITS as u64 }
     }
 
-    /// The level that `level` has every [`GROUP`]th entry of, if it is not the keys themselves.
+    /// Returns the level that `level` has every [`GROUP`]th entry of, if it is not the keys
+    /// themselves.
     #[inline(always)]
     pub const fn below(&self, level: Level) -> Option<Level> {
         if level.shift == 0 {
@@ -104,19 +105,19 @@ pub struct Table<K> {
 }
 
 impl<K: KeyWord> Table<K> {
-    /// The keys and index at `keys`, which have that layout.
+    /// Returns the keys and index at `keys`, which have that layout.
     #[inline(always)]
     pub fn new(keys: Global<K>, layout: Layout) -> Self {
         Self { keys, layout }
     }
 
-    /// The number of keys below `key`.
+    /// Returns the number of keys below `key`.
     #[inline(always)]
     pub fn lower_bound(&self, key: K) -> u32 {
         self.search(key).below
     }
 
-    /// The rank of `key`, if it is there: that of the first of equal keys.
+    /// Returns the rank of `key`, if it is there: that of the first of equal keys.
     #[inline(always)]
     pub fn rank(&self, key: K) -> Option<u32> {
         self.search(key).found(&self.layout)
@@ -195,7 +196,7 @@ impl<K: KeyWord> Search<K> {
         }
     }
 
-    /// The rank of the key, if it is there and the search has come to the keys.
+    /// Returns the rank of the key, if it is there and the search has come to the keys.
     #[inline(always)]
     fn found(&self, layout: &Layout) -> Option<u32> {
         // The padding behind the last key is all ones.

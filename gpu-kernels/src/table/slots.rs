@@ -23,8 +23,8 @@ pub mod cell {
     /// The key's value.
     pub const VALUE: u64 = 1;
 
-    /// The value of the key that is all ones, if the table of this header has it; for a set any
-    /// word. No thread of the launch may change it.
+    /// Returns the value of the key that is all ones, if the table of this header has it; for a set
+    /// any word. No thread of the launch may change it.
     #[inline(always)]
     pub fn value<V: ValueWord>(header: Global<u64>) -> Option<V> {
         (header.load_read_only(HELD) != 0).then(|| V::from_u64(header.load_read_only(VALUE)))
@@ -36,17 +36,17 @@ pub mod cell {
 #[derive(Debug)]
 pub struct Slot<K, V>(PhantomData<(K, V)>);
 
-/// Whether a pair fits one word.
+/// Returns whether a pair fits one word.
 pub const fn packed<K: KeyWord, V: Payload>() -> bool {
     K::BITS == 32 && V::VALUE_BITS == 32
 }
 
-/// The number of words of a slot.
+/// Returns the number of words of a slot.
 pub const fn slot_words<K: KeyWord, V: Payload>() -> u64 {
     if packed::<K, V>() || V::VALUE_BITS == 0 { 1 } else { 2 }
 }
 
-/// The number of bytes of a slot.
+/// Returns the number of bytes of a slot.
 pub const fn slot_bytes<K: KeyWord, V: Payload>() -> u64 {
     slot_words::<K, V>() * size_of::<SlotWordOf<K, V>>() as u64
 }
@@ -62,19 +62,19 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
     /// The first word of an empty slot.
     pub const EMPTY: SlotWordOf<K, V> = <SlotWordOf<K, V> as Scalar>::ALL_ONES;
 
-    /// The slots at `words`.
+    /// Returns the slots at `words`.
     #[inline(always)]
     pub fn new(words: Global<Slot<K, V>>) -> Self {
         Self { words: words.cast(), types: PhantomData }
     }
 
-    /// The first word of a pair: the pair if it fits one word, else its key.
+    /// Returns the first word of a pair: the pair if it fits one word, else its key.
     #[inline(always)]
     pub fn item(key: K, value: WordOf<V>) -> SlotWordOf<K, V> {
         Scalar::from_u64(if packed::<K, V>() { key.to_u64() << 32 | value.to_u64() } else { key.to_u64() })
     }
 
-    /// The key in the first word of a slot.
+    /// Returns the key in the first word of a slot.
     #[inline(always)]
     pub fn key_of(item: SlotWordOf<K, V>) -> K {
         K::from_u64(if packed::<K, V>() { item.to_u64() >> 32 } else { item.to_u64() })
@@ -146,7 +146,7 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
         Self::verdict(item, key, Scalar::from_u64(value))
     }
 
-    /// The verdict of a probe that read `item`: found, certainly absent, or (`None`) go on.
+    /// Returns the verdict of a probe that read `item`: found, certainly absent, or (`None`) go on.
     ///
     /// A key starts at its first slot and leaves a slot only when another key takes it, and no slot
     /// becomes empty again. So a key cannot be behind an empty slot.
@@ -158,8 +158,8 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
         (Self::key_of(item) == key).then_some(Some(found))
     }
 
-    /// The first word of a slot and its value, which means nothing if the slot is empty or there
-    /// are keys alone. No other thread may change the slot.
+    /// Returns the first word of a slot and its value, which means nothing if the slot is empty or
+    /// there are keys alone. No other thread may change the slot.
     #[inline(always)]
     pub fn pair_at(&self, slot: u32) -> (SlotWordOf<K, V>, WordOf<V>) {
         if V::VALUE_BITS == 0 {

@@ -65,21 +65,21 @@ pub struct Layout {
 const SEEDED: [[u32; 2]; MAX_SUB_TABLES] = [[0xffff, 0xcba9], [0x7531, 0xbeef], [0xd9f1, 0x337a], [0x5a4d, 0x86c3]];
 
 impl Layout {
-    /// The number of slots of a bucket.
+    /// Returns the number of slots of a bucket.
     #[inline(always)]
     pub fn bucket_slots(&self) -> u32 {
         self.slot_hashes.count() * self.slot_hashes.slots()
     }
 
-    /// The bucket of `key`.
+    /// Returns the bucket of `key`.
     #[inline(always)]
     pub fn bucket<K: KeyWord>(&self, key: K) -> u32 {
         self.buckets.slot(0, key)
     }
 
-    /// The slot of `key` in sub-table `table` (a constant once loops are unrolled), counted from
-    /// the first slot of its bucket. The bucket's seed is `seed`. [`NO_SLOT`] if there are fewer
-    /// sub-tables.
+    /// Returns the slot of `key` in sub-table `table` (a constant once loops are unrolled), counted
+    /// from the first slot of its bucket. The bucket's seed is `seed`. [`NO_SLOT`] if there are
+    /// fewer sub-tables.
     #[inline(always)]
     pub fn slot_in_bucket<K: KeyWord>(&self, seed: u32, table: usize, key: K) -> u32 {
         if table as u32 >= self.slot_hashes.count() {
@@ -100,14 +100,14 @@ pub struct Table<K: KeyWord, V: ValueWord> {
 }
 
 impl<K: KeyWord, V: ValueWord> Table<K, V> {
-    /// The table whose slots and seeds are at the addresses.
+    /// Returns the table whose slots and seeds are at the addresses.
     #[inline(always)]
     pub fn new(words: Global<Slot<K, V>>, seeds: Global<u32>, layout: Layout) -> Self {
         Self { slots: Slots::new(words), seeds, layout }
     }
 
-    /// The slots of `key`, in the order in which lookups read them; [`NO_SLOT`] stands behind the
-    /// last.
+    /// Returns the slots of `key`, in the order in which lookups read them; [`NO_SLOT`] stands
+    /// behind the last.
     #[inline(always)]
     pub fn slots_of(&self, key: K) -> [u32; MAX_FUNCTIONS] {
         let bucket = self.layout.bucket(key);
@@ -123,8 +123,8 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         slots
     }
 
-    /// The value of `key`: at most one probe a sub-table. No thread of the launch may change the
-    /// table. The key that is all ones is not found here but in the [`header`].
+    /// Returns the value of `key`: at most one probe a sub-table. No thread of the launch may
+    /// change the table. The key that is all ones is not found here but in the [`header`].
     #[inline(always)]
     pub fn get(&self, key: K) -> Option<V> {
         let slots = self.slots_of(key);

@@ -105,8 +105,8 @@ pub fn rebuild<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Tested>, keys: &[K
     rebuilt
 }
 
-/// The error of `config` for `pairs` pairs, which must be the same from slices, from buffers and
-/// from the memory queries.
+/// Returns the error of `config` for `pairs` pairs, which must be the same from slices, from
+/// buffers and from the memory queries.
 pub fn refused(device: &Device, config: &Config<impl Tested>, pairs: usize) -> Error {
     let _at = crate::at(format!("{config:?}"));
     let keys: Vec<u32> = distinct_keys(pairs, 1);

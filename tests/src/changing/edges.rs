@@ -35,8 +35,8 @@ pub fn batches_of_nothing_do_nothing<D: Changing, K: Key, V: Value, S: Debug + P
     map
 }
 
-/// The extreme numbers: the ends of the range, its middle, and numbers that are equal or all ones
-/// in one half only.
+/// Returns the extreme numbers: the ends of the range, its middle, and numbers that are equal or
+/// all ones in one half only.
 pub fn extremes<T: Scalar>() -> Vec<T> {
     let all = [0, 1, 1 << 31, u32::MAX as u64 - 1, u32::MAX as u64, 1 << 32, u64::MAX << 32, u64::MAX - 1, u64::MAX];
     let mut those: Vec<T> = all.map(T::from_u64).to_vec();

@@ -15,17 +15,17 @@ use warpnest::{BulkMap, Config, Device};
 pub trait Changing: Changes + Checked {}
 impl<D: Changes + Checked> Changing for D {}
 
-/// The value that tests give a key, with bits of the key in all parts.
+/// Returns the value that tests give a key, with bits of the key in all parts.
 pub fn own<K: Key, V: Value>(key: &K) -> V {
     V::from_u64(key.to_u64().wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 77 << 32 ^ 77)
 }
 
-/// The values that tests give keys.
+/// Returns the values that tests give keys.
 pub fn values<K: Key, V: Value>(keys: &[K]) -> Vec<V> {
     keys.iter().map(own).collect()
 }
 
-/// Keys with the values that tests give them.
+/// Returns keys with the values that tests give them.
 pub fn pairs<K: Key, V: Value>(keys: &[K]) -> HashMap<K, V> {
     keys.iter().map(|key| (*key, own(key))).collect()
 }

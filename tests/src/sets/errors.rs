@@ -4,8 +4,8 @@ use super::{Tested, build, holds};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all};
 use warpnest::{Buffer, BulkSet, Config, Device, Error, Result};
 
-/// The error of `config` for so many keys, which must be the same from a slice, from a buffer and
-/// from the memory queries.
+/// Returns the error of `config` for so many keys, which must be the same from a slice, from a
+/// buffer and from the memory queries.
 pub fn refused(device: &Device, config: &Config<impl Tested>, keys: usize) -> Error {
     let _at = at(format!("{config:?}"));
     let keys: Vec<u32> = distinct_keys(keys, 1);

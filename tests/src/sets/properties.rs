@@ -31,7 +31,7 @@ impl<K> Step<K> {
     }
 }
 
-/// A strategy for any step with at most so many keys.
+/// Returns a strategy for any step with at most so many keys.
 pub fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
     prop_oneof![
         3 => keys(most).prop_map(Step::Rebuild),
@@ -41,7 +41,7 @@ pub fn step<K: Key>(most: usize) -> impl Strategy<Value = Step<K>> {
     ]
 }
 
-/// The failure for an error that is not the set's, or that the set may not have.
+/// Returns the failure for an error that is not the set's, or that the set may not have.
 pub fn fail(error: Error) -> TestCaseError {
     TestCaseError::fail(error.to_string())
 }
@@ -110,8 +110,8 @@ pub fn sets_of_any_keys_are_combined<D: Tested, K: Key>(
     );
 }
 
-/// A strategy for keys that repeat, any keys, copies of one, or keys at some distance one after the
-/// other.
+/// Returns a strategy for keys that repeat, any keys, copies of one, or keys at some distance one
+/// after the other.
 pub fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let steps = (any::<u64>(), 0u32..48, 0..=most)
         .prop_map(|(first, lg, n)| (0..n as u64).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect());

@@ -16,7 +16,7 @@ use warpnest::low_level::engine::{Engine, HostEngine, Queue, QueueEvent};
 use warpnest::{Device, Result};
 use warpnest_tests::{PtxRunner, engines};
 
-/// A device on a deferred engine over the interpreter, and the complaints that it collects.
+/// Returns a device on a deferred engine over the interpreter, and the complaints that it collects.
 pub fn device(seed: u64) -> (Device, Complaints) {
     let inner = HostEngine::new(PtxRunner::hopper(seed));
     let immediate = inner.queue().unwrap();
@@ -40,7 +40,7 @@ pub fn on_all(test: impl Fn(&Device, usize)) {
 pub struct Complaints(Arc<World>);
 
 impl Complaints {
-    /// All complaints so far.
+    /// Returns all complaints so far.
     pub fn all(&self) -> Vec<String> {
         self.0.state().complaints.clone()
     }
@@ -95,8 +95,8 @@ impl State {
         (self.random >> 33) as usize % below
     }
 
-    /// The queue whose next step has to run before `queue` can continue: itself, or one that it
-    /// waits for.
+    /// Returns the queue whose next step has to run before `queue` can continue: itself, or one
+    /// that it waits for.
     fn needed(&self, queue: usize) -> usize {
         match self.lines[queue].pending.front() {
             Some(Step::WaitFor(point)) if !self.reached(*point) => self.needed(point.queue),

@@ -29,7 +29,7 @@ pub struct Names {
 }
 
 impl Names {
-    /// The names in `source`.
+    /// Returns the names in `source`.
     pub fn of(source: &str) -> Self {
         let tokens = tokens(source);
         let mut reader = Reader { tokens: &tokens, at: 0, within: Vec::new(), names: Names::default() };

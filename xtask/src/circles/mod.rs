@@ -55,7 +55,7 @@ struct Files<'s> {
     modules: Vec<Vec<String>>,
 }
 
-/// The circles among files, given with their paths and texts, each as a text for a person.
+/// Returns the circles among files, given with their paths and texts, each as a text for a person.
 fn circles(sources: &[(String, String)]) -> Vec<String> {
     let modules: Vec<Vec<String>> = sources.iter().map(|(path, _)| module_of(path)).collect();
     let files = Files {
@@ -75,7 +75,7 @@ fn circles(sources: &[(String, String)]) -> Vec<String> {
     first.map(|(_, circle)| files.describe(&circle, &imports)).collect()
 }
 
-/// The parts of the path of a file's module. A folder's `mod.rs` is the folder's module.
+/// Returns the parts of the path of a file's module. A folder's `mod.rs` is the folder's module.
 fn module_of(path: &str) -> Vec<String> {
     let mut parts: Vec<String> = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
     if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
@@ -84,7 +84,7 @@ fn module_of(path: &str) -> Vec<String> {
     parts
 }
 
-/// Which files imports lead to from `file`, in one step or more.
+/// Returns which files imports lead to from `file`, in one step or more.
 fn reached_from(file: usize, imports: &[BTreeMap<usize, Import>]) -> Vec<bool> {
     let mut reached = vec![false; imports.len()];
     let mut next = vec![file];
@@ -100,7 +100,7 @@ fn reached_from(file: usize, imports: &[BTreeMap<usize, Import>]) -> Vec<bool> {
 }
 
 impl Files<'_> {
-    /// The files that `file` imports from, each with the first import.
+    /// Returns the files that `file` imports from, each with the first import.
     fn imports_of(&self, file: usize) -> BTreeMap<usize, Import> {
         let names = &self.names[file];
         let passed_on = names.exports.iter().filter_map(|export| Some((&export.path, export.used?)));
@@ -116,7 +116,8 @@ impl Files<'_> {
         imports
     }
 
-    /// The parts of a path of `file`, from the crate's root; `None` for a path of another crate.
+    /// Returns the parts of a path of `file`, from the crate's root; `None` for a path of another
+    /// crate.
     fn full_path(&self, file: usize, path: &ImportPath) -> Option<Vec<String>> {
         let mut base = [self.modules[file].as_slice(), &path.within].concat();
         let mut parts = path.parts.as_slice();
@@ -142,8 +143,8 @@ impl Files<'_> {
         Some(base)
     }
 
-    /// The files that define what is at a path from the root, each with the name in that file:
-    /// several if what is passed on depends on the target.
+    /// Returns the files that define what is at a path from the root, each with the name in that
+    /// file: several if what is passed on depends on the target.
     fn definitions(&self, full: &[String], steps: u32) -> Vec<(usize, String)> {
         let (file, length) = self.file_of(full);
         let exports = self.names[file].exports.iter().filter(|export| full.get(length) == Some(&export.name));
@@ -157,13 +158,13 @@ impl Files<'_> {
         vec![(file, if length < full.len() { full[length..].join("::") } else { full.join("::") })]
     }
 
-    /// The file whose module is the longest beginning of a path, and the length of that.
+    /// Returns the file whose module is the longest beginning of a path, and the length of that.
     fn file_of(&self, full: &[String]) -> (usize, usize) {
         let found = (0..=full.len()).rev().find_map(|length| Some((*self.numbers.get(&full[..length])?, length)));
         found.unwrap_or_default()
     }
 
-    /// The imports that hold a circle together, a line each.
+    /// Returns the imports that hold a circle together, a line each.
     fn describe(&self, circle: &[usize], imports: &[BTreeMap<usize, Import>]) -> String {
         let mut text = format!("{} files import from each other in a circle", circle.len());
         for &from in circle {

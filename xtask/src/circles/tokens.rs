@@ -8,8 +8,8 @@ pub struct Token<'a> {
     pub line: usize,
 }
 
-/// The tokens of `source` without comments, literals in quotes, and what is compiled for tests
-/// alone.
+/// Returns the tokens of `source` without comments, literals in quotes, and what is compiled for
+/// tests alone.
 pub fn tokens(source: &str) -> Vec<Token<'_>> {
     without_tests(&all(source))
 }
@@ -44,7 +44,7 @@ pub fn is_of_word(c: char) -> bool {
     c.is_alphanumeric() || c == '_'
 }
 
-/// The length of the string or character at the start of `rest`, if there is one.
+/// Returns the length of the string or character at the start of `rest`, if there is one.
 fn quoted(rest: &str) -> Option<usize> {
     // `b"`, `r#"`, `br##"`: a name would have more letters, or no quote.
     let letters = rest.find(|c| !matches!(c, 'b' | 'c' | 'r'))?;
@@ -66,7 +66,7 @@ fn quoted(rest: &str) -> Option<usize> {
     }
 }
 
-/// The length of `text` up to and with the first `quote` that no backslash stands before.
+/// Returns the length of `text` up to and with the first `quote` that no backslash stands before.
 fn end_of(text: &str, quote: char) -> usize {
     let mut escaped = false;
     let end = text.char_indices().find(|&(_, c)| {
@@ -94,7 +94,7 @@ fn without_tests<'a>(all: &[Token<'a>]) -> Vec<Token<'a>> {
     out
 }
 
-/// The number of tokens of the item at the start, up to its `;` or the end of its body.
+/// Returns the number of tokens of the item at the start, up to its `;` or the end of its body.
 fn item_length(tokens: &[Token<'_>]) -> usize {
     let is_import =
         tokens.iter().find(|token| matches!(token.text, "use" | "{")).is_some_and(|token| token.text == "use");

@@ -55,13 +55,13 @@ pub fn check<'t>(
     }
 }
 
-/// The placeholder in a text, if there is one.
+/// Returns the placeholder in a text, if there is one.
 pub fn placeholder(text: &str) -> Option<&'static str> {
     let mut words = text.split(|c: char| !c.is_alphanumeric());
     words.find_map(|word| PLACEHOLDERS.into_iter().find(|placeholder| *placeholder == word))
 }
 
-/// Whether a link's target exists. Addresses elsewhere are not asked, and items of code are
+/// Returns whether a link's target exists. Addresses elsewhere are not asked, and items of code are
 /// rustdoc's to check.
 fn leads_somewhere<'t>(
     target: &str,
@@ -93,7 +93,8 @@ fn leads_somewhere<'t>(
     exists && heading.is_none_or(|heading| text.is_some_and(|text| headings(text).any(|other| other == heading)))
 }
 
-/// The names by which links find the headings of a document, as code hosts and rustdoc make them.
+/// Returns the names by which links find the headings of a document, as code hosts and rustdoc make
+/// them.
 fn headings(text: &str) -> impl Iterator<Item = String> {
     let mut in_heading = false;
     let mut words = String::new();

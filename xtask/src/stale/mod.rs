@@ -56,7 +56,7 @@ pub fn check(root: &Path, commands: Vec<String>) -> Result<()> {
     Ok(())
 }
 
-/// The findings in one file, each with the file's name and the number of its line.
+/// Returns the findings in one file, each with the file's name and the number of its line.
 fn findings_of(source: &Source, sources: &[Source], names: &Names) -> Vec<String> {
     let text_of = |path: &str| sources.iter().find(|other| other.path == path).map(|other| other.text.as_str());
     let mut findings = Vec::new();
@@ -77,12 +77,12 @@ fn findings_of(source: &Source, sources: &[Source], names: &Names) -> Vec<String
     findings
 }
 
-/// The text of a line that is nothing but a comment.
+/// Returns the text of a line that is nothing but a comment.
 fn comment_of(line: &str) -> Option<&str> {
     line.trim_start().strip_prefix("//").map(|comment| comment.trim_start_matches(['/', '!']))
 }
 
-/// What stands in backticks, of those that end in their line.
+/// Returns what stands in backticks, of those that end in their line.
 fn spans(comment: &str) -> impl Iterator<Item = &str> {
     let parts = comment.split('`');
     let whole = comment.matches('`').count() / 2;

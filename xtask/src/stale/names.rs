@@ -55,7 +55,7 @@ impl Names {
         }
     }
 
-    /// What a span in backticks speaks of and does not exist; `of` is the path of its file.
+    /// Returns what a span in backticks speaks of and does not exist; `of` is the path of its file.
     pub fn missing_in(&self, span: &str, of: &str) -> Vec<String> {
         let span = span.trim();
         if let Some(missing) = self.missing_in_command(span) {
@@ -80,7 +80,7 @@ impl Names {
         missing.map(|part| format!("`{part}`, of `{span}`, is not in the code")).collect()
     }
 
-    /// What a command line names and does not exist; `None` if the span is no command line.
+    /// Returns what a command line names and does not exist; `None` if the span is no command line.
     pub fn missing_in_command(&self, span: &str) -> Option<Vec<String>> {
         let words: Vec<&str> = span.split_whitespace().collect();
         let begins = words.iter().position(|word| *word == "cargo")?;
@@ -115,8 +115,8 @@ impl Names {
         name.len() < 2 || self.elsewhere.contains(name) || self.identifiers.contains(name)
     }
 
-    /// Whether this is the path of a file or folder, from the root, from the folder of the file
-    /// that names it, or from any other folder.
+    /// Returns whether this is the path of a file or folder, from the root, from the folder of the
+    /// file that names it, or from any other folder.
     pub fn has_path(&self, path: &str, of: &str) -> bool {
         let path = path.trim_start_matches("./");
         if let Some(above) = path.strip_prefix("../") {
@@ -127,7 +127,7 @@ impl Names {
         self.elsewhere.contains(path) || self.paths.iter().any(|known| known == path || known.ends_with(&behind))
     }
 
-    /// Whether this is exactly the path of a file or folder from the root.
+    /// Returns whether this is exactly the path of a file or folder from the root.
     pub fn is_path(&self, path: &str) -> bool {
         path.is_empty() || self.paths.contains(path)
     }
@@ -141,7 +141,7 @@ fn is_of_path(c: char) -> bool {
     is_of_word(c) || c == '/' || c == '.'
 }
 
-/// Whether this is a name, of which the end may be left out.
+/// Returns whether this is a name, of which the end may be left out.
 fn is_identifier(word: &str) -> bool {
     let name = word.strip_suffix('…').unwrap_or(word);
     name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_') && name.chars().all(is_of_word)

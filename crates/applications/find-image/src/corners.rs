@@ -20,13 +20,13 @@ const LEAST_SHARE: f32 = 0.01;
 const APART: usize = 4;
 
 impl Grey {
-    /// The value at a pixel, that of the nearest one beside the picture.
+    /// Returns the value at a pixel, that of the nearest one beside the picture.
     fn at(&self, x: isize, y: isize) -> f32 {
         let (x, y) = (x.clamp(0, self.width as isize - 1), y.clamp(0, self.height as isize - 1));
         self.pixels[y as usize * self.width + x as usize]
     }
 
-    /// The picture smoothed by a binomial of five pixels along both axes, twice.
+    /// Returns the picture smoothed by a binomial of five pixels along both axes, twice.
     pub fn smoothed(&self) -> Grey {
         let once = self.smoothed_along().smoothed_down();
         once.smoothed_along().smoothed_down()
@@ -63,12 +63,12 @@ impl Grey {
         Grey { pixels: pixels.map(|(x, y)| value(x, y)).collect(), ..*self }
     }
 
-    /// The products of the pixels of two pictures.
+    /// Returns the products of the pixels of two pictures.
     fn times(&self, other: &Grey) -> Grey {
         Grey { pixels: self.pixels.iter().zip(&other.pixels).map(|(a, b)| a * b).collect(), ..*self }
     }
 
-    /// The picture scaled down by a factor below 1, each pixel the mean of its area.
+    /// Returns the picture scaled down by a factor below 1, each pixel the mean of its area.
     pub fn scaled(&self, factor: f32) -> Grey {
         let size = |length: usize| ((length as f32 * factor).round() as usize).max(1);
         let (width, height) = (size(self.width), size(self.height));
@@ -83,12 +83,12 @@ impl Grey {
     }
 }
 
-/// The mean of five pixels with binomial weights.
+/// Returns the mean of five pixels with binomial weights.
 fn binomial([a, b, c, d, e]: [f32; 5]) -> f32 {
     (a + e) * (1.0 / 16.0) + (b + d) * (4.0 / 16.0) + c * (6.0 / 16.0)
 }
 
-/// The means of as many equal parts of a row.
+/// Returns the means of as many equal parts of a row.
 fn means(row: &[f32], parts: usize) -> Vec<f32> {
     let length = row.len() as f32 / parts as f32;
     let mean = |part: usize| {
@@ -130,7 +130,7 @@ pub fn corners(picture: &Grey, most: usize) -> Points {
     Points { points: found.into_iter().map(|(_, at)| at).collect(), frame }
 }
 
-/// The smaller eigenvalue of the gradients around each pixel.
+/// Returns the smaller eigenvalue of the gradients around each pixel.
 fn strengths(picture: &Grey) -> Grey {
     let smooth = picture.smoothed();
     let along = smooth.map(|x, y| (smooth.at(x + 1, y) - smooth.at(x - 1, y)) / 2.0);
@@ -145,7 +145,7 @@ fn strengths(picture: &Grey) -> Grey {
     Grey { pixels, ..*picture }
 }
 
-/// Whether no pixel near has a greater value; of equal ones the first is the greatest.
+/// Returns whether no pixel near has a greater value; of equal ones the first is the greatest.
 fn is_greatest(strengths: &Grey, x: isize, y: isize) -> bool {
     let (own, apart) = (strengths.at(x, y), APART as isize);
     let rows = (y - apart).max(0)..=(y + apart).min(strengths.height as isize - 1);
@@ -157,7 +157,8 @@ fn is_greatest(strengths: &Grey, x: isize, y: isize) -> bool {
     })
 }
 
-/// The offset of the vertex of the parabola through three values, the middle one the greatest.
+/// Returns the offset of the vertex of the parabola through three values, the middle one the
+/// greatest.
 fn peak(before: f32, at: f32, after: f32) -> f32 {
     let bend = before + after - 2.0 * at;
     if bend < 0.0 { ((before - after) / (2.0 * bend)).clamp(-0.5, 0.5) } else { 0.0 }

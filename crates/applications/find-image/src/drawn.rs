@@ -17,7 +17,7 @@ type Corners = Vec<[f64; 2]>;
 /// What draws a picture.
 type Draw = fn(&mut Random) -> RgbImage;
 
-/// The made-up references: their names say what they show.
+/// Returns the made-up references: their names say what they show.
 pub fn references() -> Vec<Picture> {
     let kinds: [(&str, Draw); 6] = [
         ("mosaic", |random| mosaic(SIZE, 150, random)),
@@ -34,7 +34,7 @@ pub fn references() -> Vec<Picture> {
     kinds.into_iter().enumerate().map(picture).collect()
 }
 
-/// A scene with one of the references, chosen by the seed, and where that is.
+/// Returns a scene with one of the references, chosen by the seed, and where that is.
 ///
 /// The reference lies on a mosaic, turned by any angle and scaled by .7 to 1.1. Other shapes cover
 /// about 40 % of it, and there is noise of 2 % in every pixel.
@@ -72,7 +72,7 @@ pub fn scene(references: &[Picture], seed: u64) -> (Picture, usize, Similarity) 
     (Picture::new("scene".to_owned(), DynamicImage::ImageRgb8(image)), of, pose)
 }
 
-/// The colour at a position between pixels, if it is in the picture.
+/// Returns the colour at a position between pixels, if it is in the picture.
 fn sample(picture: &RgbImage, [x, y]: [f64; 2]) -> Option<Colour> {
     let (width, height) = picture.dimensions();
     if x < 0.0 || y < 0.0 || x >= f64::from(width) || y >= f64::from(height) {
@@ -140,7 +140,7 @@ fn fill(image: &mut RgbImage, corners: &Corners, [red, green, blue]: Colour) {
     }
 }
 
-/// A mosaic: every pixel has the colour of the nearest of some stones.
+/// Returns a mosaic: every pixel has the colour of the nearest of some stones.
 fn mosaic((width, height): (u32, u32), stones: usize, random: &mut Random) -> RgbImage {
     let stones: Vec<([f64; 2], Colour)> = (0..stones)
         .map(|_| ([f64::from(width) * unit(random), f64::from(height) * unit(random)], colour(random)))
@@ -169,7 +169,8 @@ fn mosaic((width, height): (u32, u32), stones: usize, random: &mut Random) -> Rg
     })
 }
 
-/// Shapes of as many corners, every other one nearer to the middle if there are more than four.
+/// Draws shapes of as many corners, every other one nearer to the middle if there are more than
+/// four.
 fn shapes((width, height): (u32, u32), number: usize, corners: usize, random: &mut Random) -> RgbImage {
     let [red, green, blue] = colour(random);
     let mut image = RgbImage::from_pixel(width, height, Rgb([red as u8, green as u8, blue as u8]));
@@ -188,7 +189,7 @@ fn shapes((width, height): (u32, u32), number: usize, corners: usize, random: &m
     image
 }
 
-/// Houses with windows, the nearer ones before the others.
+/// Draws houses with windows, the nearer ones before the others.
 fn skyline(random: &mut Random) -> RgbImage {
     let (width, height) = (f64::from(SIZE.0), f64::from(SIZE.1));
     let mut image = RgbImage::from_pixel(SIZE.0, SIZE.1, Rgb([150, 190, 230]));

@@ -52,7 +52,7 @@ impl Work {
         })
     }
 
-    /// The milliseconds of each stage of the last search by the device's clock.
+    /// Returns the milliseconds of each stage of the last search by the device's clock.
     pub fn stages(&self) -> Result<Vec<(&'static str, f64)>> {
         let times = self.stages.windows(2);
         Ok(times
@@ -90,17 +90,17 @@ impl Finder {
         Ok(Self { device: device.clone(), references, map })
     }
 
-    /// The device that the references are on.
+    /// Returns the device that the references are on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The number of features, and of different keys.
+    /// Returns the number of features, and of different keys.
     pub fn features(&self) -> (usize, usize) {
         (self.map.len(), self.map.key_count())
     }
 
-    /// The hypotheses of each scene, best first.
+    /// Returns the hypotheses of each scene, best first.
     pub fn find(&self, scenes: &[Points]) -> Result<Vec<Vec<Hypothesis>>> {
         let (stream, mut work) = (self.device.default_stream(), Work::new(&self.device)?);
         let mut scenes = Sets::new(&self.device, scenes)?;
@@ -237,7 +237,7 @@ impl Finder {
         Ok(())
     }
 
-    /// The hypotheses that a search has left in `work`, best first for each scene.
+    /// Returns the hypotheses that a search has left in `work`, best first for each scene.
     pub fn hypotheses(stream: &Stream, work: &Work) -> Result<Vec<Vec<Hypothesis>>> {
         let (keys, results) = (work.hypotheses.download(stream)?, work.results.download(stream)?);
         let read = |(key, words): (&u64, &[u32])| {

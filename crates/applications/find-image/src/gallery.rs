@@ -27,7 +27,7 @@ pub struct Match {
     pub hypothesis: Hypothesis,
 }
 
-/// The interest points of a picture at all scales, in coordinates of the whole picture.
+/// Returns the interest points of a picture at all scales, in coordinates of the whole picture.
 pub fn views(picture: &Grey) -> Vec<Points> {
     let frame = frame_of(picture.width as f32, picture.height as f32);
     let view = |scale: f32| {
@@ -53,12 +53,12 @@ impl Gallery {
         Ok(Self { finder: Finder::new(device, &views)?, views })
     }
 
-    /// The number of interest points of all references, and of different keys.
+    /// Returns the number of interest points of all references, and of different keys.
     pub fn size(&self) -> (usize, usize) {
         (self.views.iter().map(|view| view.points.len()).sum(), self.finder.features().1)
     }
 
-    /// The references that a scene shows, the ones with the most matches first.
+    /// Returns the references that a scene shows, the ones with the most matches first.
     pub fn find(&self, scene: &[Points]) -> Result<Vec<Match>, FindError> {
         let mut best: Vec<(usize, Hypothesis)> = Vec::new();
         for (view, hypotheses) in self.finder.find(scene)?.into_iter().enumerate() {
@@ -78,7 +78,7 @@ impl Gallery {
     }
 }
 
-/// The pose of a hypothesis.
+/// Returns the pose of a hypothesis.
 pub fn pose_of(hypothesis: &Hypothesis, reference: &Points) -> Similarity {
     let factor = hypothesis.factor.map(f64::from);
     let turned = Similarity { factor, shift: [0.0; 2] };
@@ -86,7 +86,8 @@ pub fn pose_of(hypothesis: &Hypothesis, reference: &Points) -> Similarity {
     Similarity { factor, shift: [to[0] - x, to[1] - y] }
 }
 
-/// The points that match, as the kernels count them, but for those that share a point of the scene.
+/// Returns the points that match, as the kernels count them, but for those that share a point of
+/// the scene.
 fn pairs(reference: &Points, scene: &Points, hypothesis: &Hypothesis) -> Vec<[[f32; 2]; 2]> {
     let pose = pose_of(hypothesis, reference);
     let tolerance = f64::from(TOLERANCE * scene.frame.width * scene.frame.height) / scene.points.len() as f64;

@@ -18,7 +18,7 @@ pub struct Hypothesis {
 }
 
 impl Hypothesis {
-    /// Whether that is more than chance.
+    /// Returns whether that is more than chance.
     pub fn is_claimed(&self) -> bool {
         is_claimed(self.matches, self.around)
     }

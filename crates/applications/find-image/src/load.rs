@@ -53,7 +53,7 @@ pub struct Picture {
 }
 
 impl Picture {
-    /// The picture with a name, scaled down to [`WORK_SIDE`] pixels a side if it is larger.
+    /// Returns the picture with a name, scaled down to [`WORK_SIDE`] pixels a side if it is larger.
     pub fn new(name: String, image: DynamicImage) -> Self {
         let (width, height) = (image.width(), image.height());
         // On white, as programs show it.
@@ -82,7 +82,7 @@ pub fn load(path: &Path) -> Result<Picture, LoadError> {
     load_within(path, MAX_PIXELS)
 }
 
-/// The same with another limit of pixels.
+/// Does the same with another limit of pixels.
 fn load_within(path: &Path, limit: u64) -> Result<Picture, LoadError> {
     let path_buf = || path.to_owned();
     let unread = |source| LoadError::Read { path: path_buf(), source };
@@ -201,7 +201,7 @@ mod tests {
         assert!(matches!(load(&missing).unwrap_err(), LoadError::Read { .. }));
         assert!(matches!(load(&std::env::temp_dir()).unwrap_err(), LoadError::Read { .. }));
     }
-    /// A PNG file of one bit a pixel that ends behind its header.
+    /// Returns a PNG file of one bit a pixel that ends behind its header.
     fn header(width: u32, height: u32) -> Vec<u8> {
         let mut bytes = Vec::new();
         let mut encoder = png::Encoder::new(&mut bytes, width, height);

@@ -52,7 +52,8 @@ pub struct Similarity {
 }
 
 impl Similarity {
-    /// The similarity that turns by an angle in degrees, scales, and brings one point to another.
+    /// Returns the similarity that turns by an angle in degrees, scales, and brings one point to
+    /// another.
     pub fn about(degrees: f64, scale: f64, from: [f64; 2], to: [f64; 2]) -> Self {
         let (sin, cos) = degrees.to_radians().sin_cos();
         let turned = Self { factor: [scale * cos, scale * sin], shift: [0.0; 2] };
@@ -60,23 +61,23 @@ impl Similarity {
         Self { shift: [to[0] - x, to[1] - y], ..turned }
     }
 
-    /// Where a point is brought.
+    /// Returns where a point is brought.
     pub fn at(&self, [x, y]: [f64; 2]) -> [f64; 2] {
         let [a, b] = self.factor;
         [self.shift[0] + a * x - b * y, self.shift[1] + a * y + b * x]
     }
 
-    /// The factor on lengths.
+    /// Returns the factor on lengths.
     pub fn scale(&self) -> f64 {
         self.factor[0].hypot(self.factor[1])
     }
 
-    /// The angle in degrees, from the `x` axis towards the `y` axis.
+    /// Returns the angle in degrees, from the `x` axis towards the `y` axis.
     pub fn degrees(&self) -> f64 {
         self.factor[1].atan2(self.factor[0]).to_degrees()
     }
 
-    /// The corners of a frame, in the order of its outline.
+    /// Returns the corners of a frame, in the order of its outline.
     pub fn corners(&self, frame: Frame) -> [[f64; 2]; 4] {
         let Frame { left, top, width, height } = frame;
         let corners = [[left, top], [left + width, top], [left + width, top + height], [left, top + height]];
@@ -84,12 +85,12 @@ impl Similarity {
     }
 }
 
-/// The rectangle from the origin with this width and height.
+/// Returns the rectangle from the origin with this width and height.
 pub fn frame_of(width: f32, height: f32) -> Frame {
     Frame { left: 0.0, top: 0.0, width, height }
 }
 
-/// The point in the middle of a frame.
+/// Returns the point in the middle of a frame.
 pub fn middle(frame: Frame) -> [f64; 2] {
     [frame.left + 0.5 * frame.width, frame.top + 0.5 * frame.height].map(f64::from)
 }

@@ -33,18 +33,18 @@ pub struct Distortion {
     pub noise: f64,
 }
 
-/// A number from 0 up to 1.
+/// Returns a number from 0 up to 1.
 pub fn unit(random: &mut Random) -> f64 {
     (random.next_u64() >> 11) as f64 / (1u64 << 53) as f64
 }
 
-/// A set of uniformly distributed points.
+/// Returns a set of uniformly distributed points.
 pub fn random_points(number: usize, random: &mut Random) -> Points {
     let points = (0..number).map(|_| [(); 2].map(|()| unit(random) as f32 * SIDE)).collect();
     Points { points, frame: frame_of(SIDE, SIDE) }
 }
 
-/// A scene that a picture fills, and the pose of the picture in it.
+/// Returns a scene that a picture fills, and the pose of the picture in it.
 pub fn scene(picture: &Points, distortion: &Distortion, random: &mut Random) -> (Points, Similarity) {
     let turned = Similarity::about(distortion.degrees, distortion.scale, middle(picture.frame), [0.0; 2]);
     let corners = turned.corners(picture.frame);

@@ -58,12 +58,12 @@ impl Sets {
         })
     }
 
-    /// The number of sets.
+    /// Returns the number of sets.
     pub fn len(&self) -> usize {
         self.count
     }
 
-    /// Whether there are no sets.
+    /// Returns whether there are no sets.
     pub fn is_empty(&self) -> bool {
         self.count == 0
     }

@@ -8,8 +8,8 @@ use glam::{DMat3, DVec3};
 use super::Motion;
 use warpnest_voxels::mesh::{Mesh, MeshError};
 
-/// A mesh of the same form, its box centred and its furthest corner at a distance of 1. A mesh
-/// without extent has no such form; the error names `path`.
+/// Returns a mesh of the same form, its box centred and its furthest corner at a distance of 1. A
+/// mesh without extent has no such form; the error names `path`.
 pub fn at_rest(mesh: Mesh, path: &Path) -> Result<Mesh, MeshError> {
     if let Some(vertex) = mesh.corners.iter().position(|corner| !corner.is_finite()) {
         return Err(MeshError::NotFinite { path: path.into(), vertex });
@@ -61,8 +61,8 @@ pub struct Hand {
 }
 
 impl Choreography {
-    /// The motion at `time`, of which 0 and 1 are the beginning and the end, in a grid with `side`
-    /// voxels a side. `hand` moves the shape as well, and never out of the grid.
+    /// Returns the motion at `time`, of which 0 and 1 are the beginning and the end, in a grid with
+    /// `side` voxels a side. `hand` moves the shape as well, and never out of the grid.
     pub fn motion(&self, time: f64, side: u32, hand: &Hand) -> Motion {
         // The outermost layers stay empty.
         let half = 0.5 * f64::from(side);
@@ -84,7 +84,7 @@ impl Choreography {
     }
 }
 
-/// The turn about the x, then the y, then the z axis, in radians.
+/// Returns the turn about the x, then the y, then the z axis, in radians.
 fn rotation([x, y, z]: [f64; 3]) -> DMat3 {
     DMat3::from_rotation_z(z) * DMat3::from_rotation_y(y) * DMat3::from_rotation_x(x)
 }

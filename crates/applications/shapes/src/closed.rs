@@ -4,7 +4,8 @@ use std::collections::HashMap;
 
 use warpnest_voxels::mesh::Mesh;
 
-/// The number of edges of a mesh that are not used as often in one direction as in the other.
+/// Returns the number of edges of a mesh that are not used as often in one direction as in the
+/// other.
 ///
 /// With none the mesh has no border and its triangles turn the same way, so "inside" is defined.
 /// Corners at the same position count as one, since many files have each corner several times.

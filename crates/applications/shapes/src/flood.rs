@@ -34,7 +34,7 @@ pub struct Flood {
 }
 
 impl Flood {
-    /// The buffers of a flood, empty.
+    /// Returns the buffers of a flood, empty.
     pub fn new(device: &Device) -> Result<Self, FrameError> {
         let words = |length| Buffer::zeroed(device, length);
         Ok(Self {
@@ -138,7 +138,7 @@ impl Flood {
         Ok(())
     }
 
-    /// The numbers of voxels inside, of walls, and of regions.
+    /// Returns the numbers of voxels inside, of walls, and of regions.
     pub fn counts(&self, stream: &Stream) -> Result<[usize; 3], FrameError> {
         let counts = self.counts.download(stream)?;
         let regions = self.regions.get(stream, 0)?.unwrap_or(0);

@@ -85,7 +85,7 @@ impl Scene {
         Ok(Self { side, stream: device.stream()?, shapes: [shape(a)?, shape(b)?], failed: false })
     }
 
-    /// The number of edges of each mesh at which it is not closed.
+    /// Returns the number of edges of each mesh at which it is not closed.
     pub fn open_edges(&self) -> [usize; 2] {
         self.shapes.each_ref().map(|shape| shape.open_edges)
     }

@@ -20,7 +20,7 @@ pub enum Body {
 pub const BODIES: [Body; 3] = [Body::Union, Body::Intersection, Body::Difference];
 
 impl Body {
-    /// What stands under the body's picture.
+    /// Returns what stands under the body's picture.
     pub fn name(self) -> &'static str {
         match self {
             Body::Union => "A or B",
@@ -29,8 +29,8 @@ impl Body {
         }
     }
 
-    /// Whether a voxel of a shape's surface is part of the body's surface, if it lies inside the
-    /// other shape or not. 0 is shape A.
+    /// Returns whether a voxel of a shape's surface is part of the body's surface, if it lies
+    /// inside the other shape or not. 0 is shape A.
     fn has(self, shape: usize, inside: bool) -> bool {
         match self {
             Body::Union => !inside,
@@ -50,7 +50,7 @@ const UNKNOWN: Colour = [0.42, 0.40, 0.44];
 const ON_CURVE: u8 = 2;
 const NOTHING: u8 = 3;
 
-/// The directions that the triangles of a moved mesh face.
+/// Returns the directions that the triangles of a moved mesh face.
 pub fn normals(mesh: &Mesh, motion: &Motion) -> Vec<Vec3> {
     let at: Vec<DVec3> =
         mesh.corners.par_iter().map(|corner| DVec3::from_array(motion.apply(corner.to_array()))).collect();
@@ -132,13 +132,13 @@ pub fn draw(
     coloured(&pixels, colours, (width, height), side as f32)
 }
 
-/// The pixels of a row or column of `length` that are up to `reach` away.
+/// Returns the pixels of a row or column of `length` that are up to `reach` away.
 fn pixel_range(middle: f32, reach: f32, length: usize) -> std::ops::Range<usize> {
     let bound = |x: f32| (x.round().max(0.0) as usize).min(length);
     bound(middle - reach)..bound(middle + reach)
 }
 
-/// The colours of the nearest voxels, darker in hollows, with a halo around the curve.
+/// Returns the colours of the nearest voxels, darker in hollows, with a halo around the curve.
 fn coloured(pixels: &[Pixel], colours: [Colour; 2], (width, height): (usize, usize), depth_range: f32) -> Vec<u8> {
     let depths = pixels.iter().map(|pixel| pixel.depth.max(-depth_range)).collect();
     let around = blur(depths, (width, height), height / 49 + 1);
@@ -169,8 +169,8 @@ mod tests {
     use super::*;
     use crate::pack;
 
-    /// Two flat squares one above the other, of which the upper one is inside, and a line in
-    /// common.
+    /// Returns two flat squares one above the other, of which the upper one is inside, and a line
+    /// in common.
     fn squares() -> [Voxels; 2] {
         [10, 20].map(|z| {
             let keys: Vec<u32> = (0..1024).map(|i| pack([i % 32, i / 32, z])).collect();

@@ -46,7 +46,7 @@ pub struct Surface {
 }
 
 impl Surface {
-    /// A surface whose mesh is on the device, without voxels yet.
+    /// Returns a surface whose mesh is on the device, without voxels yet.
     pub fn new(device: &Device, mesh: &Mesh) -> Result<Self, FrameError> {
         let coordinates: Vec<f64> = mesh.corners.iter().flat_map(DVec3::to_array).collect();
         let triangles: Vec<u32> = mesh.triangles.iter().flatten().copied().collect();
@@ -70,7 +70,7 @@ impl Surface {
         })
     }
 
-    /// The number of triangles.
+    /// Returns the number of triangles.
     pub fn triangle_count(&self) -> u64 {
         self.pieces.len() as u64
     }

@@ -70,13 +70,13 @@ impl Sets {
     }
 }
 
-/// Uniformly distributed points in a square.
+/// Returns uniformly distributed points in a square.
 pub fn random_points(number: usize, side: f32) -> Vec<[f32; 2]> {
     let random = &mut Random::seed_from_u64(number as u64);
     (0..number).map(|_| [(); 2].map(|()| (random.next_u32() >> 8) as f32 / (1 << 24) as f32 * side)).collect()
 }
 
-/// A scene with a part of a set, turned and scaled, in whatever order, and other points.
+/// Returns a scene with a part of a set, turned and scaled, in whatever order, and other points.
 fn scene_of(set: &[[f32; 2]], [a, b]: [f32; 2], kept: usize, others: usize) -> Vec<[f32; 2]> {
     let turned = |[x, y]: [f32; 2]| [a * x - b * y + 50.0, a * y + b * x + 80.0];
     let own = set.iter().rev().take(kept).copied().map(turned);

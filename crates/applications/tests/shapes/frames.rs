@@ -10,13 +10,13 @@ use warpnest_tests::{at, failing, is_thorough, on_all, only};
 use warpnest_voxels::mesh::Mesh;
 use warpnest_voxels::models::{torus_knot, wavy_sphere};
 
-/// A motion that scales by `size` and puts the centre to `to`.
+/// Returns a motion that scales by `size` and puts the centre to `to`.
 fn place(size: f64, to: [f64; 3]) -> Motion {
     let turn = [[size, 0.0, 0.0], [0.0, size, 0.0], [0.0, 0.0, size]];
     Motion { corners: 0, twist: 0.0, swell: 0.0, turn, shift: to }
 }
 
-/// The same, turned by angles about x, y and z, twisted and swollen.
+/// Returns the same, turned by angles about x, y and z, twisted and swollen.
 fn turned(size: f64, to: [f64; 3], angles: [f64; 3], twist: f64, swell: f64) -> Motion {
     let [x, y, z] = angles;
     let turn = DMat3::from_rotation_z(z) * DMat3::from_rotation_y(y) * DMat3::from_rotation_x(x) * size;
@@ -24,7 +24,7 @@ fn turned(size: f64, to: [f64; 3], angles: [f64; 3], twist: f64, swell: f64) -> 
     Motion { corners: 0, twist, swell, turn: rows, shift: to }
 }
 
-/// A cube with corners at -1 and 1, whose triangles face outwards.
+/// Returns a cube with corners at -1 and 1, whose triangles face outwards.
 fn cube() -> Mesh {
     let corners = (0..8).map(|i| DVec3::from_array([0, 1, 2].map(|axis| f64::from(i >> axis & 1) * 2.0 - 1.0)));
     let faces = [[0, 2, 3, 1], [4, 5, 7, 6], [0, 1, 5, 4], [2, 6, 7, 3], [0, 4, 6, 2], [1, 3, 7, 5]];
@@ -32,7 +32,7 @@ fn cube() -> Mesh {
     Mesh { corners: corners.collect(), triangles }
 }
 
-/// Two meshes as one.
+/// Returns two meshes as one.
 fn both(a: &Mesh, b: &Mesh) -> Mesh {
     let first = a.corners.len() as u32;
     let mut mesh = a.clone();
@@ -156,7 +156,7 @@ fn meshes_of_one_triangle_of_none_and_without_area() {
     });
 }
 
-/// Triangles whose third corner is as far from the line through the others as `width` says.
+/// Returns triangles whose third corner is as far from the line through the others as `width` says.
 fn needles(width: f64) -> Mesh {
     let mut mesh = Mesh::default();
     for i in 0..24 {
@@ -169,7 +169,7 @@ fn needles(width: f64) -> Mesh {
     mesh
 }
 
-/// A prism over a triangle that is as wide as `width` says.
+/// Returns a prism over a triangle that is as wide as `width` says.
 fn rod(width: f64) -> Mesh {
     let (from, to) = (DVec3::new(-0.9, -0.7, -0.8), DVec3::new(0.8, 0.9, 0.55));
     let around = [DVec3::ZERO, DVec3::X * width, DVec3::Y * width];

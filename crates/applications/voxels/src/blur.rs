@@ -2,7 +2,8 @@
 
 use rayon::prelude::*;
 
-/// The average over a square around every pixel, three times over, which comes near a Gaussian's.
+/// Returns the average over a square around every pixel, three times over, which comes near a
+/// Gaussian's.
 pub fn blur(mut image: Vec<f32>, (width, height): (usize, usize), radius: usize) -> Vec<f32> {
     for (width, height) in [(width, height), (height, width)] {
         let mut turned = vec![0.0; image.len()];

@@ -4,7 +4,7 @@ use glam::{DVec2, DVec3};
 
 use crate::voxelize::unpack;
 
-/// The middle of a voxel.
+/// Returns the middle of a voxel.
 pub fn middle(key: u64) -> DVec3 {
     DVec3::from_array(unpack(key).map(f64::from)) + 0.5
 }
@@ -22,7 +22,8 @@ pub struct Camera {
 }
 
 impl Camera {
-    /// A camera that sees all voxels, given its directions to the right and towards the viewer.
+    /// Returns a camera that sees all voxels, given its directions to the right and towards the
+    /// viewer.
     pub fn around<'a>(
         keys: impl Iterator<Item = &'a u64>,
         (right, toward): (DVec3, DVec3),
@@ -42,7 +43,7 @@ impl Camera {
         Camera { right, up, toward, scale, shift, size }
     }
 
-    /// The pixel under the middle of a voxel, and how near it is.
+    /// Returns the pixel under the middle of a voxel, and how near it is.
     pub fn place(&self, key: u64) -> (isize, isize, f32) {
         let at = middle(key);
         let pixel = (DVec2::new(at.dot(self.right), at.dot(self.up)) * self.scale + self.shift).floor();
@@ -50,8 +51,8 @@ impl Camera {
         (pixel.x as isize, self.size.1 as isize - 1 - pixel.y as isize, at.dot(self.toward) as f32)
     }
 
-    /// The light that reaches a voxel of a surface that faces `normal`, where this camera stands at
-    /// the light.
+    /// Returns the light that reaches a voxel of a surface that faces `normal`, where this camera
+    /// stands at the light.
     ///
     /// `nearest` is what the camera sees.
     pub fn light_at(&self, nearest: &[f32], key: u64, normal: DVec3) -> f64 {
@@ -77,7 +78,7 @@ impl Camera {
 pub struct Stamp(Vec<(isize, isize, f32, f32)>);
 
 impl Stamp {
-    /// The outline of a voxel that is wider by `more` pixels on all sides.
+    /// Returns the outline of a voxel that is wider by `more` pixels on all sides.
     pub fn new(camera: &Camera, more: f64) -> Stamp {
         let half = 0.5 + more / camera.scale;
         // Where voxels are a few pixels large, their faces differ; where they are smaller that

@@ -60,13 +60,13 @@ pub enum MeshError {
 }
 
 impl Mesh {
-    /// The least and the greatest coordinates of all corners.
+    /// Returns the least and the greatest coordinates of all corners.
     pub fn bounds(&self) -> (DVec3, DVec3) {
         let start = (DVec3::INFINITY, DVec3::NEG_INFINITY);
         self.corners.iter().fold(start, |(low, high), corner| (low.min(*corner), high.max(*corner)))
     }
 
-    /// The same triangles, every corner moved.
+    /// Returns the same triangles, every corner moved.
     pub fn moved(mut self, place: impl Fn(DVec3) -> DVec3) -> Mesh {
         for corner in &mut self.corners {
             *corner = place(*corner);
@@ -74,7 +74,7 @@ impl Mesh {
         self
     }
 
-    /// The three corners of one triangle.
+    /// Returns the three corners of one triangle.
     pub fn triangle(&self, index: usize) -> [DVec3; 3] {
         self.triangles[index].map(|corner| self.corners[corner as usize])
     }
@@ -114,7 +114,7 @@ pub fn parse(path: &Path, mut bytes: Vec<u8>) -> Result<Mesh, MeshError> {
     }
 }
 
-/// All bytes of `source`, or `None` where there are more than any mesh should have.
+/// Returns all bytes of `source`, or `None` where there are more than any mesh should have.
 fn read_all(source: impl Read) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
     let length = source.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
@@ -257,7 +257,7 @@ fn parse_obj(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
     Ok(mesh)
 }
 
-/// The geometry of an OBJ file alone: positions, and faces without their texture and normal
+/// Returns the geometry of an OBJ file alone: positions, and faces without their texture and normal
 /// indices.
 ///
 /// So neither a missing material file, nor a comment in another encoding, nor a wrong texture index

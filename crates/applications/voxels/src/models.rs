@@ -7,20 +7,20 @@ use glam::DVec3;
 
 use crate::mesh::Mesh;
 
-/// A tube around a knot that lies on a torus: three times around its axis, and seven times through
-/// its hole.
+/// Returns a tube around a knot that lies on a torus: three times around its axis, and seven times
+/// through its hole.
 pub fn torus_knot(around_knot: u32, around_tube: u32) -> Mesh {
     tube(3.0, 7.0, 0.135, around_knot, around_tube)
 }
 
-/// A thinner tube around a knot that goes seven times around the axis, and nineteen times through
-/// the hole: more surface in the same space.
+/// Returns a thinner tube around a knot that goes seven times around the axis, and nineteen times
+/// through the hole: more surface in the same space.
 pub fn braid(around_knot: u32, around_tube: u32) -> Mesh {
     tube(7.0, 19.0, 0.08, around_knot, around_tube)
 }
 
-/// A tube of this radius around the knot that goes `turns` times around the axis and `winds` times
-/// through the hole.
+/// Returns a tube of this radius around the knot that goes `turns` times around the axis and
+/// `winds` times through the hole.
 fn tube(turns: f64, winds: f64, radius: f64, around_knot: u32, around_tube: u32) -> Mesh {
     let knot = |t: f64| {
         let (turn, wind) = (turns * t, winds * t);
@@ -51,8 +51,8 @@ fn tube(turns: f64, winds: f64, radius: f64, around_knot: u32, around_tube: u32)
     mesh
 }
 
-/// A sphere whose radius swells and shrinks with longitude and latitude; its poles are single
-/// corners.
+/// Returns a sphere whose radius swells and shrinks with longitude and latitude; its poles are
+/// single corners.
 pub fn wavy_sphere(longitudes: u32, latitudes: u32) -> Mesh {
     let radius = |longitude: f64, latitude: f64| {
         // Waves die out towards the poles, where all longitudes meet.
@@ -105,8 +105,8 @@ mod tests {
         assert!(mesh.corners.iter().all(|corner| corner.is_finite()));
     }
 
-    /// The volume that the surface bounds, by the divergence theorem: positive where triangles face
-    /// outwards.
+    /// Returns the volume that the surface bounds, by the divergence theorem: positive where
+    /// triangles face outwards.
     fn volume(mesh: &Mesh) -> f64 {
         let tetrahedron = |[a, b, c]: [DVec3; 3]| a.dot(b.cross(c)) / 6.0;
         (0..mesh.triangles.len()).map(|index| tetrahedron(mesh.triangle(index))).sum()

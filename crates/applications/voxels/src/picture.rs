@@ -122,7 +122,7 @@ impl Default for Pixel {
     }
 }
 
-/// The direction for every corner that its triangles face on average.
+/// Returns the direction for every corner that its triangles face on average.
 fn corner_normals(mesh: &Mesh) -> Vec<DVec3> {
     let mut normals = vec![DVec3::ZERO; mesh.corners.len()];
     for (index, triangle) in mesh.triangles.iter().enumerate() {
@@ -133,8 +133,8 @@ fn corner_normals(mesh: &Mesh) -> Vec<DVec3> {
     normals.into_par_iter().map(DVec3::normalize_or_zero).collect()
 }
 
-/// The direction that the surface faces near `at`: between those of the triangle's corners, as on a
-/// rounded surface.
+/// Returns the direction that the surface faces near `at`: between those of the triangle's corners,
+/// as on a rounded surface.
 fn normal_at(mesh: &Mesh, normals: &[DVec3], triangle: usize, at: DVec3) -> DVec3 {
     let [a, b, c] = mesh.triangle(triangle);
     let [ab, ac, ap] = [b, c, at].map(|to| to - a);
@@ -157,7 +157,7 @@ fn normal_at(mesh: &Mesh, normals: &[DVec3], triangle: usize, at: DVec3) -> DVec
     normal.normalize_or_zero()
 }
 
-/// Diffuse light and highlight on a surface that faces `normal`.
+/// Returns the diffuse light and the highlight on a surface that faces `normal`.
 fn shade(normal: DVec3, lit: f64, camera: &Camera, light: &Camera) -> (f32, f32) {
     let key = normal.dot(light.toward).max(0.0) * lit;
     let fill = 0.5 + 0.5 * normal.dot((camera.up + camera.right * 0.6).normalize_or_zero());
@@ -166,7 +166,7 @@ fn shade(normal: DVec3, lit: f64, camera: &Camera, light: &Camera) -> (f32, f32)
     ((0.10 + 0.26 * fill + 0.85 * key) as f32, (0.28 * shine) as f32)
 }
 
-/// The backdrop: a dark room, a little brighter behind the bodies.
+/// Returns the backdrop: a dark room, a little brighter behind the bodies.
 fn backdrop(pixel: usize) -> Colour {
     let (x, y) = (pixel % PANEL.0, pixel / PANEL.0);
     let (x, y) = (x as f32 / PANEL.0 as f32 - 0.5, y as f32 / PANEL.1 as f32 - 0.46);
@@ -229,7 +229,7 @@ fn xray_panel(haze: &[Vec<f32>; 2], hot: &[Glow]) -> Vec<Colour> {
     panel
 }
 
-/// Both panels side by side, every four pixels made one.
+/// Returns both panels side by side, every four pixels made one.
 fn to_bytes(panels: &[Vec<Colour>; 2]) -> Vec<u8> {
     // Highlights are compressed before the four are averaged: so a glowing edge is as smooth as any
     // other.

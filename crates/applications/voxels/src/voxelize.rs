@@ -35,18 +35,18 @@ pub struct Surface {
 pub const FINEST_NARROW: u32 = 1 << NARROW_BITS;
 const NARROW_BITS: u32 = 10;
 
-/// A voxel's coordinates as one key of 64 bits, 21 for each coordinate, on every grid.
+/// Returns a voxel's coordinates as one key of 64 bits, 21 for each coordinate, on every grid.
 pub fn pack([x, y, z]: [u32; 3]) -> u64 {
     u64::from(x) | u64::from(y) << 21 | u64::from(z) << 42
 }
 
-/// The coordinates that `pack` packed.
+/// Returns the coordinates that `pack` packed.
 pub fn unpack(key: u64) -> [u32; 3] {
     [0, 21, 42].map(|shift| (key >> shift) as u32 & 0x1f_ffff)
 }
 
-/// The 32-bit key of a voxel, on a grid of at most [`FINEST_NARROW`] voxels a side. The order of
-/// keys stays.
+/// Returns the 32-bit key of a voxel, on a grid of at most [`FINEST_NARROW`] voxels a side. The
+/// order of keys stays.
 pub fn narrow(key: u64) -> u32 {
     let [x, y, z] = unpack(key);
     x | y << NARROW_BITS | z << (2 * NARROW_BITS)
@@ -82,7 +82,7 @@ impl Placement {
     }
 }
 
-/// The length of a vector, also where the squares of its coordinates are infinite or 0.
+/// Returns the length of a vector, also where the squares of its coordinates are infinite or 0.
 fn length(of: DVec3) -> f64 {
     let greatest = of.abs().max_element();
     if greatest.is_normal() { greatest * (of / greatest).length() } else { 0.0 }
@@ -111,7 +111,8 @@ pub fn fit_to_grid(a: Mesh, b: Mesh, grid: u32) -> Result<(Mesh, Mesh), MeshErro
     Ok((a.moved(place), b.moved(place)))
 }
 
-/// The voxels that the surface of `mesh` touches, on a grid of unit cubes with `grid` a side.
+/// Returns the voxels that the surface of `mesh` touches, on a grid of unit cubes with `grid` a
+/// side.
 ///
 /// `done` is told, now and then and from any thread, how many more triangles are finished.
 pub fn voxelize(mesh: &Mesh, grid: u32, done: impl Fn(u64) + Sync) -> Surface {

@@ -36,7 +36,8 @@ pub fn measure(at: Bench<'_>, folder: &Path) -> anyhow::Result<Vec<Record>> {
     Ok(records)
 }
 
-/// The seconds of the median of several calls. What a call returns is given back before the next.
+/// Returns the seconds of the median of several calls. What a call returns is given back before the
+/// next.
 fn median<T>(runs: u32, mut work: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<f64> {
     let mut times = Vec::new();
     // The first one warms up: kernels are compiled, the file gets its place on the disk.
@@ -107,7 +108,7 @@ fn plain_read(path: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The seconds of copying bytes to new memory of the device and back, in one piece each, as
+/// Returns the seconds of copying bytes to new memory of the device and back, in one piece each, as
 /// [`Buffer::from_slice`] and [`Buffer::download`] do.
 fn link(device: &Device, bytes: &[u8], runs: u32) -> anyhow::Result<(f64, f64)> {
     let words: Vec<u64> = bytes.chunks_exact(8).map(bytemuck::pod_read_unaligned).collect();

@@ -5,7 +5,7 @@ use super::input::{Input, wrong_hits, wrong_misses};
 use super::record::{Record, Subject};
 use std::time::Instant;
 
-/// The same input through `hashbrown::HashMap` on one thread, with its default hasher and
+/// Measures the same input through `hashbrown::HashMap` on one thread, with its default hasher and
 /// `with_capacity`.
 pub fn measure(Bench { run, n, runs, .. }: Bench<'_>) -> Vec<Record> {
     let input = Input::<u32, u32>::new(n);

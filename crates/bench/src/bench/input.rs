@@ -49,7 +49,7 @@ impl<K: Key> Mixed<K> {
         Self { queries: numbers.into_iter().map(key).collect(), present }
     }
 
-    /// The number of wrong answers.
+    /// Returns the number of wrong answers.
     pub fn wrong<V: Value>(&self, answers: &[Option<V>]) -> u64 {
         let missing = self.queries.len().abs_diff(answers.len()) as u64;
         let expected = self.queries.iter().zip(&self.present).map(|(&query, present)| present.then(|| value(query)));
@@ -67,7 +67,7 @@ pub fn shuffle<T>(items: &mut [T]) {
     }
 }
 
-/// The key of an index.
+/// Returns the key of an index.
 ///
 /// It is a bijection of the words of the key's width (a multiplication by an odd number between two
 /// shifts), so that keys differ.
@@ -101,7 +101,7 @@ pub enum Repeats {
 }
 
 impl Repeats {
-    /// The name of a build of such keys.
+    /// Returns the name of a build of such keys.
     pub fn op(self) -> &'static str {
         match self {
             Self::OneIn(32) => "build_1_in_32",
@@ -117,7 +117,7 @@ impl Repeats {
     }
 }
 
-/// `n` keys, some of them repeated, and the number of different ones.
+/// Returns `n` keys, some of them repeated, and the number of different ones.
 pub fn repeated<K: Key>(n: u64, repeats: Repeats) -> (Vec<K>, u64) {
     let ranks: Vec<u64> = match repeats {
         Repeats::OneIn(many) => (0..n).map(|i| if i % many == 0 { (i + n / 2 + 1) % n } else { i }).collect(),
@@ -139,18 +139,18 @@ pub fn repeated<K: Key>(n: u64, repeats: Repeats) -> (Vec<K>, u64) {
     (ranks.into_iter().map(key).collect(), distinct)
 }
 
-/// The value that belongs to a key.
+/// Returns the value that belongs to a key.
 pub fn value<K: Key, V: Value>(key: K) -> V {
     V::from_u64(!key.to_u64().wrapping_mul(3))
 }
 
-/// The number of wrong answers to queries for present keys.
+/// Returns the number of wrong answers to queries for present keys.
 pub fn wrong_hits<K: Key, V: Value>(queries: &[K], answers: &[Option<V>]) -> u64 {
     let missing = queries.len().abs_diff(answers.len()) as u64;
     missing + queries.iter().zip(answers).filter(|(query, answer)| **answer != Some(value(**query))).count() as u64
 }
 
-/// The number of wrong answers to queries for absent keys.
+/// Returns the number of wrong answers to queries for absent keys.
 pub fn wrong_misses<V>(answers: &[Option<V>]) -> u64 {
     answers.iter().filter(|answer| answer.is_some()).count() as u64
 }

@@ -29,7 +29,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         Ok(Self { device, input, keys, values, runs })
     }
 
-    /// The subject of a measurement of `op` in `map`.
+    /// Returns the subject of a measurement of `op` in `map`.
     pub fn subject<D: Design>(&self, map: &BulkMap<K, V, D>, op: &'static str) -> Subject<'static> {
         let n = self.input.keys.len() as u64;
         Subject::new(format!("{}Map", D::NAME), op, n, [K::BITS, V::BITS], map.memory_bytes() as u64)
@@ -39,13 +39,13 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         config.build_on(self.device.default_stream(), self.device, &self.keys, &self.values)
     }
 
-    /// Milliseconds of building `map` anew.
+    /// Measures the milliseconds of building `map` anew.
     pub fn rebuild_ms<D: Builds>(&self, map: &mut BulkMap<K, V, D>) -> Result<f64> {
         let stream = self.device.default_stream();
         median_ms(stream, 1, self.runs, || map.rebuild_on(stream, &self.keys, &self.values))
     }
 
-    /// The stages of building `map` anew, if its reports have any.
+    /// Returns the stages of building `map` anew, if its reports have any.
     pub fn stages<D: Builds, S>(
         &self,
         map: &mut BulkMap<K, V, D>,
@@ -58,7 +58,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         })
     }
 
-    /// Milliseconds of looking up `queries` in `map`, and the answers.
+    /// Measures the milliseconds of looking up `queries` in `map`, and the answers.
     pub fn find<D: Design>(&self, map: &BulkMap<K, V, D>, queries: &Buffer<K>) -> Result<(f64, Vec<Option<V>>)> {
         let stream = self.device.default_stream();
         let mut answers = Answers::new(self.device, queries.len())?;

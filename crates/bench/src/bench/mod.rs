@@ -176,18 +176,18 @@ fn measure_on<D: Ids + Ids>(
     Ok(())
 }
 
-/// The name of a table over a map: with that of the map, unless it is a page map.
+/// Returns the name of a table over a map: with that of the map, unless it is a page map.
 fn name_on<D: Design>(table: &str) -> String {
     if D::NAME == Page::NAME { table.to_owned() } else { format!("{table}<{}Map>", D::NAME) }
 }
 
-/// Whether it is the CPU engine, which is only there with the feature `cpu`.
+/// Returns whether it is the CPU engine, which is only there with the feature `cpu`.
 #[cfg(feature = "cpu")]
 pub fn is_cpu(device: &Device) -> bool {
     *device == Device::cpu()
 }
 
-/// Whether it is the CPU engine, which is only there with the feature `cpu`.
+/// Returns whether it is the CPU engine, which is only there with the feature `cpu`.
 #[cfg(not(feature = "cpu"))]
 pub fn is_cpu(_: &Device) -> bool {
     false
@@ -331,7 +331,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The name of a device in the records: the CPU engine has its number of threads in it.
+/// Returns the name of a device in the records: the CPU engine has its number of threads in it.
 pub fn device_name(device: &Device) -> String {
     if is_cpu(device) {
         format!("CPU, {} threads", std::thread::available_parallelism().map_or(1, usize::from))
@@ -340,7 +340,8 @@ pub fn device_name(device: &Device) -> String {
     }
 }
 
-/// The rates of each kind of random access over `words` words of 64 bits, and of a streaming copy.
+/// Returns the rates of each kind of random access over `words` words of 64 bits, and of a
+/// streaming copy.
 fn limits(run: &Run, roofline: &Roofline, words: u64) -> anyhow::Result<Vec<Record>> {
     let kinds = [
         (Access::Read, "random_read"),

@@ -25,12 +25,12 @@ impl Limits {
         Ok(Self { copies: roofline.copies(n, bits)?, splits, bytes: n * bits as u64 / 8, table_bytes })
     }
 
-    /// The limit of the whole build.
+    /// Returns the limit of the whole build.
     pub fn whole(&self) -> f64 {
         self.copies.gops(self.splits * 2 * self.bytes + self.bytes + self.table_bytes)
     }
 
-    /// The stages, first of a build with `assume_unique`, then of one without.
+    /// Returns the stages, first of a build with `assume_unique`, then of one without.
     pub fn stages(&self, builds: [Option<PageStages>; 2]) -> Vec<Stage> {
         let names =
             [["clear", "split_1", "split_2", "pages"], ["clear_any", "split_1_any", "split_2_any", "pages_any"]];

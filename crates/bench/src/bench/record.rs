@@ -50,8 +50,8 @@ pub struct Subject<'a> {
 }
 
 impl<'a> Subject<'a> {
-    /// An operation on a table of `n` pairs, of keys and values of so many bits, that takes `bytes`
-    /// bytes.
+    /// Returns an operation on a table of `n` pairs, of keys and values of so many bits, that takes
+    /// `bytes` bytes.
     pub fn new(table: String, op: &'a str, n: u64, [key_bits, value_bits]: [u32; 2], bytes: u64) -> Self {
         let load = (n * (key_bits + value_bits) as u64 / 8) as f64 / bytes as f64;
         Self { table, op, n, load, key_bits, value_bits }
@@ -119,7 +119,7 @@ pub fn append(folder: &Path, records: &[Record]) -> anyhow::Result<Option<PathBu
     Ok(Some(path))
 }
 
-/// The records as a table for readers.
+/// Returns the records as a table for readers.
 pub fn table(records: &[Record]) -> Table {
     let mut table = new_table(["table", "op", "n", "load", "bits", "ms", "G/s", "limit", "of it", "wrong"], 2);
     for r in records {

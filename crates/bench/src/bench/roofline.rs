@@ -4,8 +4,8 @@ use std::cell::RefCell;
 use warpnest::low_level::kernels::primitives::roofline::{Access, Copy, Random, RandomParams};
 use warpnest::{Buffer, Device, Stream};
 
-/// The milliseconds of the median of `runs` calls of `work`, after `warm_ups`, by the device's
-/// clock.
+/// Returns the milliseconds of the median of `runs` calls of `work`, after `warm_ups`, by the
+/// device's clock.
 pub fn median_ms(
     stream: &Stream,
     warm_ups: u32,
@@ -25,8 +25,8 @@ pub fn median_ms(
     Ok(times[times.len() / 2])
 }
 
-/// The stages of the build whose total is the median of `runs` builds, if builds report their
-/// stages.
+/// Returns the stages of the build whose total is the median of `runs` builds, if builds report
+/// their stages.
 pub fn median_stages<S>(
     runs: u32,
     total: impl Fn(&S) -> f64,
@@ -63,13 +63,13 @@ impl<'d> Roofline<'d> {
         })
     }
 
-    /// The most accesses of a run.
+    /// Returns the most accesses of a run.
     pub fn max_accesses(&self) -> u64 {
         self.max_accesses
     }
 
-    /// The milliseconds of one run of `accesses` accesses, if they are not too many, on memory of
-    /// its own of `words` words of 64 bits.
+    /// Returns the milliseconds of one run of `accesses` accesses, if they are not too many, on
+    /// memory of its own of `words` words of 64 bits.
     pub fn milliseconds(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
         let accesses = accesses.min(self.max_accesses);
         let mut memory = Buffer::<u64>::zeroed(self.device, words as usize)?;
@@ -90,7 +90,7 @@ impl<'d> Roofline<'d> {
         })
     }
 
-    /// The rate on memory of `words` words, in 10^9 accesses a second.
+    /// Returns the rate on memory of `words` words, in 10^9 accesses a second.
     ///
     /// It includes the cost of launching `accesses` of them, or the most of a run if that is fewer.
     pub fn gops(&self, access: Access, words: u64, accesses: u64) -> warpnest::Result<f64> {
@@ -98,7 +98,7 @@ impl<'d> Roofline<'d> {
         Ok(accesses as f64 / self.milliseconds(access, words, accesses)? / 1e6)
     }
 
-    /// The milliseconds of copying `words` words of 64 bits.
+    /// Returns the milliseconds of copying `words` words of 64 bits.
     pub fn copy_milliseconds(&self, words: u64) -> warpnest::Result<f64> {
         let source = Buffer::<u64>::zeroed(self.device, words as usize)?;
         let mut target = Buffer::<u64>::zeroed(self.device, words as usize)?;
@@ -115,12 +115,13 @@ impl<'d> Roofline<'d> {
         })
     }
 
-    /// The bytes a nanosecond that are read and written in copying `words` words of 64 bits.
+    /// Returns the bytes a nanosecond that are read and written in copying `words` words of 64
+    /// bits.
     pub fn copy_rate(&self, words: u64) -> warpnest::Result<f64> {
         Ok((16 * words) as f64 / self.copy_milliseconds(words)? / 1e6)
     }
 
-    /// The limits of work on `n` items of `bits` bits, measured by copying them.
+    /// Returns the limits of work on `n` items of `bits` bits, measured by copying them.
     pub fn copies(&self, n: u64, bits: u32) -> warpnest::Result<Copies> {
         Ok(Copies { n, rate: self.copy_rate((n * bits as u64 / 64).next_multiple_of(2))? })
     }
@@ -134,7 +135,7 @@ pub struct Copies {
 }
 
 impl Copies {
-    /// The rate in 10^9 items a second of work that reads and writes so many bytes.
+    /// Returns the rate in 10^9 items a second of work that reads and writes so many bytes.
     pub fn gops(&self, bytes: u64) -> f64 {
         self.rate * self.n as f64 / bytes.max(1) as f64
     }

@@ -120,7 +120,7 @@ impl Bench<'_> {
         Ok(records)
     }
 
-    /// The time of looking up `queries`, and the number that are there.
+    /// Returns the time of looking up `queries`, and the number that are there.
     fn asked<K: Key, D: Sets>(&self, set: &BulkSet<K, D>, queries: &[K]) -> Result<(f64, u64)> {
         let stream = self.device.default_stream();
         let queries = Buffer::from_slice(self.device, queries)?;

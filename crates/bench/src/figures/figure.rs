@@ -56,7 +56,7 @@ pub struct Line {
 }
 
 impl Figure {
-    /// The numbers drawn, one line each.
+    /// Returns the numbers drawn, one line each.
     pub fn json_lines(&self, run: &Run) -> serde_json::Result<String> {
         let points = self.series.iter().flat_map(|series| {
             let run = series.cited.as_ref().unwrap_or(run);

@@ -50,7 +50,7 @@ struct Passed {
 type Of = fn(&Passed) -> f64;
 
 impl Passed {
-    /// The map counts the slots looked at, the key's own among them.
+    /// Returns the kind of probing whose map counts the slots looked at, the key's own among them.
     fn of(report: &ProbeLengths) -> Self {
         Self { mean: report.mean - 1.0, longest: report.longest.saturating_sub(1) as f64 }
     }
@@ -67,7 +67,7 @@ struct Filling {
 }
 
 impl Filling {
-    /// The load after so many batches.
+    /// Returns the load after so many batches.
     fn load(&self, batches: usize) -> f64 {
         rounded(batches as f64 * self.batch as f64 / self.slots as f64)
     }
@@ -193,7 +193,7 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
     Ok(Filling { batch, slots: map.table().slots(), ms: times.into_iter().map(median).collect(), passed })
 }
 
-/// The table of (Farrell 2020), with columns for both kinds of probing.
+/// Returns the table of (Farrell 2020), with columns for both kinds of probing.
 fn times_table(own: &Filling, next: &Filling) -> Table {
     let rate = "10⁶ keys/s";
     let mut table = new_table(
@@ -208,8 +208,8 @@ fn times_table(own: &Filling, next: &Filling) -> Table {
     table
 }
 
-/// The slots passed at the loads of (Farrell 2020): with half of the slots taken, and with all
-/// batches in.
+/// Returns the slots passed at the loads of (Farrell 2020): with half of the slots taken, and with
+/// all batches in.
 fn passed_table(own: &Filling, next: &Filling) -> Table {
     let longest = "longest";
     let header = [

@@ -35,8 +35,8 @@ const SERIES: [&str; 7] = [
 /// is a power of two, and so has a small `PageMap` unless asked.
 const HIGHER_LOAD: f64 = 0.8;
 
-/// The quotients of the two times, over the number of pairs: with one thread, and with as many as
-/// there are cores.
+/// Returns the quotients of the two times, over the number of pairs: with one thread, and with as
+/// many as there are cores.
 pub fn figures(lab: &Lab) -> anyhow::Result<Vec<Figure>> {
     let sizes: Vec<u64> =
         std::iter::successors(Some(MIN_PAIRS), |n| Some(2 * n)).take_while(|&n| n <= lab.largest).collect();
@@ -69,7 +69,7 @@ fn figure(name: &'static str, threads: usize, lines: [Vec<(f64, f64)>; 7]) -> Fi
     }
 }
 
-/// The quotients for each pool of threads and each of [`SERIES`], of `n` pairs.
+/// Returns the quotients for each pool of threads and each of [`SERIES`], of `n` pairs.
 fn ratios(device: &Device, n: u64, runs: u32, pools: [&ThreadPool; 2]) -> anyhow::Result<[[f64; 7]; 2]> {
     let mut input = Input::<u32, u32>::new(n);
     let repetitions = (PAIRS_TIMED / n).clamp(runs as u64, MAX_REPETITIONS.max(runs as u64));
@@ -97,8 +97,8 @@ fn ratios(device: &Device, n: u64, runs: u32, pools: [&ThreadPool; 2]) -> anyhow
     Ok(ours.map(|ours| std::array::from_fn(|i| references[i] / median(ours[i].clone()))))
 }
 
-/// The nanoseconds of inserting all pairs into a map reserved for them, of getting all keys into a
-/// vector, and into a new one.
+/// Returns the nanoseconds of inserting all pairs into a map reserved for them, of getting all keys
+/// into a vector, and into a new one.
 ///
 /// The first includes the allocation of the map and its release; the second is into a vector that
 /// is there.
@@ -125,7 +125,7 @@ fn hashbrown_nanoseconds(input: &Input<u32, u32>, at_once: u64) -> [f64; 3] {
     [insertions, lookups, collected]
 }
 
-/// The nanoseconds of each of [`SERIES`], on this thread's pool.
+/// Returns the nanoseconds of each of [`SERIES`], on this thread's pool.
 fn page_map_nanoseconds(device: &Device, input: &Input<u32, u32>, at_once: u64) -> anyhow::Result<[f64; 7]> {
     let (stream, unique) = (device.default_stream(), PageConfig::default().assume_unique());
     let map: PageMap<u32, u32> = unique.build(device, &input.keys, &input.values)?;
@@ -160,7 +160,7 @@ fn used<T>(made: T) {
     black_box(&made);
 }
 
-/// The nanoseconds of one of `at_once` times `work`.
+/// Returns the nanoseconds of one of `at_once` times `work`.
 fn nanoseconds(at_once: u64, mut work: impl FnMut()) -> f64 {
     let clock = Instant::now();
     (0..at_once).for_each(|_| work());

@@ -131,7 +131,7 @@ impl Lab {
         self.progress.set_length(steps as u64);
     }
 
-    /// The numbers of pairs, from the fewest to the most and doubling.
+    /// Returns the numbers of pairs, from the fewest to the most and doubling.
     fn doubling_sizes(&self) -> Vec<u64> {
         std::iter::successors(Some(MIN_PAIRS), |n| Some(2 * n)).take_while(|&n| n <= self.largest).collect()
     }
@@ -231,7 +231,7 @@ fn save(folder: &Path, figures: &[Figure], run: &Run) -> anyhow::Result<Vec<Path
     Ok(files.into_iter().map(|(path, _)| path).collect())
 }
 
-/// The lines of figures.jsonl that are not of `figures`.
+/// Returns the lines of figures.jsonl that are not of `figures`.
 fn of_others(lines: &str, figures: &[Figure]) -> String {
     let drawn = |line: &Line| figures.iter().any(|figure| figure.name == line.figure);
     let kept = lines.lines().filter(|line| !serde_json::from_str(line).is_ok_and(|line| drawn(&line)));

@@ -73,14 +73,14 @@ type Area<B> = DrawingArea<B, Shift>;
 trait Canvas: DrawingBackend<ErrorType: 'static> {}
 impl<B: DrawingBackend<ErrorType: 'static>> Canvas for B {}
 
-/// The figure as the text of an SVG file.
+/// Returns the figure as the text of an SVG file.
 pub fn svg(figure: &Figure, run: &Run) -> anyhow::Result<String> {
     let mut text = String::new();
     draw(SVGBackend::with_string(&mut text, SIZE), figure, run)?;
     Ok(text)
 }
 
-/// The figure as the bytes of a PNG file.
+/// Returns the figure as the bytes of a PNG file.
 pub fn png(figure: &Figure, run: &Run) -> anyhow::Result<Vec<u8>> {
     let mut pixels = vec![0; 3 * (SIZE.0 * SIZE.1) as usize];
     draw(BitMapBackend::with_buffer(&mut pixels, SIZE), figure, run)?;
@@ -104,7 +104,7 @@ fn draw<B: Canvas>(canvas: B, figure: &Figure, run: &Run) -> anyhow::Result<()> 
     Ok(())
 }
 
-/// The font for pixels, under the name that SVG gives to whatever the reader has.
+/// Returns the font for pixels, under the name that SVG gives to whatever the reader has.
 fn register_fonts() -> anyhow::Result<()> {
     static REGISTERED: OnceLock<bool> = OnceLock::new();
     let registered = REGISTERED.get_or_init(|| {
@@ -163,7 +163,7 @@ fn draw_plot<B: Canvas>(area: &Area<B>, figure: &Figure) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The marker of a series: shapes differ, too, for print without colour.
+/// Returns the marker of a series: shapes differ, too, for print without colour.
 fn marker(index: usize, (x, y): (i32, i32)) -> Polygon<(i32, i32)> {
     // Corners on a circle: a square, a triangle, a diamond, a triangle upside down, nearly a
     // circle, and a pentagon.

@@ -15,7 +15,7 @@ pub enum Scale {
 const MAX_TICKS: i32 = 11;
 
 impl Scale {
-    /// The position of `value`, in units of the axis.
+    /// Returns the position of `value`, in units of the axis.
     ///
     /// The result is `None` for what a logarithmic axis cannot show: times of 0, that is, below the
     /// clock's resolution.
@@ -27,7 +27,7 @@ impl Scale {
         }
     }
 
-    /// The positions between which the axis runs to show all of `values`.
+    /// Returns the positions between which the axis runs to show all of `values`.
     pub fn range(self, values: impl Iterator<Item = f64>) -> (f64, f64) {
         let (mut low, mut high) = (f64::INFINITY, f64::NEG_INFINITY);
         for position in values.filter_map(|value| self.position(value)) {
@@ -48,7 +48,7 @@ impl Scale {
         }
     }
 
-    /// The positions to name between two positions.
+    /// Returns the positions to name between two positions.
     pub fn ticks(self, (low, high): (f64, f64)) -> Vec<f64> {
         let step = match self {
             Scale::Linear => nice_step(high - low),
@@ -59,7 +59,7 @@ impl Scale {
         (first..=last).map(|i| i as f64 * step).collect()
     }
 
-    /// The name of a tick.
+    /// Returns the name of a tick.
     pub fn name(self, position: f64) -> String {
         match self {
             // Steps are round numbers: digits that rounding leaves behind them are cut off.
@@ -74,14 +74,15 @@ impl Scale {
     }
 }
 
-/// The least of 1, 2 and 5 times a power of 10 with which no more than ten steps make `length`.
+/// Returns the least of 1, 2 and 5 times a power of 10 with which no more than ten steps make
+/// `length`.
 fn nice_step(length: f64) -> f64 {
     let power = 10f64.powf((length / 10.0).log10().floor());
     let factor = [1.0, 2.0, 5.0].into_iter().find(|factor| factor * power * 10.0 >= length * (1.0 - 1e-9));
     factor.unwrap_or(10.0) * power
 }
 
-/// The power as it is written: 2¹².
+/// Returns the power as it is written: 2¹².
 pub fn power_of_two(exponent: u32) -> String {
     const DIGITS: [char; 10] = ['⁰', '¹', '²', '³', '⁴', '⁵', '⁶', '⁷', '⁸', '⁹'];
     let raised = exponent.to_string().bytes().map(|digit| DIGITS[(digit - b'0') as usize]).collect::<String>();

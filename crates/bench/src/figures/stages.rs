@@ -32,7 +32,7 @@ const STAGES: [Line; 5] = [
 
 const MILLISECONDS: &str = "time (ms)";
 
-/// The time of each kernel of (Sahu 2015), from 512 pairs on and doubling.
+/// Returns the time of each kernel of (Sahu 2015), from 512 pairs on and doubling.
 ///
 /// It is measured with the configuration `sahu` for as long as it works, and with the default one.
 pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> {
@@ -78,8 +78,8 @@ pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> 
     Ok([his, figure("default_kernels", "Default configuration: time of each kernel", note, &default)])
 }
 
-/// The stages of (Alcantara 2009) over half a million to ten million pairs, or to fewer where that
-/// is the limit.
+/// Returns the stages of (Alcantara 2009) over half a million to ten million pairs, or to fewer
+/// where that is the limit.
 pub fn alcantara_2009(lab: &Lab) -> anyhow::Result<Figure> {
     const POINTS: u64 = 20;
     let most = lab.largest.min(10_000_000);
@@ -108,7 +108,7 @@ fn series(lines: &[Line], measured: &[(u64, TwoLevelStages)], x_unit: f64) -> Ve
     lines.iter().map(|&(name, of)| Series { name, points: points(of), cited: None }).collect()
 }
 
-/// The stages of the median build of a map like `config`, whose answers are all right.
+/// Returns the stages of the median build of a map like `config`, whose answers are all right.
 ///
 /// Attempts that did not succeed are not in it.
 fn stages_of(pairs: &Subjects<'_, u32, u32>, config: &TwoLevelConfig) -> anyhow::Result<TwoLevelStages> {

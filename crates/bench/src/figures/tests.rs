@@ -19,7 +19,7 @@ fn run() -> Run {
     Run { date: "2026-01-02".to_owned(), commit: "abc".to_owned(), device: "A <GPU> & more".to_owned() }
 }
 
-/// A new folder.
+/// Returns a new folder.
 fn folder(name: &str) -> PathBuf {
     let folder = std::env::temp_dir().join(format!("warpnest-figures-{name}-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();

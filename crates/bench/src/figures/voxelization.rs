@@ -25,12 +25,12 @@ impl Model {
         Ok(Self { name, mesh: mesh::load(path)? })
     }
 
-    /// The knot with as many corners around it, and around its tube.
+    /// Returns the knot with as many corners around it, and around its tube.
     pub fn torus_knot(around_knot: u32, around_tube: u32) -> Self {
         Self { name: "a torus knot".to_owned(), mesh: models::torus_knot(around_knot, around_tube) }
     }
 
-    /// The voxels that the surface touches on a grid of at most [`FINEST`] voxels a side.
+    /// Returns the voxels that the surface touches on a grid of at most [`FINEST`] voxels a side.
     ///
     /// Each comes once, with one of its triangles, in ascending order.
     pub fn voxels(&self, grid: u32) -> anyhow::Result<Vec<(u32, u32)>> {

@@ -46,8 +46,8 @@ pub fn alcantara_2009(lab: &Lab, model: &Model) -> anyhow::Result<Figure> {
     })
 }
 
-/// The grids on which the number of a surface's voxels grows evenly: ten of them, or fewer where
-/// they are coarse.
+/// Returns the grids on which the number of a surface's voxels grows evenly: ten of them, or fewer
+/// where they are coarse.
 ///
 /// That number grows with the square of the side. A surface touches about five voxels for each
 /// voxel of the grid's face.
@@ -59,7 +59,7 @@ fn grids(largest: u64) -> Vec<u32> {
     grids
 }
 
-/// The milliseconds of what [`NAMES`] names. `voxels` are in ascending order of the keys.
+/// Measures the milliseconds of what [`NAMES`] names. `voxels` are in ascending order of the keys.
 fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()]> {
     let (device, stream) = (&lab.device, lab.device.default_stream());
     // A voxelizer on a GPU leaves its voxels in no order, and its users query them in another
@@ -88,7 +88,7 @@ fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()
     Ok([construction, retrieval, sort, search])
 }
 
-/// The pairs in the order of their keys, and the milliseconds of a sort.
+/// Returns the pairs in the order of their keys, and the milliseconds of a sort.
 pub fn sorted(
     lab: &Lab,
     keys: &Buffer<u32>,
@@ -118,8 +118,8 @@ fn check(answers: &[Option<u32>], expected: &[u32]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Keys and values in an order that has nothing to do with that of the keys; each `salt` makes
-/// another one.
+/// Returns keys and values in an order that has nothing to do with that of the keys; each `salt`
+/// makes another one.
 fn in_random_order(voxels: &[(u32, u32)], salt: impl Fn(u32) -> u32) -> (Vec<u32>, Vec<u32>) {
     let mut voxels = voxels.to_vec();
     voxels.sort_unstable_by_key(|&(key, _)| input::key::<u32>(salt(key) as u64));

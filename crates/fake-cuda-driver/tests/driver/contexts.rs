@@ -54,7 +54,7 @@ fn where_the_context_is_current_already_nothing_is_set() {
     assert!(session.driver.all_calls() > all);
 }
 
-/// The primary context of a device, as `cudarc` tells.
+/// Returns the primary context of a device, as `cudarc` tells.
 fn primary(_device: &Device) -> usize {
     cudarc::driver::CudaContext::new(0).unwrap().cu_ctx() as usize
 }

@@ -28,7 +28,7 @@ impl Session {
         Self { driver }
     }
 
-    /// A device that no test has used before.
+    /// Returns a device that no test has used before.
     fn device(&self, ordinal: u32) -> Device {
         self.lose(ordinal);
         Device::cuda(ordinal).expect("a new context")

@@ -6,7 +6,7 @@ use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use std::sync::Arc;
 use warpnest::{Buffer, Device, Error, InputError, PageMap, Stream};
 
-/// A device and two streams of `cudarc` on it.
+/// Returns a device and two streams of `cudarc` on it.
 fn streams(session: &Session) -> (Device, Arc<CudaContext>, Arc<CudaStream>, Arc<CudaStream>) {
     let device = session.device(0);
     let context = CudaContext::new(0).unwrap();
@@ -16,7 +16,7 @@ fn streams(session: &Session) -> (Device, Arc<CudaContext>, Arc<CudaStream>, Arc
     (device, context, one, two)
 }
 
-/// How often the host has waited for work.
+/// Returns how often the host has waited for work.
 fn waits(session: &Session) -> u64 {
     ["cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"]
         .map(|call| session.driver.calls(call))

@@ -39,8 +39,8 @@ fn every_piece_of_work_is_right_on_both_kinds_of_ptx_and_leaves_nothing_behind()
     }
 }
 
-/// The functions that the engine calls, as its table names them, but for those that only the
-/// feature `cust` needs.
+/// Returns the functions that the engine calls, as its table names them, but for those that only
+/// the feature `cust` needs.
 fn functions() -> Vec<&'static str> {
     let table =
         include_str!("../../../warpnest/src/runtime/engine/cuda/driver.rs").split("functions! {").nth(1).unwrap();
@@ -82,8 +82,8 @@ fn work_that_is_put_off_is_done_in_the_same_order() {
     }
 }
 
-/// Several threads copy a large map, each on a stream, and through page-locked memory if there is
-/// some.
+/// Lets several threads copy a large map, each on a stream, and through page-locked memory if there
+/// is some.
 #[test]
 fn large_files_go_through_page_locked_memory_and_leave_none_behind() {
     let session = Session::new();

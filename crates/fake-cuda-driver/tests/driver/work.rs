@@ -16,7 +16,7 @@ pub const ALL: [(&str, Work); 6] = [
     ("files", files),
 ];
 
-/// Pairs of different keys.
+/// Returns pairs of different keys.
 pub fn pairs(first: u32, n: u32) -> (Vec<u32>, Vec<u32>) {
     ((first..first + n).map(|i| i.wrapping_mul(0x9e37_79b1)).collect(), (first..first + n).collect())
 }
@@ -54,7 +54,7 @@ pub fn buffers(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// Two streams that wait for each other by events, of which some tell the time.
+/// Makes two streams that wait for each other by events, of which some tell the time.
 pub fn streams(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let (one, two) = (device.stream()?, device.stream()?);
     let mut buffer = Buffer::<u32>::zeroed(device, 100)?;
@@ -81,7 +81,7 @@ pub fn streams(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// A page map, built, asked and built again.
+/// Builds a page map, asks it and builds it again.
 pub fn page(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let (keys, values) = pairs(0, 200);
     let mut map = PageMap::build(device, &keys, &values)?;
@@ -99,7 +99,7 @@ pub fn page(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// A small map, loaded and saved.
+/// Loads and saves a small map.
 pub fn files(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let file = saved_on_the_cpu(100);
     let map = PageMap::<u32, u32>::load(device, &file[..])?;
@@ -112,21 +112,21 @@ pub fn files(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// The file of a page map of `n` pairs that was built on the CPU.
+/// Returns the file of a page map of `n` pairs that was built on the CPU.
 pub fn saved_on_the_cpu(n: u32) -> Vec<u8> {
     let (keys, values) = pairs(0, n);
     let map = PageMap::build(&Device::cpu(), &keys, &values).expect("the CPU has the memory");
     saved(&map).expect("the CPU has the memory")
 }
 
-/// The file of a page map.
+/// Returns the file of a page map.
 pub fn saved(map: &PageMap<u32, u32>) -> Result<Vec<u8>> {
     let mut file = Vec::new();
     map.save(&mut file)?;
     Ok(file)
 }
 
-/// A linear map that grows.
+/// Grows a linear map.
 pub fn linear(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let mut map: LinearMap<u32, u32> = LinearConfig::default().create(device)?;
     done();
@@ -140,7 +140,7 @@ pub fn linear(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// An extendible map whose directory grows.
+/// Grows the directory of an extendible map.
 pub fn extendible(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     let mut map = small(device)?;
     done();
@@ -156,7 +156,7 @@ pub fn extendible(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     Ok(())
 }
 
-/// An extendible map of the least size.
+/// Returns an extendible map of the least size.
 pub fn small(device: &Device) -> Result<ExtendibleMap<u32, u32>> {
     warpnest::ExtendibleConfig::default().segments(1).buckets(4).records(8).seed(1).create(device)
 }

@@ -64,7 +64,7 @@ fn slots(i: &mut Instruction, lists: &mut [Slot], mut visit: impl FnMut(&mut Slo
     }
 }
 
-/// The instructions that control can go to from instruction `at`.
+/// Returns the instructions that control can go to from instruction `at`.
 fn successors(code: &Code, at: usize) -> Vec<usize> {
     let i = &code.instructions[at];
     let mut to = match i.op {

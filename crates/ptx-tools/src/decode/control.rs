@@ -191,7 +191,7 @@ impl<'a> Decoder<'a> {
         Ok(())
     }
 
-    /// The kind of one of `count` equal parts.
+    /// Returns the kind of one of `count` equal parts.
     fn element(kind: Kind, count: u32) -> Result<Kind, Reason> {
         match count {
             2 | 4 | 8 if kind.bits() >= 16 => Ok(Kind::unsigned(kind.bits() / count)),

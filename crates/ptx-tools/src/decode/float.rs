@@ -32,7 +32,7 @@ fn rounding(name: &str) -> Option<Rounding> {
     })
 }
 
-/// A float comparison; the second is true when it also holds for NaN.
+/// Returns a float comparison; the second is true when it also holds for NaN.
 fn float_comparison(name: &str) -> Option<(Comparison, bool)> {
     match name {
         "num" => return Some((Comparison::Ordered, false)),

@@ -4,7 +4,8 @@ use super::Decoder;
 use super::syntax::{Operand, Reason};
 use crate::code::{Comparison, Instruction, Join, Kind, Op, TRUE};
 
-/// The comparison of a name; true when its operands are taken as unsigned whatever the type.
+/// Returns the comparison of a name; true when its operands are taken as unsigned whatever the
+/// type.
 pub(super) fn comparison(name: &str) -> Option<(Comparison, bool)> {
     Some(match name {
         "eq" => (Comparison::Equal, false),
@@ -30,7 +31,7 @@ pub(super) fn join(name: &str) -> Option<Join> {
     })
 }
 
-/// The operation of the plain forms `op.type` and its number of sources.
+/// Returns the operation of the plain forms `op.type` and its number of sources.
 fn plain(name: &str) -> Option<(Op, usize)> {
     Some(match name {
         "add" => (Op::Add, 2),

@@ -6,8 +6,8 @@ use crate::code::{AtomicOp, Instruction, Kind, Op, SINK};
 use crate::fault::Space;
 use crate::memory::{LOCAL_WINDOW, PARAM_WINDOW, SHARED_WINDOW};
 
-/// Whether a qualifier changes nothing here: memory is sequentially consistent, and there are no
-/// caches.
+/// Returns whether a qualifier changes nothing here: memory is sequentially consistent, and there
+/// are no caches.
 fn is_hint(part: &str) -> bool {
     let hints = [
         "weak", "relaxed", "acquire", "release", "acq_rel", "volatile", "mmio", "sc", "cta", "cluster", "gpu", "sys",

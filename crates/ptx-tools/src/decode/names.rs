@@ -43,12 +43,12 @@ impl Slots {
         slot
     }
 
-    /// The number of slots.
+    /// Returns the number of slots.
     pub fn count(&self) -> usize {
         self.count as usize
     }
 
-    /// The slots that hold constants, and their values.
+    /// Returns the slots that hold constants, and their values.
     pub fn constants(&self) -> Vec<(Slot, u64)> {
         let mut all = vec![(TRUE, 1), (ZERO, 0)];
         all.extend(self.constants.iter().map(|(&value, &slot)| (slot, value)));
@@ -103,14 +103,14 @@ impl Scopes {
         self.names[scope].get_mut(name)
     }
 
-    /// A scope and all around it.
+    /// Returns a scope and all around it.
     pub fn outwards(&self, from: usize) -> impl Iterator<Item = usize> + '_ {
         let step = |&s: &usize| (s != 0).then(|| self.parents[s]);
         std::iter::successors(Some(from), step)
     }
 }
 
-/// The value of `%name`, if it can be set for every thread at its start.
+/// Returns the value of `%name`, if it can be set for every thread at its start.
 pub(crate) fn special(name: &str) -> Option<Special> {
     Some(match name {
         "%tid.x" => Special::Thread,
@@ -130,7 +130,7 @@ pub(crate) fn special(name: &str) -> Option<Special> {
     })
 }
 
-/// The value of a special register that is the same for every thread of every launch here.
+/// Returns the value of a special register that is the same for every thread of every launch here.
 pub(crate) fn fixed_special(name: &str) -> Option<u64> {
     Some(match name {
         "%tid.y" | "%tid.z" | "%ctaid.y" | "%ctaid.z" => 0,
@@ -140,8 +140,8 @@ pub(crate) fn fixed_special(name: &str) -> Option<u64> {
     })
 }
 
-/// A number as PTX writes it: decimal, hexadecimal, octal, binary, perhaps with `U`; or a float by
-/// its bits.
+/// Returns a number as PTX writes it: decimal, hexadecimal, octal, binary, perhaps with `U`; or a
+/// float by its bits.
 pub(crate) fn number(word: &str) -> Option<u64> {
     if let Some(bits) = word.strip_prefix("0f").or(word.strip_prefix("0F")) {
         return u32::from_str_radix(bits, 16).ok().map(u64::from);

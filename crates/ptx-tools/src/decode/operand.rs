@@ -6,7 +6,7 @@ use super::syntax::{Operand, Reason, listed, split};
 use crate::code::{SINK, Slot, ZERO};
 
 impl<'a> Decoder<'a> {
-    /// The slot and width of a register, and whether the name is one.
+    /// Returns the slot and width of a register, and whether the name is one.
     fn find_register(&mut self, name: &str) -> Option<(Slot, u32)> {
         let Decoder { scopes, slots, .. } = self;
         match scopes.find(name)? {
@@ -25,7 +25,7 @@ impl<'a> Decoder<'a> {
         self.find_register(name).filter(|r| r.1 <= 64).map(|r| r.0).ok_or_else(|| format!("no register {name}"))
     }
 
-    /// The slot of a result.
+    /// Returns the slot of a result.
     pub fn target(&mut self, operand: Operand) -> Result<Slot, Reason> {
         match operand {
             [name] => self.register(name.text),
@@ -33,7 +33,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The bits of the register that an operand names; 64 when it names none.
+    /// Returns the bits of the register that an operand names; 64 when it names none.
     pub fn width(&mut self, operand: Operand) -> u32 {
         match operand {
             [name] => self.find_register(name.text).map_or(64, |r| r.1),
@@ -41,7 +41,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The first of the two slots of a 128-bit register.
+    /// Returns the first of the two slots of a 128-bit register.
     pub fn wide(&mut self, operand: Operand) -> Result<Slot, Reason> {
         match operand {
             [name] if name.is("_") => Ok(self.slots.fresh(2)),
@@ -53,7 +53,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The slots of `d` or `d|p`.
+    /// Returns the slots of `d` or `d|p`.
     pub fn target_pair(&mut self, operand: Operand) -> Result<(Slot, Slot), Reason> {
         match operand {
             [d, bar, p] if bar.is("|") => Ok((self.register(d.text)?, self.register(p.text)?)),
@@ -61,7 +61,7 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// The address that a symbol stands for.
+    /// Returns the address that a symbol stands for.
     fn symbol(&mut self, name: &str) -> Option<u64> {
         if let Some(Name::Address(a)) = self.scopes.find(name) {
             return Some(*a);
@@ -69,7 +69,7 @@ impl<'a> Decoder<'a> {
         self.outer.params.get(name).or_else(|| self.outer.globals.get(name)).copied()
     }
 
-    /// The value of a number, a symbol, or a sum of such.
+    /// Returns the value of a number, a symbol, or a sum of such.
     fn constant(&mut self, operand: Operand) -> Result<u64, Reason> {
         let (mut sum, mut negative) = (0u64, false);
         for t in operand {
@@ -91,7 +91,7 @@ impl<'a> Decoder<'a> {
         if value == 0 { ZERO } else { self.slots.constant(value) }
     }
 
-    /// The slot of a value that is read: register, special register, symbol or number.
+    /// Returns the slot of a value that is read: register, special register, symbol or number.
     pub fn source(&mut self, operand: Operand) -> Result<Slot, Reason> {
         if let [name] = operand {
             if name.is("_") {
@@ -108,8 +108,8 @@ impl<'a> Decoder<'a> {
         Ok(self.constant_slot(value))
     }
 
-    /// The slot of a predicate that is read, perhaps negated; `true` and `false` are numbers in
-    /// PTX.
+    /// Returns the slot of a predicate that is read, perhaps negated; `true` and `false` are
+    /// numbers in PTX.
     pub fn predicate(&mut self, operand: Operand) -> Result<(Slot, bool), Reason> {
         match operand {
             [not, rest @ ..] if not.is("!") => Ok((self.source(rest)?, true)),
@@ -117,12 +117,12 @@ impl<'a> Decoder<'a> {
         }
     }
 
-    /// A number that the code itself holds.
+    /// Returns a number that the code itself holds.
     pub fn literal(&mut self, operand: Operand) -> Result<u64, Reason> {
         self.constant(operand)
     }
 
-    /// The two slots to be added for `[base]`, `[base+offset]` or `[number]`.
+    /// Returns the two slots to be added for `[base]`, `[base+offset]` or `[number]`.
     pub fn address(&mut self, operand: Operand<'a>) -> Result<(Slot, Slot), Reason> {
         let [open, inner @ .., close] = operand else { return Err("an address was expected".into()) };
         if !open.is("[") || !close.is("]") || inner.is_empty() {

@@ -31,7 +31,7 @@ pub(crate) fn split<'t, 'a>(tokens: &'t [Token<'a>]) -> Result<Vec<&'t [Token<'a
     if out.iter().any(|o| o.is_empty()) { Err("an operand is empty".into()) } else { Ok(out) }
 }
 
-/// The operands within `{…}`.
+/// Returns the operands within `{…}`.
 pub(super) fn listed<'a>(operand: Operand<'a>) -> Option<Operand<'a>> {
     match operand {
         [open, inner @ .., close] if open.is("{") && close.is("}") => Some(inner),
@@ -39,13 +39,13 @@ pub(super) fn listed<'a>(operand: Operand<'a>) -> Option<Operand<'a>> {
     }
 }
 
-/// Whether the operand is operands within `{…}`.
+/// Returns whether the operand is operands within `{…}`.
 pub(crate) fn is_list(operand: Operand) -> bool {
     listed(operand).is_some()
 }
 
-/// The name, bytes and alignment of an array or scalar declaration such as `.shared .align 16 .b8
-/// sm[1024]`.
+/// Returns the name, bytes and alignment of an array or scalar declaration such as
+/// `.shared .align 16 .b8 sm[1024]`.
 ///
 /// An array without a size (`sm[]`) has 0 bytes.
 pub(crate) fn variable(tokens: &[Token]) -> Option<(String, u64, u64)> {

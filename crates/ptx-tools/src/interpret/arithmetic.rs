@@ -30,7 +30,7 @@ pub(crate) fn join(how: Join, a: bool, b: bool) -> bool {
     }
 }
 
-/// The whole product: its low and high part, each as wide as the type.
+/// Returns the whole product: its low and high part, each as wide as the type.
 #[inline(always)]
 pub(crate) fn product(kind: Kind, a: u64, b: u64) -> (u64, u64) {
     let (a, b) = (kind.widen(a), kind.widen(b));
@@ -39,7 +39,7 @@ pub(crate) fn product(kind: Kind, a: u64, b: u64) -> (u64, u64) {
     (kind.cut(p as u64), kind.cut((p >> kind.bits()) as u64))
 }
 
-/// The whole product of a type of at most 32 bits.
+/// Returns the whole product of a type of at most 32 bits.
 #[inline(always)]
 pub(crate) fn wide_product(kind: Kind, a: u64, b: u64) -> u64 {
     Kind::unsigned((2 * kind.bits()).min(64)).cut(kind.widen(a).wrapping_mul(kind.widen(b)))
@@ -66,14 +66,14 @@ pub(crate) fn remainder(kind: Kind, a: u64, b: u64) -> u64 {
     })
 }
 
-/// The sum and the carry.
+/// Returns the sum and the carry.
 #[inline(always)]
 pub(crate) fn add_carry(kind: Kind, a: u64, b: u64, carry: u64) -> (u64, u64) {
     let sum = u128::from(kind.cut(a)) + u128::from(kind.cut(b)) + u128::from(carry);
     (kind.cut(sum as u64), (sum >> kind.bits()) as u64)
 }
 
-/// The difference and the borrow.
+/// Returns the difference and the borrow.
 #[inline(always)]
 pub(crate) fn sub_borrow(kind: Kind, a: u64, b: u64, borrow: u64) -> (u64, u64) {
     let (a, b) = (kind.cut(a), u128::from(kind.cut(b)) + u128::from(borrow));
@@ -96,8 +96,8 @@ pub(crate) fn shift_right(kind: Kind, a: u64, by: u64) -> u64 {
     }
 }
 
-/// The result of `bfe`: `len` bits of `a` from `pos` on, filled up by the sign of the field's last
-/// bit.
+/// Returns the result of `bfe`: `len` bits of `a` from `pos` on, filled up by the sign of the
+/// field's last bit.
 pub(crate) fn extract(kind: Kind, a: u64, pos: u64, len: u64) -> u64 {
     let (pos, len) = (pos & 0xff, (len & 0xff).min(64));
     if len == 0 {
@@ -111,7 +111,7 @@ pub(crate) fn extract(kind: Kind, a: u64, pos: u64, len: u64) -> u64 {
     kind.cut(field | fill)
 }
 
-/// The result of `bfi`: `len` bits of `a` put into `b` at `pos`.
+/// Returns the result of `bfi`: `len` bits of `a` put into `b` at `pos`.
 pub(crate) fn insert(kind: Kind, a: u64, b: u64, pos: u64, len: u64) -> u64 {
     let (pos, len) = (pos & 0xff, (len & 0xff).min(64));
     if len == 0 || pos >= u64::from(kind.bits()) {
@@ -121,7 +121,7 @@ pub(crate) fn insert(kind: Kind, a: u64, b: u64, pos: u64, len: u64) -> u64 {
     kind.cut((b & !mask) | ((a << pos) & mask))
 }
 
-/// The result of `bfind`: the position of the highest bit that is not the sign.
+/// Returns the result of `bfind`: the position of the highest bit that is not the sign.
 pub(crate) fn highest_bit(kind: Kind, a: u64, as_shift: bool) -> u64 {
     let a = kind.widen(a);
     let a = if kind.signed && (a as i64) < 0 { kind.cut(!a) } else { kind.cut(a) };
@@ -132,7 +132,8 @@ pub(crate) fn highest_bit(kind: Kind, a: u64, as_shift: bool) -> u64 {
     u64::from(if as_shift { kind.bits() - 1 - at } else { at })
 }
 
-/// The result of `prmt` without a mode: each result byte is picked by four bits of `selector`.
+/// Returns the result of `prmt` without a mode: each result byte is picked by four bits of
+/// `selector`.
 pub(crate) fn permute(a: u64, b: u64, selector: u64) -> u64 {
     let bytes = (b << 32 | (a & 0xffff_ffff)).to_le_bytes();
     (0..4).fold(0, |out, i| {
@@ -143,7 +144,7 @@ pub(crate) fn permute(a: u64, b: u64, selector: u64) -> u64 {
     })
 }
 
-/// The result of `shf`: 32 bits out of `b:a`.
+/// Returns the result of `shf`: 32 bits out of `b:a`.
 pub(crate) fn funnel(left: bool, clamp: bool, a: u64, b: u64, by: u64) -> u64 {
     let both = b << 32 | (a & 0xffff_ffff);
     let by = if clamp { (by as u32).min(32) } else { by as u32 & 31 };
@@ -151,7 +152,7 @@ pub(crate) fn funnel(left: bool, clamp: bool, a: u64, b: u64, by: u64) -> u64 {
     out & 0xffff_ffff
 }
 
-/// The result of `lop3`: bit `4a + 2b + c` of the table.
+/// Returns the result of `lop3`: bit `4a + 2b + c` of the table.
 pub(crate) fn logic3(a: u64, b: u64, c: u64, table: u32) -> u64 {
     let out = (0..8).filter(|i| table >> i & 1 == 1).fold(0, |out, i| {
         let pick = |x: u64, bit: u32| if i & bit != 0 { x } else { !x };
@@ -160,7 +161,7 @@ pub(crate) fn logic3(a: u64, b: u64, c: u64, table: u32) -> u64 {
     out & 0xffff_ffff
 }
 
-/// The value that an atomic leaves in memory.
+/// Returns the value that an atomic leaves in memory.
 #[inline(always)]
 pub(crate) fn atomic(op: AtomicOp, kind: Kind, old: u64, b: u64, c: u64) -> u64 {
     let b = kind.cut(b);
@@ -213,7 +214,7 @@ fn is_single(kind: Kind) -> bool {
     kind.bits() == 32
 }
 
-/// The value as an `f64` (an `f32` fits).
+/// Returns the value as an `f64` (an `f32` fits).
 fn as_f64(kind: Kind, a: u64) -> f64 {
     if is_single(kind) { f32::from_bits(a as u32).into() } else { f64::from_bits(a) }
 }
@@ -260,7 +261,7 @@ pub(crate) fn float_compare(how: Comparison, or_nan: bool, kind: Kind, a: u64, b
     }
 }
 
-/// The result of `cvt` with a float on at least one side.
+/// Returns the result of `cvt` with a float on at least one side.
 pub(crate) fn float_convert(kind: Kind, to: Kind, a: u64, round: Rounding, whole: bool) -> u64 {
     if !kind.float {
         let a = kind.widen(a);

@@ -23,17 +23,17 @@ impl Row {
         self.0[(lane % LANES) as usize] = value;
     }
 
-    /// A row with the same value for each lane.
+    /// Returns a row with the same value for each lane.
     pub fn all(value: u64) -> Self {
         Row([value; LANES as usize])
     }
 
-    /// A row with a value for each lane.
+    /// Returns a row with a value for each lane.
     pub fn of(value: impl Fn(u32) -> u64) -> Self {
         Row(array::from_fn(|lane| value(lane as u32)))
     }
 
-    /// The lanes whose value is odd: for predicates, those for which it holds.
+    /// Returns the lanes whose value is odd: for predicates, those for which it holds.
     #[inline(always)]
     pub fn odd(&self) -> u32 {
         let mut odd = 0;
@@ -44,7 +44,7 @@ impl Row {
     }
 }
 
-/// The lanes in a mask, ascending.
+/// Returns the lanes in a mask, ascending.
 #[inline(always)]
 pub(crate) fn lanes(mut mask: u32) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
@@ -63,13 +63,13 @@ pub(crate) struct Group {
 }
 
 impl Group {
-    /// Whether the lanes are so few that each is better taken alone.
+    /// Returns whether the lanes are so few that each is better taken alone.
     #[inline(always)]
     pub fn is_few(&self) -> bool {
         self.mask.count_ones() <= 3
     }
 
-    /// The lanes in the order in which they access memory.
+    /// Returns the lanes in the order in which they access memory.
     #[inline(always)]
     pub fn in_order(&self) -> impl Iterator<Item = u32> + use<> {
         let first = self.first;

@@ -44,7 +44,7 @@ pub struct Launch<'a> {
 }
 
 impl<'a> Launch<'a> {
-    /// A launch without dynamic shared memory, with the default bound and schedule.
+    /// Returns a launch without dynamic shared memory, with the default bound and schedule.
     pub fn new(entry: &'a str, grid: u32, threads: u32) -> Self {
         let schedule = Schedule::default();
         Launch { entry, grid, threads, dynamic_shared: 0, step_limit: DEFAULT_STEP_LIMIT, schedule }

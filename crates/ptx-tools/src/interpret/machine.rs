@@ -335,7 +335,7 @@ impl<'a> Machine<'a> {
         self.launch.threads.div_ceil(LANES)
     }
 
-    /// The resident block that a thread belongs to.
+    /// Returns the resident block that a thread belongs to.
     pub(super) fn resident(&self, t: u32) -> usize {
         (t / LANES / self.warps_of_block()) as usize
     }
@@ -371,19 +371,19 @@ impl<'a> Machine<'a> {
         file(&mut self.files, self.code, t / LANES)[slot as usize].set(t % LANES, value);
     }
 
-    /// The registers of a warp, and the random numbers.
+    /// Returns the registers of a warp, and the random numbers.
     pub(super) fn file(&mut self, w: u32) -> (File<'_>, &mut Xoshiro256PlusPlus) {
         (File(file(&mut self.files, self.code, w)), &mut self.random)
     }
 }
 
-/// One of the bits of a mask that is not 0, by a random number below 2^16.
+/// Returns one of the bits of a mask that is not 0, by a random number below 2^16.
 fn pick_bit(mask: u32, random: u32) -> u32 {
     let number = ((random & 0xffff) * mask.count_ones()) >> 16;
     lanes(mask).nth(number as usize).unwrap_or(mask.trailing_zeros())
 }
 
-/// The registers of a warp.
+/// Returns the registers of a warp.
 fn file<'f>(files: &'f mut [Row], code: &Code, w: u32) -> &'f mut [Row] {
     let stride = code.registers as usize;
     &mut files[w as usize * stride..][..stride]

@@ -42,8 +42,8 @@ pub(crate) struct Warp<'a> {
 }
 
 impl Warp<'_> {
-    /// Whether the group's lanes are all that a warp operation waits for. Lanes that the block does
-    /// not have are none.
+    /// Returns whether the group's lanes are all that a warp operation waits for. Lanes that the
+    /// block does not have are none.
     #[inline(always)]
     fn all_there(&self, group: &Group, i: &Instruction) -> bool {
         lanes(group.mask).all(|lane| self.file.get(i.e, lane) as u32 & self.lanes == group.mask)
@@ -172,7 +172,7 @@ fn set(pcs: &mut [u32; LANES as usize], mask: u32, at: u32) {
     }
 }
 
-/// The target of a jump through a table.
+/// Returns the target of a jump through a table.
 ///
 /// It is nothing if the lanes part, and an error with the lane that is beyond the table.
 fn jump(warp: &mut Warp, group: &Group, i: &Instruction) -> Result<Option<u32>, u32> {

@@ -76,7 +76,7 @@ fn put_each(file: &mut File, slot: Slot, mask: u32, value: impl Fn(u32) -> u64) 
     }
 }
 
-/// The lane that a shuffle reads from, and whether that is inside of the segment.
+/// Returns the lane that a shuffle reads from, and whether that is inside of the segment.
 fn shuffle(op: WarpOp, lane: u32, b: u32, c: u32) -> (u32, bool) {
     let (b, clamp, segment) = (b & 31, c & 31, c >> 8 & 31);
     let low = lane & segment;

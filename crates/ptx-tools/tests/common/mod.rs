@@ -62,7 +62,7 @@ pub fn schedule(seed: u64) -> Schedule {
     Schedule { seed, longest_slice: 20, concurrent_blocks: 3 }
 }
 
-/// A module with one entry `k(x, y)`: registers declared, x in `%rd30`, y in `%rd31`.
+/// Returns a module with one entry `k(x, y)`: registers declared, x in `%rd30`, y in `%rd31`.
 pub fn kernel(body: &str) -> String {
     format!(
         ".version 8.3\n.target sm_90\n.address_size 64\n\
@@ -87,8 +87,8 @@ pub fn run(body: &str, grid: u32, threads: u32, input: &[u64], outputs: usize, s
     Ok(device.download(y, outputs))
 }
 
-/// One thread; `%rd0` to `%rd3` (and `%r0` to `%r3`, their low halves) hold the input; `%rd9` is
-/// the result.
+/// Runs one thread; `%rd0` to `%rd3` (and `%r0` to `%r3`, their low halves) hold the input; `%rd9`
+/// is the result.
 pub fn eval(body: &str, input: &[u64]) -> u64 {
     let mut text = String::new();
     for i in 0..input.len() {
@@ -102,7 +102,7 @@ pub fn eval(body: &str, input: &[u64]) -> u64 {
     }
 }
 
-/// The same, the result being `%r9`.
+/// Does the same, the result being `%r9`.
 pub fn eval32(body: &str, input: &[u64]) -> u32 {
     eval(&format!("{body}\ncvt.u64.u32 %rd9, %r9;"), input) as u32
 }

@@ -81,7 +81,8 @@ impl Config<Cuckoo> {
         self
     }
 
-    /// Sets the hash family.
+    /// Sets the hash family, by default [`HashFamily::Mix`]. The others are those of Alcantara 2011
+    /// and of CUDPP; with regular keys they may make a build fail.
     #[must_use]
     pub fn hash(mut self, family: HashFamily) -> Self {
         self.design.hash = family;

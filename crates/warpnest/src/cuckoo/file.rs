@@ -90,7 +90,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
     }
 }
 
-/// Whether the values in some slots, which have 32 bits, are below a limit.
+/// Returns whether the values in some slots, which have 32 bits, are below a limit.
 fn values_are_below<K: KeyWord, V: Payload>(slots: &[u8], below: u64) -> bool {
     let words = as_words::<u64>(slots);
     let value = |word: u64| word & u32::MAX as u64;

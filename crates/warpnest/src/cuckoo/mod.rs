@@ -1,5 +1,5 @@
 //! The single-level cuckoo table of 2011, of [`CuckooMap`] and [`CuckooSet`]. docs/cuckoo.md and
-//! docs/set.md describe layout, algorithm, guarantees and figures.
+//! docs/sets.md describe layout, algorithm, guarantees and figures.
 
 mod build;
 mod config;
@@ -50,6 +50,7 @@ use std::marker::PhantomData;
 /// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+#[doc(alias("cuckoo hashing", "HashMap"))]
 pub type CuckooMap<K, V> = BulkMap<K, V, Cuckoo>;
 
 /// A set that is built in one go and then answers every query with at most as many probes as it has
@@ -84,6 +85,7 @@ pub type CuckooMap<K, V> = BulkMap<K, V, Cuckoo>;
 /// assert_eq!(set.contains_many(&[7, 8, 9])?, [true, true, false]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+#[doc(alias("cuckoo hashing", "HashSet"))]
 pub type CuckooSet<K> = BulkSet<K, Cuckoo>;
 
 impl Sealed for Cuckoo {}

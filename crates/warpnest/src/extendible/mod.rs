@@ -58,6 +58,7 @@ use table::{Lists, Table};
 /// assert_eq!(map.get_many(&[7, 8])?, [Some(3), None]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+#[doc(alias("extendible hashing", "resizable"))]
 pub type ExtendibleMap<K, V> = BulkMap<K, V, Extendible>;
 
 impl Sealed for Extendible {}

@@ -65,6 +65,7 @@ use rand_xoshiro::rand_core::SeedableRng;
 /// assert_eq!(map.get_many(&[7, 8])?, [Some(1), None]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+#[doc(alias("HashMap", "insert", "open addressing", "linear probing"))]
 pub type LinearMap<K, V> = BulkMap<K, V, Linear>;
 
 impl Sealed for Linear {}

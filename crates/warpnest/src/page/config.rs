@@ -201,7 +201,7 @@ mod tests {
     use super::*;
     use gpu_kernels::primitives::scan::tile;
 
-    /// The memory that users are told a table takes is right for every engine.
+    /// Checks that the memory that users are told a table takes is right for every engine.
     #[test]
     fn plans_for_cores_take_no_more_memory_and_their_pages_are_fewer() {
         for config in [PageConfig::default(), PageConfig::default().assume_unique()] {
@@ -247,8 +247,8 @@ mod tests {
         check::<u64, Nothing>();
     }
 
-    /// Offsets of pairs in bins have 32 bits, and the last 2^16 of those numbers stand for no
-    /// offset.
+    /// Checks the most pairs: their offsets in bins have 32 bits, and the last 2^16 of those
+    /// numbers stand for no offset.
     #[test]
     fn offsets_of_pairs_fit_32_bits() {
         fn check<K: KeyWord, V: Payload>(known: Known) {

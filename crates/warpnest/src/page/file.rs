@@ -103,7 +103,7 @@ impl<K: KeyWord, V: Payload> MapsFile for PageTable<K, V> {
     }
 }
 
-/// Whether the values of all pairs in some buckets are below a limit.
+/// Returns whether the values of all pairs in some buckets are below a limit.
 fn values_are_below<K: KeyWord, V: Payload>(layout: &Layout, buckets: &[u8], below: u64) -> bool {
     fn of<F: Form, W: Scalar>(buckets: &[u8], below: u64) -> bool {
         let (bits, words) = (F::tag_bits::<W>(), as_words::<W>(buckets));

@@ -1,5 +1,5 @@
 //! The page table, of [`PageMap`] and [`PageSet`], which is split first and then built in whole
-//! pages on chip. docs/page-map.md and docs/set.md describe layout, algorithm, guarantees and
+//! pages on chip. docs/page-map.md and docs/sets.md describe layout, algorithm, guarantees and
 //! figures.
 
 mod attempt;
@@ -64,6 +64,7 @@ use std::marker::PhantomData;
 /// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+#[doc(alias("HashMap", "hash_map", "hash table"))]
 pub type PageMap<K, V> = BulkMap<K, V, Page>;
 
 /// A set that is built in one go at streaming speed, and answers nearly every query, present or
@@ -94,6 +95,7 @@ pub type PageMap<K, V> = BulkMap<K, V, Page>;
 /// assert_eq!(set.contains_many(&[7, 8, 9])?, [true, true, false]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+#[doc(alias("HashSet", "hash_set", "isin", "membership", "unique", "distinct"))]
 pub type PageSet<K> = BulkSet<K, Page>;
 
 impl Sealed for Page {}

@@ -108,7 +108,7 @@ struct Sort<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> Sort<K, V> {
-    /// A sort of `items` pairs by the number that `of` takes its digits from.
+    /// Returns a sort of `items` pairs by the number that `of` takes its digits from.
     fn new(of: Digit, items: u64) -> Self {
         let passes = RadixPasses::<K, V>::new(of, K::BITS, items);
         Self { passes, words: passes.words() + Pairs::<K, V>::words(items) }
@@ -148,7 +148,7 @@ impl<K: KeyWord, V: ValueWord> Sort<K, V> {
 /// The lowest digit of a sort.
 const LOWEST: BitField = BitField { shift: 0, bits: 8 };
 
-/// The bytes of scratch that [`sort_pairs`] takes.
+/// Returns the bytes of scratch that [`sort_pairs`] takes.
 pub(crate) fn sort_scratch_bytes<K: KeyWord, V: ValueWord>(items: u64) -> Result<u64> {
     Ok(8 * Sort::<K, V>::new(LOWEST.digit::<K>()?, items).words)
 }

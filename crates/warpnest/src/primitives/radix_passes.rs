@@ -28,7 +28,8 @@ impl<K: KeyWord, V: Payload> Pairs<K, V> {
     /// The most words of [`Pairs::words`] that are there for alignment alone.
     pub const MAX_PADDING: u64 = 4;
 
-    /// The number of 64-bit words that `items` pairs take: each array is aligned to two of them.
+    /// Returns the number of 64-bit words that `items` pairs take: each array is aligned to two of
+    /// them.
     pub fn words(items: u64) -> u64 {
         Self::keys_words(items) + (items * V::VALUE_BITS as u64).div_ceil(128) * 2
     }
@@ -37,15 +38,15 @@ impl<K: KeyWord, V: Payload> Pairs<K, V> {
         (items * K::BITS as u64).div_ceil(128) * 2
     }
 
-    /// The arrays for `items` pairs in the memory from `words` on, which must be aligned to 16
-    /// bytes.
+    /// Returns the arrays for `items` pairs in the memory from `words` on, which must be aligned to
+    /// 16 bytes.
     pub fn at(words: Global<u64>, items: u64) -> Self {
         Self { keys: words.cast(), values: words.offset(Self::keys_words(items)).cast() }
     }
 }
 
-/// The number of threads that count: enough to fill a large device, and few enough that adding up
-/// each block's counters pays off.
+/// Returns the number of threads that count: enough to fill a large device, and few enough that
+/// adding up each block's counters pays off.
 pub(super) fn histogram_threads(items: u64) -> u64 {
     items.div_ceil(8).min(1024 * 256)
 }
@@ -69,16 +70,16 @@ pub(crate) struct RadixPasses<K, V> {
 }
 
 impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
-    /// The passes by the lowest `bits` bits above `first.shift`, with as many digits as that takes.
-    /// Each digit has the bits of `first`, the last one those that are left.
+    /// Returns the passes by the lowest `bits` bits above `first.shift`, with as many digits as
+    /// that takes. Each digit has the bits of `first`, the last one those that are left.
     pub fn new(first: Digit, bits: u32, items: u64) -> Self {
         let digits = bits.div_ceil(first.bits);
         let last_bits = bits - (digits.max(1) - 1) * first.bits;
         Self { first, digits, last_bits, items, types: std::marker::PhantomData }
     }
 
-    /// The passes that order pairs by the bucket that the first of `functions` gives their keys, a
-    /// number of `bits` bits. There are none if there is one bucket.
+    /// Returns the passes that order pairs by the bucket that the first of `functions` gives their
+    /// keys, a number of `bits` bits. There are none if there is one bucket.
     pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64) -> Self {
         // One pass is taken if that is enough, since each costs a launch. Otherwise passes of few
         // bits cost less than fewer passes of many bits.
@@ -88,7 +89,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         Self::new(digit, bits, items)
     }
 
-    /// The number of passes.
+    /// Returns the number of passes.
     pub fn digits(&self) -> u32 {
         self.digits
     }
@@ -105,7 +106,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         gpu_kernels::primitives::scan::state_words::<u32>(self.counters()).next_multiple_of(2)
     }
 
-    /// The number of words that one portion publishes in.
+    /// Returns the number of words that one portion publishes in.
     fn state_words(&self, items: u64) -> u64 {
         radix::state_words::<K, V>(items, self.first.bits).next_multiple_of(2)
     }
@@ -114,17 +115,17 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         self.items.div_ceil(PORTION).max(1)
     }
 
-    /// The number of words that one pass publishes in.
+    /// Returns the number of words that one pass publishes in.
     fn pass_words(&self) -> u64 {
         (0..self.portions()).map(|portion| self.state_words((self.items - portion * PORTION).min(PORTION))).sum()
     }
 
-    /// The number of words that must be 0 before the first step.
+    /// Returns the number of words that must be 0 before the first step.
     fn zeros(&self) -> u64 {
         self.counts_words() + self.scan_words() + self.digits as u64 * self.pass_words()
     }
 
-    /// The number of all words.
+    /// Returns the number of all words.
     pub fn words(&self) -> u64 {
         self.zeros() + self.portions() * self.later_starts_words()
     }

@@ -14,17 +14,17 @@ pub struct Scratch {
 }
 
 impl Scratch {
-    /// An empty scratch; nothing is allocated yet.
+    /// Returns an empty scratch; nothing is allocated yet.
     pub fn new(device: &Device) -> Self {
         Self { device: device.clone(), words: None }
     }
 
-    /// The device that the scratch is on.
+    /// Returns the device that the scratch is on.
     pub fn device(&self) -> &Device {
         &self.device
     }
 
-    /// The bytes that the scratch holds on the device.
+    /// Returns the bytes that the scratch holds on the device.
     pub fn memory_bytes(&self) -> usize {
         self.words.as_ref().map_or(0, |words| 8 * words.len())
     }

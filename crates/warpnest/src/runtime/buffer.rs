@@ -46,8 +46,8 @@ impl<T> Tracked for Buffer<T> {
 }
 
 impl<T: Plain> Buffer<T> {
-    /// An array of `length` elements whose contents are whatever the memory held; on the CPU engine
-    /// zeros.
+    /// Returns an array of `length` elements whose contents are whatever the memory held; on the
+    /// CPU engine zeros.
     pub(crate) fn uninitialized(device: &Device, length: usize) -> Result<Self> {
         Self::allocated(device.engine(), length)
     }
@@ -75,12 +75,12 @@ impl<T: Plain> Buffer<T> {
         Ok(())
     }
 
-    /// Another buffer with the same elements, copied on `stream`.
+    /// Returns another buffer with the same elements, copied on `stream`.
     pub(crate) fn duplicate(&self, stream: &Stream, device: &Device) -> Result<Self> {
         self.duplicate_front(stream, device, self.length)
     }
 
-    /// Another buffer with the first `length` elements, copied on `stream`.
+    /// Returns another buffer with the first `length` elements, copied on `stream`.
     pub(crate) fn duplicate_front(&self, stream: &Stream, device: &Device, length: usize) -> Result<Self> {
         let copy = Self::uninitialized(device, length.min(self.length))?;
         if copy.length > 0 {
@@ -89,7 +89,7 @@ impl<T: Plain> Buffer<T> {
         Ok(copy)
     }
 
-    /// The same in memory of that size, unless the buffer has no more already.
+    /// Returns the same in memory of that size, unless the buffer has no more already.
     pub(crate) fn shrunk(&self, stream: &Stream, device: &Device, length: usize) -> Result<Option<Self>> {
         let fits = self.capacity <= (length * size_of::<T>()).max(MIN_BYTES);
         if fits { Ok(None) } else { self.duplicate_front(stream, device, length).map(Some) }
@@ -105,7 +105,7 @@ impl<T: Plain> Buffer<T> {
         Self { allocation: Arc::new(allocation), address, capacity, length, elements: PhantomData, tail: [] }
     }
 
-    /// An array of `length` zeros.
+    /// Returns an array of `length` zeros.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -115,7 +115,7 @@ impl<T: Plain> Buffer<T> {
         Ok(buffer)
     }
 
-    /// A copy of `elements`; returns when it is made.
+    /// Returns a copy of `elements`; returns when it is made.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -167,25 +167,25 @@ impl<T: Plain> Buffer<T> {
         Ok(())
     }
 
-    /// The number of elements up to which [`Buffer::resize`] allocates no memory.
+    /// Returns the number of elements up to which [`Buffer::resize`] allocates no memory.
     pub fn capacity(&self) -> usize {
         self.capacity / size_of::<T>().max(1)
     }
 
-    /// The bytes of the elements.
+    /// Returns the bytes of the elements.
     pub(super) fn bytes(&self) -> usize {
         self.length * size_of::<T>()
     }
 }
 
 impl<T, Tail: ?Sized> Buffer<T, Tail> {
-    /// The buffer, or the part of one, for reading.
+    /// Returns the buffer, or the part of one, for reading.
     pub(super) fn whole(&self) -> &Buffer<T> {
         // SAFETY: the layout is the same whatever the tail, which has no bytes.
         unsafe { &*std::ptr::from_ref(self).cast() }
     }
 
-    /// The part of the buffer with the elements `range`, for as long as the buffer lives.
+    /// Returns the part of the buffer with the elements `range`, for as long as the buffer lives.
     pub(super) fn part(&self, range: &Range<usize>) -> ManuallyDrop<Buffer<T>> {
         assert!(range.start <= range.end && range.end <= self.length, "{range:?} of {} elements", self.length);
         // SAFETY: the copy is never dropped, and its users keep the buffer borrowed.
@@ -197,12 +197,12 @@ impl<T, Tail: ?Sized> Buffer<T, Tail> {
 }
 
 impl<T> Buffer<T> {
-    /// The number of elements.
+    /// Returns the number of elements.
     pub fn len(&self) -> usize {
         self.length
     }
 
-    /// Whether the buffer has no elements.
+    /// Returns whether the buffer has no elements.
     pub fn is_empty(&self) -> bool {
         self.length == 0
     }
@@ -212,25 +212,25 @@ impl<T> Buffer<T> {
         crate::runtime::engine::same_device(what, self.allocation.engine(), device.engine())
     }
 
-    /// The address of the first element. It is aligned to 256 bytes; memory of another library to
-    /// 16, and a view begins wherever its first element is. Kernels get the pointers that a launch
-    /// gives ([`Stream::launch`]).
+    /// Returns the address of the first element. It is aligned to 256 bytes; memory of another
+    /// library to 16, and a view begins wherever its first element is. Kernels get the pointers
+    /// that a launch gives ([`Stream::launch`]).
     pub fn address(&self) -> usize {
         self.address
     }
 
-    /// The engine of the buffer's device.
+    /// Returns the engine of the buffer's device.
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         self.allocation.engine()
     }
 
-    /// The memory alone.
+    /// Returns the memory alone.
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(crate) fn into_allocation(self) -> Allocation {
         Arc::into_inner(self.allocation).expect("nothing but the buffer counts as an owner")
     }
 
-    /// The address of a range of bytes.
+    /// Returns the address of a range of bytes.
     ///
     /// # Panics
     /// Unless all of them are in the buffer's memory.
@@ -247,7 +247,7 @@ impl<T, Tail: ?Sized> fmt::Debug for Buffer<T, Tail> {
     }
 }
 
-/// The value whose bytes are all 0.
+/// Returns the value whose bytes are all 0.
 pub(crate) fn zero<T: Plain>() -> T {
     const { _ = T::PROOF };
     // SAFETY: zeros are a value of a plain type.

@@ -26,7 +26,8 @@ pub struct Device {
 }
 
 impl Device {
-    /// The CPU engine: every kernel on all cores. Its operations are done when their call returns.
+    /// Returns the CPU engine: every kernel on all cores. Its operations are done when their call
+    /// returns.
     ///
     /// It needs the feature `cpu`, which is on by default.
     #[cfg(feature = "cpu")]
@@ -47,8 +48,8 @@ impl Device {
         self.engine().load_kernels()
     }
 
-    /// The CUDA device of this ordinal, in its primary context, which other users of the driver
-    /// share. Every call restores the context that was current.
+    /// Returns the CUDA device of this ordinal, in its primary context, which other users of the
+    /// driver share. Every call restores the context that was current.
     ///
     /// The device is created once. If an error costs its context, it is created anew once nothing
     /// uses the old one.
@@ -68,8 +69,8 @@ impl Device {
         })
     }
 
-    /// The first CUDA device, or an error that says why it cannot be used: for programs that make
-    /// no sense on the CPU.
+    /// Returns the first CUDA device, or an error that says why it cannot be used: for programs
+    /// that make no sense on the CPU.
     ///
     /// # Errors
     /// As for [`Device::cuda`].
@@ -77,8 +78,8 @@ impl Device {
         Self::cuda(0)
     }
 
-    /// The first CUDA device if it can be used, else the CPU engine; [`Device::fallback_reason`]
-    /// then says why.
+    /// Returns the first CUDA device if it can be used, else the CPU engine;
+    /// [`Device::fallback_reason`] then says why.
     ///
     /// A program should show that reason, as the CPU is slower by orders of magnitude.
     /// [`Device::require_gpu`] makes it an error.
@@ -96,7 +97,7 @@ impl Device {
         found
     }
 
-    /// A device on an engine of your own.
+    /// Returns a device on an engine of your own.
     ///
     /// # Errors
     /// The error of the engine when it is asked for a queue.
@@ -106,17 +107,17 @@ impl Device {
         Ok(Self { engine, default_stream, fallback_reason: None })
     }
 
-    /// The device's name.
+    /// Returns the device's name.
     pub fn name(&self) -> &str {
         self.engine.name()
     }
 
-    /// The reason why [`Device::best`] chose the CPU.
+    /// Returns the reason why [`Device::best`] chose the CPU.
     pub fn fallback_reason(&self) -> Option<&str> {
         self.fallback_reason.as_deref()
     }
 
-    /// The device's memory.
+    /// Returns the device's memory.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -124,7 +125,7 @@ impl Device {
         self.engine.memory()
     }
 
-    /// A new stream.
+    /// Returns a new stream.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -132,7 +133,7 @@ impl Device {
         Stream::on(self.engine.clone())
     }
 
-    /// The stream that operations on slices use.
+    /// Returns the stream that operations on slices use.
     pub fn default_stream(&self) -> &Stream {
         &self.default_stream
     }
@@ -142,8 +143,8 @@ impl Device {
     }
 }
 
-/// The device of this ordinal: created once, then the same as long as it works, so that its kernels
-/// are loaded once.
+/// Returns the device of this ordinal: created once, then the same as long as it works, so that its
+/// kernels are loaded once.
 #[cfg(feature = "cuda")]
 fn cuda_device(ordinal: u32) -> Result<Device> {
     static DEVICES: Mutex<BTreeMap<u32, Device>> = Mutex::new(BTreeMap::new());

@@ -9,7 +9,7 @@ use std::sync::Arc;
 pub struct Event(pub(crate) Arc<dyn QueueEvent>);
 
 impl Event {
-    /// Whether the stream has passed this point.
+    /// Returns whether the stream has passed this point.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -25,7 +25,7 @@ impl Event {
         self.0.synchronize()
     }
 
-    /// The milliseconds of device time from `earlier` to this event; waits for both.
+    /// Returns the milliseconds of device time from `earlier` to this event; waits for both.
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the events are on devices of different

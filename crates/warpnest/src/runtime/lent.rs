@@ -18,7 +18,7 @@ pub(crate) struct Lent<'s, T> {
 }
 
 impl<'s, T: Plain> Lent<'s, T> {
-    /// The elements of `slice` on `device`; returns when they are there.
+    /// Returns the elements of `slice` on `device`; returns when they are there.
     pub fn new(device: &Device, slice: &'s [T]) -> Result<Self> {
         let address = slice.as_ptr().expose_provenance();
         let in_place = device.engine().shares_memory_with_host() && address.is_multiple_of(ALIGNMENT);
@@ -35,7 +35,7 @@ impl<'s, T: Plain> Lent<'s, T> {
 }
 
 impl<'s, K: Plain> Lent<'s, K> {
-    /// The keys and the values on `device`, if there are as many of either.
+    /// Returns the keys and the values on `device`, if there are as many of either.
     pub fn pairs<V: Plain>(device: &Device, keys: &'s [K], values: &'s [V]) -> Result<(Self, Lent<'s, V>)> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
         Ok((Self::new(device, keys)?, Lent::new(device, values)?))

@@ -6,30 +6,30 @@ pub const BASELINE: &str = include_str!("../../ptx/kernels_sm75.ptx");
 /// The PTX for compute capability 9.0 and later.
 pub const HOPPER: &str = include_str!("../../ptx/kernels_sm90.ptx");
 
-/// The PTX for every device from compute capability 7.5 on, as the engines get it: [`BASELINE`],
-/// but for files beside the program (the feature `ptx-files`).
+/// Returns the PTX for every device from compute capability 7.5 on, as the engines get it:
+/// [`BASELINE`], but for files beside the program (the feature `ptx-files`).
 pub fn baseline() -> &'static str {
     from_file("kernels_sm75.ptx").unwrap_or(BASELINE)
 }
 
-/// The PTX for compute capability 9.0 and later, as the engines get it: [`HOPPER`], but for files
-/// beside the program (the feature `ptx-files`).
+/// Returns the PTX for compute capability 9.0 and later, as the engines get it: [`HOPPER`], but for
+/// files beside the program (the feature `ptx-files`).
 pub fn hopper() -> &'static str {
     from_file("kernels_sm90.ptx").unwrap_or(HOPPER)
 }
 
-/// The line of a module's header that has the digest of its sources.
+/// Returns the line of a module's header that has the digest of its sources.
 pub fn digest_line(ptx: &str) -> &str {
     ptx.lines().find(|line| line.starts_with("// sources-sha256")).unwrap_or_default()
 }
 
-/// The file that takes the place of a module, if there is one.
+/// Returns the file that takes the place of a module, if there is one.
 #[cfg(not(feature = "ptx-files"))]
 fn from_file(_: &str) -> Option<&'static str> {
     None
 }
 
-/// The file that takes the place of a module, if there is one.
+/// Returns the file that takes the place of a module, if there is one.
 ///
 /// It lies beside the program, or in the folder above. A program whose kernels alone have changed
 /// need not be built again.
@@ -48,7 +48,7 @@ fn from_file(name: &str) -> Option<&'static str> {
     found
 }
 
-/// The digest lines of the modules that files have taken the place of.
+/// Returns the digest lines of the modules that files have taken the place of.
 #[cfg(feature = "ptx-files")]
 pub fn replaced() -> Vec<&'static str> {
     [(baseline(), BASELINE), (hopper(), HOPPER)]
@@ -62,19 +62,19 @@ pub fn replaced() -> Vec<&'static str> {
 /// shared.
 const ENTRY: &str = ".visible .entry ";
 
-/// The names of the kernels in `ptx`.
+/// Returns the names of the kernels in `ptx`.
 pub fn kernels(ptx: &str) -> impl Iterator<Item = &str> {
     ptx.split(ENTRY).skip(1).map(|entry| entry.split('(').next().unwrap_or_default())
 }
 
-/// A module of the one kernel of this name in `ptx`, if there is such a kernel.
+/// Returns a module of the one kernel of this name in `ptx`, if there is such a kernel.
 ///
 /// The driver compiles what it loads, and a program needs few of the kernels.
 pub fn module_of(ptx: &str, kernel: &str) -> Option<String> {
     entry(ptx, kernel).map(|(_, module)| module)
 }
 
-/// The module of a kernel, as of [`module_of`], with the kernel's name as a slice of `ptx`.
+/// Returns the module of a kernel, as of [`module_of`], with the kernel's name as a slice of `ptx`.
 pub(crate) fn entry<'p>(ptx: &'p str, kernel: &str) -> Option<(&'p str, String)> {
     let common = &ptx[..ptx.find(ENTRY)?];
     let entry = &ptx[ptx.find(&format!("{ENTRY}{kernel}("))?..];

@@ -31,7 +31,7 @@ impl Stream {
         Ok(Self::of(engine, queue))
     }
 
-    /// A stream on a queue of the engine.
+    /// Returns a stream on a queue of the engine.
     pub(crate) fn of(engine: Arc<dyn Engine>, queue: Box<dyn Queue>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         Self { engine, queue, id: NEXT.fetch_add(1, Ordering::Relaxed), recording: Mutex::default() }

@@ -10,12 +10,12 @@ use gpu_kernels::seam::Global;
 const ALIGNMENT: usize = 16;
 
 impl<'b> Uses<'b> {
-    /// The pointer to a buffer that the kernel reads.
+    /// Returns the pointer to a buffer that the kernel reads.
     pub fn read<T>(&self, buffer: &'b Buffer<T>) -> Global<T> {
         self.0.read(buffer)
     }
 
-    /// The pointer to a buffer that the kernel writes, and perhaps reads.
+    /// Returns the pointer to a buffer that the kernel writes, and perhaps reads.
     pub fn write<T>(&self, buffer: &'b mut BufferSlice<T>) -> Global<T> {
         self.0.write(buffer)
     }

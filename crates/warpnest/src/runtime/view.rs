@@ -52,7 +52,7 @@ pub struct BufferViewMut<'b, T> {
 
 /// Parts of a buffer.
 impl<T> Buffer<T> {
-    /// The part with the elements `range`, for reading, without a copy.
+    /// Returns the part with the elements `range`, for reading, without a copy.
     ///
     /// The part can be copied and downloaded wherever it begins. A kernel takes it, and so does a
     /// lookup or a primitive, if it begins at a multiple of 16 bytes: those of `u32` at a multiple
@@ -81,8 +81,8 @@ impl<T> Buffer<T> {
 
 /// Parts of a buffer, or of a part.
 impl<T, Tail: ?Sized> Buffer<T, Tail> {
-    /// The part with the elements `range`, for reading and writing, without a copy. Kernels take it
-    /// where [`Buffer::slice`] says.
+    /// Returns the part with the elements `range`, for reading and writing, without a copy. Kernels
+    /// take it where [`Buffer::slice`] says.
     ///
     /// ```
     /// use warpnest::{Buffer, Device};
@@ -102,8 +102,8 @@ impl<T, Tail: ?Sized> Buffer<T, Tail> {
         Ok(BufferViewMut { part: self.part(&range), borrow: PhantomData })
     }
 
-    /// The parts before and from element `middle` on, both for writing. Work on one stream with the
-    /// one part and work on another stream with the other wait for each other.
+    /// Returns the parts before and from element `middle` on, both for writing. Work on one stream
+    /// with the one part and work on another stream with the other wait for each other.
     ///
     /// ```
     /// use warpnest::{Buffer, Device};
@@ -126,7 +126,8 @@ impl<T, Tail: ?Sized> Buffer<T, Tail> {
     }
 }
 
-/// The elements of a range that a user gave, if an array of `length` elements has all of them.
+/// Returns the elements of a range that a user gave, if an array of `length` elements has all of
+/// them.
 fn within(range: &impl RangeBounds<usize>, length: usize) -> Result<Range<usize>> {
     let start = match range.start_bound() {
         Bound::Included(&start) => start,

@@ -1,5 +1,5 @@
 //! The sorted table, of [`SortedMap`]: a sorted array, binary search, and an index for it.
-//! docs/sorted.md describes layout, algorithm and guarantees.
+//! docs/sort-by-key.md describes layout, algorithm and guarantees.
 
 mod build;
 mod config;
@@ -38,7 +38,7 @@ use std::ops::Range;
 ///   then has all of these pairs: [`BulkMap::len`] counts the key several times.
 /// * **Complexity.** A build reads and writes every pair once for each 8 bits of the key, in
 ///   streams, and once more to leave out repeated keys. A lookup compares the key with about lg n
-///   others, in groups of 16 neighbours: one group for each 4 steps. docs/sorted.md counts the
+///   others, in groups of 16 neighbours: one group for each 4 steps. docs/sort-by-key.md counts the
 ///   lines.
 /// * **Memory.** A map takes the memory of its pairs, and of one key more for each 15.
 ///   [`Config::memory_bytes`] and [`Config::scratch_bytes`] say beforehand what it
@@ -65,6 +65,7 @@ use std::ops::Range;
 /// assert_eq!(map.count_ranges_many(&[0..30, 10..11])?, [2, 1]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+#[doc(alias("BTreeMap", "sort_by_key", "ordered", "range query", "binary search"))]
 pub type SortedMap<K, V> = BulkMap<K, V, Sorted>;
 
 impl Sealed for Sorted {}

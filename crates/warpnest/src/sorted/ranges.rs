@@ -26,6 +26,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
+    #[doc(alias("searchsorted", "lower_bound"))]
     pub fn lower_bound_many(&self, queries: &[K]) -> Result<Vec<u32>>
     where
         K: OrderedKey,
@@ -37,6 +38,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
+    #[doc(alias("searchsorted", "upper_bound"))]
     pub fn upper_bound_many(&self, queries: &[K]) -> Result<Vec<u32>>
     where
         K: OrderedKey,
@@ -173,6 +175,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
+    #[doc(alias("between", "range_query"))]
     pub fn range_pairs(&self, range: impl RangeBounds<K>) -> Result<Vec<(K, V)>>
     where
         K: OrderedKey,

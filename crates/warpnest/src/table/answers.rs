@@ -30,23 +30,23 @@ impl<V: Plain> Answers<V> {
         })
     }
 
-    /// The values in the order of the queries; 0 where nothing was found.
+    /// Returns the values in the order of the queries; 0 where nothing was found.
     pub fn values(&self) -> &Buffer<V> {
         &self.values
     }
 
-    /// The bits that say what was found: bit `i % 32` of word `i / 32` is that of query `i`. Bits
-    /// past the last query are 0.
+    /// Returns the bits that say what was found: bit `i % 32` of word `i / 32` is that of query
+    /// `i`. Bits past the last query are 0.
     pub fn found(&self) -> &Buffer<u32> {
         &self.found
     }
 
-    /// The number of queries.
+    /// Returns the number of queries.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// Whether there are no queries.
+    /// Returns whether there are no queries.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -91,7 +91,7 @@ impl<V: Plain> Answers<V> {
     }
 }
 
-/// The bit `index` of an array of 32-bit words.
+/// Returns the bit `index` of an array of 32-bit words.
 pub(crate) fn bit(words: &[u32], index: usize) -> bool {
     words[index / 32] >> (index % 32) & 1 != 0
 }

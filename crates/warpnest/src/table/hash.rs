@@ -75,12 +75,13 @@ impl HashFamily {
     }
 }
 
-/// An unpredictable seed.
+/// Returns an unpredictable seed.
 pub(crate) fn random_seed() -> u64 {
     RandomState::new().build_hasher().finish()
 }
 
-/// The constants of the first hash function, of the first attempt, of a build with this seed.
+/// Returns the constants of the first hash function, of the first attempt, of a build with this
+/// seed.
 pub(crate) fn constants(seed: u64) -> [u64; 2] {
     let mut random = Xoshiro256StarStar::seed_from_u64(seed);
     [random.next_u64(), random.next_u64()]

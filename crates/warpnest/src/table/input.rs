@@ -41,7 +41,7 @@ impl Known {
 }
 
 impl<'i, K: KeyWord, V: ValueWord> Input<'i, K, V> {
-    /// All pairs of two buffers, if these are on the device and equally long.
+    /// Returns all pairs of two buffers, if these are on the device and equally long.
     pub fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<V>) -> Result<Self> {
         crate::table::input::check_pairs(device, stream, keys, values)?;
         Ok(Self { keys, values: Some(values), pairs: keys.len() as u64, known: Known::Nothing })
@@ -49,7 +49,7 @@ impl<'i, K: KeyWord, V: ValueWord> Input<'i, K, V> {
 }
 
 impl<'i, K: KeyWord> Input<'i, K, Nothing> {
-    /// All of `keys`, if they and the stream are on the device.
+    /// Returns all of `keys`, if they and the stream are on the device.
     pub fn of_keys(device: &Device, stream: &Stream, keys: &'i Buffer<K>) -> Result<Self> {
         stream.check_device(device)?;
         keys.check_device("the buffer of keys", device)?;
@@ -58,14 +58,14 @@ impl<'i, K: KeyWord> Input<'i, K, Nothing> {
 }
 
 impl<'i, K: KeyWord> Input<'i, K, u32> {
-    /// All of `keys`, with values that do not matter.
+    /// Returns all of `keys`, with values that do not matter.
     pub fn with_any_values(keys: &'i Buffer<K>) -> Self {
         Self { keys, values: None, pairs: keys.len() as u64, known: Known::AnyValues }
     }
 }
 
 impl<'i, K: KeyWord, V: Payload> Input<'i, K, V> {
-    /// The arrays of the input, which the batch reads.
+    /// Returns the arrays of the input, which the batch reads.
     pub(crate) fn read(&self, batch: &Batch<'i>) -> Pairs<K, V> {
         let keys = batch.read(self.keys);
         let values = match (self.values, self.known) {
@@ -82,12 +82,12 @@ impl<'i, K: KeyWord, V: Payload> Input<'i, K, V> {
         Pairs { keys, values }
     }
 
-    /// The same pairs, for a table whose payload is always a value.
+    /// Returns the same pairs, for a table whose payload is always a value.
     pub fn with_values(self) -> Input<'i, K, WordOf<V>> {
         Input { keys: self.keys, values: self.values, pairs: self.pairs, known: self.known }
     }
 
-    /// The seed of the first constants by which the keys are in order, if they are.
+    /// Returns the seed of the first constants by which the keys are in order, if they are.
     pub fn ordered_by(&self) -> Option<u64> {
         match self.known {
             Known::OrderedBy(seed) => Some(seed),

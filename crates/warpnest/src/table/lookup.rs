@@ -6,8 +6,8 @@ use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
 
-/// The number of queries that are answered at once if the answers go to the host. It is all of
-/// them, unless a core is to find the answers in its cache when it makes `Option`s of them.
+/// Returns the number of queries that are answered at once if the answers go to the host. It is all
+/// of them, unless a core is to find the answers in its cache when it makes `Option`s of them.
 fn queries_at_once(device: &Device) -> usize {
     match device.engine().cores() {
         None => usize::MAX,

@@ -34,6 +34,7 @@ use std::marker::PhantomData;
 /// assert_eq!(squares(CuckooConfig::default())?.get_many(&[31])?, [Some(961)]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+#[doc(alias("HashMap", "hash table"))]
 pub struct BulkMap<K: Key, V: Value, D: Design> {
     pub(crate) table: D::Table<K::Word, V::Word>,
     types: PhantomData<fn() -> (K, V)>,

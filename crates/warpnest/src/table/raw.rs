@@ -9,13 +9,14 @@ use std::fmt::Debug;
 /// A table of keys `K` and values `V`. In a set, whose payload is nothing, values are of the type
 /// that stands for them in kernels, and there are none.
 pub trait RawTable<K: KeyWord, V: ValueWord>: Debug + Sized {
-    /// The device that the table is on.
+    /// Returns the device that the table is on.
     fn device(&self) -> &Device;
 
-    /// The number of keys.
+    /// Returns the number of keys.
     fn len(&self) -> u64;
 
-    /// The bytes that the table takes on the device, without what builds and batches work in.
+    /// Returns the bytes that the table takes on the device, without what builds and batches work
+    /// in.
     fn memory_bytes(&self) -> u64;
 
     /// Fails if the table cannot be looked up in, since a change of it failed partway.

@@ -18,6 +18,7 @@ use std::marker::PhantomData;
 /// A set does not change after its build, so any number of streams may query it at the same time,
 /// and combine it with others. [`BulkSet::rebuild`] takes the set exclusively and waits for running
 /// queries by itself.
+#[doc(alias("HashSet"))]
 pub struct BulkSet<K: Key, D: Sets> {
     pub(crate) table: D::Table<K::Word, Nothing>,
     types: PhantomData<fn() -> K>,
@@ -84,6 +85,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`BulkMap::contains_many`](crate::BulkMap::contains_many).
+    #[doc(alias("isin", "in1d"))]
     pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
         lookup::contains_many(&self.table, queries)
     }

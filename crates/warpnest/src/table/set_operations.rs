@@ -17,6 +17,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`BulkSet::union_on`].
+    #[doc(alias("merge"))]
     pub fn union(&self, other: &Self) -> Result<Self> {
         self.union_on(self.device().default_stream(), other)
     }
@@ -40,6 +41,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`BulkSet::union_on`].
+    #[doc(alias("intersect", "semi_join"))]
     pub fn intersection(&self, other: &Self) -> Result<Self> {
         self.intersection_on(self.device().default_stream(), other)
     }
@@ -61,6 +63,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`BulkSet::union_on`].
+    #[doc(alias("except", "setdiff", "subtract", "anti_join"))]
     pub fn difference(&self, other: &Self) -> Result<Self> {
         self.difference_on(self.device().default_stream(), other)
     }

@@ -55,7 +55,9 @@ impl<D: Staged> Config<D> {
 
 /// Settings of cuckoo and two-level maps.
 impl<D: Counted> Config<D> {
-    /// Counts what builds do, for their reports: evictions or rounds.
+    /// Counts what builds do, for their reports: evictions or rounds. That takes two atomic
+    /// operations for each 64 pairs of a cuckoo map, or for each bucket and seed of a two-level
+    /// one.
     #[must_use]
     pub fn statistics(mut self) -> Self {
         self.statistics = true;

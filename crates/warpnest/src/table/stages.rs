@@ -22,7 +22,7 @@ impl StageClock {
         Ok(())
     }
 
-    /// The milliseconds between the first `STAGES` + 1 events, if they were wanted.
+    /// Returns the milliseconds between the first `STAGES` + 1 events, if they were wanted.
     pub fn durations<const STAGES: usize>(&self) -> Result<Option<[f64; STAGES]>> {
         if !self.wanted {
             return Ok(None);

@@ -14,7 +14,7 @@ pub struct ShuffledThreads {
 }
 
 impl ShuffledThreads {
-    /// A runner whose orders follow from `seed`.
+    /// Returns a runner whose orders follow from `seed`.
     pub fn new(seed: u64) -> Self {
         Self { seed: AtomicU64::new(seed) }
     }

@@ -53,7 +53,7 @@ impl<K: KeyWord> Rows<K> {
         Self { slots: Slots::new(words), table: cuckoo::Table::new(words, plan.functions), header, plan }
     }
 
-    /// The block's rows.
+    /// Returns the block's rows.
     #[inline(always)]
     fn take<B: Block>(&self, block: &mut B) -> B::Local<Row> {
         let first = block.first_thread();
@@ -163,8 +163,8 @@ impl<K: KeyWord> RankSlotValues<K> {
     }
 }
 
-/// The number of values below `value` that are flagged in `bits`; `before[i]` is the number of
-/// flags in the words before `bits[i]`.
+/// Returns the number of values below `value` that are flagged in `bits`; `before[i]` is the number
+/// of flags in the words before `bits[i]`.
 #[inline(always)]
 pub(crate) fn rank(value: u32, bits: Global<u32>, before: Global<u32>) -> u32 {
     let word = (value / 32) as u64;

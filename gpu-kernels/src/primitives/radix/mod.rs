@@ -50,12 +50,12 @@ pub struct Digit {
 }
 
 impl Digit {
-    /// The digit of the key itself: `bits` bits of it, from bit `shift` on.
+    /// Returns the digit of the key itself: `bits` bits of it, from bit `shift` on.
     pub const fn of_key(shift: u32, bits: u32) -> Self {
         Self { functions: HashFunctions::NONE, of: DigitOf::Key as u32, shift, bits, padding: 0 }
     }
 
-    /// The word that the digits of `key` are taken from.
+    /// Returns the word that the digits of `key` are taken from.
     #[inline(always)]
     fn word<K: KeyWord>(&self, key: K) -> u64 {
         if self.of == DigitOf::Key as u32 {
@@ -67,7 +67,7 @@ impl Digit {
         }
     }
 
-    /// The digit of `word`, in the word's own width.
+    /// Returns the digit of `word`, in the word's own width.
     #[inline(always)]
     fn field<S: Scalar>(&self, word: S) -> u32 {
         word.bits_from(self.shift) & (self.bins() - 1)
@@ -83,9 +83,9 @@ impl Digit {
         }
     }
 
-    /// The digits of many keys, which are mixed already if digits are of mixed keys. `of` is
-    /// checked once, and not for each key: on the GPU the loops are unrolled, and the path that is
-    /// taken should be short.
+    /// Returns the digits of many keys, which are mixed already if digits are of mixed keys. `of`
+    /// is checked once, and not for each key: on the GPU the loops are unrolled, and the path that
+    /// is taken should be short.
     #[inline(always)]
     fn of_each<K: KeyWord, const N: usize>(&self, keys: &[K; N]) -> [u32; N] {
         let mut digits = [0; N];
@@ -105,7 +105,7 @@ impl Digit {
         digits
     }
 
-    /// The number of values of the digit.
+    /// Returns the number of values of the digit.
     #[inline(always)]
     pub fn bins(&self) -> u32 {
         1 << self.bits

@@ -14,8 +14,8 @@ use crate::types::{KeyWord, Payload, WordOf};
 /// The most items of one launch: a tile publishes sums of 30 bits.
 pub const PORTION: u64 = 1 << 29;
 
-/// The number of words in which a pass over `items` items (at most [`PORTION`]) publishes its sums.
-/// All must be 0 at first.
+/// Returns the number of words in which a pass over `items` items (at most [`PORTION`]) publishes
+/// its sums. All must be 0 at first.
 pub const fn state_words<K: KeyWord, V: Payload>(items: u64, bits: u32) -> u64 {
     1 + items.div_ceil(tile::<K, V>()) * ((1 << bits) / 2)
 }
@@ -236,7 +236,7 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
     }
 }
 
-/// The number of items of a tile, and the first of them.
+/// Returns the number of items of a tile, and the first of them.
 #[inline(always)]
 fn here<K: KeyWord, V: Payload>(plan: &PartitionParams, tile_index: u64) -> (u32, u64) {
     let first = plan.first + tile_index * tile::<K, V>();

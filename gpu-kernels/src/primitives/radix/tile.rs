@@ -20,12 +20,12 @@ const _: () = assert!(STAGING_WORDS * 4 == (WARPS as usize) << super::MAX_BITS);
 /// The keys of a tile, or its values, fill them too.
 const _: () = assert!(STAGING_WORDS as u64 == tile::<u64, u64>() && STAGING_WORDS as u64 * 2 == tile::<u32, u32>());
 
-/// The number of items of a thread: fewer for wide items, so that they fit the registers.
+/// Returns the number of items of a thread: fewer for wide items, so that they fit the registers.
 pub const fn items<K: KeyWord, V: Payload>() -> usize {
     if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
 
-/// The number of items of a tile, which one block moves.
+/// Returns the number of items of a tile, which one block moves.
 pub const fn tile<K: KeyWord, V: Payload>() -> u64 {
     (THREADS * items::<K, V>()) as u64
 }
@@ -34,7 +34,7 @@ pub const fn tile<K: KeyWord, V: Payload>() -> u64 {
 pub const RANK_BITS: u32 = 16;
 pub const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
-/// The offset in its tile of item `row` of a thread.
+/// Returns the offset in its tile of item `row` of a thread.
 #[inline(always)]
 pub fn item_of_row<K: KeyWord, V: Payload>(thread: u32, row: usize) -> u32 {
     (thread & !31) * items::<K, V>() as u32 + row as u32 * 32 + thread % 32
@@ -111,8 +111,8 @@ pub fn begin_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32, 
     }
 }
 
-/// The offset of an item in the tile, from its digit above its rank. The counters of its set, from
-/// word `set` on, must be the offsets where the digits begin.
+/// Returns the offset of an item in the tile, from its digit above its rank. The counters of its
+/// set, from word `set` on, must be the offsets where the digits begin.
 #[inline(always)]
 pub fn offset_in_tile(counters: impl Shared<u32>, set: u32, ranked: u32) -> u32 {
     let (digit, rank) = (ranked >> RANK_BITS, ranked & RANK_MASK);
@@ -166,14 +166,14 @@ pub struct Published {
 }
 
 impl Published {
-    /// The word in which `tile` publishes its sums for `pair`. Word numbers fit 32 bits.
+    /// Returns the word in which `tile` publishes its sums for `pair`. Word numbers fit 32 bits.
     #[inline(always)]
     pub fn word(&self, tile: u32, pair: u32) -> Atomic<u64, DeviceScope> {
         self.words.atomic((tile * self.pairs + pair) as u64)
     }
 
-    /// The sums of the tiles before `tile`: see [`look_back`](crate::primitives::look_back). Here
-    /// one thread looks back for two digits.
+    /// Returns the sums of the tiles before `tile`: see
+    /// [`look_back`](crate::primitives::look_back). Here one thread looks back for two digits.
     #[inline(always)]
     pub fn before(&self, tile: u32, pair: u32) -> u64 {
         let mut sums = 0;

@@ -17,7 +17,7 @@ pub struct CpuBlock<const THREADS: usize> {
 }
 
 impl<const THREADS: usize> CpuBlock<THREADS> {
-    /// The block with number `index` of a grid of `grid` blocks.
+    /// Returns the block with number `index` of a grid of `grid` blocks.
     pub fn new(index: u32, grid: u32) -> Self {
         Self { alone: AloneBlock { index, grid } }
     }

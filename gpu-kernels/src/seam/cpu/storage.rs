@@ -31,7 +31,7 @@ impl<T: Word, const LENGTH: usize> SharedStorage<T, LENGTH> {
         Self { memory: memory.unwrap_or_else(|| vec![0; needed].into_boxed_slice()), words: PhantomData }
     }
 
-    /// The handle that the block's threads hold.
+    /// Returns the handle that the block's threads hold.
     ///
     /// # Safety
     /// The handle must not be used once the storage is gone or from another CPU thread.

@@ -89,13 +89,13 @@ impl<const LANES: usize> GpuTile<LANES> {
         thread::thread_idx_x() % LANES as u32
     }
 
-    /// The first lane of this tile in the warp.
+    /// Returns the first lane of this tile in the warp.
     #[inline(always)]
     fn shift() -> u32 {
         if LANES == 32 { 0 } else { warp::lane_id() & !(LANES as u32 - 1) }
     }
 
-    /// The lanes of `peers` whose class has the same `bit` as this lane's class.
+    /// Returns the lanes of `peers` whose class has the same `bit` as this lane's class.
     #[inline(always)]
     fn peers(peers: u32, class: u32, bit: u32) -> u32 {
         // The bit is opaque, because LLVM would otherwise test it twice, once for the vote and once
@@ -105,7 +105,7 @@ impl<const LANES: usize> GpuTile<LANES> {
         peers & (votes ^ if set { 0 } else { u32::MAX })
     }
 
-    /// The lanes of this tile in the warp's mask.
+    /// Returns the lanes of this tile in the warp's mask.
     #[inline(always)]
     fn mask() -> u32 {
         if LANES == 32 { u32::MAX } else { ((1 << LANES) - 1) << Self::shift() }

@@ -16,7 +16,7 @@ impl<T> Clone for GpuShared<T> {
 impl<T> Copy for GpuShared<T> {}
 
 impl<T> GpuShared<T> {
-    /// The array at `address`.
+    /// Returns the array at `address`.
     ///
     /// # Safety
     /// `address` must be that of a shared array of this kernel that is long enough for every index

@@ -11,7 +11,7 @@ unsafe extern "C" {
     fn shuffle(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
 }
 
-/// The lane's number in its warp.
+/// Returns the lane's number in its warp.
 #[inline(always)]
 pub fn lane_id() -> u32 {
     // SAFETY: reads a special register.
@@ -25,22 +25,22 @@ pub fn sync_warp(mask: u32) {
     unsafe { sync(mask) }
 }
 
-/// The votes of the lanes in `mask`.
+/// Returns the votes of the lanes in `mask`.
 #[inline(always)]
 pub fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
     // SAFETY: `Tile` calls it with all of the mask's lanes in step.
     unsafe { ballot(mask, predicate) }
 }
 
-/// The `value` that lane `lane` of the warp holds.
+/// Returns the `value` that lane `lane` of the warp holds.
 #[inline(always)]
 pub fn warp_shuffle_idx(mask: u32, value: u32, lane: u32) -> u32 {
     // SAFETY: `Tile` calls it with all of the mask's lanes in step, and names a lane of the mask.
     unsafe { shuffle(mask, value, lane, 31) }
 }
 
-/// The number of the highest bit that is set; there must be one. It takes one instruction, where
-/// `leading_zeros` takes two.
+/// Returns the number of the highest bit that is set; there must be one. It takes one instruction,
+/// where `leading_zeros` takes two.
 #[inline(always)]
 pub fn highest_bit(word: u32) -> u32 {
     let bit: u32;
@@ -51,7 +51,7 @@ pub fn highest_bit(word: u32) -> u32 {
 
 /// A word that lanes pass to each other.
 pub trait LaneWord: Sized {
-    /// The word that lane `lane` of the warp holds.
+    /// Returns the word that lane `lane` of the warp holds.
     fn from_lane(self, mask: u32, lane: u32) -> Self;
 }
 

@@ -170,7 +170,7 @@ fn what_makes_no_sense_is_refused<F: Form>() {
     });
 }
 
-/// The two configurations: in no order, and in order.
+/// Returns the two configurations: in no order, and in order.
 fn both<F: Form>() -> [(CompactingConfig<F>, bool); 2] {
     let config = CompactingConfig::on(Config::<F>::default());
     [(config.clone(), false), (config.in_order_of_appearance(), true)]

@@ -43,13 +43,13 @@ impl<K: Key> Filled<K> {
         filled
     }
 
-    /// The slots of a key.
+    /// Returns the slots of a key.
     fn own(&self, key: K) -> Vec<usize> {
         let own = self.functions.slots_of(key);
         own.into_iter().filter(|&slot| slot != NO_SLOT).map(|slot| slot as usize).collect()
     }
 
-    /// The slot where lookups find a key.
+    /// Returns the slot where lookups find a key.
     fn position(&self, key: K) -> Option<usize> {
         self.own(key).into_iter().find(|&slot| self.slots[slot] == Some(key))
     }
@@ -67,7 +67,7 @@ impl<K: Key> Filled<K> {
         copies
     }
 
-    /// The words of the slots.
+    /// Returns the words of the slots.
     fn words<V: Payload>(&self, device: &Device) -> Buffer<u64> {
         let word_bytes = (slot_bytes::<K, V>() / slot_words::<K, V>()) as usize;
         let mut bytes = vec![0xff; self.slots.len() * slot_bytes::<K, V>() as usize];
@@ -83,7 +83,7 @@ impl<K: Key> Filled<K> {
     }
 }
 
-/// The header after a kernel that is launched with a header of zeros.
+/// Returns the header after a kernel that is launched with a header of zeros.
 fn launched(device: &Device, launch: impl FnOnce(&mut Buffer<u64>)) -> Vec<u64> {
     let mut head = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
     launch(&mut head);

@@ -34,7 +34,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
         Self { map, there: pairs(&keys) }
     }
 
-    /// The word of 64 bits at an address of the map's memory.
+    /// Returns the word of 64 bits at an address of the map's memory.
     fn word(&mut self, address: u64) -> &mut u64 {
         let buffers = self.map.table().memory().chain([self.map.table().segments(), self.map.table().page_addresses()]);
         let ends = |first: u64, words: usize| first..first + 8 * words as u64;
@@ -49,8 +49,8 @@ impl<K: Key, V: Value> Damaged<K, V> {
         self.word((first + 8 * number) as u64)
     }
 
-    /// The entry of a bucket table for a hash position, as the word that holds two entries, and the
-    /// entry's shift in it.
+    /// Returns the entry of a bucket table for a hash position, as the word that holds two entries,
+    /// and the entry's shift in it.
     fn entry(&mut self, hash_position: u64) -> (&mut u64, u32) {
         let layout = self.map.table().layout();
         let segment = Segment(*self.segment(layout.segment(hash_position, layout.depth) as usize));
@@ -58,7 +58,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
         (self.word(segment.address() + 4 * (entry & !1)), 32 * (entry as u32 & 1))
     }
 
-    /// The bucket for a hash position.
+    /// Returns the bucket for a hash position.
     fn bucket(&mut self, hash_position: u64) -> u64 {
         let (word, shift) = self.entry(hash_position);
         *word >> shift & 0xffff_ffff
@@ -68,7 +68,7 @@ impl<K: Key, V: Value> Damaged<K, V> {
         self.map.table().page_addresses().download(self.map.device().default_stream()).unwrap()[0]
     }
 
-    /// A bucket's header: the start of its part of the range, and its state.
+    /// Returns a bucket's header: the start of its part of the range, and its state.
     fn header(&mut self, bucket: u64) -> [u64; 2] {
         let at = self.page() + 16 * bucket;
         [*self.word(at), *self.word(at + 8)]
@@ -83,12 +83,12 @@ impl<K: Key, V: Value> Damaged<K, V> {
         <WordOf<K, V> as Scalar>::BITS == 64
     }
 
-    /// The number of slots in a line, which has all their keys and then all their values.
+    /// Returns the number of slots in a line, which has all their keys and then all their values.
     fn of_line() -> u64 {
         if Self::wide() { 4 } else { 8 }
     }
 
-    /// The 64-bit word that holds a word of a bucket, and the shift of the latter in it.
+    /// Returns the 64-bit word that holds a word of a bucket, and the shift of the latter in it.
     fn word_of(&mut self, (bucket, slot): Slot, is_value: bool) -> (&mut u64, u32) {
         let lines = self.map.table().layout().lines as u64;
         let number =
@@ -111,13 +111,13 @@ impl<K: Key, V: Value> Damaged<K, V> {
         *word = if Self::wide() { to } else { *word & !(0xffff_ffff << shift) | to << shift };
     }
 
-    /// The contents of an empty slot of a bucket, and of one whose key was removed.
+    /// Returns the contents of an empty slot of a bucket, and of one whose key was removed.
     fn free_words(&mut self, bucket: u64) -> [u64; 2] {
         let ones = K::ALL_ONES.to_u64();
         if self.header(bucket)[0] >> 32 == 0 { [ones, ones - 1] } else { [0, 1] }
     }
 
-    /// The slots of a bucket that are empty, or those that are not.
+    /// Returns the slots of a bucket that are empty, or those that are not.
     fn slots(&mut self, bucket: u64, empty: bool) -> Vec<Slot> {
         let [free, _] = self.free_words(bucket);
         (0..16).map(|slot| (bucket, slot)).filter(|&slot| (self.get(slot, false) == free) == empty).collect()

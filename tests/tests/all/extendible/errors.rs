@@ -12,7 +12,7 @@ use warpnest_tests::maps::refuses_buffers_of_other_lengths;
 use warpnest_tests::maps::{equals, refuses_another_device, refuses_other_lengths};
 use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, in_all_widths, on_all, says};
 
-/// A map with some keys.
+/// Returns a map with some keys.
 fn begin<K: Key, V: Value>(device: &Device, n: usize) -> (ExtendibleMap<K, V>, HashMap<K, V>) {
     let mut map = small().create(device).unwrap();
     let keys: Vec<K> = distinct_keys(n, 1);

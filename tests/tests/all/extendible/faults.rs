@@ -16,8 +16,8 @@ fn insert<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) -> Result
     map.insert_many(keys, &values(keys))
 }
 
-/// The map before anything fails, and its pairs. Removed keys have left capacity for more buckets
-/// and bucket tables than there are.
+/// Returns the map before anything fails, and its pairs. Removed keys have left capacity for more
+/// buckets and bucket tables than there are.
 fn begin<K: Key, V: Value>(device: &Device) -> (ExtendibleMap<K, V>, HashMap<K, V>) {
     let mut map = small().create(device).unwrap();
     let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(4000, 1)).collect();
@@ -30,7 +30,7 @@ fn begin<K: Key, V: Value>(device: &Device) -> (ExtendibleMap<K, V>, HashMap<K, 
 /// A call that may need memory and launches, with present keys and with absent ones.
 type Call<K, V> = (&'static str, fn(&mut ExtendibleMap<K, V>, &[K], &[K]) -> Result<()>);
 
-/// The calls without a visible change, and the fewest launches of each.
+/// Returns the calls without a visible change, and the fewest launches of each.
 fn others<K: Key, V: Value>() -> [(Call<K, V>, u32); 5] {
     [
         (("shrink_to_fit", |map, _, _| map.shrink_to_fit()), 3),
@@ -41,13 +41,14 @@ fn others<K: Key, V: Value>() -> [(Call<K, V>, u32); 5] {
     ]
 }
 
-/// An insertion that gives present keys other values; for the new ones buckets are split and the
-/// directory grows.
+/// Returns an insertion that gives present keys other values; for the new ones buckets are split
+/// and the directory grows.
 fn insertion<K: Key, V: Value>() -> Call<K, V> {
     ("insert_many", |map, old, new| insert(map, &[&old[..50], new].concat()).map(drop))
 }
 
-/// A removal of all keys but a few: the directory shrinks, and the remaining buckets are packed.
+/// Returns a removal of all keys but a few: the directory shrinks, and the remaining buckets are
+/// packed.
 fn removal<K: Key, V: Value>() -> Call<K, V> {
     ("remove_many", |map, old, _| map.remove_many(&old[KEPT..]).map(drop))
 }
@@ -174,7 +175,7 @@ fn a_removal_does_without_memory_for_merging() {
     in_all_widths!(with());
 }
 
-/// Whether the error is that a launch failed, in the middle of a change or not.
+/// Returns whether the error is that a launch failed, in the middle of a change or not.
 fn is_of_a_launch(error: &Error) -> bool {
     match error {
         Error::Kernel { .. } => true,

@@ -7,8 +7,8 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, Error, ExtendibleConfig, ExtendibleMap};
 use warpnest_tests::{key, maps, of_all_widths, on_every_engine};
 
-/// A strategy for keys: few, so that they come again, any, or one after the other, also in their
-/// upper halves alone.
+/// Returns a strategy for keys: few, so that they come again, any, or one after the other, also in
+/// their upper halves alone.
 fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let few = prop_oneof![4 => 0u64..40, 1 => Just(u64::MAX), 1 => Just(u64::MAX - 1)].prop_map(K::from_u64);
     let row = (any::<u64>(), 0..K::BITS, 0..=most)

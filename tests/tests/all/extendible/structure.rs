@@ -50,14 +50,14 @@ impl<K: Key, V: Value> Both<K, V> {
         check_extendible_map(&self.map).unwrap()
     }
 
-    /// The global depth, and the numbers of segments, bucket tables and buckets.
+    /// Returns the global depth, and the numbers of segments, bucket tables and buckets.
     fn shape(&self) -> [u64; 4] {
         let report = self.map.table().report();
         [report.global_depth as u64, report.segments, report.bucket_tables, report.buckets]
     }
 }
 
-/// The cases to try: on the interpreter, which is slow, only the first ones.
+/// Returns the cases to try: on the interpreter, which is slow, only the first ones.
 fn few<T, const N: usize>(engine: &TestEngine, all: [T; N]) -> impl Iterator<Item = T> {
     all.into_iter().take(if engine.max_items < 1000 { 1 } else { N })
 }

@@ -5,7 +5,7 @@ use warpnest::{BulkMap, CuckooMap, Device, Error, FileError, MultiMap, PageMap, 
 use warpnest_tests::files::{Contents, PAGE, Sample, repair, samples, sections};
 use warpnest_tests::{at, counting, elsewhere, on_all, says};
 
-/// The samples of one width, as small as files are.
+/// Returns the samples of one width, as small as files are.
 fn small() -> Vec<Sample> {
     samples::<u32, u64>(&elsewhere(), 20)
 }
@@ -87,7 +87,7 @@ fn files_of_other_lengths_are_refused_before_memory_is_taken() {
     assert_eq!(counts.most.load(std::sync::atomic::Ordering::Relaxed), 0);
 }
 
-/// A stream whose header says that terabytes follow gets no memory for them.
+/// Checks that a stream whose header says that terabytes follow gets no memory for them.
 #[test]
 fn a_stream_gets_memory_as_it_comes() {
     let map = PageMap::build(&elsewhere(), &[1u32], &[1u32]).unwrap();
@@ -130,7 +130,7 @@ impl Read for Slow<'_> {
     }
 }
 
-/// A table of more than 64 mebibytes, so that its memory grows while it is read.
+/// Reads a table of more than 64 mebibytes, so that its memory grows while it is read.
 #[test]
 fn large_streams_are_read_in_pieces_of_any_size_and_not_past_the_end() {
     let (device, _) = counting();

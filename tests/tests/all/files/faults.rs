@@ -45,7 +45,7 @@ fn io_error(error: &Error) -> (&io::Error, bool) {
     }
 }
 
-/// A map of so many units that several threads copy, and one of one unit.
+/// Returns a map of so many units that several threads copy, and one of one unit.
 fn maps(device: &Device) -> [PageMap<u64, u64>; 2] {
     [1_500_000, 100].map(|n| {
         let keys: Vec<u64> = (0..n).collect();
@@ -144,8 +144,8 @@ fn a_saved_file_has_the_permissions_of_any_new_file() {
     assert_eq!(mode(saved), mode(other));
 }
 
-/// A load in which any operation of the device fails leaves no memory behind, and the next one
-/// succeeds.
+/// Checks that a load in which any operation of the device fails leaves no memory behind, and the
+/// next one succeeds.
 #[test]
 fn a_device_that_fails_during_a_load_loses_nothing() {
     let (device, plan) = planted();

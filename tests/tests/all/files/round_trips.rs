@@ -50,7 +50,7 @@ mod of_one_key {
     warpnest_tests::of_all_widths!(one);
 }
 
-/// Sections of several chunks, several units, and of none of these exactly.
+/// Saves and loads sections of several chunks, several units, and of none of these exactly.
 #[test]
 fn of_many_keys_on_the_cpu() {
     let Some(cpu) = the_cpu_engine() else { return };

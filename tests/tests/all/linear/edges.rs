@@ -11,13 +11,13 @@ use warpnest_tests::linear_checker::{check_answers, check_linear_map, linear_eng
 use warpnest_tests::maps::equals;
 use warpnest_tests::{TestEngine, distinct_keys, in_all_widths, is_thorough, on_all, only_cuda};
 
-/// The configurations with either continuation from a full line, each with a seed.
+/// Returns the configurations with either continuation from a full line, each with a seed.
 fn configs() -> [LinearConfig; 2] {
     let config = LinearConfig::default().seed(11);
     [config.clone(), config.linear_probing()]
 }
 
-/// Pairs each engine with each of the configurations.
+/// Combines each engine with each of the configurations.
 fn everywhere<K: Key, V: Value>() -> impl Iterator<Item = (&'static TestEngine, LinearConfig)> {
     linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config)))
 }

@@ -202,7 +202,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
     });
 }
 
-/// A map that may not grow, with capacity for about `about` keys, and its exact capacity.
+/// Returns a map that may not grow, with capacity for about `about` keys, and its exact capacity.
 fn fixed<K: Key, V: Value>(
     device: &Device,
     config: &LinearConfig,

@@ -15,8 +15,8 @@ fn config() -> LinearConfig {
     LinearConfig::default().seed(2)
 }
 
-/// The map before anything fails, and its pairs. One key has a cell of its own, and a removed one
-/// has left its slot.
+/// Returns the map before anything fails, and its pairs. One key has a cell of its own, and a
+/// removed one has left its slot.
 fn begin<K: Key, V: Value>(device: &Device) -> (LinearMap<K, V>, HashMap<K, V>) {
     let mut map = config().pairs(900).create(device).unwrap();
     let keys: Vec<K> = [K::ALL_ONES].into_iter().chain(distinct_keys(400, 1)).collect();
@@ -29,7 +29,7 @@ fn begin<K: Key, V: Value>(device: &Device) -> (LinearMap<K, V>, HashMap<K, V>) 
 /// A call that may need memory and launches, with its name.
 type Call<K, V> = (&'static str, fn(&mut LinearMap<K, V>, &[K]) -> Result<()>);
 
-/// The calls that insert keys with their own values.
+/// Returns the calls that insert keys with their own values.
 fn insertions<K: Key, V: Value>() -> [Call<K, V>; 3] {
     [
         ("insert_many", |map, keys| map.insert_many(keys, &values(keys)).map(drop)),
@@ -43,7 +43,7 @@ fn insertions<K: Key, V: Value>() -> [Call<K, V>; 3] {
     ]
 }
 
-/// The calls without a visible change.
+/// Returns the calls without a visible change.
 fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
     [
         ("reserve", |map, _| map.reserve_on(map.device().clone().default_stream(), 5000)),

@@ -43,7 +43,7 @@ fn broken(scene: Scene, how: &str) {
     assert!(fault.contains(how), "{fault}");
 }
 
-/// Three keys with one probe sequence.
+/// Returns three keys with one probe sequence.
 fn keys() -> [u32; 3] {
     [0, 1, 2].map(|n| key(START, n))
 }
@@ -166,7 +166,7 @@ fn a_thread_may_see_two_keys_come_in_the_order_against_that_of_their_coming() {
     assert!(fault.contains("no order of the operations explains this"), "{fault}");
 }
 
-/// The tables that matter in which `k` is not, with a removed slot before an empty one.
+/// Returns the tables that matter in which `k` is not, with a removed slot before an empty one.
 fn with_removed_slots() -> Vec<Scene> {
     let [k, j, m] = keys();
     let scene = |words: &[(usize, u64)]| words.iter().fold(Scene::along(k), |scene, &(at, word)| scene.with(at, word));

@@ -28,12 +28,12 @@ pub type Inserted = slot::Inserted<u32>;
 /// The key that is all ones.
 const K: u64 = u32::MAX as u64;
 
-/// The `n`th key whose first slot is this one.
+/// Returns the `n`th key whose first slot is this one.
 pub fn key(slot: usize, n: usize) -> u32 {
     (1..).filter(|&key| sequence(key)[0] == slot).nth(n).expect("every slot is the first of some keys")
 }
 
-/// The slots of the search for a key, in order.
+/// Returns the slots of the search for a key, in order.
 pub fn sequence(key: u32) -> [usize; SLOTS] {
     let (mut probe, mut order) = (LAYOUT.probe::<u64>(key), [0; SLOTS]);
     for bucket in order.chunks_mut(BUCKET as usize) {
@@ -45,7 +45,7 @@ pub fn sequence(key: u32) -> [usize; SLOTS] {
     order
 }
 
-/// The word of a key with its value.
+/// Returns the word of a key with its value.
 pub fn held(key: u32, value: u32) -> u64 {
     (key as u64) << 32 | value as u64
 }
@@ -157,8 +157,8 @@ impl Op {
     }
 }
 
-/// The slot for a new key that may go to any: the first removed slot up to the first bucket with an
-/// empty one, or else that empty one.
+/// Returns the slot for a new key that may go to any: the first removed slot up to the first bucket
+/// with an empty one, or else that empty one.
 fn free(words: &[u64; SLOTS], key: u32) -> Option<usize> {
     let order = sequence(key);
     let empty = order.iter().position(|&slot| words[slot] == EMPTY);
@@ -270,7 +270,7 @@ impl Scene {
         self
     }
 
-    /// The number of threads, and of operations.
+    /// Returns the number of threads, and of operations.
     pub fn size(&self) -> (usize, usize) {
         (self.threads.len(), self.threads.iter().map(Vec::len).sum())
     }

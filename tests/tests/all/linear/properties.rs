@@ -9,8 +9,8 @@ use warpnest::{Answers, Buffer, Error, FullError, LinearConfig, LinearMap, Linea
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, linear_engines};
 use warpnest_tests::{TestEngine, key, on_those, the_cpu_engine};
 
-/// A strategy for keys: few, so that they meet in a batch, or any, or one after the other, also in
-/// their upper halves alone.
+/// Returns a strategy for keys: few, so that they meet in a batch, or any, or one after the other,
+/// also in their upper halves alone.
 fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let few = prop_oneof![4 => 0u64..6, 1 => Just(u64::MAX), 1 => any::<u64>().prop_map(|key| key % 40)];
     let upper = (0u64..6).prop_map(|key| K::from_u64(key << (K::BITS - 3)));
@@ -25,7 +25,7 @@ fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     ]
 }
 
-/// A strategy for pairs. Their values repeat if `repeat`, and otherwise tell their origin.
+/// Returns a strategy for pairs. Their values repeat if `repeat`, and otherwise tell their origin.
 fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = (Vec<K>, Vec<V>)> {
     (keys(most), any::<u64>(), any::<bool>()).prop_map(|(keys, seed, repeat)| {
         let number = |i: usize| if repeat { (i as u64 ^ seed) % 3 } else { seed.wrapping_add(i as u64) };
@@ -92,8 +92,8 @@ struct Case<K, V> {
     steps: Vec<Step<K, V>>,
 }
 
-/// A strategy for batches of up to `most` operations on a map with an initial capacity for `pairs`
-/// pairs.
+/// Returns a strategy for batches of up to `most` operations on a map with an initial capacity for
+/// `pairs` pairs.
 fn case<K: Key, V: Value>(most: usize, pairs: usize, max_steps: usize) -> impl Strategy<Value = Case<K, V>> {
     let load = prop_oneof![2 => Just(0.8), 2 => 0.3..1.0f64, 2 => Just(0.99), 1 => Just(0.05)];
     let fixed = prop_oneof![3 => Just(false), 1 => Just(true)];

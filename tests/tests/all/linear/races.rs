@@ -14,8 +14,8 @@ use warpnest::{Answers, Buffer, Device, LinearConfig, LinearOperation};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, in_some_order, search_order};
 use warpnest_tests::{distinct_keys, of_all_widths};
 
-/// A value that has a number of less than 2^32 in each of its halves of 32 bits, in the upper one
-/// by bits of all its bytes.
+/// Returns a value that has a number of less than 2^32 in each of its halves of 32 bits, in the
+/// upper one by bits of all its bytes.
 fn value<V: Value>(number: u64) -> V {
     V::from_u64(number | u64::from((number as u32).wrapping_mul(0x9e37_79b1)) << 32)
 }

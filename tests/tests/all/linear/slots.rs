@@ -27,7 +27,7 @@ fn neighbours<K: Key, V: Value>(map: &LinearMap<K, V>, count: usize) -> Vec<K> {
     (1..).map(K::from_u64).filter(|&key| first(key) == order).take(count).collect()
 }
 
-/// The value that tests give a key.
+/// Returns the value that tests give a key.
 fn own<K: Key, V: Value>(key: K) -> V {
     V::from_u64(key.to_u64() | key.to_u64() << 33)
 }
@@ -42,7 +42,7 @@ fn pairs<'k, K: Key, V: Value>(keys: impl IntoIterator<Item = &'k K>) -> HashMap
     keys.into_iter().map(|&key| (key, own(key))).collect()
 }
 
-/// The slot of a key, which must have one.
+/// Returns the slot of a key, which must have one.
 fn slot_number<K: Key, V: Value>(map: &LinearMap<K, V>, key: K) -> u64 {
     check_linear_map(map).unwrap();
     let slots = words_of(map).unwrap().into_iter().map(slot_of::<K, V>);

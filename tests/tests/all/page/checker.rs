@@ -29,7 +29,8 @@ impl<K: Key, V: Payload> Table<K, V> {
         <K::PackedWord<V> as Scalar>::BITS as usize
     }
 
-    /// The numbers of tag words and slots in a bucket, of tags in a word, and of bits in a tag.
+    /// Returns the numbers of tag words and slots in a bucket, of tags in a word, and of bits in a
+    /// tag.
     fn shape(&self) -> (usize, usize, usize, usize) {
         match self.layout.slots {
             6 => (2, 6, 3, 10),
@@ -72,7 +73,7 @@ impl<K: Key, V: Payload> Table<K, V> {
         (bucket, self.shape().0 + slot)
     }
 
-    /// The slots whose tags satisfy `of`.
+    /// Returns the slots whose tags satisfy `of`.
     fn slots(&self, of: impl Fn(u64) -> bool) -> Vec<(usize, usize)> {
         let buckets = (self.layout.page_buckets * self.pages) as usize;
         let all = (0..buckets).flat_map(|bucket| (0..self.shape().1).map(move |slot| (bucket, slot)));
@@ -89,7 +90,7 @@ impl<K: Key, V: Payload> Table<K, V> {
     }
 }
 
-/// A table of two pages with so many pairs that many are not at home.
+/// Returns a table of two pages with so many pairs that many are not at home.
 fn table<K: Key, V: Payload>(page_bits: u32, slots: u32) -> Table<K, V> {
     let device = Device::cpu();
     let layout = Layout::new::<K, V>(11, 22, page_bits, 20);

@@ -13,13 +13,13 @@ fn default() -> PageConfig {
     PageConfig::default().seed(2)
 }
 
-/// A configuration of four pages for 300 pairs, so that there is a split, whose bins overflow if
-/// most of the pairs have one key.
+/// Returns a configuration of four pages for 300 pairs, so that there is a split, whose bins
+/// overflow if most of the pairs have one key.
 fn split() -> PageConfig {
     default().load(300.0 * 8.0 / (6.0 * 300.0 * 32.0))
 }
 
-/// A configuration of so many pages for few pairs that there are two splits.
+/// Returns a configuration of so many pages for few pairs that there are two splits.
 fn split_twice() -> PageConfig {
     default().load(300.0 * 8.0 / (800_000.0 * 32.0))
 }
@@ -32,7 +32,7 @@ enum Overflow {
     Counted,
 }
 
-/// The reaction of this build.
+/// Returns the reaction of this build.
 fn overflow(report: &PageReport) -> Overflow {
     match (report.split_again, report.counted) {
         (false, false) => Overflow::None,
@@ -170,7 +170,7 @@ fn a_clone_takes_as_much_as_the_map_without_its_scratch() {
     takes_as_much(&default().load(0.02).assume_unique(), 50_000);
 }
 
-/// The most bytes that a build of these keys takes, and the bytes that were announced.
+/// Returns the most bytes that a build of these keys takes, and the bytes that were announced.
 fn max_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u64) {
     let (device, counts) = counting();
     let on_device = Buffer::from_slice(&device, keys).unwrap();

@@ -13,8 +13,8 @@ use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Known, Pages, Source, key_of_page};
 use warpnest_tests::{TestEngine, distinct_keys, engines, on_every_engine};
 
-/// Layouts of small pages with the slots that a bucket of each should have: with seven candidates,
-/// and with five.
+/// Returns layouts of small pages with the slots that a bucket of each should have: with seven
+/// candidates, and with five.
 pub(super) fn narrow<V: Payload>() -> [(Layout, u32); 5] {
     let [many, middle, few] = if V::VALUE_BITS == 0 { [24, 15, 8] } else { [6, 5, 4] };
     let layout = |bits, buckets, slots, candidates| {
@@ -30,7 +30,7 @@ pub(super) fn wide<K: Key, V: Payload>() -> Layout {
     Layout::new::<K, V>(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, 3, 20)
 }
 
-/// A value with these bits, or 0 for keys alone.
+/// Returns a value with these bits, or 0 for keys alone.
 pub(super) fn value<V: Payload>(bits: u64) -> V::Word {
     Scalar::from_u64(if V::VALUE_BITS == 0 { 0 } else { bits })
 }

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use warpnest::types::WordKey as Key;
 use warpnest_tests::distinct_keys;
 
-/// A strategy for words with few and many bits, and some of any kind.
+/// Returns a strategy for words with few and many bits, and some of any kind.
 fn words() -> Vec<u64> {
     let powers = (0..64).flat_map(|bit| [1u64 << bit, !(1u64 << bit), (1u64 << bit) - 1]);
     powers.chain([u64::MAX, 0x5555_5555_5555_5555, 0x0123_4567_89ab_cdef]).chain(distinct_keys(100, 3)).collect()
@@ -51,8 +51,8 @@ fn every_bit_of_a_mixed_key_depends_on_every_bit_of_the_key() {
     with::<u64>();
 }
 
-/// A strategy for layouts with few and many pages and buckets, whose buckets a key's home can
-/// number.
+/// Returns a strategy for layouts with few and many pages and buckets, whose buckets a key's home
+/// can number.
 fn layout<K: Key, V: Payload>() -> impl Strategy<Value = Layout> {
     (any::<u64>(), any::<u64>(), 0u32..=20, 16u32..=max_page_buckets::<K, V>()).prop_map(|(a, b, bits, buckets)| {
         let buckets = fit_page(buckets).min(max_page_buckets::<K, V>());

@@ -8,8 +8,8 @@ use warpnest::{Buffer, PageConfig, PageMap};
 use warpnest_tests::page_checker::{check_page_map, same_pairs};
 use warpnest_tests::{TestEngine, key, on_every_engine};
 
-/// A strategy for keys of one kind: few that repeat, any, or one after the other at some distance,
-/// round the end of their range.
+/// Returns a strategy for keys of one kind: few that repeat, any, or one after the other at some
+/// distance, round the end of their range.
 fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     let steps = (any::<u64>(), 0u32..48, 0..=most)
         .prop_map(|(first, lg, n)| (0..n as u64).map(|i| K::from_u64(first.wrapping_add(i << lg))).collect());
@@ -28,7 +28,7 @@ fn keys<K: Key>(most: usize) -> impl Strategy<Value = Vec<K>> {
     ]
 }
 
-/// A strategy for pairs with values that follow from a number.
+/// Returns a strategy for pairs with values that follow from a number.
 fn pairs<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Vec<(K, V)>> {
     (keys::<K>(most), any::<u64>()).prop_map(|(keys, seed)| {
         let value = |i: usize| V::from_u64((i as u64).wrapping_add(seed).wrapping_mul(seed | 1));
@@ -79,7 +79,7 @@ fn case<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Case<K, V>> {
     )
 }
 
-/// The pairs to build from: the first of each key, if keys are to be unique.
+/// Returns the pairs to build from: the first of each key, if keys are to be unique.
 fn kept<K: Key, V: Value>(unique: bool, pairs: &[(K, V)]) -> (Vec<K>, Vec<V>) {
     let mut seen = HashSet::new();
     pairs.iter().copied().filter(|pair| !unique || seen.insert(pair.0)).unzip()

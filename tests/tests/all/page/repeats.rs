@@ -12,7 +12,8 @@ fn default() -> PageConfig {
     PageConfig::default().seed(3)
 }
 
-/// `n` keys. From pair `n / 2` on, every pair that `is_copy` picks has the key of an earlier one.
+/// Returns `n` keys. From pair `n / 2` on, every pair that `is_copy` picks has the key of an
+/// earlier one.
 fn with_copies<K: Key>(n: usize, is_copy: impl Fn(usize) -> bool) -> Vec<K> {
     let mut keys: Vec<K> = distinct_keys(n, 5);
     for i in n / 2..n {
@@ -23,7 +24,7 @@ fn with_copies<K: Key>(n: usize, is_copy: impl Fn(usize) -> bool) -> Vec<K> {
     keys
 }
 
-/// The number of pairs whose key comes again.
+/// Returns the number of pairs whose key comes again.
 fn repeats<K: Key>(keys: &[K]) -> usize {
     keys.len() - keys.iter().map(|key| key.to_u64()).collect::<HashSet<u64>>().len()
 }
@@ -59,7 +60,7 @@ fn few_repeated_keys_are_resolved_and_have_their_last_values() {
     with::<u64, u64>();
 }
 
-/// Whether this engine's page maps are built without order first.
+/// Returns whether this engine's page maps are built without order first.
 fn tries_without_order(engine: &TestEngine) -> bool {
     let keys: Vec<u32> = distinct_keys(10, 1);
     !built::build::<_, u32, u32>(&engine.device, &default(), &keys, &values(10)).report().ordered

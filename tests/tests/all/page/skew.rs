@@ -12,13 +12,13 @@ use warpnest_tests::maps::holds;
 use warpnest_tests::pages::key_of_page;
 use warpnest_tests::{TestEngine, distinct_keys, engines, says, values};
 
-/// The configuration of large tables, whose fuller pages have less room for what is skewed.
+/// Returns the configuration of large tables, whose fuller pages have less room for what is skewed.
 fn default() -> PageConfig {
     PageConfig::default().load(0.8).seed(7)
 }
 
-/// A configuration of so low a load that the slow engines' few pairs are split, into at least
-/// `pages` pages.
+/// Returns a configuration of so low a load that the slow engines' few pairs are split, into at
+/// least `pages` pages.
 fn split_into(pages: u64, pairs: usize) -> PageConfig {
     default().load((pairs as f64 * 8.0 / (pages as f64 * 300.0 * 32.0)).min(0.8))
 }
@@ -27,7 +27,7 @@ fn build<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, keys: &[K])
     built::build(&engine.device, config, keys, &values(keys.len()))
 }
 
-/// Whether a bin overflowed.
+/// Returns whether a bin overflowed.
 fn overflowed(report: &PageReport) -> bool {
     report.split_again || report.counted
 }
@@ -83,7 +83,7 @@ fn half_of_the_input_repeated_once_in_the_same_and_in_the_other_order() {
     }
 }
 
-/// Different keys, except that every `every`-th one is `key`.
+/// Returns different keys, except that every `every`-th one is `key`.
 fn one_at_every<K: Key>(n: usize, every: usize, key: u64) -> Vec<K> {
     let mut keys: Vec<K> = distinct_keys(n, 12);
     keys.iter_mut().step_by(every).for_each(|case| *case = K::from_u64(key));
@@ -288,7 +288,7 @@ fn a_broken_promise_of_unique_keys_gives_one_of_the_values_of_each_key() {
     with::<u64>(&engines()[0], &default(), &[8; 100_000]);
 }
 
-/// The layout of a first attempt with this configuration and `n` pairs.
+/// Returns the layout of a first attempt with this configuration and `n` pairs.
 fn layout_of<K: Key, V: Value>(engine: &TestEngine, config: &PageConfig, n: usize) -> Layout {
     let map = build::<K, V>(engine, config, &distinct_keys(n, 1));
     assert_eq!(map.report().failures, 0);

@@ -13,7 +13,8 @@ use warpnest_tests::{at, on_all};
 
 const SOURCES: [Source; 5] = [Source::Bins, Source::Starts, Source::KeysAlone, Source::Sorted, Source::Input];
 
-/// Layouts of tables with pages of so many slots that there are more than four pairs for a thread.
+/// Returns layouts of tables with pages of so many slots that there are more than four pairs for a
+/// thread.
 fn large<K: Key, V: Payload>() -> Vec<Layout> {
     let layout = |bits, buckets| Layout::new::<K, V>(0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210, bits, buckets);
     let layouts = match (K::BITS, V::VALUE_BITS) {

@@ -43,7 +43,8 @@ impl<K: Key> Case<K> {
         (region << self.bits) + digit
     }
 
-    /// The pairs that belong in each bin, in order: a key, its number in its region, and its tile.
+    /// Returns the pairs that belong in each bin, in order: a key, its number in its region, and
+    /// its tile.
     fn expected<V: Payload>(&self) -> Vec<Vec<(K, u64, u64)>> {
         let mut bins = vec![Vec::new(); self.regions.len() << self.bits];
         for (region, keys) in self.regions.iter().enumerate() {

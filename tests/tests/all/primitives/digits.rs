@@ -33,7 +33,7 @@ fn digits<K: Key>() -> Vec<Digit> {
     ]
 }
 
-/// The key as a pass writes it, and its digit.
+/// Returns the key as a pass writes it, and its digit.
 fn reference<K: Key>(digit: &Digit, key: K) -> (K, usize) {
     let mixed = key.mixed(CONSTANTS[0], CONSTANTS[1]);
     let (key, word) = match digit.of {

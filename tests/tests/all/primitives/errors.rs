@@ -21,7 +21,7 @@ fn lengths(error: Error, first: u64, second: u64) {
     assert_eq!((first_length, second_length), (first, second));
 }
 
-/// A buffer of `n` words with values that show whether anybody wrote them.
+/// Returns a buffer of `n` words with values that show whether anybody wrote them.
 fn sentinels(device: &Device, n: usize) -> Buffer<u32> {
     Buffer::from_slice(device, &vec![0xabab; n]).unwrap()
 }

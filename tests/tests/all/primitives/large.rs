@@ -19,7 +19,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, TwoLevelConfig};
 use warpnest_tests::distinct_keys;
 
-/// The devices, and the number of repetitions on each.
+/// Returns the devices, and the number of repetitions on each.
 fn devices() -> [(Device, u64); 2] {
     [(Device::cpu(), 5), (Device::from_engine(HostEngine::new(ShuffledThreads::new(1))).unwrap(), 5)]
 }
@@ -39,7 +39,7 @@ fn same<T: PartialEq + std::fmt::Debug>(found: &[T], expected: &[T], what: &str)
     }
 }
 
-/// The sum of the items before each, and that of all.
+/// Returns the sum of the items before each, and that of all.
 fn sums<T: Key>(items: &[T]) -> Vec<T> {
     let mut sums = vec![T::default()];
     for &item in items {

@@ -10,7 +10,8 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer};
 use warpnest_tests::{TestEngine, key, on_every_engine};
 
-/// The most items for an engine: some cases should take several tiles, which have up to 8,192.
+/// Returns the most items for an engine: some cases should take several tiles, which have up to
+/// 8,192.
 fn most(engine: &TestEngine) -> usize {
     match engine.max_items {
         0..1000 => 9_000,

@@ -11,7 +11,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 
 type Entries = Vec<&'static Entry>;
 
-/// The entry points of the kernels without types.
+/// Returns the entry points of the kernels without types.
 fn of_no_type() -> Entries {
     vec![
         compacting::CountBits::ENTRY,
@@ -47,7 +47,7 @@ fn of_no_type() -> Entries {
     ]
 }
 
-/// The entry points of the kernels with one type, for one choice of it.
+/// Returns the entry points of the kernels with one type, for one choice of it.
 fn of_key<K: Key>() -> Entries {
     vec![
         compact::Compact::<K>::ENTRY,
@@ -80,7 +80,7 @@ fn of_key<K: Key>() -> Entries {
     ]
 }
 
-/// The entry points of the kernels of maps and sets, for a key and its payload.
+/// Returns the entry points of the kernels of maps and sets, for a key and its payload.
 fn of_payload<K: Key, V: Payload>() -> Entries {
     vec![
         cuckoo::Census::<K, V>::ENTRY,
@@ -101,7 +101,7 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
     ]
 }
 
-/// The entry points of the kernels of maps alone, for one pair of types.
+/// Returns the entry points of the kernels of maps alone, for one pair of types.
 fn of_pair<K: Key, V: Value>() -> Entries {
     vec![
         cuckoo::StoreValues::<K, V>::ENTRY,
@@ -124,7 +124,7 @@ fn of_pair<K: Key, V: Value>() -> Entries {
     ]
 }
 
-/// The entry points of the linear map for one pair of types.
+/// Returns the entry points of the linear map for one pair of types.
 fn linear_of_pair<K: Key, V: Value>() -> Entries {
     vec![
         linear::Apply::<K, V>::ENTRY,
@@ -135,18 +135,19 @@ fn linear_of_pair<K: Key, V: Value>() -> Entries {
     ]
 }
 
-/// The entry points of the linear map that read slots without interpreting them.
+/// Returns the entry points of the linear map that read slots without interpreting them.
 fn linear_of_half<H: Key>() -> Entries {
     vec![linear::ProbeLengths::<H>::ENTRY, linear::Rehash::<H>::ENTRY]
 }
 
-/// The entry points of the linear map for 64-bit keys or values, which change words of 128 bits.
+/// Returns the entry points of the linear map for 64-bit keys or values, which change words of 128
+/// bits.
 pub fn wide_linear() -> Entries {
     let pairs = [linear_of_pair::<u32, u64>(), linear_of_pair::<u64, u32>(), linear_of_pair::<u64, u64>()];
     pairs.into_iter().chain([linear_of_half::<u64>()]).flatten().collect()
 }
 
-/// Every entry point of a module.
+/// Returns every entry point of a module.
 pub fn entries(ptx: &str) -> Entries {
     let of_types = [
         of_no_type(),

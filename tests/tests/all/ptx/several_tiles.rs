@@ -9,7 +9,7 @@ use warpnest_tests::{built, distinct_keys, engines, values};
 /// each at most.
 const ITEMS: usize = 2 * 512 * 16 + 100;
 
-/// The devices of the interpreters.
+/// Returns the devices of the interpreters.
 fn interpreters() -> impl Iterator<Item = &'static Device> {
     engines().iter().filter(|engine| engine.device.name().starts_with("PTX")).map(|engine| &engine.device)
 }

@@ -8,8 +8,8 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, Device, Error, Event, InputError, Stream};
 use warpnest_tests::{TestEngine, counting, distinct_keys, engines, only};
 
-/// The sizes to try, also around 512 and 1,024: so many words are the most that take a different
-/// path to the host.
+/// Returns the sizes to try, also around 512 and 1,024: so many words are the most that take a
+/// different path to the host.
 fn sizes(engine: &TestEngine) -> [usize; 12] {
     [0, 1, 2, 3, 31, 64, 512, 513, 1001, 1024, 1025, engine.max_items]
 }

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use warpnest::{Buffer, Device, PageMap, Stream};
 use warpnest_tests::{distinct_keys, engines};
 
-/// The CUDA device, and two streams of `cudarc` on it; `None` where there is none.
+/// Returns the CUDA device, and two streams of `cudarc` on it; `None` where there is none.
 fn cuda() -> Option<(&'static Device, Arc<CudaStream>, Arc<CudaStream>)> {
     let first = Device::cuda(0).ok()?;
     let device = engines().iter().map(|engine| &engine.device).find(|&device| *device == first)?;
@@ -63,7 +63,7 @@ fn what_is_borrowed_and_lent_is_read_before_it_is_written_again() {
     }
 }
 
-/// Another stream of the same context.
+/// Returns another stream of the same context.
 fn device_stream(stream: &Arc<CudaStream>) -> Arc<CudaStream> {
     stream.context().new_stream().unwrap()
 }

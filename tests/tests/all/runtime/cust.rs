@@ -5,8 +5,8 @@ use ::cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSl
 use warpnest::{Buffer, CuckooMap, Device, Error, InputError};
 use warpnest_tests::{distinct_keys, engines, only_cuda};
 
-/// The CUDA device, with its context current on this thread, as `cust` needs it; `None` where there
-/// is none.
+/// Returns the CUDA device, with its context current on this thread, as `cust` needs it; `None`
+/// where there is none.
 fn cuda() -> Option<&'static Device> {
     let device =
         engines().iter().map(|engine| &engine.device).find(|device| device.default_stream().cust().is_some())?;

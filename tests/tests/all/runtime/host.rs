@@ -27,8 +27,8 @@ fn allocations_are_aligned_and_zero_and_all_of_them_can_be_written() {
     engine.allocate(0).unwrap_err();
 }
 
-/// The bytes of the mapping that `address` is in, and the resident ones among them, as Linux
-/// reports them.
+/// Returns the bytes of the mapping that `address` is in, and the resident ones among them, as
+/// Linux reports them.
 #[cfg(target_os = "linux")]
 fn mapping(address: usize) -> (usize, usize) {
     let text = std::fs::read_to_string("/proc/self/smaps").unwrap();

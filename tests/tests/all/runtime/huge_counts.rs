@@ -13,7 +13,7 @@ fn counts() -> impl Iterator<Item = usize> {
     (20..64).flat_map(|lg| [(1 << lg) - 1, 1 << lg, (1 << lg) + 1]).chain([usize::MAX - 1, usize::MAX])
 }
 
-/// Whether the error says that the count is too large.
+/// Returns whether the error says that the count is too large.
 fn is_of_size(error: &Error) -> bool {
     matches!(
         error,
@@ -36,7 +36,7 @@ fn check(what: &str, bytes: impl Fn(usize) -> Result<usize>, some: impl Fn(usize
     assert!(bytes(usize::MAX).is_err_and(|error| is_of_size(&error)), "{what} of all");
 }
 
-/// The least size, 0, for builds that may take nothing.
+/// Returns the least size, 0, for builds that may take nothing.
 fn any(_: usize) -> usize {
     0
 }

@@ -25,8 +25,8 @@ fn in_a_process_that_finds(library: impl AsRef<[u8]>, test: &str, refusal: &str)
     assert!(output.status.success() && said.contains("1 passed"), "{said}{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Whether this is such a process. Then its library was refused, twice in the same words, and the
-/// best device is the CPU.
+/// Returns whether this is such a process. Then its library was refused, twice in the same words,
+/// and the best device is the CPU.
 fn was_refused() -> bool {
     let Ok(refusal) = std::env::var(CHILD) else { return false };
     let error = Device::cuda(0).unwrap_err();

@@ -10,7 +10,7 @@ use warpnest_tests::{
     assert_lengths, assert_wrong_device, distinct_keys, elsewhere, on_all, on_each_engine, on_every_engine,
 };
 
-/// A length, a range within it, and a range within that.
+/// Returns a length, a range within it, and a range within that.
 fn nested(max: usize) -> impl Strategy<Value = (usize, Range<usize>, Range<usize>)> {
     let within = |length: usize| (0..=length, 0..=length).prop_map(|(a, b)| a.min(b)..a.max(b));
     (0..=max.min(3000))

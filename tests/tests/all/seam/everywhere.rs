@@ -3,7 +3,7 @@
 use gpu_kernels::seam::{Global, Kernel, checked::Checker};
 use std::fmt::Debug;
 
-/// The array as a kernel argument.
+/// Returns the array as a kernel argument.
 pub fn global<T>(words: &mut [T]) -> Global<T> {
     // SAFETY: the callers launch kernels on it while the array lives and nothing else uses it; no
     // kernel of theirs loads pairs, which alone need the alignment to 16 bytes.

@@ -156,7 +156,7 @@ fn atomics_on_64_bits_lose_nothing_and_return_what_was_there() {
     in_every_scope::<u64>();
 }
 
-/// The word of a number and its complement.
+/// Returns the word of a number and its complement.
 fn complements<W: Double>(number: u64) -> W {
     let upper = W::Half::from_u64(number);
     W::of(upper, !upper)

@@ -14,7 +14,7 @@ fn default() -> PageConfig {
     PageConfig::default().seed(7)
 }
 
-/// A configuration of so low a load that few keys are split, into about `pages` pages.
+/// Returns a configuration of so low a load that few keys are split, into about `pages` pages.
 fn split_into(pages: u64, keys: usize) -> PageConfig {
     default().load((keys as f64 / (pages as f64 * 300.0 * 8.0)).clamp(1e-6, 0.8))
 }

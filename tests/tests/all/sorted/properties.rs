@@ -70,7 +70,7 @@ fn case<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Case<K, V>> {
     )
 }
 
-/// The pairs to build from: the first of each key, if keys are to be unique.
+/// Returns the pairs to build from: the first of each key, if keys are to be unique.
 fn kept<K: Key, V: Value>(unique: bool, pairs: &[(K, V)]) -> (Vec<K>, Vec<V>) {
     let mut seen = HashSet::new();
     pairs.iter().copied().filter(|pair| !unique || seen.insert(pair.0)).unzip()

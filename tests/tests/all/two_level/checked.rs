@@ -94,7 +94,7 @@ fn small_bucket(seed: u32, shuffle: u64, missing: u32) -> (u64, Vec<u32>) {
     (checker.conflicts(), out)
 }
 
-/// A seed with which the bucket can be built.
+/// Returns a seed with which the bucket can be built.
 fn good_seed() -> u32 {
     (0..100).find(|&seed| small_bucket(seed, 1, 0).1[64] == 0).expect("a bucket at half load is built with some seed")
 }

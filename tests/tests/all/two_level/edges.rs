@@ -14,8 +14,8 @@ fn default() -> TwoLevelConfig {
     TwoLevelConfig::default().seed(11)
 }
 
-/// A configuration with small buckets, so that the few items of the slow engines fill several and
-/// their copies overflow one.
+/// Returns a configuration with small buckets, so that the few items of the slow engines fill
+/// several and their copies overflow one.
 fn small() -> TwoLevelConfig {
     default().bucket_capacity(64).items_per_bucket(40.0).sub_tables(3, 32)
 }
@@ -170,8 +170,8 @@ fn a_bucket_filled_to_its_capacity() {
     }
 }
 
-/// A configuration of one pair a bucket, so that the number of buckets is exact, and the digits
-/// that order the pairs by it.
+/// Returns a configuration of one pair a bucket, so that the number of buckets is exact, and the
+/// digits that order the pairs by it.
 fn tiny_buckets() -> TwoLevelConfig {
     default().bucket_capacity(16).items_per_bucket(1.0).sub_tables(3, 8)
 }

@@ -6,8 +6,8 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{BuildError, Error, TwoLevelConfig};
 use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 
-/// A strategy for configurations that build tables of any keys: small buckets too, so that small
-/// inputs have many of them.
+/// Returns a strategy for configurations that build tables of any keys: small buckets too, so that
+/// small inputs have many of them.
 fn config() -> impl Strategy<Value = TwoLevelConfig> {
     let shape = (16u32..=512, 0.05..0.6f64, 2u32..=4, 1.0..2.0f64);
     (shape, family(), family(), any::<u64>(), any::<bool>()).prop_map(

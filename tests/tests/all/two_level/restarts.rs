@@ -10,7 +10,7 @@ use warpnest::{Arithmetic, BuildError, ConfigError, Device, Error, HashFamily, T
 use warpnest_tests::built::rebuild;
 use warpnest_tests::{TestEngine, distinct_keys, engines, maps, says};
 
-/// The value that tests give a key.
+/// Returns the value that tests give a key.
 fn value_of(key: u32) -> u64 {
     (key as u64).wrapping_mul(0x1_0000_0001).wrapping_add(5)
 }
@@ -28,14 +28,14 @@ fn build(engine: &TestEngine, config: &TwoLevelConfig, keys: &[u32]) -> warpnest
     config.build(&engine.device, keys, &values_of(keys))
 }
 
-/// A configuration of small buckets whose slots are so many that only the first level can fail:
-/// about 20 of up to 16 items.
+/// Returns a configuration of small buckets whose slots are so many that only the first level can
+/// fail: about 20 of up to 16 items.
 fn small_buckets() -> TwoLevelConfig {
     TwoLevelConfig::default().bucket_capacity(16).items_per_bucket(10.0).sub_tables(3, 32)
 }
 
-/// The first seed with which the CPU engine builds a map of `keys` after exactly `overflows`
-/// overflows.
+/// Returns the first seed with which the CPU engine builds a map of `keys` after exactly
+/// `overflows` overflows.
 fn seed_with_overflows(config: &TwoLevelConfig, keys: &[u32], overflows: u32) -> u64 {
     let found = (0..1000).find(|&seed| {
         let map = build(&engines()[0], &config.clone().seed(seed), keys).unwrap();
@@ -191,7 +191,8 @@ fn a_bucket_with_as_many_slots_as_items_finds_no_seed_and_every_attempt_is_count
     }
 }
 
-/// A configuration of buckets of about 10 items in 32 slots, most of which are built in one round.
+/// Returns a configuration of buckets of about 10 items in 32 slots, most of which are built in one
+/// round.
 fn half_empty(seed: u64) -> TwoLevelConfig {
     small_buckets().bucket_capacity(32).sub_tables(2, 16).seed(seed)
 }

@@ -42,7 +42,7 @@ pub enum Axis {
 impl Axis {
     pub const ALL: [Axis; 6] = [Axis::Rotation, Axis::Scale, Axis::Clutter, Axis::Occlusion, Axis::Noise, Axis::Points];
 
-    /// What the numbers of the axis are.
+    /// Returns what the numbers of the axis are.
     pub fn label(self) -> &'static str {
         match self {
             Axis::Rotation => "rotation, degrees",
@@ -54,7 +54,7 @@ impl Axis {
         }
     }
 
-    /// The settings.
+    /// Returns the settings.
     pub fn values(self) -> &'static [f64] {
         match self {
             Axis::Rotation => &[0.0, 15.0, 30.0, 45.0, 90.0, 135.0, 180.0],
@@ -66,8 +66,8 @@ impl Axis {
         }
     }
 
-    /// A scene's distortion: half of the points lost, a fifth clutter, 2 % noise, and any rotation
-    /// and scale, but for what the axis sets.
+    /// Returns a scene's distortion: half of the points lost, a fifth clutter, 2 % noise, and any
+    /// rotation and scale, but for what the axis sets.
     fn distortion(self, value: f64, occlusion: Occlusion, random: &mut Random) -> Distortion {
         let degrees = 360.0 * unit(random);
         let scale = (2.0 * LN_2 * (unit(random) - 0.5)).exp();
@@ -143,8 +143,8 @@ impl Album {
         Ok(Self { finder: Finder::new(device, &references)?, references })
     }
 
-    /// The number of scenes in which the right reference is claimed in the right place, and of
-    /// those in which anything else is claimed.
+    /// Returns the number of scenes in which the right reference is claimed in the right place, and
+    /// of those in which anything else is claimed.
     fn search(
         &self,
         cases: usize,
@@ -177,8 +177,8 @@ impl Album {
         Ok([right, mistaken])
     }
 
-    /// The number of scenes without a reference in which one is claimed. They have from an eighth
-    /// to all of the points of a reference.
+    /// Returns the number of scenes without a reference in which one is claimed. They have from an
+    /// eighth to all of the points of a reference.
     fn search_others(&self, cases: usize, random: &mut Random, done: impl Fn(u64)) -> Result<usize, FindError> {
         let points = self.references[0].points.len();
         let mut claimed = 0;
@@ -194,7 +194,7 @@ impl Album {
     }
 }
 
-/// Whether the corners are where they belong.
+/// Returns whether the corners are where they belong.
 fn is_in_place(hypothesis: &Hypothesis, reference: &Points, pose: &Similarity) -> bool {
     let (expected, found) = (pose.corners(reference.frame), pose_of(hypothesis, reference).corners(reference.frame));
     let distance = |a: [f64; 2], b: [f64; 2]| (a[0] - b[0]).hypot(a[1] - b[1]);

@@ -191,7 +191,7 @@ fn write(path: &Path, picture: &image::RgbImage, out: &mut impl Write) -> anyhow
     Ok(())
 }
 
-/// A spinner while something is going on; nothing where the output is not a terminal.
+/// Returns a spinner while something is going on; nothing where the output is not a terminal.
 fn spinner(what: &'static str) -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_message(what);
     spinner.enable_steady_tick(Duration::from_millis(100));

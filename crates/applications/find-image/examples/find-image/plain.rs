@@ -17,7 +17,7 @@ pub struct Feature {
 /// A vote: the point and the end of the basis in the scene, and in the reference.
 pub type Vote = [usize; 4];
 
-/// The numbers of the neighbours of each point with their squared distances, nearest first.
+/// Returns the numbers of the neighbours of each point with their squared distances, nearest first.
 pub fn neighbours(points: &[[f32; 2]], of: usize) -> Vec<(f32, usize)> {
     let distance = |i: usize| {
         let (dx, dy) = (points[i][0] - points[of][0], points[i][1] - points[of][1]);
@@ -33,8 +33,8 @@ pub fn neighbours(points: &[[f32; 2]], of: usize) -> Vec<(f32, usize)> {
     others
 }
 
-/// The features of a point in their order; there is none where neighbours are missing or coincide
-/// with the point.
+/// Returns the features of a point in their order; there is none where neighbours are missing or
+/// coincide with the point.
 pub fn features(points: &[[f32; 2]], of: usize) -> Vec<Option<Feature>> {
     let near = neighbours(points, of);
     let cell = |rank: usize, far: usize| {
@@ -88,7 +88,7 @@ impl Plain {
         Self { references, map, most }
     }
 
-    /// All votes of a scene, by reference and pose.
+    /// Returns all votes of a scene, by reference and pose.
     pub fn votes(&self, (points, frame): &Set) -> HashMap<(usize, u32), Vec<Vote>> {
         let mut votes: HashMap<_, Vec<Vote>> = HashMap::new();
         for here in 0..points.len() {
@@ -106,7 +106,7 @@ impl Plain {
         votes
     }
 
-    /// The hypotheses of a scene, best first.
+    /// Returns the hypotheses of a scene, best first.
     pub fn find(&self, scene: &Set) -> Vec<Hypothesis> {
         let votes = self.votes(scene);
         let mut best: HashMap<usize, (usize, u32)> = HashMap::new();
@@ -162,7 +162,7 @@ fn middle(frame: &Frame) -> [f32; 2] {
     [frame.left + frame.width / 2.0, frame.top + frame.height / 2.0]
 }
 
-/// The steps of scale, rotation and position that bring one basis to another.
+/// Returns the steps of scale, rotation and position that bring one basis to another.
 fn pose(from: [[f32; 2]; 2], to: [[f32; 2]; 2], middle: [f32; 2], frame: &Frame) -> Option<u32> {
     let along = |basis: [[f32; 2]; 2]| [basis[1][0] - basis[0][0], basis[1][1] - basis[0][1]];
     let ([dx, dy], [ex, ey]) = (along(from), along(to));
@@ -202,7 +202,7 @@ impl Pose {
     }
 }
 
-/// The pose with the least squares of pairs, if these spread out at all.
+/// Returns the pose with the least squares of pairs, if these spread out at all.
 fn fit(pairs: &[[[f32; 2]; 2]], [from, to]: [[f32; 2]; 2]) -> Option<Pose> {
     let steps = |at: [f32; 2], middle: [f32; 2]| [0, 1].map(|i| ((at[i] - middle[i]) * STEPS) as i64);
     let rows: Vec<[i64; 4]> = pairs
@@ -235,7 +235,7 @@ fn is_inside(frame: &Frame, [x, y]: [f32; 2]) -> bool {
     (0.0..=frame.width).contains(&(x - frame.left)) && (0.0..=frame.height).contains(&(y - frame.top))
 }
 
-/// The first of the nearest points to a position in the frame, if it is near enough.
+/// Returns the first of the nearest points to a position in the frame, if it is near enough.
 fn nearest((points, frame): &Set, at: [f32; 2], within: f32) -> Option<usize> {
     if !is_inside(frame, at) {
         return None;

@@ -37,7 +37,7 @@ pub struct Controls {
 }
 
 impl Controls {
-    /// The state at first, seen from yaw and pitch in degrees.
+    /// Returns the state at first, seen from yaw and pitch in degrees.
     pub fn new(view: [f64; 2]) -> Self {
         Self {
             first_view: view,
@@ -112,17 +112,17 @@ impl Controls {
         &self.hands
     }
 
-    /// The number of the shape that the mouse turns and moves.
+    /// Returns the number of the shape that the mouse turns and moves.
     pub fn shape(&self) -> usize {
         self.shape
     }
 
-    /// The number of the body that is shown, of [`BODIES`].
+    /// Returns the number of the body that is shown, of [`BODIES`].
     pub fn body(&self) -> usize {
         self.body % BODIES.len()
     }
 
-    /// Yaw and pitch in degrees.
+    /// Returns yaw and pitch in degrees.
     pub fn view(&self) -> [f64; 2] {
         self.view
     }

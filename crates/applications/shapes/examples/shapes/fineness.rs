@@ -60,7 +60,7 @@ pub fn sweep(arguments: &Arguments, device: &Device, models: &[Model; 2], out: &
     Ok(())
 }
 
-/// The grids of a sweep: steps of a factor of about the square root of two.
+/// Returns the grids of a sweep: steps of a factor of about the square root of two.
 fn grids(finest: u32) -> Vec<u32> {
     let steps = (0..).map(|step| (f64::from(COARSEST) * 2_f64.powf(0.5 * f64::from(step))).round() as u32);
     steps.take_while(|grid| *grid < finest).chain([finest]).collect()

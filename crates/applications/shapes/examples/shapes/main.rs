@@ -131,12 +131,13 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
 }
 
 impl Arguments {
-    /// The motions of both shapes at a time of which 0 and 1 are the animation's beginning and end.
+    /// Returns the motions of both shapes at a time of which 0 and 1 are the animation's beginning
+    /// and end.
     fn motions(&self, time: f64, side: u32, hands: &[Hand; 2]) -> [Motion; 2] {
         std::array::from_fn(|i| Choreography { size: self.sizes[i], ..DANCE[i] }.motion(time, side, &hands[i]))
     }
 
-    /// The motions in frame `number` of the animation.
+    /// Returns the motions in frame `number` of the animation.
     fn motions_in(&self, number: u32, side: u32) -> [Motion; 2] {
         self.motions(f64::from(number) / f64::from(self.frames), side, &[Hand::default(); 2])
     }
@@ -167,7 +168,7 @@ fn play(arguments: &Arguments, models: &[Model; 2], scene: &mut Scene) -> anyhow
     Ok(times)
 }
 
-/// The pictures of the three bodies.
+/// Returns the pictures of the three bodies.
 fn panels(
     arguments: &Arguments,
     models: &[Model; 2],
@@ -194,7 +195,7 @@ fn drawn_shapes<R>(
     Ok(draw(&std::array::from_fn(|i| Drawn { voxels: &voxels[i], normals: &normals[i], known: open[1 - i] == 0 })))
 }
 
-/// A progress bar; nothing where the output is not a terminal.
+/// Returns a progress bar; nothing where the output is not a terminal.
 fn bar(length: u32, what: &str) -> ProgressBar {
     let bar = ProgressBar::new(u64::from(length));
     // The template is a constant; were it wrong, the plain bar would do.
@@ -204,7 +205,7 @@ fn bar(length: u32, what: &str) -> ProgressBar {
     bar.with_message(what.to_owned())
 }
 
-/// The error of a file that cannot be written.
+/// Returns the error of a file that cannot be written.
 fn cannot_write(path: &Path) -> String {
     format!("{}: cannot write the file; give another --output", path.display())
 }

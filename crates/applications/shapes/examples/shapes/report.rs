@@ -23,22 +23,22 @@ impl Times {
         self.frames.drain(..self.frames.len().saturating_sub(frames));
     }
 
-    /// The median milliseconds of a stage.
+    /// Returns the median milliseconds of a stage.
     pub fn median(&self, stage: usize) -> f64 {
         median(self.frames.iter().map(|frame| frame.milliseconds[stage]))
     }
 
-    /// The median milliseconds of a frame.
+    /// Returns the median milliseconds of a frame.
     pub fn median_frame(&self) -> f64 {
         median(self.frames.iter().map(|frame| frame.milliseconds.iter().sum()))
     }
 
-    /// The median number of voxels of both shapes.
+    /// Returns the median number of voxels of both shapes.
     pub fn median_voxels(&self) -> f64 {
         median(self.frames.iter().map(|frame| frame.counts.iter().map(|counts| counts.voxels as f64).sum()))
     }
 
-    /// The median of what `figure` says of one shape.
+    /// Returns the median of what `figure` says of one shape.
     fn median_of(&self, shape: usize, figure: impl Fn(&Counts) -> f64) -> f64 {
         median(self.frames.iter().map(|frame| figure(&frame.counts[shape])))
     }
@@ -50,7 +50,7 @@ fn median(numbers: impl Iterator<Item = f64>) -> f64 {
     numbers.get(numbers.len() / 2).copied().unwrap_or(0.0)
 }
 
-/// The line of text in a picture.
+/// Returns the line of text in a picture.
 pub fn caption(frame: &Frame) -> String {
     let [a, b] = frame.counts;
     format!(
@@ -109,7 +109,7 @@ pub fn print(
     writeln!(out, "           {:.1} frames/s, without pictures", 1e3 / times.median_frame())
 }
 
-/// A number with commas between its thousands.
+/// Returns a number with commas between its thousands.
 pub fn grouped(number: f64) -> String {
     let digits = format!("{number:.0}");
     let mut text = String::new();

@@ -90,7 +90,7 @@ impl InputCallback for Presses {
     }
 }
 
-/// What mouse and keys say now.
+/// Returns what mouse and keys say now.
 fn input(window: &Window, pressed: Vec<Key>) -> Input {
     let shift = window.is_key_down(Key::LeftShift) || window.is_key_down(Key::RightShift);
     let (left, right) = (window.get_mouse_down(MouseButton::Left), window.get_mouse_down(MouseButton::Right));
@@ -105,7 +105,7 @@ fn input(window: &Window, pressed: Vec<Key>) -> Input {
     }
 }
 
-/// The lines of text of a frame.
+/// Returns the lines of text of a frame.
 fn lines(frame: &Frame, controls: &Controls, models: &[Model; 2], milliseconds: f64) -> Vec<String> {
     let shape = controls.shape();
     let of_shape = |i: usize| {

@@ -123,7 +123,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Both meshes with their names, moved to the grid.
+/// Returns both meshes with their names, moved to the grid.
 fn meshes(arguments: &Arguments) -> anyhow::Result<[(String, Mesh); 2]> {
     let spinner = spinner("reading");
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
@@ -166,7 +166,7 @@ fn voxelized(label: &str, (name, mesh): (String, Mesh), grid: u32) -> Side {
     Side { name, mesh, surface, voxelized }
 }
 
-/// The voxels that both tables say are in common.
+/// Returns the voxels that both tables say are in common.
 ///
 /// Both must find the same ones, and each with the triangle that was stored. The lists are sorted,
 /// so one walk along both shows what is right.
@@ -215,7 +215,7 @@ fn common_voxels(
     Ok(common)
 }
 
-/// A spinner while something is going on; nothing where the output is not a terminal.
+/// Returns a spinner while something is going on; nothing where the output is not a terminal.
 fn spinner(what: &'static str) -> ProgressBar {
     let spinner = ProgressBar::new_spinner().with_message(what);
     spinner.enable_steady_tick(Duration::from_millis(100));

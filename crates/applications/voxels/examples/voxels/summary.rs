@@ -64,12 +64,12 @@ pub fn print_memory(grid: u32, tables: &[Measured; 2], out: &mut impl Write) -> 
     writeln!(out, "           ({} for two full grids with a triangle's number in each voxel)", size(full))
 }
 
-/// The milliseconds, with more digits where they are few.
+/// Returns the milliseconds, with more digits where they are few.
 fn milliseconds(time: f64) -> String {
     if time < 10.0 { format!("{time:.3}") } else { format!("{time:.1}") }
 }
 
-/// A name, cut to what a column of the summary holds.
+/// Returns a name, cut to what a column of the summary holds.
 fn shortened(name: &str) -> String {
     const MAX_NAME_LENGTH: usize = 18;
     if name.chars().count() <= MAX_NAME_LENGTH {
@@ -79,7 +79,7 @@ fn shortened(name: &str) -> String {
     }
 }
 
-/// A number with its digits in groups of three.
+/// Returns a number with its digits in groups of three.
 pub fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -121,7 +121,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// The numbers of all rows of one title.
+    /// Returns the numbers of all rows of one title.
     fn rows(text: &str, title: &str) -> Vec<[String; 2]> {
         let rows = text.lines().filter_map(|line| line.strip_prefix(title));
         let numbers = rows.map(|row| row.split_whitespace().map(str::to_owned));

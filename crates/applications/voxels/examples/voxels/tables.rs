@@ -90,8 +90,8 @@ fn measure_one<K: Key>(
     Ok(Measured { key_bits: 8 * size_of::<K>() as u32, slots, bytes: bytes as u64, from_host, on_device, answers })
 }
 
-/// The times between events of rebuilds and lookups in memory that the device already has; and the
-/// answers.
+/// Measures the times between events of rebuilds and lookups in memory that the device already has;
+/// and the answers.
 fn measure_on_device<K: Key>(
     device: &Device,
     config: &PageConfig,
@@ -138,7 +138,7 @@ mod tests {
         [a, b].map(|mesh| voxelize::voxelize(&mesh, 40, |_| ()))
     }
 
-    /// The right answers of the table of `own` to the voxels of `other`.
+    /// Returns the right answers of the table of `own` to the voxels of `other`.
     fn expected(own: &Surface, other: &Surface) -> Vec<Option<u32>> {
         let find = |key| own.keys.binary_search(key).ok().map(|index| own.triangles[index]);
         other.keys.iter().map(find).collect()

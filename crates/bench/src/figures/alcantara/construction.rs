@@ -23,13 +23,14 @@ const FUNCTIONS: [(u32, f64, &str); 4] = [
     (2, 2.1, "measured, 2 functions"),
 ];
 
-/// The estimate of the exchanges a pair (Alcantara 2011): `-m ln(1 - N/m)` of them, if each finds a
-/// random slot.
+/// Returns the estimate of the exchanges a pair (Alcantara 2011): `-m ln(1 - N/m)` of them, if each
+/// finds a random slot.
 fn exchanges(slots: f64) -> f64 {
     -slots * (1.0 - 1.0 / slots).ln()
 }
 
-/// The nanoseconds a pair: the exchanges, the emptying of each slot, and the read of each pair.
+/// Returns the nanoseconds a pair: the exchanges, the emptying of each slot, and the read of each
+/// pair.
 fn pair_ns(slots: f64, update: Update) -> f64 {
     exchanges(slots) * update.scattered + (slots + 1.0) * update.streamed
 }
@@ -88,7 +89,7 @@ pub fn construction(lab: &Lab, update: Update) -> anyhow::Result<[Figure; 2]> {
     ])
 }
 
-/// The milliseconds of a build, and its exchanges a pair.
+/// Measures the milliseconds of a build, and its exchanges a pair.
 fn measure(pairs: &Pairs<'_>, config: &CuckooConfig) -> anyhow::Result<(f64, f64)> {
     let (device, stream) = (pairs.device, pairs.device.default_stream());
     let mut map = pairs.build(config)?;

@@ -31,7 +31,7 @@ pub struct Contender {
 }
 
 impl Contender {
-    /// A line that has no points yet.
+    /// Returns a line that has no points yet.
     pub fn series(&self) -> Series {
         Series { name: self.name, points: Vec::new(), cited: None }
     }

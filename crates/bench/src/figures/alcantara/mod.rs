@@ -23,7 +23,7 @@ const TEN_MILLION: u64 = 10_000_000;
 const PAIRS_A_SECOND: &str = "10⁹ pairs a second";
 const QUERIES_A_SECOND: &str = "10⁹ queries a second";
 
-/// The rate in 10^9 a second, or 0 if the clock saw no time pass.
+/// Returns the rate in 10^9 a second, or 0 if the clock saw no time pass.
 fn billions_a_second(number: u64, ms: f64) -> f64 {
     rounded(number as f64 / ms / 1e6)
 }

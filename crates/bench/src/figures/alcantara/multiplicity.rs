@@ -134,7 +134,7 @@ impl<'l> Subjects<'l> {
         Ok([Times { builds, lookups }, multi])
     }
 
-    /// The milliseconds of building the compacting table anew, and of looking up ids.
+    /// Returns the milliseconds of building the compacting table anew, and of looking up ids.
     fn compacting<D: Ids>(&self, of_ids: &Config<D>) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut table = CompactingConfig::on(of_ids.clone()).build_on(stream, device, &self.keys)?;
@@ -146,8 +146,8 @@ impl<'l> Subjects<'l> {
         Ok([build, lookup])
     }
 
-    /// The milliseconds of building a sorted map of the different keys anew, and of looking up
-    /// their ranks.
+    /// Returns the milliseconds of building a sorted map of the different keys anew, and of looking
+    /// up their ranks.
     fn sorted_once(&self) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut map = SortedConfig::default().build_on(stream, device, &self.keys, &self.values)?;
@@ -158,8 +158,8 @@ impl<'l> Subjects<'l> {
         Ok([build, lookup])
     }
 
-    /// The milliseconds of building a multimap, of looking up the ranges of the queries' values,
-    /// and of getting all values.
+    /// Returns the milliseconds of building a multimap, of looking up the ranges of the queries'
+    /// values, and of getting all values.
     fn multi<D: Ids>(&self, of_keys: &Config<D>) -> anyhow::Result<[f64; 3]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         let mut map = MultiConfig::on(of_keys.clone()).build_on(stream, device, &self.keys, &self.values)?;
@@ -184,8 +184,8 @@ impl<'l> Subjects<'l> {
         Ok([build, lookup, retrieval])
     }
 
-    /// The milliseconds of building a sorted map of all pairs, and of looking up where those of the
-    /// queries begin and end.
+    /// Returns the milliseconds of building a sorted map of all pairs, and of looking up where
+    /// those of the queries begin and end.
     fn sorted_all(&self) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         // With that promise the map keeps the pairs of a repeated key, in the order of the input.

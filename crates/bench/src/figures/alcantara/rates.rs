@@ -50,7 +50,7 @@ pub fn rates(lab: &Lab) -> anyhow::Result<[Figure; 2]> {
     ])
 }
 
-/// The milliseconds of a build, and of looking up all keys.
+/// Measures the milliseconds of a build, and of looking up all keys.
 fn measure(pairs: &Pairs<'_>, queries: &Buffer<u32>, table: &Contender) -> anyhow::Result<[f64; 2]> {
     let mut map = (table.build)(pairs)?;
     let build_ms = map.rebuild_ms(pairs)?;

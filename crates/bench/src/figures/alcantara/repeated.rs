@@ -31,7 +31,7 @@ impl Repeated {
         repeated
     }
 
-    /// The number of pairs with key number `number`.
+    /// Returns the number of pairs with key number `number`.
     fn count(&self, number: u32) -> u32 {
         (self.n - number).div_ceil(self.distinct)
     }
@@ -44,32 +44,33 @@ impl Repeated {
         (0..self.n).collect()
     }
 
-    /// The number of each pair's key, in random order.
+    /// Returns the number of each pair's key, in random order.
     pub fn queries_for_pairs(&self) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..self.n).map(|pair| pair % self.distinct).collect();
         shuffle(&mut numbers);
         numbers
     }
 
-    /// The number of each key once, in random order.
+    /// Returns the number of each key once, in random order.
     pub fn queries_for_keys(&self) -> Vec<u32> {
         let mut numbers: Vec<u32> = (0..self.distinct).collect();
         shuffle(&mut numbers);
         numbers
     }
 
-    /// The values of a key, in the order of the input.
+    /// Returns the values of a key, in the order of the input.
     fn values_of(&self, number: u32) -> impl Iterator<Item = u32> {
         (number..self.n).step_by(self.distinct as usize)
     }
 
-    /// The number of wrong ones among `values`, which should be those of all pairs in the order of
-    /// their keys.
+    /// Returns the number of wrong ones among `values`, which should be those of all pairs in the
+    /// order of their keys.
     pub fn wrong_values(&self, values: &[u32]) -> u64 {
         differences(self.order.iter().flat_map(|&number| self.values_of(number)), values)
     }
 
-    /// The number of wrong values among those that were retrieved for keys with these numbers.
+    /// Returns the number of wrong values among those that were retrieved for keys with these
+    /// numbers.
     pub fn wrong_retrieved(&self, queries: &[u32], offsets: &[u64], values: &[u32]) -> u64 {
         let mut end = 0u64;
         let ends = queries.iter().map(|&number| {
@@ -80,13 +81,13 @@ impl Repeated {
             + differences(queries.iter().flat_map(|&number| self.values_of(number)), values)
     }
 
-    /// The number of wrong ranks among those of keys with these numbers.
+    /// Returns the number of wrong ranks among those of keys with these numbers.
     pub fn wrong_ranks(&self, queries: &[u32], ranks: &[u32]) -> u64 {
         differences(queries.iter().map(|&number| self.ranks[number as usize]), ranks)
     }
 
-    /// The number of wrong ranges, from `starts` up to `ends`, of the pairs of these keys in the
-    /// order of the keys.
+    /// Returns the number of wrong ranges, from `starts` up to `ends`, of the pairs of these keys
+    /// in the order of the keys.
     pub fn wrong_runs(&self, queries: &[u32], starts: &[u32], ends: impl Iterator<Item = u32>) -> u64 {
         let begin = |number: &u32| self.starts[*number as usize];
         let expected_ends = queries.iter().map(|number| begin(number) + self.count(*number));
@@ -94,7 +95,7 @@ impl Repeated {
         differences(queries.iter().map(begin), starts) + differences(expected_ends, &ends)
     }
 
-    /// The number of wrong groups of values, from `starts` up to `ends`, of keys with these
+    /// Returns the number of wrong groups of values, from `starts` up to `ends`, of keys with these
     /// numbers.
     ///
     /// A group is right if it has the right number of `values`, with the right ones first and last.
@@ -116,8 +117,8 @@ impl Repeated {
         differences(expected, &found.collect::<Vec<_>>())
     }
 
-    /// The number of keys with these numbers that have no id or another key's; `keys` are in the
-    /// order of their ids.
+    /// Returns the number of keys with these numbers that have no id or another key's; `keys` are
+    /// in the order of their ids.
     pub fn wrong_ids(&self, queries: &[u32], ids: &[Option<u32>], keys: &[u32]) -> u64 {
         let key_of = |id: &Option<u32>| keys.get((*id)? as usize).copied();
         let answered: Vec<Option<u32>> = ids.iter().map(key_of).collect();
@@ -126,12 +127,12 @@ impl Repeated {
     }
 }
 
-/// The keys with these numbers.
+/// Returns the keys with these numbers.
 pub fn keys(numbers: &[u32]) -> Vec<u32> {
     numbers.iter().map(|&number| key(number as u64)).collect()
 }
 
-/// The number of `found` that are not what was expected, or are too many or too few.
+/// Returns the number of `found` that are not what was expected, or are too many or too few.
 fn differences<T: PartialEq>(expected: impl Iterator<Item = T>, found: &[T]) -> u64 {
     let (mut wrong, mut number) = (0, 0);
     for (expected, place) in expected.zip(0..) {

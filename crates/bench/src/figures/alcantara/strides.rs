@@ -55,8 +55,8 @@ pub fn strides(lab: &Lab) -> anyhow::Result<(Figure, Update)> {
     Ok((figure, update))
 }
 
-/// The milliseconds of updating all words, for each stride from 1 on and doubling: by reads and
-/// writes, and by exchanges.
+/// Measures the milliseconds of updating all words, for each stride from 1 on and doubling: by
+/// reads and writes, and by exchanges.
 fn measure<T: Key>(lab: &Lab, words_log2: u32) -> anyhow::Result<[Vec<f64>; 2]> {
     let mut words = Words::<T>::new(&lab.device, words_log2)?;
     let mut times = [Vec::new(), Vec::new()];
@@ -85,7 +85,7 @@ impl<'d, T: Key> Words<'d, T> {
         Ok(Self { device, words_log2, memory, wrong, updates: 0 })
     }
 
-    /// The milliseconds of updating every word.
+    /// Returns the milliseconds of updating every word.
     fn update_ms(&mut self, stride_log2: u32, atomic: u32, runs: u32) -> warpnest::Result<f64> {
         let stream = self.device.default_stream();
         median_ms(stream, 1, runs, || {

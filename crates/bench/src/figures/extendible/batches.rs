@@ -15,8 +15,8 @@ pub struct Shares {
 }
 
 impl Shares {
-    /// The shares of (Hu 2015): of a hundred operations 90 look up, 6 insert and 4 remove. The rest
-    /// of the division are lookups.
+    /// Returns the shares of (Hu 2015): of a hundred operations 90 look up, 6 insert and 4 remove.
+    /// The rest of the division are lookups.
     pub fn of(operations: u64) -> Self {
         let (insertions, removals) = (operations * 6 / 100, operations * 4 / 100);
         Self { lookups: operations - insertions - removals, insertions, removals }
@@ -56,7 +56,7 @@ impl Batch {
         Self { removed, inserted, asked, operations: mixed }
     }
 
-    /// The number of wrong answers to all operations.
+    /// Returns the number of wrong answers to all operations.
     pub fn wrong(&self, answers: &[Option<u32>]) -> u64 {
         let missing = self.operations.len().abs_diff(answers.len()) as u64;
         missing
@@ -65,7 +65,7 @@ impl Batch {
     }
 }
 
-/// The value that the key of an operation had.
+/// Returns the value that the key of an operation had.
 fn right(operation: &LinearOperation<u32, u32>) -> Option<u32> {
     match *operation {
         LinearOperation::Get(key) | LinearOperation::Remove(key) => Some(value(key)),

@@ -45,8 +45,8 @@ struct Experiment {
     batch: u64,
 }
 
-/// The sizes of directories of both shapes, and of their buckets, for evenly spread hashes and for
-/// skewed ones.
+/// Returns the sizes of directories of both shapes, and of their buckets, for evenly spread hashes
+/// and for skewed ones.
 pub fn directory(lab: &Lab) -> anyhow::Result<[Figure; 3]> {
     Experiment { shapes: SHAPES, records: RECORDS, batch: lab.largest.min(MAX_KEYS) / BATCHES }.figures(lab)
 }
@@ -89,8 +89,8 @@ impl Experiment {
         ])
     }
 
-    /// Both shapes' sizes as keys come in. The size of a directory of one level must be the same
-    /// for both.
+    /// Returns both shapes' sizes as keys come in. The size of a directory of one level must be the
+    /// same for both.
     fn courses(&self, lab: &Lab, spread: Spread) -> anyhow::Result<Courses> {
         let [few, many] = self.shapes;
         let grow = |shape: Shape| self.grow(lab, spread, shape).with_context(|| format!("{spread:?}, {}", shape.name));
@@ -127,7 +127,7 @@ impl Experiment {
         Ok(sizes)
     }
 
-    /// The lines of one spread's figure, and one more.
+    /// Returns the lines of one spread's figure, and one more.
     fn lines(&self, courses: &Courses, last: Series) -> Vec<Series> {
         let mut lines = Vec::new();
         for (shape, sizes) in self.shapes.iter().zip(courses) {
@@ -157,7 +157,7 @@ impl Experiment {
         }
     }
 
-    /// The sizes when the keys have doubled.
+    /// Returns the sizes when the keys have doubled.
     fn sizes_table(&self, courses: &Courses) -> Table {
         let [few, many] = self.shapes.map(|shape| format!("{}: entries", shape.name));
         let (of_one, even) = ("of one level", "expected if even");
@@ -197,7 +197,7 @@ impl Experiment {
         table
     }
 
-    /// Every expansion of the segment tables.
+    /// Returns every expansion of the segment tables.
     fn expansions_table(&self, courses: &Courses) -> Table {
         let header = [
             "shape",
@@ -239,7 +239,7 @@ fn series(name: &'static str, sizes: &[Size], of: impl Fn(&Size) -> f64) -> Seri
     Series { name, points: sizes.iter().map(|size| (size.keys as f64, of(size))).collect(), cited: None }
 }
 
-/// A figure with the texts that all figures have in common.
+/// Returns a figure with the texts that all figures have in common.
 fn empty() -> Figure {
     Figure {
         name: "",

@@ -34,7 +34,7 @@ impl From<ExtendibleReport> for Size {
 }
 
 impl Size {
-    /// The entries of the directory, of both levels.
+    /// Returns the entries of the directory, of both levels.
     pub fn directory(&self) -> u64 {
         self.segments + self.tables * self.entries_of_table
     }
@@ -58,7 +58,7 @@ pub struct Expansion {
 }
 
 impl Expansion {
-    /// The expansion between two sizes, if the segment table was expanded.
+    /// Returns the expansion between two sizes, if the segment table was expanded.
     pub fn between(before: &Size, after: &Size) -> Option<Self> {
         (after.segments > before.segments).then(|| Self {
             keys: after.keys,
@@ -70,29 +70,29 @@ impl Expansion {
         })
     }
 
-    /// All expansions in the course of some sizes.
+    /// Returns all expansions in the course of some sizes.
     pub fn all(sizes: &[Size]) -> Vec<Self> {
         sizes.windows(2).filter_map(|pair| Self::between(&pair[0], &pair[1])).collect()
     }
 
-    /// The entries that the directory gets by the expansion: M + aN.
+    /// Returns the entries that the directory gets by the expansion: M + aN.
     pub fn entries(&self) -> u64 {
         self.new_segments + self.new_tables * self.entries_of_table
     }
 
-    /// The entries that a directory of one level would get: MN.
+    /// Returns the entries that a directory of one level would get: MN.
     pub fn one_level_entries(&self) -> u64 {
         self.new_segments * self.entries_of_table
     }
 
-    /// The share of the new segments that have bucket tables of their own: a / M.
+    /// Returns the share of the new segments that have bucket tables of their own: a / M.
     pub fn share(&self) -> f64 {
         self.new_tables as f64 / self.new_segments as f64
     }
 }
 
-/// The entries of the directory for each size, if it got them by expansions of the segment table
-/// only.
+/// Returns the entries of the directory for each size, if it got them by expansions of the segment
+/// table only.
 ///
 /// They are the first one's, and M + aN for each expansion since.
 pub fn predicted(sizes: &[Size]) -> Vec<u64> {
@@ -105,13 +105,13 @@ pub fn predicted(sizes: &[Size]) -> Vec<u64> {
     predicted
 }
 
-/// The expected buckets of `records` records that hold so many keys: filled to ln 2.
+/// Returns the expected buckets of `records` records that hold so many keys: filled to ln 2.
 pub fn expected_buckets(keys: u64, records: u32) -> f64 {
     keys as f64 / (records as f64 * LN_2)
 }
 
-/// The entries of a directory of one level for so many evenly spread keys, in the limit of very
-/// many keys.
+/// Returns the entries of a directory of one level for so many evenly spread keys, in the limit of
+/// very many keys.
 ///
 /// It is an average over the number of keys (Flajolet 1983): e / ln 2 · keys^(1 + 1/b) / b. The
 /// order of it stands in (Hu 2015).
@@ -120,8 +120,8 @@ pub fn asymptotic_one_level(keys: u64, records: u32) -> f64 {
     E / LN_2 * (keys as f64).powf(1.0 + 1.0 / b) / b
 }
 
-/// The expected entries of a directory of one level for this number of keys, and with `roots`
-/// entries at first.
+/// Returns the expected entries of a directory of one level for this number of keys, and with
+/// `roots` entries at first.
 ///
 /// The directory has a depth if no part of the range overflows at it. The parts' keys are taken as
 /// independent, by Poisson's distribution.
@@ -136,8 +136,8 @@ pub fn expected_one_level(keys: u64, records: u32, roots: u64) -> f64 {
     expected
 }
 
-/// The entries of a directory of two levels for so many evenly spread keys, with `segments` and as
-/// many `buckets` each at first.
+/// Returns the entries of a directory of two levels for so many evenly spread keys, with `segments`
+/// and as many `buckets` each at first.
 ///
 /// A bucket table is split where any of its parts of the range overflows, and so there is one more.
 pub fn expected_directory(keys: u64, records: u32, (segments, buckets): (u32, u32)) -> f64 {
@@ -152,7 +152,7 @@ pub fn expected_directory(keys: u64, records: u32, (segments, buckets): (u32, u3
     of_segments + buckets * (segments + splits.sum::<f64>())
 }
 
-/// The probability that a part of the range that has `mean` keys on average has more than
+/// Returns the probability that a part of the range that has `mean` keys on average has more than
 /// `records`.
 fn overflowing(mean: f64, records: u32) -> f64 {
     if mean == 0.0 {

@@ -18,7 +18,7 @@ pub struct Content {
 pub trait Contender {
     /// Does all operations of a batch; returns milliseconds. A wrong answer is an error.
     fn run(&mut self, batch: &Batch) -> anyhow::Result<f64>;
-    /// The number of keys that the table holds.
+    /// Returns the number of keys that the table holds.
     fn len(&self) -> u64;
 }
 
@@ -95,7 +95,7 @@ pub fn no_wrong(wrong: u64, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An extendible map that begins as the one of (Hu 2015) does, and grows.
+/// Returns an extendible map that begins as the one of (Hu 2015) does, and grows.
 pub fn extendible(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
     let config = ExtendibleConfig::default().segments(SEGMENTS).buckets(BUCKETS).records(RECORDS).seed(1);
     Ok(Box::new(filled(&config, device, content)?))
@@ -105,12 +105,12 @@ fn linear_map(device: &Device, content: &Content) -> anyhow::Result<LinearMap<u3
     filled(&LinearConfig::default().pairs(content.most as usize).seed(1), device, content)
 }
 
-/// A linear map with capacity for the most keys from the beginning.
+/// Returns a linear map with capacity for the most keys from the beginning.
 pub fn linear(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
     Ok(Box::new(linear_map(device, content)?))
 }
 
-/// A linear map that gets each batch in one call.
+/// Returns a linear map that gets each batch in one call.
 pub fn linear_mixed(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
     Ok(Box::new(OneCall(linear_map(device, content)?)))
 }

@@ -58,7 +58,7 @@ pub fn mixed(lab: &Lab) -> anyhow::Result<Figure> {
     })
 }
 
-/// The milliseconds of a batch: the median of all but the first, which warms up.
+/// Measures the milliseconds of a batch: the median of all but the first, which warms up.
 fn measure(lab: &Lab, content: &Content, new: New, batches: &[Batch]) -> anyhow::Result<f64> {
     let mut map = new(&lab.device, content)?;
     let mut expected = content.keys.len() as u64;

@@ -23,7 +23,8 @@ pub enum Spread {
 const DEVIATION: f64 = 1.0 / 64.0;
 
 impl Spread {
-    /// `n` different keys, at most 2^32, whose hashes in a map with this layout have this spread.
+    /// Returns `n` different keys, at most 2^32, whose hashes in a map with this layout have this
+    /// spread.
     ///
     /// The directory goes by the upper half of a mixed key. The lower half numbers the keys, so
     /// that they differ. Mixing can be undone.

@@ -42,15 +42,15 @@ pub struct CompactingConfig<D = Page> {
 // There is no default for any other `D`: it could then not be inferred which one
 // `CompactingConfig::default()` means.
 impl Default for CompactingConfig {
-    /// The configuration on a page map with the default configuration, with ids in no particular
-    /// order.
+    /// Returns the configuration on a page map with the default configuration, with ids in no
+    /// particular order.
     fn default() -> Self {
         Self::on(Config::default())
     }
 }
 
 impl<D: Ids> CompactingConfig<D> {
-    /// The configuration of a table whose map of keys to ids has this configuration: a
+    /// Returns the configuration of a table whose map of keys to ids has this configuration: a
     /// [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). Ids are in no
     /// particular order.
     ///
@@ -70,8 +70,8 @@ impl<D: Ids> CompactingConfig<D> {
         self
     }
 
-    /// The most bytes that a table of `rows` rows keeps on the device: what it takes if no key is
-    /// repeated.
+    /// Returns the most bytes that a table of `rows` rows keeps on the device: what it takes if no
+    /// key is repeated.
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the
@@ -80,8 +80,9 @@ impl<D: Ids> CompactingConfig<D> {
         Ok(self.ids.memory_bytes::<K, u32>(rows)? + rows * size_of::<K>())
     }
 
-    /// The bytes that a build of `rows` rows takes on the device besides the table and its input.
-    /// It takes a little more if some keys have very many copies ([`Config::scratch_bytes`]).
+    /// Returns the bytes that a build of `rows` rows takes on the device besides the table and its
+    /// input. It takes a little more if some keys have very many copies
+    /// ([`Config::scratch_bytes`]).
     ///
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].

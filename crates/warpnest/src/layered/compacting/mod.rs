@@ -1,4 +1,4 @@
-//! [`CompactingTable`]: different keys and dense ids, both ways. docs/compacting.md has layout,
+//! [`CompactingTable`]: different keys and dense ids, both ways. docs/unique.md has layout,
 //! guarantees and figures.
 
 mod build;
@@ -49,6 +49,7 @@ use work::Work;
 /// assert_eq!(table.keys_of_many(&[ids[0].unwrap(), 2])?, [Some(70), None]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
+#[doc(alias("dictionary", "dictionary_encode", "encode", "factorize", "group_ids", "interner", "renumber", "unique"))]
 pub struct CompactingTable<K: Key, D: Ids = Page> {
     config: CompactingConfig<D>,
     ids: BulkMap<K, u32, D>,
@@ -141,7 +142,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
         self.ids.report()
     }
 
-    /// The keys with these ids, in their order.
+    /// Returns the keys with these ids, in their order.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -181,7 +182,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
         })
     }
 
-    /// The different keys, in the order of their ids; none after a failed rebuild.
+    /// Returns the different keys, in the order of their ids; none after a failed rebuild.
     pub fn key_buffer(&self) -> &Buffer<K> {
         &self.keys
     }
@@ -203,7 +204,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
         Ok(keys.into_iter())
     }
 
-    /// All keys with their ids, in the order of the ids.
+    /// Returns all keys with their ids, in the order of the ids.
     ///
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
@@ -216,13 +217,13 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
         &self.ids
     }
 
-    /// The bytes that the table keeps on the device, without the scratch that rebuilds may have
-    /// left.
+    /// Returns the bytes that the table keeps on the device, without the scratch that rebuilds may
+    /// have left.
     pub fn memory_bytes(&self) -> usize {
         self.ids.memory_bytes() + self.len() * size_of::<K>()
     }
 
-    /// A copy of the table on the same device, without scratch.
+    /// Returns a copy of the table on the same device, without scratch.
     ///
     /// # Errors
     /// As for [`CompactingTable::try_clone_on`].
@@ -230,7 +231,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
         self.try_clone_on(self.device().default_stream())
     }
 
-    /// A copy of the table on the same device, made on `stream`, without scratch.
+    /// Returns a copy of the table on the same device, made on `stream`, without scratch.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),

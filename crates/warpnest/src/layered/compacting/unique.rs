@@ -19,11 +19,22 @@ pub struct Unique<Keys, Ids> {
 }
 
 impl<D: Ids> CompactingConfig<D> {
-    /// The different keys among `keys`, the id of each row's key, and the number of rows of each
-    /// key.
+    /// Returns the different keys among `keys`, the id of each row's key, and the number of rows of
+    /// each key.
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
+    #[doc(alias(
+        "deduplicate",
+        "dedup",
+        "distinct",
+        "dictionary_encode",
+        "factorize",
+        "group_ids",
+        "value_counts",
+        "bincount",
+        "inverse"
+    ))]
     pub fn unique<K: Key>(&self, device: &Device, keys: &[K]) -> Result<Unique<Vec<K>, Vec<u32>>> {
         self.memory_bytes::<K>(keys.len())?;
         let stream = device.default_stream();
@@ -32,11 +43,12 @@ impl<D: Ids> CompactingConfig<D> {
         Ok(Unique { keys: keys.download(stream)?, ids: ids.download(stream)?, counts: counts.download(stream)? })
     }
 
-    /// The result of [`CompactingConfig::unique`] in buffers, on `stream`; waits until it is known
-    /// that the build succeeded.
+    /// Returns the result of [`CompactingConfig::unique`] in buffers, on `stream`; waits until it
+    /// is known that the build succeeded.
     ///
     /// # Errors
     /// As for [`CompactingConfig::build_on`].
+    #[doc(alias("deduplicate", "dedup", "distinct", "dictionary_encode", "factorize", "group_ids", "value_counts"))]
     pub fn unique_on<K: Key>(
         &self,
         stream: &Stream,

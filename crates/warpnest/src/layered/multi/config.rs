@@ -39,22 +39,22 @@ pub struct MultiConfig<D = Page> {
 // There is no default for any other `D`: it could then not be inferred which one
 // `MultiConfig::default()` means.
 impl Default for MultiConfig {
-    /// The configuration on a page map with the default configuration.
+    /// Returns the configuration on a page map with the default configuration.
     fn default() -> Self {
         Self::on(Config::default())
     }
 }
 
 impl<D: Ids> MultiConfig<D> {
-    /// The configuration of a map whose table of keys has this configuration: a
+    /// Returns the configuration of a map whose table of keys has this configuration: a
     /// [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). Its keys are
     /// different, so it does not matter whether it assumes that.
     pub fn on(keys: Config<D>) -> Self {
         Self { keys }
     }
 
-    /// The most bytes that a map of `pairs` pairs keeps on the device: what it takes if no key is
-    /// repeated.
+    /// Returns the most bytes that a map of `pairs` pairs keeps on the device: what it takes if no
+    /// key is repeated.
     ///
     /// # Errors
     /// As for [`MultiConfig::build`], as far as they follow from the configuration and the number
@@ -63,8 +63,8 @@ impl<D: Ids> MultiConfig<D> {
         Ok(self.keys.memory_bytes::<K, u32>(pairs)? + pairs * (size_of::<V>() + 4))
     }
 
-    /// The most bytes that a build of `pairs` pairs takes on the device besides the map and its
-    /// input.
+    /// Returns the most bytes that a build of `pairs` pairs takes on the device besides the map and
+    /// its input.
     ///
     /// # Errors
     /// As for [`MultiConfig::memory_bytes`].

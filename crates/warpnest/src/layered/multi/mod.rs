@@ -1,4 +1,4 @@
-//! [`MultiMap`]: many values a key. docs/multi.md has layout, guarantees and figures.
+//! [`MultiMap`]: many values a key. docs/multimap.md has layout, guarantees and figures.
 
 mod build;
 mod config;
@@ -37,6 +37,7 @@ use work::Work;
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may query
 ///   at the same time. [`MultiMap::rebuild`] takes the map exclusively and waits for running
 ///   queries by itself.
+#[doc(alias("multimap", "multi_map", "multivalue", "group_by", "several values"))]
 pub struct MultiMap<K: Key, V: Value, D: Ids = Page> {
     config: MultiConfig<D>,
     /// The number of each key's run.
@@ -66,7 +67,7 @@ impl<V> Retrieved<Vec<u64>, Vec<V>> {
 }
 
 impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
-    /// Whether each of `queries` is in the map, in their order.
+    /// Returns whether each of `queries` is in the map, in their order.
     ///
     /// # Errors
     /// As for [`BulkMap::contains_many`].
@@ -90,7 +91,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         self.runs.contains_many_into(stream, queries, found)
     }
 
-    /// The number of values of each of the keys.
+    /// Returns the number of values of each of the keys.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -154,15 +155,16 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         unsafe { D::id_table(&self.runs.table).find_runs(stream, &query) }
     }
 
-    /// A lookup of runs that has no outputs yet.
+    /// Returns a lookup of runs that has no outputs yet.
     fn ask<'b>(&'b self, queries: &'b Buffer<K>) -> RunsQuery<'b, K::Word> {
         RunsQuery { queries: queries.words(), lasts: &self.lasts, starts: None, counts: None, wide_counts: None }
     }
 
-    /// All values of each of the keys.
+    /// Returns all values of each of the keys.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    #[doc(alias("get_all", "equal_range", "join"))]
     pub fn retrieve_many(&self, queries: &[K]) -> Result<Retrieved<Vec<u64>, Vec<V>>> {
         let stream = self.device().default_stream();
         let queries = Lent::new(self.device(), queries)?;
@@ -170,7 +172,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         Ok(Retrieved { offsets: offsets.download(stream)?, values: values.download(stream)? })
     }
 
-    /// All values of one key, in the order of the input; none if the key is not in the map.
+    /// Returns all values of one key, in the order of the input; none if the key is not in the map.
     ///
     /// It is for a look at a few keys, as [`BulkMap::get`] is.
     ///
@@ -180,7 +182,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         Ok(self.retrieve_many(&[key])?.values)
     }
 
-    /// Whether one key is in the map; for a look at a few keys.
+    /// Returns whether one key is in the map; for a look at a few keys.
     ///
     /// # Errors
     /// As for [`MultiMap::contains_many`].
@@ -221,55 +223,55 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         Ok(Retrieved { offsets, values })
     }
 
-    /// All values, those of one key side by side, in the order of the input.
+    /// Returns all values, those of one key side by side, in the order of the input.
     pub fn value_buffer(&self) -> &Buffer<V> {
         &self.values
     }
 
-    /// The map of keys to the numbers of their runs, for a kernel of your own. Run `r` ends with
-    /// value `lasts()[r]`, and runs follow each other.
+    /// Returns the map of keys to the numbers of their runs, for a kernel of your own. Run `r` ends
+    /// with value `lasts()[r]`, and runs follow each other.
     pub fn runs(&self) -> &BulkMap<K, u32, D> {
         &self.runs
     }
 
-    /// The index of each run's last value.
+    /// Returns the index of each run's last value.
     pub fn lasts(&self) -> &Buffer<u32> {
         &self.lasts
     }
 
-    /// The number of pairs.
+    /// Returns the number of pairs.
     pub fn len(&self) -> usize {
         self.values.len()
     }
 
-    /// The number of different keys.
+    /// Returns the number of different keys.
     pub fn key_count(&self) -> usize {
         self.runs.len()
     }
 
-    /// Whether the map has no pairs.
+    /// Returns whether the map has no pairs.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// The bytes that the map keeps on the device.
+    /// Returns the bytes that the map keeps on the device.
     pub fn memory_bytes(&self) -> usize {
         self.runs.memory_bytes() + self.len() * size_of::<V>() + 4 * self.key_count()
     }
 
-    /// The device that the map is on.
+    /// Returns the device that the map is on.
     pub fn device(&self) -> &Device {
         self.runs.device()
     }
 
-    /// The report of the build of the table of keys.
+    /// Returns the report of the build of the table of keys.
     pub fn report(&self) -> &D::Report {
         self.runs.report()
     }
 
-    /// All pairs, with the keys in the order in which [`MultiMap::value_buffer`] has their values.
-    /// Each key occurs as often as it has values, with these in the order of the input. Copies all
-    /// of the map to the host.
+    /// Returns all pairs, with the keys in the order in which [`MultiMap::value_buffer`] has their
+    /// values. Each key occurs as often as it has values, with these in the order of the input.
+    /// Copies all of the map to the host.
     ///
     /// That order of the keys follows from the seed and has no meaning.
     ///
@@ -321,7 +323,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         Ok(self.values.download(self.device().default_stream())?.into_iter())
     }
 
-    /// A copy of the map on the same device, without scratch.
+    /// Returns a copy of the map on the same device, without scratch.
     ///
     /// # Errors
     /// As for [`MultiMap::try_clone_on`].
@@ -329,7 +331,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         self.try_clone_on(self.device().default_stream())
     }
 
-    /// A copy of the map on the same device, made on `stream`.
+    /// Returns a copy of the map on the same device, made on `stream`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),

@@ -17,7 +17,7 @@ use std::time::Instant;
 /// arguments name. It must be done with that memory when it returns, also after an error: safe code
 /// reads and frees it then. `has_wide_atomics` must not promise more than `run` keeps.
 pub unsafe trait Runner: Debug + Send + Sync + 'static {
-    /// The device's name.
+    /// Returns the device's name.
     fn name(&self) -> &str;
     /// Runs `blocks` blocks of `kernel` and returns when they are done.
     ///
@@ -25,15 +25,15 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
     /// The kernel's pointers must be valid for what it does with them, with no conflicting use of
     /// that memory.
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
-    /// The answer of [`Engine::cores`].
+    /// Returns the answer of [`Engine::cores`].
     fn cores(&self) -> Option<usize> {
         None
     }
-    /// Whether its kernels can load and change words of 128 bits as a whole.
+    /// Returns whether its kernels can load and change words of 128 bits as a whole.
     fn has_wide_atomics(&self) -> bool {
         true
     }
-    /// The answer of [`Engine::shares_memory_with_host`].
+    /// Returns the answer of [`Engine::shares_memory_with_host`].
     fn shares_memory_with_host(&self) -> bool {
         false
     }
@@ -95,7 +95,7 @@ pub struct HostEngine<R> {
 }
 
 impl<R: Runner> HostEngine<R> {
-    /// The engine that runs launches with `runner`.
+    /// Returns the engine that runs launches with `runner`.
     pub fn new(runner: R) -> Self {
         Self { runner: Arc::new(runner) }
     }
@@ -113,8 +113,8 @@ const ALIGNMENT: usize = 256;
 /// would clear the memory by writing every byte, instead of mapping zeros.
 const PLAIN_ALIGNMENT: usize = 16;
 
-/// The layout that the allocator is asked for. Large allocations ask for more bytes: to find an
-/// aligned address within, and to store before it where the memory begins.
+/// Returns the layout that the allocator is asked for. Large allocations ask for more bytes: to
+/// find an aligned address within, and to store before it where the memory begins.
 fn layout(bytes: usize) -> Option<Layout> {
     match bytes {
         ..LARGE => Layout::from_size_align(bytes, ALIGNMENT).ok(),

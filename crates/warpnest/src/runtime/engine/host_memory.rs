@@ -4,13 +4,13 @@ use super::Memory;
 use std::fs;
 use std::path::Path;
 
-/// The memory of the machine, or what the control groups of this process leave of it. Without
-/// Linux's files the answer is `u64::MAX`, and allocation itself is the only test.
+/// Returns the memory of the machine, or what the control groups of this process leave of it.
+/// Without Linux's files the answer is `u64::MAX`, and allocation itself is the only test.
 pub(super) fn memory() -> Memory {
     memory_under(Path::new("/"))
 }
 
-/// The same from the files under `root`.
+/// Returns the same from the files under `root`.
 fn memory_under(root: &Path) -> Memory {
     let machine = fs::read_to_string(root.join("proc/meminfo")).unwrap_or_default();
     let kib = |name: &str| field(&machine, name).map_or(u64::MAX, |kib| kib.saturating_mul(1024));
@@ -24,13 +24,13 @@ fn least(one: Memory, other: Memory) -> Memory {
     Memory { total: one.total.min(other.total), free: one.free.min(other.free) }
 }
 
-/// The number behind a name, on the line that begins with it.
+/// Returns the number behind a name, on the line that begins with it.
 fn field(text: &str, name: &str) -> Option<u64> {
     let line = text.lines().find_map(|line| line.strip_prefix(name))?;
     line.split_whitespace().next()?.parse().ok()
 }
 
-/// The hierarchy and the path of the control group that limits memory, if a line of
+/// Returns the hierarchy and the path of the control group that limits memory, if a line of
 /// `/proc/self/cgroup` names one: `number:controllers:path`.
 fn group(line: &str) -> Option<(&'static Version, &str)> {
     let mut parts = line.splitn(3, ':').skip(1);
@@ -66,7 +66,8 @@ const V2: Version = Version {
 };
 
 impl Version {
-    /// The memory that the control group at `path` and those above it leave of the machine's.
+    /// Returns the memory that the control group at `path` and those above it leave of the
+    /// machine's.
     fn limits(&self, machine: Memory, root: &Path, path: &str) -> Memory {
         let mounted = root.join(self.mounted);
         // Within a container the path may be the host's: then only the mount itself can be read.
@@ -75,7 +76,7 @@ impl Version {
         groups.filter_map(|folder| self.limit(machine, folder)).fold(machine, least)
     }
 
-    /// The memory that one group leaves, if it has a limit.
+    /// Returns the memory that one group leaves, if it has a limit.
     fn limit(&self, machine: Memory, folder: &Path) -> Option<Memory> {
         let read = |name: &str| fs::read_to_string(folder.join(name)).ok();
         let number = |name: &str| read(name)?.trim().parse::<u64>().ok();

@@ -36,9 +36,9 @@ pub struct Memory {
 /// queue must do what its methods say, and what the engine says of its memory must be true. Safe
 /// code relies on all of it.
 pub unsafe trait Engine: Debug + Send + Sync + Any {
-    /// The device's name.
+    /// Returns the device's name.
     fn name(&self) -> &str;
-    /// The device's memory.
+    /// Returns the device's memory.
     fn memory(&self) -> Result<Memory>;
     /// Allocates `bytes` bytes (not 0), aligned to 256.
     fn allocate(&self, bytes: usize) -> Result<usize>;
@@ -58,14 +58,14 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// `address` must come from `allocate_page_locked(bytes)` of this engine, and nothing may use
     /// it any more.
     unsafe fn free_page_locked(&self, _address: usize, _bytes: usize) {}
-    /// A new queue.
+    /// Returns a new queue.
     fn queue(&self) -> Result<Box<dyn Queue>>;
-    /// Whether memory that `allocate` returns holds zeros.
+    /// Returns whether memory that `allocate` returns holds zeros.
     fn allocates_zeros(&self) -> bool {
         false
     }
-    /// Whether kernels may read a slice of the program in place, at an address that is a multiple
-    /// of 16. Then the program may also read the device's memory while no work uses it.
+    /// Returns whether kernels may read a slice of the program in place, at an address that is a
+    /// multiple of 16. Then the program may also read the device's memory while no work uses it.
     fn shares_memory_with_host(&self) -> bool {
         false
     }
@@ -78,17 +78,17 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn load_kernel(&self, _name: &str) -> Result<()> {
         Ok(())
     }
-    /// Whether its kernels can load and change words of 128 bits as a whole.
+    /// Returns whether its kernels can load and change words of 128 bits as a whole.
     fn has_wide_atomics(&self) -> bool {
         true
     }
-    /// The number of CPU cores, if each block runs on one of them from beginning to end, with a
-    /// cache of its own. It is `None` if blocks are many and small, as on a GPU. Only speed depends
-    /// on the answer.
+    /// Returns the number of CPU cores, if each block runs on one of them from beginning to end,
+    /// with a cache of its own. It is `None` if blocks are many and small, as on a GPU. Only speed
+    /// depends on the answer.
     fn cores(&self) -> Option<usize> {
         None
     }
-    /// The engine as `Any`, for downcasts.
+    /// Returns the engine as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -117,7 +117,7 @@ pub trait Queue: Debug + Send + Sync {
     fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()>;
     /// Waits, on the host, until all work is done.
     fn synchronize(&self) -> Result<()>;
-    /// The queue as `Any`, for downcasts.
+    /// Returns the queue as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -125,12 +125,12 @@ pub trait Queue: Debug + Send + Sync {
 pub trait QueueEvent: Debug + Send + Sync {
     /// Waits, on the host, until the queue has passed the event.
     fn synchronize(&self) -> Result<()>;
-    /// Whether the queue has passed the event.
+    /// Returns whether the queue has passed the event.
     fn is_done(&self) -> Result<bool>;
-    /// The milliseconds from `earlier`, an event of the same engine, to this one, both timed; waits
-    /// for both.
+    /// Returns the milliseconds from `earlier`, an event of the same engine, to this one, both
+    /// timed; waits for both.
     fn milliseconds_since(&self, earlier: &dyn QueueEvent) -> Result<f64>;
-    /// The event as `Any`, for downcasts.
+    /// Returns the event as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }
 

@@ -20,7 +20,7 @@ impl Log {
         Ok(())
     }
 
-    /// The entries since the last call.
+    /// Returns the entries since the last call.
     fn take(&self) -> Vec<String> {
         std::mem::take(&mut self.0.lock().unwrap())
     }
@@ -111,7 +111,7 @@ impl QueueEvent for IdleEvent {
     }
 }
 
-/// An engine, three streams on it, and its log.
+/// Returns an engine, three streams on it, and its log.
 fn world() -> (Arc<dyn Engine>, [Stream; 3], Log) {
     let engine = Idle::default();
     let log = engine.log.clone();
@@ -125,7 +125,7 @@ fn buffer(engine: &Arc<dyn Engine>) -> Buffer<u32> {
     Buffer::from_allocation(Allocation::new(engine.clone(), address, 32, Owner::Engine), 8)
 }
 
-/// A kernel that writes eight words.
+/// Returns a kernel that writes eight words.
 fn numbers(output: Global<u32>) -> Iota {
     Iota { output, plan: IotaParams { items: 8 } }
 }

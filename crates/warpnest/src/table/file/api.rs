@@ -53,7 +53,8 @@ fn finished<T>(mut incoming: Incoming<'_>, take: impl FnOnce(&mut Incoming<'_>) 
     Ok(table)
 }
 
-/// Saving and loading. The crate's guide has an example, and docs/file-format.md the format.
+/// Saving and loading. The [guide](crate::guide::files) has an example; docs/file-format.md has the
+/// format.
 impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// Writes the map to `to`: its memory as it is, so that loading it is a copy and no build. Any
     /// device can load what any other one saved.
@@ -136,7 +137,8 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     }
 }
 
-/// Saving and loading. The crate's guide has an example, and docs/file-format.md the format.
+/// Saving and loading. The [guide](crate::guide::files) has an example; docs/file-format.md has the
+/// format.
 impl<K: Key, D: Sets> BulkSet<K, D> {
     /// Writes the set to `to`, as [`BulkMap::save`] does with a map.
     ///

@@ -7,12 +7,12 @@ use crate::table::hash::{Arithmetic, HashFamily};
 use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS};
 use gpu_kernels::types::KeyWord;
 
-/// The numbers by which a file names a family: its formula, and its prime or 0.
+/// Returns the numbers by which a file names a family: its formula, and its prime or 0.
 pub(crate) fn family_number(family: HashFamily) -> [u64; 2] {
     [family.formula() as u64, family.prime().unwrap_or(0) as u64]
 }
 
-/// The family that a file names.
+/// Returns the family that a file names.
 pub(crate) fn family_from(incoming: &mut Incoming<'_>) -> Result<HashFamily> {
     let (formula, prime) = (incoming.number()?, incoming.short()?);
     let (exact, wrapping) = (Arithmetic::Exact, Arithmetic::Wrapping);
@@ -28,14 +28,14 @@ pub(crate) fn family_from(incoming: &mut Incoming<'_>) -> Result<HashFamily> {
     Ok(family)
 }
 
-/// The constants of hash functions.
+/// Returns the constants of hash functions.
 pub(crate) fn constants_of(functions: &HashFunctions) -> [[u64; 2]; MAX_FUNCTIONS] {
     // SAFETY: the struct is `repr(C)`, and begins with these words.
     unsafe { std::ptr::from_ref(functions).cast::<[[u64; 2]; MAX_FUNCTIONS]>().read() }
 }
 
-/// The family of functions: the one that is configured, or, after a rebuild that did not come to
-/// drawing constants, the default one.
+/// Returns the family of functions: the one that is configured, or, after a rebuild that did not
+/// come to drawing constants, the default one.
 pub(crate) fn family_of<K: KeyWord>(functions: &HashFunctions, configured: HashFamily) -> HashFamily {
     let mut constants = constants_of(functions).into_iter().flatten();
     let draw = || constants.next().unwrap_or_default();
@@ -43,8 +43,8 @@ pub(crate) fn family_of<K: KeyWord>(functions: &HashFunctions, configured: HashF
     if *functions == mix { HashFamily::Mix } else { configured }
 }
 
-/// The functions onto `slots` slots whose constants a file has. They are made as those of a build,
-/// so that constants which no build draws are refused.
+/// Returns the functions onto `slots` slots whose constants a file has. They are made as those of a
+/// build, so that constants which no build draws are refused.
 pub(crate) fn functions_from<K: KeyWord>(
     incoming: &mut Incoming<'_>,
     family: HashFamily,

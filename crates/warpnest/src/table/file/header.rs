@@ -36,24 +36,24 @@ pub struct Header {
     pub sections: Vec<u64>,
 }
 
-/// The checksum of bytes at an offset of a file. With the offset and the header's checksum in it,
-/// chunks that changed places, or that are from another file, are found out.
+/// Returns the checksum of bytes at an offset of a file. With the offset and the header's checksum
+/// in it, chunks that changed places, or that are from another file, are found out.
 pub fn checksum(seed: u64, at: u64, bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(seed.wrapping_add(at), bytes)
 }
 
-/// The bytes that a section of `bytes` bytes takes in a file: data, checksums, padding.
+/// Returns the bytes that a section of `bytes` bytes takes in a file: data, checksums, padding.
 pub const fn padded(bytes: u64) -> u64 {
     (bytes.next_multiple_of(CHECKSUM) + bytes.div_ceil(CHUNK) * CHECKSUM).next_multiple_of(PAGE)
 }
 
 impl Header {
-    /// The bytes of the whole file.
+    /// Returns the bytes of the whole file.
     pub fn file_bytes(&self) -> u64 {
         PAGE + self.sections.iter().map(|&bytes| padded(bytes)).sum::<u64>()
     }
 
-    /// The header as a file has it, and its checksum.
+    /// Returns the header as a file has it, and its checksum.
     pub fn encode(&self) -> (Vec<u8>, u64) {
         let mut page = vec![0; PAGE as usize];
         let number_of =

@@ -37,7 +37,7 @@ const UNIT: u64 = header::CHUNK;
 /// The most threads that copy and hash. A few are as fast as a disk or a link.
 const MAX_WORKERS: u64 = 8;
 
-/// The number of threads for so many units: 1 if the calling thread is enough.
+/// Returns the number of threads for so many units: 1 if the calling thread is enough.
 fn workers(units: u64) -> u64 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     // With one core, too, copies overlap with writes.

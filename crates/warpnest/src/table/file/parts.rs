@@ -30,17 +30,17 @@ pub enum Extent<'t> {
 }
 
 impl<'t> Section<'t> {
-    /// A section of no bytes.
+    /// Returns a section of no bytes.
     pub fn new() -> Self {
         Self { extents: Vec::new() }
     }
 
-    /// A section of the first `elements` elements of a buffer.
+    /// Returns a section of the first `elements` elements of a buffer.
     pub fn of<T: Plain>(buffer: &'t Buffer<T>, elements: u64) -> Self {
         Self::new().with(buffer, 0..elements)
     }
 
-    /// The section with some elements of a buffer behind its other bytes.
+    /// Returns the section with some elements of a buffer behind its other bytes.
     pub fn with<T: Plain>(mut self, buffer: &'t Buffer<T>, elements: Range<u64>) -> Self {
         let Range { start, end } = elements;
         assert!(start <= end && end <= buffer.len() as u64, "the buffer has {} elements", buffer.len());
@@ -50,7 +50,7 @@ impl<'t> Section<'t> {
         self
     }
 
-    /// A section of bytes of the host.
+    /// Returns a section of bytes of the host.
     pub fn of_host(bytes: Vec<u8>) -> Self {
         let mut section = Self::new();
         section.push(bytes.len() as u64, Extent::Host(bytes));
@@ -75,13 +75,13 @@ impl<'t> Section<'t> {
         self.extents.push((end, extent));
     }
 
-    /// The bytes of the section.
+    /// Returns the bytes of the section.
     pub fn bytes(&self) -> u64 {
         self.extents.last().map_or(0, |&(end, _)| end)
     }
 
-    /// The extents from byte `at` of the section on: each with the offset of its first byte and
-    /// that of its end.
+    /// Returns the extents from byte `at` of the section on: each with the offset of its first byte
+    /// and that of its end.
     pub fn from(&self, at: u64) -> impl Iterator<Item = (Range<u64>, &Extent<'t>)> {
         let first = self.extents.partition_point(|&(end, _)| end <= at);
         let start = |i: usize| if i == 0 { 0 } else { self.extents[i - 1].0 };
@@ -119,7 +119,7 @@ impl<'t> Parts<'t> {
     }
 }
 
-/// The kind of a map or a set.
+/// Returns the kind of a map or a set.
 pub fn kind_of<K: crate::Key, P: Payload>(design: &'static str) -> TableKind {
     let value_bytes = (P::VALUE_BITS / 8) as u8;
     let form = if value_bytes == 0 { "Set" } else { "Map" };

@@ -69,7 +69,7 @@ pub fn io_error<'p>(action: &'static str, path: &'p Path) -> impl FnOnce(io::Err
     move |error| Error::File(FileError::Io { action, path: Some(path.to_owned()), source: error.into() })
 }
 
-/// The error with the path, if it is one of reading or writing.
+/// Returns the error with the path, if it is one of reading or writing.
 pub fn with_path(error: Error, path: &Path) -> Error {
     match error {
         Error::File(FileError::Io { action, path: None, source }) => {

@@ -64,14 +64,14 @@ impl<'r> Incoming<'r> {
         Ok(Self { device, values: None, from, complete, position, header, seal, numbers: 0, sections: 0 })
     }
 
-    /// The next number.
+    /// Returns the next number.
     pub fn number(&mut self) -> Result<u64> {
         self.numbers += 1;
         let missing = || FileError::inconsistent("its header has too few numbers for such a table");
         self.header.numbers.get(self.numbers - 1).copied().ok_or_else(missing)
     }
 
-    /// The next number, which has 32 bits.
+    /// Returns the next number, which has 32 bits.
     pub fn short(&mut self) -> Result<u32> {
         let outside = |_| FileError::inconsistent("a number of its header has too many bits");
         self.number()?.try_into().map_err(outside)
@@ -94,7 +94,7 @@ impl<'r> Incoming<'r> {
         Ok(is_some.then_some(number))
     }
 
-    /// The configuration, whose own settings `design` reads.
+    /// Returns the configuration, whose own settings `design` reads.
     pub fn config<D>(&mut self, design: impl FnOnce(&mut Self) -> Result<D>) -> Result<Config<D>> {
         let (seed, restarts) = (self.option()?, self.short()?);
         let (unique, statistics, timings) = (self.flag()?, self.flag()?, self.flag()?);

@@ -24,23 +24,23 @@ pub(crate) struct Loading<T> {
 }
 
 impl<T: Plain> Loading<T> {
-    /// A buffer of `loaded` elements.
+    /// Returns a buffer of `loaded` elements.
     pub fn new(device: &Device, loaded: u64) -> Result<Self> {
         Self::with_length(device, loaded, loaded)
     }
 
-    /// A buffer of `length` elements, of which the first `loaded` are loaded.
+    /// Returns a buffer of `length` elements, of which the first `loaded` are loaded.
     pub fn with_length(device: &Device, loaded: u64, length: u64) -> Result<Self> {
         Ok(Self { device: device.clone(), buffer: Buffer::uninitialized(device, 0)?, loaded, length })
     }
 
-    /// The bytes that are loaded.
+    /// Returns the bytes that are loaded.
     pub fn bytes(&self) -> u64 {
         // A length that is too large is none that a file has.
         self.loaded.saturating_mul(size_of::<T>() as u64)
     }
 
-    /// The buffer, once all is there.
+    /// Returns the buffer, once all is there.
     pub fn done(mut self) -> Result<Buffer<T>> {
         // A section of no bytes reserves nothing.
         self.reserve(self.bytes())?;
@@ -80,7 +80,7 @@ impl<T: Plain> Target for Loading<T> {
 pub(crate) struct Collected(Mutex<Vec<u8>>);
 
 impl Collected {
-    /// The bytes, as words.
+    /// Returns the bytes, as words.
     pub fn words<T: bytemuck::Pod>(self) -> Vec<T> {
         let bytes = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
         bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()

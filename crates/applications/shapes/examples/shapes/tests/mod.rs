@@ -9,7 +9,7 @@ use std::process::{Command, exit};
 /// The variable with the program's arguments, one a line.
 const ARGUMENTS: &str = "WARPNEST_SHAPES_ARGUMENTS";
 
-/// The program with these arguments: this binary, which is compiled of the same files.
+/// Returns the program with these arguments: this binary, which is compiled of the same files.
 fn program(arguments: &[&str]) -> Command {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", "tests::run_as_a_program", "--nocapture"]).env(ARGUMENTS, arguments.join("\n"));

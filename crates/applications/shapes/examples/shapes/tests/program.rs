@@ -30,7 +30,7 @@ fn run(arguments: &[&str]) -> Output {
     program(&[arguments, &["--device", "cpu"]].concat()).output().unwrap()
 }
 
-/// The output of a run that succeeds.
+/// Returns the output of a run that succeeds.
 fn printed(arguments: &[&str], folder: &Folder) -> String {
     let output = run(&[arguments, &["--output", folder.0.to_str().unwrap()]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

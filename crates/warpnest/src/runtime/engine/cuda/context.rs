@@ -44,7 +44,7 @@ pub(crate) struct Entered<'p> {
 }
 
 impl Primary {
-    /// The primary context of the device of this ordinal.
+    /// Returns the primary context of the device of this ordinal.
     ///
     /// # Errors
     /// [`Error::NoDevice`] if there is no driver or no such device, or if it is too old.
@@ -108,23 +108,23 @@ impl Primary {
         Ok(Entered { primary: self, driver, previous: Some(current) })
     }
 
-    /// The device's name.
+    /// Returns the device's name.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// The driver's handle.
+    /// Returns the driver's handle.
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub fn handle(&self) -> Context {
         self.context
     }
 
-    /// The device's memory.
+    /// Returns the device's memory.
     pub fn memory(&self) -> Result<Memory> {
         self.enter()?.memory().map_err(|failure| self.error(failure, 0))
     }
 
-    /// Whether an error has cost the context.
+    /// Returns whether an error has cost the context.
     pub fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
@@ -134,8 +134,8 @@ impl Primary {
         called.map_err(|failure| self.error(failure, 0))
     }
 
-    /// The error of a call. `asked` is the number of bytes that it asked for, if that is known.
-    /// Records that the context is lost, if it is.
+    /// Returns the error of a call. `asked` is the number of bytes that it asked for, if that is
+    /// known. Records that the context is lost, if it is.
     pub fn error(&self, failure: Failure, asked: u64) -> Error {
         let Failure { call, code } = failure;
         if code == code::OUT_OF_MEMORY {

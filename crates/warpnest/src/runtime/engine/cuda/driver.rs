@@ -153,7 +153,8 @@ functions! {
 }
 
 impl Driver {
-    /// The driver of this machine, loaded by the first call; the library stays open from then on.
+    /// Returns the driver of this machine, loaded by the first call; the library stays open from
+    /// then on.
     ///
     /// # Errors
     /// The text says what is missing, and what to do.
@@ -175,7 +176,8 @@ impl Driver {
         Ok(DRIVER.get_or_init(|| driver))
     }
 
-    /// The driver's name of a result code: newer drivers have codes that are not listed here.
+    /// Returns the driver's name of a result code: newer drivers have codes that are not listed
+    /// here.
     pub fn name(&self, code: u32) -> String {
         let mut name = std::ptr::null();
         // SAFETY: the driver sets the pointer to a string of its own, which lives as long as it

@@ -32,7 +32,8 @@ impl CudaEngine {
         Ok(Self { shared: Arc::new(Shared { kernels, primary }) })
     }
 
-    /// Whether an error has cost the engine its context, as far as calls of the driver have told.
+    /// Returns whether an error has cost the engine its context, as far as calls of the driver have
+    /// told.
     pub fn is_lost(&self) -> bool {
         self.shared.primary.is_lost()
     }
@@ -44,7 +45,8 @@ impl fmt::Debug for CudaEngine {
     }
 }
 
-/// The error of a device that could not be made; for a lost context, one that says what to do.
+/// Returns the error of a device that could not be made; for a lost context, one that says what to
+/// do.
 pub(crate) fn explained(ordinal: u32, error: Error) -> Error {
     match error {
         Error::Driver { call, code, name } if driver::code::LOST.contains(&code) => Error::NoDevice {

@@ -26,8 +26,8 @@ struct Kernel {
 unsafe impl Send for Kernel {}
 
 impl Kernels {
-    /// The kernels for a device. Loads one of them, so that a driver that is too old is detected
-    /// before work begins.
+    /// Returns the kernels for a device. Loads one of them, so that a driver that is too old is
+    /// detected before work begins.
     pub(super) fn load(primary: &Arc<Primary>) -> Result<Self> {
         if primary.capability >= (9, 0) {
             match Self::of(primary, ptx::hopper()) {
@@ -48,7 +48,7 @@ impl Kernels {
         Ok(kernels)
     }
 
-    /// Whether there are kernels that change words of 128 bits.
+    /// Returns whether there are kernels that change words of 128 bits.
     pub(super) fn have_wide_atomics(&self) -> bool {
         self.ptx == ptx::hopper()
     }
@@ -62,7 +62,7 @@ impl Kernels {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The entry point of this name.
+    /// Returns the entry point of this name.
     pub(super) fn function(&self, name: &str) -> Result<driver::Function> {
         if let Some(kernel) = self.loaded().get(name) {
             return Ok(kernel.function);

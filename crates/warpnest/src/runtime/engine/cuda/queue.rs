@@ -37,7 +37,7 @@ impl CudaQueue {
         Ok(Self { shared, stream, owner: None, readback: Mutex::default() })
     }
 
-    /// A queue on a stream of another library.
+    /// Returns a queue on a stream of another library.
     ///
     /// # Safety
     /// The stream must be of this context, and live as long as `owner`.

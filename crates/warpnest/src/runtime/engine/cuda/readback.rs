@@ -36,7 +36,7 @@ pub(super) struct ReadbackBuffer {
 unsafe impl Send for ReadbackBuffer {}
 
 impl ReadbackBuffer {
-    /// Whether so many bytes from this address can be read back.
+    /// Returns whether so many bytes from this address can be read back.
     pub fn takes(from: usize, bytes: usize) -> bool {
         from.is_multiple_of(4) && bytes.is_multiple_of(4) && (4..=4 * MAX_WORDS).contains(&bytes)
     }
@@ -94,8 +94,8 @@ impl ReadbackBuffer {
         Ok(())
     }
 
-    /// The word of this epoch; waits until it is there, or until the driver has waited for the
-    /// queue.
+    /// Returns the word of this epoch; waits until it is there, or until the driver has waited for
+    /// the queue.
     fn wait_for(&self, word: &AtomicU64, patient: &mut Option<Instant>, queue: &dyn Queue) -> Result<u32> {
         loop {
             let found = word.load(Ordering::Acquire);

@@ -19,8 +19,8 @@ const CUDARC: Other = Other { buffer: "what cudarc is to use", theirs: "what cud
 
 /// Conversions between `cudarc`'s streams and those of this library.
 impl Stream {
-    /// A stream of `cudarc` as one of this library: work on either is in the order in which it was
-    /// queued. Needs the feature `cudarc`.
+    /// Returns a stream of `cudarc` as one of this library: work on either is in the order in which
+    /// it was queued. Needs the feature `cudarc`.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] unless it is in the primary context of `device`, which must be a CUDA
@@ -29,8 +29,8 @@ impl Stream {
         over(device.engine(), stream)
     }
 
-    /// This stream as one of `cudarc`, in a context of `cudarc` for the same device. Needs the
-    /// feature `cudarc`.
+    /// Returns this stream as one of `cudarc`, in a context of `cudarc` for the same device. Needs
+    /// the feature `cudarc`.
     ///
     /// # Errors
     /// [`Error::WrongDevice`] unless this is a stream of a CUDA device, and the context its primary
@@ -163,12 +163,12 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
         Ok(answer)
     }
 
-    /// A stream of `cudarc` as one of the buffer's device.
+    /// Returns a stream of `cudarc` as one of the buffer's device.
     fn theirs(&self, stream: &Arc<CudaStream>) -> Result<Stream> {
         over(self.engine(), stream.clone())
     }
 
-    /// The buffer as a slice of `cudarc`, for as long as it is lent.
+    /// Returns the buffer as a slice of `cudarc`, for as long as it is lent.
     ///
     /// # Safety
     /// Work on `stream` may use the buffer while this lives.
@@ -206,7 +206,7 @@ fn order_after_uses<T>(stream: &Stream, buffer: &Buffer<T>) -> Result<()> {
     })
 }
 
-/// A stream of `cudarc` as one of this engine.
+/// Returns a stream of `cudarc` as one of this engine.
 fn over(engine: &Arc<dyn Engine>, stream: Arc<CudaStream>) -> Result<Stream> {
     check_context(&**engine, stream.context())?;
     let handle: driver::Stream = stream.cu_stream().cast();

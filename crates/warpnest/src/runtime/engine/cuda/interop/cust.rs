@@ -28,7 +28,7 @@ impl CudaQueue {
 
 /// The streams of a CUDA device as `cust` sees them.
 impl Stream {
-    /// The stream as a `cust` stream; `None` on another engine. Needs the feature `cust`.
+    /// Returns the stream as a `cust` stream; `None` on another engine. Needs the feature `cust`.
     ///
     /// `cust`'s synchronous operations run on the default stream, which does not wait for this one.
     pub fn cust(&self) -> Option<&cust::stream::Stream> {

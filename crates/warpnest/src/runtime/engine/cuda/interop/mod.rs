@@ -27,7 +27,7 @@ struct Other {
     theirs: &'static str,
 }
 
-/// The context of a CUDA device.
+/// Returns the context of a CUDA device.
 fn primary(engine: &dyn Engine, other: Other) -> Result<&Arc<Primary>> {
     let cuda: Option<&CudaEngine> = engine.as_any().downcast_ref();
     cuda.map(|engine| &engine.shared.primary).ok_or_else(|| Error::WrongDevice {
@@ -37,12 +37,12 @@ fn primary(engine: &dyn Engine, other: Other) -> Result<&Arc<Primary>> {
     })
 }
 
-/// The error for memory of the other library in another context.
+/// Returns the error for memory of the other library in another context.
 fn foreign(other: Other, device: &str) -> Error {
     Error::WrongDevice { what: other.theirs, found: "another context".to_owned(), expected: device.to_owned() }
 }
 
-/// The queue of a stream that is on the engine of a buffer, and that engine is CUDA.
+/// Returns the queue of a stream that is on the engine of a buffer, and that engine is CUDA.
 fn cuda_queue(queue: &dyn Queue) -> &CudaQueue {
     queue.as_any().downcast_ref().expect("the stream is on the buffer's engine")
 }
@@ -64,7 +64,7 @@ impl<T: Plain> Buffer<T> {
         })
     }
 
-    /// A buffer on memory of another library, which does not free it.
+    /// Returns a buffer on memory of another library, which does not free it.
     ///
     /// # Errors
     /// [`InputError::Misaligned`] unless kernels can read it.
