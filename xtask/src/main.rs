@@ -46,6 +46,9 @@ enum Command {
     #[command(disable_help_flag = true)]
     Bench(measure::Args),
     BuildPtx(build_ptx::Args),
+    /// Compare every table on the CPU engine with what a Rust program has already.
+    #[command(disable_help_flag = true)]
+    Beside(measure::Args),
     /// Measure how long eviction chains become.
     #[command(disable_help_flag = true)]
     Chains(measure::Args),
@@ -72,6 +75,7 @@ fn commands() -> Vec<String> {
 fn main() -> ExitCode {
     let outcome = match Cli::parse().command {
         Command::Bench(args) => measure::main("bench", &args),
+        Command::Beside(args) => measure::main("beside", &args),
         Command::Chains(args) => measure::main("chains", &args),
         Command::BuildPtx(args) => build_ptx::main(&args),
         Command::Check(args) => check::main(&args),

@@ -1,9 +1,11 @@
-//! The program behind `cargo xtask bench`, `chains`, `figures` and `rounds`: measurements and
+//! The program behind `cargo xtask bench`, `beside`, `chains`, `figures` and `rounds`: measurements and
 //! drawings.
 
 #![cfg_attr(not(feature = "figures"), allow(dead_code, reason = "some is for the figures alone"))]
 
 mod bench;
+#[cfg(feature = "figures")]
+mod beside;
 mod chains;
 #[cfg(feature = "figures")]
 mod figures;
@@ -26,6 +28,8 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Bench(bench::Args),
+    #[cfg(feature = "figures")]
+    Beside(beside::Args),
     Chains(chains::Args),
     #[cfg(feature = "figures")]
     Figures(figures::Args),
@@ -38,6 +42,8 @@ fn main() -> ExitCode {
     }
     let outcome = match Cli::parse().command {
         Command::Bench(args) => bench::main(&args),
+        #[cfg(feature = "figures")]
+        Command::Beside(args) => beside::main(&args),
         Command::Chains(args) => chains::main(&args),
         #[cfg(feature = "figures")]
         Command::Figures(args) => figures::main(&args),

@@ -1,0 +1,99 @@
+//! `cargo xtask beside`: every table on the CPU engine beside what a Rust program has already.
+
+mod maps;
+mod record;
+mod rows;
+mod sorted;
+mod timing;
+
+use std::path::PathBuf;
+
+use indicatif::{ProgressBar, ProgressStyle};
+use warpnest::Device;
+
+use crate::bench::parse_size;
+use crate::bench::record::Run;
+use record::Comparison;
+use timing::Clock;
+
+/// Compare every table on the CPU engine with what a Rust program has already.
+///
+/// A figure is the time of the other side divided by ours, of medians of interleaved runs: above 1
+/// ours is faster. The other side is `hashbrown` with its default hasher, or a sort of `std`, on one
+/// thread; ours has one thread, and all. Where others use all threads (`dashmap`, `papaya`, the
+/// sorts of `rayon` and `rdst`), a third figure has all threads on both sides. Keys and values have
+/// 32 bits. Every answer is checked. docs/cpu.md has the table.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The fewest pairs.
+    #[arg(long, default_value = "2^6", value_parser = parse_size)]
+    smallest: u64,
+    /// The most pairs, at most 2^26.
+    #[arg(long, default_value = "2^20", value_parser = parse_largest)]
+    largest: u64,
+    /// The factor from one number of pairs to the next.
+    #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(2..))]
+    step: u64,
+    /// Only rows whose table or operation has one of these words in its name.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+    /// Time for each comparison, in milliseconds; at least 5 runs are timed.
+    #[arg(long, default_value_t = 300)]
+    time: u64,
+    /// Appends the figures to this file, a JSON object a line.
+    #[arg(long, value_name = "FILE")]
+    output: Option<PathBuf>,
+}
+
+/// The most pairs that a comparison takes.
+const MAX_PAIRS: u64 = 1 << 26;
+
+fn parse_largest(text: &str) -> anyhow::Result<u64> {
+    let largest = parse_size(text)?;
+    anyhow::ensure!((1..=MAX_PAIRS).contains(&largest), "give at least 1 pair and at most {MAX_PAIRS} (2^26)");
+    Ok(largest)
+}
+
+/// The circumstances of all comparisons with one number of pairs.
+struct Lab<'a> {
+    device: Device,
+    clock: &'a Clock,
+    n: u64,
+    only: &'a [String],
+    bar: &'a ProgressBar,
+}
+
+impl Lab<'_> {
+    /// Whether the row was asked for.
+    fn wants(&self, table: &str, op: &str) -> bool {
+        let name = format!("{table} {op}").to_lowercase();
+        self.only.is_empty() || self.only.iter().any(|word| name.contains(&word.to_lowercase()))
+    }
+}
+
+/// Runs the command.
+pub fn main(args: &Args) -> anyhow::Result<()> {
+    let clock = Clock::new(args.time)?;
+    let sizes: Vec<u64> = std::iter::successors(Some(args.smallest.max(1)), |n| n.checked_mul(args.step))
+        .take_while(|&n| n <= args.largest)
+        .collect();
+    anyhow::ensure!(!sizes.is_empty(), "no size from {} to {}: give a larger --largest", args.smallest, args.largest);
+    let bar = ProgressBar::new(sizes.len() as u64 * rows::GROUPS.len() as u64);
+    bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
+    let mut all: Vec<Comparison> = Vec::new();
+    for &n in &sizes {
+        let lab = Lab { device: Device::cpu(), clock: &clock, n, only: &args.only, bar: &bar };
+        for group in rows::GROUPS {
+            all.extend(group(&lab)?);
+            bar.inc(1);
+        }
+    }
+    bar.finish_and_clear();
+    anyhow::ensure!(!all.is_empty(), "no row is named {}: leave --only out to see all names", args.only.join(" or "));
+    println!("{}", record::table(&all, &sizes, clock.threads()));
+    if let Some(path) = &args.output {
+        record::append(path, &Run::new(&record::machine()), clock.threads(), &all)?;
+        println!("appended to {}", path.display());
+    }
+    Ok(())
+}
