@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    /// A reader takes it in at a glance.
+    /// Counts lines: a reader takes ten in at a glance.
     #[test]
     fn the_readme_has_a_program_of_about_ten_lines() {
         let program = FirstProgram::read(include_str!("../../README.md")).unwrap();

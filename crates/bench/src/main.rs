@@ -1,5 +1,5 @@
-//! The program behind `cargo xtask bench`, `beside`, `chains`, `figures` and `rounds`: measurements and
-//! drawings.
+//! The program behind `cargo xtask bench`, `beside`, `chains`, `figures` and `rounds`: measurements
+//! and drawings.
 
 #![cfg_attr(not(feature = "figures"), allow(dead_code, reason = "some is for the figures alone"))]
 

@@ -12,22 +12,22 @@ use warpnest::{
 
 use super::Lab;
 use super::record::Comparison;
-use super::rows::{filled, lookups};
+use super::rows::{Hasher, filled, lookups};
 use super::timing::{timed, timed_with_drop};
 use crate::bench::input::{Input, Repeats, key, repeated, shuffle};
 
 /// The number of values, or of rows, of a repeated key.
 const MULTIPLICITY: u64 = 8;
 
-/// Keys that come [`MULTIPLICITY`] times each, in random order.
+/// Makes keys that come [`MULTIPLICITY`] times each, in random order.
 fn multiplied(n: u64) -> Vec<u32> {
     let mut keys: Vec<u32> = (0..n).map(|i| key(i / MULTIPLICITY)).collect();
     shuffle(&mut keys);
     keys
 }
 
-/// The multimap.
-pub fn multi(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
+/// Compares the multimap with a `HashMap` of vectors.
+pub fn multi<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let keys = multiplied(lab.n);
     let values: Vec<u32> = (0..lab.n as u32).collect();
     let mut rows = Vec::new();
@@ -39,7 +39,7 @@ pub fn multi(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     };
     let mut theirs = || {
         let build = || {
-            let mut map = HashMap::<u32, Vec<u32>>::new();
+            let mut map = HashMap::<u32, Vec<u32>, S>::default();
             keys.iter().zip(&values).for_each(|(&key, &value)| map.entry(key).or_default().push(value));
             map
         };
@@ -49,9 +49,9 @@ pub fn multi(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     Ok(rows)
 }
 
-/// The different keys, and the id and the count of each, with a `HashMap`.
-fn unique_by_entries(keys: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
-    let mut ids_of = HashMap::<u32, u32>::new();
+/// Finds the different keys, and the id and the count of each, with a `HashMap`.
+fn unique_by_entries<S: Hasher>(keys: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
+    let mut ids_of = HashMap::<u32, u32, S>::default();
     let (mut distinct, mut counts) = (Vec::new(), Vec::new());
     let ids = keys.iter().map(|&key| {
         let id = *ids_of.entry(key).or_insert_with(|| {
@@ -66,8 +66,9 @@ fn unique_by_entries(keys: &[u32]) -> (Vec<u32>, Vec<u32>, Vec<u32>) {
     (distinct, ids, counts)
 }
 
-fn unique_of(lab: &Lab<'_>, keys: &[u32], op: &'static str) -> Result<Vec<Comparison>> {
-    let distinct = unique_by_entries(keys).0.len();
+/// Compares `unique` with entries of a `HashMap`.
+fn unique_of<S: Hasher>(lab: &Lab<'_>, keys: &[u32], op: &'static str) -> Result<Vec<Comparison>> {
+    let distinct = unique_by_entries::<S>(keys).0.len();
     let mut rows = Vec::new();
     let mut ours = || {
         let (time, unique) = timed(|| CompactingConfig::default().unique(&lab.device, keys));
@@ -75,23 +76,23 @@ fn unique_of(lab: &Lab<'_>, keys: &[u32], op: &'static str) -> Result<Vec<Compar
         ensure!(unique.keys.len() == distinct, "{} keys are different, not {distinct}", unique.keys.len());
         Ok(time + timed_with_drop(|| unique))
     };
-    let mut theirs = || Ok(timed_with_drop(|| unique_by_entries(keys)));
+    let mut theirs = || Ok(timed_with_drop(|| unique_by_entries::<S>(keys)));
     lab.row(&mut rows, ["unique", op, "HashMap entries"], &mut ours, &mut theirs)?;
     Ok(rows)
 }
 
-/// Keys made distinct, with an id for each row and a count for each key.
-pub fn unique(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
-    unique_of(lab, &multiplied(lab.n), "ids and counts, 8 rows a key")
+/// Makes keys distinct, with an id for each row and a count for each key.
+pub fn unique<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
+    unique_of::<S>(lab, &multiplied(lab.n), "ids and counts, 8 rows a key")
 }
 
-/// The same of keys of which few fill most rows, as words of a text do.
-pub fn unique_skewed(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
-    unique_of(lab, &repeated(lab.n, Repeats::Zipf).0, "ids and counts, Zipf 1.2")
+/// Does the same with keys of which few fill most rows, as words of a text do.
+pub fn unique_skewed<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
+    unique_of::<S>(lab, &repeated(lab.n, Repeats::Zipf).0, "ids and counts, Zipf 1.2")
 }
 
-/// The linear map.
-pub fn linear(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
+/// Compares the linear map with a `HashMap`, and with maps that threads share.
+pub fn linear<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let input = Input::<u32, u32>::new(lab.n);
     let n = input.keys.len();
     let mut rows = Vec::new();
@@ -105,10 +106,10 @@ pub fn linear(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
         ensure!(new == n, "{new} keys were new");
         Ok(time + timed_with_drop(|| map))
     };
-    let mut theirs = || Ok(timed_with_drop(|| filled(&input.keys, &input.values)));
+    let mut theirs = || Ok(timed_with_drop(|| filled::<_, _, S>(&input.keys, &input.values)));
     let mut theirs_all = || {
         let build = || {
-            let map = dashmap::DashMap::with_capacity(n);
+            let map = dashmap::DashMap::with_capacity_and_hasher(n, S::default());
             input.keys.par_iter().zip(&input.values).for_each(|(&key, &value)| {
                 map.insert(key, value);
             });
@@ -121,8 +122,8 @@ pub fn linear(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
 
     let mut map: LinearMap<u32, u32> = LinearConfig::default().pairs(n).create(&lab.device)?;
     map.insert_many(&input.keys, &input.values)?;
-    let reference = filled(&input.keys, &input.values);
-    let concurrent = papaya::HashMap::<u32, u32>::new();
+    let reference = filled::<_, _, S>(&input.keys, &input.values);
+    let concurrent = papaya::HashMap::<u32, u32, S>::default();
     input.keys.iter().zip(&input.values).for_each(|(&key, &value)| {
         concurrent.pin().insert(key, value);
     });
@@ -161,8 +162,8 @@ pub fn linear(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     Ok(rows)
 }
 
-/// The extendible map beside a `HashMap` that grows.
-pub fn extendible(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
+/// Compares the extendible map with a `HashMap` that grows.
+pub fn extendible<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let input = Input::<u32, u32>::new(lab.n);
     let mut rows = Vec::new();
     let mut ours = || {
@@ -177,7 +178,7 @@ pub fn extendible(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     };
     let mut theirs = || {
         let build = || {
-            let mut map = HashMap::new();
+            let mut map = HashMap::<u32, u32, S>::default();
             input.keys.iter().zip(&input.values).for_each(|(&key, &value)| {
                 map.insert(key, value);
             });
@@ -188,7 +189,7 @@ pub fn extendible(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     lab.row(&mut rows, ["ExtendibleMap", "insert", "growing HashMap"], &mut ours, &mut theirs)?;
     let mut map: ExtendibleMap<u32, u32> = ExtendibleConfig::default().create(&lab.device)?;
     map.insert_many(&input.keys, &input.values)?;
-    let reference = filled(&input.keys, &input.values);
+    let reference = filled::<_, _, S>(&input.keys, &input.values);
     for (op, queries, expected) in
         [("look up present", &input.present, input.keys.len()), ("look up absent", &input.absent, 0)]
     {
@@ -202,20 +203,22 @@ pub fn extendible(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     Ok(rows)
 }
 
-/// The maps of the papers that are built in one go.
-pub fn built(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
-    let mut rows = built_of(lab, "CuckooMap", CuckooMap::<u32, u32>::build, |map, queries| map.get_many(queries))?;
+/// Compares the maps of the papers that are built in one go.
+pub fn built<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
+    let mut rows =
+        built_of::<_, S>(lab, "CuckooMap", CuckooMap::<u32, u32>::build, |map, queries| map.get_many(queries))?;
     let build = TwoLevelMap::<u32, u32>::build;
-    rows.extend(built_of(lab, "TwoLevelMap", build, |map, queries| map.get_many(queries))?);
+    rows.extend(built_of::<_, S>(lab, "TwoLevelMap", build, |map, queries| map.get_many(queries))?);
     Ok(rows)
 }
 
-/// The page map.
-pub fn page(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
-    built_of(lab, "PageMap", PageMap::<u32, u32>::build, |map, queries| map.get_many(queries))
+/// Compares the page map.
+pub fn page<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
+    built_of::<_, S>(lab, "PageMap", PageMap::<u32, u32>::build, |map, queries| map.get_many(queries))
 }
 
-fn built_of<M: Send + Sync>(
+/// Compares a map that is built in one go with a `HashMap`.
+fn built_of<M: Send + Sync, S: Hasher>(
     lab: &Lab<'_>,
     table: &'static str,
     build: impl Fn(&warpnest::Device, &[u32], &[u32]) -> warpnest::Result<M> + Sync + Send,
@@ -229,9 +232,9 @@ fn built_of<M: Send + Sync>(
         let built = built?;
         Ok(time + timed_with_drop(|| built))
     };
-    let mut theirs = || Ok(timed_with_drop(|| filled(&input.keys, &input.values)));
+    let mut theirs = || Ok(timed_with_drop(|| filled::<_, _, S>(&input.keys, &input.values)));
     lab.row(&mut rows, [table, "build", "HashMap"], &mut ours, &mut theirs)?;
-    let reference = filled(&input.keys, &input.values);
+    let reference = filled::<_, _, S>(&input.keys, &input.values);
     for (op, queries, expected) in
         [("look up present", &input.present, input.keys.len()), ("look up absent", &input.absent, 0)]
     {
@@ -245,16 +248,16 @@ fn built_of<M: Send + Sync>(
     Ok(rows)
 }
 
-/// Operations on two sets that have half of their keys in common.
-pub fn sets(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
+/// Combines two sets that have half of their keys in common.
+pub fn sets<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let input = Input::<u32, u32>::new(lab.n);
     let half: Vec<u32> = input.keys.iter().step_by(2).chain(input.absent.iter().step_by(2)).copied().collect();
     let ours = [PageSet::build(&lab.device, &input.keys)?, PageSet::build(&lab.device, &half)?];
     let ours = Arc::new(ours);
-    let theirs: [HashSet<u32>; 2] = [input.keys.iter().copied().collect(), half.iter().copied().collect()];
+    let theirs: [HashSet<u32, S>; 2] = [input.keys.iter().copied().collect(), half.iter().copied().collect()];
+    type Theirs<S> = fn(&HashSet<u32, S>, &HashSet<u32, S>) -> HashSet<u32, S>;
     type Ours = fn(&PageSet<u32>, &PageSet<u32>) -> warpnest::Result<PageSet<u32>>;
-    type Theirs = fn(&HashSet<u32>, &HashSet<u32>) -> HashSet<u32>;
-    let operations: [(&str, Ours, Theirs); 3] = [
+    let operations: [(&str, Ours, Theirs<S>); 3] = [
         ("union", PageSet::union, |a, b| a | b),
         ("intersection", PageSet::intersection, |a, b| a & b),
         ("difference", PageSet::difference, |a, b| a - b),

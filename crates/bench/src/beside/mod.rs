@@ -19,8 +19,8 @@ use timing::Clock;
 /// Compare every table on the CPU engine with what a Rust program has already.
 ///
 /// A figure is the time of the other side divided by ours, of medians of interleaved runs: above 1
-/// ours is faster. The other side is `hashbrown` with its default hasher, or a sort of `std`, on one
-/// thread; ours has one thread, and all. Where others use all threads (`dashmap`, `papaya`, the
+/// ours is faster. The other side is a `HashMap`, or a sort of `std`, on one thread; ours has one
+/// thread, and all. Where others use all threads (`dashmap`, `papaya`, the
 /// sorts of `rayon` and `rdst`), a third figure has all threads on both sides. Keys and values have
 /// 32 bits. Every answer is checked. docs/cpu.md has the table.
 #[derive(clap::Args)]
@@ -34,6 +34,9 @@ pub struct Args {
     /// The factor from one number of pairs to the next.
     #[arg(long, default_value_t = 4, value_parser = clap::value_parser!(u64).range(2..))]
     step: u64,
+    /// The hasher of the other side's maps and sets.
+    #[arg(long, value_enum, default_value_t = HasherName::Hashbrown)]
+    hasher: HasherName,
     /// Only rows whose table or operation has one of these words in its name.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
@@ -43,6 +46,15 @@ pub struct Args {
     /// Appends the figures to this file, a JSON object a line.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+}
+
+/// The hashers that a Rust program has.
+#[derive(Clone, Copy, Debug, clap::ValueEnum)]
+enum HasherName {
+    /// That of `hashbrown`.
+    Hashbrown,
+    /// That of `std`, SipHash, which resists chosen keys.
+    Std,
 }
 
 /// The most pairs that a comparison takes.
@@ -64,7 +76,7 @@ struct Lab<'a> {
 }
 
 impl Lab<'_> {
-    /// Whether the row was asked for.
+    /// Returns whether the row was asked for.
     fn wants(&self, table: &str, op: &str) -> bool {
         let name = format!("{table} {op}").to_lowercase();
         self.only.is_empty() || self.only.iter().any(|word| name.contains(&word.to_lowercase()))
@@ -78,12 +90,16 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         .take_while(|&n| n <= args.largest)
         .collect();
     anyhow::ensure!(!sizes.is_empty(), "no size from {} to {}: give a larger --largest", args.smallest, args.largest);
-    let bar = ProgressBar::new(sizes.len() as u64 * rows::GROUPS.len() as u64);
+    let groups = match args.hasher {
+        HasherName::Hashbrown => rows::groups::<hashbrown::DefaultHashBuilder>(),
+        HasherName::Std => rows::groups::<std::hash::RandomState>(),
+    };
+    let bar = ProgressBar::new(sizes.len() as u64 * groups.len() as u64);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
     let mut all: Vec<Comparison> = Vec::new();
     for &n in &sizes {
         let lab = Lab { device: Device::cpu(), clock: &clock, n, only: &args.only, bar: &bar };
-        for group in rows::GROUPS {
+        for group in groups {
             all.extend(group(&lab)?);
             bar.inc(1);
         }

@@ -42,7 +42,7 @@ pub struct Line {
 }
 
 impl Comparison {
-    /// The ratios, each with the threads of both sides, if there are `all`.
+    /// Returns the ratios, each with the threads of both sides, if there are `all`.
     fn ratios(&self, all: usize) -> impl Iterator<Item = ([usize; 2], f64, f64)> {
         let Times { theirs, theirs_all, ours } = self.times;
         let mut ratios = vec![([1, 1], ours[0], theirs / ours[0]), ([1, all], ours[1], theirs / ours[1])];
@@ -50,6 +50,7 @@ impl Comparison {
         ratios.into_iter()
     }
 
+    /// Returns the lines of the file, one for each ratio.
     fn lines(&self, run: &Run, all: usize) -> Vec<Line> {
         let line = |(threads, nanoseconds, ratio): ([usize; 2], f64, f64)| Line {
             date: run.date.clone(),
@@ -81,7 +82,7 @@ pub fn append(path: &Path, run: &Run, threads: usize, comparisons: &[Comparison]
     Ok(())
 }
 
-/// The name of this machine's processor.
+/// Returns the name of this machine's processor.
 pub fn machine() -> String {
     let name = read_to_string("/proc/cpuinfo").ok().and_then(|text| {
         let line = text.lines().find(|line| line.starts_with("model name"))?;
@@ -90,7 +91,7 @@ pub fn machine() -> String {
     name.unwrap_or_else(|| std::env::consts::ARCH.to_owned())
 }
 
-/// The ratios as a table, with a column for each number of pairs.
+/// Lays the ratios out as a table, with a column for each number of pairs.
 pub fn table(comparisons: &[Comparison], sizes: &[u64], threads: usize) -> Table {
     let sizes_as_text = sizes.iter().map(|&n| match n.is_power_of_two() {
         true => format!("2^{}", n.ilog2()),

@@ -1,26 +1,37 @@
 //! What is compared: groups of operations on the same input.
 
-use std::hash::Hash;
+use std::hash::{BuildHasher, Hash};
 
 use anyhow::{Result, ensure};
+use hashbrown::HashMap;
 
 use super::record::Comparison;
 use super::timing::{Side, timed};
 use super::{Lab, maps, sorted};
 
-/// All groups; each makes its own input.
-pub const GROUPS: [fn(&Lab<'_>) -> Result<Vec<Comparison>>; 10] = [
-    sorted::sorts,
-    sorted::map,
-    maps::multi,
-    maps::unique,
-    maps::unique_skewed,
-    maps::linear,
-    maps::extendible,
-    maps::built,
-    maps::page,
-    maps::sets,
-];
+/// Rows on the same input.
+pub type Group = fn(&Lab<'_>) -> Result<Vec<Comparison>>;
+
+/// A hasher of the other side's maps and sets.
+pub trait Hasher: BuildHasher + Clone + Default + Send + Sync + 'static {}
+
+impl<S: BuildHasher + Clone + Default + Send + Sync + 'static> Hasher for S {}
+
+/// Returns all groups; each makes its own input.
+pub const fn groups<S: Hasher>() -> [Group; 10] {
+    [
+        sorted::sorts,
+        sorted::map,
+        maps::multi::<S>,
+        maps::unique::<S>,
+        maps::unique_skewed::<S>,
+        maps::linear::<S>,
+        maps::extendible::<S>,
+        maps::built::<S>,
+        maps::page::<S>,
+        maps::sets::<S>,
+    ]
+}
 
 impl Lab<'_> {
     /// Compares both sides, if the row was asked for.
@@ -52,16 +63,16 @@ impl Lab<'_> {
     }
 }
 
-/// A `hashbrown` map with memory for all pairs, and the pairs in it.
-pub fn filled<K: Copy + Eq + Hash, V: Copy>(keys: &[K], values: &[V]) -> hashbrown::HashMap<K, V> {
-    let mut map = hashbrown::HashMap::with_capacity(keys.len());
+/// Fills a map that has memory for all pairs.
+pub fn filled<K: Copy + Eq + Hash, V: Copy, S: Hasher>(keys: &[K], values: &[V]) -> HashMap<K, V, S> {
+    let mut map = HashMap::with_capacity_and_hasher(keys.len(), S::default());
     for (&key, &value) in keys.iter().zip(values) {
         map.insert(key, value);
     }
     map
 }
 
-/// A side that looks up all queries and checks that as many are found as expected.
+/// Makes a side that looks up all queries and checks that as many are found as expected.
 pub fn lookups<A: Send>(
     expected: usize,
     mut look_up: impl FnMut() -> Result<Vec<Option<A>>> + Send,

@@ -22,7 +22,7 @@ impl rdst::RadixKey for Pair {
     }
 }
 
-/// `sort_pairs` beside the sorts of `std`, `rayon` and `rdst`, of pairs in one vector.
+/// Compares `sort_pairs` with the sorts of `std`, `rayon` and `rdst`, of pairs in one vector.
 pub fn sorts(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let input = Input::<u32, u32>::new(lab.n);
     let stream = lab.device.default_stream();
@@ -78,7 +78,7 @@ pub fn sorts(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     Ok(rows)
 }
 
-/// The sorted map beside a sorted vector of pairs.
+/// Compares the sorted map with a sorted vector of pairs.
 pub fn map(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
     let input = Input::<u32, u32>::new(lab.n);
     let pairs = || -> Vec<(u32, u32)> { input.keys.iter().copied().zip(input.values.iter().copied()).collect() };

@@ -30,12 +30,13 @@ pub struct Times {
 pub type Side<'a> = dyn FnMut() -> Result<Duration> + Send + 'a;
 
 impl Clock {
+    /// Starts the pools.
     pub fn new(milliseconds: u64) -> Result<Self> {
         let pool = |threads| ThreadPoolBuilder::new().num_threads(threads).build();
         Ok(Self { one: pool(1)?, all: pool(0)?, time: Duration::from_millis(milliseconds) })
     }
 
-    /// The number of all threads.
+    /// Returns the number of all threads.
     pub fn threads(&self) -> usize {
         self.all.current_num_threads()
     }
@@ -76,14 +77,14 @@ fn median(mut times: Vec<f64>) -> f64 {
     times[times.len() / 2]
 }
 
-/// The result of `work`, and its time. The compiler must not leave out what is made.
+/// Returns the time of `work` and its result, which the compiler must not leave out.
 pub fn timed<T>(work: impl FnOnce() -> T) -> (Duration, T) {
     let clock = Instant::now();
     let made = std::hint::black_box(work());
     (clock.elapsed(), made)
 }
 
-/// The time of `work`, and of dropping what it made.
+/// Returns the time of `work`, and of dropping what it made.
 pub fn timed_with_drop<T>(work: impl FnOnce() -> T) -> Duration {
     let clock = Instant::now();
     drop(std::hint::black_box(work()));
