@@ -51,9 +51,9 @@ pub struct Args {
 /// The hashers that a Rust program has.
 #[derive(Clone, Copy, Debug, clap::ValueEnum)]
 enum HasherName {
-    /// That of `hashbrown`.
+    /// The default of `hashbrown`.
     Hashbrown,
-    /// That of `std`, SipHash, which resists chosen keys.
+    /// SipHash, which `std` uses and which resists chosen keys.
     Std,
 }
 
