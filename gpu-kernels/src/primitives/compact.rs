@@ -1,7 +1,7 @@
 //! Stream compaction, in one pass over the data ([`crate::primitives::look_back`]).
 
 use crate::primitives::look_back;
-use crate::seam::{Block, Global, Shared, Tile};
+use crate::seam::{Block, Global, Shared, Tile, Work, vectorized};
 use crate::types::{KeyWord, Scalar};
 
 /// The number of threads of a block.
@@ -107,6 +107,10 @@ fn compact<T: Scalar, B: Block>(
 ) {
     let tiles = from.plan.items.div_ceil(tile::<T>());
     look_back::take_ticket(block, ticket, from.state);
+    if B::IN_TURN {
+        compact_in_turn(ticket.get(0), from, write);
+        return;
+    }
     let mut held = block.local(|_| Held { items: [T::default(); MAX_ITEMS], keep: 0, before: 0, ahead: 0 });
     block.tiles_of::<32, _>(&mut held, |warp, held| {
         let first_thread = warp.first_thread();
@@ -166,6 +170,43 @@ fn compact<T: Scalar, B: Block>(
             from.count.store(0, sums.get(WARPS));
         }
     });
+}
+
+/// Compacts a tile by one thread.
+#[inline(always)]
+fn compact_in_turn<T: Scalar>(index: u64, from: &Source<T>, write: impl Fn(u64, u64, T)) {
+    // Tiles begin at whole words of `keep`.
+    const { assert!(tile::<T>().is_multiple_of(32)) };
+    let (input, keep, items) = (from.input, from.keep, from.plan.items);
+    let first = index * tile::<T>();
+    let here = items.saturating_sub(first).min(tile::<T>());
+    let words = here.div_ceil(32);
+    // The bits of a word that are of items.
+    let word = |number: u64| {
+        let beyond = (32 * (number + 1)).saturating_sub(here) as u32;
+        keep.load_read_only(first / 32 + number) & u32::MAX >> beyond
+    };
+    let own: u32 = (0..words).map(|number| word(number).count_ones()).sum();
+    let mut target = look_back::sum_before_in_turn(from.state, index, own) as u64;
+    for number in 0..words {
+        let (mut bits, at) = (word(number), first + 32 * number);
+        if bits == u32::MAX {
+            for item in 0..32 {
+                write(target + item, at + item, input.load_streaming(at + item));
+            }
+            target += 32;
+            continue;
+        }
+        while bits != 0 {
+            let item = at + bits.trailing_zeros() as u64;
+            write(target, item, input.load_streaming(item));
+            target += 1;
+            bits &= bits - 1;
+        }
+    }
+    if first + here >= items {
+        from.count.store(0, target as u32);
+    }
 }
 
 /// The state of a thread: item `i` is of its warp's row `i`, and the words are of the row with the
@@ -230,6 +271,17 @@ impl<K: KeyWord> LastOfEach<K> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let block_first = block.first_thread();
+        if B::IN_TURN {
+            let end = args.plan.items.min(block_first + block.threads() as u64);
+            vectorized(FlagsInTurn {
+                keys: args.keys,
+                keep: args.keep,
+                first: block_first,
+                end,
+                items: args.plan.items,
+            });
+            return;
+        }
         block.tiles::<32>(|warp| {
             let first = block_first + warp.first_thread() as u64;
             let mut last = warp.local(|lane| {
@@ -245,5 +297,35 @@ impl<K: KeyWord> LastOfEach<K> {
                 }
             });
         });
+    }
+}
+
+/// The flags of the keys `first..end`, by one thread. `first` is a multiple of 32.
+struct FlagsInTurn<K> {
+    keys: Global<K>,
+    keep: Global<u32>,
+    first: u64,
+    end: u64,
+    items: u64,
+}
+
+impl<K: KeyWord> Work for FlagsInTurn<K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { keys, keep, first, end, items } = self;
+        let mut at = first;
+        while at < end {
+            // The last key of all has none behind it.
+            let compared = (items - 1 - at).min(32);
+            let mut bits = if compared < 32 { 1 << compared } else { 0 };
+            for item in 0..compared {
+                let differs = keys.load_read_only(at + item) != keys.load_read_only(at + item + 1);
+                bits |= (differs as u32) << item;
+            }
+            keep.store(at / 32, bits);
+            at += 32;
+        }
     }
 }

@@ -204,3 +204,24 @@ pub fn sum_before<T: Scalar, B: Block>(
     });
     block.sync();
 }
+
+/// Publishes the sum of `tile`, by the one thread of its block, and returns the sum of all tiles
+/// before it. Each block publishes the sum of its own tile here, so blocks of this kind are all of
+/// a launch. `own` must be known before the tile is overwritten.
+#[inline(always)]
+pub fn sum_before_in_turn<T: Scalar>(state: Global<u64>, tile: u64, own: T) -> T {
+    if tile != 0 {
+        publish(state, tile, SUM, own);
+    }
+    let (mut before, mut end) = (T::default(), tile);
+    loop {
+        let (prefix, sum) = sum_of_window(state, end);
+        before = before.plus(sum);
+        if prefix {
+            break;
+        }
+        end = end.saturating_sub(WINDOW as u64);
+    }
+    publish(state, tile, PREFIX, before.plus(own));
+    before
+}

@@ -1,7 +1,7 @@
 //! Device-wide exclusive scan, in one pass over the data ([`crate::primitives::look_back`]).
 
 use crate::primitives::look_back;
-use crate::seam::{Block, Global, Shared, Tile};
+use crate::seam::{Block, Global, Shared, Tile, Work, vectorized};
 use crate::types::Scalar;
 
 /// The number of threads of a block.
@@ -61,6 +61,10 @@ impl<T: Scalar> Scan<T> {
         let args = self;
         let tiles = args.plan.items.div_ceil(tile::<T>());
         look_back::take_ticket(block, ticket, args.state);
+        if B::IN_TURN {
+            args.scan_in_turn(ticket.get(0));
+            return;
+        }
         let mut held = block.local(|_| Held {
             fours: [[T::default(); FOUR]; MAX_ITEMS / FOUR],
             sum: T::default(),
@@ -162,6 +166,47 @@ impl<T: Scalar> Scan<T> {
                 args.total.store(0, sums.get(WARPS));
             }
         });
+    }
+}
+
+impl<T: Scalar> Scan<T> {
+    /// Scans a tile by one thread.
+    #[inline(always)]
+    fn scan_in_turn(self, index: u64) {
+        let Self { input, output, total, state, plan } = self;
+        let first = index * tile::<T>();
+        let here = plan.items.saturating_sub(first).min(tile::<T>());
+        let own = vectorized(Sum { from: input.offset(first), here });
+        let before = look_back::sum_before_in_turn(state, index, own);
+        let (from, to) = (input.offset(first), output.offset(first));
+        let mut sum = before;
+        for item in 0..here {
+            let value = from.load_streaming(item);
+            to.store(item, sum);
+            sum = sum.plus(value);
+        }
+        if first + here >= plan.items && !total.is_null() {
+            total.store(0, sum);
+        }
+    }
+}
+
+/// The sum of `here` items.
+struct Sum<T> {
+    from: Global<T>,
+    here: u64,
+}
+
+impl<T: Scalar> Work for Sum<T> {
+    type Output = T;
+
+    #[inline(always)]
+    fn run(self) -> T {
+        let mut sum = T::default();
+        for item in 0..self.here {
+            sum = sum.plus(self.from.load_streaming(item));
+        }
+        sum
     }
 }
 

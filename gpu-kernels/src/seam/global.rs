@@ -66,6 +66,12 @@ impl<T> Global<T> {
         self.0.is_null()
     }
 
+    /// Returns whether this array begins where the other one does.
+    #[inline(always)]
+    pub fn is_at<U>(self, other: Global<U>) -> bool {
+        core::ptr::addr_eq(self.0, other.0)
+    }
+
     /// Returns the same address as an array of another type.
     #[inline(always)]
     pub fn cast<U>(self) -> Global<U> {

@@ -42,6 +42,7 @@ mod seam {
 }
 
 mod primitives {
+    mod cores;
     mod digits;
     mod errors;
     mod gather;

@@ -1,59 +1,51 @@
-//! The passes of radix sorts, and the arrays of pairs that they read and write.
+//! The passes of radix sorts.
 
+use super::pairs::{Pairs, Storage};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result};
 use gpu_kernels::hash::HashFunctions;
 use gpu_kernels::primitives::radix::{
-    self, Digit, DigitOf, Histogram, HistogramParams, MAX_BITS, PORTION, Partition, PartitionParams,
+    self, Digit, DigitOf, Histogram, HistogramParams, MAX_BITS, MAX_BITS_IN_TURN, PORTION, Partition, PartitionParams,
 };
 use gpu_kernels::primitives::scan::{Scan, ScanParams};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{KeyWord, Payload, WordOf};
+use gpu_kernels::types::{KeyWord, Payload};
 
-/// The arrays of keys and of their values.
-#[derive(Debug)]
-pub(crate) struct Pairs<K, V: Payload> {
-    pub keys: Global<K>,
-    pub values: Global<WordOf<V>>,
-}
-
-impl<K, V: Payload> Clone for Pairs<K, V> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-impl<K, V: Payload> Copy for Pairs<K, V> {}
-
-impl<K: KeyWord, V: Payload> Pairs<K, V> {
-    /// The most words of [`Pairs::words`] that are there for alignment alone.
-    pub const MAX_PADDING: u64 = 4;
-
-    /// Returns the number of 64-bit words that `items` pairs take: each array is aligned to two of
-    /// them.
-    pub fn words(items: u64) -> u64 {
-        Self::keys_words(items) + (items * V::VALUE_BITS as u64).div_ceil(128) * 2
-    }
-
-    fn keys_words(items: u64) -> u64 {
-        (items * K::BITS as u64).div_ceil(128) * 2
-    }
-
-    /// Returns the arrays for `items` pairs in the memory from `words` on, which must be aligned to
-    /// 16 bytes.
-    pub fn at(words: Global<u64>, items: u64) -> Self {
-        Self { keys: words.cast(), values: words.offset(Self::keys_words(items)).cast() }
+/// Returns the number of blocks that count: enough to fill the device, and few enough that adding
+/// up each block's counters pays off.
+pub(super) fn histogram_blocks(cores: Option<usize>, items: u64) -> u64 {
+    match cores {
+        None => items.div_ceil(8 * 256).min(1024),
+        Some(cores) => items.div_ceil(MAX_TILE).clamp(1, TILES_A_CORE * cores as u64),
     }
 }
 
-/// Returns the number of threads that count: enough to fill a large device, and few enough that
-/// adding up each block's counters pays off.
-pub(super) fn histogram_threads(items: u64) -> u64 {
-    items.div_ceil(8).min(1024 * 256)
+/// Returns the number of pairs of a block. The blocks of a CPU have more than those of a GPU, and
+/// there are fewer of them, since each one publishes the sums of its digits. One core needs no
+/// other block.
+fn tile_on<K: KeyWord, V: Payload>(cores: Option<usize>, items: u64) -> u64 {
+    let tile = radix::tile::<K, V>();
+    match cores {
+        None => tile,
+        Some(1) => items.clamp(tile, PORTION),
+        Some(cores) => {
+            let a_core = if items < MANY_ITEMS { 1 } else { TILES_A_CORE };
+            items.div_ceil(a_core * cores as u64).clamp(MIN_TILE, MAX_TILE)
+        }
+    }
 }
 
-/// The most bits of a pass if there are several. From 9 bits on a tile has few pairs for each
-/// digit, and writes them in runs that are too short for the memory (docs/primitives.md has the
-/// times).
+/// The number of blocks for each core of a CPU, if there are [`MANY_ITEMS`].
+const TILES_A_CORE: u64 = 4;
+/// The number of pairs from which on balancing the cores' work saves more than a block costs.
+const MANY_ITEMS: u64 = 1 << 20;
+/// The fewest and the most pairs of a block on a CPU of several cores.
+const MIN_TILE: u64 = 1 << 16;
+const MAX_TILE: u64 = 1 << 18;
+
+/// The most bits of a pass of a GPU if there are several. From 9 bits on a tile has few pairs for
+/// each digit, and writes them in runs that are too short for the memory (docs/primitives.md has
+/// the times).
 const FEW_BITS: u32 = 8;
 
 /// Least-significant-digit passes over pairs, and the layout of their scratch. It has the counts,
@@ -66,27 +58,43 @@ pub(crate) struct RadixPasses<K, V> {
     /// The number of bits of the last digit, which may be fewer than those of the others.
     last_bits: u32,
     pub(super) items: u64,
+    /// The number of pairs of a block.
+    tile: u64,
+    cores: Option<usize>,
     types: std::marker::PhantomData<(K, V)>,
 }
 
 impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     /// Returns the passes by the lowest `bits` bits above `first.shift`, with as many digits as
-    /// that takes. Each digit has the bits of `first`, the last one those that are left.
-    pub fn new(first: Digit, bits: u32, items: u64) -> Self {
+    /// that takes. Each digit has the bits of `first`, the last one those that are left. `cores` is
+    /// what [`Engine::cores`](crate::runtime::engine::Engine::cores) says.
+    pub fn new(first: Digit, bits: u32, items: u64, cores: Option<usize>) -> Self {
         let digits = bits.div_ceil(first.bits);
         let last_bits = bits - (digits.max(1) - 1) * first.bits;
-        Self { first, digits, last_bits, items, types: std::marker::PhantomData }
+        let tile = tile_on::<K, V>(cores, items);
+        Self { first, digits, last_bits, items, tile, cores, types: std::marker::PhantomData }
+    }
+
+    /// Returns the passes that order pairs by all bits of the word that `of` takes digits from.
+    ///
+    /// On a CPU a pass of many bits costs no more than one of few. Since all counters take memory,
+    /// it has many only if the scratch is then no larger than a GPU's.
+    pub fn by_all_bits(of: Digit, items: u64, cores: Option<usize>) -> Self {
+        let of_bits = |bits, cores| Self::new(Digit { shift: 0, bits, ..of }, K::BITS, items, cores);
+        let (few, many) = (of_bits(FEW_BITS, cores), of_bits(MAX_BITS_IN_TURN, cores));
+        let fits = cores.is_some() && many.words() <= of_bits(FEW_BITS, None).words();
+        if fits { many } else { few }
     }
 
     /// Returns the passes that order pairs by the bucket that the first of `functions` gives their
     /// keys, a number of `bits` bits. There are none if there is one bucket.
-    pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64) -> Self {
+    pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64, cores: Option<usize>) -> Self {
         // One pass is taken if that is enough, since each costs a launch. Otherwise passes of few
         // bits cost less than fewer passes of many bits.
         let passes = if bits <= MAX_BITS { 1 } else { bits.div_ceil(FEW_BITS) };
         let bits_each = bits.div_ceil(passes).max(1);
         let digit = Digit { functions, of: DigitOf::Bucket as u32, shift: 0, bits: bits_each, padding: 0 };
-        Self::new(digit, bits, items)
+        Self::new(digit, bits, items, cores)
     }
 
     /// Returns the number of passes.
@@ -108,7 +116,11 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
 
     /// Returns the number of words that one portion publishes in.
     fn state_words(&self, items: u64) -> u64 {
-        radix::state_words::<K, V>(items, self.first.bits).next_multiple_of(2)
+        match items.div_ceil(self.tile) {
+            // A tile alone on a CPU publishes nothing, and takes a ticket all the same.
+            0 | 1 if self.cores.is_some() => 2,
+            tiles => radix::state_words_of_tiles(tiles, self.first.bits).next_multiple_of(2),
+        }
     }
 
     fn portions(&self) -> u64 {
@@ -120,14 +132,26 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         (0..self.portions()).map(|portion| self.state_words((self.items - portion * PORTION).min(PORTION))).sum()
     }
 
-    /// Returns the number of words that must be 0 before the first step.
+    /// Returns the number of words that must be 0 before the first step. On a CPU a pass clears its
+    /// words itself, so all passes publish in the same.
     fn zeros(&self) -> u64 {
-        self.counts_words() + self.scan_words() + self.digits as u64 * self.pass_words()
+        let of_passes = if self.cores.is_some() { 0 } else { self.digits as u64 * self.pass_words() };
+        self.passes_at() + of_passes
+    }
+
+    /// Returns the offset of the words that passes publish in.
+    fn passes_at(&self) -> u64 {
+        self.counts_words() + self.scan_words()
+    }
+
+    /// Returns the offset of the starts of the digits of later portions.
+    fn later_starts_at(&self) -> u64 {
+        self.passes_at() + self.pass_words() * if self.cores.is_some() { 1 } else { self.digits as u64 }
     }
 
     /// Returns the number of all words.
     pub fn words(&self) -> u64 {
-        self.zeros() + self.portions() * self.later_starts_words()
+        self.later_starts_at() + self.portions() * self.later_starts_words()
     }
 
     fn later_starts_words(&self) -> u64 {
@@ -148,7 +172,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         let plan = HistogramParams { digit: self.first, items: self.items, digits: self.digits, padding: 0 };
         let histogram = Histogram { keys, counts: batch.write(work).cast(), plan };
         // SAFETY: the caller keeps the contract of this method, which is the kernel's.
-        unsafe { batch.launch(&histogram, histogram_threads(self.items)) }
+        unsafe { batch.launch_blocks(&histogram, histogram_blocks(self.cores, self.items)) }
     }
 
     /// Replaces the counts by the offsets where each digit's pairs start.
@@ -170,7 +194,55 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         unsafe { batch.launch_blocks(&scan, self.counters().div_ceil(gpu_kernels::primitives::scan::tile::<u32>())) }
     }
 
-    /// Moves the pairs to their offsets by digit `pass`.
+    /// Returns the digits in which keys differ, once they are counted: a bit for each. Passes by
+    /// the others move nothing. A device that is still counting cannot tell; then it is all digits.
+    ///
+    /// # Safety
+    /// As for [`RadixPasses::scan`], which comes after.
+    pub unsafe fn differing<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<u32> {
+        let all = (1 << self.digits) - 1;
+        let Some(counts) = batch.peek(work, self.counts_words())? else { return Ok(all) };
+        let counts: &[u32] = bytemuck::cast_slice(&counts);
+        let of_digit = counts.chunks(1 << self.first.bits).take(self.digits as usize);
+        let differs = of_digit.map(|counts| !counts.contains(&(self.items as u32)));
+        Ok(differs.enumerate().map(|(digit, differs)| (differs as u32) << digit).sum())
+    }
+
+    /// Moves the pairs to `to`, in the order of the `differing` digits; those in `other` are
+    /// overwritten. `from` is what `to` has if `in_place`.
+    ///
+    /// # Safety
+    /// As for [`RadixPasses::pass`], with `to` and `other` as its arrays in turn.
+    pub unsafe fn order<'b>(
+        &self,
+        batch: &Batch<'b>,
+        work: &'b Buffer<u64>,
+        differing: u32,
+        (from, in_place): (Pairs<K, V>, bool),
+        (to, other): (&Storage<K, V>, &Storage<K, V>),
+    ) -> Result<()> {
+        let mut moves: Vec<Option<u32>> =
+            (0..self.digits).filter(|digit| differing >> digit & 1 != 0).map(Some).collect();
+        // Without a digit a pass only copies.
+        if (in_place && moves.len() % 2 == 1) || (!in_place && moves.is_empty()) {
+            moves.push(None);
+        }
+        let mut from = from;
+        for (number, &digit) in moves.iter().enumerate() {
+            let next = match moves.len() - 1 - number {
+                0 => to.pairs(self.items),
+                left if left % 2 == 0 => to.between_passes(self.items, self.cores),
+                _ => other.between_passes(self.items, self.cores),
+            };
+            // SAFETY: as the caller promises.
+            unsafe { self.pass_by(batch, work, (digit, number == 0), from, next)? };
+            from = next;
+        }
+        Ok(())
+    }
+
+    /// Moves the pairs to their offsets by digit `pass`; the passes by the digits before it have
+    /// been made.
     ///
     /// # Safety
     /// As for [`RadixPasses::scan`], which comes before; `from` and `to` have `items` pairs each
@@ -183,19 +255,44 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         from: Pairs<K, V>,
         to: Pairs<K, V>,
     ) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe { self.pass_by(batch, work, (Some(pass), pass == 0), from, to) }
+    }
+
+    /// Makes a pass, by a digit or by none. The `first` one mixes the keys, if that is wanted.
+    ///
+    /// # Safety
+    /// As for [`RadixPasses::pass`]. On a GPU there is a digit.
+    unsafe fn pass_by<'b>(
+        &self,
+        batch: &Batch<'b>,
+        work: &'b Buffer<u64>,
+        (digit, first): (Option<u32>, bool),
+        from: Pairs<K, V>,
+        to: Pairs<K, V>,
+    ) -> Result<()> {
+        let pass = digit.unwrap_or(0);
+        let mut state = self.passes_at();
+        if self.cores.is_some() {
+            batch.zero_range(work, state as usize..(state + self.pass_words()) as usize)?;
+        } else {
+            state += pass as u64 * self.pass_words();
+        }
         let work = batch.write(work);
-        let bits = if pass + 1 == self.digits { self.last_bits } else { self.first.bits };
-        // The first pass has mixed the keys, if they are to be mixed.
-        let of =
-            if self.first.of == DigitOf::MixedKey as u32 && pass != 0 { DigitOf::Key as u32 } else { self.first.of };
+        let bits = match digit {
+            None => 0,
+            Some(pass) if pass + 1 == self.digits => self.last_bits,
+            Some(_) => self.first.bits,
+        };
+        let mixed = self.first.of == DigitOf::MixedKey as u32;
+        let of = if mixed && !first { DigitOf::Key as u32 } else { self.first.of };
         let digit = Digit { of, shift: self.first.shift + pass * self.first.bits, bits, ..self.first };
-        let mut state = self.counts_words() + self.scan_words() + pass as u64 * self.pass_words();
         let mut digit_starts = work.cast::<u32>().offset((pass as u64) << self.first.bits);
         let mut base = (pass as u64 * self.items) as u32;
         for portion in 0..self.portions() {
             let first = portion * PORTION;
             let end = self.items.min(first + PORTION);
-            let next_starts = work.offset(self.zeros() + portion * self.later_starts_words()).cast();
+            let next_starts = work.offset(self.later_starts_at() + portion * self.later_starts_words()).cast();
             let partition = Partition::<K, V> {
                 keys: from.keys,
                 values: from.values,
@@ -204,9 +301,9 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
                 digit_starts,
                 next_starts,
                 state: work.offset(state),
-                plan: PartitionParams { digit, first, end, base, padding: 0 },
+                plan: PartitionParams { digit, first, end, base, in_turn: self.tile as u32 },
             };
-            let blocks = (end - first).div_ceil(radix::tile::<K, V>());
+            let blocks = (end - first).div_ceil(self.tile);
             // SAFETY: as the caller promises; the words of this pass and portion are its own.
             unsafe { batch.launch_blocks(&partition, blocks)? };
             state += self.state_words(end - first);

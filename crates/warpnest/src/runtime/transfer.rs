@@ -193,6 +193,20 @@ impl<'b> Batch<'b> {
         self.fill_bytes(buffer, start * size_of::<T>()..end * size_of::<T>(), 0)
     }
 
+    /// Returns the first `words` words of a buffer, if what was queued is done: on a CPU. Elsewhere
+    /// reading them would wait.
+    pub fn peek(&self, buffer: &'b Buffer<u64>, words: u64) -> Result<Option<Vec<u64>>> {
+        if self.cores().is_none() {
+            return Ok(None);
+        }
+        let mut read = vec![0; buffer.len().min(words as usize)];
+        let at = buffer.address_of(&(0..size_of_val(&*read)));
+        self.reads(buffer);
+        // SAFETY: the buffer has these bytes, and what wrote them is done.
+        unsafe { self.queue()?.download(at, bytemuck::cast_slice_mut(&mut read))? };
+        Ok(Some(read))
+    }
+
     /// Sets some bytes of a buffer's memory.
     pub(super) fn fill_bytes<T>(&self, buffer: &'b Buffer<T>, bytes: Range<usize>, byte: u8) -> Result<()> {
         let at = buffer.address_of(&bytes);

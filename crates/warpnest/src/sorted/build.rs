@@ -3,7 +3,7 @@
 use super::config::{Plan, bytes, keys_length, values_length};
 use super::report::{SortedReport, SortedStages};
 use super::{Sorted, SortedConfig, SortedTable};
-use crate::primitives::{Pairs, Scratch, launch_compact, launch_flag};
+use crate::primitives::{Pairs, Scratch, Storage, launch_compact, launch_flag};
 use crate::table::design::Builds;
 use crate::table::input::Input;
 use crate::table::stages::StageClock;
@@ -16,7 +16,7 @@ impl Builds for Sorted {
     type Report = SortedReport;
 
     fn sizes<K: KeyWord, P: Payload>(config: &SortedConfig, items: u64) -> Result<(u64, u64)> {
-        let scratch = 8 * config.plan::<K, WordOf<P>>(items)?.scratch_words();
+        let scratch = 8 * config.plan::<K, WordOf<P>>(items, None)?.scratch_words();
         Ok((bytes::<K, WordOf<P>>(keys_length(items), values_length(items)), scratch))
     }
 
@@ -26,7 +26,7 @@ impl Builds for Sorted {
         device: &Device,
         input: Input<'_, K, P>,
     ) -> Result<SortedTable<K, WordOf<P>>> {
-        let plan = config.plan::<K, WordOf<P>>(input.pairs)?;
+        let plan = config.plan::<K, WordOf<P>>(input.pairs, stream.cores())?;
         let mut table = SortedTable {
             device: device.clone(),
             layout: Layout::new(0),
@@ -46,7 +46,7 @@ impl Builds for Sorted {
         stream: &Stream,
         input: Input<'_, K, P>,
     ) -> Result<()> {
-        let plan = table.config.plan::<K, WordOf<P>>(input.pairs)?;
+        let plan = table.config.plan::<K, WordOf<P>>(input.pairs, stream.cores())?;
         table.layout = Layout::new(0);
         let built = table.ensure_capacity(plan.pairs).and_then(|()| table.run(stream, &input.with_values(), &plan));
         if built.is_err() {
@@ -97,19 +97,17 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
             let words = batch.write(work);
             let pairs_in = input.read(batch);
             let own = Pairs { keys: batch.write(own_keys), values: batch.write(own_values) };
-            let in_scratch = Pairs::<K, V>::at(words.offset(plan.pairs_at()), plan.pairs);
+            let spare = words.offset(plan.pairs_at());
+            let (own_storage, in_scratch) = (Storage::Arrays(own), Storage::Words(spare));
             clock.lap(batch)?;
             plan.passes.clear(batch, work)?;
             clock.lap(batch)?;
             plan.passes.count(batch, work, pairs_in.keys)?;
+            let differing = plan.passes.differing(batch, work)?;
             plan.passes.scan(batch, work)?;
-            let (last, other) = if plan.unique { (own, in_scratch) } else { (in_scratch, own) };
-            let mut from = pairs_in;
-            for pass in 0..plan.passes.digits() {
-                let to = if (plan.passes.digits() - pass) % 2 == 1 { last } else { other };
-                plan.passes.pass(batch, work, pass, from, to)?;
-                from = to;
-            }
+            let storages = if plan.unique { (&own_storage, &in_scratch) } else { (&in_scratch, &own_storage) };
+            plan.passes.order(batch, work, differing, (pairs_in, false), storages)?;
+            let from = storages.0.pairs(plan.pairs);
             clock.lap(batch)?;
             if !plan.unique {
                 let (pairs, keep) = (plan.pairs, words.offset(plan.keep_at()).cast());

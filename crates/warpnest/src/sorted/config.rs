@@ -1,8 +1,9 @@
 //! The configuration of a sorted map, and the sizes that follow from it.
 
-use crate::primitives::{BitField, MAX_ITEMS, Pairs, RadixPasses, state_words};
+use crate::primitives::{MAX_ITEMS, Pairs, RadixPasses, state_words};
 use crate::table::config::Config;
 use crate::{Error, InputError, Result};
+use gpu_kernels::primitives::radix::Digit;
 use gpu_kernels::sorted::{Layout, padded_entries};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::marker::PhantomData;
@@ -35,10 +36,9 @@ impl Config<Sorted> {
     }
 
     /// Returns the sizes of a build, if there can be one.
-    pub(super) fn plan<K: KeyWord, V: ValueWord>(&self, pairs: u64) -> Result<Plan<K, V>> {
+    pub(super) fn plan<K: KeyWord, V: ValueWord>(&self, pairs: u64, cores: Option<usize>) -> Result<Plan<K, V>> {
         self.check(pairs)?;
-        let digit = BitField { shift: 0, bits: 8 }.digit::<K>()?;
-        let passes = RadixPasses::new(digit, K::BITS, pairs);
+        let passes = RadixPasses::by_all_bits(Digit::of_key(0, 1), pairs, cores);
         Ok(Plan { passes, pairs, unique: self.unique, types: PhantomData })
     }
 }

@@ -1,11 +1,14 @@
 //! Counting how often each digit occurs, for several digits at once.
 
-use super::Digit;
-use crate::seam::{Block, Global, Shared};
+use super::{Digit, MAX_BITS_IN_TURN};
+use crate::seam::{Block, Global, STAGED_TIMES, Shared, Work, in_turn, vectorized};
 use crate::types::KeyWord;
 
 /// The most counters: digits times the values of each.
 pub const MAX_COUNTERS: u32 = 4096;
+
+/// The number of counters in a block's memory: a CPU's digits have more values.
+const COUNTERS: usize = if STAGED_TIMES == 1 { MAX_COUNTERS as usize } else { 6 << MAX_BITS_IN_TURN };
 
 /// The number of keys that a thread reads at once.
 const ITEMS: usize = 8;
@@ -27,7 +30,7 @@ pub struct HistogramParams {
 kernel! {
     /// Adds to `counts[d << bits | v]` how many keys have value `v` in digit `d`. Any number of
     /// blocks share the keys.
-    Histogram<K: KeyWord>, "radix_histogram", threads 256, shared counters: u32 = MAX_COUNTERS as usize;
+    Histogram<K: KeyWord>, "radix_histogram", threads 256, shared counters: u32 = COUNTERS;
     { keys: Global<K>, counts: Global<u32>, plan: HistogramParams }
 }
 
@@ -35,10 +38,12 @@ impl<K: KeyWord> Histogram<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, counters: B::Shared<u32>) {
         let args = self;
+        let block = block.strided();
         let HistogramParams { digit, items, digits, .. } = args.plan;
         let (threads, used) = (block.threads(), digits << digit.bits);
         let step = block.grid() as u64 * threads as u64;
         let first = block.first_thread();
+        let taking_turns = in_turn(block);
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
             let mut counter = thread;
@@ -48,6 +53,17 @@ impl<K: KeyWord> Histogram<K> {
             }
         });
         block.phase(&mut nothing, |thread, _| {
+            if taking_turns {
+                let part = items.div_ceil(step);
+                let first = (first * part).min(items);
+                vectorized(CountInTurn {
+                    keys: args.keys.offset(first),
+                    items: part.min(items - first),
+                    plan: args.plan,
+                    counters,
+                });
+                return;
+            }
             let mut next = first + thread as u64;
             while next < items {
                 let keys: [K; ITEMS] = core::array::from_fn(|i| {
@@ -78,5 +94,46 @@ impl<K: KeyWord> Histogram<K> {
                 counter += threads;
             }
         });
+    }
+}
+
+/// The count of adjacent keys by one thread.
+struct CountInTurn<K, S> {
+    keys: Global<K>,
+    items: u64,
+    plan: HistogramParams,
+    counters: S,
+}
+
+impl<K: KeyWord, S: Shared<u32>> Work for CountInTurn<K, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        // The usual numbers of digits are compiled without an inner loop.
+        match self.plan.digits {
+            1 => self.count::<1>(),
+            3 => self.count::<3>(),
+            4 => self.count::<4>(),
+            6 => self.count::<6>(),
+            8 => self.count::<8>(),
+            _ => self.count::<0>(),
+        }
+    }
+}
+
+impl<K: KeyWord, S: Shared<u32>> CountInTurn<K, S> {
+    /// Counts so many digits, or as many as the plan says if that is 0.
+    #[inline(always)]
+    fn count<const DIGITS: u32>(self) {
+        let Self { keys, items, plan: HistogramParams { digit, digits, .. }, counters } = self;
+        let digits = if DIGITS == 0 { digits } else { DIGITS };
+        let (bits, mask) = (digit.bits, digit.bins() - 1);
+        for item in 0..items {
+            let word = digit.word(keys.load_streaming(item)) >> digit.shift;
+            for d in 0..digits {
+                counters.fetch_add(d << bits | (word >> (d * bits)) as u32 & mask, 1);
+            }
+        }
     }
 }

@@ -8,10 +8,13 @@
 
 mod histogram;
 mod partition;
+mod partition_in_turn;
+mod partition_plan;
 pub(crate) mod tile;
 
 pub use histogram::{Histogram, HistogramParams, MAX_COUNTERS};
-pub use partition::{PORTION, Partition, PartitionParams, state_words};
+pub use partition::Partition;
+pub use partition_plan::{PORTION, PartitionParams, state_words, state_words_of_tiles};
 pub use tile::tile;
 
 use crate::hash::HashFunctions;
@@ -19,6 +22,9 @@ use crate::types::{KeyWord, Scalar};
 
 /// The most bits of a digit.
 pub const MAX_BITS: u32 = 10;
+
+/// The most bits of a digit where the threads of a block take turns.
+pub const MAX_BITS_IN_TURN: u32 = 11;
 
 /// The word that digits are taken from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -43,7 +49,8 @@ pub struct Digit {
     pub of: u32,
     /// The digit's lowest bit.
     pub shift: u32,
-    /// The number of bits: 1 to [`MAX_BITS`].
+    /// The number of bits: 1 to [`MAX_BITS`], or to [`MAX_BITS_IN_TURN`] where the threads of a
+    /// block take turns.
     pub bits: u32,
     /// An unused field, which fills the struct up.
     pub padding: u32,

@@ -2,40 +2,16 @@
 
 #![allow(clippy::needless_range_loop, reason = "loops by index unroll on the GPU, iterators over arrays may not")]
 
+use super::MAX_BITS;
+use super::partition_in_turn::PartitionInTurn;
+use super::partition_plan::{PartitionArrays, PartitionParams};
 use super::tile::{
     DigitSums, MAX_ITEMS, PREFIX, Published, RANK_BITS, STAGING_WORDS, SUM, THREADS, WARPS, begin_sets, exclusive_sum,
     item_of_row, items, load_rows, offset_in_tile, sum_of_sets, tile,
 };
-use super::{Digit, MAX_BITS};
 use crate::primitives::look_back;
 use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::types::{KeyWord, Payload, WordOf};
-
-/// The most items of one launch: a tile publishes sums of 30 bits.
-pub const PORTION: u64 = 1 << 29;
-
-/// Returns the number of words in which a pass over `items` items (at most [`PORTION`]) publishes
-/// its sums. All must be 0 at first.
-pub const fn state_words<K: KeyWord, V: Payload>(items: u64, bits: u32) -> u64 {
-    1 + items.div_ceil(tile::<K, V>()) * ((1 << bits) / 2)
-}
-
-/// The arguments of a pass.
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct PartitionParams {
-    /// The digit that items are ordered by.
-    pub digit: Digit,
-    /// The first item of this launch.
-    pub first: u64,
-    /// The item behind the last one of this launch, at most [`PORTION`] after `first`.
-    pub end: u64,
-    /// The number that is subtracted from `digit_starts`, modulo 2^32: a scan over the counts of
-    /// several digits goes on from digit to digit.
-    pub base: u32,
-    /// An unused field, which fills the struct up.
-    pub padding: u32,
-}
 
 /// The state of a thread: item `i` is of its warp's row `i`.
 struct Held<K, V> {
@@ -58,6 +34,10 @@ kernel! {
     /// counters and publishes each digit's sum. While the tiles before it do the same, it orders
     /// its keys in shared memory: neighbours there go to neighbouring targets, so that they can be
     /// written together. The values follow through the same staging words.
+    ///
+    /// Blocks whose threads take turns ([`Block::IN_TURN`]) have `in_turn` pairs each. They take
+    /// digits of up to [`MAX_BITS_IN_TURN`](super::MAX_BITS_IN_TURN) bits, and of none, which only
+    /// copies. If the first value is right behind the first key, keys and values are side by side.
     ///
     /// The last tile is filled up with items of the last digit, which come after all others. They
     /// are left out only of the published sums and of the output. For keys without values the value
@@ -83,6 +63,15 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
         let args = self;
         let digit = args.plan.digit;
         let pairs = digit.bins() / 2;
+        if B::IN_TURN {
+            look_back::take_ticket(block, ticket, args.state);
+            let first = args.plan.first + ticket.get(0) * args.plan.in_turn as u64;
+            let here = args.plan.end.saturating_sub(first).min(args.plan.in_turn as u64) as u32;
+            let Self { keys, values, keys_out, values_out, digit_starts, next_starts, state, plan } = args;
+            let args = PartitionArrays::<K, V> { keys, values, keys_out, values_out, digit_starts, next_starts, state };
+            PartitionInTurn { args, plan, starts: staging.cast(), index: ticket.get(0) as u32, first, here }.run();
+            return;
+        }
         let counters = staging.cast::<u32>();
         let published = Published { words: args.state.offset(1), pairs };
         let mut held = block.local(|_| Held::<K, V::Word> {

@@ -91,7 +91,13 @@ fn pass<K: Key, V: Payload>(device: &Device, digit: Digit, keys: &[K], portion: 
                 digit_starts: uses.read(&from),
                 next_starts: uses.write(&mut next),
                 state: uses.write(&mut state),
-                plan: PartitionParams { digit, first: first as u64, end: end as u64, base, padding: 0 },
+                plan: PartitionParams {
+                    digit,
+                    first: first as u64,
+                    end: end as u64,
+                    base,
+                    in_turn: tile::<K, V>() as u32,
+                },
             })
         }
         .unwrap();

@@ -1,10 +1,10 @@
 //! Engines whose device memory is the host's: the CPU engine, and those that tests use instead.
 
+use super::host_allocator::HostAllocator;
 use super::{Engine, Memory, Queue, QueueEvent, host_memory};
 use crate::{Error, Result};
 use gpu_kernels::seam::Kernel;
 use rayon::prelude::*;
-use std::alloc::Layout;
 use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -92,12 +92,13 @@ unsafe impl Runner for Cores {
 #[derive(Debug)]
 pub struct HostEngine<R> {
     runner: Arc<R>,
+    memory: HostAllocator,
 }
 
 impl<R: Runner> HostEngine<R> {
     /// Returns the engine that runs launches with `runner`.
     pub fn new(runner: R) -> Self {
-        Self { runner: Arc::new(runner) }
+        Self { runner: Arc::new(runner), memory: HostAllocator::default() }
     }
 }
 
@@ -105,23 +106,6 @@ impl<R: Runner> HostEngine<R> {
 /// have them, it is refused, and not left to fail on use. For fewer bytes, reading the free memory
 /// would take longer than the allocation.
 const ASKED_FOR: usize = 1 << 26;
-/// The bytes from which on zeros come from the operating system where they can.
-const LARGE: usize = 1 << 20;
-/// The alignment of addresses, in bytes.
-const ALIGNMENT: usize = 256;
-/// The alignment of a large allocation that the allocator is asked for. With more, the allocator
-/// would clear the memory by writing every byte, instead of mapping zeros.
-const PLAIN_ALIGNMENT: usize = 16;
-
-/// Returns the layout that the allocator is asked for. Large allocations ask for more bytes: to
-/// find an aligned address within, and to store before it where the memory begins.
-fn layout(bytes: usize) -> Option<Layout> {
-    match bytes {
-        ..LARGE => Layout::from_size_align(bytes, ALIGNMENT).ok(),
-        _ => Layout::from_size_align(bytes.checked_add(ALIGNMENT)?, PLAIN_ALIGNMENT).ok(),
-    }
-}
-
 // SAFETY: memory comes from the allocator, and the queue's methods do at once what they say.
 unsafe impl<R: Runner> Engine for HostEngine<R> {
     fn name(&self) -> &str {
@@ -135,41 +119,16 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
     fn allocate(&self, bytes: usize) -> Result<usize> {
         let free = if bytes < ASKED_FOR { u64::MAX } else { self.memory()?.free };
         let out_of_memory = || Error::OutOfMemory { asked: bytes as u64, free, device: self.name().to_owned() };
-        let Some(layout) = layout(bytes).filter(|_| bytes > 0 && bytes as u64 <= free) else {
-            return Err(out_of_memory());
-        };
-        // SAFETY: the size is not 0.
-        let start = unsafe { std::alloc::alloc_zeroed(layout) };
-        if start.is_null() {
-            return Err(out_of_memory());
-        }
-        let address = if bytes < LARGE {
-            start as usize
-        } else {
-            // The address is the next aligned one above, so that there are at least 16 bytes before
-            // it.
-            let aligned = start.wrapping_add(ALIGNMENT - start as usize % ALIGNMENT);
-            // SAFETY: the word before `aligned` is one of the `ALIGNMENT` bytes that were asked for
-            // beyond `bytes`.
-            unsafe { aligned.cast::<*mut u8>().sub(1).write(start) };
-            aligned as usize
-        };
+        let fits = bytes > 0 && bytes as u64 <= free;
+        let address = fits.then(|| self.memory.allocate(bytes)).flatten().ok_or_else(out_of_memory)?;
         self.runner.allocated(address, bytes);
         Ok(address)
     }
 
     unsafe fn free(&self, address: usize, bytes: usize) {
         self.runner.freed(address);
-        if let Some(layout) = layout(bytes) {
-            let start = match bytes {
-                ..LARGE => address as *mut u8,
-                // SAFETY: `allocate` wrote the pointer there.
-                _ => unsafe { (address as *const *mut u8).sub(1).read() },
-            };
-            // SAFETY: `allocate` made it with this layout, and the caller says that nothing uses
-            // it.
-            unsafe { std::alloc::dealloc(start, layout) }
-        }
+        // SAFETY: as the caller says.
+        unsafe { self.memory.free(address, bytes) }
     }
 
     fn queue(&self) -> Result<Box<dyn Queue>> {
