@@ -4,7 +4,7 @@ use super::lookup::Lookup;
 use super::slots::{Slots, cell};
 use crate::hash::{MAX_FUNCTIONS, NO_SLOT};
 use crate::seam::{Global, Work};
-use crate::types::{KeyWord, Payload, Scalar, WordOf};
+use crate::types::{KeyWord, Payload, WordOf};
 
 /// The slots of a table's keys, in the order in which they are read.
 pub trait Probed<K>: Copy {
