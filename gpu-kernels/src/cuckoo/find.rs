@@ -2,8 +2,9 @@
 
 use super::{Slot, Table};
 use crate::hash::HashFunctions;
-use crate::seam::{Block, Global};
+use crate::seam::{Block, Global, vectorized};
 use crate::table::lookup::{Lookup, answer};
+use crate::table::lookup_in_turn::{LookupInTurn, Probed};
 use crate::types::{KeyWord, Payload, WordOf};
 
 /// The arguments of a lookup.
@@ -33,6 +34,26 @@ impl<K: KeyWord, V: Payload> Find<K, V> {
         let args = self;
         let table = Table::<K, V>::new(args.words, args.plan.functions);
         let lookup = Lookup { queries: args.queries, count: args.plan.queries, values: args.values, found: args.found };
+        if B::IN_TURN {
+            let first = block.first_thread();
+            let end = args.plan.queries.min(first + block.threads() as u64);
+            let (slots, probed) = (table.slots, Functions(table.functions));
+            vectorized(LookupInTurn { lookup, slots, header: args.header, probed, first, end });
+            return;
+        }
         answer(block, &lookup, &table.slots, args.header, |key| table.functions.slots_of(key));
+    }
+}
+
+/// A table's functions, which tell the slots without reading memory.
+#[derive(Clone, Copy)]
+struct Functions(HashFunctions);
+
+impl<K: KeyWord> Probed<K> for Functions {
+    #[inline(always)]
+    fn prefetch(&self, _: K) {}
+    #[inline(always)]
+    fn slot(&self, number: usize, key: K) -> u32 {
+        self.0.slot(number, key)
     }
 }

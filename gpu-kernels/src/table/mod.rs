@@ -2,4 +2,5 @@
 //! tables.
 
 pub mod lookup;
+pub(crate) mod lookup_in_turn;
 pub mod slots;

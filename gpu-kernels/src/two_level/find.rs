@@ -1,8 +1,10 @@
 //! Looking up many keys.
 
-use super::{Layout, Table};
-use crate::seam::{Block, Global};
+use super::{Layout, MAX_SUB_TABLES, Table};
+use crate::hash::NO_SLOT;
+use crate::seam::{Block, Global, vectorized};
 use crate::table::lookup::{Lookup, answer};
+use crate::table::lookup_in_turn::{LookupInTurn, Probed};
 use crate::table::slots::Slot;
 use crate::types::{KeyWord, ValueWord};
 
@@ -32,6 +34,36 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
         let args = self;
         let table = Table::<K, V>::new(args.words, args.seeds, args.plan.layout);
         let lookup = Lookup { queries: args.queries, count: args.plan.queries, values: args.values, found: args.found };
+        if B::IN_TURN {
+            let first = block.first_thread();
+            let end = args.plan.queries.min(first + block.threads() as u64);
+            let (slots, probed) = (table.slots, Buckets { seeds: args.seeds, layout: args.plan.layout });
+            vectorized(LookupInTurn { lookup, slots, header: args.header, probed, first, end });
+            return;
+        }
         answer(block, &lookup, &table.slots, args.header, |key| table.slots_of(key));
+    }
+}
+
+/// The seeds of a table's buckets, which tell the slots.
+#[derive(Clone, Copy)]
+struct Buckets {
+    seeds: Global<u32>,
+    layout: Layout,
+}
+
+impl<K: KeyWord> Probed<K> for Buckets {
+    #[inline(always)]
+    fn prefetch(&self, key: K) {
+        self.seeds.prefetch(self.layout.bucket(key) as u64);
+    }
+    #[inline(always)]
+    fn slot(&self, number: usize, key: K) -> u32 {
+        if number >= MAX_SUB_TABLES {
+            return NO_SLOT;
+        }
+        let bucket = self.layout.bucket(key);
+        let slot = self.layout.slot_in_bucket(self.seeds.load_read_only(bucket as u64), number, key);
+        if slot == NO_SLOT { NO_SLOT } else { bucket * self.layout.bucket_slots() + slot }
     }
 }

@@ -83,12 +83,12 @@ fn unique_of<S: Hasher>(lab: &Lab<'_>, keys: &[u32], op: &'static str) -> Result
 
 /// Makes keys distinct, with an id for each row and a count for each key.
 pub fn unique<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
-    unique_of::<S>(lab, &multiplied(lab.n), "ids and counts, 8 rows a key")
+    unique_of::<S>(lab, &multiplied(lab.n), "unique, 8 rows a key")
 }
 
 /// Does the same with keys of which few fill most rows, as words of a text do.
 pub fn unique_skewed<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
-    unique_of::<S>(lab, &repeated(lab.n, Repeats::Zipf).0, "ids and counts, Zipf 1.2")
+    unique_of::<S>(lab, &repeated(lab.n, Repeats::Zipf).0, "unique, Zipf 1.2")
 }
 
 /// Compares the linear map with a `HashMap`, and with maps that threads share.

@@ -1,5 +1,6 @@
 //! `cargo xtask beside`: every table on the CPU engine beside what a Rust program has already.
 
+mod drawing;
 mod maps;
 mod record;
 mod rows;
@@ -13,6 +14,7 @@ use warpnest::Device;
 
 use crate::bench::parse_size;
 use crate::bench::record::Run;
+use crate::figures;
 use record::Comparison;
 use timing::Clock;
 
@@ -46,6 +48,10 @@ pub struct Args {
     /// Appends the figures to this file, a JSON object a line.
     #[arg(long, value_name = "FILE")]
     output: Option<PathBuf>,
+    /// Draws the ratios to this folder, over what is there, as .svg and as .png, with the numbers
+    /// drawn in figures.jsonl.
+    #[arg(long, value_name = "DIR")]
+    draw: Option<PathBuf>,
 }
 
 /// The hashers that a Rust program has.
@@ -107,9 +113,15 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     bar.finish_and_clear();
     anyhow::ensure!(!all.is_empty(), "no row is named {}: leave --only out to see all names", args.only.join(" or "));
     println!("{}", record::table(&all, &sizes, clock.threads()));
+    let run = Run::new(&record::machine());
     if let Some(path) = &args.output {
-        record::append(path, &Run::new(&record::machine()), clock.threads(), &all)?;
+        record::append(path, &run, clock.threads(), &all)?;
         println!("appended to {}", path.display());
+    }
+    if let Some(folder) = &args.draw {
+        for path in figures::save(folder, &drawing::figures(&all, clock.threads()), &run)? {
+            println!("wrote {}", path.display());
+        }
     }
     Ok(())
 }

@@ -4,11 +4,10 @@
 
 mod alcantara;
 mod extendible;
-mod figure;
+pub mod figure;
 mod filling;
-mod host;
 mod plot;
-mod scale;
+pub mod scale;
 mod stages;
 #[cfg(test)]
 mod tests;
@@ -51,8 +50,7 @@ use crate::bench::{device_name, is_cpu, parse_size};
 ///
 /// Of Hu 2015, geht_mixed has rates of batches that look up, insert and remove, beside hash maps of
 /// the CPU. geht_directory_uniform, geht_directory_skewed and geht_buckets have sizes of extendible
-/// maps that grow: counts, the same on every device. cpu_one_thread and cpu_all_threads show the
-/// CPU engine beside hashbrown, from 64 pairs on; only there.
+/// maps that grow: counts, the same on every device.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.
@@ -102,8 +100,6 @@ enum Part {
     Mixed,
     /// The directory of Hu 2015 that grows (gEHT, figure 5).
     Directory,
-    /// The CPU engine beside hashbrown, from 64 pairs on; on no other device.
-    Hashbrown,
 }
 
 /// The fewest pairs, with which the figures of (Sahu 2015) start.
@@ -149,7 +145,6 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     }
     // Errors in the files should not cost the measurements.
     let model = Model::load(args.mesh.as_deref())?;
-    fs::create_dir_all(&args.output).with_context(|| format!("cannot make the folder {}", args.output.display()))?;
     let run = Run::new(&device_name(&device));
     let default_largest = if is_cpu(&device) { 1 << 20 } else { 1 << 27 };
     let progress = ProgressBar::new(0);
@@ -200,14 +195,12 @@ fn measure(lab: &Lab, model: &Model, only: &[Part]) -> anyhow::Result<Vec<Figure
     if wanted(Part::Directory) {
         figures.extend(extendible::directory(lab)?);
     }
-    if wanted(Part::Hashbrown) && is_cpu(&lab.device) {
-        figures.extend(host::figures(lab)?);
-    }
     Ok(figures)
 }
 
 /// Writes the figures and their numbers; returns the files.
-fn save(folder: &Path, figures: &[Figure], run: &Run) -> anyhow::Result<Vec<PathBuf>> {
+pub fn save(folder: &Path, figures: &[Figure], run: &Run) -> anyhow::Result<Vec<PathBuf>> {
+    fs::create_dir_all(folder).with_context(|| format!("cannot make the folder {}", folder.display()))?;
     let numbers = folder.join("figures.jsonl");
     let mut lines = if numbers.exists() {
         let old = fs::read_to_string(&numbers).with_context(|| format!("cannot read {}", numbers.display()))?;

@@ -1,7 +1,7 @@
 //! Counting how often each digit occurs, for several digits at once.
 
 use super::{Digit, MAX_BITS_IN_TURN};
-use crate::seam::{Block, Global, STAGED_TIMES, Shared, Work, in_turn, vectorized};
+use crate::seam::{Block, Global, STAGED_TIMES, Shared, Work, vectorized};
 use crate::types::KeyWord;
 
 /// The most counters: digits times the values of each.
@@ -38,12 +38,14 @@ impl<K: KeyWord> Histogram<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, counters: B::Shared<u32>) {
         let args = self;
-        let block = block.strided();
+        if B::IN_TURN {
+            args.count_in_turn(block.index(), block.grid(), counters);
+            return;
+        }
         let HistogramParams { digit, items, digits, .. } = args.plan;
         let (threads, used) = (block.threads(), digits << digit.bits);
         let step = block.grid() as u64 * threads as u64;
         let first = block.first_thread();
-        let taking_turns = in_turn(block);
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
             let mut counter = thread;
@@ -53,17 +55,6 @@ impl<K: KeyWord> Histogram<K> {
             }
         });
         block.phase(&mut nothing, |thread, _| {
-            if taking_turns {
-                let part = items.div_ceil(step);
-                let first = (first * part).min(items);
-                vectorized(CountInTurn {
-                    keys: args.keys.offset(first),
-                    items: part.min(items - first),
-                    plan: args.plan,
-                    counters,
-                });
-                return;
-            }
             let mut next = first + thread as u64;
             while next < items {
                 let keys: [K; ITEMS] = core::array::from_fn(|i| {
@@ -94,6 +85,30 @@ impl<K: KeyWord> Histogram<K> {
                 counter += threads;
             }
         });
+    }
+}
+
+impl<K: KeyWord> Histogram<K> {
+    /// Counts a part of the keys, which are adjacent, by one thread. A block alone counts in the
+    /// device's memory.
+    #[inline(always)]
+    fn count_in_turn(self, index: u32, grid: u32, counters: impl Shared<u32>) {
+        let Self { keys, counts, plan } = self;
+        let used = plan.digits << plan.digit.bits;
+        let part = plan.items.div_ceil(grid as u64);
+        let first = (index as u64 * part).min(plan.items);
+        let (keys, items) = (keys.offset(first), part.min(plan.items - first));
+        if grid == 1 {
+            return vectorized(CountInTurn { keys, items, plan, counters: counters.staged(counts, used) });
+        }
+        counters.clear(0, used);
+        vectorized(CountInTurn { keys, items, plan, counters });
+        for counter in 0..used {
+            let count = counters.get(counter);
+            if count != 0 {
+                counts.atomic(counter as u64).fetch_add(count);
+            }
+        }
     }
 }
 
