@@ -2,7 +2,7 @@
 //! than a copy of the driver does.
 //!
 //! A copy and the driver's wait for it take 9 µs after the last kernel, a fifth of a build of a
-//! million pairs; this takes 4 µs (docs/architecture.md).
+//! million pairs; this takes 4 µs (docs/runtime.md).
 
 use super::driver::Address;
 use super::shared::Shared;
