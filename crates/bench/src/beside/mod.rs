@@ -115,7 +115,8 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     println!("{}", record::table(&all, &sizes, clock.threads()));
     let run = Run::new(&record::machine());
     if let Some(path) = &args.output {
-        record::append(path, &run, clock.threads(), &all)?;
+        let hasher = format!("{:?}", args.hasher).to_lowercase();
+        record::append(path, &run, &hasher, clock.threads(), &all)?;
         println!("appended to {}", path.display());
     }
     if let Some(folder) = &args.draw {

@@ -34,6 +34,8 @@ pub struct Line {
     pub table: String,
     pub op: String,
     pub beside: String,
+    /// The hasher of the other side's maps.
+    pub hasher: String,
     pub n: u64,
     /// The threads of this line's ratio: the other side's, and ours.
     pub threads: [usize; 2],
@@ -51,7 +53,7 @@ impl Comparison {
     }
 
     /// Returns the lines of the file, one for each ratio.
-    fn lines(&self, run: &Run, all: usize) -> Vec<Line> {
+    fn lines(&self, run: &Run, hasher: &str, all: usize) -> Vec<Line> {
         let line = |(threads, nanoseconds, ratio): ([usize; 2], f64, f64)| Line {
             date: run.date.clone(),
             commit: run.commit.clone(),
@@ -59,6 +61,7 @@ impl Comparison {
             table: self.table.to_owned(),
             op: self.op.to_owned(),
             beside: self.beside.to_owned(),
+            hasher: hasher.to_owned(),
             n: self.n,
             threads,
             ns_an_item: rounded(nanoseconds / self.n as f64),
@@ -69,13 +72,13 @@ impl Comparison {
 }
 
 /// Appends the lines of all comparisons to a file.
-pub fn append(path: &Path, run: &Run, threads: usize, comparisons: &[Comparison]) -> anyhow::Result<()> {
+pub fn append(path: &Path, run: &Run, hasher: &str, threads: usize, comparisons: &[Comparison]) -> anyhow::Result<()> {
     let mut file = OpenOptions::new()
         .create(true)
         .append(true)
         .open(path)
         .with_context(|| format!("cannot open {}", path.display()))?;
-    for line in comparisons.iter().flat_map(|comparison| comparison.lines(run, threads)) {
+    for line in comparisons.iter().flat_map(|comparison| comparison.lines(run, hasher, threads)) {
         writeln!(file, "{}", serde_json::to_string(&line)?)
             .with_context(|| format!("cannot write {}", path.display()))?;
     }

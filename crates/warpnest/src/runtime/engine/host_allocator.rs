@@ -61,3 +61,35 @@ impl HostAllocator {
 fn layout(bytes: usize) -> Option<Layout> {
     Layout::from_size_align(bytes, ALIGNMENT).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn memory_is_aligned_and_zero_on_both_sides_of_the_limit() {
+        let allocator = HostAllocator::default();
+        for bytes in [1, 255, 4096, MAPPED - 1, MAPPED, MAPPED + 1, 3 * MAPPED + 7] {
+            // The second time the memory has been written before.
+            for _ in 0..2 {
+                let address = allocator.allocate(bytes).unwrap();
+                assert_eq!(address % ALIGNMENT, 0, "{bytes} bytes");
+                // SAFETY: these are the bytes that were allocated, and nothing else uses them.
+                let memory = unsafe { std::slice::from_raw_parts_mut(address as *mut u8, bytes) };
+                assert!(memory.iter().all(|&byte| byte == 0), "{bytes} bytes");
+                memory.fill(0xff);
+                // SAFETY: it was allocated here, and is no longer used.
+                unsafe { allocator.free(address, bytes) };
+            }
+        }
+        assert!(allocator.lock().is_empty(), "all mapped memory was given back");
+    }
+
+    #[test]
+    fn more_than_there_can_be_is_refused() {
+        let allocator = HostAllocator::default();
+        for bytes in [usize::MAX, usize::MAX - ALIGNMENT, 1 << 62] {
+            assert_eq!(allocator.allocate(bytes), None);
+        }
+    }
+}
