@@ -123,6 +123,7 @@ mod sorted {
 }
 
 mod compacting {
+    mod dictionary;
     mod properties;
 }
 
