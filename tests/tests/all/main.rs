@@ -126,6 +126,7 @@ mod sorted {
 }
 
 mod compacting {
+    mod dictionary;
     mod properties;
 }
 
