@@ -19,6 +19,8 @@ const FIRST_KEYS: u64 = 1 << 9;
 const MAX_GROWTH: u64 = 4;
 /// The number of slots for eight keys of a full dictionary.
 const SLOTS_FOR_EIGHT: u64 = 16;
+/// The repeated rows in a sample of rows whose keys come twice on average.
+const FEW_REPEATS: usize = 16;
 /// The slots of a bucket in the form that has the fewest.
 const MIN_SLOTS: u64 = 4;
 /// The number of constants that are tried before a build fails.
@@ -52,9 +54,12 @@ pub(super) fn encode<K: Key>(
     seed: u64,
 ) -> Result<usize> {
     let rows = keys.len() as u64;
-    let chunks = (rows / MIN_CHUNK_ROWS).clamp(1, cores.max(1) as u64);
+    let mut random = Xoshiro256StarStar::seed_from_u64(seed);
+    let mut chunks = (rows / MIN_CHUNK_ROWS).clamp(1, cores.max(1) as u64);
+    if chunks > 1 && keys.words().with_elements(stream, |keys| mostly_different(keys, &mut random))? {
+        chunks = 1;
+    }
     let chunk_rows = rows.div_ceil(chunks).max(1);
-    let random = Xoshiro256StarStar::seed_from_u64(seed);
     let mut encoder = Encoder { stream, device, random, encoded, dictionaries: None, attempts: 0 };
     let mut progress = vec![Progress::default(); rows.div_ceil(chunk_rows).max(1) as usize];
     encoder.run(&Source::Rows(keys), rows, chunk_rows, &mut progress)?;
@@ -71,6 +76,23 @@ pub(super) fn encode<K: Key>(
         }
     }
     Ok(length as usize)
+}
+
+/// Returns whether a sample says that keys have fewer than two rows on average. Adding the keys of
+/// one chunk to those of another then takes as long as encoding the chunk did.
+///
+/// Among `s` rows of `d` equally frequent keys, some `s² / 2d` have a key that came before. The
+/// sample is so large that [`FEW_REPEATS`] of them do if there are half as many keys as rows.
+fn mostly_different<W: Ord + Copy>(keys: &[W], random: &mut impl Rng) -> bool {
+    let sampled = ((FEW_REPEATS * keys.len()) as f64).sqrt() as usize;
+    let stride = keys.len() / sampled.max(1);
+    if stride == 0 {
+        return false;
+    }
+    let mut sample: Vec<W> =
+        keys.chunks_exact(stride).map(|rows| rows[random.next_u64() as usize % stride]).take(sampled).collect();
+    sample.sort_unstable();
+    sample.windows(2).filter(|pair| pair[0] == pair[1]).count() < FEW_REPEATS
 }
 
 /// The rows that are encoded.
