@@ -131,9 +131,16 @@ impl Counts {
     }
 }
 
-/// The number of items below which a launch on CPU cores is one block: other cores would wake up
-/// too late.
-const FEW_ITEMS: u64 = 1 << 14;
+/// Returns the number of queries below which cores do not share them.
+fn few_queries(_cores: usize) -> u64 {
+    1 << 14
+}
+
+/// Returns the number of changes below which cores do not share them. Shared, each takes two thirds
+/// longer, so two cores gain little.
+fn few_changes(cores: usize) -> u64 {
+    if cores < 4 { 1 << 17 } else { 1 << 14 }
+}
 
 /// The most items of a block, which counts with 32 bits.
 const MAX_ITEMS: u64 = u32::MAX as u64;
@@ -214,11 +221,12 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     }
 
     /// Returns the number of threads that are launched for `items` items of a kernel whose blocks
-    /// share them. On CPU cores it is one block where one core does the launch anyway: it then has
-    /// the table for itself, and needs no atomic operations.
-    fn threads(&self, items: u64) -> u64 {
+    /// share them. On CPU cores it is one block for fewer than `few`: a core that has the table for
+    /// itself needs no atomic operations, and others would wake up too late.
+    fn threads(&self, items: u64, few: impl FnOnce(usize) -> u64) -> u64 {
         match self.device.engine().cores() {
-            Some(cores) if items < FEW_ITEMS || cores == 1 && items <= MAX_ITEMS => items.min(1),
+            Some(1) if items <= MAX_ITEMS => items.min(1),
+            Some(cores) if items < few(cores) => items.min(1),
             _ => items,
         }
     }
@@ -313,7 +321,7 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
             };
             // SAFETY: the caller guarantees the outputs. Slots, header and layout belong together.
             // Nobody changes them, since the launch reads them and whatever writes them waits.
-            unsafe { batch.launch(&find, self.threads(plan.queries)) }
+            unsafe { batch.launch(&find, self.threads(plan.queries, few_queries)) }
         })
     }
 
