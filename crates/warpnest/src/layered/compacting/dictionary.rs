@@ -19,8 +19,10 @@ const FIRST_KEYS: u64 = 1 << 9;
 const MAX_GROWTH: u64 = 4;
 /// The number of slots for eight keys of a full dictionary.
 const SLOTS_FOR_EIGHT: u64 = 16;
-/// The repeated rows in a sample of rows whose keys come twice on average.
-const FEW_REPEATS: usize = 16;
+/// The rows for each one in a sample.
+const SAMPLED_ONE_IN: usize = 64;
+/// The inverse of the share of seldom keys above which one core encodes all rows.
+const SELDOM: usize = 16;
 /// The slots of a bucket in the form that has the fewest.
 const MIN_SLOTS: u64 = 4;
 /// The number of constants that are tried before a build fails.
@@ -56,7 +58,7 @@ pub(super) fn encode<K: Key>(
     let rows = keys.len() as u64;
     let mut random = Xoshiro256StarStar::seed_from_u64(seed);
     let mut chunks = (rows / MIN_CHUNK_ROWS).clamp(1, cores.max(1) as u64);
-    if chunks > 1 && keys.words().with_elements(stream, |keys| mostly_different(keys, &mut random))? {
+    if chunks > 1 && keys.words().with_elements(stream, |keys| many_seldom(keys, &mut random))? {
         chunks = 1;
     }
     let chunk_rows = rows.div_ceil(chunks).max(1);
@@ -78,21 +80,18 @@ pub(super) fn encode<K: Key>(
     Ok(length as usize)
 }
 
-/// Returns whether a sample says that keys have fewer than two rows on average. Adding the keys of
-/// one chunk to those of another then takes as long as encoding the chunk did.
+/// Returns whether a sample says that many rows have keys that come seldom. Each chunk then has
+/// most of these keys, and finding them twice and adding them up takes longer than two cores save.
 ///
-/// Among `s` rows of `d` equally frequent keys, some `s² / 2d` have a key that came before. The
-/// sample is so large that [`FEW_REPEATS`] of them do if there are half as many keys as rows.
-fn mostly_different<W: Ord + Copy>(keys: &[W], random: &mut impl Rng) -> bool {
-    let sampled = ((FEW_REPEATS * keys.len()) as f64).sqrt() as usize;
-    let stride = keys.len() / sampled.max(1);
-    if stride == 0 {
-        return false;
-    }
-    let mut sample: Vec<W> =
-        keys.chunks_exact(stride).map(|rows| rows[random.next_u64() as usize % stride]).take(sampled).collect();
+/// As large a share of the other rows have a key that is not in the sample as there are rows in it
+/// whose key comes once (Good 1953, *The population frequencies of species and the estimation of
+/// population parameters*).
+fn many_seldom<W: Ord + Copy>(keys: &[W], random: &mut impl Rng) -> bool {
+    let rows = keys.chunks_exact(SAMPLED_ONE_IN).map(|rows| rows[random.next_u64() as usize % SAMPLED_ONE_IN]);
+    let mut sample: Vec<W> = rows.collect();
     sample.sort_unstable();
-    sample.windows(2).filter(|pair| pair[0] == pair[1]).count() < FEW_REPEATS
+    let once = sample.chunk_by(|one, other| one == other).filter(|equal| equal.len() == 1).count();
+    once * SELDOM > sample.len()
 }
 
 /// The rows that are encoded.
