@@ -1,12 +1,15 @@
 //! Words of two halves, one above the other, which are changed as a whole.
 
-use crate::seam::Global;
+use crate::seam::{Global, Lanes};
 use crate::types::{KeyWord, Scalar};
 
 pub use crate::types::Double;
 
 macro_rules! double {
-    ($word:ty, $half:ty, $in_sector:literal, |$memory:ident, $first:ident| $read:expr, $load_relaxed:expr) => {
+    (
+        $word:ty, $half:ty, $in_sector:literal, |$memory:ident, $first:ident| $read:expr, $load_relaxed:expr,
+        $load_line:expr, |$lanes:ident, $line:ident, $upper:ident| $compare_line:expr
+    ) => {
         impl Double for $word {
             type Half = $half;
             type Sector = [$word; $in_sector];
@@ -32,6 +35,19 @@ macro_rules! double {
             fn load_sector_relaxed($memory: Global<Self>, $first: u64) -> Self::Sector {
                 $load_relaxed
             }
+            type Line = [$word; 2 * $in_sector];
+            #[inline(always)]
+            fn load_line($memory: Global<Self>, $first: u64) -> Self::Line {
+                $load_line
+            }
+            #[inline(always)]
+            fn load_line_relaxed(memory: Global<Self>, first: u64) -> Self::Line {
+                core::array::from_fn(|i| memory.atomic(first + i as u64).load())
+            }
+            #[inline(always)]
+            fn compare_line($lanes: impl Lanes, $line: Self::Line, $upper: $half) -> u32 {
+                $compare_line
+            }
         }
     };
 }
@@ -42,15 +58,33 @@ fn four<T: Copy>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 4] {
     [a, b, c, d]
 }
 
+/// Joins the words of two accesses to four words.
+#[inline(always)]
+fn eight<T: Copy>([a, b, c, d]: [T; 4], [e, f, g, h]: [T; 4]) -> [T; 8] {
+    [a, b, c, d, e, f, g, h]
+}
+
 double! {
     u64, u32, 4, |memory, first|
     four(memory.load_pair_read_only(first), memory.load_pair_read_only(first + 2)),
-    four(memory.load_pair_relaxed(first), memory.load_pair_relaxed(first + 2))
+    four(memory.load_pair_relaxed(first), memory.load_pair_relaxed(first + 2)),
+    eight(memory.load_four(first), memory.load_four(first + 4)),
+    |lanes, line, upper| lanes.compare_eight(line, upper)
 }
 double! {
     u128, u64, 2, |memory, first|
     [memory.load_read_only(first), memory.load_read_only(first + 1)],
-    [memory.atomic(first).load(), memory.atomic(first + 1).load()]
+    [memory.atomic(first).load(), memory.atomic(first + 1).load()],
+    core::array::from_fn(|i| memory.load(first + i as u64)),
+    |_lanes, line, upper| {
+        let mut flags = 0;
+        for i in 0..4 {
+            flags |= ((line[i].upper() == upper) as u32) << i;
+            flags |= ((line[i] == u128::MAX) as u32) << (8 + i);
+            flags |= ((line[i].upper() == u64::MAX) as u32) << (16 + i);
+        }
+        flags
+    }
 }
 
 /// The word of two halves of type `H`.

@@ -1,6 +1,6 @@
 //! The types that tables take: 32- and 64-bit unsigned keys and values.
 
-use crate::seam::{AtomicWord, Global, Word};
+use crate::seam::{AtomicWord, Global, Lanes, Word};
 use core::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
 
 mod sealed {
@@ -119,6 +119,19 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     /// Loads the words of a sector, which other threads may be changing: each word is whole, but
     /// they need not be of one moment.
     fn load_sector_relaxed(memory: Global<Self>, first: u64) -> Self::Sector;
+
+    /// The array of such words that has 64 bytes, a line of a CPU's cache.
+    type Line: Copy + AsRef<[Self]>;
+    /// Loads the words of a line, whose first word has number `first`. No other thread may write
+    /// them meanwhile.
+    fn load_line(memory: Global<Self>, first: u64) -> Self::Line;
+    /// Loads the words of a line, which other threads may be changing, as
+    /// [`Double::load_sector_relaxed`] does.
+    fn load_line_relaxed(memory: Global<Self>, first: u64) -> Self::Line;
+    /// Compares the words of a line, several at once where a CPU can. For each word `i`, bit `i`
+    /// tells whether its upper half is `upper`. Bit `8 + i` tells whether the word has every bit
+    /// set, and bit `16 + i` whether its upper half has.
+    fn compare_line(lanes: impl Lanes, line: Self::Line, upper: Self::Half) -> u32;
 }
 
 /// A key of a table: `u32` or `u64`. Every value of the type is a legal key.

@@ -1,9 +1,11 @@
 //! Batches of many operations that run at once.
 
+use super::batch_in_turn::Batch;
+use super::line::Told;
 use super::slot::{IfHeld, Inserted};
 use super::{Emptying, Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
-use crate::seam::{Block, Global, Tile};
+use crate::seam::{Block, Global, Tile, in_turn};
 use crate::types::{KeyWord, ValueWord};
 
 /// What an operation does with its key.
@@ -101,6 +103,10 @@ impl<K: KeyWord, V: ValueWord> Apply<K, V> {
         let args = self;
         let ApplyParams { layout, first, end, operation, anywhere, max_asked } = args.plan;
         let counted = !args.pending.is_null();
+        let changes = [Operation::Insert, Operation::GetOrInsert, Operation::Remove].map(|kind| kind as u32);
+        if in_turn(block) && args.kinds.is_null() && changes.contains(&operation) {
+            return args.change_in_turn(block);
+        }
         let block_first = first + block.first_thread();
         let mut done = block.local(|thread| {
             let index = block_first + thread as u64;
@@ -174,6 +180,32 @@ impl<K: KeyWord, V: ValueWord> Apply<K, V> {
             (header::EMPTIED, block.count(&mut done, |_, done| done.emptied)),
         ];
         count_up(block, args.header, counts);
+    }
+}
+
+impl<K: KeyWord, V: ValueWord> Apply<K, V> {
+    /// Does a batch that is all insertions or all removals, in a block whose threads run in turn.
+    #[inline(always)]
+    fn change_in_turn<B: Block>(self, block: &mut B) {
+        let Self { keys, values, words, header, answers, before, pending, plan, .. } = self;
+        let ApplyParams { layout, first, end, operation, anywhere, max_asked } = plan;
+        let batch = Batch { keys, values, words, header, answers, before, pending, layout, first, end };
+        let totals = if operation == Operation::Remove as u32 {
+            batch.remove(block)
+        } else {
+            let if_held = if operation == Operation::GetOrInsert as u32 { IfHeld::Keep } else { IfHeld::Replace };
+            // SAFETY: requests that are not counted do not access the word.
+            let asked = if pending.is_null() { unsafe { Global::null() } } else { header.offset(header::ASKED) };
+            batch.insert::<true>(block, Told { if_held, anywhere: anywhere != 0, asked, max_asked })
+        };
+        let counts = [
+            (header::TAKEN, totals.taken),
+            (header::GAINED, totals.gained),
+            (header::LOST, totals.lost),
+            (header::REFUSED, totals.refused),
+            (header::EMPTIED, totals.emptied),
+        ];
+        count_up(block, header, counts);
     }
 }
 

@@ -1,10 +1,11 @@
 //! Looking up many keys while no thread changes the table.
 
+use super::find_in_turn::FindInTurn;
 use super::slot::{is_empty, removed};
 use super::table::{in_cell, resized};
 use super::{Layout, header};
 use crate::double::{Double, PackedPair};
-use crate::seam::{Block, Global, Tile};
+use crate::seam::{Block, Global, Tile, in_turn, vectorized_by_lanes};
 use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, ValueWord};
 
@@ -37,6 +38,20 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
         let FindParams { layout, queries: count } = args.plan;
         let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
         let block_first = block.first_thread();
+        if in_turn(block) {
+            // The grid may have any size: its blocks share the queries, in whole words of bits.
+            let of_block = count.div_ceil(32).div_ceil(block.grid() as u64) * 32;
+            let first = count.min(block.index() as u64 * of_block);
+            let end = count.min(first + of_block);
+            return vectorized_by_lanes(FindInTurn {
+                lookup,
+                words: args.words,
+                header: args.header,
+                layout,
+                first,
+                end,
+            });
+        }
         block.tiles::<32>(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {

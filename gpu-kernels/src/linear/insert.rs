@@ -1,10 +1,12 @@
 //! Batches that only insert and ask for no answers. They need fewer registers than
 //! [`Apply`](super::Apply), so more threads wait for memory at once.
 
+use super::batch_in_turn::Batch;
+use super::line::Replacing;
 use super::slot::IfHeld;
 use super::{Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
-use crate::seam::{Block, Global};
+use crate::seam::{Block, Global, in_turn};
 use crate::types::{KeyWord, ValueWord};
 
 /// The scalar arguments of [`Insert`].
@@ -33,6 +35,14 @@ impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Insert<K, V, ANYWHERE> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let InsertParams { layout, first, end } = args.plan;
+        if in_turn(block) {
+            let Self { keys, values, words, header, .. } = args;
+            // SAFETY: a batch without answers accesses none of these arrays.
+            let (answers, before, pending) = unsafe { (Global::null(), Global::null(), Global::null()) };
+            let batch = Batch { keys, values, words, header, answers, before, pending, layout, first, end };
+            let totals = batch.insert::<false>(block, Replacing::<ANYWHERE>);
+            return count_up(block, header, [(header::TAKEN, totals.taken), (header::GAINED, totals.gained)]);
+        }
         let block_first = first + block.first_thread();
         let (in_use, filling) =
             (InUse::new(args.words, args.header, layout), Filling::new(args.words, args.header, layout));

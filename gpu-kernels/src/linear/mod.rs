@@ -13,9 +13,12 @@
 //! its own ([`Layout::probe`]). All buckets before the bucket of a key are full.
 
 mod apply;
+mod batch_in_turn;
 mod find;
+mod find_in_turn;
 mod insert;
 mod inspect;
+mod line;
 mod rehash;
 pub mod slot;
 mod table;
@@ -132,6 +135,13 @@ impl Layout {
             let next = probe.bucket + 2 * probe.step;
             probe.bucket = if next < self.buckets() { next } else { next - self.buckets() };
         }
+    }
+
+    /// Returns the line where the search for `key` goes on after `line`, in a table of words `W`.
+    #[inline(always)]
+    fn next_line<W: Double>(&self, line: u32, key: W::Half) -> u32 {
+        let next = line + self.probe::<W>(key).step;
+        if next < self.lines { next } else { next - self.lines }
     }
 
     /// Returns the number of buckets.

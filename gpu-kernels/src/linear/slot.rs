@@ -79,8 +79,8 @@ pub struct Inserted<V> {
 }
 
 impl<V> Inserted<V> {
-    const REFUSED: Self = Self { before: None, taken: false, refused: true };
-    const NEW: Self = Self { before: None, taken: true, refused: false };
+    pub(super) const REFUSED: Self = Self { before: None, taken: false, refused: true };
+    pub(super) const NEW: Self = Self { before: None, taken: true, refused: false };
 
     /// Returns whether the key became present.
     #[inline(always)]
@@ -133,7 +133,7 @@ fn first<W: Double>(flags: u32, probe: &Probe) -> u64 {
 
 /// Gives a key its value, which `word` holds, in a slot that is its own and stays so.
 #[inline(always)]
-fn write_owned<C: Cells>(cells: &C, slot: u64, word: C::Word, if_held: IfHeld) -> Inserted<Half<C>> {
+pub(super) fn write_owned<C: Cells>(cells: &C, slot: u64, word: C::Word, if_held: IfHeld) -> Inserted<Half<C>> {
     let before = if if_held == IfHeld::Replace {
         cells.exchange(slot, word)
     } else {

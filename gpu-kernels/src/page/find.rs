@@ -3,7 +3,7 @@
 use super::Layout;
 use super::form::{BUCKET_WORDS, Form, with_form};
 use super::pairs::AT_ONCE;
-use super::table::{MAX_NEAR_BUCKETS, Table, answer_at, beyond_line, near, one_line};
+use super::table::{MAX_NEAR_BUCKETS, Table, answer_at, beyond_line, filtered, near, one_line};
 use crate::seam::{Block, Global, Tile, Work, in_turn, vectorized};
 use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, Payload, WordOf};
@@ -96,28 +96,36 @@ impl<F: Form, K: KeyWord, V: Payload> Work for InTurn<F, K, V> {
     type Output = ();
     #[inline(always)]
     fn run(self) {
-        let (mut even, mut odd) = (Sought::default(), Sought::default());
-        let (mut first, step) = (self.first, AT_ONCE as u64);
-        if !self.lookup.values.is_null() {
-            self.seek(first, &mut even);
-            // While some queries are answered, the buckets of the next ones are being fetched.
-            while first + 2 * step <= self.end {
-                self.seek(first + step, &mut odd);
-                self.answer::<true>(first, &even);
-                self.seek(first + 2 * step, &mut even);
-                self.answer::<true>(first + step, &odd);
-                first += 2 * step;
-            }
-        }
-        while first < self.end {
-            self.seek(first, &mut even);
-            self.answer::<false>(first, &even);
-            first += step;
+        if self.lookup.values.is_null() {
+            self.all::<false>();
+        } else {
+            self.all::<true>();
         }
     }
 }
 
 impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
+    /// Answers all queries, with their values if `VALUES` says so.
+    #[inline(always)]
+    fn all<const VALUES: bool>(&self) {
+        let (mut even, mut odd) = (Sought::default(), Sought::default());
+        let (mut first, step) = (self.first, AT_ONCE as u64);
+        self.seek(first, &mut even);
+        // While some queries are answered, the buckets of the next ones are being fetched.
+        while first + 2 * step <= self.end {
+            self.seek(first + step, &mut odd);
+            self.answer::<true, VALUES>(first, &even);
+            self.seek(first + 2 * step, &mut even);
+            self.answer::<true, VALUES>(first + step, &odd);
+            first += 2 * step;
+        }
+        while first < self.end {
+            self.seek(first, &mut even);
+            self.answer::<false, VALUES>(first, &even);
+            first += step;
+        }
+    }
+
     /// Computes the homes of the queries from number `first` on, and prefetches these buckets.
     #[inline(always)]
     fn seek(&self, first: u64, sought: &mut Sought<K::PackedWord<V>>) {
@@ -148,32 +156,37 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
         (sought.tags[0][i], sought.tags[1][i]) = (layout.tag(remainder, 0), layout.tag(remainder, 1));
     }
 
-    /// Answers the queries from number `first` on. With `WHOLE` there are as many as share a word,
-    /// and values are to be written.
+    /// Answers the queries from number `first` on. With `WHOLE` there are as many as share a word.
     #[inline(always)]
-    fn answer<const WHOLE: bool>(&self, first: u64, sought: &Sought<K::PackedWord<V>>) {
+    fn answer<const WHOLE: bool, const VALUES: bool>(&self, first: u64, sought: &Sought<K::PackedWord<V>>) {
         let Self { lookup, words, ref layout, .. } = *self;
         let (homes, tags) = (&sought.homes, &sought.tags);
         let values = lookup.values.offset(first);
         let here = if WHOLE { AT_ONCE } else { AT_ONCE.min((self.end - first) as usize) };
-        // Queries whose keys are at home, or beside it, come first: nearly all are.
-        let mut missed = 0;
+        // Queries whose keys are at home, or beside it, come first: nearly all are. Of most others
+        // the filter at home says that they are absent.
+        let (mut absent, mut missed) = (0, 0);
         for i in 0..here {
             let home = homes[i] as u64 * BUCKET_WORDS as u64;
             let equal = near::<F, _>(words, home, [tags[0][i], tags[1][i]], one_line::<F, K, V>());
             if equal == 0 {
-                missed |= 1 << i;
-            } else if WHOLE || !lookup.values.is_null() {
+                let filtered = filtered::<F, _>(words, home, tags[0][i]);
+                absent |= (!filtered as u32) << i;
+                missed |= (filtered as u32) << i;
+                if VALUES {
+                    values.store_streaming(i as u64, Default::default());
+                }
+            } else if VALUES {
                 values.store_streaming(i as u64, answer_at::<F, K, V>(words, home, equal));
             }
         }
-        let mut found = !missed & u32::MAX >> (AT_ONCE - here);
+        let mut found = !(absent | missed) & u32::MAX >> (AT_ONCE - here);
         while missed != 0 {
             let i = missed.trailing_zeros() as usize;
             missed &= missed - 1;
             let answer = beyond_line::<F, K, V>(words, layout, homes[i], tags[0][i]);
             found |= (answer.is_some() as u32) << i;
-            if WHOLE || !lookup.values.is_null() {
+            if VALUES {
                 values.store_streaming(i as u64, answer.unwrap_or_default());
             }
         }

@@ -13,6 +13,7 @@
 //! give the key back, so no key is stored and none is reserved.
 
 mod build;
+mod encode_in_turn;
 mod fill;
 mod fill_in_turn;
 mod find;
@@ -34,8 +35,12 @@ mod starts;
 mod table;
 mod unpack;
 mod walk;
+mod walk_in_turn;
 
 pub use build::{BuildPages, BuildPagesUnordered, BuildParams, UnorderedParams};
+pub use encode_in_turn::{
+    Encode, EncodeParams, MAX_EXCESS, PROGRESS_WORDS, TRANSLATED, Translate, TranslateParams, dictionary_layout,
+};
 pub use find::{Find, FindParams};
 pub use form::BUCKET_WORDS;
 pub use number::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
@@ -292,10 +297,8 @@ impl Layout {
 
     /// Returns the result of [`Layout::mixed_of`], computed with the table's [`Layout::homes`].
     #[inline(always)]
-    pub fn mixed_in<K: KeyWord, W: Scalar>(&self, homes: &Homes, home: u32, remainder: u64) -> K {
-        // The first mixed key of the bucket is 2^BITS · home / buckets, rounded up.
-        let (whole, part) = homes.buckets.divided(home as u64 * homes.rest);
-        let first = home as u64 * homes.quotient + whole + (part != 0) as u64;
+    fn mixed_in<K: KeyWord, W: Scalar>(&self, homes: &impl FirstMixed, home: u32, remainder: u64) -> K {
+        let first = homes.first(home);
         if W::BITS > 32 {
             return K::from_u64(first.wrapping_add(remainder.wrapping_sub(first) & (self.remainders - 1)));
         }
@@ -316,6 +319,29 @@ pub struct Homes {
     quotient: u64,
     rest: u64,
     buckets: Divisor,
+}
+
+/// The first mixed keys of home buckets.
+pub(crate) trait FirstMixed {
+    /// Returns the first mixed key of home bucket `home`.
+    fn first(&self, home: u32) -> u64;
+}
+
+impl FirstMixed for Homes {
+    #[inline(always)]
+    fn first(&self, home: u32) -> u64 {
+        // It is 2^BITS · home / buckets, rounded up.
+        let (whole, part) = self.buckets.divided(home as u64 * self.rest);
+        home as u64 * self.quotient + whole + (part != 0) as u64
+    }
+}
+
+/// The first mixed key of the one home bucket that is asked for.
+impl FirstMixed for u64 {
+    #[inline(always)]
+    fn first(&self, _: u32) -> u64 {
+        *self
+    }
 }
 
 /// Returns the number of remainders of the keys of a bucket. It is the number of mixed keys for

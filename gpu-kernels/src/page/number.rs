@@ -3,6 +3,7 @@
 use super::Layout;
 use super::form::with_form;
 use super::walk::{STAGED, Walk};
+use super::walk_in_turn::{Output, walk_in_turn};
 use crate::layered::compacting::rank;
 use crate::primitives::append::{self, WARPS, write_staged};
 use crate::seam::{Block, Global, Shared};
@@ -47,6 +48,12 @@ impl<K: KeyWord> Number<K> {
         let first = block.first_thread();
         with_form!(layout.slots, K, u32, F => {
             let walk = Walk::<F, K, u32>::new(words, &layout);
+            if B::IN_TURN {
+                let (keys, values) = (args.keys_out, args.words.cast());
+                let output = Output { keys, values, capacity: args.plan.capacity, count: args.count };
+                walk_in_turn::<true, _, _, _, _>(block, &walk, output);
+                return;
+            }
             let mut buckets = walk.buckets(block);
             append::reserve(block, &mut buckets, (sums, start), args.count, |bucket| bucket.pairs, |bucket| &mut bucket.target);
             block.phase(&mut buckets, |thread, bucket| {

@@ -94,13 +94,18 @@ pub(super) fn beyond_line<F: Form, K: KeyWord, V: Payload>(
     home: u32,
     tag: K::PackedWord<V>,
 ) -> Option<V::Word> {
-    let remainder = tag.minus(Scalar::from_u64(1));
-    let (filter_word, filter_bit) = filter::<F, K::PackedWord<V>>(remainder);
-    let held = words.load_read_only(home as u64 * BUCKET_WORDS as u64 + filter_word as u64);
-    if held & filter_bit == Scalar::from_u64(0) {
+    if !filtered::<F, _>(words, home as u64 * BUCKET_WORDS as u64, tag) {
         return None;
     }
-    far::<F, K, V>(words, layout, home, remainder)
+    far::<F, K, V>(words, layout, home, tag.minus(Scalar::from_u64(1)))
+}
+
+/// Returns whether a key of the same class as one with this tag at home had to leave that home,
+/// which begins at word `first`.
+#[inline(always)]
+pub(super) fn filtered<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: W) -> bool {
+    let (filter_word, filter_bit) = filter::<F, W>(tag.minus(Scalar::from_u64(1)));
+    words.load_read_only(first + filter_word as u64) & filter_bit != Scalar::from_u64(0)
 }
 
 /// Returns the value of a key that [`near`] did not find, and of whose class some had to leave

@@ -3,6 +3,7 @@
 use super::Layout;
 use super::form::with_form;
 use super::walk::{MAX_STAGED, Walk};
+use super::walk_in_turn::{Output, walk_in_turn};
 use crate::primitives::append::{self, WARPS, write_staged};
 use crate::seam::{Block, Global, Shared};
 use crate::types::{KeyWord, Payload, WordOf};
@@ -38,6 +39,11 @@ impl<K: KeyWord, V: Payload> Unpack<K, V> {
         let first = block.first_thread();
         with_form!(layout.slots, K, V, F => {
             let walk = Walk::<F, K, V>::new(words, &layout);
+            if B::IN_TURN {
+                let output = Output { keys: args.keys_out, values: args.values_out, capacity: outputs, count: args.count };
+                walk_in_turn::<false, _, _, _, _>(block, &walk, output);
+                return;
+            }
             let mut buckets = walk.buckets(block);
             append::reserve(block, &mut buckets, (sums, start), args.count, |bucket| bucket.pairs, |bucket| &mut bucket.target);
             block.phase(&mut buckets, |thread, bucket| {

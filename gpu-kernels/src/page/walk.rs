@@ -10,8 +10,8 @@ use core::marker::PhantomData;
 /// The buckets of a table.
 pub struct Walk<'l, F, K: KeyWord, V: Payload> {
     words: Global<K::PackedWord<V>>,
-    layout: &'l Layout,
-    homes: Homes,
+    pub(super) layout: &'l Layout,
+    pub(super) homes: Homes,
     types: PhantomData<fn() -> F>,
 }
 
@@ -23,7 +23,7 @@ pub struct Bucket<W> {
     /// The output offset of its first pair, once offsets are reserved.
     pub target: u64,
     /// The number of the bucket in its page.
-    in_page: u32,
+    pub(super) in_page: u32,
 }
 
 /// The 64-bit words in which the threads of a block stage the keys, or the values, of their
@@ -47,7 +47,7 @@ impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {
     }
 
     #[inline(always)]
-    fn take(&self, number: u64) -> Bucket<K::PackedWord<V>> {
+    pub(super) fn take(&self, number: u64) -> Bucket<K::PackedWord<V>> {
         // Buckets are numbered with 32 bits, since a division of 32 bits is several times as fast
         // as one of 64.
         let in_page = number as u32 % self.layout.page_buckets;
@@ -79,8 +79,9 @@ impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {
         }
     }
 
+    /// Returns the tag in a slot, 0 if that is empty.
     #[inline(always)]
-    fn tag(&self, bucket: &Bucket<K::PackedWord<V>>, slot: u32) -> K::PackedWord<V> {
+    pub(super) fn tag(&self, bucket: &Bucket<K::PackedWord<V>>, slot: u32) -> K::PackedWord<V> {
         let bits = F::tag_bits::<K::PackedWord<V>>();
         let mask = (<K::PackedWord<V>>::from_u64(1) << bits).minus(Scalar::from_u64(1));
         bucket.words[(slot / F::TAGS) as usize] >> (slot % F::TAGS * bits) & mask

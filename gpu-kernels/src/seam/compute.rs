@@ -3,7 +3,7 @@
 use super::backend;
 use super::block::Block;
 use super::word::Word;
-use super::work::Work;
+use super::work::{LaneWork, Work};
 
 /// Returns `word`, about which the compiler then knows nothing. A thread then keeps this word and
 /// not the ones that it was made of. Otherwise LLVM would take packed words apart, and delay
@@ -30,6 +30,12 @@ pub fn equal_of_four<T: Word>(words: [T; 4], mask: T, other: T) -> u32 {
 #[inline(always)]
 pub fn vectorized<W: Work>(work: W) -> W::Output {
     backend::vectorized(work)
+}
+
+/// Does [`vectorized`] with work that compares by [`Lanes`](super::Lanes).
+#[inline(always)]
+pub fn vectorized_by_lanes<W: LaneWork>(work: W) -> W::Output {
+    backend::vectorized_by_lanes(work)
 }
 
 /// Lets other threads run while this thread waits for a word that another block is about to write.

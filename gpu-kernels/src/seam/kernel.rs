@@ -181,3 +181,29 @@ macro_rules! kernel_variants {
         $crate::backend_kernel! { $name [$($generic : $bound),*] $atomics $entry_if_true, [true], $($rest)* }
     };
 }
+
+/// Declares a kernel that only cores of a CPU run, one thread a block, where the work of a GPU is
+/// divided in another way. It has no entry point in the PTX.
+///
+/// The declaration is that of [`kernel!`](crate::kernel), without shared arrays and variants. The
+/// method `run` is public, since nothing calls it on a GPU. A launch of several blocks whose
+/// threads are many is shared out among cores.
+#[macro_export]
+macro_rules! cores_kernel {
+    (
+        $(#[$doc:meta])*
+        $name:ident <$($generic:ident : $bound:ident),*>, $entry:literal, threads $threads:literal;
+        { $( $argument:ident : $type:ty ),* $(,)? }
+    ) => {
+        $(#[$doc])*
+        #[allow(missing_docs, reason = "the kernel's own text describes its arguments")]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $name<$($generic: $bound),*> {
+            $( pub $argument: $type, )*
+        }
+
+        $crate::backend_cores_kernel! {
+            $name [$($generic : $bound),*] $entry, [], $threads, [], [] [$($argument : $type),*]
+        }
+    };
+}

@@ -8,3 +8,44 @@ pub trait Work {
     /// LLVM may leave as calls.
     fn run(self) -> Self::Output;
 }
+
+/// The work that [`vectorized_by_lanes`](super::vectorized_by_lanes) runs.
+pub trait LaneWork {
+    /// The result type.
+    type Output;
+    /// Runs the work, as [`Work::run`] does, with the vectors that there are.
+    fn run<L: Lanes>(self, lanes: L) -> Self::Output;
+}
+
+/// The comparisons that the vectors of a back end have instructions for.
+pub trait Lanes: Copy {
+    /// Compares eight words. For each word `i`, bit `i` tells whether its upper half is `upper`.
+    /// Bit `8 + i` tells whether all of its bits are set, and bit `16 + i` whether those of its
+    /// upper half are.
+    #[inline(always)]
+    fn compare_eight(self, words: [u64; 8], upper: u32) -> u32 {
+        let mut flags = 0;
+        for i in 0..8 {
+            flags |= (((words[i] >> 32) as u32 == upper) as u32) << i;
+            flags |= ((words[i] == u64::MAX) as u32) << (8 + i);
+            flags |= (((words[i] >> 32) as u32 == u32::MAX) as u32) << (16 + i);
+        }
+        flags
+    }
+
+    /// Returns a word in which bit `i` is set for each byte `i` that is not 0.
+    #[inline(always)]
+    fn nonzero(self, bytes: [u8; 32]) -> u32 {
+        let mut flags = 0;
+        for i in 0..32 {
+            flags |= ((bytes[i] != 0) as u32) << i;
+        }
+        flags
+    }
+}
+
+/// The vectors of every back end, which are none.
+#[derive(Clone, Copy, Debug)]
+pub struct Narrow;
+
+impl Lanes for Narrow {}

@@ -37,6 +37,7 @@ mod seam {
     mod everywhere;
     mod global;
     mod kernels;
+    mod lanes;
     mod storage;
     mod tiles;
 }
@@ -98,6 +99,7 @@ mod linear {
     mod edges;
     mod errors;
     mod faults;
+    mod in_turn;
     mod model;
     mod model_checker;
     mod properties;
@@ -124,6 +126,7 @@ mod sorted {
 }
 
 mod compacting {
+    mod dictionary;
     mod properties;
 }
 

@@ -1,6 +1,6 @@
 //! Batches of operations, in chunks that fit the spare capacity.
 
-use super::{Change, LinearTable};
+use super::{Change, LinearTable, few_changes};
 use crate::{Answers, Buffer, Error, FullError, InputError, Result, Stream};
 use gpu_kernels::linear::{
     Apply, ApplyParams, CountInserting, Insert, InsertParams, InsertingParams, Operation, header,
@@ -149,7 +149,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                             operations: work.keys.len() as u64,
                             taken: self.counts.taken,
                             slots: self.slots(),
-                            load: self.config.design.load,
+                            load: self.load(),
                         }));
                     }
                     Err(error) => return Err(error),
@@ -206,7 +206,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                 let plan = InsertParams { layout, first, end };
                 let insert = Insert::<K, V, false> { keys, values, words, header, plan };
                 let kernel: &dyn Kernel = if anywhere { &insert.variant::<true>() } else { &insert };
-                return batch.launch(kernel, end - first);
+                return batch.launch(kernel, self.threads(end - first, few_changes));
             }
             let apply = Apply::<K, V> {
                 kinds: batch.read_or_null(kinds),
@@ -219,7 +219,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                 pending: batch.write_or_null(pending),
                 plan: apply_plan,
             };
-            batch.launch(&apply, end - first)
+            batch.launch(&apply, if kinds.is_none() { self.threads(end - first, few_changes) } else { end - first })
         })
     }
 }

@@ -21,7 +21,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         let Self { config, layout, counts, .. } = self;
         let Linear { pairs, load, grows, linear } = config.design;
         parts.config(config);
-        parts.numbers([pairs, load.to_bits(), grows as u64, linear as u64]);
+        // A load of 0, which no table has, says that none was asked for.
+        parts.numbers([pairs, load.unwrap_or_default().to_bits(), grows as u64, linear as u64]);
         parts.numbers([layout.a, layout.b, layout.lines as u64, counts.keys]);
         parts.section(Section::new().with(&self.header, header::CELL..header::ASKED));
         parts.section(Section::of(&self.words, self.slots()));
@@ -31,10 +32,11 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
         let config = incoming.config(|incoming| {
             let (pairs, load) = (incoming.number()?, incoming.float()?);
+            let load = (load.to_bits() != 0).then_some(load);
             Ok(Linear { pairs, load, grows: incoming.flag()?, linear: incoming.flag()? })
         })?;
         let no_such = |_: Error| FileError::inconsistent("no linear table has its configuration");
-        config.lines_for::<PackedPair<K, V>>(0).map_err(no_such)?;
+        config.lines_for::<PackedPair<K, V>>(0, config.load_on(incoming.device)).map_err(no_such)?;
         let [a, b] = [incoming.number()?, incoming.number()?];
         let (lines, keys) = (incoming.short()?, incoming.number()?);
         let layout = Layout { a, b, lines, linear: config.design.linear as u32 };

@@ -1,5 +1,6 @@
 //! Rehashing to another table: a larger one, a smaller one, or one without removed keys.
 
+use super::config::max_keys;
 use super::{Counts, LinearTable, cell, in_cell};
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::double::{Half, PackedPair};
@@ -37,7 +38,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     }
 
     fn lines_for(&self, pairs: u64) -> Result<u32> {
-        self.config.lines_for::<PackedPair<K, V>>(pairs)
+        self.config.lines_for::<PackedPair<K, V>>(pairs, self.load())
     }
 
     /// Moves all keys to a table of `lines` lines, which has capacity for them, with other
@@ -70,7 +71,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     /// with the slots of removed keys, which may be used again, keys may take two thirds of the
     /// slots beyond the load.
     fn spare_capacities(&self) -> [u64; 2] {
-        let (Counts { taken, keys, removed, .. }, most) = (self.counts, self.config.max_keys(self.slots()));
+        let (Counts { taken, keys, removed, .. }, most) = (self.counts, max_keys(self.slots(), self.load()));
         let max_taken = if removed != 0 { (most + 2 * self.slots()) / 3 } else { most };
         [most.saturating_sub(keys), max_taken.saturating_sub(taken)]
     }

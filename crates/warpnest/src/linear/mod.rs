@@ -131,6 +131,20 @@ impl Counts {
     }
 }
 
+/// Returns the number of queries below which cores do not share them.
+fn few_queries(_cores: usize) -> u64 {
+    1 << 14
+}
+
+/// Returns the number of changes below which cores do not share them. Shared, each takes two thirds
+/// longer, so two cores gain little.
+fn few_changes(cores: usize) -> u64 {
+    if cores < 4 { 1 << 17 } else { 1 << 14 }
+}
+
+/// The most items of a block, which counts with 32 bits.
+const MAX_ITEMS: u64 = u32::MAX as u64;
+
 /// Returns the words of the key that is all ones, which has a cell beside the slots.
 fn cell(header: &[u64]) -> &[u64] {
     &header[header::CELL as usize..header::ASKED as usize]
@@ -143,7 +157,7 @@ fn in_cell(header: &[u64]) -> u64 {
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     fn new(config: LinearConfig, device: &Device) -> Result<Self> {
-        let lines = config.lines_for::<PackedPair<K, V>>(config.design.pairs)?;
+        let lines = config.lines_for::<PackedPair<K, V>>(config.design.pairs, config.load_on(device))?;
         Self::check_device(device)?;
         let mut random = Xoshiro256StarStar::seed_from_u64(config.seed_or_random());
         let layout = config.layout(&mut random, lines);
@@ -199,6 +213,22 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         }
         self.interrupted = None;
         Ok(())
+    }
+
+    /// Returns the share of the slots that keys may take.
+    fn load(&self) -> f64 {
+        self.config.load_on(&self.device)
+    }
+
+    /// Returns the number of threads that are launched for `items` items of a kernel whose blocks
+    /// share them. On CPU cores it is one block for fewer than `few`: a core that has the table for
+    /// itself needs no atomic operations, and others would wake up too late.
+    fn threads(&self, items: u64, few: impl FnOnce(usize) -> u64) -> u64 {
+        match self.device.engine().cores() {
+            Some(1) if items <= MAX_ITEMS => items.min(1),
+            Some(cores) if items < few(cores) => items.min(1),
+            _ => items,
+        }
     }
 
     /// Removes all keys.
@@ -291,7 +321,7 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
             };
             // SAFETY: the caller guarantees the outputs. Slots, header and layout belong together.
             // Nobody changes them, since the launch reads them and whatever writes them waits.
-            unsafe { batch.launch(&find, plan.queries) }
+            unsafe { batch.launch(&find, self.threads(plan.queries, few_queries)) }
         })
     }
 

@@ -16,32 +16,22 @@ use gpu_kernels::types::{KeyWord, Payload};
 pub(super) fn histogram_blocks(cores: Option<usize>, items: u64) -> u64 {
     match cores {
         None => items.div_ceil(8 * 256).min(1024),
-        Some(cores) => items.div_ceil(MAX_TILE).clamp(1, TILES_A_CORE * cores as u64),
+        Some(cores) => items.div_ceil(MIN_TILE).clamp(1, cores as u64),
     }
 }
 
-/// Returns the number of pairs of a block. The blocks of a CPU have more than those of a GPU, and
-/// there are fewer of them, since each one publishes the sums of its digits. One core needs no
-/// other block.
+/// Returns the number of pairs of a block. A CPU has one block for each core: where the pairs of two
+/// blocks meet, for each digit, both cores write to one line.
 fn tile_on<K: KeyWord, V: Payload>(cores: Option<usize>, items: u64) -> u64 {
     let tile = radix::tile::<K, V>();
     match cores {
         None => tile,
-        Some(1) => items.clamp(tile, PORTION),
-        Some(cores) => {
-            let a_core = if items < MANY_ITEMS { 1 } else { TILES_A_CORE };
-            items.div_ceil(a_core * cores as u64).clamp(MIN_TILE, MAX_TILE)
-        }
+        Some(cores) => items.div_ceil(cores as u64).clamp(MIN_TILE, PORTION),
     }
 }
 
-/// The number of blocks for each core of a CPU, if there are [`MANY_ITEMS`].
-const TILES_A_CORE: u64 = 4;
-/// The number of pairs from which on balancing the cores' work saves more than a block costs.
-const MANY_ITEMS: u64 = 1 << 20;
-/// The fewest and the most pairs of a block on a CPU of several cores.
+/// The fewest pairs of a block on a CPU: fewer are moved before another core has woken up.
 const MIN_TILE: u64 = 1 << 16;
-const MAX_TILE: u64 = 1 << 18;
 
 /// The most bits of a pass of a GPU if there are several. From 9 bits on a tile has few pairs for
 /// each digit, and writes them in runs that are too short for the memory (docs/primitives.md has

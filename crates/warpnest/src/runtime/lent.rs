@@ -1,7 +1,7 @@
-//! The program's slices as inputs of launches.
+//! The program's slices as inputs of launches, and its memory as their output.
 
 use crate::runtime::allocation::{Allocation, Owner};
-use crate::{Buffer, Device, Result};
+use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -45,6 +45,49 @@ impl<'s, K: Plain> Lent<'s, K> {
 impl<T> Deref for Lent<'_, T> {
     type Target = Buffer<T>;
     fn deref(&self) -> &Buffer<T> {
+        &self.buffer
+    }
+}
+
+/// A buffer whose elements are to be a `Vec`: that memory itself where the device can write it.
+#[derive(Debug)]
+pub(crate) struct Output {
+    // The buffer comes before the memory, so that work has ended when that is freed.
+    buffer: Buffer<u32>,
+    /// The memory of the buffer, if it is the host's.
+    elements: Option<Vec<u32>>,
+}
+
+impl Output {
+    /// Returns `length` elements on `device`; where the memory is the host's they are zeros.
+    pub fn new(device: &Device, length: usize) -> Result<Self> {
+        if device.engine().shares_memory_with_host() && length != 0 {
+            let mut elements = vec![0u32; length];
+            let address = elements.as_mut_ptr().expose_provenance();
+            if address.is_multiple_of(ALIGNMENT) {
+                // Only the buffer reaches the elements, and it is dropped before them.
+                let allocation = Allocation::new(device.engine().clone(), address, 4 * length, Owner::Other);
+                return Ok(Self { buffer: Buffer::from_allocation(allocation, length), elements: Some(elements) });
+            }
+        }
+        Ok(Self { buffer: Buffer::uninitialized(device, length)?, elements: None })
+    }
+
+    /// Returns the first `length` elements, after the work that writes them now.
+    pub fn into_vec(self, stream: &Stream, length: usize) -> Result<Vec<u32>> {
+        let Self { buffer, elements } = self;
+        let Some(mut elements) = elements else { return buffer.download_front(stream, length) };
+        // This waits for what writes the buffer.
+        drop(buffer);
+        elements.truncate(length);
+        elements.shrink_to_fit();
+        Ok(elements)
+    }
+}
+
+impl Deref for Output {
+    type Target = Buffer<u32>;
+    fn deref(&self) -> &Buffer<u32> {
         &self.buffer
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::plain::Plain;
+use std::mem::MaybeUninit;
 
 /// Answers on a device: a value for each query, and one bit that says whether it was found, since
 /// every value is legal.
@@ -63,12 +64,20 @@ impl<V: Plain> Answers<V> {
 
     /// Waits for the answers and appends them to `answers`.
     pub(crate) fn append_to(&self, stream: &Stream, answers: &mut Vec<Option<V>>) -> Result<()> {
+        answers.reserve(self.len());
+        self.write_to(stream, &mut answers.spare_capacity_mut()[..self.len()])?;
+        // SAFETY: so many elements have been written.
+        unsafe { answers.set_len(answers.len() + self.len()) };
+        Ok(())
+    }
+
+    /// Waits for the answers and writes all of them to `spare`, which has as many elements.
+    pub(super) fn write_to(&self, stream: &Stream, spare: &mut [MaybeUninit<Option<V>>]) -> Result<()> {
         let found = self.found.download(stream)?;
         self.values.with_elements(stream, |values| {
-            answers.reserve(values.len());
+            assert_eq!(values.len(), spare.len(), "there is an element for each answer");
             let (words, rest) = values.as_chunks::<32>();
-            let spare = answers.spare_capacity_mut();
-            let (spare_words, spare) = spare[..values.len()].as_chunks_mut::<32>();
+            let (spare_words, spare) = spare.as_chunks_mut::<32>();
             // The loops have constant length, and no check of the capacity for each answer.
             for ((spare, values), &found) in spare_words.iter_mut().zip(words).zip(&found) {
                 // Most words have all bits set if most keys are found.
@@ -85,8 +94,6 @@ impl<V: Plain> Answers<V> {
             for (i, (spare, &value)) in spare.iter_mut().zip(rest).enumerate() {
                 spare.write((found[words.len()] >> i & 1 != 0).then_some(value));
             }
-            // SAFETY: so many elements have been written: whole words, and the rest.
-            unsafe { answers.set_len(answers.len() + values.len()) };
         })
     }
 }

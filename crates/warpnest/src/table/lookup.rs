@@ -3,34 +3,47 @@
 use super::answers::bit;
 use super::raw::RawTable;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
+use crate::{Answers, Buffer, BufferSlice, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
 
-/// Returns the number of queries that are answered at once if the answers go to the host. It is all
-/// of them, unless a core is to find the answers in its cache when it makes `Option`s of them.
-fn queries_at_once(device: &Device) -> usize {
-    match device.engine().cores() {
-        None => usize::MAX,
-        Some(1) => 1 << 13,
-        // This many can be divided among all cores.
-        Some(cores) => cores << 15,
-    }
-}
+/// The number of queries that a core answers at once if the answers go to the host: it finds them
+/// in its cache when it makes `Option`s of them.
+const AT_ONCE_OF_CORE: usize = 1 << 13;
 
 /// Returns the values of `queries`, in their order.
 pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queries: &[K]) -> Result<Vec<Option<V>>> {
     // No queries make no chunk, and a table that cannot answer says so all the same.
     table.check_usable()?;
-    let device = table.device();
-    let stream = device.default_stream();
+    let at_once = if table.device().engine().cores().is_some() { AT_ONCE_OF_CORE } else { queries.len().max(1) };
     let mut values = Vec::with_capacity(queries.len());
-    for queries in queries.chunks(queries_at_once(device)) {
+    let spare = &mut values.spare_capacity_mut()[..queries.len()];
+    for_each_chunk(queries, spare, at_once, |queries, spare| {
+        let (device, stream) = (table.device(), table.device().default_stream());
         let queries = Lent::new(device, queries)?;
         let mut answers = Answers::uninitialized(device, queries.len())?;
         get_many_into(table, stream, &*queries, &mut answers)?;
-        answers.append_to(stream, &mut values)?;
-    }
+        answers.write_to(stream, spare)
+    })?;
+    // SAFETY: the answer to each query has been written.
+    unsafe { values.set_len(queries.len()) };
     Ok(values)
+}
+
+/// Runs `work` with every `at_once` queries and the memory for their answers, on all cores of a CPU
+/// if that is what answers.
+fn for_each_chunk<K: Sync, A: Send>(
+    queries: &[K],
+    answers: &mut [A],
+    at_once: usize,
+    work: impl Fn(&[K], &mut [A]) -> Result<()> + Sync,
+) -> Result<()> {
+    #[cfg(feature = "cpu")]
+    if queries.len() > at_once && rayon::current_num_threads() > 1 {
+        use rayon::prelude::*;
+        let chunks = queries.par_chunks(at_once).zip(answers.par_chunks_mut(at_once));
+        return chunks.try_for_each(|(queries, answers)| work(queries, answers));
+    }
+    queries.chunks(at_once).zip(answers.chunks_mut(at_once)).try_for_each(|(queries, answers)| work(queries, answers))
 }
 
 /// Queues the lookup of `queries` into existing answers.

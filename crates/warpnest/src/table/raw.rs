@@ -8,7 +8,7 @@ use std::fmt::Debug;
 
 /// A table of keys `K` and values `V`. In a set, whose payload is nothing, values are of the type
 /// that stands for them in kernels, and there are none.
-pub trait RawTable<K: KeyWord, V: ValueWord>: Debug + Sized {
+pub trait RawTable<K: KeyWord, V: ValueWord>: Debug + Sized + Sync {
     /// Returns the device that the table is on.
     fn device(&self) -> &Device;
 

@@ -8,11 +8,11 @@
 #[macro_export]
 macro_rules! backend_kernel {
     ($name:ident [] [] $entry:literal, $($rest:tt)*) => {
-        $crate::host_kernel! { { $($rest)* } $name [] 0; [[] $entry] }
+        $crate::host_kernel! { check_block { $($rest)* } $name [] 0; [[] $entry] }
     };
     ($name:ident [$key:ident : $key_bound:ident] [$($atomics:ident)?] $entry:literal, $($rest:tt)*) => {
         $crate::host_kernel! {
-            { $($rest)* }
+            check_block { $($rest)* }
             $name [$key : $key_bound] <$key as $crate::types::Scalar>::INDEX;
             [[$key = u32] concat!($entry, "_u32")]
             [[$key = u64] concat!($entry, "_u64")]
@@ -22,7 +22,7 @@ macro_rules! backend_kernel {
         $name:ident [$key:ident : $key_bound:ident, $value:ident : Payload] [] $entry:literal, $($rest:tt)*
     ) => {
         $crate::host_kernel! {
-            { $($rest)* }
+            check_block { $($rest)* }
             $name [$key : $key_bound, $value : Payload]
             <$key as $crate::types::Scalar>::INDEX * 3 + <$value as $crate::types::Payload>::PAYLOAD_INDEX;
             [[$key = u32, $value = u32] concat!($entry, "_u32_u32")]
@@ -38,7 +38,7 @@ macro_rules! backend_kernel {
         $entry:literal, $($rest:tt)*
     ) => {
         $crate::host_kernel! {
-            { $($rest)* }
+            check_block { $($rest)* }
             $name [$key : $key_bound, $value : $value_bound]
             <$key as $crate::types::Scalar>::INDEX * 2 + <$value as $crate::types::Scalar>::INDEX;
             [[$key = u32, $value = u32] concat!($entry, "_u32_u32")]
@@ -49,13 +49,42 @@ macro_rules! backend_kernel {
     };
 }
 
+/// The items that a `cores_kernel!` declaration adds on the host: those of `backend_kernel!`, but
+/// for the function that runs blocks on the checking back end.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! backend_cores_kernel {
+    ($name:ident [] $entry:literal, $($rest:tt)*) => {
+        $crate::host_kernel! { no_check { $($rest)* } $name [] 0; [[] $entry] }
+    };
+    ($name:ident [$key:ident : $key_bound:ident] $entry:literal, $($rest:tt)*) => {
+        $crate::host_kernel! {
+            no_check { $($rest)* }
+            $name [$key : $key_bound] <$key as $crate::types::Scalar>::INDEX;
+            [[$key = u32] concat!($entry, "_u32")]
+            [[$key = u64] concat!($entry, "_u64")]
+        }
+    };
+}
+
+/// No function that runs a block on the checking back end.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! no_check {
+    ($($declaration:tt)*) => {
+        None
+    };
+}
+
 /// The entry, a constant of the types, and the `Kernel` implementation.
 ///
 /// The constant is evaluated where a program launches the kernel, for the types that it launches.
+/// The macro named first gives the function that runs blocks on the checking back end.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! host_kernel {
     (
+        $check:ident
         { [$($const:literal)?], $threads:literal, [$($resident:literal)?], $shared:tt [$($argument:ident : $type:ty),*] }
         $name:ident [$($generic:ident : $bound:ident),*] $index:expr;
         $([$types:tt $entry:expr])*
@@ -73,7 +102,7 @@ macro_rules! host_kernel {
                     run: $crate::run_blocks! {
                         [$name [$($const)?] $threads, $shared] [$($generic : $bound),*] $index; $($types)*
                     },
-                    check: $crate::check_block! { [$name [$($const)?] $threads, $shared] $index; $($types)* },
+                    check: $crate::$check! { [$name [$($const)?] $threads, $shared] $index; $($types)* },
                 }
             };
         }

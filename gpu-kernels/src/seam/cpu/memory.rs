@@ -5,7 +5,7 @@
 //! what was read orders these accesses; Rust needs the order stated.
 
 use super::super::access::{GlobalWord, Scope, WholeWord};
-use super::super::work::Work;
+use super::super::work::{LaneWork, Narrow, Work};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
@@ -42,19 +42,94 @@ pub fn opaque(word: u32) -> u32 {
 pub fn vectorized<W: Work>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
     {
-        use super::super::std::is_x86_feature_detected;
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         fn wide<W: Work>(work: W) -> W::Output {
             work.run()
         }
-        let has_bits = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
-        let has_counts = is_x86_feature_detected!("lzcnt") && is_x86_feature_detected!("popcnt");
-        if has_bits && has_counts && is_x86_feature_detected!("avx2") {
+        if Wide::of_this_cpu().is_some() {
             // SAFETY: the CPU has the features.
             return unsafe { wide(work) };
         }
     }
     work.run()
+}
+
+/// Runs `work` as [`vectorized`] does, and tells it which vectors there are.
+#[inline(always)]
+pub fn vectorized_by_lanes<W: LaneWork>(work: W) -> W::Output {
+    #[cfg(target_arch = "x86_64")]
+    {
+        #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
+        fn wide<W: LaneWork>(work: W, lanes: Wide) -> W::Output {
+            work.run(lanes)
+        }
+        if let Some(lanes) = Wide::of_this_cpu() {
+            // SAFETY: the CPU has the features.
+            return unsafe { wide(work, lanes) };
+        }
+    }
+    work.run(Narrow)
+}
+
+/// The vectors of AVX2. Whoever has one knows that this CPU has AVX2, BMI1, BMI2, LZCNT and POPCNT.
+#[cfg(target_arch = "x86_64")]
+#[derive(Clone, Copy, Debug)]
+pub struct Wide(());
+
+#[cfg(target_arch = "x86_64")]
+impl Wide {
+    #[inline(always)]
+    fn of_this_cpu() -> Option<Self> {
+        use super::super::std::is_x86_feature_detected;
+        let has_bits = is_x86_feature_detected!("bmi1") && is_x86_feature_detected!("bmi2");
+        let has_counts = is_x86_feature_detected!("lzcnt") && is_x86_feature_detected!("popcnt");
+        (has_bits && has_counts && is_x86_feature_detected!("avx2")).then_some(Self(()))
+    }
+}
+
+#[cfg(target_arch = "x86_64")]
+impl super::super::work::Lanes for Wide {
+    #[inline(always)]
+    fn compare_eight(self, words: [u64; 8], upper: u32) -> u32 {
+        use core::arch::x86_64::{
+            __m256i, _mm256_and_si256, _mm256_castps_si256, _mm256_castsi256_ps, _mm256_cmpeq_epi32,
+            _mm256_loadu_si256, _mm256_movemask_ps, _mm256_permute4x64_epi64, _mm256_set1_epi32, _mm256_shuffle_ps,
+        };
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        fn compare(words: &[u64; 8], upper: u32) -> u32 {
+            // SAFETY: two loads of 32 bytes are the 64 of the array.
+            let [a, b] = [0, 1].map(|i| unsafe { _mm256_loadu_si256((&raw const *words).cast::<__m256i>().add(i)) });
+            let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
+            // A shuffle is within 128 bits, which leaves words 0, 1, 4, 5, 2, 3, 6, 7.
+            let uppers = _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(a, b));
+            let lowers = _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
+            let (uppers, both) = (
+                _mm256_permute4x64_epi64::<0b11_01_10_00>(uppers),
+                _mm256_permute4x64_epi64::<0b11_01_10_00>(_mm256_and_si256(uppers, lowers)),
+            );
+            let equal = |a, b: u32| {
+                let equal = _mm256_cmpeq_epi32(a, _mm256_set1_epi32(b as i32));
+                _mm256_movemask_ps(_mm256_castsi256_ps(equal)) as u32
+            };
+            equal(uppers, upper) | equal(both, u32::MAX) << 8 | equal(uppers, u32::MAX) << 16
+        }
+        // SAFETY: the CPU has AVX2, or there would be no `Wide`.
+        unsafe { compare(&words, upper) }
+    }
+    #[inline(always)]
+    fn nonzero(self, bytes: [u8; 32]) -> u32 {
+        use core::arch::x86_64::{_mm256_cmpeq_epi8, _mm256_loadu_si256, _mm256_movemask_epi8, _mm256_setzero_si256};
+        #[inline]
+        #[target_feature(enable = "avx2")]
+        fn nonzero(bytes: &[u8; 32]) -> u32 {
+            // SAFETY: a load of 32 bytes is all of the array.
+            let bytes = unsafe { _mm256_loadu_si256((&raw const *bytes).cast()) };
+            !_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())) as u32
+        }
+        // SAFETY: the CPU has AVX2, or there would be no `Wide`.
+        unsafe { nonzero(&bytes) }
+    }
 }
 
 /// Compares four words at once.

@@ -2,7 +2,7 @@
 //! assembly is right for them.
 
 use super::super::access::{GlobalWord, Scope, WholeWord};
-use super::super::work::Work;
+use super::super::work::{LaneWork, Narrow, Work};
 use super::warp::LaneWord;
 use core::arch::asm;
 
@@ -20,6 +20,12 @@ pub fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
 #[inline(always)]
 pub fn vectorized<W: Work>(work: W) -> W::Output {
     work.run()
+}
+
+/// Runs `work` as it is.
+#[inline(always)]
+pub fn vectorized_by_lanes<W: LaneWork>(work: W) -> W::Output {
+    work.run(Narrow)
 }
 
 /// The factor by which an array that is [`staged`](super::super::Shared::staged) may be larger than

@@ -249,6 +249,13 @@ macro_rules! with_atomics {
     };
 }
 
+/// The items that a `cores_kernel!` declaration adds on the GPU: none.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! backend_cores_kernel {
+    ($($declaration:tt)*) => {};
+}
+
 /// An entry point in the PTX.
 #[doc(hidden)]
 #[macro_export]

@@ -14,7 +14,7 @@ use warpnest_tests::{
 };
 
 /// Returns the different keys in the order in which they appear, and each row's number among them.
-fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>) {
+pub(super) fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>) {
     let (mut keys, mut ids) = (Vec::new(), HashMap::new());
     let of_rows = rows
         .iter()

@@ -186,7 +186,7 @@ fn growth_by_one_batch_and_by_many_at_every_load() {
                         );
                         map.shrink_to_fit().unwrap();
                         equals(&map, &pairs(&keys));
-                        let exact = config.clone().pairs(n).initial_memory_bytes::<K, V>().unwrap();
+                        let exact = config.clone().pairs(n).initial_memory_bytes::<K, V>(&engine.device).unwrap();
                         assert!(
                             map.memory_bytes() <= exact,
                             "{} bytes for {n} pairs, {exact} said",

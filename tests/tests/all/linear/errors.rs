@@ -28,9 +28,10 @@ fn loads_that_are_none_are_refused() {
         for device in linear_engines::<K, V>().map(|engine| &engine.device) {
             for (config, load) in configs().into_iter().flat_map(|config| loads.map(|load| (config.clone(), load))) {
                 let config = config.load(load).pairs(3);
-                for error in
-                    [config.create::<K, V>(device).unwrap_err(), config.initial_memory_bytes::<K, V>().unwrap_err()]
-                {
+                for error in [
+                    config.create::<K, V>(device).unwrap_err(),
+                    config.initial_memory_bytes::<K, V>(device).unwrap_err(),
+                ] {
                     says(&error, &[&format!("a load of {load}"), "above 0 and below 1"]);
                     let Error::Config(ConfigError::OpenLoad { load: figure }) = error else { panic!("{error:?}") };
                     assert_eq!(figure.to_bits(), load.to_bits());
@@ -77,18 +78,24 @@ fn more_pairs_than_a_map_can_have_are_refused() {
     };
     for config in configs() {
         for pairs in [1 << 32, 1 << 40, usize::MAX] {
-            refused(config.clone().pairs(pairs).initial_memory_bytes::<u32, u64>().unwrap_err(), pairs as u64);
+            refused(
+                config.clone().pairs(pairs).initial_memory_bytes::<u32, u64>(&Device::cpu()).unwrap_err(),
+                pairs as u64,
+            );
             refused(
                 config.clone().load(0.999).pairs(pairs).create::<u64, u32>(&Device::cpu()).unwrap_err(),
                 pairs as u64,
             );
         }
         for load in [f64::MIN_POSITIVE, 1e-300, 1e-9] {
-            refused(config.clone().load(load).pairs(100).initial_memory_bytes::<u64, u64>().unwrap_err(), 100);
+            refused(
+                config.clone().load(load).pairs(100).initial_memory_bytes::<u64, u64>(&Device::cpu()).unwrap_err(),
+                100,
+            );
         }
         // A load of a half: 2^31 slots are half of the most that can be.
-        assert!(config.clone().load(0.5).pairs(1 << 30).initial_memory_bytes::<u64, u64>().is_ok());
-        assert!(config.clone().load(0.5).pairs(1 << 31).initial_memory_bytes::<u32, u32>().is_err());
+        assert!(config.clone().load(0.5).pairs(1 << 30).initial_memory_bytes::<u64, u64>(&Device::cpu()).is_ok());
+        assert!(config.clone().load(0.5).pairs(1 << 31).initial_memory_bytes::<u32, u32>(&Device::cpu()).is_err());
     }
     on_all(|device| {
         let mut map: LinearMap<u32, u32> = configs()[0].create(device).unwrap();

@@ -268,7 +268,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
         let stream = device.default_stream();
         for config in [config(), config().linear_probing(), config().load(0.3), config().load(0.99)] {
             for pairs in [0, 1, 100, 5000, 50_000] {
-                let said = config.clone().pairs(pairs).initial_memory_bytes::<K, V>().unwrap();
+                let said = config.clone().pairs(pairs).initial_memory_bytes::<K, V>(&device).unwrap();
                 let mut map = config.clone().pairs(pairs).create::<K, V>(&device).unwrap();
                 assert_eq!((map.memory_bytes(), counts.bytes.load(Relaxed) as usize), (said, said));
                 let keys: Vec<K> = distinct_keys(3000, 5);
@@ -281,7 +281,8 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
                 map.shrink_to_fit().unwrap();
                 assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed) as usize);
                 assert!(
-                    map.memory_bytes() <= config.clone().pairs(100).initial_memory_bytes::<K, V>().unwrap().max(said)
+                    map.memory_bytes()
+                        <= config.clone().pairs(100).initial_memory_bytes::<K, V>(&device).unwrap().max(said)
                 );
                 drop(map);
                 assert_eq!(counts.bytes.load(Relaxed), 0);

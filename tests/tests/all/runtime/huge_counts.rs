@@ -93,10 +93,11 @@ fn sizes_of_huge_sets<D: Sets>(config: &Config<D>) {
 
 #[test]
 fn what_maps_that_change_say_of_huge_counts_are_numbers_or_typed_errors() {
+    let device = Device::cpu();
     for load in [f64::MIN_POSITIVE, 1e-9, 0.8, 1.0 - f64::EPSILON] {
         for config in [LinearConfig::default().load(load), LinearConfig::default().load(load).linear_probing()] {
-            check("LinearConfig", |count| config.clone().pairs(count).initial_memory_bytes::<u32, u32>(), table);
-            check("LinearConfig", |count| config.clone().pairs(count).initial_memory_bytes::<u64, u64>(), table);
+            check("LinearConfig", |count| config.clone().pairs(count).initial_memory_bytes::<u32, u32>(&device), table);
+            check("LinearConfig", |count| config.clone().pairs(count).initial_memory_bytes::<u64, u64>(&device), table);
         }
     }
     let largest = ExtendibleConfig::default().segments(1 << 8).buckets(1 << 23).records(256).max_segments(u64::MAX);
@@ -105,7 +106,6 @@ fn what_maps_that_change_say_of_huge_counts_are_numbers_or_typed_errors() {
         check("ExtendibleConfig", |count| config.batch_scratch_bytes::<u32, u32>(count), any);
         check("ExtendibleConfig", |count| config.batch_scratch_bytes::<u64, u64>(count), any);
     }
-    let device = Device::cpu();
     let mut map = ExtendibleConfig::default().create::<u32, u32>(&device).unwrap();
     map.insert_many(&[1, 2], &[3, 4]).unwrap();
     check("ExtendibleMap", |count| map.table().batch_scratch_bytes(count), any);

@@ -3,6 +3,7 @@
 
 mod build;
 mod config;
+mod dictionary;
 mod file;
 mod unique;
 mod work;
