@@ -20,8 +20,8 @@ pub(super) fn histogram_blocks(cores: Option<usize>, items: u64) -> u64 {
     }
 }
 
-/// Returns the number of pairs of a block. A CPU has one block for each core: where the pairs of two
-/// blocks meet, for each digit, both cores write to one line.
+/// Returns the number of pairs of a block. A CPU has one block for each core: where the pairs of
+/// two blocks meet, for each digit, both cores write to one line.
 fn tile_on<K: KeyWord, V: Payload>(cores: Option<usize>, items: u64) -> u64 {
     let tile = radix::tile::<K, V>();
     match cores {
