@@ -25,8 +25,8 @@ const INK: RGBColor = RGBColor(34, 34, 34);
 const GREY: RGBColor = RGBColor(110, 110, 110);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 
-/// Okabe and Ito's colours, which the colour-blind can tell apart, too. The lightest, which thin lines
-/// show badly, come last.
+/// Okabe and Ito's colours, which the colour-blind can tell apart, too. The lightest, which thin
+/// lines show badly, come last.
 const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
