@@ -25,15 +25,17 @@ const INK: RGBColor = RGBColor(34, 34, 34);
 const GREY: RGBColor = RGBColor(110, 110, 110);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 
-/// Okabe and Ito's colours, which the colour-blind can tell apart, too; without the ones too light
-/// for thin lines.
-const COLOURS: [RGBColor; 6] = [
+/// Okabe and Ito's colours, which the colour-blind can tell apart, too. The lightest, which thin
+/// lines show badly, come last.
+const COLOURS: [RGBColor; 8] = [
     RGBColor(0, 114, 178),
     RGBColor(213, 94, 0),
     RGBColor(0, 158, 115),
     RGBColor(204, 121, 167),
     RGBColor(120, 94, 30),
     BLACK,
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
 ];
 
 /// The positions along an axis, for plotters: it knows linear axes only, and gets the names and
@@ -166,9 +168,17 @@ fn draw_plot<B: Canvas>(area: &Area<B>, figure: &Figure) -> anyhow::Result<()> {
 /// Returns the marker of a series: shapes differ, too, for print without colour.
 fn marker(index: usize, (x, y): (i32, i32)) -> Polygon<(i32, i32)> {
     // Corners on a circle: a square, a triangle, a diamond, a triangle upside down, nearly a
-    // circle, and a pentagon.
-    const SHAPES: [(u32, f64, f64); COLOURS.len()] =
-        [(4, 0.125, 5.0), (3, 0.25, 5.5), (4, 0.0, 5.5), (3, 0.75, 5.5), (12, 0.0, 4.5), (5, 0.25, 5.5)];
+    // circle, a pentagon, and triangles to both sides.
+    const SHAPES: [(u32, f64, f64); COLOURS.len()] = [
+        (4, 0.125, 5.0),
+        (3, 0.25, 5.5),
+        (4, 0.0, 5.5),
+        (3, 0.75, 5.5),
+        (12, 0.0, 4.5),
+        (5, 0.25, 5.5),
+        (3, 0.0, 5.5),
+        (3, 0.5, 5.5),
+    ];
     let (corners, turn, radius) = SHAPES[index % SHAPES.len()];
     let corner = |i: u32| {
         let angle = std::f64::consts::TAU * (i as f64 / corners as f64 + turn);

@@ -42,8 +42,8 @@ fn every_figure_is_an_svg_with_all_series_and_has_its_numbers_in_the_file() {
     let lines = std::fs::read_to_string(files.last().unwrap()).unwrap();
     std::fs::remove_dir_all(&folder).unwrap();
 
-    assert_eq!((figures.len(), svgs.len(), pngs.len(), files.len()), (22, 22, 22, 45));
-    assert_eq!(pngs.iter().collect::<HashSet<_>>().len(), 22);
+    assert_eq!((figures.len(), svgs.len(), pngs.len(), files.len()), (20, 20, 20, 41));
+    assert_eq!(pngs.iter().collect::<HashSet<_>>().len(), 20);
     for (figure, svg) in figures.iter().zip(&svgs) {
         let document = roxmltree::Document::parse(svg).unwrap();
         let texts: HashSet<&str> = document.descendants().filter_map(|node| node.text()).map(str::trim).collect();
