@@ -28,7 +28,8 @@ kernel! {
     /// Moves the pairs `first..end` to the offsets of their digits, in the order of the input. The
     /// pairs with digit `d` begin at `digit_starts[d]`, less `base`. Keys are mixed first if digits
     /// are of mixed keys. `next_starts[d]` becomes the start of the next portion's pairs with digit
-    /// `d`. One block a [`tile`]; `state` has [`state_words`].
+    /// `d`. One block a [`tile`]; `state` has
+    /// [`state_words`](super::state_words).
     ///
     /// A warp ranks its items row by row ([`Tile::count_in_order`]). The block adds up its warps'
     /// counters and publishes each digit's sum. While the tiles before it do the same, it orders

@@ -32,8 +32,8 @@ pub struct PartitionParams {
     /// The number that is subtracted from `digit_starts`, modulo 2^32: a scan over the counts of
     /// several digits goes on from digit to digit.
     pub base: u32,
-    /// The number of pairs of a block whose threads take turns ([`Block::IN_TURN`]). Other blocks
-    /// have a [`tile`].
+    /// The number of pairs of a block whose threads take turns
+    /// ([`Block::IN_TURN`](crate::seam::Block::IN_TURN)). Other blocks have a [`tile`].
     pub in_turn: u32,
 }
 
