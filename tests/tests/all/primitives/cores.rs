@@ -11,7 +11,7 @@ use warpnest_tests::at;
 
 /// Sizes around those from which digits have more bits, and tiles are more than one.
 const SIZES: [usize; 7] = [0, 1, 4097, 65_535, 65_537, 150_000, 300_001];
-/// The number of pairs from which on each core has several tiles.
+/// A number of pairs of which each core has a tile with some hundreds of pairs of each digit.
 const MANY: usize = 1 << 20;
 
 fn with_cores(cores: usize, work: impl FnOnce(&Device) + Send) {
@@ -79,7 +79,7 @@ fn sorts_are_stable_whichever_digits_differ() {
 }
 
 #[test]
-fn sorts_are_stable_with_several_tiles_a_core() {
+fn sorts_of_a_million_pairs_are_stable() {
     for cores in [1, 3] {
         with_cores(cores, |device| {
             let n = MANY + 77;
