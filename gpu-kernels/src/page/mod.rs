@@ -13,12 +13,14 @@
 //! give the key back, so no key is stored and none is reserved.
 
 mod build;
+mod direct;
 mod encode_in_turn;
 mod fill;
 mod fill_in_turn;
 mod find;
 pub mod form;
 mod held;
+mod in_memory;
 mod lists;
 mod number;
 mod pairs;
@@ -38,6 +40,9 @@ mod walk;
 mod walk_in_turn;
 
 pub use build::{BuildPages, BuildPagesUnordered, BuildParams, UnorderedParams};
+pub use direct::{
+    AddDirectly, AddParams, EvictLeft, MAX_LEFT, RemoveDirectly, RemoveParams, StoreRepeated, StoreRepeatedParams,
+};
 pub use encode_in_turn::{
     Encode, EncodeParams, MAX_EXCESS, PROGRESS_WORDS, TRANSLATED, Translate, TranslateParams, dictionary_layout,
 };
@@ -118,8 +123,10 @@ pub mod header {
     pub const REPEATED: u64 = 10;
     /// The number of repeated keys in the pages' own parts of the list.
     pub const LISTED: u64 = 11;
+    /// Not 0 if a pair was removed from a full bucket.
+    pub const HOLES: u64 = 12;
     /// The number of words.
-    pub const WORDS: usize = 12;
+    pub const WORDS: usize = 14;
 }
 
 /// The layout of a table's pages and the constants of its hash.
@@ -141,6 +148,11 @@ pub struct Layout {
     pub candidates: u32,
     /// The number of remainders; every remainder is below this.
     pub remainders: u64,
+    /// 1 if pairs may have been removed from full buckets. Then a bucket with an empty slot does
+    /// not end a search.
+    pub holes: u32,
+    /// An unused field, which fills the struct up.
+    pub padding: u32,
 }
 
 impl Layout {
@@ -157,6 +169,8 @@ impl Layout {
             slots,
             candidates,
             remainders: remainders::<K, K::PackedWord<V>>(buckets),
+            holes: 0,
+            padding: 0,
         }
     }
 

@@ -46,7 +46,28 @@ pub struct Seek<W> {
     pub inserted: Option<InsertResult>,
 }
 
-/// The page that a block builds.
+/// A slot that has the tag that was sought.
+#[derive(Clone, Copy)]
+pub struct Found<W> {
+    /// The number of the word of tags, and that word as it was read.
+    pub word: u32,
+    pub held: W,
+    /// The number of the tag's lowest bit in that word.
+    pub shift: u32,
+    /// The number of the word for the pair's value.
+    pub at: u32,
+}
+
+impl<W: Scalar> Seek<W> {
+    /// Returns a search that has ended.
+    #[inline(always)]
+    pub fn ended(inserted: InsertResult) -> Self {
+        let nothing = W::from_u64(0);
+        Self { home: 0, remainder: nothing, bucket: 0, number: 0, at: 0, inserted: Some(inserted) }
+    }
+}
+
+/// The page that a block builds, or changes.
 pub struct Page<'l, F, W: Scalar, S: Shared<W>> {
     pub words: S,
     pub layout: &'l Layout,
@@ -222,6 +243,58 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
             }
             self.take(&mut seek, counts, entry.value_word);
         }
+    }
+
+    /// Returns the number of the candidate that has the key with this home and remainder, the word
+    /// of tags there as it was read, and the tag that `equal` reports in that word, if the key is
+    /// there. Other threads may be changing the page.
+    #[inline(always)]
+    pub fn find(&self, home: u32, remainder: W) -> Option<Found<W>> {
+        let mut number = 0;
+        // The loop should not be unrolled.
+        while number < self.layout.candidates {
+            let bucket = self.layout.candidate(home, remainder, number);
+            if let Some(found) = self.find_in(bucket, self.layout.tag(remainder, number)) {
+                return Some(found);
+            }
+            number += 1;
+        }
+        None
+    }
+
+    /// Returns the slot of `bucket` that has this tag, if there is one. Other threads may be
+    /// changing the page.
+    #[inline(always)]
+    pub fn find_in(&self, bucket: u32, tag: W) -> Option<Found<W>> {
+        let mut found = None;
+        for back in 0..F::TAG_WORDS {
+            let word = F::TAG_WORDS - 1 - back;
+            let held = self.words.load_relaxed(self.at(word, bucket));
+            let same = equal::<F, W>(held, word, tag);
+            if same != W::default() {
+                let shift = tag_number::<F, W>(same) * F::tag_bits::<W>();
+                found = Some(Found { word: self.at(word, bucket), held, shift, at: self.value_at(word, bucket, same) });
+            }
+        }
+        found
+    }
+
+    /// Returns whether all slots of a bucket are taken, while other threads may change the page.
+    #[inline(always)]
+    pub fn is_full(&self, bucket: u32) -> bool {
+        let mut full = true;
+        for word in 0..F::TAG_WORDS {
+            let held = self.words.load_relaxed(self.at(word, bucket));
+            full &= equal::<F, W>(held, word, W::default()) == W::default();
+        }
+        full
+    }
+
+    /// Returns whether a pair of the remainder's class had to leave this home.
+    #[inline(always)]
+    pub fn filtered(&self, home: u32, remainder: W) -> bool {
+        let (word, bit) = filter::<F, W>(remainder);
+        self.words.load_relaxed(self.at(word, home)) & bit != W::default()
     }
 
     /// Goes from a full bucket to the next candidate.

@@ -112,7 +112,7 @@ impl Builds for Page {
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Removes all keys, as after a rebuild that failed.
     pub(super) fn empty(&mut self, stream: &Stream) {
-        self.length = 0;
+        (self.length, self.layout.holes) = (0, 0);
         // If this fails too, the device is lost; the first error says more.
         let _ = self.words.fill(stream, 0);
     }

@@ -34,7 +34,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let Self { config, layout, report, .. } = self;
         parts.config(config);
         parts.option(config.design.load.map(f64::to_bits));
-        parts.numbers([layout.a, layout.b, layout.page_bits as u64, layout.page_buckets as u64, self.length]);
+        parts.numbers([layout.a, layout.b, layout.page_bits as u64, layout.page_buckets as u64]);
+        parts.numbers([layout.holes as u64, self.length]);
         let PageReport { seed, failures, split_again, counted, skewed, ordered, resolved, moved, stages: _ } = *report;
         parts.numbers([seed, failures as u64, split_again as u64, counted as u64, skewed as u64]);
         parts.numbers([ordered as u64, resolved, moved]);
@@ -51,7 +52,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         if !sensible || !(MIN_BUCKETS as u64..=MAX_BUCKETS).contains(&buckets) {
             return Err(FileError::inconsistent("there is no page table with so many buckets"));
         }
-        let layout = Layout::new::<K, V>(a, b, page_bits, page_buckets);
+        let layout = Layout { holes: incoming.flag()? as u32, ..Layout::new::<K, V>(a, b, page_bits, page_buckets) };
         let length = incoming.number()?;
         if length > buckets * layout.slots as u64 {
             return Err(FileError::inconsistent("there are more keys than slots"));

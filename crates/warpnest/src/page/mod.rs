@@ -4,8 +4,10 @@
 
 mod attempt;
 mod build;
+mod change;
 mod config;
 mod counted;
+mod direct;
 mod file;
 mod id_table;
 mod outcome;
@@ -135,6 +137,12 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Returns the number of slots of all buckets.
     pub fn slots(&self) -> u64 {
         self.layout.buckets() as u64 * self.layout.slots as u64
+    }
+
+    /// Returns whether pairs may have been removed from full buckets. A bucket with an empty slot
+    /// then does not say that a pair is in none of its later candidates.
+    pub fn has_holes(&self) -> bool {
+        self.layout.holes != 0
     }
 
     /// Returns the number of words that the buckets take.

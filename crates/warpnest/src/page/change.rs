@@ -1,0 +1,34 @@
+//! Changes of a table in place: the choice between going to pairs directly and rewriting pages.
+
+use super::PageTable;
+use super::direct::Added;
+use crate::table::input::Input;
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::types::{KeyWord, Payload, WordOf};
+
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
+    /// Adds pairs in place, and counts the keys that are new. Of equal keys in the batch the last
+    /// one counts. The table has pairs already.
+    ///
+    /// If nothing can be allocated the table is unchanged. After any other error it is empty.
+    pub(super) fn add_in_place(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<Added> {
+        self.add_directly(stream, input)
+    }
+
+    /// Removes keys in place; returns how many were there. Of equal keys one gets the answer.
+    /// Errors leave the table as those of [`PageTable::add_in_place`]. The table has pairs.
+    ///
+    /// # Safety
+    /// There are as many values as keys, and a found-word for every 32 of them, if there are any.
+    /// Nothing else uses them.
+    pub(super) unsafe fn remove_in_place(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: Option<&Buffer<WordOf<V>>>,
+        found: Option<&Buffer<u32>>,
+    ) -> Result<u64> {
+        // SAFETY: the caller guarantees the outputs.
+        unsafe { self.remove_directly(stream, keys, values, found) }
+    }
+}
