@@ -54,6 +54,9 @@ mod primitives {
 }
 
 mod page {
+    mod changes;
+    mod changes_edges;
+    mod changes_faults;
     mod checked;
     mod checker;
     mod cores;
@@ -71,6 +74,7 @@ mod page {
 }
 
 mod set {
+    mod changes;
     mod cuckoo;
     mod cuckoo_faults;
     mod operations;

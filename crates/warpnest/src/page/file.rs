@@ -34,6 +34,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let Self { config, layout, report, .. } = self;
         parts.config(config);
         parts.option(config.design.load.map(f64::to_bits));
+        parts.numbers([config.design.pairs]);
         parts.numbers([layout.a, layout.b, layout.page_bits as u64, layout.page_buckets as u64]);
         parts.numbers([layout.holes as u64, self.length]);
         let PageReport { seed, failures, split_again, counted, skewed, ordered, resolved, moved, stages: _ } = *report;
@@ -44,7 +45,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     fn numbers(incoming: &mut Incoming<'_>) -> Result<Numbers> {
-        let config = incoming.config(|incoming| Ok(Page { load: incoming.option()?.map(f64::from_bits) }))?;
+        let config = incoming
+            .config(|incoming| Ok(Page { load: incoming.option()?.map(f64::from_bits), pairs: incoming.number()? }))?;
         let [a, b] = [incoming.number()?, incoming.number()?];
         let (page_bits, page_buckets) = (incoming.short()?, incoming.short()?);
         let buckets = (page_buckets as u64).checked_shl(page_bits).filter(|_| page_bits < 32).unwrap_or(0);

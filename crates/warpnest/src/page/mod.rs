@@ -3,12 +3,14 @@
 //! figures.
 
 mod attempt;
+mod batch;
 mod build;
 mod change;
 mod config;
 mod counted;
 mod direct;
 mod file;
+mod grow;
 mod id_table;
 mod outcome;
 mod plan;
@@ -145,6 +147,12 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         self.layout.holes != 0
     }
 
+    /// Returns the number of pairs, or keys of a set, that the table takes at its load factor. A
+    /// batch that makes them more makes the table grow.
+    pub fn capacity(&self) -> u64 {
+        self.config.capacity_of::<K, V>(&self.layout)
+    }
+
     /// Returns the number of words that the buckets take.
     fn words_in_use(&self) -> usize {
         words_of::<K, V>(&self.layout) as usize
@@ -184,6 +192,12 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
     ) -> Result<()> {
         let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
         stream.batch(|batch| {
+            if self.length == 0 {
+                // What a change left that failed is not found, even if it could not be overwritten.
+                batch.reads(queries);
+                values.map_or(Ok(()), |values| batch.zero(values, values.len()))?;
+                return batch.zero(found, found.len());
+            }
             let find = Find::<K, V> {
                 queries: batch.read(queries),
                 words: batch.read(&self.words).cast(),
@@ -230,6 +244,15 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
     }
 
     fn shrink_to_fit(&mut self) -> Result<()> {
+        self.scratch.release();
+        let device = self.device.clone();
+        if self.length != 0 && self.shrink(device.default_stream())? {
+            return Ok(());
+        }
+        self.trim()
+    }
+
+    fn trim(&mut self) -> Result<()> {
         self.scratch.release();
         if self.length == 0 {
             return self.shrink_empty();

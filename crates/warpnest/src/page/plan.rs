@@ -42,6 +42,8 @@ impl Level {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub pairs: u64,
+    /// The number of pairs that the table has capacity for.
+    pub capacity: u64,
     /// Whether each key occurs once.
     pub unique: bool,
     pub page_bits: u32,
@@ -56,11 +58,11 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Makes the plan of a table of keys with payload `V`, which are moved to the pages with
-    /// payload `M`.
+    /// payload `M`. The pages are given as the bits of their number, and the buckets of one.
     pub fn new<K: KeyWord, V: Payload, M: Payload>(
         pairs: u64,
-        page_bits: u32,
-        page_buckets: u32,
+        capacity: u64,
+        (page_bits, page_buckets): (u32, u32),
         unique: bool,
         cores: Option<usize>,
     ) -> Self {
@@ -100,7 +102,18 @@ impl Plan {
         // Cores process the pairs of a bin in order anyway.
         let unordered = (repeats && M::VALUE_BITS == V::VALUE_BITS && cores.is_none() && pairs != 0)
             .then(|| UnorderedPlan::new::<K, V>(pairs, 1 << page_bits));
-        Self { pairs, unique, page_bits, page_buckets, levels, unordered, table_words, key_bytes, value_bytes }
+        Self {
+            pairs,
+            capacity,
+            unique,
+            page_bits,
+            page_buckets,
+            levels,
+            unordered,
+            table_words,
+            key_bytes,
+            value_bytes,
+        }
     }
 
     /// Returns the number of 64-bit words of the table's buckets.

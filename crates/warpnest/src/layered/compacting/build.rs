@@ -112,7 +112,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     pub fn shrink_to_fit(&mut self) -> Result<()> {
         let device = self.ids.device().clone();
         self.work = Work::new(&device)?;
-        self.ids.shrink_to_fit()?;
+        self.ids.table.trim()?;
         if let Some(keys) = self.keys.shrunk(device.default_stream(), &device, self.keys.len())? {
             self.keys = keys;
         }

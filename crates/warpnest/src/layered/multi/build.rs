@@ -150,7 +150,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         let device = self.runs.device().clone();
         let stream = device.default_stream();
         self.work = Work::new(&device)?;
-        self.runs.shrink_to_fit()?;
+        self.runs.table.trim()?;
         if let Some(lasts) = self.lasts.shrunk(stream, &device, self.lasts.len())? {
             self.lasts = lasts;
         }
