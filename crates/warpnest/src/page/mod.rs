@@ -13,6 +13,7 @@ mod id_table;
 mod outcome;
 mod plan;
 mod report;
+mod rewrite;
 mod unordered;
 mod unordered_plan;
 
