@@ -114,6 +114,47 @@ fn page_maps() {
 }
 
 #[test]
+fn page_maps_that_change() {
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        let (keys, values, stream) = (distinct::<K>(n), values::<V>(n), device.default_stream());
+        for config in [PageConfig::default().load(0.8), PageConfig::default().pairs(n).assume_unique()] {
+            let mut map = config.create(device).unwrap();
+            // A build, growth, and batches of every size in place.
+            let mut end = 0;
+            for part in [n / 4, n / 4, n / 100, n / 50] {
+                let batch = end..end + part;
+                assert_eq!(map.insert_many(&keys[batch.clone()], &values[batch]), Ok(part));
+                end += part;
+            }
+            map.reserve_on(stream, n).unwrap();
+            for batch in [end..n, 0..n, 0..n / 50] {
+                map.insert_many(&keys[batch.clone()], &values[batch]).unwrap();
+            }
+            holds(&map, &keys, &values);
+            assert_eq!(map.remove_many(&keys[..n / 50]).unwrap().iter().flatten().count(), n / 50);
+            assert_eq!(map.erase_many(&keys[..n / 3]), Ok(n / 3 - n / 50));
+            map.insert_many(&keys[..n / 50], &values[..n / 50]).unwrap();
+            map.insert_many(&keys[..n / 3], &values[..n / 3]).unwrap();
+            holds(&map, &keys, &values);
+            let (on_device, _) = map.pairs_on(stream).unwrap();
+            let none = Buffer::zeroed(device, n.div_ceil(32)).unwrap();
+            assert_eq!(map.retain_many_on(stream, &on_device, &none), Ok(n));
+            assert!(map.is_empty());
+            map.shrink_to_fit().unwrap();
+        }
+        // Threads that meet at one key.
+        let mut map = PageConfig::default().build(device, &keys, &values).unwrap();
+        let again = repeated::<K>(n);
+        map.insert_many(&again[..n / 20], &values[..n / 20]).unwrap();
+        map.insert_many(&again, &values).unwrap();
+        map.erase_many(&again[..n / 20]).unwrap();
+        map.erase_many(&again).unwrap();
+        assert!(!map.contains_many(&again).unwrap().contains(&true));
+    }
+    everywhere!(with);
+}
+
+#[test]
 fn sorted_maps() {
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
         built::<K, V, _>(device, n, &SortedConfig::default());
@@ -197,10 +238,21 @@ fn sets() {
         assert_eq!(all.intersection_on(stream, &some).unwrap().len(), some.len());
         assert_eq!(all.difference_on(stream, &some).unwrap().len(), all.len() - some.len());
     }
+    fn changed<K: Key>(device: &Device, n: usize) {
+        let keys = repeated::<K>(n);
+        let mut set = PageConfig::default().build_set(device, &keys[..n / 2]).unwrap();
+        set.insert_many(&keys).unwrap();
+        set.insert_many(&keys[..n / 50]).unwrap();
+        assert!(set.contains_many(&keys).unwrap().iter().all(|&is_in| is_in));
+        assert!(set.remove_many(&keys[..n / 50]).unwrap().contains(&true));
+        set.erase_many(&keys).unwrap();
+        assert!(set.is_empty());
+    }
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
         if V::BITS == 32 {
             combined::<K, _>(device, n, &PageConfig::default());
             combined::<K, _>(device, n, &CuckooConfig::default());
+            changed::<K>(device, n);
         }
     }
     everywhere!(with);

@@ -1,33 +1,19 @@
 //! Building the pages, each in the shared memory of one block.
 
-use super::fill::{Thread, count_slots, evict_for_unplaced, search_slots};
+use super::fill::{Thread, count_inserted, count_slots, evict_for_unplaced, search_slots};
 use super::fill_in_turn::FillInTurn;
 use super::form::{BUCKET_WORDS, Form, with_form};
-use super::lists::{CHOSEN, IN_VAIN, INSERTED, List, Lists, OWN_LENGTH};
+use super::lists::{
+    CHOSEN, IN_VAIN, INSERTED, LEFT_WORDS, LENGTHS, List, Lists, MAX_HOME_FULL, MAX_UNPLACED, OVER_WORDS, OWN_LENGTH,
+};
 use super::pairs::{by_number, in_order};
 use super::probe::{Counts, MAX_COUNTED, Page};
 use super::repeat_list::{ListSizes, Listing, NoListing, RepeatList};
 use super::source::{Entry, Sources, stride};
-use super::{Layout, PAGE_SHARED_WORDS, header};
-use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile, vectorized};
+use super::{Layout, PAGE_MEMORY, header};
+use crate::seam::{Block, Global, STAGED_TIMES, Shared, vectorized};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
-
-/// The most pairs of a page that are spilled to the list when their home is full; twice as many if
-/// an entry is half a word.
-const MAX_HOME_FULL: usize = 512;
-/// The most pairs of a page that may be left when their candidates are full; twice as many if an
-/// entry is half a word.
-const MAX_UNPLACED: usize = 64;
-
-/// The words of a block's memory for its page: the pages of a CPU are larger.
-const PAGE_MEMORY: usize = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 };
-/// The words of the list of pairs whose home is full.
-const OVER_WORDS: usize = MAX_HOME_FULL * STAGED_TIMES;
-/// The words of the list of pairs whose candidates are full.
-const LEFT_WORDS: usize = MAX_UNPLACED * STAGED_TIMES;
-/// The lengths of lists, and other counters.
-const LENGTHS: usize = 7;
 
 /// The scalar arguments of [`BuildPages`].
 #[derive(Clone, Copy, Debug)]
@@ -387,25 +373,9 @@ fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: List
             half += const { stride::<B>() };
         }
     });
-    // There is one addition per block: a word takes about one per nanosecond, and one from each
-    // warp would be a tenth of the time of all pages.
-    block.tiles_of::<32, _>(&mut threads, |warp, threads| {
-        warp.exclusive_sum(
-            threads,
-            |_, thread| thread.inserted,
-            |lane, _, _, total| {
-                if lane == 0 {
-                    // A warp may have removed more than it inserted: the sum over the block is
-                    // right, modulo 2^32.
-                    left.lengths.fetch_add(INSERTED, total);
-                }
-            },
-        );
-    });
-    block.sync();
+    count_inserted(block, &mut threads, left.lengths, job.header);
     block.each(&mut threads, |thread, _| {
         if thread == 0 {
-            job.header.atomic(header::LENGTH).fetch_add(left.lengths.get(INSERTED) as u64);
             listing.end();
         }
     });

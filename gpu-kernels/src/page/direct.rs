@@ -14,7 +14,7 @@
 use super::fill::{Thread, evict_for_unplaced};
 use super::form::{BUCKET_WORDS, Form, with_form};
 use super::in_memory::InMemory;
-use super::lists::{CHOSEN, List};
+use super::lists::{CHOSEN, LENGTHS, List};
 use super::probe::{InsertResult, Page, Seek};
 use super::repeat_list::NoListing;
 use super::source::{Entry, MAX_READ_AHEAD, Sources};
@@ -213,9 +213,6 @@ kernel! {
         plan: AddParams,
     }
 }
-
-/// The lengths of lists, and other counters, of a block's shared memory.
-const LENGTHS: usize = 7;
 
 impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
     #[inline(always)]

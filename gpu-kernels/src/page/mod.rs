@@ -12,6 +12,7 @@
 //! the *candidate*, which says which of its buckets the pair is in. Tag and bucket number together
 //! give the key back, so no key is stored and none is reserved.
 
+mod add;
 mod build;
 mod direct;
 mod encode_in_turn;
@@ -25,9 +26,11 @@ mod lists;
 mod number;
 mod pairs;
 mod probe;
+mod remove;
 mod repeat_list;
 mod repeats;
 mod resolve;
+mod rewrite;
 mod sample;
 mod source;
 mod split;
@@ -39,6 +42,7 @@ mod unpack;
 mod walk;
 mod walk_in_turn;
 
+pub use add::AddToPages;
 pub use build::{BuildPages, BuildPagesUnordered, BuildParams, UnorderedParams};
 pub use direct::{
     AddDirectly, AddParams, EvictLeft, MAX_LEFT, RemoveDirectly, RemoveParams, StoreRepeated, StoreRepeatedParams,
@@ -50,6 +54,7 @@ pub use find::{Find, FindParams};
 pub use form::BUCKET_WORDS;
 pub use number::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 pub use pairs::Pairs;
+pub use remove::RemoveFromPages;
 pub use repeat_list::{ListSizes, REPEAT_WORDS};
 pub use resolve::{FILTER_WORDS, FindLast, IndexRepeats, LAST_ROUND, LastParams, RepeatsParams, StoreLast};
 pub use sample::{Sample, SampleParams};
@@ -60,7 +65,7 @@ pub use table::Table;
 pub use unpack::{Unpack, UnpackParams};
 
 use crate::hash::Divisor;
-use crate::seam::opaque;
+use crate::seam::{IN_STEP, opaque};
 use crate::types::{KeyWord, Payload, Scalar};
 use form::{Choice, choices};
 
@@ -75,6 +80,8 @@ pub const MIN_BUCKETS: u32 = 16;
 /// The 64-bit words of shared memory that a page is built in, including 16 bits per bucket for
 /// counting.
 const PAGE_SHARED_WORDS: usize = 5552;
+/// The words of a block's memory for its page: the pages of a CPU are larger.
+const PAGE_MEMORY: usize = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 };
 
 /// Returns the most buckets of a page.
 pub const fn max_page_buckets<K: KeyWord, V: Payload>() -> u32 {

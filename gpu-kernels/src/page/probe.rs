@@ -54,8 +54,9 @@ pub struct Found<W> {
     pub held: W,
     /// The number of the tag's lowest bit in that word.
     pub shift: u32,
-    /// The number of the word for the pair's value.
+    /// The number of the word for the pair's value, and the slot.
     pub at: u32,
+    pub slot: u32,
 }
 
 impl<W: Scalar> Seek<W> {
@@ -272,11 +273,110 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
             let held = self.words.load_relaxed(self.at(word, bucket));
             let same = equal::<F, W>(held, word, tag);
             if same != W::default() {
-                let shift = tag_number::<F, W>(same) * F::tag_bits::<W>();
-                found = Some(Found { word: self.at(word, bucket), held, shift, at: self.value_at(word, bucket, same) });
+                let number = tag_number::<F, W>(same);
+                found = Some(Found {
+                    word: self.at(word, bucket),
+                    held,
+                    shift: number * F::tag_bits::<W>(),
+                    at: self.value_at(word, bucket, same),
+                    slot: word * F::TAGS + number,
+                });
             }
         }
         found
+    }
+
+    /// Removes the pair with this tag from `bucket`; returns whether it was there. Other threads may
+    /// remove pairs at the same time.
+    #[inline(always)]
+    pub fn remove_in(&self, bucket: u32, tag: W) -> bool {
+        loop {
+            let Some(found) = self.find_in(bucket, tag) else { return false };
+            let cleared = found.held ^ tag << found.shift;
+            // If another thread changed the word, the bucket is probed again.
+            if self.words.compare_exchange(found.word, found.held, cleared) == found.held {
+                return true;
+            }
+        }
+    }
+
+    /// Removes the pair with this home and remainder, wherever it is; returns whether it was there.
+    /// Other threads may remove pairs at the same time.
+    #[inline(always)]
+    pub fn remove(&self, home: u32, remainder: W) -> bool {
+        if self.remove_in(home, self.layout.tag(remainder, 0)) {
+            return true;
+        }
+        if !self.filtered(home, remainder) {
+            return false;
+        }
+        let mut number = 1;
+        // The loop should not be unrolled.
+        while number < self.layout.candidates {
+            let bucket = self.layout.candidate(home, remainder, number);
+            if self.remove_in(bucket, self.layout.tag(remainder, number)) {
+                return true;
+            }
+            number += 1;
+        }
+        false
+    }
+
+    /// Copies the pair in a slot to the first of its candidates that has a free slot, if that comes
+    /// earlier; returns the number of the new slot, counted over the page. Threads may do this at
+    /// the same time with different pairs, and none of them frees a slot meanwhile.
+    #[inline(always)]
+    pub fn move_back(&self, bucket: u32, slot: u32) -> Option<u32> {
+        let (remainder, own) = self.layout.untag(self.tag_now(bucket, slot));
+        let home = self.layout.home_of(bucket, remainder, own);
+        let mut number = 0;
+        // The loop should not be unrolled.
+        while number < own {
+            let earlier = self.layout.candidate(home, remainder, number);
+            let Some(free) = self.find_in(earlier, W::default()) else {
+                number += 1;
+                continue;
+            };
+            let tag = self.layout.tag(remainder, number);
+            // If another thread changed the word, the bucket is probed again.
+            if self.words.compare_exchange(free.word, free.held, free.held | tag << free.shift) == free.held {
+                if F::VALUES {
+                    self.words.set(free.at, self.words.get(self.at(F::TAG_WORDS + slot, bucket)));
+                }
+                return Some(earlier * F::SLOTS + free.slot);
+            }
+        }
+        None
+    }
+
+    /// Frees a slot that holds a pair. Threads may do this at the same time with different slots.
+    #[inline(always)]
+    pub fn vacate(&self, bucket: u32, slot: u32) {
+        // There is no borrow: the tag is there.
+        let shift = slot % F::TAGS * F::tag_bits::<W>();
+        self.words.fetch_add(self.at(slot / F::TAGS, bucket), W::default().minus(self.tag_now(bucket, slot) << shift));
+    }
+
+    /// Clears the filter bits of a bucket.
+    #[inline(always)]
+    pub fn clear_filters(&self, bucket: u32) {
+        for word in 0..F::TAG_WORDS {
+            let (at, bits) = (self.at(word, bucket), F::tag_bits::<W>() * tags_in::<F>(word));
+            // Filter bits are above the tags, if there are any.
+            if bits < W::BITS {
+                self.words.set(at, self.words.get(at) & (W::from_u64(1) << bits).minus(W::from_u64(1)));
+            }
+        }
+    }
+
+    /// Sets the filter bit for the pair in a slot, which is not at home. Threads may do this at the
+    /// same time.
+    #[inline(always)]
+    pub fn set_filter(&self, bucket: u32, slot: u32) {
+        let (remainder, number) = self.layout.untag(self.tag_now(bucket, slot));
+        let home = self.layout.home_of(bucket, remainder, number);
+        let (word, bit) = filter::<F, W>(remainder);
+        self.words.fetch_or(self.at(word, home), bit);
     }
 
     /// Returns whether all slots of a bucket are taken, while other threads may change the page.
@@ -329,6 +429,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     fn tag_in(&self, bucket: u32, slot: u32) -> W {
         let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
         self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
+    }
+
+    /// Returns the tag in a slot, while other threads change other tags of its word.
+    #[inline(always)]
+    fn tag_now(&self, bucket: u32, slot: u32) -> W {
+        let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
+        self.words.load_relaxed(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
     }
 
     /// Returns what slot number `reached` is to a pair that was left: whether its key is there, or

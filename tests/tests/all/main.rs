@@ -57,6 +57,7 @@ mod page {
     mod changes;
     mod changes_edges;
     mod changes_faults;
+    mod changes_forms;
     mod checked;
     mod checker;
     mod cores;

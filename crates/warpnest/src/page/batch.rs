@@ -2,6 +2,7 @@
 //! ([`change`](super::change)), by a build, or by growth ([`grow`](super::grow)).
 
 use super::direct::Added;
+use super::plan::Plan;
 use super::{Page, PageConfig, PageMap, PageSet, PageTable};
 use crate::table::design::{Builds, Changes};
 use crate::table::input::{Input, Known};
@@ -100,6 +101,9 @@ impl Changes for Page {
     fn clear<K: KeyWord, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream) -> Result<()> {
         let cleared = table.words.fill(stream, 0);
         (table.length, table.layout.holes) = (0, 0);
+        if cleared.is_err() {
+            table.empty(stream);
+        }
         cleared
     }
 }
@@ -131,10 +135,16 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(self.length.saturating_sub(before))
     }
 
-    /// Builds an empty table from a batch, at least as large as it is.
+    /// Builds an empty table from a batch, as large as it is, or larger if the batch is.
     fn fill(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<u64> {
-        let cores = self.device.engine().cores();
-        let plan = self.config.plan_with_capacity::<K, V>(input.pairs, self.capacity(), input.known, cores)?;
+        let (cores, capacity) = (self.device.engine().cores(), self.capacity());
+        let plan = if input.pairs <= capacity {
+            let (bits, buckets) = (self.layout.page_bits, self.layout.page_buckets);
+            let unique = self.config.unique_given(input.known);
+            Plan::new::<K, V, V>(input.pairs, bits, buckets, unique, cores).with_capacity(capacity)
+        } else {
+            self.config.plan_on::<K, V>(input.pairs, input.known, cores)?
+        };
         self.rebuild_planned(stream, input, &plan)?;
         Ok(self.length)
     }

@@ -6,13 +6,21 @@ use crate::table::input::Input;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
+/// The share of the keys, one in so many, from which on a batch is worth rewriting all pages.
+const KEYS_A_CHANGE: u64 = 16;
+
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
+    /// Returns whether a batch is so large that all pages are rewritten.
+    fn is_large(&self, batch: u64) -> bool {
+        batch >= self.length / KEYS_A_CHANGE
+    }
+
     /// Adds pairs in place, and counts the keys that are new. Of equal keys in the batch the last
     /// one counts. The table has pairs already.
     ///
     /// If nothing can be allocated the table is unchanged. After any other error it is empty.
     pub(super) fn add_in_place(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<Added> {
-        self.add_directly(stream, input)
+        if self.is_large(input.pairs) { self.add_by_pages(stream, input) } else { self.add_directly(stream, input) }
     }
 
     /// Removes keys in place; returns how many were there. Of equal keys one gets the answer.
@@ -28,6 +36,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         values: Option<&Buffer<WordOf<V>>>,
         found: Option<&Buffer<u32>>,
     ) -> Result<u64> {
+        if found.is_none() && self.is_large(keys.len() as u64) {
+            return self.remove_by_pages(stream, keys);
+        }
         // SAFETY: the caller guarantees the outputs.
         unsafe { self.remove_directly(stream, keys, values, found) }
     }

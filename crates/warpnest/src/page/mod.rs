@@ -1,6 +1,6 @@
 //! The page table, of [`PageMap`] and [`PageSet`], which is split first and then built in whole
-//! pages on chip. docs/page-map.md and docs/sets.md describe layout, algorithm, guarantees and
-//! figures.
+//! pages on chip. Batches change it page by page or pair by pair. docs/page-map.md and docs/sets.md
+//! describe layout, algorithm, guarantees and figures.
 
 mod attempt;
 mod batch;
@@ -15,6 +15,7 @@ mod id_table;
 mod outcome;
 mod plan;
 mod report;
+mod rewrite;
 mod unordered;
 mod unordered_plan;
 
@@ -52,20 +53,33 @@ use std::marker::PhantomData;
 ///   takes a little more if copies of some keys overflow a bin of a split before the last one.
 /// * **Two builds of the same pairs** answer every lookup alike. The slots of the pairs, and so the
 ///   order of [`BulkMap::to_pairs`], may differ, also with the same seed.
-/// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up at the same time. [`BulkMap::rebuild`] takes the map exclusively and waits for running
-///   lookups by itself.
+/// * **Changes.** [`BulkMap::insert_many`], [`BulkMap::remove_many`] and their relatives are for
+///   batches. In a batch, too, the last pair of a key counts. A small batch goes to its buckets, a
+///   large one rewrites all pages. [`Config::assume_unique`] promises that no key is repeated
+///   within a batch.
+/// * **Growth.** A batch that makes the keys more than [`PageMap::capacity`] builds a table with
+///   capacity for half as many more, beside the old one. A batch that only gives keys other values
+///   never makes a map grow. [`PageMap::reserve`] grows it beforehand, and
+///   [`BulkMap::shrink_to_fit`] makes it as large as its keys need.
+/// * **A change that fails** leaves the map as it was, or empty, and then returns
+///   [`Error::Emptied`](crate::Error::Emptied).
+/// * **Concurrent use.** Any number of streams may look up at the same time. A change takes the map
+///   exclusively and waits for running lookups by itself.
 ///
-/// Build it by [`BulkMap::build`], [`BulkMap::from_pairs`] or a [`PageConfig`]; ask it by
-/// [`BulkMap::get_many`] and [`BulkMap::contains_many`]; build it anew by [`BulkMap::rebuild`].
+/// Build it by [`BulkMap::build`], [`BulkMap::from_pairs`] or a [`PageConfig`], or begin with
+/// [`BulkMap::new`]. Ask it by [`BulkMap::get_many`] and [`BulkMap::contains_many`]; build it anew
+/// by [`BulkMap::rebuild`].
 ///
 /// ```
 /// use warpnest::{Device, PageMap};
 ///
 /// let device = Device::best()?;
-/// let map: PageMap<u32, u32> = PageMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
+/// let mut map: PageMap<u32, u32> = PageMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
 /// assert_eq!(map.len(), 2);
 /// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
+/// // One of the keys is new.
+/// assert_eq!(map.insert_many(&[9, 8], &[4, 5])?, 1);
+/// assert_eq!(map.remove_many(&[7, 8])?, [Some(3), Some(5)]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 #[doc(alias("HashMap", "hash_map", "hash table"))]
@@ -90,6 +104,8 @@ pub type PageMap<K, V> = BulkMap<K, V, Page>;
 ///   bytes for a 32-bit key, 10 for a 64-bit one.
 /// * **Two builds of the same keys** answer every query alike. The slots of the keys, and so the
 ///   order of [`BulkSet::to_keys`], may differ, also with the same seed.
+/// * **Changes, growth and failures** are those of a [`PageMap`]: [`BulkSet::insert_many`],
+///   [`BulkSet::remove_many`] and their relatives, [`PageSet::capacity`] and [`PageSet::reserve`].
 ///
 /// ```
 /// use warpnest::{Device, PageSet};

@@ -51,6 +51,8 @@ pub(super) struct Plan {
     pub levels: Vec<Level>,
     /// The sizes of an attempt without order, if one is made.
     pub unordered: Option<UnorderedPlan>,
+    /// Whether the table has pairs, so that splits cannot use its memory.
+    in_use: bool,
     table_words: u64,
     key_bytes: u64,
     value_bytes: u64,
@@ -58,11 +60,11 @@ pub(super) struct Plan {
 
 impl Plan {
     /// Makes the plan of a table of keys with payload `V`, which are moved to the pages with
-    /// payload `M`. The pages are given as the bits of their number, and the buckets of one.
+    /// payload `M`.
     pub fn new<K: KeyWord, V: Payload, M: Payload>(
         pairs: u64,
-        capacity: u64,
-        (page_bits, page_buckets): (u32, u32),
+        page_bits: u32,
+        page_buckets: u32,
         unique: bool,
         cores: Option<usize>,
     ) -> Self {
@@ -104,16 +106,27 @@ impl Plan {
             .then(|| UnorderedPlan::new::<K, V>(pairs, 1 << page_bits));
         Self {
             pairs,
-            capacity,
+            capacity: pairs,
             unique,
             page_bits,
             page_buckets,
             levels,
             unordered,
+            in_use: false,
             table_words,
             key_bytes,
             value_bytes,
         }
+    }
+
+    /// Returns the same plan for a table with capacity for so many pairs.
+    pub fn with_capacity(self, capacity: u64) -> Self {
+        Self { capacity, ..self }
+    }
+
+    /// Returns the same plan for a batch that changes a table that has pairs.
+    pub fn for_change(self) -> Self {
+        Self { in_use: true, ..self }
     }
 
     /// Returns the number of 64-bit words of the table's buckets.
@@ -189,7 +202,7 @@ impl Plan {
         match back % 2 {
             0 => PairStorage::Scratch(last),
             // The table is not needed before the last stage, which reads from elsewhere.
-            _ if self.storage_words(1) <= self.table_words => PairStorage::Table,
+            _ if !self.in_use && self.storage_words(1) <= self.table_words => PairStorage::Table,
             _ => PairStorage::Scratch(last + self.storage_words(0)),
         }
     }

@@ -164,7 +164,8 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// ```
     /// use warpnest::{Device, PageMap};
     ///
-    /// let mut map: PageMap<u32, u32> = PageMap::build(&Device::best()?, &[1, 2, 3], &[10, 20, 30])?;
+    /// let device = Device::best()?;
+    /// let mut map: PageMap<u32, u32> = PageMap::build(&device, &[1, 2, 3], &[10, 20, 30])?;
     /// let (keys, values) = map.to_columns()?;
     /// let large: Vec<bool> = values.iter().map(|&value| value >= 20).collect();
     /// assert_eq!(map.retain_many(&keys, &large)?, 1);

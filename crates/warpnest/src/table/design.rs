@@ -96,10 +96,11 @@ pub trait Counted: Builds {}
 )]
 pub trait Sets: Builds {}
 
-/// A [`Design`] whose maps, and sets if it has [`Sets`], change batch by batch. The trait is sealed.
+/// A [`Design`] whose maps change batch by batch, and its sets if it has [`Sets`]. The trait is
+/// sealed.
 #[diagnostic::on_unimplemented(
-    message = "a map of design `{Self}` does not change after its build",
-    note = "take a `PageMap`, a `LinearMap` or an `ExtendibleMap`, or `rebuild` this one"
+    message = "a table of design `{Self}` does not change after its build",
+    note = "take a `PageMap`, a `PageSet`, a `LinearMap` or an `ExtendibleMap`, or `rebuild` this one"
 )]
 pub trait Changes: Design {
     /// Makes an empty table.

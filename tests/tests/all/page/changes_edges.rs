@@ -217,7 +217,7 @@ fn keys_that_all_fall_into_one_page_make_the_map_grow() {
         for (first, rest) in [(1usize, 1200), (1000, 60), (1000, 200)] {
             let config = default().load(0.9).pairs(1400);
             let mut map: PageMap<u32, u32> = config.create(&engine.device).unwrap();
-            map.insert(1, own(&1)).unwrap();
+            map.insert(1, own(&1u32)).unwrap();
             let layout = *map.table().layout();
             let spread = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9) & 0xffff_ffff;
             let mut keys: Vec<u32> = (0..).map(|i| key_of_page(&layout, 0, spread(i))).take(first + rest).collect();

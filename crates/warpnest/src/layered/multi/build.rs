@@ -6,6 +6,7 @@ use crate::layered::id_table::Ids;
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
+use crate::table::raw::RawTable;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
 use gpu_kernels::types as words;

@@ -1,0 +1,364 @@
+//! Adding a batch to the pages of a table, each in the shared memory of one block.
+
+use super::fill::{PageInMemory, Thread, ThreadOf, count_inserted, evict_for_unplaced};
+use super::form::{BUCKET_WORDS, Form, with_form};
+use super::lists::{IN_VAIN, LEFT_WORDS, LENGTHS, List, Lists, MAX_HOME_FULL, MAX_UNPLACED, OVER_WORDS};
+use super::pairs::{AT_ONCE, by_number};
+use super::probe::{InsertResult, Page, Seek};
+use super::repeat_list::{BatchList, Listing, NoListing, RepeatList};
+use super::rewrite::{first_word, load_page, pull_back, write_page};
+use super::source::{Entry, Source, Sources, THREADS, read, stride};
+use super::{BuildParams, PAGE_MEMORY, UnorderedParams, header};
+use crate::seam::{Block, Global, STAGED_TIMES, Shared};
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
+use core::marker::PhantomData;
+
+kernel! {
+    /// Adds to every page its pairs of a batch, which come from a split or are all for the one page
+    /// there is, with a block for each page. The header's [`header::LENGTH`] counts the keys that
+    /// are new.
+    ///
+    /// With `REPEATS` pairs are in the order of the batch, and of those of a key the last one
+    /// counts. Without it some pair counts. If another pair of the batch has the same key, it is
+    /// listed in `repeats`, as by [`BuildPagesUnordered`](super::BuildPagesUnordered), whose plan
+    /// this is; else `repeats` may be null.
+    ///
+    /// If a split has lost pairs, nothing is done. A page that cannot take its pairs, or comes after
+    /// the list has overflowed, stays as it is; [`header::FAILED`] counts the former. A page that is
+    /// built by one thread in the table's own memory may have got some of its pairs.
+    ///
+    /// In a table with holes pairs are pulled back first, or the page fails. On a GPU `REPEATS`
+    /// needs a table without holes, unless there are keys alone.
+    AddToPages<K: KeyWord, V: Payload; const REPEATS: bool>, "page_add" | "page_add_in_order", threads 384, resident 4,
+        shared page_memory: u64 = PAGE_MEMORY, shared over: u64 = OVER_WORDS, shared left: u64 = LEFT_WORDS,
+        shared spilled: u32 = LENGTHS;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, starts: Global<u32>, words: Global<u64>,
+        header: Global<u64>, repeats: Global<u64>, plan: UnorderedParams,
+    }
+}
+
+impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
+    #[inline(always)]
+    fn run<B: Block>(
+        self,
+        block: &mut B,
+        page_memory: B::Shared<u64>,
+        over: B::Shared<u64>,
+        left: B::Shared<u64>,
+        spilled: B::Shared<u32>,
+    ) {
+        let args = self;
+        let UnorderedParams { build: BuildParams { layout, .. }, sizes } = args.plan;
+        let page = block.index();
+        let list = RepeatList::<V, _> {
+            entries: args.repeats,
+            header: args.header,
+            sizes,
+            page,
+            first_bucket: page * layout.page_buckets,
+            lengths: spilled,
+            payload: PhantomData,
+        };
+        let memory = (page_memory, over, left, spilled);
+        with_form!(layout.slots, K, V, F => {
+            if REPEATS {
+                args.add::<F, _, _>(block.strided(), memory, NoListing);
+            } else {
+                args.add::<F, _, _>(block.strided(), memory, list);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn add<F: Form, B: Block, L: Listing<K::PackedWord<V>>>(
+        self,
+        block: &mut B,
+        (page_memory, over, left, lengths): (impl Shared<u64>, impl Shared<u64>, impl Shared<u64>, impl Shared<u32>),
+        list: L,
+    ) {
+        let BuildParams { layout, page_capacity, pairs, split, .. } = self.plan.build;
+        let Self { keys, values, counts, starts, header, .. } = self;
+        let sources = Sources { keys, values, counts, starts, page_capacity, pairs, layout, split: split != 0 };
+        let number = block.index();
+        let source = sources.page(number as u64);
+        let page_words = layout.page_buckets * BUCKET_WORDS;
+        let in_place = self.words.cast::<K::PackedWord<V>>().offset(first_word(number, layout.page_buckets));
+        let staged = page_memory.cast::<K::PackedWord<V>>();
+        let words = if B::IN_TURN { staged.staged(in_place, page_words) } else { staged };
+        let page = Page::<F, K::PackedWord<V>, _>::new(words, &layout);
+        let touched = BatchList {
+            list,
+            touched: page_memory.cast::<u32>(),
+            first: if B::IN_TURN { 0 } else { page_words * <K::PackedWord<V> as Scalar>::BITS / 32 },
+        };
+        let in_word = 64 / <V::PackedEntry as Scalar>::BITS * if B::IN_TURN { STAGED_TIMES as u32 } else { 1 };
+        let (over_memory, most) = (over.cast::<V::PackedEntry>(), MAX_HOME_FULL as u32 * in_word);
+        let lists = Lists {
+            over: List { entries: over_memory, lengths, number: 0, most },
+            left: List {
+                entries: left.cast::<V::PackedEntry>(),
+                lengths,
+                number: 1,
+                most: MAX_UNPLACED as u32 * in_word,
+            },
+            repeats: touched,
+        };
+        let mut threads = block.local(|thread| Thread {
+            pairs: source.load_first::<REPEATS>(thread),
+            seek: page.seek(0, Scalar::from_u64(0)),
+            entry: Entry { pair: 0, mixed: K::default(), value_word: Scalar::from_u64(0) },
+            inserted: 0,
+        });
+        let mut overflowed = 0;
+        for level in 0..header::LEVELS {
+            overflowed |= header.load_read_only(header::OVERFLOW + level);
+        }
+        if overflowed != 0 {
+            return;
+        }
+        let idle = source.pairs == 0 && layout.holes == 0;
+        block.phase(&mut threads, |thread, _| {
+            if !B::IN_TURN && !idle {
+                if const { by_number::<REPEATS, V, B>() } {
+                    load_page::<false, F, _, B>(thread, page, in_place);
+                } else {
+                    load_page::<true, F, _, B>(thread, page, in_place);
+                }
+            }
+            if L::LISTS && !idle {
+                let mut word = thread;
+                while word < page_words.div_ceil(32) {
+                    touched.touched.set(touched.first + word, 0);
+                    word += const { stride::<B>() };
+                }
+            }
+            if thread == 0 {
+                for word in 0..LENGTHS as u32 {
+                    lengths.set(word, 0);
+                }
+                if L::LISTS {
+                    lengths.set(IN_VAIN, list.overflowed() as u32);
+                }
+            }
+        });
+        if L::LISTS && lengths.get(IN_VAIN) != 0 {
+            return;
+        }
+        let mut failed = false;
+        if !idle && layout.holes != 0 {
+            let displaced = (over.cast::<u32>(), 2 * OVER_WORDS as u32);
+            failed = !pull_back::<F, _, B>(block, page, displaced, lengths);
+            block.phase(&mut threads, |thread, _| {
+                if thread == 0 {
+                    lengths.set(lists.left.number, 0);
+                }
+            });
+        }
+        if !idle && !failed {
+            failed = if B::IN_TURN {
+                block.phase(&mut threads, |_, state| {
+                    add_in_turn::<REPEATS, F, K, V, _>(state, &source, (in_place, page), lists);
+                });
+                false
+            } else {
+                block.phase(&mut threads, |thread, state| {
+                    add_at_home::<REPEATS, F, K, V, B, _>(thread, state, &source, page, lists.over, touched);
+                });
+                self.add_elsewhere::<F, B, _>(block, &mut threads, &source, page, lists)
+            };
+            let count = lengths.get(lists.left.number);
+            if count != 0 && !failed {
+                block.sync();
+                // Where numbers stand for values, the value of an evicted pair would be lost.
+                failed = const { by_number::<REPEATS, V, B>() }
+                    || evict_for_unplaced::<REPEATS, F, K, V, B>(
+                        block,
+                        &mut threads,
+                        &source,
+                        page,
+                        lists.left,
+                        count,
+                        list,
+                    );
+            }
+        }
+        if !idle && !failed && !B::IN_TURN {
+            block.phase(&mut threads, |thread, _| {
+                if const { by_number::<REPEATS, V, B>() } {
+                    let value_of = |number: u64| Scalar::from_u64(source.value(number).to_u64());
+                    write_page::<true, F, _, B>(thread, page, in_place, value_of);
+                } else {
+                    write_page::<false, F, _, B>(thread, page, in_place, Scalar::from_u64);
+                }
+            });
+        }
+        if !idle && (!failed || B::IN_TURN) {
+            count_inserted(block, &mut threads, lengths, header);
+        }
+        block.each(&mut threads, |thread, _| {
+            if thread == 0 {
+                list.end();
+                if failed {
+                    header.atomic(header::FAILED).fetch_add(1);
+                }
+            }
+        });
+    }
+
+    /// Lets the pairs search that [`add_at_home`] has spilled; returns whether the page cannot take
+    /// them. Ends with a barrier.
+    #[inline(always)]
+    fn add_elsewhere<F: Form, B: Block, L: Listing<K::PackedWord<V>>>(
+        &self,
+        block: &mut B,
+        threads: &mut B::Local<ThreadOf<K, V>>,
+        source: &Source<'_, K, V>,
+        page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
+        lists: Lists<
+            List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
+            List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
+            BatchList<L, impl Shared<u32>>,
+        >,
+    ) -> bool {
+        let spilled = lists.over.lengths.get(lists.over.number);
+        let listed = spilled <= lists.over.most;
+        if !listed && L::LISTS {
+            // All pairs would have to search again, and be taken for repeated ones.
+            return true;
+        }
+        let (mut first, count) = (0, if listed { spilled } else { source.pairs });
+        while first < count {
+            block.each(threads, |thread, state| {
+                let entry_index = first + thread;
+                state.seek = Seek::ended(InsertResult::Repeated);
+                if entry_index < count {
+                    state.entry = if listed {
+                        source.unpacked::<REPEATS, B>(lists.over.entries.get(entry_index))
+                    } else {
+                        // From the last to the first: most copies of a key then find a later one.
+                        source.entry::<REPEATS, B>(source.pairs - 1 - entry_index)
+                    };
+                    let mixed = state.entry.mixed;
+                    state.seek = page.seek(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
+                }
+            });
+            // Threads go bucket by bucket together, or those of a warp would diverge.
+            loop {
+                let pending = block.count(threads, |_, state| {
+                    if state.seek.inserted.is_none() {
+                        page.step(&mut state.seek);
+                    }
+                    state.seek.inserted.is_none()
+                });
+                if pending == 0 {
+                    break;
+                }
+            }
+            block.each(threads, |thread, state| {
+                if first + thread >= count {
+                } else if state.seek.inserted == Some(InsertResult::Left) {
+                    lists.left.push(state.entry.packed::<V>());
+                } else {
+                    record::<REPEATS, F, K, V, B, _>(state, page, lists.repeats);
+                }
+            });
+            first += const { stride::<B>() };
+        }
+        block.sync();
+        false
+    }
+}
+
+/// Counts, and lists, a pair whose search has ended with a slot, and gives it its value.
+#[inline(always)]
+fn record<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: Listing<K::PackedWord<V>>>(
+    state: &mut ThreadOf<K, V>,
+    page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
+    listing: BatchList<L, impl Shared<u32>>,
+) {
+    let Seek { inserted, at, home, remainder, .. } = state.seek;
+    state.inserted = state.inserted.wrapping_add((inserted == Some(InsertResult::New)) as u32);
+    let first = listing.note(at, home, remainder);
+    if !F::VALUES {
+        return;
+    }
+    if const { by_number::<REPEATS, V, B>() } {
+        page.words.fetch_max(at, state.entry.value_word);
+    } else if first {
+        page.words.set(at, state.entry.value_word);
+    }
+}
+
+/// Adds pairs as far as they find their key or a free slot at home; spills the others to the list.
+#[inline(always)]
+fn add_at_home<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: Listing<K::PackedWord<V>>>(
+    thread: u32,
+    state: &mut ThreadOf<K, V>,
+    source: &Source<'_, K, V>,
+    page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
+    over: List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
+    listing: BatchList<L, impl Shared<u32>>,
+) {
+    let pairs = source.pairs;
+    let mut first = thread;
+    while first < pairs {
+        // While these pairs get their slots, the next ones are being loaded.
+        let some = state.pairs;
+        state.pairs = source.load::<REPEATS>(first + (read::<K, V>() * THREADS) as u32);
+        for i in 0..read::<K, V>() {
+            let pair = first + (i * THREADS) as u32;
+            if pair < pairs {
+                let mixed = source.mixed(some.0[i]);
+                state.entry = Entry { pair, mixed, value_word: source.value_word::<REPEATS, B>(pair, some.1[i]) };
+                state.seek = page.seek(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
+                page.step(&mut state.seek);
+                if state.seek.inserted.is_some() {
+                    record::<REPEATS, F, K, V, B, _>(state, page, listing);
+                } else {
+                    over.push(state.entry.packed::<V>());
+                }
+            }
+        }
+        first += (read::<K, V>() * THREADS) as u32;
+    }
+}
+
+/// Adds all pairs by one thread, in the order of the batch, to a page in the table's own memory.
+#[inline(always)]
+fn add_in_turn<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, L: Listing<K::PackedWord<V>>>(
+    state: &mut ThreadOf<K, V>,
+    source: &Source<'_, K, V>,
+    (in_place, page): PageInMemory<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
+    lists: Lists<
+        List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
+        List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
+        BatchList<L, impl Shared<u32>>,
+    >,
+) {
+    let mut first = 0;
+    while first < source.pairs {
+        let (mixed, values) = source.load_mixed::<REPEATS>(first);
+        for mixed in mixed {
+            in_place.prefetch((page.layout.home_in_page(mixed) * BUCKET_WORDS) as u64);
+        }
+        for i in 0..AT_ONCE.min((source.pairs - first) as usize) {
+            let (mixed, value_word) = (mixed[i], Scalar::from_u64(values[i].to_u64()));
+            let mut seek = page.seek(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
+            while seek.inserted.is_none() {
+                page.step(&mut seek);
+            }
+            if seek.inserted == Some(InsertResult::Left) {
+                lists.left.push(Entry { pair: first + i as u32, mixed, value_word }.packed::<V>());
+                continue;
+            }
+            let is_new = seek.inserted == Some(InsertResult::New);
+            state.inserted = state.inserted.wrapping_add(is_new as u32);
+            lists.repeats.note(seek.at, seek.home, seek.remainder);
+            if F::VALUES {
+                page.words.set(seek.at, value_word);
+            }
+        }
+        first += AT_ONCE as u32;
+    }
+}
