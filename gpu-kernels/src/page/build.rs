@@ -338,8 +338,16 @@ fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: List
         let count = left.lengths.get(left.number);
         if count != 0 {
             block.sync();
-            let failed =
-                evict_for_unplaced::<REPEATS, F, K, V, B>(block, &mut threads, &source, page, left, count, listing);
+            let failed = evict_for_unplaced::<REPEATS, F, K, V, B>(
+                block,
+                &mut threads,
+                &source,
+                page,
+                left,
+                count,
+                listing,
+                |_, _| (),
+            );
             block.each(&mut threads, |thread, _| {
                 if thread == 0 {
                     job.header.atomic(header::LEFT).fetch_add(count as u64);

@@ -142,21 +142,16 @@ pub(super) struct BatchList<L, S> {
 }
 
 impl<L, S: Shared<u32>> BatchList<L, S> {
-    /// Notes that a pair has the slot of whose value this is the word's number. Lists the key, with
-    /// its home and remainder, if another pair of the batch has had that slot; returns whether none
-    /// has.
+    /// Notes that a pair has the slot of whose value this is the word's number; returns whether it
+    /// is the first pair of the batch to have that slot.
     #[inline(always)]
-    pub fn note<W>(&self, at: u32, home: u32, remainder: W) -> bool
+    pub fn is_first<W>(&self, at: u32) -> bool
     where
         L: Listing<W>,
     {
         let bit = 1 << (at % 32);
         // The first pair to set the bit need not be the one that took the slot.
-        let first = !L::LISTS || self.touched.fetch_or(self.first + at / 32, bit) & bit == 0;
-        if !first {
-            self.list.push(home, remainder);
-        }
-        first
+        !L::LISTS || self.touched.fetch_or(self.first + at / 32, bit) & bit == 0
     }
 }
 

@@ -15,18 +15,33 @@ pub(super) fn load_page<const VALUES: bool, F: Form, W: Scalar, B: Block>(
     page: Page<'_, F, W, impl Shared<W>>,
     from: Global<W>,
 ) {
-    let mut half = thread;
-    while half < 2 * page.layout.page_buckets {
-        let (bucket, first_row) = (half / 2, half % 2 * 4);
-        let four = from.load_four(half as u64 * 4);
-        for i in 0..4 {
-            let row = first_row + i as u32;
-            let kept = VALUES || row < F::TAG_WORDS;
-            page.words.set(page.at(row, bucket), if kept { four[i] } else { W::default() });
+    let (mut first, halves) = (thread, 2 * page.layout.page_buckets);
+    while first < halves {
+        // Several loads are under way at once.
+        let mut fours = [[W::default(); 4]; LOADS];
+        for i in 0..LOADS {
+            let half = first + i as u32 * const { stride::<B>() };
+            if half < halves {
+                fours[i] = from.load_four(half as u64 * 4);
+            }
         }
-        half += const { stride::<B>() };
+        for i in 0..LOADS {
+            let half = first + i as u32 * const { stride::<B>() };
+            if half < halves {
+                let (bucket, first_row) = (half / 2, half % 2 * 4);
+                for j in 0..4 {
+                    let row = first_row + j as u32;
+                    let kept = VALUES || row < F::TAG_WORDS;
+                    page.words.set(page.at(row, bucket), if kept { fours[i][j] } else { W::default() });
+                }
+            }
+        }
+        first += LOADS as u32 * const { stride::<B>() };
     }
 }
+
+/// The number of parts of a page that a thread loads at once.
+const LOADS: usize = 2;
 
 /// Writes a page to the table's memory. With `NUMBERS` a word for a value is the number of a pair
 /// from 1 on, whose value `value_of` returns; where it is 0, the value stays as it is.
