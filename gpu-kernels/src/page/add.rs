@@ -21,7 +21,7 @@ kernel! {
     /// With `REPEATS` pairs are in the order of the batch, and of those of a key the last one
     /// counts. Without it some pair counts. If another pair of the batch has the same key, it is
     /// listed in `repeats`, as by [`BuildPagesUnordered`](super::BuildPagesUnordered), whose plan
-    /// this is; else `repeats` may be null.
+    /// this is. If `repeats` is null nothing is listed.
     ///
     /// If a split has lost pairs, nothing is done. A page that cannot take its pairs, or comes after
     /// the list has overflowed, stays as it is; [`header::FAILED`] counts the former. A page that is
@@ -90,6 +90,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
         let page = Page::<F, K::PackedWord<V>, _>::new(words, &layout);
         let touched = BatchList {
             list,
+            listed: !self.repeats.is_null(),
             touched: page_memory.cast::<u32>(),
             first: if B::IN_TURN { 0 } else { page_words * <K::PackedWord<V> as Scalar>::BITS / 32 },
         };
@@ -139,7 +140,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
                     lengths.set(word, 0);
                 }
                 if L::LISTS {
-                    lengths.set(IN_VAIN, list.overflowed() as u32);
+                    lengths.set(IN_VAIN, touched.overflowed() as u32);
                 }
             }
         });
@@ -187,7 +188,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
                     page,
                     lists.left,
                     count,
-                    list,
+                    touched,
                     moved,
                 );
             }
@@ -207,7 +208,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
         }
         block.each(&mut threads, |thread, _| {
             if thread == 0 {
-                list.end();
+                touched.end();
                 if failed {
                     header.atomic(header::FAILED).fetch_add(1);
                 }
@@ -279,7 +280,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
                             page.words.set(at, value_word);
                         }
                     } else {
-                        lists.repeats.list.push(home, remainder);
+                        lists.repeats.push(home, remainder);
                     }
                 }
             });
@@ -360,7 +361,7 @@ fn add_in_turn<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, L: Listing<
             let is_new = seek.inserted == Some(InsertResult::New);
             state.inserted = state.inserted.wrapping_add(is_new as u32);
             if !lists.repeats.is_first(seek.at) {
-                lists.repeats.list.push(seek.home, seek.remainder);
+                lists.repeats.push(seek.home, seek.remainder);
             }
             if F::VALUES {
                 page.words.set(seek.at, value_word);

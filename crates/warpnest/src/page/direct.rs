@@ -190,7 +190,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         })?;
         let counted = scratch.download_front(stream, header::WORDS)?;
         let removed = counted[header::LENGTH as usize];
-        self.length -= removed;
+        // The file of the table may have said a wrong number.
+        self.length = self.length.saturating_sub(removed);
         self.layout.holes |= (counted[header::HOLES as usize] != 0) as u32;
         Ok(removed)
     }
