@@ -195,12 +195,12 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
         }
         if !idle && !failed && !B::IN_TURN {
             block.phase(&mut threads, |thread, _| {
-                if const { by_number::<REPEATS, V, B>() } {
-                    let value_of = |number: u64| Scalar::from_u64(source.value(number).to_u64());
-                    write_page::<true, F, _, B>(thread, page, in_place, value_of);
-                } else {
-                    write_page::<false, F, _, B>(thread, page, in_place, Scalar::from_u64);
-                }
+                // A pair that was there before has no number, and its value stays.
+                let value_of = |at: u64, number: K::PackedWord<V>| match number.to_u64() {
+                    0 => in_place.load(at),
+                    number => Scalar::from_u64(source.value(number - 1).to_u64()),
+                };
+                write_page::<REPEATS, F, K, V, B>(thread, page, in_place, value_of);
             });
         }
         if !idle && (!failed || B::IN_TURN) {

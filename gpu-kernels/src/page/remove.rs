@@ -106,7 +106,7 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
         let settled = pull_back::<F, _, B>(block, page, (list, most), lengths);
         block.phase(&mut threads, |thread, state| {
             if !B::IN_TURN {
-                write_page::<false, F, _, B>(thread, page, in_place, Scalar::from_u64);
+                write_page::<false, F, K, V, B>(thread, page, in_place, |_, word| word);
             }
             if state.removed != 0 {
                 lengths.fetch_add(INSERTED, state.removed);
