@@ -21,7 +21,7 @@ kernel! {
     /// With `REPEATS` pairs are in the order of the batch, and of those of a key the last one
     /// counts. Without it some pair counts. If another pair of the batch has the same key, it is
     /// listed in `repeats`, as by [`BuildPagesUnordered`](super::BuildPagesUnordered), whose plan
-    /// this is; else `repeats` may be null.
+    /// this is. If `repeats` is null nothing is listed.
     ///
     /// If a split has lost pairs, nothing is done. A page that cannot take its pairs, or comes after
     /// the list has overflowed, stays as it is; [`header::FAILED`] counts the former. A page that is
@@ -62,7 +62,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
         };
         let memory = (page_memory, over, left, spilled);
         with_form!(layout.slots, K, V, F => {
-            if REPEATS {
+            // Keys alone have nothing to list.
+            if REPEATS || V::VALUE_BITS == 0 {
                 args.add::<F, _, _>(block.strided(), memory, NoListing);
             } else {
                 args.add::<F, _, _>(block.strided(), memory, list);
@@ -89,6 +90,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
         let page = Page::<F, K::PackedWord<V>, _>::new(words, &layout);
         let touched = BatchList {
             list,
+            listed: !self.repeats.is_null(),
             touched: page_memory.cast::<u32>(),
             first: if B::IN_TURN { 0 } else { page_words * <K::PackedWord<V> as Scalar>::BITS / 32 },
         };
@@ -138,7 +140,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
                     lengths.set(word, 0);
                 }
                 if L::LISTS {
-                    lengths.set(IN_VAIN, list.overflowed() as u32);
+                    lengths.set(IN_VAIN, touched.overflowed() as u32);
                 }
             }
         });
@@ -170,27 +172,35 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
             let count = lengths.get(lists.left.number);
             if count != 0 && !failed {
                 block.sync();
-                // Where numbers stand for values, the value of an evicted pair would be lost.
-                failed = const { by_number::<REPEATS, V, B>() }
-                    || evict_for_unplaced::<REPEATS, F, K, V, B>(
-                        block,
-                        &mut threads,
-                        &source,
-                        page,
-                        lists.left,
-                        count,
-                        list,
-                    );
+                // Where numbers stand for values, the value of a pair that was there before is moved
+                // in the table itself, to a slot that was free.
+                let moved = |from: u32, to: u32| {
+                    if const { by_number::<REPEATS, V, B>() } && words.get(to) == Scalar::from_u64(0) {
+                        let at =
+                            |word: u32| (word % layout.page_buckets * BUCKET_WORDS + word / layout.page_buckets) as u64;
+                        in_place.store(at(to), in_place.load(at(from)));
+                    }
+                };
+                failed = evict_for_unplaced::<REPEATS, F, K, V, B>(
+                    block,
+                    &mut threads,
+                    &source,
+                    page,
+                    lists.left,
+                    count,
+                    touched,
+                    moved,
+                );
             }
         }
         if !idle && !failed && !B::IN_TURN {
             block.phase(&mut threads, |thread, _| {
-                if const { by_number::<REPEATS, V, B>() } {
-                    let value_of = |number: u64| Scalar::from_u64(source.value(number).to_u64());
-                    write_page::<true, F, _, B>(thread, page, in_place, value_of);
-                } else {
-                    write_page::<false, F, _, B>(thread, page, in_place, Scalar::from_u64);
-                }
+                // A pair that was there before has no number, and its value stays.
+                let value_of = |at: u64, number: K::PackedWord<V>| match number.to_u64() {
+                    0 => in_place.load(at),
+                    number => Scalar::from_u64(source.value(number - 1).to_u64()),
+                };
+                write_page::<REPEATS, F, K, V, B>(thread, page, in_place, value_of);
             });
         }
         if !idle && (!failed || B::IN_TURN) {
@@ -198,7 +208,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
         }
         block.each(&mut threads, |thread, _| {
             if thread == 0 {
-                list.end();
+                touched.end();
                 if failed {
                     header.atomic(header::FAILED).fetch_add(1);
                 }
@@ -260,33 +270,24 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
                 } else if state.seek.inserted == Some(InsertResult::Left) {
                     lists.left.push(state.entry.packed::<V>());
                 } else {
-                    record::<REPEATS, F, K, V, B, _>(state, page, lists.repeats);
+                    let Seek { inserted, at, home, remainder, .. } = state.seek;
+                    state.inserted = state.inserted.wrapping_add((inserted == Some(InsertResult::New)) as u32);
+                    let value_word = state.entry.value_word;
+                    if const { by_number::<REPEATS, V, B>() } {
+                        page.words.fetch_max(at, value_word);
+                    } else if lists.repeats.is_first(at) {
+                        if F::VALUES {
+                            page.words.set(at, value_word);
+                        }
+                    } else {
+                        lists.repeats.push(home, remainder);
+                    }
                 }
             });
             first += const { stride::<B>() };
         }
         block.sync();
         false
-    }
-}
-
-/// Counts, and lists, a pair whose search has ended with a slot, and gives it its value.
-#[inline(always)]
-fn record<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: Listing<K::PackedWord<V>>>(
-    state: &mut ThreadOf<K, V>,
-    page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
-    listing: BatchList<L, impl Shared<u32>>,
-) {
-    let Seek { inserted, at, home, remainder, .. } = state.seek;
-    state.inserted = state.inserted.wrapping_add((inserted == Some(InsertResult::New)) as u32);
-    let first = listing.note(at, home, remainder);
-    if !F::VALUES {
-        return;
-    }
-    if const { by_number::<REPEATS, V, B>() } {
-        page.words.fetch_max(at, state.entry.value_word);
-    } else if first {
-        page.words.set(at, state.entry.value_word);
     }
 }
 
@@ -303,24 +304,29 @@ fn add_at_home<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L
     let pairs = source.pairs;
     let mut first = thread;
     while first < pairs {
-        // While these pairs get their slots, the next ones are being loaded.
-        let some = state.pairs;
-        state.pairs = source.load::<REPEATS>(first + (read::<K, V>() * THREADS) as u32);
         for i in 0..read::<K, V>() {
             let pair = first + (i * THREADS) as u32;
             if pair < pairs {
-                let mixed = source.mixed(some.0[i]);
-                state.entry = Entry { pair, mixed, value_word: source.value_word::<REPEATS, B>(pair, some.1[i]) };
-                state.seek = page.seek(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
-                page.step(&mut state.seek);
-                if state.seek.inserted.is_some() {
-                    record::<REPEATS, F, K, V, B, _>(state, page, listing);
+                let mixed = source.mixed(state.pairs.0[i]);
+                let value_word = source.value_word::<REPEATS, B>(pair, state.pairs.1[i]);
+                let (home, remainder) = (page.layout.home_in_page(mixed), page.layout.remainder(mixed));
+                let added = page.add_at_home(home, remainder);
+                let (is_new, at) = added.unwrap_or((false, 0));
+                state.inserted = state.inserted.wrapping_add(is_new as u32);
+                // A key that comes again in the batch is listed later, where its pairs meet again.
+                if added.is_some() && listing.is_first(at) {
+                    if const { by_number::<REPEATS, V, B>() } {
+                        page.words.fetch_max(at, value_word);
+                    } else if F::VALUES {
+                        page.words.set(at, value_word);
+                    }
                 } else {
-                    over.push(state.entry.packed::<V>());
+                    over.push(Entry { pair, mixed, value_word }.packed::<V>());
                 }
             }
         }
         first += (read::<K, V>() * THREADS) as u32;
+        state.pairs = source.load::<REPEATS>(first);
     }
 }
 
@@ -354,7 +360,9 @@ fn add_in_turn<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, L: Listing<
             }
             let is_new = seek.inserted == Some(InsertResult::New);
             state.inserted = state.inserted.wrapping_add(is_new as u32);
-            lists.repeats.note(seek.at, seek.home, seek.remainder);
+            if !lists.repeats.is_first(seek.at) {
+                lists.repeats.push(seek.home, seek.remainder);
+            }
             if F::VALUES {
                 page.words.set(seek.at, value_word);
             }

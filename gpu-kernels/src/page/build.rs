@@ -6,9 +6,10 @@ use super::form::{BUCKET_WORDS, Form, with_form};
 use super::lists::{
     CHOSEN, IN_VAIN, INSERTED, LEFT_WORDS, LENGTHS, List, Lists, MAX_HOME_FULL, MAX_UNPLACED, OVER_WORDS, OWN_LENGTH,
 };
-use super::pairs::{by_number, in_order};
+use super::pairs::in_order;
 use super::probe::{Counts, MAX_COUNTED, Page};
 use super::repeat_list::{ListSizes, Listing, NoListing, RepeatList};
+use super::rewrite::{first_word, write_page};
 use super::source::{Entry, Sources, stride};
 use super::{Layout, PAGE_MEMORY, header};
 use crate::seam::{Block, Global, STAGED_TIMES, Shared, vectorized};
@@ -338,8 +339,16 @@ fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: List
         let count = left.lengths.get(left.number);
         if count != 0 {
             block.sync();
-            let failed =
-                evict_for_unplaced::<REPEATS, F, K, V, B>(block, &mut threads, &source, page, left, count, listing);
+            let failed = evict_for_unplaced::<REPEATS, F, K, V, B>(
+                block,
+                &mut threads,
+                &source,
+                page,
+                left,
+                count,
+                listing,
+                |_, _| (),
+            );
             block.each(&mut threads, |thread, _| {
                 if thread == 0 {
                     job.header.atomic(header::LEFT).fetch_add(count as u64);
@@ -351,28 +360,17 @@ fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: List
         }
     }
 
-    // The page is written out, half a bucket per thread; the number of a pair is replaced by its
-    // value.
-    let first_word = number as u64 * (layout.page_buckets * BUCKET_WORDS) as u64;
-    block.phase(&mut threads, |thread, _| {
-        if B::IN_TURN {
-            return;
-        }
-        let mut half = thread;
-        while half < 2 * layout.page_buckets {
-            let (bucket, first_row) = (half / 2, half % 2 * 4);
-            let mut out = [<K::PackedWord<V>>::default(); 4];
-            for i in 0..4 {
-                let row = first_row + i as u32;
-                out[i] = words.get(row * layout.page_buckets + bucket);
-                if const { by_number::<REPEATS, V, B>() } && row >= F::TAG_WORDS && out[i] != Scalar::from_u64(0) {
-                    out[i] = Scalar::from_u64(source.value(out[i].to_u64() - 1).to_u64());
-                }
-            }
-            job.words_out.store_four_streaming(first_word + half as u64 * 4, out);
-            half += const { stride::<B>() };
-        }
-    });
+    if !B::IN_TURN {
+        let out = job.words_out.offset(first_word(number, layout.page_buckets));
+        // The number of a pair is replaced by its value.
+        let value_of = |_: u64, number: K::PackedWord<V>| match number.to_u64() {
+            0 => number,
+            number => Scalar::from_u64(source.value(number - 1).to_u64()),
+        };
+        block.phase(&mut threads, |thread, _| {
+            write_page::<REPEATS, F, K, V, B>(thread, page, out, value_of);
+        });
+    }
     count_inserted(block, &mut threads, left.lengths, job.header);
     block.each(&mut threads, |thread, _| {
         if thread == 0 {

@@ -17,14 +17,15 @@ use super::in_memory::InMemory;
 use super::lists::{CHOSEN, LENGTHS, List};
 use super::probe::{InsertResult, Page, Seek};
 use super::repeat_list::NoListing;
-use super::source::{Entry, MAX_READ_AHEAD, Sources};
+use super::source::{Entry, MAX_READ_AHEAD, Sources, stride};
 use super::table::locate;
 use super::{Layout, header};
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The most pairs of a batch that may find all of their candidates full.
+/// The most pairs of a batch that may find all of their candidates full: those of a page are
+/// inserted one after the other.
 pub const MAX_LEFT: u32 = 1024;
 
 /// The scalar arguments of [`AddDirectly`] and [`EvictLeft`].
@@ -203,11 +204,11 @@ fn page_at<F: Form, K: KeyWord, V: Payload>(
 }
 
 kernel! {
-    /// Evicts pairs for those that [`AddDirectly`] left, at most [`MAX_LEFT`], in one block, one
-    /// after the other. The header's [`header::LENGTH`] counts the keys that are new, and
+    /// Evicts pairs for those that [`AddDirectly`] left, at most [`MAX_LEFT`]. Blocks share the
+    /// pages; the pairs of a page come one after the other. The header's [`header::LENGTH`] counts the keys that are new, and
     /// [`header::FAILED`] is 1 if some pair found no slot.
     EvictLeft<K: KeyWord, V: Payload>, "page_evict_left", threads 384,
-        shared entry: u64 = 1, shared lengths: u32 = LENGTHS;
+        shared entry: u64 = 1, shared lengths: u32 = LENGTHS, shared own: u32 = MAX_LEFT as usize;
     {
         keys: Global<K>, values: Global<WordOf<V>>, words: Global<u64>, left: Global<u32>, header: Global<u64>,
         plan: AddParams,
@@ -216,13 +217,19 @@ kernel! {
 
 impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
     #[inline(always)]
-    fn run<B: Block>(self, block: &mut B, entry: B::Shared<u64>, lengths: B::Shared<u32>) {
+    fn run<B: Block>(self, block: &mut B, entry: B::Shared<u64>, lengths: B::Shared<u32>, own: B::Shared<u32>) {
         let args = self;
-        with_form!(args.plan.layout.slots, K, V, F => args.evict::<F, _>(block.strided(), entry, lengths));
+        with_form!(args.plan.layout.slots, K, V, F => args.evict::<F, _>(block.strided(), entry, lengths, own));
     }
 
     #[inline(always)]
-    fn evict<F: Form, B: Block>(self, block: &mut B, entry: impl Shared<u64>, lengths: impl Shared<u32>) {
+    fn evict<F: Form, B: Block>(
+        self,
+        block: &mut B,
+        entry: impl Shared<u64>,
+        lengths: impl Shared<u32>,
+        own: impl Shared<u32>,
+    ) {
         let AddParams { layout, pairs, .. } = self.plan;
         let sources = Sources::<K, V> {
             keys: self.keys,
@@ -244,11 +251,29 @@ impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
             entry: Entry { pair: 0, mixed: K::default(), value_word: Scalar::from_u64(0) },
             inserted: 0,
         });
-        let count = self.header.atomic(header::LEFT).load().min(MAX_LEFT as u64);
+        let left = self.header.atomic(header::LEFT).load().min(MAX_LEFT as u64) as u32;
+        let page_of = |mixed: K| mixed.scaled(layout.buckets()) / layout.page_buckets;
+        let (index, grid) = (block.index(), block.grid());
+        block.phase(&mut threads, |thread, _| {
+            if thread == 0 {
+                lengths.set(0, 0);
+            }
+        });
+        block.phase(&mut threads, |thread, _| {
+            let mut position = thread;
+            while position < left {
+                let pair = self.left.load_read_only(position as u64);
+                let mixed = self.keys.load_read_only(pair as u64).mixed(layout.a, layout.b);
+                if page_of(mixed) % grid == index {
+                    own.set(lengths.fetch_add(0, 1), pair);
+                }
+                position += const { stride::<B>() };
+            }
+        });
+        let count = lengths.get(0);
         let (mut number, mut failed) = (0, false);
         while number < count && !failed {
-            let pair = self.left.load_read_only(number);
-            let left = source.entry::<false, B>(pair);
+            let left = source.entry::<false, B>(own.get(number));
             block.phase(&mut threads, |thread, _| {
                 if thread == 0 {
                     list.entries.set(0, left.packed::<V>());
@@ -258,7 +283,16 @@ impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
             });
             let page_first = left.mixed.scaled(layout.buckets()) - layout.home_in_page(left.mixed);
             let page = page_at::<F, K, V>(self.words, &layout, page_first);
-            failed = evict_for_unplaced::<false, F, K, V, B>(block, &mut threads, &source, page, list, 1, NoListing);
+            failed = evict_for_unplaced::<false, F, K, V, B>(
+                block,
+                &mut threads,
+                &source,
+                page,
+                list,
+                1,
+                NoListing,
+                |_, _| (),
+            );
             number += 1;
         }
         block.each(&mut threads, |_, thread| {
@@ -421,19 +455,12 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
     /// Probes one bucket. Other threads remove pairs meanwhile, so a free slot says nothing.
     #[inline(always)]
     fn step<F: Form, W: Scalar>(&self, page: &Page<'_, F, W, impl Shared<W>>, key: &mut Removing<W>) {
-        let layout = page.layout;
-        let (bucket, tag) =
-            (layout.candidate(key.home, key.remainder, key.number), layout.tag(key.remainder, key.number));
-        let Some(found) = page.find_in(bucket, tag) else {
-            let ends = key.number == 0 && !page.filtered(key.home, key.remainder);
-            key.number = if ends || key.number + 1 == layout.candidates { ENDED } else { key.number + 1 };
-            return;
-        };
-        let full = page.is_full(bucket);
-        let cleared = found.held ^ tag << found.shift;
-        // If another thread changed the word, the bucket is probed again.
-        if page.words.compare_exchange(found.word, found.held, cleared) == found.held {
-            (key.at, key.number, key.hole) = (Some(found.at), ENDED, full);
+        match page.remove_candidate(key.home, key.remainder, key.number) {
+            Ok((at, full)) => (key.at, key.number, key.hole) = (Some(at), ENDED, full),
+            Err(filtered) => {
+                let ends = key.number == 0 && !filtered || key.number + 1 == page.layout.candidates;
+                key.number = if ends { ENDED } else { key.number + 1 };
+            }
         }
     }
 }

@@ -245,7 +245,8 @@ impl EvictionChoice {
 }
 
 /// Evicts pairs for those that are left, one after the other; returns whether that failed. Ends
-/// with a barrier.
+/// with a barrier. Unless threads run in turn, `moved` is told the words for the value of a pair
+/// that was evicted: the one that it had, which by then is another pair's, and the one that it has.
 #[inline(always)]
 pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
@@ -255,6 +256,7 @@ pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, 
     left: List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
     count: u32,
     listing: impl Listing<K::PackedWord<V>>,
+    moved: impl Fn(u32, u32) + Sync,
 ) -> bool {
     if count > left.most {
         return true;
@@ -319,7 +321,8 @@ pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, 
             choices.set(CHOSEN + (entry_index + 1) % 2, 0);
             let (home, remainder, value_word) = sought(entry_index);
             if let Some(later) = eviction.later() {
-                page.evict(home, remainder, eviction.reached(), later);
+                let to = page.evict(home, remainder, eviction.reached(), later);
+                moved(page.value_of(home, remainder, eviction.reached()), to);
                 state.inserted = state.inserted.wrapping_add(1);
             } else {
                 listing.push(home, remainder);

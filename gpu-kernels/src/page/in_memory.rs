@@ -61,4 +61,8 @@ impl<T: Word> Shared<T> for InMemory<T> {
     fn load_relaxed(self, index: u32) -> T {
         self.0.atomic(index as u64).load()
     }
+    #[inline(always)]
+    fn load_pair_relaxed(self, index: u32) -> [T; 2] {
+        self.0.load_pair_relaxed(index as u64)
+    }
 }

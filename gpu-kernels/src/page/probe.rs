@@ -161,14 +161,81 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         Seek { home, remainder, bucket: home, number: 0, at: 0, inserted: None }
     }
 
+    /// Returns the words of tags of a bucket, which other threads may be changing.
+    #[inline(always)]
+    fn tags(&self, bucket: u32) -> [W; BUCKET_WORDS as usize] {
+        let mut held = [W::default(); BUCKET_WORDS as usize];
+        if S::IN_PLACE {
+            // Loads of two words are half as many.
+            for pair in 0..F::TAG_WORDS.div_ceil(2) {
+                let two = self.words.load_pair_relaxed(self.at(2 * pair, bucket));
+                (held[2 * pair as usize], held[2 * pair as usize + 1]) = (two[0], two[1]);
+            }
+        } else {
+            for word in 0..F::TAG_WORDS {
+                held[word as usize] = self.words.load_relaxed(self.at(word, bucket));
+            }
+        }
+        held
+    }
+
+    /// Returns the slot that has this tag, in words of tags that a bucket had.
+    #[inline(always)]
+    fn slot_in(&self, held: &[W; BUCKET_WORDS as usize], bucket: u32, tag: W) -> Option<Found<W>> {
+        let mut found = None;
+        for back in 0..F::TAG_WORDS {
+            let word = F::TAG_WORDS - 1 - back;
+            let same = equal::<F, W>(held[word as usize], word, tag);
+            if same != W::default() {
+                let number = tag_number::<F, W>(same);
+                found = Some(Found {
+                    word: self.at(word, bucket),
+                    held: held[word as usize],
+                    shift: number * F::tag_bits::<W>(),
+                    at: self.value_at(word, bucket, same),
+                    slot: word * F::TAGS + number,
+                });
+            }
+        }
+        found
+    }
+
+    /// Gives a pair a slot of its home, unless that is full or another thread changes it. Returns
+    /// whether its key is new, and the number of the word for its value. Threads may do this at the
+    /// same time.
+    ///
+    /// All threads do the same, so that those of a warp do not diverge.
+    #[inline(always)]
+    pub fn add_at_home(&self, home: u32, remainder: W) -> Option<(bool, u32)> {
+        let (tag, held) = (self.layout.tag(remainder, 0), self.tags(home));
+        let (mut word, mut chosen, mut old, mut is_new) = (0, W::default(), W::default(), true);
+        for back in 0..F::TAG_WORDS {
+            let at = F::TAG_WORDS - 1 - back;
+            let free = equal::<F, W>(held[at as usize], at, W::default());
+            if free != W::default() {
+                (word, chosen, old) = (at, free, held[at as usize]);
+            }
+        }
+        for back in 0..F::TAG_WORDS {
+            let at = F::TAG_WORDS - 1 - back;
+            let same = equal::<F, W>(held[at as usize], at, tag);
+            if same != W::default() {
+                (word, chosen, is_new) = (at, same, false);
+            }
+        }
+        let mut has = chosen != W::default();
+        if has && is_new {
+            let new = old | tag << (tag_number::<F, W>(chosen) * F::tag_bits::<W>());
+            has = self.words.compare_exchange(self.at(word, home), old, new) == old;
+        }
+        has.then_some((is_new, self.value_at(word, home, chosen)))
+    }
+
     /// Probes one bucket. Threads may do this at the same time.
     #[inline(always)]
     pub fn step(&self, seek: &mut Seek<W>) {
         let tag = self.layout.tag(seek.remainder, seek.number);
-        let mut held = [W::default(); BUCKET_WORDS as usize];
-        for word in 0..F::TAG_WORDS {
-            held[word as usize] = self.words.load_relaxed(self.at(word, seek.bucket));
-        }
+        let held = self.tags(seek.bucket);
         // The first word with a free slot.
         let (mut word, mut free, mut old) = (0, W::default(), W::default());
         for back in 0..F::TAG_WORDS {
@@ -267,57 +334,46 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     /// changing the page.
     #[inline(always)]
     pub fn find_in(&self, bucket: u32, tag: W) -> Option<Found<W>> {
-        let mut found = None;
-        for back in 0..F::TAG_WORDS {
-            let word = F::TAG_WORDS - 1 - back;
-            let held = self.words.load_relaxed(self.at(word, bucket));
-            let same = equal::<F, W>(held, word, tag);
-            if same != W::default() {
-                let number = tag_number::<F, W>(same);
-                found = Some(Found {
-                    word: self.at(word, bucket),
-                    held,
-                    shift: number * F::tag_bits::<W>(),
-                    at: self.value_at(word, bucket, same),
-                    slot: word * F::TAGS + number,
-                });
-            }
-        }
-        found
+        self.slot_in(&self.tags(bucket), bucket, tag)
     }
 
-    /// Removes the pair with this tag from `bucket`; returns whether it was there. Other threads may
-    /// remove pairs at the same time.
+    /// Removes the pair with this home and remainder from its candidate `number`. Returns the number
+    /// of the word of its value, and whether the bucket was full; or nothing if the pair is not
+    /// there, with whether some pair of its class had to leave the bucket. Other threads may remove
+    /// pairs at the same time.
     #[inline(always)]
-    pub fn remove_in(&self, bucket: u32, tag: W) -> bool {
+    pub fn remove_candidate(&self, home: u32, remainder: W, number: u32) -> Result<(u32, bool), bool> {
+        let (bucket, tag) = (self.layout.candidate(home, remainder, number), self.layout.tag(remainder, number));
         loop {
-            let Some(found) = self.find_in(bucket, tag) else { return false };
+            let held = self.tags(bucket);
+            let Some(found) = self.slot_in(&held, bucket, tag) else {
+                let (word, bit) = filter::<F, W>(remainder);
+                let mut filtered = false;
+                for at in 0..F::TAG_WORDS {
+                    filtered |= at == word && held[at as usize] & bit != W::default();
+                }
+                return Err(filtered);
+            };
+            let full = self.slot_in(&held, bucket, W::default()).is_none();
             let cleared = found.held ^ tag << found.shift;
             // If another thread changed the word, the bucket is probed again.
             if self.words.compare_exchange(found.word, found.held, cleared) == found.held {
-                return true;
+                return Ok((found.at, full));
             }
         }
     }
 
-    /// Removes the pair with this home and remainder, wherever it is; returns whether it was there.
-    /// Other threads may remove pairs at the same time.
+    /// Removes the pair with this home and remainder from the candidates from `number` on; returns
+    /// whether it was there. Other threads may remove pairs at the same time.
     #[inline(always)]
-    pub fn remove(&self, home: u32, remainder: W) -> bool {
-        if self.remove_in(home, self.layout.tag(remainder, 0)) {
-            return true;
-        }
-        if !self.filtered(home, remainder) {
-            return false;
-        }
-        let mut number = 1;
+    pub fn remove_from(&self, home: u32, remainder: W, mut number: u32) -> bool {
         // The loop should not be unrolled.
         while number < self.layout.candidates {
-            let bucket = self.layout.candidate(home, remainder, number);
-            if self.remove_in(bucket, self.layout.tag(remainder, number)) {
-                return true;
+            match self.remove_candidate(home, remainder, number) {
+                Ok(_) => return true,
+                Err(filtered) if number == 0 && !filtered => return false,
+                Err(_) => number += 1,
             }
-            number += 1;
         }
         false
     }
@@ -377,17 +433,6 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         let home = self.layout.home_of(bucket, remainder, number);
         let (word, bit) = filter::<F, W>(remainder);
         self.words.fetch_or(self.at(word, home), bit);
-    }
-
-    /// Returns whether all slots of a bucket are taken, while other threads may change the page.
-    #[inline(always)]
-    pub fn is_full(&self, bucket: u32) -> bool {
-        let mut full = true;
-        for word in 0..F::TAG_WORDS {
-            let held = self.words.load_relaxed(self.at(word, bucket));
-            full &= equal::<F, W>(held, word, W::default()) == W::default();
-        }
-        full
     }
 
     /// Returns whether a pair of the remainder's class had to leave this home.
@@ -490,16 +535,19 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     /// Moves the pair in slot number `reached` on to its candidate `later`, before which all of its
     /// candidates are full, and gives that slot to the pair that was left.
     ///
-    /// One thread may do this at a time, and no thread may insert pairs meanwhile.
+    /// Returns the number of the word for the moved pair's value. One thread may do this at a time,
+    /// and no thread may insert pairs meanwhile.
     #[inline(always)]
-    pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) {
+    pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) -> u32 {
         let (number, bucket, slot) = self.reached(home, remainder, reached);
         let (tag, value_at) = (self.tag_in(bucket, slot), self.at(F::TAG_WORDS + slot, bucket));
+        let mut moved_to = value_at;
         if let Some(Later { home, moved, bucket, word, free }) = self.later(bucket, tag, later) {
             let (at, shift) = (self.at(word, bucket), tag_number::<F, W>(free) * F::tag_bits::<W>());
             self.words.set(at, self.words.get(at) | self.layout.tag(moved, later) << shift);
+            moved_to = self.value_at(word, bucket, free);
             if F::VALUES {
-                self.words.set(self.value_at(word, bucket, free), self.words.get(value_at));
+                self.words.set(moved_to, self.words.get(value_at));
             }
             let (word, bit) = filter::<F, W>(moved);
             let filter_at = self.at(word, home);
@@ -511,6 +559,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
             // The value of the evicted pair is cleared.
             self.words.set(value_at, W::default());
         }
+        moved_to
     }
 
     /// Returns the pair with `tag` in `bucket` and a free slot in its candidate `number`, if that

@@ -97,7 +97,8 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
                 while entry < count {
                     let pair = if all { entry } else { list.get(entry) };
                     let mixed = source.entry::<false, B>(pair).mixed;
-                    state.removed += page.remove(layout.home_in_page(mixed), layout.remainder(mixed)) as u32;
+                    let (home, remainder) = (layout.home_in_page(mixed), layout.remainder(mixed));
+                    state.removed += page.remove_from(home, remainder, 0) as u32;
                     entry += const { stride::<B>() };
                 }
             });
@@ -105,7 +106,7 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
         let settled = pull_back::<F, _, B>(block, page, (list, most), lengths);
         block.phase(&mut threads, |thread, state| {
             if !B::IN_TURN {
-                write_page::<false, F, _, B>(thread, page, in_place, Scalar::from_u64);
+                write_page::<false, F, K, V, B>(thread, page, in_place, |_, word| word);
             }
             if state.removed != 0 {
                 lengths.fetch_add(INSERTED, state.removed);
@@ -142,12 +143,14 @@ fn remove_at_home<F: Form, K: KeyWord, W: Scalar>(
             if pair < source.pairs {
                 let mixed = source.mixed(some[i]);
                 let (home, remainder) = (page.layout.home_in_page(mixed), page.layout.remainder(mixed));
-                if page.remove_in(home, page.layout.tag(remainder, 0)) {
-                    state.removed += 1;
-                } else if page.filtered(home, remainder) {
-                    let position = lengths.fetch_add(ELSEWHERE, 1);
-                    if position < most {
-                        list.set(position, pair);
+                match page.remove_candidate(home, remainder, 0) {
+                    Ok(_) => state.removed += 1,
+                    Err(false) => (),
+                    Err(true) => {
+                        let position = lengths.fetch_add(ELSEWHERE, 1);
+                        if position < most {
+                            list.set(position, pair);
+                        }
                     }
                 }
             }
@@ -167,7 +170,8 @@ fn remove_in_turn<F: Form, K: KeyWord, W: Scalar>(
     while first < source.pairs {
         let (mixed, _) = source.load_mixed::<false>(first);
         for &mixed in &mixed[..AT_ONCE.min((source.pairs - first) as usize)] {
-            state.removed += page.remove(page.layout.home_in_page(mixed), page.layout.remainder(mixed)) as u32;
+            let (home, remainder) = (page.layout.home_in_page(mixed), page.layout.remainder(mixed));
+            state.removed += page.remove_from(home, remainder, 0) as u32;
         }
         first += AT_ONCE as u32;
     }

@@ -135,6 +135,8 @@ impl<V, S> RepeatList<V, S> {
 #[derive(Clone, Copy)]
 pub(super) struct BatchList<L, S> {
     pub list: L,
+    /// Whether there is a list. There is none if keys are promised to be unique.
+    pub listed: bool,
     /// A bit for each word of the page, from word `first` on: whether a pair of the batch had the
     /// slot with this word for its value. All are 0 at first.
     pub touched: S,
@@ -142,21 +144,36 @@ pub(super) struct BatchList<L, S> {
 }
 
 impl<L, S: Shared<u32>> BatchList<L, S> {
-    /// Notes that a pair has the slot of whose value this is the word's number. Lists the key, with
-    /// its home and remainder, if another pair of the batch has had that slot; returns whether none
-    /// has.
+    /// Notes that a pair has the slot of whose value this is the word's number; returns whether it
+    /// is the first pair of the batch to have that slot.
     #[inline(always)]
-    pub fn note<W>(&self, at: u32, home: u32, remainder: W) -> bool
+    pub fn is_first<W>(&self, at: u32) -> bool
     where
         L: Listing<W>,
     {
         let bit = 1 << (at % 32);
         // The first pair to set the bit need not be the one that took the slot.
-        let first = !L::LISTS || self.touched.fetch_or(self.first + at / 32, bit) & bit == 0;
-        if !first {
+        !L::LISTS || self.touched.fetch_or(self.first + at / 32, bit) & bit == 0
+    }
+}
+
+impl<W, L: Listing<W>, S: Shared<u32>> Listing<W> for BatchList<L, S> {
+    const LISTS: bool = L::LISTS;
+    #[inline(always)]
+    fn overflowed(self) -> bool {
+        self.listed && self.list.overflowed()
+    }
+    #[inline(always)]
+    fn push(self, home: u32, remainder: W) {
+        if self.listed {
             self.list.push(home, remainder);
         }
-        first
+    }
+    #[inline(always)]
+    fn end(self) {
+        if self.listed {
+            self.list.end();
+        }
     }
 }
 

@@ -2,10 +2,11 @@
 //! pairs back to earlier candidates.
 
 use super::form::{BUCKET_WORDS, Form, tags_in};
+use super::pairs::by_number;
 use super::probe::Page;
 use super::source::stride;
 use crate::seam::{Block, Global, Shared};
-use crate::types::Scalar;
+use crate::types::{KeyWord, Payload, Scalar};
 
 /// Loads a page from the table's memory, where it begins at `from`. With `VALUES` that are false,
 /// words for values become 0.
@@ -15,38 +16,52 @@ pub(super) fn load_page<const VALUES: bool, F: Form, W: Scalar, B: Block>(
     page: Page<'_, F, W, impl Shared<W>>,
     from: Global<W>,
 ) {
-    let mut half = thread;
-    while half < 2 * page.layout.page_buckets {
-        let (bucket, first_row) = (half / 2, half % 2 * 4);
-        let four = from.load_four(half as u64 * 4);
-        for i in 0..4 {
-            let row = first_row + i as u32;
-            let kept = VALUES || row < F::TAG_WORDS;
-            page.words.set(page.at(row, bucket), if kept { four[i] } else { W::default() });
+    let (mut first, halves) = (thread, 2 * page.layout.page_buckets);
+    while first < halves {
+        // Several loads are under way at once.
+        let mut fours = [[W::default(); 4]; LOADS];
+        for i in 0..LOADS {
+            let half = first + i as u32 * const { stride::<B>() };
+            if half < halves {
+                fours[i] = from.load_four(half as u64 * 4);
+            }
         }
-        half += const { stride::<B>() };
+        for i in 0..LOADS {
+            let half = first + i as u32 * const { stride::<B>() };
+            if half < halves {
+                let (bucket, first_row) = (half / 2, half % 2 * 4);
+                for j in 0..4 {
+                    let row = first_row + j as u32;
+                    let kept = VALUES || row < F::TAG_WORDS;
+                    page.words.set(page.at(row, bucket), if kept { fours[i][j] } else { W::default() });
+                }
+            }
+        }
+        first += LOADS as u32 * const { stride::<B>() };
     }
 }
 
-/// Writes a page to the table's memory. With `NUMBERS` a word for a value is the number of a pair
-/// from 1 on, whose value `value_of` returns; where it is 0, the value stays as it is.
+/// The number of parts of a page that a thread loads at once.
+const LOADS: usize = 2;
+
+/// Writes a page to the table's memory, half a bucket per thread. If words for values are the numbers
+/// of pairs, `value_of` turns them into values; it is told the number of the word, too.
 #[inline(always)]
-pub(super) fn write_page<const NUMBERS: bool, F: Form, W: Scalar, B: Block>(
+pub(super) fn write_page<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
     thread: u32,
-    page: Page<'_, F, W, impl Shared<W>>,
-    to: Global<W>,
-    value_of: impl Fn(u64) -> W,
+    page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
+    to: Global<K::PackedWord<V>>,
+    value_of: impl Fn(u64, K::PackedWord<V>) -> K::PackedWord<V>,
 ) {
     let mut half = thread;
     while half < 2 * page.layout.page_buckets {
         let (bucket, first_row) = (half / 2, half % 2 * 4);
-        let old = if NUMBERS { to.load_four(half as u64 * 4) } else { Default::default() };
-        let mut out = [W::default(); 4];
+        let mut out = [<K::PackedWord<V>>::default(); 4];
         for i in 0..4 {
             let row = first_row + i as u32;
             out[i] = page.words.get(page.at(row, bucket));
-            if NUMBERS && row >= F::TAG_WORDS {
-                out[i] = if out[i] == W::default() { old[i] } else { value_of(out[i].to_u64() - 1) };
+            if const { by_number::<REPEATS, V, B>() } && row >= F::TAG_WORDS {
+                out[i] = value_of(half as u64 * 4 + i as u64, out[i]);
             }
         }
         to.store_four_streaming(half as u64 * 4, out);

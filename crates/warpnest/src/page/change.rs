@@ -20,7 +20,11 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     ///
     /// If nothing can be allocated the table is unchanged. After any other error it is empty.
     pub(super) fn add_in_place(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<Added> {
-        if self.is_large(input.pairs) { self.add_by_pages(stream, input) } else { self.add_directly(stream, input) }
+        if !self.is_large(input.pairs) && self.add_directly(stream, input)? == Added::All {
+            return Ok(Added::All);
+        }
+        // Pages can evict many pairs at once. To add pairs once more changes nothing.
+        self.add_by_pages(stream, input)
     }
 
     /// Removes keys in place; returns how many were there. Of equal keys one gets the answer.

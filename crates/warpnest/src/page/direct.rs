@@ -10,6 +10,9 @@ use gpu_kernels::page::{
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
+/// The number of blocks that evict pairs.
+const EVICTING_BLOCKS: u64 = 128;
+
 /// The result of adding a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Added {
@@ -30,8 +33,8 @@ struct DirectPlan {
 impl DirectPlan {
     /// Plans a batch; with `unique` its keys are known to be unique.
     fn new<V: Payload>(pairs: u64, unique: bool) -> Self {
-        // At most a half of the cells are taken, and most often the first one is free.
-        let index_bits = (!unique && V::VALUE_BITS != 0).then(|| (2 * pairs).next_power_of_two().ilog2().max(1));
+        // A quarter of the cells are taken, so that the first one is free most often.
+        let index_bits = (!unique && V::VALUE_BITS != 0).then(|| (2 * pairs).next_power_of_two().ilog2() + 1);
         Self { pairs, index_bits }
     }
 
@@ -112,7 +115,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                     header,
                     plan: of_add,
                 };
-                batch.launch_blocks(&evict, 1)
+                batch.launch_blocks(&evict, EVICTING_BLOCKS)
             })?;
             found = scratch.download_front(stream, header::WORDS)?;
         }
@@ -187,7 +190,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         })?;
         let counted = scratch.download_front(stream, header::WORDS)?;
         let removed = counted[header::LENGTH as usize];
-        self.length -= removed;
+        // The file of the table may have said a wrong number.
+        self.length = self.length.saturating_sub(removed);
         self.layout.holes |= (counted[header::HOLES as usize] != 0) as u32;
         Ok(removed)
     }

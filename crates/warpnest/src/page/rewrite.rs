@@ -106,7 +106,11 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                 starts: build.starts,
                 words: build.words_out,
                 header: build.header,
-                repeats: batch.write(scratch).offset(plan.repeats_at()),
+                // The documentation of the kernel allows no list.
+                repeats: match sizes {
+                    Some(_) => batch.write(scratch).offset(plan.repeats_at()),
+                    None => Global::null(),
+                },
                 plan: UnorderedParams {
                     build: build.plan,
                     sizes: sizes.map_or_else(Default::default, |sizes| sizes.list),
@@ -174,7 +178,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Ok(None);
         }
         let removed = word(header::LENGTH);
-        self.length -= removed;
+        // The file of the table may have said a wrong number.
+        self.length = self.length.saturating_sub(removed);
         self.layout.holes = (word(header::HOLES) != 0) as u32;
         Ok(Some(removed))
     }
