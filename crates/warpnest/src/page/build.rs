@@ -97,6 +97,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             words: Buffer::uninitialized(device, plan.table_words() as usize)?,
             scratch: Scratch::new(device),
             length: 0,
+            changed: 0,
             report: PageReport {
                 seed: 0,
                 failures: 0,
@@ -180,7 +181,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                     stages = stages.map(|stages| PageStages { resolving, ..stages });
                 }
                 let ordered = !plan.unique && !matches!(strategy, Strategy::Unordered { .. });
-                self.length = length;
+                (self.length, self.changed) = (length, 0);
                 self.report =
                     PageReport { seed, failures, split_again, counted, skewed, ordered, resolved, moved, stages };
                 return Ok(());

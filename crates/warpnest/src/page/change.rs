@@ -3,16 +3,19 @@
 use super::PageTable;
 use super::direct::Added;
 use crate::table::input::Input;
-use crate::{Buffer, Result, Stream};
+use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
 /// The share of the keys, one in so many, from which on a batch is worth rewriting all pages.
 const KEYS_A_CHANGE: u64 = 16;
+/// The share of the keys that batches change directly before one rewrites the pages, however small
+/// it is. The more pairs have come and gone, the more filter bits are set for no pair that is there.
+const KEYS_A_REWRITE: u64 = 4;
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Returns whether a batch is so large that all pages are rewritten.
-    fn is_large(&self, batch: u64) -> bool {
-        batch >= self.length / KEYS_A_CHANGE
+    /// Returns whether a batch rewrites all pages.
+    fn rewrites(&self, batch: u64) -> bool {
+        batch >= self.length / KEYS_A_CHANGE || self.changed + batch >= self.length / KEYS_A_REWRITE
     }
 
     /// Adds pairs in place, and counts the keys that are new. Of equal keys in the batch the last
@@ -20,8 +23,11 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     ///
     /// If nothing can be allocated the table is unchanged. After any other error it is empty.
     pub(super) fn add_in_place(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<Added> {
-        if !self.is_large(input.pairs) && self.add_directly(stream, input)? == Added::All {
-            return Ok(Added::All);
+        if !self.rewrites(input.pairs) {
+            self.changed += input.pairs;
+            if self.add_directly(stream, input)? == Added::All {
+                return Ok(Added::All);
+            }
         }
         // Pages can evict many pairs at once. To add pairs once more changes nothing.
         self.add_by_pages(stream, input)
@@ -40,10 +46,20 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         values: Option<&Buffer<WordOf<V>>>,
         found: Option<&Buffer<u32>>,
     ) -> Result<u64> {
-        if found.is_none() && self.is_large(keys.len() as u64) {
+        let batch = keys.len() as u64;
+        if found.is_none() && self.rewrites(batch) {
             return self.remove_by_pages(stream, keys);
         }
+        self.changed += batch;
         // SAFETY: the caller guarantees the outputs.
-        unsafe { self.remove_directly(stream, keys, values, found) }
+        let removed = unsafe { self.remove_directly(stream, keys, values, found)? };
+        if self.changed < self.length / KEYS_A_REWRITE {
+            return Ok(removed);
+        }
+        match self.remove_by_pages(stream, &Buffer::uninitialized(&self.device, 0)?) {
+            // The keys are gone all the same, and the next batch tries again.
+            Ok(_) | Err(Error::OutOfMemory { .. }) => Ok(removed),
+            Err(error) => Err(error),
+        }
     }
 }

@@ -89,7 +89,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let Numbers { config, layout, length, report } = numbers;
         let device = incoming.device.clone();
         let scratch = Scratch::new(&device);
-        Self { device, config, layout, words, scratch, length, report, types: PhantomData }
+        Self { device, config, layout, words, scratch, length, changed: 0, report, types: PhantomData }
     }
 }
 

@@ -136,6 +136,8 @@ pub struct PageTable<K: KeyWord, V: Payload> {
     words: Buffer<u64>,
     scratch: Scratch,
     length: u64,
+    /// The number of keys in batches that went to pairs directly since the pages were written whole.
+    changed: u64,
     report: PageReport,
     types: PhantomData<(K, V)>,
 }
@@ -254,6 +256,7 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
             words: self.words.duplicate_front(stream, &self.device, self.words_in_use())?,
             scratch: Scratch::new(&self.device),
             length: self.length,
+            changed: self.changed,
             report: self.report.clone(),
             types: PhantomData,
         })

@@ -129,7 +129,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         if word(header::FAILED) != 0 || full {
             return Ok(Rewritten::Some);
         }
-        self.layout.holes = 0;
+        (self.layout.holes, self.changed) = (0, 0);
         Ok(Rewritten::All(Repeats { own: word(header::LISTED), common: word(header::REPEATED) }))
     }
 
@@ -180,7 +180,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let removed = word(header::LENGTH);
         // The file of the table may have said a wrong number.
         self.length = self.length.saturating_sub(removed);
-        self.layout.holes = (word(header::HOLES) != 0) as u32;
+        (self.layout.holes, self.changed) = ((word(header::HOLES) != 0) as u32, 0);
         Ok(Some(removed))
     }
 }
