@@ -70,7 +70,8 @@ impl<K: Key, V: Payload> Pages<K, V> {
                 header: uses.write(&mut header),
                 plan,
             })?;
-            stream.launch(THREADS, |uses| EvictLeft::<K, V> {
+            // Two blocks, which share the pages.
+            stream.launch(2 * THREADS, |uses| EvictLeft::<K, V> {
                 keys: uses.read(&keys),
                 values: uses.read(&values),
                 words: uses.write(&mut self.words).cast(),

@@ -160,8 +160,7 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
             if number > 0 && !words.lets_through(home, remainder) {
                 return fail(format!("key {key} left bucket {home}, whose filter does not say so"));
             }
-            // Full buckets that lost pairs may have empty slots: then a bucket says nothing.
-            for earlier in 0..if layout.holes == 0 { number } else { 0 } {
+            for earlier in 0..number {
                 let candidate = page_first + layout.candidate(home_in_page, remainder, earlier) as u64;
                 if layout.holes == 0 && !words.is_full(candidate) {
                     return fail(format!("key {key} passed by bucket {candidate}, which is not full"));

@@ -38,7 +38,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     pub(super) fn add_by_pages(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<Added> {
         let unique = self.config.unique_given(input.known);
         let plan = self.plan_of_batch::<V>(input.pairs, unique);
-        self.scratch.reserve(plan.scratch_words() + self.layout.pages() as u64)?;
+        self.scratch.reserve(plan.scratch_words())?;
         self.add_pages(stream, input, &plan).map_err(|source| self.emptied(stream, source))
     }
 

@@ -168,26 +168,33 @@ fn whatever_fails_in_a_batch_the_map_is_as_it_was_or_says_that_it_is_empty() {
 fn whatever_fails_when_a_page_is_full_the_map_is_as_it_was_or_says_that_it_is_empty() {
     let (device, plan) = planted();
     let config = PageConfig::default().seed(2).load(0.9).pairs(1400);
-    let begin = || {
-        let mut map = config.create::<u32, u64>(&device).unwrap();
-        map.insert_many(&[1, 2], &values(&[1u32, 2])).unwrap();
-        map
-    };
-    let layout = *begin().table().layout();
+    let empty = config.create::<u32, u64>(&device).unwrap();
+    let layout = *empty.table().layout();
     let slots = (layout.page_buckets * layout.slots) as usize;
     let spread = |i: u64| i.wrapping_mul(0x9e37_79b9) & 0xffff_ffff;
     let mut keys: Vec<u32> = (0..slots as u64 + 200).map(|i| key_of_page(&layout, 0, spread(i))).collect();
     keys.sort_unstable();
     keys.dedup();
-    keys.retain(|key| ![1, 2].contains(key));
-    let all = [&[1, 2], &keys[..]].concat();
-    let call = |map: &mut PageMap<u32, u64>| map.insert_many(&keys, &values(&keys)).map(drop);
-    let mut emptied = 0;
-    let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |map, done| {
-        emptied += check(&map, &done, (&[1, 2], &all), true) as u32;
-    });
-    all_failed(&seen, &[Allocate, Launch, Download]);
-    assert!(emptied > 0 || layout.pages() == 1, "a failure of growth was always harmless");
+    // A batch that is large beside the table, and one that goes to its buckets first.
+    for (there, end) in [(2, keys.len()), (slots - 24, slots + 30)] {
+        let (before, batch) = keys[..end].split_at(there);
+        let begin = || {
+            let mut map = empty.try_clone().unwrap();
+            // First as many as a build places in one page, and then a few at a time.
+            let (built, added) = before.split_at(before.len().min(slots * 4 / 5));
+            for keys in std::iter::once(built).chain(added.chunks(40)) {
+                map.insert_many(keys, &values(keys)).unwrap();
+            }
+            map
+        };
+        let call = |map: &mut PageMap<u32, u64>| map.insert_many(batch, &values(batch)).map(drop);
+        let mut emptied = 0;
+        let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |map, done| {
+            emptied += check(&map, &done, (before, &keys[..end]), true) as u32;
+        });
+        all_failed(&seen, &[Allocate, Launch, Download]);
+        assert!(emptied > 0 || layout.pages() == 1, "a failure of growth was always harmless");
+    }
 }
 
 #[test]
