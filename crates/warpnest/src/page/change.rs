@@ -23,14 +23,19 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     ///
     /// If nothing can be allocated the table is unchanged. After any other error it is empty.
     pub(super) fn add_in_place(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<Added> {
-        if !self.rewrites(input.pairs) {
-            self.changed += input.pairs;
-            if self.add_directly(stream, input)? == Added::All {
-                return Ok(Added::All);
-            }
+        if self.rewrites(input.pairs) {
+            return self.add_by_pages(stream, input);
+        }
+        self.changed += input.pairs;
+        if self.add_directly(stream, input)? == Added::All {
+            return Ok(Added::All);
         }
         // Pages can evict many pairs at once. To add pairs once more changes nothing.
-        self.add_by_pages(stream, input)
+        match self.add_by_pages(stream, input) {
+            // A part of the batch is in the table, whatever failed.
+            Err(source) if !matches!(source, Error::Emptied { .. }) => Err(self.emptied(stream, source)),
+            added => added,
+        }
     }
 
     /// Removes keys in place; returns how many were there. Of equal keys one gets the answer.
