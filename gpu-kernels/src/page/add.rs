@@ -23,9 +23,10 @@ kernel! {
     /// listed in `repeats`, as by [`BuildPagesUnordered`](super::BuildPagesUnordered), whose plan
     /// this is. If `repeats` is null nothing is listed.
     ///
-    /// If a split has lost pairs, nothing is done. A page that cannot take its pairs, or comes after
-    /// the list has overflowed, stays as it is; [`header::FAILED`] counts the former. A page that is
-    /// built by one thread in the table's own memory may have got some of its pairs.
+    /// If a split has lost pairs, nothing is done. A page that cannot take its pairs stays as it
+    /// is, and [`header::FAILED`] counts it; so does a page that comes after the list has
+    /// overflowed. A page that one thread changes in the table's own memory may have got some of
+    /// its pairs.
     ///
     /// In a table with holes pairs are pulled back first, or the page fails. On a GPU `REPEATS`
     /// needs a table without holes, unless there are keys alone.
@@ -172,8 +173,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
             let count = lengths.get(lists.left.number);
             if count != 0 && !failed {
                 block.sync();
-                // Where numbers stand for values, the value of a pair that was there before is moved
-                // in the table itself, to a slot that was free.
+                // Where numbers stand for values, the value of a pair that was there before is
+                // moved in the table itself, to a slot that was free.
                 let moved = |from: u32, to: u32| {
                     if const { by_number::<REPEATS, V, B>() } && words.get(to) == Scalar::from_u64(0) {
                         let at =
@@ -186,8 +187,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
                     &mut threads,
                     &source,
                     page,
-                    lists.left,
-                    count,
+                    (lists.left, count),
                     touched,
                     moved,
                 );

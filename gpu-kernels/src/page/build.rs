@@ -344,8 +344,7 @@ fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: List
                 &mut threads,
                 &source,
                 page,
-                left,
-                count,
+                (left, count),
                 listing,
                 |_, _| (),
             );

@@ -205,8 +205,10 @@ fn page_at<F: Form, K: KeyWord, V: Payload>(
 
 kernel! {
     /// Evicts pairs for those that [`AddDirectly`] left, at most [`MAX_LEFT`]. Blocks share the
-    /// pages; the pairs of a page come one after the other. The header's [`header::LENGTH`] counts the keys that are new, and
-    /// [`header::FAILED`] is 1 if some pair found no slot.
+    /// pages; the pairs of a page come one after the other.
+    ///
+    /// The header's [`header::LENGTH`] counts the keys that are new, and [`header::FAILED`] is not
+    /// 0 if some pair found no slot.
     EvictLeft<K: KeyWord, V: Payload>, "page_evict_left", threads 384,
         shared entry: u64 = 1, shared lengths: u32 = LENGTHS, shared own: u32 = MAX_LEFT as usize;
     {
@@ -288,8 +290,7 @@ impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
                 &mut threads,
                 &source,
                 page,
-                list,
-                1,
+                (list, 1),
                 NoListing,
                 |_, _| (),
             );

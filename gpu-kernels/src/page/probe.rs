@@ -337,10 +337,11 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         self.slot_in(&self.tags(bucket), bucket, tag)
     }
 
-    /// Removes the pair with this home and remainder from its candidate `number`. Returns the number
-    /// of the word of its value, and whether the bucket was full; or nothing if the pair is not
-    /// there, with whether some pair of its class had to leave the bucket. Other threads may remove
-    /// pairs at the same time.
+    /// Removes the pair with this home and remainder from its candidate `number`, while other
+    /// threads may remove pairs, too.
+    ///
+    /// Returns the number of the word of its value, and whether the bucket was full. If the pair is
+    /// not there, returns whether some pair of its class had to leave the bucket.
     #[inline(always)]
     pub fn remove_candidate(&self, home: u32, remainder: W, number: u32) -> Result<(u32, bool), bool> {
         let (bucket, tag) = (self.layout.candidate(home, remainder, number), self.layout.tag(remainder, number));

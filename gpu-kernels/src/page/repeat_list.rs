@@ -130,8 +130,8 @@ impl<V, S> RepeatList<V, S> {
     }
 }
 
-/// The list of the repeated keys of a batch that is added to pages with pairs. A key that was in its
-/// page before the batch is repeated only if the batch has two pairs of it.
+/// The list of the repeated keys of a batch that is added to pages with pairs. A key that was in
+/// its page before the batch is repeated only if the batch has two pairs of it.
 #[derive(Clone, Copy)]
 pub(super) struct BatchList<L, S> {
     pub list: L,

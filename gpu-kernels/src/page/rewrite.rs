@@ -44,8 +44,8 @@ pub(super) fn load_page<const VALUES: bool, F: Form, W: Scalar, B: Block>(
 /// The number of parts of a page that a thread loads at once.
 const LOADS: usize = 2;
 
-/// Writes a page to the table's memory, half a bucket per thread. If words for values are the numbers
-/// of pairs, `value_of` turns them into values; it is told the number of the word, too.
+/// Writes a page to the table's memory, half a bucket per thread. If words for values are the
+/// numbers of pairs, `value_of` turns them into values; it is told the number of the word, too.
 #[inline(always)]
 pub(super) fn write_page<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
     thread: u32,
@@ -201,7 +201,7 @@ fn each_displaced<F: Form, W: Scalar>(page: Page<'_, F, W, impl Shared<W>>, buck
     }
 }
 
-/// The first word of the page in the table's memory.
+/// Returns the number of the first word of a page in the table's memory.
 #[inline(always)]
 pub(super) fn first_word(page: u32, page_buckets: u32) -> u64 {
     page as u64 * (page_buckets * BUCKET_WORDS) as u64

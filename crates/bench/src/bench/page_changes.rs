@@ -111,8 +111,8 @@ impl<K: Key, V: Value> Changes<'_, K, V> {
 }
 
 /// Replaces a tenth of the keys `rounds` times, in a map that `n` keys fill to `load`, and then few
-/// keys [`SMALL_ROUNDS`] times; looks up present keys and absent ones before, between and after. The
-/// keys are their own values.
+/// keys [`SMALL_ROUNDS`] times. Looks up present keys and absent ones before, between and after.
+/// The keys are their own values.
 pub fn rounds<K: Key + Value>(at: Bench<'_>, load: f64, rounds: usize) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, n, runs, roofline } = at;
     let stream = device.default_stream();

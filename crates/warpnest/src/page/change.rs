@@ -9,7 +9,7 @@ use gpu_kernels::types::{KeyWord, Payload, WordOf};
 /// The share of the keys, one in so many, from which on a batch is worth rewriting all pages.
 const KEYS_A_CHANGE: u64 = 16;
 /// The share of the keys that batches change directly before one rewrites the pages, however small
-/// it is. The more pairs have come and gone, the more filter bits are set for no pair that is there.
+/// it is. As pairs come and go, more and more filter bits are set for none that is there.
 const KEYS_A_REWRITE: u64 = 4;
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {

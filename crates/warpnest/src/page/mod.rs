@@ -136,7 +136,8 @@ pub struct PageTable<K: KeyWord, V: Payload> {
     words: Buffer<u64>,
     scratch: Scratch,
     length: u64,
-    /// The number of keys in batches that went to pairs directly since the pages were written whole.
+    /// The number of keys in batches that went to pairs directly, since the pages were written
+    /// whole.
     changed: u64,
     report: PageReport,
     types: PhantomData<(K, V)>,
