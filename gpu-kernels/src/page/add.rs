@@ -24,9 +24,9 @@ kernel! {
     /// this is. If `repeats` is null nothing is listed.
     ///
     /// If a split has lost pairs, nothing is done. A page that cannot take its pairs stays as it
-    /// is, and [`header::FAILED`] counts it; so does a page that comes after the list has
-    /// overflowed. A page that one thread changes in the table's own memory may have got some of
-    /// its pairs.
+    /// is, and [`header::FAILED`] counts it. A page that one thread changes in the table's own
+    /// memory may have got some of them. A page that comes after the list has overflowed stays as
+    /// it is, too.
     ///
     /// In a table with holes pairs are pulled back first, or the page fails. On a GPU `REPEATS`
     /// needs a table without holes, unless there are keys alone.
