@@ -292,6 +292,7 @@ pub fn samples<K: Key, V: Value>(device: &Device, n: usize) -> Vec<Sample> {
     let samples = [
         built::<K, V, _>(device, "page map", PageConfig::default().seed(seed), n),
         built::<K, V, _>(device, "full page map", PageConfig::default().load(0.95).assume_unique(), n),
+        changing::<K, V, _>(device, "changed page map", PageConfig::default().seed(seed), n),
         built::<K, V, _>(device, "cuckoo map", CuckooConfig::default().seed(seed).statistics(), n),
         built::<K, V, _>(device, "cuckoo map of weak hashes", CuckooConfig::default().functions(3).hash(family), n),
         built::<K, V, _>(device, "two-level map", TwoLevelConfig::default().seed(seed).statistics(), n),

@@ -32,6 +32,7 @@ mod interpreted;
 pub mod linear_checker;
 pub mod maps;
 pub mod mutations;
+pub mod page_batches;
 pub mod page_checker;
 pub mod pages;
 pub mod planted;

@@ -114,6 +114,47 @@ fn page_maps() {
 }
 
 #[test]
+fn page_maps_that_change() {
+    fn with<K: Key, V: Value>(device: &Device, n: usize) {
+        let (keys, values, stream) = (distinct::<K>(n), values::<V>(n), device.default_stream());
+        for config in [PageConfig::default().load(0.8), PageConfig::default().pairs(n).assume_unique()] {
+            let mut map = config.create(device).unwrap();
+            // A build, growth, and batches of every size in place.
+            let mut end = 0;
+            for part in [n / 4, n / 4, n / 100, n / 50] {
+                let batch = end..end + part;
+                assert_eq!(map.insert_many(&keys[batch.clone()], &values[batch]), Ok(part));
+                end += part;
+            }
+            map.reserve_on(stream, n).unwrap();
+            for batch in [end..n, 0..n, 0..n / 50] {
+                map.insert_many(&keys[batch.clone()], &values[batch]).unwrap();
+            }
+            holds(&map, &keys, &values);
+            assert_eq!(map.remove_many(&keys[..n / 50]).unwrap().iter().flatten().count(), n / 50);
+            assert_eq!(map.erase_many(&keys[..n / 3]), Ok(n / 3 - n / 50));
+            map.insert_many(&keys[..n / 50], &values[..n / 50]).unwrap();
+            map.insert_many(&keys[..n / 3], &values[..n / 3]).unwrap();
+            holds(&map, &keys, &values);
+            let (on_device, _) = map.pairs_on(stream).unwrap();
+            let none = Buffer::zeroed(device, n.div_ceil(32)).unwrap();
+            assert_eq!(map.retain_many_on(stream, &on_device, &none), Ok(n));
+            assert!(map.is_empty());
+            map.shrink_to_fit().unwrap();
+        }
+        // Threads that meet at one key.
+        let mut map = PageConfig::default().build(device, &keys, &values).unwrap();
+        let again = repeated::<K>(n);
+        map.insert_many(&again[..n / 20], &values[..n / 20]).unwrap();
+        map.insert_many(&again, &values).unwrap();
+        map.erase_many(&again[..n / 20]).unwrap();
+        map.erase_many(&again).unwrap();
+        assert!(!map.contains_many(&again).unwrap().contains(&true));
+    }
+    everywhere!(with);
+}
+
+#[test]
 fn sorted_maps() {
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
         built::<K, V, _>(device, n, &SortedConfig::default());
@@ -169,7 +210,10 @@ fn linear_maps() {
 fn extendible_maps() {
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
         let (keys, values) = (repeated::<K>(n), values::<V>(n));
-        let mut map = ExtendibleConfig::default().create(device).unwrap();
+        // Miri would take minutes for the memory of a thousand times as many buckets.
+        let config = ExtendibleConfig::default();
+        let config = if cfg!(miri) { config.segments(1).buckets(4).records(8) } else { config };
+        let mut map = config.create(device).unwrap();
         for batch in [0..n / 4, n / 4..n] {
             map.insert_many(&keys[batch.clone()], &values[batch]).unwrap();
         }
@@ -197,10 +241,21 @@ fn sets() {
         assert_eq!(all.intersection_on(stream, &some).unwrap().len(), some.len());
         assert_eq!(all.difference_on(stream, &some).unwrap().len(), all.len() - some.len());
     }
+    fn changed<K: Key>(device: &Device, n: usize) {
+        let keys = repeated::<K>(n);
+        let mut set = PageConfig::default().build_set(device, &keys[..n / 2]).unwrap();
+        set.insert_many(&keys).unwrap();
+        set.insert_many(&keys[..n / 50]).unwrap();
+        assert!(set.contains_many(&keys).unwrap().iter().all(|&is_in| is_in));
+        assert!(set.remove_many(&keys[..n / 50]).unwrap().contains(&true));
+        set.erase_many(&keys).unwrap();
+        assert!(set.is_empty());
+    }
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
         if V::BITS == 32 {
             combined::<K, _>(device, n, &PageConfig::default());
             combined::<K, _>(device, n, &CuckooConfig::default());
+            changed::<K>(device, n);
         }
     }
     everywhere!(with);
@@ -275,4 +330,95 @@ fn primitives() {
         assert!(answers.download(stream).unwrap().iter().all(Option::is_some));
     }
     everywhere!(with);
+}
+
+/// The number of cores among which work is divided here, whatever the machine has.
+const CORES: usize = 4;
+
+/// Runs a test where cores have a share of the items each, whose number is as large as that takes.
+fn on_several_cores(test: impl Fn(&Device) + Sync) {
+    let pool = rayon::ThreadPoolBuilder::new().num_threads(CORES).build().unwrap();
+    pool.install(|| test(&Device::cpu()));
+    test(&Device::from_engine(HostEngine::new(ShuffledThreads::new(2).with_cores(CORES))).unwrap());
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no time for so many items")]
+fn sorts_shared_by_cores() {
+    fn with<K: Key, V: Value>(device: &Device) {
+        // A core has 2^16 pairs at least.
+        let n = 3 << 16 | 5;
+        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+        let (keys, values) = (repeated::<K>(n), values::<V>(n));
+        let mut sorted = Buffer::from_slice(device, &keys).unwrap();
+        let mut moved = Buffer::from_slice(device, &values).unwrap();
+        sort_pairs(stream, &mut scratch, &mut sorted, &mut moved).unwrap();
+        let mut expected: Vec<_> = keys.into_iter().zip(values).collect();
+        expected.sort();
+        assert!(sorted.download(stream).unwrap().into_iter().zip(moved.download(stream).unwrap()).eq(expected));
+    }
+    on_several_cores(|device| {
+        with::<u32, u32>(device);
+        with::<u64, u64>(device);
+        with::<u32, u64>(device);
+    });
+}
+
+#[test]
+fn rows_encoded_by_several_cores() {
+    fn with<K: Key>(device: &Device, different: usize) {
+        // A core has 2^13 rows at least. Cores share them if few keys come seldom, and each share
+        // has keys of its own. With 600 keys dictionaries grow. Miri has time for one share.
+        let n = if cfg!(miri) { 1000 } else { 100_003 };
+        let keys = distinct::<K>(different + 9);
+        let index = |i: usize| if i.is_multiple_of(50) { different + i * 9 / n } else { (i * i / 8) % different };
+        let rows: Vec<K> = (0..n).map(|i| keys[index(i)]).collect();
+        right(device, &rows);
+    }
+    fn right<K: Key>(device: &Device, rows: &[K]) {
+        let unique = CompactingConfig::default().unique(device, rows).unwrap();
+        let mut counts = vec![0; unique.keys.len()];
+        for (row, &id) in rows.iter().zip(&unique.ids) {
+            counts[id as usize] += 1;
+            assert!(unique.keys[id as usize] == *row);
+        }
+        let different: std::collections::HashSet<_> = rows.iter().collect();
+        assert_eq!((unique.keys.len(), unique.counts), (different.len(), counts));
+    }
+    on_several_cores(|device| {
+        for different in [10, 600] {
+            with::<u32>(device, different);
+            with::<u64>(device, different);
+        }
+        // So many rows with nearly as many keys are sorted.
+        if cfg!(not(miri)) {
+            right::<u32>(device, &distinct(1 << 18 | 5));
+        }
+    });
+}
+
+#[test]
+#[cfg_attr(miri, ignore = "Miri has no time for so many items")]
+fn changes_shared_by_cores() {
+    fn with<K: Key, V: Value>(device: &Device) {
+        // Cores share 2^14 changes or more. Many are of keys that other cores change, too.
+        let n = 40_000;
+        let (keys, again, values) = (distinct::<K>(n), repeated::<K>(n), values::<V>(n));
+        for config in [LinearConfig::default(), LinearConfig::default().linear_probing().load(0.95)] {
+            let mut map = config.create(device).unwrap();
+            assert_eq!(map.insert_many(&keys, &values), Ok(n));
+            holds(&map, &keys, &values);
+            let removed = map.remove_many(&again).unwrap().iter().flatten().count();
+            assert_eq!(map.len(), n - removed);
+            // Slots of removed keys are used again, while other cores look for the same keys.
+            map.get_or_insert_many(&again, &values).unwrap();
+            assert_eq!(map.len(), n);
+            map.replace_many(&keys, &values).unwrap();
+            holds(&map, &keys, &values);
+        }
+    }
+    on_several_cores(|device| {
+        with::<u32, u32>(device);
+        with::<u64, u64>(device);
+    });
 }

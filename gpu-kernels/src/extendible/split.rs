@@ -60,6 +60,11 @@ pub struct BuildParams {
 
 /// The number of threads of a leaf.
 const LANES: u32 = 32;
+/// Returns how many of these have work. Where they come one after the other, the first does all.
+const fn lanes<B: Block>() -> u32 {
+    if B::IN_TURN { 1 } else { LANES }
+}
+
 /// The number of leaves of a block.
 const LEAVES: usize = 4;
 /// The most records of a bucket: a block builds its leaves in shared memory.
@@ -95,14 +100,17 @@ impl<K: KeyWord, V: ValueWord> BuildLeaves<K, V> {
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
             let (own, mut line) = (thread / LANES * MAX_LINES as u32, thread % LANES);
+            if line >= lanes::<B>() {
+                return;
+            }
             while line < layout.lines {
                 held.set(own + line, 0);
-                line += LANES;
+                line += lanes::<B>();
             }
         });
         block.phase(&mut nothing, |thread, _| {
             let (number, lane) = (first_leaf + (thread / LANES) as u64, thread % LANES);
-            if number >= leaves {
+            if number >= leaves || lane >= lanes::<B>() {
                 return;
             }
             let leaf = Leaf::read(args.leaves, number);
@@ -134,12 +142,12 @@ impl<K: KeyWord, V: ValueWord> BuildLeaves<K, V> {
                         let hash_position = layout.hash_position(K::from_u64(mixed.to_u64()));
                         hash_position >= leaf.first && hash_position < end
                     });
-                    record += LANES;
+                    record += lanes::<B>();
                 } else {
                     let (mixed, value) = (args.keys.load_streaming(new), args.values.load_streaming(new));
                     pair = Some((Scalar::from_u64(mixed.to_u64()), Scalar::from_u64(value.to_u64())));
                     args.placed.atomic(new / 32).fetch_add(1 << (new % 32));
-                    new += LANES as u64;
+                    new += lanes::<B>() as u64;
                 }
                 if let Some((mixed, value)) = pair {
                     put(mixed, value);
@@ -148,7 +156,7 @@ impl<K: KeyWord, V: ValueWord> BuildLeaves<K, V> {
         });
         block.each(&mut nothing, |thread, _| {
             let (number, lane) = (first_leaf + (thread / LANES) as u64, thread % LANES);
-            if number >= leaves {
+            if number >= leaves || lane >= lanes::<B>() {
                 return;
             }
             let Leaf { first, state, .. } = Leaf::read(args.leaves, number);
@@ -160,7 +168,7 @@ impl<K: KeyWord, V: ValueWord> BuildLeaves<K, V> {
             let mut four = lane;
             while four < bucket.fours() {
                 bucket.write_four(four, |line| held.get(own_lines + line), |word| words.get(own + word));
-                four += LANES;
+                four += lanes::<B>();
             }
             if lane == 0 {
                 table.set_header(id, BucketHeader { first, state });

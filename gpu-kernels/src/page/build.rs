@@ -1,33 +1,20 @@
 //! Building the pages, each in the shared memory of one block.
 
-use super::fill::{Thread, count_slots, evict_for_unplaced, search_slots};
+use super::fill::{Thread, count_inserted, count_slots, evict_for_unplaced, search_slots};
 use super::fill_in_turn::FillInTurn;
 use super::form::{BUCKET_WORDS, Form, with_form};
-use super::lists::{CHOSEN, IN_VAIN, INSERTED, List, Lists, OWN_LENGTH};
-use super::pairs::{by_number, in_order};
+use super::lists::{
+    CHOSEN, IN_VAIN, INSERTED, LEFT_WORDS, LENGTHS, List, Lists, MAX_HOME_FULL, MAX_UNPLACED, OVER_WORDS, OWN_LENGTH,
+};
+use super::pairs::in_order;
 use super::probe::{Counts, MAX_COUNTED, Page};
 use super::repeat_list::{ListSizes, Listing, NoListing, RepeatList};
+use super::rewrite::{first_word, write_page};
 use super::source::{Entry, Sources, stride};
-use super::{Layout, PAGE_SHARED_WORDS, header};
-use crate::seam::{Block, Global, IN_STEP, STAGED_TIMES, Shared, Tile, vectorized};
+use super::{Layout, PAGE_MEMORY, header};
+use crate::seam::{Block, Global, STAGED_TIMES, Shared, vectorized};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
-
-/// The most pairs of a page that are spilled to the list when their home is full; twice as many if
-/// an entry is half a word.
-const MAX_HOME_FULL: usize = 512;
-/// The most pairs of a page that may be left when their candidates are full; twice as many if an
-/// entry is half a word.
-const MAX_UNPLACED: usize = 64;
-
-/// The words of a block's memory for its page: the pages of a CPU are larger.
-const PAGE_MEMORY: usize = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 };
-/// The words of the list of pairs whose home is full.
-const OVER_WORDS: usize = MAX_HOME_FULL * STAGED_TIMES;
-/// The words of the list of pairs whose candidates are full.
-const LEFT_WORDS: usize = MAX_UNPLACED * STAGED_TIMES;
-/// The lengths of lists, and other counters.
-const LENGTHS: usize = 7;
 
 /// The scalar arguments of [`BuildPages`].
 #[derive(Clone, Copy, Debug)]
@@ -352,8 +339,15 @@ fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: List
         let count = left.lengths.get(left.number);
         if count != 0 {
             block.sync();
-            let failed =
-                evict_for_unplaced::<REPEATS, F, K, V, B>(block, &mut threads, &source, page, left, count, listing);
+            let failed = evict_for_unplaced::<REPEATS, F, K, V, B>(
+                block,
+                &mut threads,
+                &source,
+                page,
+                (left, count),
+                listing,
+                |_, _| (),
+            );
             block.each(&mut threads, |thread, _| {
                 if thread == 0 {
                     job.header.atomic(header::LEFT).fetch_add(count as u64);
@@ -365,47 +359,20 @@ fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: List
         }
     }
 
-    // The page is written out, half a bucket per thread; the number of a pair is replaced by its
-    // value.
-    let first_word = number as u64 * (layout.page_buckets * BUCKET_WORDS) as u64;
-    block.phase(&mut threads, |thread, _| {
-        if B::IN_TURN {
-            return;
-        }
-        let mut half = thread;
-        while half < 2 * layout.page_buckets {
-            let (bucket, first_row) = (half / 2, half % 2 * 4);
-            let mut out = [<K::PackedWord<V>>::default(); 4];
-            for i in 0..4 {
-                let row = first_row + i as u32;
-                out[i] = words.get(row * layout.page_buckets + bucket);
-                if const { by_number::<REPEATS, V, B>() } && row >= F::TAG_WORDS && out[i] != Scalar::from_u64(0) {
-                    out[i] = Scalar::from_u64(source.value(out[i].to_u64() - 1).to_u64());
-                }
-            }
-            job.words_out.store_four_streaming(first_word + half as u64 * 4, out);
-            half += const { stride::<B>() };
-        }
-    });
-    // There is one addition per block: a word takes about one per nanosecond, and one from each
-    // warp would be a tenth of the time of all pages.
-    block.tiles_of::<32, _>(&mut threads, |warp, threads| {
-        warp.exclusive_sum(
-            threads,
-            |_, thread| thread.inserted,
-            |lane, _, _, total| {
-                if lane == 0 {
-                    // A warp may have removed more than it inserted: the sum over the block is
-                    // right, modulo 2^32.
-                    left.lengths.fetch_add(INSERTED, total);
-                }
-            },
-        );
-    });
-    block.sync();
+    if !B::IN_TURN {
+        let out = job.words_out.offset(first_word(number, layout.page_buckets));
+        // The number of a pair is replaced by its value.
+        let value_of = |_: u64, number: K::PackedWord<V>| match number.to_u64() {
+            0 => number,
+            number => Scalar::from_u64(source.value(number - 1).to_u64()),
+        };
+        block.phase(&mut threads, |thread, _| {
+            write_page::<REPEATS, F, K, V, B>(thread, page, out, value_of);
+        });
+    }
+    count_inserted(block, &mut threads, left.lengths, job.header);
     block.each(&mut threads, |thread, _| {
         if thread == 0 {
-            job.header.atomic(header::LENGTH).fetch_add(left.lengths.get(INSERTED) as u64);
             listing.end();
         }
     });

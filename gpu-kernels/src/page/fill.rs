@@ -1,12 +1,12 @@
 //! Giving the pairs of a page their slots.
 
-use super::MAX_CANDIDATES;
 use super::form::Form;
-use super::lists::{CHOSEN, List, Lists};
+use super::lists::{CHOSEN, INSERTED, List, Lists};
 use super::pairs::in_order;
 use super::probe::{Counts, Eviction, InsertResult, Page, Seek};
 use super::repeat_list::Listing;
 use super::source::{Entry, MAX_READ_AHEAD, Source, THREADS, read, stride};
+use super::{MAX_CANDIDATES, header};
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{KeyWord, Payload, WordOf};
 
@@ -22,7 +22,7 @@ pub struct Thread<K, V, W> {
 }
 
 /// The state of a thread that inserts keys with this payload.
-type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as KeyWord>::PackedWord<V>>;
+pub type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as KeyWord>::PackedWord<V>>;
 
 /// Gives pairs slots of their home by counting, as long as it has some; spills the others to the
 /// list.
@@ -61,7 +61,7 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Bloc
 }
 
 /// A page, and the device memory that it is built in if that is the table's own.
-type PageInMemory<'l, F, W, S> = (Global<W>, Page<'l, F, W, S>);
+pub type PageInMemory<'l, F, W, S> = (Global<W>, Page<'l, F, W, S>);
 
 /// Lets the spilled pairs search for slots, or all pairs if `spilled` is none. Ends with a barrier.
 ///
@@ -182,6 +182,37 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: KeyWord,
     block.sync();
 }
 
+/// Adds the keys that the threads have inserted to the header's count.
+#[inline(always)]
+pub fn count_inserted<K, V, W, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K, V, W>>,
+    lengths: impl Shared<u32>,
+    header: Global<u64>,
+) {
+    // There is one addition per block: a word takes about one per nanosecond, and one from each
+    // warp would be a tenth of the time of all pages.
+    block.tiles_of::<32, _>(threads, |warp, threads| {
+        warp.exclusive_sum(
+            threads,
+            |_, thread| thread.inserted,
+            |lane, _, _, total| {
+                if lane == 0 {
+                    // A warp may have removed more than it inserted: the sum over the block is
+                    // right, modulo 2^32.
+                    lengths.fetch_add(INSERTED, total);
+                }
+            },
+        );
+    });
+    block.sync();
+    block.each(threads, |thread, _| {
+        if thread == 0 {
+            header.atomic(header::LENGTH).fetch_add(lengths.get(INSERTED) as u64);
+        }
+    });
+}
+
 /// An eviction for a pair that is left, in one word: the larger word is better, and 0 is none.
 #[derive(Clone, Copy)]
 struct EvictionChoice(u32);
@@ -214,16 +245,17 @@ impl EvictionChoice {
 }
 
 /// Evicts pairs for those that are left, one after the other; returns whether that failed. Ends
-/// with a barrier.
+/// with a barrier. Unless threads run in turn, `moved` is told the words for the value of a pair
+/// that was evicted: the one that it had, which by then is another pair's, and the one that it has.
 #[inline(always)]
 pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
     threads: &mut B::Local<ThreadOf<K, V>>,
     source: &Source<'_, K, V>,
     page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
-    left: List<impl Shared<V::PackedEntry>, impl Shared<u32>>,
-    count: u32,
+    (left, count): (List<impl Shared<V::PackedEntry>, impl Shared<u32>>, u32),
     listing: impl Listing<K::PackedWord<V>>,
+    moved: impl Fn(u32, u32) + Sync,
 ) -> bool {
     if count > left.most {
         return true;
@@ -288,7 +320,8 @@ pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, 
             choices.set(CHOSEN + (entry_index + 1) % 2, 0);
             let (home, remainder, value_word) = sought(entry_index);
             if let Some(later) = eviction.later() {
-                page.evict(home, remainder, eviction.reached(), later);
+                let to = page.evict(home, remainder, eviction.reached(), later);
+                moved(page.value_of(home, remainder, eviction.reached()), to);
                 state.inserted = state.inserted.wrapping_add(1);
             } else {
                 listing.push(home, remainder);

@@ -1,7 +1,7 @@
 //! The lists of a page's pairs that have no slot yet, and the words of shared memory behind their
 //! lengths.
 
-use crate::seam::Shared;
+use crate::seam::{STAGED_TIMES, Shared};
 use crate::types::Scalar;
 
 /// A list that threads append to.
@@ -54,3 +54,18 @@ pub const INSERTED: u32 = 4;
 pub const IN_VAIN: u32 = 5;
 /// The word behind that: the length of the page's own part of the list of repeated keys.
 pub const OWN_LENGTH: u32 = 6;
+
+/// The number of these words.
+pub const LENGTHS: usize = 7;
+
+/// The most pairs of a page that are spilled to the list when their home is full; twice as many if
+/// an entry is half a word.
+pub const MAX_HOME_FULL: usize = 512;
+/// The most pairs of a page that may be left when their candidates are full; twice as many if an
+/// entry is half a word.
+pub const MAX_UNPLACED: usize = 64;
+
+/// The words of the list of pairs whose home is full.
+pub const OVER_WORDS: usize = MAX_HOME_FULL * STAGED_TIMES;
+/// The words of the list of pairs whose candidates are full.
+pub const LEFT_WORDS: usize = MAX_UNPLACED * STAGED_TIMES;

@@ -12,20 +12,25 @@
 //! the *candidate*, which says which of its buckets the pair is in. Tag and bucket number together
 //! give the key back, so no key is stored and none is reserved.
 
+mod add;
 mod build;
+mod direct;
 mod encode_in_turn;
 mod fill;
 mod fill_in_turn;
 mod find;
 pub mod form;
 mod held;
+mod in_memory;
 mod lists;
 mod number;
 mod pairs;
 mod probe;
+mod remove;
 mod repeat_list;
 mod repeats;
 mod resolve;
+mod rewrite;
 mod sample;
 mod source;
 mod split;
@@ -37,7 +42,11 @@ mod unpack;
 mod walk;
 mod walk_in_turn;
 
+pub use add::AddToPages;
 pub use build::{BuildPages, BuildPagesUnordered, BuildParams, UnorderedParams};
+pub use direct::{
+    AddDirectly, AddParams, EvictLeft, MAX_LEFT, RemoveDirectly, RemoveParams, StoreRepeated, StoreRepeatedParams,
+};
 pub use encode_in_turn::{
     Encode, EncodeParams, MAX_EXCESS, PROGRESS_WORDS, TRANSLATED, Translate, TranslateParams, dictionary_layout,
 };
@@ -45,6 +54,7 @@ pub use find::{Find, FindParams};
 pub use form::BUCKET_WORDS;
 pub use number::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 pub use pairs::Pairs;
+pub use remove::RemoveFromPages;
 pub use repeat_list::{ListSizes, REPEAT_WORDS};
 pub use resolve::{FILTER_WORDS, FindLast, IndexRepeats, LAST_ROUND, LastParams, RepeatsParams, StoreLast};
 pub use sample::{Sample, SampleParams};
@@ -55,7 +65,7 @@ pub use table::Table;
 pub use unpack::{Unpack, UnpackParams};
 
 use crate::hash::Divisor;
-use crate::seam::opaque;
+use crate::seam::{IN_STEP, opaque};
 use crate::types::{KeyWord, Payload, Scalar};
 use form::{Choice, choices};
 
@@ -70,6 +80,8 @@ pub const MIN_BUCKETS: u32 = 16;
 /// The 64-bit words of shared memory that a page is built in, including 16 bits per bucket for
 /// counting.
 const PAGE_SHARED_WORDS: usize = 5552;
+/// The words of a block's memory for its page: the pages of a CPU are larger.
+const PAGE_MEMORY: usize = PAGE_SHARED_WORDS * if IN_STEP { 1 } else { 9 };
 
 /// Returns the most buckets of a page.
 pub const fn max_page_buckets<K: KeyWord, V: Payload>() -> u32 {
@@ -118,8 +130,10 @@ pub mod header {
     pub const REPEATED: u64 = 10;
     /// The number of repeated keys in the pages' own parts of the list.
     pub const LISTED: u64 = 11;
+    /// Not 0 if a pair was removed from a full bucket.
+    pub const HOLES: u64 = 12;
     /// The number of words.
-    pub const WORDS: usize = 12;
+    pub const WORDS: usize = 14;
 }
 
 /// The layout of a table's pages and the constants of its hash.
@@ -141,6 +155,11 @@ pub struct Layout {
     pub candidates: u32,
     /// The number of remainders; every remainder is below this.
     pub remainders: u64,
+    /// 1 if pairs may have been removed from full buckets. Then a bucket with an empty slot does
+    /// not end a search.
+    pub holes: u32,
+    /// An unused field, which fills the struct up.
+    pub padding: u32,
 }
 
 impl Layout {
@@ -157,6 +176,8 @@ impl Layout {
             slots,
             candidates,
             remainders: remainders::<K, K::PackedWord<V>>(buckets),
+            holes: 0,
+            padding: 0,
         }
     }
 

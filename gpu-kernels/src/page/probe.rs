@@ -46,7 +46,29 @@ pub struct Seek<W> {
     pub inserted: Option<InsertResult>,
 }
 
-/// The page that a block builds.
+/// A slot that has the tag that was sought.
+#[derive(Clone, Copy)]
+pub struct Found<W> {
+    /// The number of the word of tags, and that word as it was read.
+    pub word: u32,
+    pub held: W,
+    /// The number of the tag's lowest bit in that word.
+    pub shift: u32,
+    /// The number of the word for the pair's value, and the slot.
+    pub at: u32,
+    pub slot: u32,
+}
+
+impl<W: Scalar> Seek<W> {
+    /// Returns a search that has ended.
+    #[inline(always)]
+    pub fn ended(inserted: InsertResult) -> Self {
+        let nothing = W::from_u64(0);
+        Self { home: 0, remainder: nothing, bucket: 0, number: 0, at: 0, inserted: Some(inserted) }
+    }
+}
+
+/// The page that a block builds, or changes.
 pub struct Page<'l, F, W: Scalar, S: Shared<W>> {
     pub words: S,
     pub layout: &'l Layout,
@@ -139,14 +161,81 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         Seek { home, remainder, bucket: home, number: 0, at: 0, inserted: None }
     }
 
+    /// Returns the words of tags of a bucket, which other threads may be changing.
+    #[inline(always)]
+    fn tags(&self, bucket: u32) -> [W; BUCKET_WORDS as usize] {
+        let mut held = [W::default(); BUCKET_WORDS as usize];
+        if S::IN_PLACE {
+            // Loads of two words are half as many.
+            for pair in 0..F::TAG_WORDS.div_ceil(2) {
+                let two = self.words.load_pair_relaxed(self.at(2 * pair, bucket));
+                (held[2 * pair as usize], held[2 * pair as usize + 1]) = (two[0], two[1]);
+            }
+        } else {
+            for word in 0..F::TAG_WORDS {
+                held[word as usize] = self.words.load_relaxed(self.at(word, bucket));
+            }
+        }
+        held
+    }
+
+    /// Returns the slot that has this tag, in words of tags that a bucket had.
+    #[inline(always)]
+    fn slot_in(&self, held: &[W; BUCKET_WORDS as usize], bucket: u32, tag: W) -> Option<Found<W>> {
+        let mut found = None;
+        for back in 0..F::TAG_WORDS {
+            let word = F::TAG_WORDS - 1 - back;
+            let same = equal::<F, W>(held[word as usize], word, tag);
+            if same != W::default() {
+                let number = tag_number::<F, W>(same);
+                found = Some(Found {
+                    word: self.at(word, bucket),
+                    held: held[word as usize],
+                    shift: number * F::tag_bits::<W>(),
+                    at: self.value_at(word, bucket, same),
+                    slot: word * F::TAGS + number,
+                });
+            }
+        }
+        found
+    }
+
+    /// Gives a pair a slot of its home, unless that is full or another thread changes it. Returns
+    /// whether its key is new, and the number of the word for its value. Threads may do this at the
+    /// same time.
+    ///
+    /// All threads do the same, so that those of a warp do not diverge.
+    #[inline(always)]
+    pub fn add_at_home(&self, home: u32, remainder: W) -> Option<(bool, u32)> {
+        let (tag, held) = (self.layout.tag(remainder, 0), self.tags(home));
+        let (mut word, mut chosen, mut old, mut is_new) = (0, W::default(), W::default(), true);
+        for back in 0..F::TAG_WORDS {
+            let at = F::TAG_WORDS - 1 - back;
+            let free = equal::<F, W>(held[at as usize], at, W::default());
+            if free != W::default() {
+                (word, chosen, old) = (at, free, held[at as usize]);
+            }
+        }
+        for back in 0..F::TAG_WORDS {
+            let at = F::TAG_WORDS - 1 - back;
+            let same = equal::<F, W>(held[at as usize], at, tag);
+            if same != W::default() {
+                (word, chosen, is_new) = (at, same, false);
+            }
+        }
+        let mut has = chosen != W::default();
+        if has && is_new {
+            let new = old | tag << (tag_number::<F, W>(chosen) * F::tag_bits::<W>());
+            has = self.words.compare_exchange(self.at(word, home), old, new) == old;
+        }
+        has.then_some((is_new, self.value_at(word, home, chosen)))
+    }
+
     /// Probes one bucket. Threads may do this at the same time.
     #[inline(always)]
     pub fn step(&self, seek: &mut Seek<W>) {
         let tag = self.layout.tag(seek.remainder, seek.number);
-        let mut held = [W::default(); BUCKET_WORDS as usize];
-        for word in 0..F::TAG_WORDS {
-            held[word as usize] = self.words.load_relaxed(self.at(word, seek.bucket));
-        }
+        let held = self.tags(seek.bucket);
         // The first word with a free slot.
         let (mut word, mut free, mut old) = (0, W::default(), W::default());
         for back in 0..F::TAG_WORDS {
@@ -224,6 +313,136 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
+    /// Returns the number of the candidate that has the key with this home and remainder, the word
+    /// of tags there as it was read, and the tag that `equal` reports in that word, if the key is
+    /// there. Other threads may be changing the page.
+    #[inline(always)]
+    pub fn find(&self, home: u32, remainder: W) -> Option<Found<W>> {
+        let mut number = 0;
+        // The loop should not be unrolled.
+        while number < self.layout.candidates {
+            let bucket = self.layout.candidate(home, remainder, number);
+            if let Some(found) = self.find_in(bucket, self.layout.tag(remainder, number)) {
+                return Some(found);
+            }
+            number += 1;
+        }
+        None
+    }
+
+    /// Returns the slot of `bucket` that has this tag, if there is one. Other threads may be
+    /// changing the page.
+    #[inline(always)]
+    pub fn find_in(&self, bucket: u32, tag: W) -> Option<Found<W>> {
+        self.slot_in(&self.tags(bucket), bucket, tag)
+    }
+
+    /// Removes the pair with this home and remainder from its candidate `number`, while other
+    /// threads may remove pairs, too.
+    ///
+    /// Returns the number of the word of its value, and whether the bucket was full. If the pair is
+    /// not there, returns whether some pair of its class had to leave the bucket.
+    #[inline(always)]
+    pub fn remove_candidate(&self, home: u32, remainder: W, number: u32) -> Result<(u32, bool), bool> {
+        let (bucket, tag) = (self.layout.candidate(home, remainder, number), self.layout.tag(remainder, number));
+        loop {
+            let held = self.tags(bucket);
+            let Some(found) = self.slot_in(&held, bucket, tag) else {
+                let (word, bit) = filter::<F, W>(remainder);
+                let mut filtered = false;
+                for at in 0..F::TAG_WORDS {
+                    filtered |= at == word && held[at as usize] & bit != W::default();
+                }
+                return Err(filtered);
+            };
+            let full = self.slot_in(&held, bucket, W::default()).is_none();
+            let cleared = found.held ^ tag << found.shift;
+            // If another thread changed the word, the bucket is probed again.
+            if self.words.compare_exchange(found.word, found.held, cleared) == found.held {
+                return Ok((found.at, full));
+            }
+        }
+    }
+
+    /// Removes the pair with this home and remainder from the candidates from `number` on; returns
+    /// whether it was there. Other threads may remove pairs at the same time.
+    #[inline(always)]
+    pub fn remove_from(&self, home: u32, remainder: W, mut number: u32) -> bool {
+        // The loop should not be unrolled.
+        while number < self.layout.candidates {
+            match self.remove_candidate(home, remainder, number) {
+                Ok(_) => return true,
+                Err(filtered) if number == 0 && !filtered => return false,
+                Err(_) => number += 1,
+            }
+        }
+        false
+    }
+
+    /// Copies the pair in a slot to the first of its candidates that has a free slot, if that comes
+    /// earlier; returns the number of the new slot, counted over the page. Threads may do this at
+    /// the same time with different pairs, and none of them frees a slot meanwhile.
+    #[inline(always)]
+    pub fn move_back(&self, bucket: u32, slot: u32) -> Option<u32> {
+        let (remainder, own) = self.layout.untag(self.tag_now(bucket, slot));
+        let home = self.layout.home_of(bucket, remainder, own);
+        let mut number = 0;
+        // The loop should not be unrolled.
+        while number < own {
+            let earlier = self.layout.candidate(home, remainder, number);
+            let Some(free) = self.find_in(earlier, W::default()) else {
+                number += 1;
+                continue;
+            };
+            let tag = self.layout.tag(remainder, number);
+            // If another thread changed the word, the bucket is probed again.
+            if self.words.compare_exchange(free.word, free.held, free.held | tag << free.shift) == free.held {
+                if F::VALUES {
+                    self.words.set(free.at, self.words.get(self.at(F::TAG_WORDS + slot, bucket)));
+                }
+                return Some(earlier * F::SLOTS + free.slot);
+            }
+        }
+        None
+    }
+
+    /// Frees a slot that holds a pair. Threads may do this at the same time with different slots.
+    #[inline(always)]
+    pub fn vacate(&self, bucket: u32, slot: u32) {
+        // There is no borrow: the tag is there.
+        let shift = slot % F::TAGS * F::tag_bits::<W>();
+        self.words.fetch_add(self.at(slot / F::TAGS, bucket), W::default().minus(self.tag_now(bucket, slot) << shift));
+    }
+
+    /// Clears the filter bits of a bucket.
+    #[inline(always)]
+    pub fn clear_filters(&self, bucket: u32) {
+        for word in 0..F::TAG_WORDS {
+            let (at, bits) = (self.at(word, bucket), F::tag_bits::<W>() * tags_in::<F>(word));
+            // Filter bits are above the tags, if there are any.
+            if bits < W::BITS {
+                self.words.set(at, self.words.get(at) & (W::from_u64(1) << bits).minus(W::from_u64(1)));
+            }
+        }
+    }
+
+    /// Sets the filter bit for the pair in a slot, which is not at home. Threads may do this at the
+    /// same time.
+    #[inline(always)]
+    pub fn set_filter(&self, bucket: u32, slot: u32) {
+        let (remainder, number) = self.layout.untag(self.tag_now(bucket, slot));
+        let home = self.layout.home_of(bucket, remainder, number);
+        let (word, bit) = filter::<F, W>(remainder);
+        self.words.fetch_or(self.at(word, home), bit);
+    }
+
+    /// Returns whether a pair of the remainder's class had to leave this home.
+    #[inline(always)]
+    pub fn filtered(&self, home: u32, remainder: W) -> bool {
+        let (word, bit) = filter::<F, W>(remainder);
+        self.words.load_relaxed(self.at(word, home)) & bit != W::default()
+    }
+
     /// Goes from a full bucket to the next candidate.
     #[inline(always)]
     pub fn go_on(&self, seek: &mut Seek<W>) {
@@ -256,6 +475,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     fn tag_in(&self, bucket: u32, slot: u32) -> W {
         let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
         self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
+    }
+
+    /// Returns the tag in a slot, while other threads change other tags of its word.
+    #[inline(always)]
+    fn tag_now(&self, bucket: u32, slot: u32) -> W {
+        let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
+        self.words.load_relaxed(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
     }
 
     /// Returns what slot number `reached` is to a pair that was left: whether its key is there, or
@@ -310,16 +536,19 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     /// Moves the pair in slot number `reached` on to its candidate `later`, before which all of its
     /// candidates are full, and gives that slot to the pair that was left.
     ///
-    /// One thread may do this at a time, and no thread may insert pairs meanwhile.
+    /// Returns the number of the word for the moved pair's value. One thread may do this at a time,
+    /// and no thread may insert pairs meanwhile.
     #[inline(always)]
-    pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) {
+    pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) -> u32 {
         let (number, bucket, slot) = self.reached(home, remainder, reached);
         let (tag, value_at) = (self.tag_in(bucket, slot), self.at(F::TAG_WORDS + slot, bucket));
+        let mut moved_to = value_at;
         if let Some(Later { home, moved, bucket, word, free }) = self.later(bucket, tag, later) {
             let (at, shift) = (self.at(word, bucket), tag_number::<F, W>(free) * F::tag_bits::<W>());
             self.words.set(at, self.words.get(at) | self.layout.tag(moved, later) << shift);
+            moved_to = self.value_at(word, bucket, free);
             if F::VALUES {
-                self.words.set(self.value_at(word, bucket, free), self.words.get(value_at));
+                self.words.set(moved_to, self.words.get(value_at));
             }
             let (word, bit) = filter::<F, W>(moved);
             let filter_at = self.at(word, home);
@@ -331,6 +560,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
             // The value of the evicted pair is cleared.
             self.words.set(value_at, W::default());
         }
+        moved_to
     }
 
     /// Returns the pair with `tag` in `bucket` and a free slot in its candidate `number`, if that

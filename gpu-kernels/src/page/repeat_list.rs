@@ -59,7 +59,7 @@ pub(super) struct RepeatList<V, S> {
 }
 
 /// The capacities of the list of repeated keys.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ListSizes {
     /// The number of pages.
@@ -127,6 +127,53 @@ impl<V, S> RepeatList<V, S> {
     #[inline(always)]
     fn lengths_out(&self) -> Global<u32> {
         self.entries.offset(REPEAT_WORDS * self.sizes.entries()).cast()
+    }
+}
+
+/// The list of the repeated keys of a batch that is added to pages with pairs. A key that was in
+/// its page before the batch is repeated only if the batch has two pairs of it.
+#[derive(Clone, Copy)]
+pub(super) struct BatchList<L, S> {
+    pub list: L,
+    /// Whether there is a list. There is none if keys are promised to be unique.
+    pub listed: bool,
+    /// A bit for each word of the page, from word `first` on: whether a pair of the batch had the
+    /// slot with this word for its value. All are 0 at first.
+    pub touched: S,
+    pub first: u32,
+}
+
+impl<L, S: Shared<u32>> BatchList<L, S> {
+    /// Notes that a pair has the slot of whose value this is the word's number; returns whether it
+    /// is the first pair of the batch to have that slot.
+    #[inline(always)]
+    pub fn is_first<W>(&self, at: u32) -> bool
+    where
+        L: Listing<W>,
+    {
+        let bit = 1 << (at % 32);
+        // The first pair to set the bit need not be the one that took the slot.
+        !L::LISTS || self.touched.fetch_or(self.first + at / 32, bit) & bit == 0
+    }
+}
+
+impl<W, L: Listing<W>, S: Shared<u32>> Listing<W> for BatchList<L, S> {
+    const LISTS: bool = L::LISTS;
+    #[inline(always)]
+    fn overflowed(self) -> bool {
+        self.listed && self.list.overflowed()
+    }
+    #[inline(always)]
+    fn push(self, home: u32, remainder: W) {
+        if self.listed {
+            self.list.push(home, remainder);
+        }
+    }
+    #[inline(always)]
+    fn end(self) {
+        if self.listed {
+            self.list.end();
+        }
     }
 }
 

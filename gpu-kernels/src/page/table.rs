@@ -78,7 +78,7 @@ fn get<F: Form, K: KeyWord, V: Payload>(words: Global<K::PackedWord<V>>, layout:
     while number < layout.candidates {
         let bucket = page_first + layout.candidate(home_in_page, remainder, number);
         let there = look::<F, K, V>(words, bucket, remainder, layout.tag(remainder, number));
-        if there.answer.is_some() || there.free {
+        if there.answer.is_some() || there.free && layout.holes == 0 {
             return there.answer;
         }
         number += 1;
@@ -129,7 +129,7 @@ fn far<F: Form, K: KeyWord, V: Payload>(
         }
         // The first candidates are not checked for empty slots: a key that is asked for is present,
         // most often.
-        if number > 2 && equal_tags::<F, _>(words, first, Scalar::from_u64(0)) != 0 {
+        if layout.holes == 0 && number > 2 && equal_tags::<F, _>(words, first, Scalar::from_u64(0)) != 0 {
             return None;
         }
     }

@@ -160,4 +160,9 @@ pub trait Shared<T: Word>: Copy + Sync {
     fn compare_exchange(self, index: u32, expected: T, value: T) -> T;
     /// Reads word `index`, which other threads may be changing by the atomic operations.
     fn load_relaxed(self, index: u32) -> T;
+    /// Reads two words, the first of which has an even number, as [`Shared::load_relaxed`] does.
+    #[inline(always)]
+    fn load_pair_relaxed(self, index: u32) -> [T; 2] {
+        [self.load_relaxed(index), self.load_relaxed(index + 1)]
+    }
 }

@@ -1,13 +1,14 @@
 //! Edge cases of every map that changes in place: empty batches, extreme keys, and keys at every
 //! distance.
 
-use super::{Changing, come_and_go, create, own, pairs, values};
+use super::{Changing, come_and_go, create, fill, own, pairs, values};
 use crate::maps::equals;
+use crate::{assert_lengths, distinct_keys};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
 use std::fmt::Debug;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{BulkMap, Config, Device};
+use warpnest::{Buffer, BulkMap, Config, Device};
 
 /// Checks empty batches in an empty map and in one with a few keys, and returns the map after it
 /// was cleared. `own` runs the empty operations that only this map has, and returns what else may
@@ -76,4 +77,42 @@ pub fn one_key_at_a_time<D: Changing, K: Key, V: Value>(device: &Device, config:
     assert_eq!(map.erase_many(&[all_ones, zero, K::from_u64(9)]), Ok(1));
     equals(&map, &pairs(&[K::from_u64(7)]));
     assert_eq!(map.erase_many(&[]), Ok(0));
+}
+
+/// Checks that retaining removes the keys that a mask drops and no others, on slices and on
+/// buffers, around every number of bits in a word.
+pub fn retaining<D: Changing, K: Key, V: Value>(device: &Device, config: &Config<D>, most: usize) {
+    let stream = device.default_stream();
+    for n in [0, 1, 31, 32, 33, 64, 200].into_iter().filter(|&n| n <= most) {
+        let keys: Vec<K> = distinct_keys(n + 3, 5);
+        // The last three are not in the map.
+        let mut map = fill::<D, K, V>(device, config, &keys[..n], n.max(1));
+        for (round, every) in [usize::MAX, 3, 2, 1].into_iter().enumerate() {
+            let keep: Vec<bool> = (0..n + 3).map(|i| i < n && i % every != 0).collect();
+            let before = map.len();
+            let left: Vec<K> = (0..n).filter(|&i| keep[i] && map.contains(keys[i]).unwrap()).map(|i| keys[i]).collect();
+            let removed = if round % 2 == 0 {
+                map.retain_many(&keys, &keep).unwrap()
+            } else {
+                // Bits past the last key do not count.
+                let bit = |word: usize, bit: usize| keep.get(32 * word + bit).is_none_or(|&keep| keep);
+                let word = |word: usize| (0..32).fold(0u32, |bits, at| bits | (bit(word, at) as u32) << at);
+                let words: Vec<u32> = (0..(n + 3).div_ceil(32)).map(word).collect();
+                let (keys, words) =
+                    (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(device, &words).unwrap());
+                map.retain_many_on(stream, &keys, &words).unwrap()
+            };
+            assert_eq!(removed, before - left.len());
+            equals(&map, &pairs(&left));
+        }
+        assert_eq!(map.len(), 0);
+    }
+    let mut map = fill::<D, K, V>(device, config, &[K::from_u64(1), K::from_u64(2)], 2);
+    // One flag for each key, and a key that is dropped once is dropped.
+    assert_lengths(map.retain_many(&[K::ALL_ONES], &[]).unwrap_err(), ("the keys", 1), ("the flags", 0));
+    let (two, none) = (Buffer::<K>::zeroed(device, 33).unwrap(), Buffer::zeroed(device, 1).unwrap());
+    let short = map.retain_many_on(stream, &two, &none).unwrap_err();
+    assert_lengths(short, ("the keys, in words of 32,", 2), ("the words to keep", 1));
+    assert_eq!(map.retain_many(&[K::from_u64(2), K::from_u64(2)], &[true, false]), Ok(1));
+    equals(&map, &pairs(&[K::from_u64(1)]));
 }

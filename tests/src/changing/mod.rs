@@ -4,6 +4,7 @@
 //! maps.
 
 pub mod edges;
+pub mod steps;
 
 use crate::maps::{Checked, equals};
 use std::collections::HashMap;

@@ -54,6 +54,10 @@ mod primitives {
 }
 
 mod page {
+    mod changes;
+    mod changes_edges;
+    mod changes_faults;
+    mod changes_forms;
     mod checked;
     mod checker;
     mod cores;
@@ -71,6 +75,7 @@ mod page {
 }
 
 mod set {
+    mod changes;
     mod cuckoo;
     mod cuckoo_faults;
     mod operations;

@@ -1,7 +1,7 @@
 //! What rustc refuses, each line with the beginning of its error.
 
 use warpnest::design::Sorted;
-use warpnest::{Buffer, Device, LinearMap, MultiMap, PageMap, PageSet, SortedConfig, SortedMap};
+use warpnest::{Buffer, CuckooMap, Device, LinearMap, MultiMap, PageMap, PageSet, SortedConfig, SortedMap};
 
 #[derive(Clone, Copy)]
 struct Mine(u32);
@@ -27,8 +27,8 @@ fn elements(device: &Device) {
     let _ = Buffer::from_slice(device, &[Mine(1)]); //~ `Mine` cannot be an element of a buffer
 }
 
-fn designs(device: &Device, page: &mut PageMap<u32, u32>, sorted: &SortedMap<i32, u32>) {
-    let _ = page.insert(1, 2); //~ a map of design `Page` does not change after its build
+fn designs(device: &Device, cuckoo: &mut CuckooMap<u32, u32>, sorted: &SortedMap<i32, u32>) {
+    let _ = cuckoo.insert(1, 2); //~ a table of design `Cuckoo` does not change after its build
     let _ = LinearMap::build(device, &[1], &[1]); //~ a map of design `Linear` is not built in one go
     let _ = SortedConfig::default().build_set(device, &[1]); //~ there are no sets of design `Sorted`
     let _ = sorted.range(1..2); //~ a sorted map does not keep keys of type `i32` in their own order

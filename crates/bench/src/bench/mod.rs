@@ -13,6 +13,7 @@ pub mod maps;
 mod multi;
 mod page;
 mod page_build;
+mod page_changes;
 mod primitives;
 pub mod record;
 pub mod roofline;
@@ -125,6 +126,8 @@ enum Part {
     TwoLevel,
     /// `PageMap`.
     Page,
+    /// Batches added to a `PageMap`, and removed.
+    Changes,
     /// `PageSet`.
     Set,
     /// `LinearMap`.
@@ -265,6 +268,16 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         for &load in args.load.iter().filter(|_| wanted(Part::Page)) {
             show(format!("PageMap, {n} pairs, load {load}"));
             keep_both(&|| page::measure::<u32, u32>(at, load), &|| page::measure::<u64, u64>(at, load))?;
+        }
+        for &load in args.load.iter().filter(|_| wanted(Part::Changes)) {
+            show(format!("changes of PageMap, {n} pairs, load {load}"));
+            keep_both(&|| page_changes::measure::<u32, u32>(at, load), &|| {
+                page_changes::measure::<u64, u64>(at, load)
+            })?;
+            let rounds = args.rounds as usize;
+            keep_both(&|| page_changes::rounds::<u32>(at, load, rounds), &|| {
+                page_changes::rounds::<u64>(at, load, rounds)
+            })?;
         }
         for &load in args.load.iter().filter(|_| wanted(Part::Set)) {
             show(format!("PageSet, {n} keys, load {load}"));

@@ -15,6 +15,7 @@ pub use config::{Extendible, ExtendibleConfig};
 
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
+use crate::table::input::Input;
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
@@ -360,32 +361,40 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for ExtendibleTable<K, V> {
 }
 
 impl Changes for Extendible {
-    fn create<K: KeyWord, V: ValueWord>(config: ExtendibleConfig, device: &Device) -> Result<ExtendibleTable<K, V>> {
+    fn create<K: KeyWord, P: Payload>(
+        config: ExtendibleConfig,
+        device: &Device,
+    ) -> Result<ExtendibleTable<K, WordOf<P>>> {
         ExtendibleTable::new(config, device)
     }
 
-    fn insert<K: KeyWord, V: ValueWord>(
-        table: &mut ExtendibleTable<K, V>,
+    fn insert<K: KeyWord, P: Payload>(
+        table: &mut ExtendibleTable<K, WordOf<P>>,
         stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
+        input: Input<'_, K, P>,
     ) -> Result<u64> {
-        table.insert_pairs(stream, keys, values)
+        // There are no extendible sets.
+        let Some(values) = input.values else { return Ok(0) };
+        table.insert_pairs(stream, input.keys, values)
     }
 
-    fn remove<K: KeyWord, V: ValueWord>(
-        table: &mut ExtendibleTable<K, V>,
+    unsafe fn remove<K: KeyWord, P: Payload>(
+        table: &mut ExtendibleTable<K, WordOf<P>>,
         stream: &Stream,
         keys: &Buffer<K>,
-        answers: Option<&mut Answers<V>>,
+        values: Option<&Buffer<WordOf<P>>>,
+        found: Option<&Buffer<u32>>,
     ) -> Result<u64> {
-        match answers {
-            Some(answers) => table.remove_keys(stream, keys, answers),
-            None => table.remove_keys(stream, keys, &mut Answers::uninitialized(&table.device, keys.len())?),
+        if let Some((values, found)) = values.zip(found) {
+            // SAFETY: the caller guarantees the outputs.
+            return unsafe { table.remove_keys(stream, keys, values, found) };
         }
+        let answers = Answers::uninitialized(&table.device, keys.len())?;
+        // SAFETY: there is an answer for each key, and nobody else has them.
+        unsafe { table.remove_keys(stream, keys, &answers.values, &answers.found) }
     }
 
-    fn clear<K: KeyWord, V: ValueWord>(table: &mut ExtendibleTable<K, V>, stream: &Stream) -> Result<()> {
+    fn clear<K: KeyWord, P: Payload>(table: &mut ExtendibleTable<K, WordOf<P>>, stream: &Stream) -> Result<()> {
         table.clear_all(stream)
     }
 }

@@ -3,7 +3,7 @@
 use super::directory::Directory;
 use super::table::{Lists, unless_out_of_memory};
 use super::{ExtendibleTable, Table};
-use crate::{Answers, Buffer, Result, Stream};
+use crate::{Buffer, Result, Stream};
 use gpu_kernels::extendible::{
     Absorb, AroundParams, InspectParams, MergeAround, MergeBuddies, MergeParams, MergedParams, Remove, RemoveParams,
     TableDepths, counts,
@@ -15,15 +15,22 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     /// how deep the directory must be, and not for the rest. But if most of the memory is no longer
     /// needed, it waits until the buckets have moved next to each other. The memory where they were
     /// has then been given back.
-    pub(super) fn remove_keys(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
-        stream.check_device(&self.device)?;
-        keys.check_device("the buffer of keys", &self.device)?;
-        crate::error::same_length(("the keys", keys.len()), ("the answers", answers.len()))?;
-        answers.values.check_device("the buffer of answers", &self.device)?;
+    ///
+    /// # Safety
+    /// There are as many values as keys, and a found-word for every 32 of them. Nothing else uses
+    /// them.
+    pub(super) unsafe fn remove_keys(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+        found: &Buffer<u32>,
+    ) -> Result<u64> {
         self.recover(stream)?;
         self.work.counts.fill(stream, 0)?;
         self.change(stream, |map| {
-            let removed = map.launch_remove(stream, keys, answers)?;
+            // SAFETY: the caller guarantees the outputs.
+            let removed = unsafe { map.launch_remove(stream, keys, values, found)? };
             map.length -= removed;
             if removed != 0 {
                 map.merge(stream, keys)?;
@@ -32,7 +39,17 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         })
     }
 
-    fn launch_remove(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<u64> {
+    /// Queues the removal; waits until it is known how many keys were there.
+    ///
+    /// # Safety
+    /// As for [`ExtendibleTable::remove_keys`].
+    unsafe fn launch_remove(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+        found: &Buffer<u32>,
+    ) -> Result<u64> {
         let Self { work, table, .. } = self;
         let plan = RemoveParams { layout: table.layout(), keys: keys.len() as u64 };
         stream.batch(|batch| {
@@ -41,12 +58,12 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
                 keys: batch.read(keys),
                 segments,
                 pages,
-                values: batch.write(&answers.values),
-                found: batch.write(&answers.found),
+                values: batch.write(values),
+                found: batch.write(found),
                 counts: batch.write(&work.counts),
                 plan,
             };
-            // SAFETY: there are as many answers as keys, and the table is whole.
+            // SAFETY: the caller guarantees the answers, and the table is whole.
             unsafe { batch.launch(&remove, plan.keys) }
         })?;
         work.counts.download_at(stream, counts::REMOVED as usize)

@@ -15,7 +15,18 @@ struct Work<'b, K, V> {
     kinds: Option<&'b Buffer<u32>>,
     keys: &'b Buffer<K>,
     values: Option<&'b Buffer<V>>,
-    answers: Option<&'b Answers<V>>,
+    /// The answers, and whether the keys were there before.
+    answers: Option<&'b Buffer<V>>,
+    before: Option<&'b Buffer<u32>>,
+}
+
+impl<'b, K, V: ValueWord> Work<'b, K, V> {
+    /// Returns the same work with answers, if there is one for each key.
+    fn answering(self, answers: Option<&'b Answers<V>>) -> Result<Self> {
+        let Some(answers) = answers else { return Ok(self) };
+        crate::error::same_length(("the keys", self.keys.len()), ("the answers", answers.len()))?;
+        Ok(Self { answers: Some(&answers.values), before: Some(&answers.found), ..self })
+    }
 }
 
 /// The granularity of chunks, in operations: chunks of whole multiples do not write the same word
@@ -33,23 +44,30 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         answers: Option<&Answers<V>>,
     ) -> Result<u64> {
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        let work = Work { operation, kinds: None, keys, values: Some(values), answers: None, before: None };
+        let work = work.answering(answers)?;
         self.recover(stream)?;
         let before = self.counts.keys;
-        self.apply(stream, &Work { operation, kinds: None, keys, values: Some(values), answers })?;
+        self.apply(stream, &work)?;
         Ok(self.counts.keys - before)
     }
 
     /// Removes keys; returns how many were there.
-    pub(super) fn remove_keys(
+    ///
+    /// # Safety
+    /// There are as many answers as keys, and a word of `before` for every 32 of them, if there are
+    /// any. Nothing else uses them.
+    pub(super) unsafe fn remove_keys(
         &mut self,
         stream: &Stream,
         keys: &Buffer<K>,
-        answers: Option<&Answers<V>>,
+        answers: Option<&Buffer<V>>,
+        before: Option<&Buffer<u32>>,
     ) -> Result<u64> {
         self.recover(stream)?;
-        let before = self.counts.keys;
-        self.apply(stream, &Work { operation: Operation::Remove, kinds: None, keys, values: None, answers })?;
-        Ok(before - self.counts.keys)
+        let keys_before = self.counts.keys;
+        self.apply(stream, &Work { operation: Operation::Remove, kinds: None, keys, values: None, answers, before })?;
+        Ok(keys_before - self.counts.keys)
     }
 
     /// Does a batch of operations of several kinds.
@@ -62,8 +80,9 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     ) -> Result<()> {
         crate::error::same_length(("the keys", keys.len()), ("the kinds", kinds.len()))?;
         crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        let work =
-            Work { operation: Operation::Get, kinds: Some(kinds), keys, values: Some(values), answers: Some(answers) };
+        let (operation, kinds, values) = (Operation::Get, Some(kinds), Some(values));
+        let work = Work { operation, kinds, keys, values, answers: None, before: None };
+        let work = work.answering(Some(answers))?;
         self.recover(stream)?;
         self.apply(stream, &work)
     }
@@ -71,9 +90,6 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     /// Does a batch, in chunks that cannot take more slots than the spare capacity. Makes capacity
     /// if only small chunks are left.
     fn apply(&mut self, stream: &Stream, work: &Work<'_, K, V>) -> Result<()> {
-        if let Some(answers) = work.answers {
-            crate::error::same_length(("the keys", work.keys.len()), ("the answers", answers.len()))?;
-        }
         let (all, inserts) = (work.keys.len() as u64, work.values.is_some());
         if inserts && work.kinds.is_none() {
             self.tidy(stream, all)?;
@@ -180,7 +196,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         range: Range<u64>,
         pending: Option<&Buffer<u32>>,
     ) -> Result<()> {
-        let Work { operation, kinds, keys, values, answers } = *work;
+        let Work { operation, kinds, keys, values, answers, before } = *work;
         let Range { start: first, end } = range;
         // Otherwise there is no slot to be used again.
         let anywhere = self.counts.removed != 0 && kinds.is_none() && operation != Operation::Remove;
@@ -214,8 +230,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                 values,
                 words,
                 header,
-                answers: batch.write_or_null(answers.map(|answers| &answers.values)),
-                before: batch.write_or_null(answers.map(|answers| &answers.found)),
+                answers: batch.write_or_null(answers),
+                before: batch.write_or_null(before),
                 pending: batch.write_or_null(pending),
                 plan: apply_plan,
             };

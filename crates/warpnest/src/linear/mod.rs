@@ -13,8 +13,9 @@ pub use operations::LinearOperation;
 
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
+use crate::table::input::Input;
 use crate::table::raw::{RawTable, sealed::Sealed};
-use crate::{Answers, Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream};
+use crate::{Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream};
 use gpu_kernels::double::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Operation, Unpack, header};
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
@@ -369,29 +370,32 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
 }
 
 impl Changes for Linear {
-    fn create<K: KeyWord, V: ValueWord>(config: LinearConfig, device: &Device) -> Result<LinearTable<K, V>> {
+    fn create<K: KeyWord, P: Payload>(config: LinearConfig, device: &Device) -> Result<LinearTable<K, WordOf<P>>> {
         LinearTable::new(config, device)
     }
 
-    fn insert<K: KeyWord, V: ValueWord>(
-        table: &mut LinearTable<K, V>,
+    fn insert<K: KeyWord, P: Payload>(
+        table: &mut LinearTable<K, WordOf<P>>,
         stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
+        input: Input<'_, K, P>,
     ) -> Result<u64> {
-        table.insert_by(stream, Operation::Insert, keys, values, None)
+        // There are no linear sets.
+        let Some(values) = input.values else { return Ok(0) };
+        table.insert_by(stream, Operation::Insert, input.keys, values, None)
     }
 
-    fn remove<K: KeyWord, V: ValueWord>(
-        table: &mut LinearTable<K, V>,
+    unsafe fn remove<K: KeyWord, P: Payload>(
+        table: &mut LinearTable<K, WordOf<P>>,
         stream: &Stream,
         keys: &Buffer<K>,
-        answers: Option<&mut Answers<V>>,
+        values: Option<&Buffer<WordOf<P>>>,
+        found: Option<&Buffer<u32>>,
     ) -> Result<u64> {
-        table.remove_keys(stream, keys, answers.as_deref())
+        // SAFETY: the caller guarantees the outputs.
+        unsafe { table.remove_keys(stream, keys, values, found) }
     }
 
-    fn clear<K: KeyWord, V: ValueWord>(table: &mut LinearTable<K, V>, stream: &Stream) -> Result<()> {
+    fn clear<K: KeyWord, P: Payload>(table: &mut LinearTable<K, WordOf<P>>, stream: &Stream) -> Result<()> {
         table.clear_all(stream)
     }
 }

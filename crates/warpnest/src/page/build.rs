@@ -60,12 +60,44 @@ impl Builds for Page {
         input: Input<'_, K, P>,
     ) -> Result<PageTable<K, P>> {
         let plan = config.plan_on::<K, P>(input.pairs, input.known, device.engine().cores())?;
-        let mut map = PageTable {
+        PageTable::build_planned(config, stream, device, input, &plan)
+    }
+
+    fn rebuild<K: KeyWord, P: Payload>(
+        table: &mut PageTable<K, P>,
+        stream: &Stream,
+        input: Input<'_, K, P>,
+    ) -> Result<()> {
+        let cores = table.device.engine().cores();
+        let plan = table.config.plan_on::<K, P>(input.pairs, input.known, cores)?;
+        table.rebuild_planned(stream, input, &plan)
+    }
+
+    fn config<K: KeyWord, P: Payload>(table: &PageTable<K, P>) -> &PageConfig {
+        &table.config
+    }
+
+    fn report<K: KeyWord, P: Payload>(table: &PageTable<K, P>) -> &Self::Report {
+        &table.report
+    }
+}
+
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
+    /// Builds a table of its own by a plan.
+    pub(super) fn build_planned(
+        config: PageConfig,
+        stream: &Stream,
+        device: &Device,
+        input: Input<'_, K, V>,
+        plan: &Plan,
+    ) -> Result<Self> {
+        let mut table = Self {
             device: device.clone(),
-            layout: Layout::new::<K, P>(0, 0, plan.page_bits, plan.page_buckets),
+            layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
             words: Buffer::uninitialized(device, plan.table_words() as usize)?,
             scratch: Scratch::new(device),
             length: 0,
+            changed: 0,
             report: PageReport {
                 seed: 0,
                 failures: 0,
@@ -80,39 +112,25 @@ impl Builds for Page {
             types: PhantomData,
             config,
         };
-        map.attempt_until_built(stream, input, &plan, device.engine().allocates_zeros())?;
-        map.scratch.release();
-        Ok(map)
+        table.attempt_until_built(stream, input, plan, device.engine().allocates_zeros())?;
+        table.scratch.release();
+        Ok(table)
     }
 
-    fn rebuild<K: KeyWord, P: Payload>(
-        table: &mut PageTable<K, P>,
-        stream: &Stream,
-        input: Input<'_, K, P>,
-    ) -> Result<()> {
-        let cores = table.device.engine().cores();
-        let plan = table.config.plan_on::<K, P>(input.pairs, input.known, cores)?;
-        table.length = 0;
-        let built = table.attempt_until_built(stream, input, &plan, false);
+    /// Rebuilds the table by a plan, in its own memory if that is enough. After an error it is
+    /// empty.
+    pub(super) fn rebuild_planned(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<()> {
+        self.length = 0;
+        let built = self.attempt_until_built(stream, input, plan, false);
         if built.is_err() {
-            table.empty(stream);
+            self.empty(stream);
         }
         built
     }
 
-    fn config<K: KeyWord, P: Payload>(table: &PageTable<K, P>) -> &PageConfig {
-        &table.config
-    }
-
-    fn report<K: KeyWord, P: Payload>(table: &PageTable<K, P>) -> &Self::Report {
-        &table.report
-    }
-}
-
-impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Removes all keys, as after a rebuild that failed.
     pub(super) fn empty(&mut self, stream: &Stream) {
-        self.length = 0;
+        (self.length, self.layout.holes) = (0, 0);
         // If this fails too, the device is lost; the first error says more.
         let _ = self.words.fill(stream, 0);
     }
@@ -163,13 +181,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                     stages = stages.map(|stages| PageStages { resolving, ..stages });
                 }
                 let ordered = !plan.unique && !matches!(strategy, Strategy::Unordered { .. });
-                self.length = length;
+                (self.length, self.changed) = (length, 0);
                 self.report =
                     PageReport { seed, failures, split_again, counted, skewed, ordered, resolved, moved, stages };
                 return Ok(());
             }
         }
-        let load = self.config.load_of::<V>(plan.pairs);
+        let load = self.config.load_of::<V>(plan.capacity);
         Err(Error::BuildFailed(BuildError::Page { pairs: plan.pairs, load, attempts }))
     }
 

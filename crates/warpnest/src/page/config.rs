@@ -37,6 +37,8 @@ pub type PageConfig = Config<Page>;
 pub struct Page {
     /// The load factor that was asked for.
     pub(super) load: Option<f64>,
+    /// The number of pairs that every table has capacity for.
+    pub(super) pairs: u64,
 }
 
 /// The load factor of large maps, and of sets, if none is asked for.
@@ -70,6 +72,14 @@ impl Config<Page> {
         self
     }
 
+    /// Sets the number of pairs, or keys of a set, that tables have capacity for at least, however
+    /// few they are made of. Then batches up to that number need not make a table grow.
+    #[must_use]
+    pub fn pairs(mut self, pairs: usize) -> Self {
+        self.design.pairs = pairs as u64;
+        self
+    }
+
     /// Returns the load factor of a table of `pairs` pairs. By default, maps between small and
     /// large all have the memory of the largest small one.
     pub(super) fn load_of<V: Payload>(&self, pairs: u64) -> f64 {
@@ -80,10 +90,30 @@ impl Config<Page> {
         self.design.load.unwrap_or_else(by_default)
     }
 
+    /// Returns the number of pairs, or keys alone, that a table with this layout takes at its load
+    /// factor.
+    pub(super) fn capacity_of<K: KeyWord, V: Payload>(&self, layout: &Layout) -> u64 {
+        let (buckets, slots) = (layout.buckets() as f64, layout.slots as f64);
+        let pairs = if V::VALUE_BITS == 0 {
+            self.design.load.unwrap_or(LOAD).min(MAX_LOAD_OF_KEYS) * buckets * slots
+        } else {
+            let of_load = |load| load * buckets * bucket_bytes::<K, V>() / pair_bytes::<K, V>();
+            let by_default = || match of_load(LOAD_OF_SMALL) {
+                pairs if pairs < MAX_SMALL_PAIRS as f64 => pairs,
+                _ => of_load(LOAD),
+            };
+            let pairs = self.design.load.map_or_else(by_default, of_load);
+            if layout.slots == 4 { pairs.min(MAX_LOAD_OF_FOUR * 4.0 * buckets) } else { pairs }
+        };
+        // A table that was planned for a number of pairs takes them, also where a product is a
+        // little smaller than it should be.
+        ((pairs + 0.001) as u64).min(MAX_PAIRS)
+    }
+
     /// Returns the sizes of a build of `pairs` pairs, or keys alone, if the configuration makes
     /// sense.
     pub(super) fn plan<K: KeyWord, V: Payload>(&self, pairs: u64) -> Result<Plan> {
-        self.plan_moving::<K, V, V>(pairs, self.unique, None)
+        self.plan_on::<K, V>(pairs, Known::Nothing, None)
     }
 
     /// Returns [`PageConfig::plan`], or the plan for values that do not matter, so that keys alone
@@ -101,22 +131,32 @@ impl Config<Page> {
         known: Known,
         cores: Option<usize>,
     ) -> Result<Plan> {
-        let unique = self.unique_given(known);
-        if known == Known::AnyValues {
-            self.plan_moving::<K, V, Nothing>(pairs, unique, cores)
-        } else {
-            self.plan_moving::<K, V, V>(pairs, unique, cores)
-        }
+        self.plan_with_capacity::<K, V>(pairs, self.design.pairs, known, cores)
     }
 
-    /// Returns the sizes of a build that moves keys with the payload `M` to where the pages are
-    /// built.
-    fn plan_moving<K: KeyWord, V: Payload, M: Payload>(
+    /// Returns the sizes of a build of `pairs` pairs in a table with capacity for `capacity` pairs,
+    /// or for these if they are more.
+    pub(super) fn plan_with_capacity<K: KeyWord, V: Payload>(
         &self,
         pairs: u64,
-        unique: bool,
+        capacity: u64,
+        known: Known,
         cores: Option<usize>,
     ) -> Result<Plan> {
+        let capacity = capacity.max(pairs);
+        let (bits, buckets) = pages_for(self.pages_with_capacity::<K, V>(capacity)?, capacity, cores);
+        let unique = self.unique_given(known);
+        let plan = if known == Known::AnyValues {
+            Plan::new::<K, V, Nothing>(pairs, bits, buckets, unique, cores)
+        } else {
+            Plan::new::<K, V, V>(pairs, bits, buckets, unique, cores)
+        };
+        Ok(plan.with_capacity(capacity))
+    }
+
+    /// Returns the bits of a page number, and the buckets of a page, of a table with capacity for
+    /// `pairs` pairs, or keys alone.
+    fn pages_with_capacity<K: KeyWord, V: Payload>(&self, pairs: u64) -> Result<(u32, u32)> {
         // Written this way round so that a load that is NaN is refused, too.
         let load = self.load_of::<V>(pairs);
         if !(load > 0.0 && load <= 1.0) {
@@ -126,21 +166,24 @@ impl Config<Page> {
             return Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_PAIRS }));
         }
         if V::VALUE_BITS == 0 {
-            let pages = pages_of::<K, V>(buckets_of_keys::<K, V>(pairs, load), load)?;
-            let (page_bits, page_buckets) = pages_for(pages, pairs, cores);
-            return Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, unique, cores));
+            return pages_of::<K, V>(buckets_of_keys::<K, V>(pairs, load), load);
         }
-        let bucket_bytes = (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 8) as f64;
-        let pair_bytes = ((K::BITS + V::VALUE_BITS) / 8) as f64;
-        let buckets = (pairs as f64 * pair_bytes / (load * bucket_bytes)).ceil();
-        let (mut page_bits, mut page_buckets) = pages_of::<K, V>(buckets, load)?;
+        let buckets = (pairs as f64 * pair_bytes::<K, V>() / (load * bucket_bytes::<K, V>())).ceil();
+        let (page_bits, page_buckets) = pages_of::<K, V>(buckets, load)?;
         if Layout::form_for::<K, V>((page_buckets as u64) << page_bits).0 == 4 {
             let buckets = buckets.max((pairs as f64 / (4.0 * MAX_LOAD_OF_FOUR)).ceil());
-            (page_bits, page_buckets) = pages_of::<K, V>(buckets, load)?;
+            return pages_of::<K, V>(buckets, load);
         }
-        let (page_bits, page_buckets) = pages_for((page_bits, page_buckets), pairs, cores);
-        Ok(Plan::new::<K, V, M>(pairs, page_bits, page_buckets, unique, cores))
+        Ok((page_bits, page_buckets))
     }
+}
+
+fn bucket_bytes<K: KeyWord, V: Payload>() -> f64 {
+    (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 8) as f64
+}
+
+fn pair_bytes<K: KeyWord, V: Payload>() -> f64 {
+    ((K::BITS + V::VALUE_BITS) / 8) as f64
 }
 
 /// Returns the number of buckets for `keys` keys alone, whose slots are filled up to `load`, in the
@@ -237,6 +280,32 @@ mod tests {
                     assert_eq!(taken, words(&asked(if small { 0.5 } else { 0.8 })), "{pairs} pairs");
                 }
                 before = taken;
+            }
+        }
+        check::<u32, u32>();
+        check::<u64, u32>();
+        check::<u32, u64>();
+        check::<u64, u64>();
+        check::<u32, Nothing>();
+        check::<u64, Nothing>();
+    }
+
+    #[test]
+    fn a_table_takes_the_pairs_that_it_was_planned_for_and_no_more_than_its_slots() {
+        fn check<K: KeyWord, V: Payload>() {
+            for load in [None, Some(1.0), Some(0.95), Some(0.8), Some(0.7), Some(1.0 / 3.0), Some(0.01)] {
+                let config = load.map_or(PageConfig::default(), |load| PageConfig::default().load(load));
+                let sizes = (0..32).flat_map(|lg| (0..8).map(move |eighths| (1u64 << lg) * (8 + eighths) / 8));
+                let near = (0..3000).chain((1 << 18) - 9..(1 << 18) + 9).chain([366_999, 419_431, 419_999, 420_001]);
+                for pairs in sizes.chain(near) {
+                    // Some loads give more buckets than a table may have.
+                    let Ok(plan) = config.plan::<K, V>(pairs) else { continue };
+                    let layout = Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets);
+                    let capacity = config.capacity_of::<K, V>(&layout);
+                    let what = format!("{pairs} at {load:?}: a capacity of {capacity} in {layout:?}");
+                    assert!(capacity >= pairs, "{what}");
+                    assert!(capacity <= layout.buckets() as u64 * layout.slots as u64, "{what}");
+                }
             }
         }
         check::<u32, u32>();

@@ -34,7 +34,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let Self { config, layout, report, .. } = self;
         parts.config(config);
         parts.option(config.design.load.map(f64::to_bits));
-        parts.numbers([layout.a, layout.b, layout.page_bits as u64, layout.page_buckets as u64, self.length]);
+        parts.numbers([config.design.pairs]);
+        parts.numbers([layout.a, layout.b, layout.page_bits as u64, layout.page_buckets as u64]);
+        parts.numbers([layout.holes as u64, self.length]);
         let PageReport { seed, failures, split_again, counted, skewed, ordered, resolved, moved, stages: _ } = *report;
         parts.numbers([seed, failures as u64, split_again as u64, counted as u64, skewed as u64]);
         parts.numbers([ordered as u64, resolved, moved]);
@@ -43,7 +45,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     fn numbers(incoming: &mut Incoming<'_>) -> Result<Numbers> {
-        let config = incoming.config(|incoming| Ok(Page { load: incoming.option()?.map(f64::from_bits) }))?;
+        let config = incoming
+            .config(|incoming| Ok(Page { load: incoming.option()?.map(f64::from_bits), pairs: incoming.number()? }))?;
         let [a, b] = [incoming.number()?, incoming.number()?];
         let (page_bits, page_buckets) = (incoming.short()?, incoming.short()?);
         let buckets = (page_buckets as u64).checked_shl(page_bits).filter(|_| page_bits < 32).unwrap_or(0);
@@ -51,7 +54,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         if !sensible || !(MIN_BUCKETS as u64..=MAX_BUCKETS).contains(&buckets) {
             return Err(FileError::inconsistent("there is no page table with so many buckets"));
         }
-        let layout = Layout::new::<K, V>(a, b, page_bits, page_buckets);
+        let layout = Layout { holes: incoming.flag()? as u32, ..Layout::new::<K, V>(a, b, page_bits, page_buckets) };
         let length = incoming.number()?;
         if length > buckets * layout.slots as u64 {
             return Err(FileError::inconsistent("there are more keys than slots"));
@@ -86,7 +89,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let Numbers { config, layout, length, report } = numbers;
         let device = incoming.device.clone();
         let scratch = Scratch::new(&device);
-        Self { device, config, layout, words, scratch, length, report, types: PhantomData }
+        Self { device, config, layout, words, scratch, length, changed: 0, report, types: PhantomData }
     }
 }
 

@@ -1,16 +1,21 @@
 //! The page table, of [`PageMap`] and [`PageSet`], which is split first and then built in whole
-//! pages on chip. docs/page-map.md and docs/sets.md describe layout, algorithm, guarantees and
-//! figures.
+//! pages on chip. Batches change it page by page or pair by pair. docs/page-map.md and docs/sets.md
+//! describe layout, algorithm, guarantees and figures.
 
 mod attempt;
+mod batch;
 mod build;
+mod change;
 mod config;
 mod counted;
+mod direct;
 mod file;
+mod grow;
 mod id_table;
 mod outcome;
 mod plan;
 mod report;
+mod rewrite;
 mod unordered;
 mod unordered_plan;
 
@@ -48,20 +53,33 @@ use std::marker::PhantomData;
 ///   takes a little more if copies of some keys overflow a bin of a split before the last one.
 /// * **Two builds of the same pairs** answer every lookup alike. The slots of the pairs, and so the
 ///   order of [`BulkMap::to_pairs`], may differ, also with the same seed.
-/// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up at the same time. [`BulkMap::rebuild`] takes the map exclusively and waits for running
-///   lookups by itself.
+/// * **Changes.** [`BulkMap::insert_many`], [`BulkMap::remove_many`] and their relatives are for
+///   batches. In a batch, too, the last pair of a key counts. A small batch goes to its buckets, a
+///   large one rewrites all pages. [`Config::assume_unique`] promises that no key is repeated
+///   within a batch.
+/// * **Growth.** A batch that makes the keys more than [`PageMap::capacity`] builds a table with
+///   capacity for half as many more, beside the old one. A batch that only gives keys other values
+///   never makes a map grow. [`PageMap::reserve`] grows it beforehand, and
+///   [`BulkMap::shrink_to_fit`] makes it as large as its keys need.
+/// * **A change that fails** leaves the map as it was, or empty, and then returns
+///   [`Error::Emptied`](crate::Error::Emptied).
+/// * **Concurrent use.** Any number of streams may look up at the same time. A change takes the map
+///   exclusively and waits for running lookups by itself.
 ///
-/// Build it by [`BulkMap::build`], [`BulkMap::from_pairs`] or a [`PageConfig`]; ask it by
-/// [`BulkMap::get_many`] and [`BulkMap::contains_many`]; build it anew by [`BulkMap::rebuild`].
+/// Build it by [`BulkMap::build`], [`BulkMap::from_pairs`] or a [`PageConfig`], or begin with
+/// [`BulkMap::new`]. Ask it by [`BulkMap::get_many`] and [`BulkMap::contains_many`]; build it anew
+/// by [`BulkMap::rebuild`].
 ///
 /// ```
 /// use warpnest::{Device, PageMap};
 ///
 /// let device = Device::best()?;
-/// let map: PageMap<u32, u32> = PageMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
+/// let mut map: PageMap<u32, u32> = PageMap::build(&device, &[7, 8, 7], &[1, 2, 3])?;
 /// assert_eq!(map.len(), 2);
 /// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(3), Some(2), None]);
+/// // One of the keys is new.
+/// assert_eq!(map.insert_many(&[9, 8], &[4, 5])?, 1);
+/// assert_eq!(map.remove_many(&[7, 8])?, [Some(3), Some(5)]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 #[doc(alias("HashMap", "hash_map", "hash table"))]
@@ -86,6 +104,8 @@ pub type PageMap<K, V> = BulkMap<K, V, Page>;
 ///   bytes for a 32-bit key, 10 for a 64-bit one.
 /// * **Two builds of the same keys** answer every query alike. The slots of the keys, and so the
 ///   order of [`BulkSet::to_keys`], may differ, also with the same seed.
+/// * **Changes, growth and failures** are those of a [`PageMap`]: [`BulkSet::insert_many`],
+///   [`BulkSet::remove_many`] and their relatives, [`PageSet::capacity`] and [`PageSet::reserve`].
 ///
 /// ```
 /// use warpnest::{Device, PageSet};
@@ -116,6 +136,9 @@ pub struct PageTable<K: KeyWord, V: Payload> {
     words: Buffer<u64>,
     scratch: Scratch,
     length: u64,
+    /// The number of keys in batches that went to pairs directly, since the pages were written
+    /// whole.
+    changed: u64,
     report: PageReport,
     types: PhantomData<(K, V)>,
 }
@@ -135,6 +158,18 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Returns the number of slots of all buckets.
     pub fn slots(&self) -> u64 {
         self.layout.buckets() as u64 * self.layout.slots as u64
+    }
+
+    /// Returns whether pairs may have been removed from full buckets. A bucket with an empty slot
+    /// then does not say that a pair is in none of its later candidates.
+    pub fn has_holes(&self) -> bool {
+        self.layout.holes != 0
+    }
+
+    /// Returns the number of pairs, or keys of a set, that the table takes at its load factor. A
+    /// batch that makes them more makes the table grow.
+    pub fn capacity(&self) -> u64 {
+        self.config.capacity_of::<K, V>(&self.layout)
     }
 
     /// Returns the number of words that the buckets take.
@@ -176,6 +211,12 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
     ) -> Result<()> {
         let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
         stream.batch(|batch| {
+            if self.length == 0 {
+                // What a change left that failed is not found, even if it could not be overwritten.
+                batch.reads(queries);
+                values.map_or(Ok(()), |values| batch.zero(values, values.len()))?;
+                return batch.zero(found, found.len());
+            }
             let find = Find::<K, V> {
                 queries: batch.read(queries),
                 words: batch.read(&self.words).cast(),
@@ -216,12 +257,22 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
             words: self.words.duplicate_front(stream, &self.device, self.words_in_use())?,
             scratch: Scratch::new(&self.device),
             length: self.length,
+            changed: self.changed,
             report: self.report.clone(),
             types: PhantomData,
         })
     }
 
     fn shrink_to_fit(&mut self) -> Result<()> {
+        self.scratch.release();
+        let device = self.device.clone();
+        if self.length != 0 && self.shrink(device.default_stream())? {
+            return Ok(());
+        }
+        self.trim()
+    }
+
+    fn trim(&mut self) -> Result<()> {
         self.scratch.release();
         if self.length == 0 {
             return self.shrink_empty();

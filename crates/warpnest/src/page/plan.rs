@@ -42,6 +42,8 @@ impl Level {
 #[derive(Clone, Debug)]
 pub(super) struct Plan {
     pub pairs: u64,
+    /// The number of pairs that the table has capacity for.
+    pub capacity: u64,
     /// Whether each key occurs once.
     pub unique: bool,
     pub page_bits: u32,
@@ -49,6 +51,8 @@ pub(super) struct Plan {
     pub levels: Vec<Level>,
     /// The sizes of an attempt without order, if one is made.
     pub unordered: Option<UnorderedPlan>,
+    /// Whether the table has pairs, so that splits cannot use its memory.
+    in_use: bool,
     table_words: u64,
     key_bytes: u64,
     value_bytes: u64,
@@ -100,7 +104,29 @@ impl Plan {
         // Cores process the pairs of a bin in order anyway.
         let unordered = (repeats && M::VALUE_BITS == V::VALUE_BITS && cores.is_none() && pairs != 0)
             .then(|| UnorderedPlan::new::<K, V>(pairs, 1 << page_bits));
-        Self { pairs, unique, page_bits, page_buckets, levels, unordered, table_words, key_bytes, value_bytes }
+        Self {
+            pairs,
+            capacity: pairs,
+            unique,
+            page_bits,
+            page_buckets,
+            levels,
+            unordered,
+            in_use: false,
+            table_words,
+            key_bytes,
+            value_bytes,
+        }
+    }
+
+    /// Returns the same plan for a table with capacity for so many pairs.
+    pub fn with_capacity(self, capacity: u64) -> Self {
+        Self { capacity, ..self }
+    }
+
+    /// Returns the same plan for a batch that changes a table that has pairs.
+    pub fn for_change(self) -> Self {
+        Self { in_use: true, ..self }
     }
 
     /// Returns the number of 64-bit words of the table's buckets.
@@ -176,7 +202,7 @@ impl Plan {
         match back % 2 {
             0 => PairStorage::Scratch(last),
             // The table is not needed before the last stage, which reads from elsewhere.
-            _ if self.storage_words(1) <= self.table_words => PairStorage::Table,
+            _ if !self.in_use && self.storage_words(1) <= self.table_words => PairStorage::Table,
             _ => PairStorage::Scratch(last + self.storage_words(0)),
         }
     }

@@ -32,7 +32,7 @@ const MANY_BLOCKS: u64 = 512;
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Returns whether so many keys of a sample are repeated that no attempt without order is worth
     /// it; waits for that. Few pairs are not sampled.
-    fn sample_is_repeated(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<bool> {
+    pub(super) fn sample_is_repeated(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<bool> {
         let Some((sizes, sample_bits)) = plan.unordered.and_then(|sizes| Some((sizes, sizes.sample_bits?))) else {
             return Ok(false);
         };

@@ -53,7 +53,7 @@ use crate::{Error, InputError, Result};
 /// The most items of one call: indices have 32 bits.
 pub const MAX_ITEMS: usize = u32::MAX as usize;
 
-fn check_items(items: usize) -> Result<u64> {
+pub(crate) fn check_items(items: usize) -> Result<u64> {
     if items <= MAX_ITEMS {
         return Ok(items as u64);
     }

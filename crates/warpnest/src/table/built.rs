@@ -156,7 +156,8 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         D::rebuild(&mut self.table, stream, input)
     }
 
-    /// Returns the report of the last build that succeeded.
+    /// Returns the report of the last build that succeeded. To grow or to be shrunk, a
+    /// [`PageMap`](crate::PageMap) is built, too.
     pub fn report(&self) -> &D::Report
     where
         D: Builds,

@@ -1,13 +1,15 @@
-//! What maps have that change in place, batch by batch.
+//! What maps have that change batch by batch.
 
 use super::config::Config;
 use super::design::{Changes, Design};
+use super::input::{Input, check_keys};
+use super::retaining::dropped;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream, Value};
 
-/// Empty maps: of linear and extendible maps.
+/// Empty maps: of page, linear and extendible maps.
 impl<D: Design> Config<D> {
-    /// Makes an empty map that changes in place.
+    /// Makes an empty map, to be filled by [`BulkMap::insert_many`].
     ///
     /// # Errors
     /// A setting that makes no sense, or the device:
@@ -18,12 +20,12 @@ impl<D: Design> Config<D> {
     where
         D: Changes,
     {
-        Ok(BulkMap::of(D::create(self.clone(), device)?))
+        Ok(BulkMap::of(D::create::<K::Word, V::Word>(self.clone(), device)?))
     }
 }
 
-/// Changes batch by batch: of a [`LinearMap`](crate::LinearMap) and an
-/// [`ExtendibleMap`](crate::ExtendibleMap).
+/// Changes batch by batch: of a [`PageMap`](crate::PageMap), a [`LinearMap`](crate::LinearMap) and
+/// an [`ExtendibleMap`](crate::ExtendibleMap).
 impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// Makes an empty map with the default configuration; [`Config::create`] takes another.
     ///
@@ -44,6 +46,10 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// * A [`LinearMap`](crate::LinearMap) that may not or cannot grow:
     ///   [`FullError::NoSlots`](crate::FullError::NoSlots),
     ///   [`InputError::TooManyKeys`](crate::InputError::TooManyKeys).
+    /// * A [`PageMap`](crate::PageMap) that must grow:
+    ///   [`InputError::TooManyPairs`](crate::InputError::TooManyPairs),
+    ///   [`BuildError::Page`](crate::BuildError::Page), and the map is unchanged;
+    ///   [`Error::Emptied`](crate::Error::Emptied).
     /// * An [`ExtendibleMap`](crate::ExtendibleMap):
     ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems),
     ///   [`FullError::TooDeep`](crate::FullError::TooDeep),
@@ -67,7 +73,8 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     where
         D: Changes,
     {
-        D::insert(&mut self.table, stream, keys.words(), values.words()).map(|keys| keys as usize)
+        let input = Input::of(self.device(), stream, keys.words(), values.words())?;
+        D::insert::<K::Word, V::Word>(&mut self.table, stream, input).map(|new| new as usize)
     }
 
     /// Removes the keys; returns the values that they had. Of several equal keys one gets the
@@ -111,7 +118,15 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     where
         D: Changes,
     {
-        D::remove(&mut self.table, stream, keys.words(), Some(answers.words_mut())).map(|keys| keys as usize)
+        crate::error::same_length(("the keys", keys.len()), ("the answers", answers.len()))?;
+        let (keys, Answers { values, found }) = (keys.words(), &*answers.words_mut());
+        check_keys(self.device(), stream, keys)?;
+        values.check_device("the buffer of answers", self.device())?;
+        found.check_device("the buffer of answers", self.device())?;
+        // SAFETY: there are as many answers as keys, and the caller has them exclusively.
+        let removed =
+            unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, keys, Some(values), Some(found)) };
+        removed.map(|keys| keys as usize)
     }
 
     /// Removes the keys without a look at their values; returns how many were there.
@@ -135,7 +150,61 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     where
         D: Changes,
     {
-        D::remove(&mut self.table, stream, keys.words(), None).map(|keys| keys as usize)
+        check_keys(self.device(), stream, keys.words())?;
+        // SAFETY: there are no outputs.
+        let removed = unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, keys.words(), None, None) };
+        removed.map(|keys| keys as usize)
+    }
+
+    /// Removes those keys whose flag in `keep` is false; returns how many of them were there.
+    ///
+    /// Keys of the map that are not among `keys` stay. [`BulkMap::to_columns`] gives all keys and
+    /// their values, in the same order, to decide by:
+    ///
+    /// ```
+    /// use warpnest::{Device, PageMap};
+    ///
+    /// let device = Device::best()?;
+    /// let mut map: PageMap<u32, u32> = PageMap::build(&device, &[1, 2, 3], &[10, 20, 30])?;
+    /// let (keys, values) = map.to_columns()?;
+    /// let large: Vec<bool> = values.iter().map(|&value| value >= 20).collect();
+    /// assert_eq!(map.retain_many(&keys, &large)?, 1);
+    /// assert_eq!(map.get_many(&[1, 2, 3])?, [None, Some(20), Some(30)]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done; and as
+    /// for [`BulkMap::remove_many`].
+    #[doc(alias("retain", "filter"))]
+    pub fn retain_many(&mut self, keys: &[K], keep: &[bool]) -> Result<usize>
+    where
+        D: Changes,
+    {
+        crate::error::same_length(("the keys", keys.len()), ("the flags", keep.len()))?;
+        let dropped: Vec<K> = keys.iter().zip(keep).filter(|(_, keep)| !**keep).map(|(key, _)| *key).collect();
+        self.erase_many(&dropped)
+    }
+
+    /// Does [`BulkMap::retain_many`] from buffers: bit `i % 32` of word `i / 32` of `keep` is the
+    /// flag of key `i`, as in [`Answers::found`]. Waits until it is known how many keys were there.
+    ///
+    /// A mask over the pairs that [`BulkMap::pairs_on`] writes out thins the map in place. Takes
+    /// memory for as many keys besides what a removal takes.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for
+    /// each 32 keys, and [`InputError::TooManyItems`](crate::InputError::TooManyItems): nothing was
+    /// done; and as for [`BulkMap::remove_many_on`].
+    pub fn retain_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, keep: &Buffer<u32>) -> Result<usize>
+    where
+        D: Changes,
+    {
+        let (dropped, count) = dropped(self.device(), stream, keys.words(), keep)?;
+        // SAFETY: there are no outputs.
+        let removed =
+            unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, &*dropped.slice(..count)?, None, None) };
+        removed.map(|keys| keys as usize)
     }
 
     /// Gives one key its value; returns whether the key was new. It is for a change of a few keys,
@@ -173,7 +242,8 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         self.clear_on(device.default_stream())
     }
 
-    /// Removes all keys, on `stream`. A [`LinearMap`](crate::LinearMap) keeps its size, and an
+    /// Removes all keys, on `stream`. A [`PageMap`](crate::PageMap) and a
+    /// [`LinearMap`](crate::LinearMap) keep their size. An
     /// [`ExtendibleMap`](crate::ExtendibleMap) gives back the memory that it did not have at the
     /// beginning.
     ///
@@ -185,6 +255,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     where
         D: Changes,
     {
-        D::clear(&mut self.table, stream)
+        stream.check_device(self.device())?;
+        D::clear::<K::Word, V::Word>(&mut self.table, stream)
     }
 }

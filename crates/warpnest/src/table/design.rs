@@ -5,7 +5,7 @@
 //! |---|---|---|
 //! | [`Design`] | all | lookups, copies, files |
 //! | [`Builds`] | [`Page`], [`Cuckoo`], [`TwoLevel`], [`Sorted`] | be built and rebuilt in one go |
-//! | [`Changes`] | [`Linear`], [`Extendible`] | change in place, batch by batch |
+//! | [`Changes`] | [`Page`], [`Linear`], [`Extendible`] | change, batch by batch |
 //! | [`Sets`] | [`Page`], [`Cuckoo`] | be sets |
 //! | [`Ids`] | [`Page`], [`Cuckoo`] | be under a compacting table or a multimap |
 //!
@@ -15,8 +15,8 @@
 use super::config::Config;
 use super::input::Input;
 use super::raw::{RawTable, sealed};
-use crate::{Answers, Buffer, Device, Result, Stream};
-use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
+use crate::{Buffer, Device, Result, Stream};
+use gpu_kernels::types::{KeyWord, Payload, WordOf};
 use std::fmt::Debug;
 
 pub use crate::cuckoo::Cuckoo;
@@ -96,36 +96,42 @@ pub trait Counted: Builds {}
 )]
 pub trait Sets: Builds {}
 
-/// A [`Design`] whose maps change in place, batch by batch. The trait is sealed.
+/// A [`Design`] whose maps change batch by batch, and its sets if it has [`Sets`]. The trait is
+/// sealed.
 #[diagnostic::on_unimplemented(
-    message = "a map of design `{Self}` does not change after its build",
-    note = "take a `LinearMap` or an `ExtendibleMap`, or `rebuild` this one"
+    message = "a table of design `{Self}` does not change after its build",
+    note = "take a `PageMap`, a `PageSet`, a `LinearMap` or an `ExtendibleMap`, or `rebuild` this one"
 )]
 pub trait Changes: Design {
     /// Makes an empty table.
     #[doc(hidden)]
-    fn create<K: KeyWord, V: ValueWord>(config: Config<Self>, device: &Device) -> Result<Self::Table<K, V>>;
+    fn create<K: KeyWord, P: Payload>(config: Config<Self>, device: &Device) -> Result<Self::Table<K, P>>;
 
-    /// Gives every key its value; returns the number of new keys.
+    /// Inserts input that has been checked to be on the table's device, like the stream; returns
+    /// the number of new keys.
     #[doc(hidden)]
-    fn insert<K: KeyWord, V: ValueWord>(
-        table: &mut Self::Table<K, V>,
+    fn insert<K: KeyWord, P: Payload>(
+        table: &mut Self::Table<K, P>,
         stream: &Stream,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
+        input: Input<'_, K, P>,
     ) -> Result<u64>;
 
     /// Removes keys, and answers which of them were there, with the values that they had; returns
-    /// their number.
+    /// their number. Keys and stream have been checked to be on the table's device.
+    ///
+    /// # Safety
+    /// There are as many values as keys, and a found-word for every 32 of them, if there are any.
+    /// Nothing else uses them.
     #[doc(hidden)]
-    fn remove<K: KeyWord, V: ValueWord>(
-        table: &mut Self::Table<K, V>,
+    unsafe fn remove<K: KeyWord, P: Payload>(
+        table: &mut Self::Table<K, P>,
         stream: &Stream,
         keys: &Buffer<K>,
-        answers: Option<&mut Answers<V>>,
+        values: Option<&Buffer<WordOf<P>>>,
+        found: Option<&Buffer<u32>>,
     ) -> Result<u64>;
 
     /// Removes all keys.
     #[doc(hidden)]
-    fn clear<K: KeyWord, V: ValueWord>(table: &mut Self::Table<K, V>, stream: &Stream) -> Result<()>;
+    fn clear<K: KeyWord, P: Payload>(table: &mut Self::Table<K, P>, stream: &Stream) -> Result<()>;
 }

@@ -51,8 +51,7 @@ impl<'i, K: KeyWord, V: ValueWord> Input<'i, K, V> {
 impl<'i, K: KeyWord> Input<'i, K, Nothing> {
     /// Returns all of `keys`, if they and the stream are on the device.
     pub fn of_keys(device: &Device, stream: &Stream, keys: &'i Buffer<K>) -> Result<Self> {
-        stream.check_device(device)?;
-        keys.check_device("the buffer of keys", device)?;
+        check_keys(device, stream, keys)?;
         Ok(Self { keys, values: None, pairs: keys.len() as u64, known: Known::Nothing })
     }
 }
@@ -96,6 +95,12 @@ impl<'i, K: KeyWord, V: Payload> Input<'i, K, V> {
     }
 }
 
+/// Fails unless keys and stream are on `device`.
+pub(crate) fn check_keys<K>(device: &Device, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+    stream.check_device(device)?;
+    keys.check_device("the buffer of keys", device)
+}
+
 /// Fails unless everything is on `device`, and there is a value for each key.
 pub(crate) fn check_pairs<K: KeyWord, V: ValueWord>(
     device: &Device,
@@ -103,8 +108,7 @@ pub(crate) fn check_pairs<K: KeyWord, V: ValueWord>(
     keys: &Buffer<K>,
     values: &Buffer<V>,
 ) -> Result<()> {
-    stream.check_device(device)?;
-    keys.check_device("the buffer of keys", device)?;
+    check_keys(device, stream, keys)?;
     values.check_device("the buffer of values", device)?;
     crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))
 }

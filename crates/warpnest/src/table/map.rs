@@ -235,11 +235,13 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// memory that the map no longer needs.
     ///
     /// A map that was rebuilt from fewer pairs is copied to memory of the size for these, so for a
-    /// moment there are both. A [`CuckooMap`](crate::CuckooMap) keeps its slots.
+    /// moment there are both. A [`PageMap`](crate::PageMap) with capacity for more keys than it has
+    /// is built again beside the old table, which takes memory for all pairs and for a build of
+    /// them. A [`CuckooMap`](crate::CuckooMap) keeps its slots.
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// the map is unchanged.
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver),
+    /// [`BuildError::Page`](crate::BuildError::Page): the map is unchanged.
     pub fn shrink_to_fit(&mut self) -> Result<()> {
         self.table.shrink_to_fit()
     }

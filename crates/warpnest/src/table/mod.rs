@@ -4,6 +4,7 @@
 pub(crate) mod answers;
 mod built;
 mod changing;
+mod changing_set;
 pub(crate) mod config;
 pub mod design;
 pub(crate) mod file;
@@ -13,6 +14,7 @@ pub(crate) mod lookup;
 pub(crate) mod map;
 pub(crate) mod probes;
 pub(crate) mod raw;
+pub(crate) mod retaining;
 pub(crate) mod set;
 mod set_operations;
 mod settings;

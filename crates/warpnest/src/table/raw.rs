@@ -57,8 +57,13 @@ pub trait RawTable<K: KeyWord, V: ValueWord>: Debug + Sized + Sync {
     /// kernels rely on is checked, and each length before memory is taken.
     fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self>;
 
-    /// Gives back the memory that the table does not need.
+    /// Gives back the memory that the table does not need; may move it to a smaller one.
     fn shrink_to_fit(&mut self) -> Result<()>;
+
+    /// Gives back the memory that the table does not use. Its layout and its report stay.
+    fn trim(&mut self) -> Result<()> {
+        self.shrink_to_fit()
+    }
 }
 
 pub(crate) mod sealed {

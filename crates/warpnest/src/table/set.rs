@@ -15,9 +15,8 @@ use std::marker::PhantomData;
 /// [`PageSet`](crate::PageSet) and [`CuckooSet`](crate::CuckooSet) are names for sets of one design
 /// `D`; what each does is described there.
 ///
-/// A set does not change after its build, so any number of streams may query it at the same time,
-/// and combine it with others. [`BulkSet::rebuild`] takes the set exclusively and waits for running
-/// queries by itself.
+/// Any number of streams may query a set at the same time, and combine it with others. What changes
+/// a set takes it exclusively, and waits for running queries by itself.
 #[doc(alias("HashSet"))]
 pub struct BulkSet<K: Key, D: Sets> {
     pub(crate) table: D::Table<K::Word, Nothing>,

@@ -11,12 +11,20 @@ use warpnest::low_level::kernels::seam::Kernel;
 #[derive(Debug)]
 pub struct ShuffledThreads {
     seed: AtomicU64,
+    cores: Option<usize>,
 }
 
 impl ShuffledThreads {
     /// Returns a runner whose orders follow from `seed`.
     pub fn new(seed: u64) -> Self {
-        Self { seed: AtomicU64::new(seed) }
+        Self { seed: AtomicU64::new(seed), cores: None }
+    }
+
+    /// Makes the engine plan for so many cores, as the CPU engine does, and not as for a GPU.
+    // `tests/tests/all` has no use for it.
+    #[allow(dead_code)]
+    pub fn with_cores(self, cores: usize) -> Self {
+        Self { cores: Some(cores), ..self }
     }
 }
 
@@ -24,6 +32,9 @@ impl ShuffledThreads {
 unsafe impl Runner for ShuffledThreads {
     fn name(&self) -> &str {
         "crowd"
+    }
+    fn cores(&self) -> Option<usize> {
+        self.cores
     }
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
         let seed = self.seed.fetch_add(1, Relaxed);

@@ -9,8 +9,9 @@ use warpnest::{Buffer, CompactingConfig, Device, PageConfig, Unique};
 use warpnest_tests::{at, distinct_keys};
 
 /// Sizes around the rows that are processed at once (32), the keys of the first dictionary (512),
-/// and the fewest rows of a chunk (8192).
-const SIZES: [usize; 17] = [0, 1, 2, 31, 32, 33, 63, 65, 511, 513, 2050, 8191, 16_383, 16_385, 24_577, 40_000, 150_001];
+/// the fewest rows of a chunk (8192), and the fewest that are sorted if most keys differ (262,144).
+const SIZES: [usize; 19] =
+    [0, 1, 2, 31, 32, 33, 63, 65, 511, 513, 2050, 8191, 16_383, 16_385, 24_577, 40_000, 150_001, 262_144, 300_007];
 
 /// Fails unless rows are encoded right, with slices and with buffers.
 fn right<K: Key>(what: &str, rows: &[K]) {
@@ -22,18 +23,29 @@ fn right<K: Key>(what: &str, rows: &[K]) {
         ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
             let device = Device::cpu();
             let stream = device.default_stream();
-            for config in [CompactingConfig::default(), CompactingConfig::default().in_order_of_appearance()] {
-                let unique = config.unique(&device, rows).unwrap();
-                assert!(unique.keys == keys && unique.ids == ids && unique.counts == counts);
-            }
+            let in_order = CompactingConfig::default().in_order_of_appearance();
+            let unique = in_order.unique(&device, rows).unwrap();
+            assert!(unique.keys == keys && unique.ids == ids && unique.counts == counts);
+            let in_any_order = CompactingConfig::default().unique(&device, rows).unwrap();
+            same_but_for_order((&in_any_order.keys, &in_any_order.ids, &in_any_order.counts), &unique);
             let buffer = Buffer::from_slice(&device, rows).unwrap();
             let Unique { keys: of_ids, ids: of_rows, counts: of_keys, .. } =
                 CompactingConfig::default().unique_on(stream, &device, &buffer).unwrap();
             assert!(of_ids.capacity() <= keys.len().max(16 / size_of::<K>()), "{of_ids:?}");
-            assert!(of_ids.download(stream).unwrap() == keys && of_rows.download(stream).unwrap() == ids);
-            assert_eq!(of_keys.download(stream).unwrap(), counts);
+            let (keys, ids) = (of_ids.download(stream).unwrap(), of_rows.download(stream).unwrap());
+            same_but_for_order((&keys, &ids, &of_keys.download(stream).unwrap()), &unique);
         });
     }
+}
+
+/// Fails unless rows have other ids for the same keys, with as many rows of each.
+fn same_but_for_order<K: Key>((keys, ids, counts): (&[K], &[u32], &[u32]), unique: &Unique<Vec<K>, Vec<u32>>) {
+    assert_eq!((keys.len(), counts.len(), ids.len()), (unique.keys.len(), unique.keys.len(), unique.ids.len()));
+    // Of as many ids each has one key, so no key has two.
+    assert!(ids.iter().zip(&unique.ids).all(|(&id, &other)| {
+        let (id, other) = (id as usize, other as usize);
+        (keys[id], counts[id]) == (unique.keys[other], unique.counts[other])
+    }));
 }
 
 fn every_size_and_skew<K: Key>() {

@@ -113,6 +113,14 @@ fn one_key_at_a_time() {
 }
 
 #[test]
+fn retaining() {
+    fn with<K: Key, V: Value>() {
+        on_each_engine(|engine| edges::retaining::<_, K, V>(&engine.device, &small(), engine.max_items.min(64)));
+    }
+    in_all_widths!(with());
+}
+
+#[test]
 fn sequential_and_strided_keys() {
     fn with<K: Key, V: Value>() {
         on_each_engine(|engine| {

@@ -134,6 +134,16 @@ fn one_key_at_a_time() {
 }
 
 #[test]
+fn retaining() {
+    fn with<K: Key, V: Value>() {
+        for (engine, config) in everywhere::<K, V>() {
+            edges::retaining::<_, K, V>(&engine.device, &config, engine.max_items);
+        }
+    }
+    in_all_widths!(with());
+}
+
+#[test]
 fn sequential_and_strided_keys() {
     fn with<K: Key, V: Value>() {
         for (engine, config) in everywhere::<K, V>() {

@@ -171,24 +171,25 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             let theirs = |elements: &[u32]| Buffer::from_slice(there, elements).unwrap();
             let mut answers = Answers::new(here, n).unwrap();
             let mut far = Answers::new(there, n).unwrap();
-            for (stream, keys, values, values_near, near) in [
-                (foreign, ours(&keys), ours(&keys), true, true),
-                (stream, theirs(&keys), ours(&keys), true, true),
-                (stream, ours(&keys), theirs(&keys), false, true),
-                (stream, ours(&keys), ours(&keys), true, false),
+            for (what, stream, keys, values, values_near, near) in [
+                ("the stream", foreign, ours(&keys), ours(&keys), true, true),
+                ("the buffer of keys", stream, theirs(&keys), ours(&keys), true, true),
+                ("the buffer of values", stream, ours(&keys), theirs(&keys), false, true),
+                ("the buffer of answers", stream, ours(&keys), ours(&keys), true, false),
             ] {
+                let checked = |error: Error| assert_wrong_device(error, what, there, here);
                 let (found, expected) = if std::ptr::eq(stream, foreign) { (here, there) } else { (there, here) };
                 let wrong = |error: Error| assert_wrong_device(error, "a buffer", found, expected);
                 let answers = if near { &mut answers } else { &mut far };
                 if near {
-                    wrong(map.insert_many_on(stream, &keys, &values).unwrap_err());
+                    checked(map.insert_many_on(stream, &keys, &values).unwrap_err());
                 }
                 wrong(map.replace_many_into(stream, &keys, &values, answers).unwrap_err());
                 wrong(map.get_or_insert_many_into(stream, &keys, &values, answers).unwrap_err());
                 wrong(map.apply_many_into(stream, &ours(&kinds), &keys, &values, answers).unwrap_err());
                 // Removals and lookups have no values.
                 if values_near {
-                    wrong(map.remove_many_into(stream, &keys, answers).unwrap_err());
+                    checked(map.remove_many_into(stream, &keys, answers).unwrap_err());
                     wrong(map.get_many_into(stream, &keys, answers).unwrap_err());
                 }
             }
@@ -196,11 +197,13 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             refuses_another_device(&map);
             let (keys, far_keys) = (ours(&keys), theirs(&keys));
             wrong(map.apply_many_into(stream, &theirs(&kinds), &keys, &keys, &mut answers).unwrap_err());
-            wrong(map.erase_many_on(stream, &far_keys).unwrap_err());
             wrong(map.pairs_into(stream, &mut theirs(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());
+            let erased = map.erase_many_on(stream, &far_keys);
+            assert_wrong_device(erased.unwrap_err(), "the buffer of keys", there, here);
+            for done in [map.erase_many_on(foreign, &keys).map(drop), map.clear_on(foreign)] {
+                assert_wrong_device(done.unwrap_err(), "the stream", there, here);
+            }
             let wrong = |error: Error| assert_wrong_device(error, "a buffer", here, there);
-            wrong(map.erase_many_on(foreign, &keys).unwrap_err());
-            wrong(map.clear_on(foreign).unwrap_err());
             wrong(map.reserve_on(foreign, 5000).unwrap_err());
             wrong(map.pairs_into(foreign, &mut ours(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());
             equals(&map, &HashMap::from([(1, 2), (u32::MAX, 3)]));

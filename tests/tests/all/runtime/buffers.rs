@@ -4,8 +4,12 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::cuckoo::CuckooReport;
-use warpnest::types::WordKey as Key;
-use warpnest::{Answers, Buffer, CuckooConfig, CuckooMap, Device, Error, Event, InputError, Stream};
+use warpnest::design::Design;
+use warpnest::types::{WordKey as Key, WordValue as Value};
+use warpnest::{
+    Answers, Buffer, BulkMap, CuckooConfig, CuckooMap, Device, Error, Event, ExtendibleMap, InputError, LinearMap,
+    PageMap, SortedMap, Stream, TwoLevelMap,
+};
 use warpnest_tests::{TestEngine, counting, distinct_keys, engines, only};
 
 /// Returns the sizes to try, also around 512 and 1,024: so many words are the most that take a
@@ -114,46 +118,56 @@ fn a_clone_of_a_device_is_the_same_device() {
 #[test]
 fn absent_keys_get_the_value_0_and_bits_past_the_last_query_are_0() {
     for engine in engines() {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let device = &engine.device;
         let keys: Vec<u32> = distinct_keys(300, 1);
         let values: Vec<u64> = keys.iter().map(|&key| !(key as u64)).collect();
-        let map = CuckooMap::build(device, &keys, &values).unwrap();
-        let reference: HashMap<u32, u64> = keys.iter().copied().zip(values).collect();
-        for length in [1, 2, 31, 32, 33, 95, 96, 97, 255, 256, 257, 300] {
-            // First all of the queries are found, then every third of them, then none, in the same
-            // buffers.
-            let mut answers = Answers::new(device, length).unwrap();
-            let mut found = Buffer::zeroed(device, length.div_ceil(32)).unwrap();
-            for absent in [|_: usize| false, |i: usize| !i.is_multiple_of(3), |_: usize| true] {
-                let queries: Vec<u32> =
-                    (0..length).map(|i| if absent(i) { keys[i] ^ 0x8000_0001 } else { keys[i] }).collect();
-                let expected: Vec<u64> = queries.iter().map(|key| reference.get(key).copied().unwrap_or(0)).collect();
-                let mut bits = vec![0u32; length.div_ceil(32)];
-                let there = |key: &u32| reference.contains_key(key);
-                queries
-                    .iter()
-                    .enumerate()
-                    .filter(|(_, key)| there(key))
-                    .for_each(|(i, _)| bits[i / 32] |= 1 << (i % 32));
-                let queries = Buffer::from_slice(device, &queries).unwrap();
-
-                map.get_many_into(stream, &queries, &mut answers).unwrap();
-                assert_eq!((answers.len(), answers.is_empty()), (length, false));
-                assert_eq!(answers.values().download(stream).unwrap(), expected, "{length} on {}", device.name());
-                assert_eq!(answers.found().download(stream).unwrap(), bits, "{length} on {}", device.name());
-                let fresh = map.get_many_on(stream, &queries).unwrap();
-                assert_eq!(fresh.found().download(stream).unwrap(), bits);
-                assert_eq!(fresh.download(stream).unwrap(), answers.download(stream).unwrap());
-
-                found.fill(stream, 0xff).unwrap();
-                map.contains_many_into(stream, &queries, &mut found).unwrap();
-                assert_eq!(found.download(stream).unwrap(), bits, "{length} on {}", device.name());
-            }
-        }
-        let none = map.get_many_on(stream, &Buffer::from_slice(device, &[]).unwrap()).unwrap();
-        assert_eq!((none.len(), none.is_empty(), none.found().len()), (0, true, 0));
-        assert_eq!(none.download(stream).unwrap(), []);
+        // Pairs of one word, which the map can change on every engine.
+        let mut linear = LinearMap::new(device).unwrap();
+        linear.insert_many(&keys, &keys).unwrap();
+        let mut extendible = ExtendibleMap::new(device).unwrap();
+        extendible.insert_many(&keys, &values).unwrap();
+        answers_of(&CuckooMap::build(device, &keys, &values).unwrap(), &keys, &values);
+        answers_of(&TwoLevelMap::build(device, &keys, &values).unwrap(), &keys, &values);
+        answers_of(&PageMap::build(device, &keys, &values).unwrap(), &keys, &values);
+        answers_of(&SortedMap::build(device, &keys, &values).unwrap(), &keys, &values);
+        answers_of(&linear, &keys, &keys);
+        answers_of(&extendible, &keys, &values);
     }
+}
+
+fn answers_of<V: Value, D: Design>(map: &BulkMap<u32, V, D>, keys: &[u32], values: &[V]) {
+    let (device, stream) = (map.device(), map.device().default_stream());
+    let reference: HashMap<u32, V> = keys.iter().copied().zip(values.iter().copied()).collect();
+    for length in [1, 2, 31, 32, 33, 95, 96, 97, 255, 256, 257, 300] {
+        // First all of the queries are found, then every third of them, then none, in the same
+        // buffers.
+        let mut answers = Answers::new(device, length).unwrap();
+        let mut found = Buffer::zeroed(device, length.div_ceil(32)).unwrap();
+        for absent in [|_: usize| false, |i: usize| !i.is_multiple_of(3), |_: usize| true] {
+            let queries: Vec<u32> =
+                (0..length).map(|i| if absent(i) { keys[i] ^ 0x8000_0001 } else { keys[i] }).collect();
+            let expected: Vec<V> = queries.iter().map(|key| reference.get(key).copied().unwrap_or_default()).collect();
+            let mut bits = vec![0u32; length.div_ceil(32)];
+            let there = |key: &u32| reference.contains_key(key);
+            queries.iter().enumerate().filter(|(_, key)| there(key)).for_each(|(i, _)| bits[i / 32] |= 1 << (i % 32));
+            let queries = Buffer::from_slice(device, &queries).unwrap();
+
+            map.get_many_into(stream, &queries, &mut answers).unwrap();
+            assert_eq!((answers.len(), answers.is_empty()), (length, false));
+            assert_eq!(answers.values().download(stream).unwrap(), expected, "{length} on {}", device.name());
+            assert_eq!(answers.found().download(stream).unwrap(), bits, "{length} on {}", device.name());
+            let fresh = map.get_many_on(stream, &queries).unwrap();
+            assert_eq!(fresh.found().download(stream).unwrap(), bits);
+            assert_eq!(fresh.download(stream).unwrap(), answers.download(stream).unwrap());
+
+            found.fill(stream, 0xff).unwrap();
+            map.contains_many_into(stream, &queries, &mut found).unwrap();
+            assert_eq!(found.download(stream).unwrap(), bits, "{length} on {}", device.name());
+        }
+    }
+    let none = map.get_many_on(stream, &Buffer::from_slice(device, &[]).unwrap()).unwrap();
+    assert_eq!((none.len(), none.is_empty(), none.found().len()), (0, true, 0));
+    assert_eq!(none.download(stream).unwrap(), []);
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::layered::id_table::{IdTable, Ids};
 use crate::primitives::{exclusive_scan_in_place, launch_compact, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
+use crate::table::raw::RawTable;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
 use gpu_kernels::types as words;
@@ -112,7 +113,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     pub fn shrink_to_fit(&mut self) -> Result<()> {
         let device = self.ids.device().clone();
         self.work = Work::new(&device)?;
-        self.ids.shrink_to_fit()?;
+        self.ids.table.trim()?;
         if let Some(keys) = self.keys.shrunk(device.default_stream(), &device, self.keys.len())? {
             self.keys = keys;
         }

@@ -1,6 +1,7 @@
 //! Dictionary encoding on the cores of a CPU: each core encodes a chunk of the rows by a dictionary
 //! of its own, and the keys of the other chunks are then added to those of the first.
 
+use super::sorted_rows::{Encoded, number_sorted};
 use crate::{Buffer, BuildError, Device, Error, Key, Result, Stream, Value};
 use gpu_kernels::page::{
     BUCKET_WORDS, Encode, EncodeParams, Layout, MAX_EXCESS, MIN_BUCKETS, PROGRESS_WORDS, TRANSLATED, Translate,
@@ -21,8 +22,15 @@ const MAX_GROWTH: u64 = 4;
 const SLOTS_FOR_EIGHT: u64 = 16;
 /// The rows for each one in a sample.
 const SAMPLED_ONE_IN: usize = 64;
-/// The inverse of the share of seldom keys above which one core encodes all rows.
-const SELDOM: usize = 16;
+/// The share of rows whose key comes once in a sample above which one core encodes all rows. Each
+/// chunk then has most of these keys, and finding them twice and adding them up takes longer than
+/// two cores save.
+const SELDOM: f64 = 1.0 / 16.0;
+/// The same share above which rows are sorted, if their ids may have any order: about that of two
+/// rows a key.
+const SORTED: f64 = 0.975;
+/// The fewest rows that are sorted: a dictionary of fewer is in the cache for the most part.
+const SORTED_ROWS: u64 = 1 << 18;
 /// The slots of a bucket in the form that has the fewest.
 const MIN_SLOTS: u64 = 4;
 /// The number of constants that are tried before a build fails.
@@ -31,18 +39,8 @@ const ATTEMPTS: u32 = 25;
 /// The words of a dictionary's buckets.
 type Packed<K> = <<K as Value>::Word as KeyWord>::PackedWord<u32>;
 
-/// The arrays that rows are encoded to, each as long as the rows.
-#[derive(Clone, Copy)]
-pub(super) struct Encoded<'b, K> {
-    /// The different keys, in the order in which they appear.
-    pub keys: &'b Buffer<K>,
-    /// The number of rows of each key.
-    pub counts: &'b Buffer<u32>,
-    /// The id of each row's key.
-    pub ids: &'b Buffer<u32>,
-}
-
-/// Encodes the rows `keys` on `cores` cores; returns the number of different keys.
+/// Encodes the rows `keys` on `cores` cores; returns the number of different keys. These are
+/// `in_order` of appearance, or else in any order.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`], [`Error::Driver`]; [`Error::BuildFailed`] after many constants under
@@ -52,14 +50,20 @@ pub(super) fn encode<K: Key>(
     device: &Device,
     keys: &Buffer<K>,
     encoded: Encoded<'_, K>,
-    cores: usize,
+    (cores, in_order): (usize, bool),
     seed: u64,
 ) -> Result<usize> {
     let rows = keys.len() as u64;
     let mut random = Xoshiro256StarStar::seed_from_u64(seed);
     let mut chunks = (rows / MIN_CHUNK_ROWS).clamp(1, cores.max(1) as u64);
-    if chunks > 1 && keys.words().with_elements(stream, |keys| many_seldom(keys, &mut random))? {
-        chunks = 1;
+    if chunks > 1 || (!in_order && rows >= SORTED_ROWS) {
+        let once = keys.words().with_elements(stream, |keys| once_in_sample(keys, &mut random))?;
+        if !in_order && rows >= SORTED_ROWS && once > SORTED {
+            return number_sorted(stream, device, keys, encoded, cores);
+        }
+        if once > SELDOM {
+            chunks = 1;
+        }
     }
     let chunk_rows = rows.div_ceil(chunks).max(1);
     let mut encoder = Encoder { stream, device, random, encoded, dictionaries: None, attempts: 0 };
@@ -80,18 +84,16 @@ pub(super) fn encode<K: Key>(
     Ok(length as usize)
 }
 
-/// Returns whether a sample says that many rows have keys that come seldom. Each chunk then has
-/// most of these keys, and finding them twice and adding them up takes longer than two cores save.
+/// Returns the share of the rows of a sample whose key comes once in it.
 ///
-/// As large a share of the other rows have a key that is not in the sample as there are rows in it
-/// whose key comes once (Good 1953, *The population frequencies of species and the estimation of
-/// population parameters*).
-fn many_seldom<W: Ord + Copy>(keys: &[W], random: &mut impl Rng) -> bool {
+/// As large a share of the other rows have a key that is not in the sample (Good 1953, *The
+/// population frequencies of species and the estimation of population parameters*).
+fn once_in_sample<W: Ord + Copy>(keys: &[W], random: &mut impl Rng) -> f64 {
     let rows = keys.chunks_exact(SAMPLED_ONE_IN).map(|rows| rows[random.next_u64() as usize % SAMPLED_ONE_IN]);
     let mut sample: Vec<W> = rows.collect();
     sample.sort_unstable();
     let once = sample.chunk_by(|one, other| one == other).filter(|equal| equal.len() == 1).count();
-    once * SELDOM > sample.len()
+    once as f64 / sample.len().max(1) as f64
 }
 
 /// The rows that are encoded.

@@ -5,6 +5,7 @@ mod build;
 mod config;
 mod dictionary;
 mod file;
+mod sorted_rows;
 mod unique;
 mod work;
 

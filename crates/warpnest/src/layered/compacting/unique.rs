@@ -1,7 +1,8 @@
 //! The different keys of an input, with an id for each row and the number of rows of each key.
 
 use super::CompactingConfig;
-use super::dictionary::{Encoded, encode};
+use super::dictionary::encode;
+use super::sorted_rows::Encoded;
 use crate::layered::id_table::Ids;
 use crate::runtime::lent::{Lent, Output};
 use crate::{Answers, Buffer, Device, Key, Result, Stream};
@@ -46,7 +47,7 @@ impl<D: Ids> CompactingConfig<D> {
             let (ids, counts) = (Output::new(device, rows)?, Output::new(device, rows)?);
             let keys_out = Buffer::uninitialized(device, rows)?;
             let encoded = Encoded { keys: &keys_out, counts: &counts, ids: &ids };
-            let length = encode(stream, device, &keys, encoded, cores, self.ids.seed_or_random())?;
+            let length = encode(stream, device, &keys, encoded, (cores, self.in_order), self.ids.seed_or_random())?;
             let (keys, counts) = (keys_out.download_front(stream, length)?, counts.into_vec(stream, length)?);
             return Ok(Unique { keys, ids: ids.into_vec(stream, rows)?, counts });
         }
@@ -74,7 +75,7 @@ impl<D: Ids> CompactingConfig<D> {
             let (ids, counts) = (Buffer::uninitialized(device, rows)?, Buffer::uninitialized(device, rows)?);
             let keys_out = Buffer::uninitialized(device, rows)?;
             let encoded = Encoded { keys: &keys_out, counts: &counts, ids: &ids };
-            let length = encode(stream, device, keys, encoded, cores, self.ids.seed_or_random())?;
+            let length = encode(stream, device, keys, encoded, (cores, self.in_order), self.ids.seed_or_random())?;
             let (keys, counts) = (front(keys_out, stream, device, length)?, front(counts, stream, device, length)?);
             return Ok(Unique { keys, ids, counts });
         }

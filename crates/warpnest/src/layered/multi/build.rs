@@ -6,6 +6,7 @@ use crate::layered::id_table::Ids;
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known};
+use crate::table::raw::RawTable;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
 use gpu_kernels::types as words;
@@ -150,7 +151,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         let device = self.runs.device().clone();
         let stream = device.default_stream();
         self.work = Work::new(&device)?;
-        self.runs.shrink_to_fit()?;
+        self.runs.table.trim()?;
         if let Some(lasts) = self.lasts.shrunk(stream, &device, self.lasts.len())? {
             self.lasts = lasts;
         }

@@ -8,6 +8,7 @@
 pub(crate) mod cuda;
 #[cfg(feature = "cpu")]
 mod host;
+#[cfg(feature = "cpu")]
 mod host_allocator;
 #[cfg(feature = "cpu")]
 mod host_memory;

@@ -1,0 +1,467 @@
+//! Adding and removing single pairs in the table's own memory, for batches that are small beside
+//! the table.
+//!
+//! **Adding.** A pair takes the first free slot of its candidates by a compare-and-exchange of the
+//! word of tags. No thread of the launch removes pairs, so a bucket that is full stays full. All
+//! pairs of one key follow the same probe sequence and meet where the first of them stopped.
+//!
+//! Of equal keys the last pair counts. An index of the batch's keys, which is small enough for the
+//! L2 cache, tells which keys are repeated; [`StoreRepeated`] gives these the last value.
+//!
+//! **Removing.** A compare-and-exchange clears the tag. A full bucket then has a hole, so that a
+//! free slot no longer says that no pair of its probe sequence comes later.
+
+use super::fill::{Thread, evict_for_unplaced};
+use super::form::{BUCKET_WORDS, Form, with_form};
+use super::in_memory::InMemory;
+use super::lists::{CHOSEN, LENGTHS, List};
+use super::probe::{InsertResult, Page, Seek};
+use super::repeat_list::NoListing;
+use super::source::{Entry, MAX_READ_AHEAD, Sources, stride};
+use super::table::locate;
+use super::{Layout, header};
+use crate::seam::{Block, Global, Shared, Tile};
+use crate::table::lookup::Lookup;
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
+
+/// The most pairs of a batch that may find all of their candidates full: those of a page are
+/// inserted one after the other.
+pub const MAX_LEFT: u32 = 1024;
+
+/// The scalar arguments of [`AddDirectly`] and [`EvictLeft`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct AddParams {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of pairs, at most 2^31.
+    pub pairs: u64,
+    /// The bits of a cell's number: the index has 2^`index_bits` cells, at most half of which are
+    /// taken.
+    pub index_bits: u32,
+    /// An unused field, which fills the struct up.
+    pub padding: u32,
+}
+
+/// A pair that looks for its slot.
+struct Adding<V, W> {
+    value: V,
+    /// The first bucket of the page.
+    page_first: u32,
+    seek: Seek<W>,
+    /// The cell of the index from 1 on, if an equal key was there already; else 0.
+    repeated: u32,
+    /// The position of the cell in the list of repeated keys, counted from that of its warp.
+    position: u32,
+}
+
+kernel! {
+    /// Adds pair `i` by thread `i`. The header's [`header::LENGTH`] counts the keys that are new.
+    ///
+    /// `index` and the header are 0 at first. A cell of the index is the number of a pair from 1
+    /// on, or 0; of equal keys that of the last one. Without an index, which may be null, keys are
+    /// unique. For each pair whose key another one has put in the index, `repeated` gets the cell,
+    /// and [`header::REPEATED`] counts them. There is space for all pairs.
+    ///
+    /// Pairs whose candidates are all full are in `left`, by number, up to [`MAX_LEFT`];
+    /// [`header::LEFT`] counts them.
+    AddDirectly<K: KeyWord, V: Payload>, "page_add_directly", threads 256;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, words: Global<u64>, index: Global<u32>, repeated: Global<u32>,
+        left: Global<u32>, header: Global<u64>, plan: AddParams,
+    }
+}
+
+impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        with_form!(args.plan.layout.slots, K, V, F => args.add::<F, B>(block));
+    }
+
+    #[inline(always)]
+    fn add<F: Form, B: Block>(self, block: &mut B) {
+        let AddParams { layout, pairs: count, .. } = self.plan;
+        let block_first = block.first_thread();
+        let page = |page_first: u32| page_at::<F, K, V>(self.words, &layout, page_first);
+        let mut pairs = block.local(|thread| self.start::<F>(&layout, block_first + thread as u64));
+        block.tiles_of::<32, _>(&mut pairs, |warp, pairs| {
+            while warp.ballot(pairs, |_, pair| pair.seek.inserted.is_none()) != 0 {
+                warp.each(pairs, |_, pair| {
+                    if pair.seek.inserted.is_none() {
+                        page(pair.page_first).step(&mut pair.seek);
+                    }
+                });
+            }
+            let first = block_first + warp.first_thread() as u64;
+            warp.each(pairs, |lane, pair| {
+                let number = first + lane as u64;
+                if number >= count {
+                    return;
+                }
+                if pair.seek.inserted == Some(InsertResult::Left) {
+                    let position = self.header.atomic(header::LEFT).fetch_add(1);
+                    if position < MAX_LEFT as u64 {
+                        self.left.store(position, number as u32);
+                    }
+                } else if F::VALUES {
+                    page(pair.page_first).words.set(pair.seek.at, Scalar::from_u64(pair.value.to_u64()));
+                }
+            });
+            if !F::VALUES || warp.ballot(pairs, |_, pair| pair.repeated != 0) == 0 {
+                return;
+            }
+            // One word takes few additions, so a warp makes one.
+            warp.exclusive_sum(
+                pairs,
+                |_, pair| (pair.repeated != 0) as u32,
+                |lane, pair, before, total| {
+                    pair.position = before;
+                    if lane == 0 {
+                        pair.page_first = self.header.atomic(header::REPEATED).fetch_add(total as u64) as u32;
+                    }
+                },
+            );
+            let start = warp.pick(pairs, 0, |pair| pair.page_first);
+            warp.each(pairs, |_, pair| {
+                if pair.repeated != 0 {
+                    self.repeated.store((start + pair.position) as u64, pair.repeated - 1);
+                }
+            });
+        });
+        let new = block.count(&mut pairs, |_, pair| pair.seek.inserted == Some(InsertResult::New));
+        block.each(&mut pairs, |thread, _| {
+            if thread == 0 && new != 0 {
+                self.header.atomic(header::LENGTH).fetch_add(new as u64);
+            }
+        });
+    }
+
+    /// Reads a pair, and looks where it cannot be a new one.
+    #[inline(always)]
+    fn start<F: Form>(&self, layout: &Layout, number: u64) -> Adding<V::Word, K::PackedWord<V>> {
+        let nowhere = Seek::ended(InsertResult::Left);
+        let mut pair = Adding { value: Default::default(), page_first: 0, seek: nowhere, repeated: 0, position: 0 };
+        if number >= self.plan.pairs {
+            return pair;
+        }
+        let key = self.keys.load_streaming(number);
+        let mixed = key.mixed(layout.a, layout.b);
+        let (bucket, home, remainder) =
+            (mixed.scaled(layout.buckets()), layout.home_in_page(mixed), layout.remainder(mixed));
+        pair.page_first = bucket - home;
+        let page = page_at::<F, K, V>(self.words, layout, pair.page_first);
+        page.words.0.prefetch((home * BUCKET_WORDS) as u64);
+        if F::VALUES {
+            pair.value = self.values.load_streaming(number);
+            if !self.index.is_null() {
+                pair.repeated = self.enter(key, mixed, number as u32);
+            }
+        }
+        pair.seek = page.seek(home, remainder);
+        // Beyond a hole may be the key itself.
+        if layout.holes != 0
+            && page.filtered(home, remainder)
+            && let Some(found) = page.find(home, remainder)
+        {
+            (pair.seek.at, pair.seek.inserted) = (found.at, Some(InsertResult::Repeated));
+        }
+        pair
+    }
+
+    /// Enters a pair in the index. Returns 0 if its key was not there, and else the key's cell,
+    /// from 1 on.
+    #[inline(always)]
+    fn enter(&self, key: K, mixed: K, number: u32) -> u32 {
+        let mask = (1 << self.plan.index_bits) - 1;
+        let mut cell = mixed.bits_from(0).wrapping_mul(0x9e37_79b1) >> (32 - self.plan.index_bits);
+        loop {
+            let at = self.index.atomic(cell as u64);
+            let there = at.compare_exchange(0, number + 1);
+            if there == 0 {
+                return 0;
+            }
+            if self.keys.load_read_only(there as u64 - 1) == key {
+                if there <= number {
+                    at.fetch_max(number + 1);
+                }
+                return cell + 1;
+            }
+            cell = (cell + 1) & mask;
+        }
+    }
+}
+
+/// Returns the page whose first bucket this is, in the table's own memory.
+#[inline(always)]
+fn page_at<F: Form, K: KeyWord, V: Payload>(
+    words: Global<u64>,
+    layout: &Layout,
+    page_first: u32,
+) -> Page<'_, F, K::PackedWord<V>, InMemory<K::PackedWord<V>>> {
+    let words = words.cast::<K::PackedWord<V>>().offset(page_first as u64 * BUCKET_WORDS as u64);
+    Page::new(InMemory(words), layout)
+}
+
+kernel! {
+    /// Evicts pairs for those that [`AddDirectly`] left, at most [`MAX_LEFT`]. Blocks share the
+    /// pages; the pairs of a page come one after the other.
+    ///
+    /// The header's [`header::LENGTH`] counts the keys that are new, and [`header::FAILED`] is not
+    /// 0 if some pair found no slot.
+    EvictLeft<K: KeyWord, V: Payload>, "page_evict_left", threads 384,
+        shared entry: u64 = 1, shared lengths: u32 = LENGTHS, shared own: u32 = MAX_LEFT as usize;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, words: Global<u64>, left: Global<u32>, header: Global<u64>,
+        plan: AddParams,
+    }
+}
+
+impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, entry: B::Shared<u64>, lengths: B::Shared<u32>, own: B::Shared<u32>) {
+        let args = self;
+        with_form!(args.plan.layout.slots, K, V, F => args.evict::<F, _>(block.strided(), entry, lengths, own));
+    }
+
+    #[inline(always)]
+    fn evict<F: Form, B: Block>(
+        self,
+        block: &mut B,
+        entry: impl Shared<u64>,
+        lengths: impl Shared<u32>,
+        own: impl Shared<u32>,
+    ) {
+        let AddParams { layout, pairs, .. } = self.plan;
+        let sources = Sources::<K, V> {
+            keys: self.keys,
+            values: self.values,
+            // SAFETY: the sources of a single page need neither counts nor starts.
+            counts: unsafe { Global::null() },
+            // SAFETY: as above.
+            starts: unsafe { Global::null() },
+            page_capacity: 0,
+            pairs,
+            layout,
+            split: false,
+        };
+        let source = sources.page(0);
+        let list = List { entries: entry.cast::<V::PackedEntry>(), lengths, number: 1, most: 1 };
+        let mut threads = block.local(|_| Thread {
+            pairs: ([K::default(); MAX_READ_AHEAD], [<V::Word>::default(); MAX_READ_AHEAD]),
+            seek: Seek::ended(InsertResult::Left),
+            entry: Entry { pair: 0, mixed: K::default(), value_word: Scalar::from_u64(0) },
+            inserted: 0,
+        });
+        let left = self.header.atomic(header::LEFT).load().min(MAX_LEFT as u64) as u32;
+        let page_of = |mixed: K| mixed.scaled(layout.buckets()) / layout.page_buckets;
+        let (index, grid) = (block.index(), block.grid());
+        block.phase(&mut threads, |thread, _| {
+            if thread == 0 {
+                lengths.set(0, 0);
+            }
+        });
+        block.phase(&mut threads, |thread, _| {
+            let mut position = thread;
+            while position < left {
+                let pair = self.left.load_read_only(position as u64);
+                let mixed = self.keys.load_read_only(pair as u64).mixed(layout.a, layout.b);
+                if page_of(mixed) % grid == index {
+                    own.set(lengths.fetch_add(0, 1), pair);
+                }
+                position += const { stride::<B>() };
+            }
+        });
+        let count = lengths.get(0);
+        let (mut number, mut failed) = (0, false);
+        while number < count && !failed {
+            let left = source.entry::<false, B>(own.get(number));
+            block.phase(&mut threads, |thread, _| {
+                if thread == 0 {
+                    list.entries.set(0, left.packed::<V>());
+                    lengths.set(CHOSEN, 0);
+                    lengths.set(CHOSEN + 1, 0);
+                }
+            });
+            let page_first = left.mixed.scaled(layout.buckets()) - layout.home_in_page(left.mixed);
+            let page = page_at::<F, K, V>(self.words, &layout, page_first);
+            failed = evict_for_unplaced::<false, F, K, V, B>(
+                block,
+                &mut threads,
+                &source,
+                page,
+                (list, 1),
+                NoListing,
+                |_, _| (),
+            );
+            number += 1;
+        }
+        block.each(&mut threads, |_, thread| {
+            // A pair whose key an eviction has inserted already is not a new one, so threads have
+            // inserted few in all.
+            if thread.inserted != 0 {
+                self.header.atomic(header::LENGTH).fetch_add(thread.inserted as u64);
+            }
+        });
+        block.each(&mut threads, |thread, _| {
+            if thread == 0 && failed {
+                self.header.atomic(header::FAILED).fetch_add(1);
+            }
+        });
+    }
+}
+
+/// The scalar arguments of [`StoreRepeated`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct StoreRepeatedParams {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of cells in the list.
+    pub repeated: u64,
+}
+
+kernel! {
+    /// Gives the key of each listed cell of [`AddDirectly`]'s index the value of its last pair,
+    /// with a thread for each.
+    StoreRepeated<K: KeyWord, V: Payload>, "page_store_repeated", threads 256;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, words: Global<u64>, index: Global<u32>, repeated: Global<u32>,
+        plan: StoreRepeatedParams,
+    }
+}
+
+impl<K: KeyWord, V: Payload> StoreRepeated<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let StoreRepeatedParams { layout, repeated } = args.plan;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let entry = first + thread as u64;
+            if entry >= repeated {
+                return;
+            }
+            let cell = args.repeated.load_read_only(entry);
+            let last = args.index.load_read_only(cell as u64) as u64 - 1;
+            let mixed = args.keys.load_read_only(last).mixed(layout.a, layout.b);
+            let words = args.words.cast::<K::PackedWord<V>>();
+            let at = with_form!(layout.slots, K, V, F => locate::<F, K, V>(words, &layout, mixed));
+            if let Some(at) = at {
+                // A cell may be listed several times.
+                words.atomic(at).store(Scalar::from_u64(args.values.load_read_only(last).to_u64()));
+            }
+        });
+    }
+}
+
+/// The scalar arguments of [`RemoveDirectly`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RemoveParams {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of keys.
+    pub keys: u64,
+}
+
+/// A key that is being removed.
+struct Removing<W> {
+    /// The first bucket of the page.
+    page_first: u32,
+    home: u32,
+    remainder: W,
+    /// The candidate that is probed next; the search has ended if it is `u32::MAX`.
+    number: u32,
+    /// The number of the word of the pair's value, if this thread has removed the pair.
+    at: Option<u32>,
+    /// Whether the bucket was full.
+    hole: bool,
+}
+
+const ENDED: u32 = u32::MAX;
+
+kernel! {
+    /// Removes key `i` by thread `i`. Of equal keys one removes the pair.
+    ///
+    /// The header's [`header::LENGTH`] counts the pairs that were removed, and [`header::HOLES`] is
+    /// set if one of them was in a full bucket. If `found` is not null, it and `values`, which may
+    /// be null, get the answers as those of a lookup.
+    RemoveDirectly<K: KeyWord, V: Payload>, "page_remove_directly", threads 256;
+    {
+        keys: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, header: Global<u64>,
+        plan: RemoveParams,
+    }
+}
+
+impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        with_form!(args.plan.layout.slots, K, V, F => args.remove::<F, B>(block));
+    }
+
+    #[inline(always)]
+    fn remove<F: Form, B: Block>(self, block: &mut B) {
+        let RemoveParams { layout, keys: count } = self.plan;
+        let lookup = Lookup { queries: self.keys, count, values: self.values, found: self.found };
+        let block_first = block.first_thread();
+        let page = |page_first: u32| page_at::<F, K, V>(self.words, &layout, page_first);
+        let mut keys = block.local(|thread| self.start::<F>(&layout, block_first + thread as u64));
+        block.tiles_of::<32, _>(&mut keys, |warp, keys| {
+            while warp.ballot(keys, |_, key| key.number != ENDED) != 0 {
+                warp.each(keys, |_, key| {
+                    if key.number != ENDED {
+                        self.step(&page(key.page_first), key);
+                    }
+                });
+            }
+            if !self.found.is_null() {
+                // Nobody writes values, so they are still there.
+                let value = |key: &Removing<K::PackedWord<V>>| {
+                    let at = key.at?;
+                    let word = if F::VALUES { page(key.page_first).words.get(at) } else { Scalar::from_u64(0) };
+                    Some(Scalar::from_u64(word.to_u64()))
+                };
+                lookup.write(warp, keys, block_first + warp.first_thread() as u64, value);
+            }
+        });
+        let removed = block.count(&mut keys, |_, key| key.at.is_some());
+        let holes = block.count(&mut keys, |_, key| key.hole);
+        block.each(&mut keys, |thread, _| {
+            if thread == 0 && removed != 0 {
+                self.header.atomic(header::LENGTH).fetch_add(removed as u64);
+            }
+            if thread == 0 && holes != 0 {
+                self.header.atomic(header::HOLES).store(1);
+            }
+        });
+    }
+
+    #[inline(always)]
+    fn start<F: Form>(&self, layout: &Layout, number: u64) -> Removing<K::PackedWord<V>> {
+        let mut key =
+            Removing { page_first: 0, home: 0, remainder: Scalar::from_u64(0), number: ENDED, at: None, hole: false };
+        if number < self.plan.keys {
+            let mixed = self.keys.load_streaming(number).mixed(layout.a, layout.b);
+            (key.home, key.remainder, key.number) = (layout.home_in_page(mixed), layout.remainder(mixed), 0);
+            key.page_first = mixed.scaled(layout.buckets()) - key.home;
+            let page = page_at::<F, K, V>(self.words, layout, key.page_first);
+            page.words.0.prefetch((key.home * BUCKET_WORDS) as u64);
+        }
+        key
+    }
+
+    /// Probes one bucket. Other threads remove pairs meanwhile, so a free slot says nothing.
+    #[inline(always)]
+    fn step<F: Form, W: Scalar>(&self, page: &Page<'_, F, W, impl Shared<W>>, key: &mut Removing<W>) {
+        match page.remove_candidate(key.home, key.remainder, key.number) {
+            Ok((at, full)) => (key.at, key.number, key.hole) = (Some(at), ENDED, full),
+            Err(filtered) => {
+                let ends = key.number == 0 && !filtered || key.number + 1 == page.layout.candidates;
+                key.number = if ends { ENDED } else { key.number + 1 };
+            }
+        }
+    }
+}

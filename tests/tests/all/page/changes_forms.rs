@@ -1,0 +1,116 @@
+//! Batches into and out of the first pages of tables of every form, directly and page by page: what
+//! no table does that is small enough for every engine.
+
+use super::forms::{narrow, pairs, value, wide};
+use gpu_kernels::page::{Layout, header};
+use gpu_kernels::types::Payload;
+use std::collections::HashMap;
+use warpnest::Device;
+use warpnest::types::WordKey as Key;
+use warpnest_tests::page_batches::Way;
+use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
+use warpnest_tests::pages::Pages;
+use warpnest_tests::{at, on_all};
+
+/// The share of the slots that is taken at most, in percent.
+const LOAD: usize = 60;
+
+/// The ways of the batches of additions and of removals, one after the other.
+const WAYS: [(Way, Way); 8] = [
+    (Way::Directly, Way::Directly),
+    (Way::Directly, Way::Directly),
+    (Way::ByPages, Way::Directly),
+    (Way::ByPages, Way::ByPages),
+    (Way::ByPagesInOrder, Way::Directly),
+    (Way::Directly, Way::ByPages),
+    (Way::ByPagesInOrder, Way::ByPages),
+    (Way::Directly, Way::ByPages),
+];
+
+/// Checks all words of the pages, and lookups of keys.
+fn check<K: Key, V: Payload>(
+    device: &Device,
+    pages: &Pages<K, V>,
+    reference: &HashMap<K, V::Word>,
+    keys: &[K],
+) -> Result<(), String> {
+    let said = |error: warpnest::Error| error.to_string();
+    let words = pages.words.download(device.default_stream()).map_err(said)?;
+    same_pairs(&pairs_of_pages::<K, V>(&pages.layout, &words, pages.pages())?, reference)?;
+    let expected: Vec<Option<V::Word>> = keys.iter().map(|key| reference.get(key).copied()).collect();
+    match pages.find(device, keys).map_err(said)? {
+        answers if answers == expected => Ok(()),
+        _ => Err("the answers differ".to_owned()),
+    }
+}
+
+/// Fills two pages, and adds and removes a part of their pairs again and again.
+fn come_and_go<K: Key, V: Payload>(device: &Device, layout: Layout) {
+    let _at = at(format!("{} slots, {} candidates, on {}", layout.slots, layout.candidates, device.name()));
+    let n = (layout.page_buckets * layout.slots) as usize * LOAD / 100;
+    let of_pages = [0, 1].map(|page| pairs::<K, V>(&layout, page, n + n / 2, 7 + page as u64));
+    let keys: Vec<K> = of_pages.iter().flatten().map(|pair| pair.0).collect();
+    let first = of_pages.clone().map(|pairs| pairs[..n / 2].to_vec());
+    let mut pages = Pages::<K, V>::build(device, layout, &first, false).unwrap();
+    let mut reference: HashMap<K, V::Word> = first.iter().flatten().copied().collect();
+    check(device, &pages, &reference, &keys).unwrap();
+    for (round, (add, remove)) in WAYS.into_iter().enumerate() {
+        let _at = at(format!("round {round}"));
+        // On a GPU pairs are added in order only where there are no holes.
+        if add == Way::ByPagesInOrder && pages.layout.holes != 0 && V::VALUE_BITS != 0 {
+            pages.remove(device, Way::ByPages, &[]).unwrap();
+        }
+        // A third of the keys, some of which are there; as many as take their share of the slots.
+        let mut there = [0, 1].map(|page| of_pages[page].iter().filter(|pair| reference.contains_key(&pair.0)).count());
+        let mut batch = Vec::new();
+        for (page, pairs) in of_pages.iter().enumerate() {
+            for (i, (key, _)) in pairs.iter().enumerate().filter(|(i, _)| (i + round) % 3 != 0) {
+                let is_new = !reference.contains_key(key);
+                if !is_new || there[page] < n {
+                    there[page] += is_new as usize;
+                    batch.push((*key, value::<V>((round * 1000 + i) as u64 * 0x1_0000_0001)));
+                }
+            }
+        }
+        let new = batch.iter().filter(|pair| !reference.contains_key(&pair.0)).count();
+        let found = pages.add(device, add, &batch).unwrap();
+        assert_eq!(found[header::FAILED as usize], 0, "a page could not take its pairs");
+        assert_eq!(found[header::LENGTH as usize], new as u64);
+        reference.extend(batch);
+        check(device, &pages, &reference, &keys).unwrap_or_else(|wrong| panic!("added {add:?}: {wrong}"));
+
+        let gone: Vec<K> = keys.iter().copied().skip(round % 2).step_by(2).collect();
+        let there: Vec<_> = gone.iter().map(|key| reference.get(key).copied()).collect();
+        let removed = pages.remove(device, remove, &gone).unwrap();
+        assert_eq!(removed.header[header::LENGTH as usize], there.iter().flatten().count() as u64);
+        if remove == Way::Directly {
+            assert!(removed.answers == there, "the answers differ");
+        }
+        reference.retain(|key, _| !gone.contains(key));
+        check(device, &pages, &reference, &keys).unwrap_or_else(|wrong| panic!("removed {remove:?}: {wrong}"));
+    }
+}
+
+fn of_every_form<V: Payload>() {
+    on_all(|device| narrow::<V>().iter().for_each(|&(layout, _)| come_and_go::<u32, V>(device, layout)));
+}
+
+#[test]
+fn pairs_of_32_bits_come_and_go_in_pages_of_every_form() {
+    of_every_form::<u32>();
+}
+
+#[test]
+fn keys_alone_come_and_go_in_pages_of_every_form() {
+    of_every_form::<gpu_kernels::types::Nothing>();
+}
+
+#[test]
+fn wide_pairs_and_keys_come_and_go_in_pages() {
+    on_all(|device| {
+        come_and_go::<u64, u64>(device, wide::<u64, u64>());
+        come_and_go::<u64, u32>(device, wide::<u64, u32>());
+        come_and_go::<u32, u64>(device, wide::<u32, u64>());
+        come_and_go::<u64, gpu_kernels::types::Nothing>(device, wide::<u64, gpu_kernels::types::Nothing>());
+    });
+}
