@@ -149,7 +149,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
             return;
         }
         let mut failed = false;
-        if !idle && layout.holes != 0 {
+        // Numbers of pairs cannot be moved in the place of values.
+        if const { !by_number::<REPEATS, V, B>() } && !idle && layout.holes != 0 {
             let displaced = (over.cast::<u32>(), 2 * OVER_WORDS as u32);
             failed = !pull_back::<F, _, B>(block, page, displaced, lengths);
             block.phase(&mut threads, |thread, _| {

@@ -91,7 +91,35 @@ fn come_and_go<K: Key, V: Payload>(device: &Device, layout: Layout) {
     }
 }
 
+/// Adds batches to a page until it cannot take one, so that pairs are evicted before that. Page by
+/// page, each pair comes three times in its batch.
+fn fill_up<K: Key, V: Payload>(device: &Device, layout: Layout) {
+    let slots = (layout.page_buckets * layout.slots) as usize;
+    let all = pairs::<K, V>(&layout, 0, slots + slots / 8, 11);
+    let keys: Vec<K> = all.iter().map(|pair| pair.0).collect();
+    for way in [Way::Directly, Way::ByPages, Way::ByPagesInOrder] {
+        let _at =
+            at(format!("{way:?}, {} slots, {} candidates, on {}", layout.slots, layout.candidates, device.name()));
+        let first = [all[..slots / 2].to_vec()];
+        let mut pages = Pages::<K, V>::build(device, layout, &first, false).unwrap();
+        let mut reference: HashMap<K, V::Word> = all[..slots / 2].iter().copied().collect();
+        for batch in all[slots / 2..].chunks(slots.div_ceil(14)) {
+            let copies = if way == Way::Directly { 1 } else { 3 };
+            let found = pages.add(device, way, &batch.repeat(copies)).unwrap();
+            if found[header::FAILED as usize] != 0 {
+                break;
+            }
+            assert_eq!(found[header::LENGTH as usize], batch.len() as u64);
+            reference.extend(batch.iter().copied());
+            check(device, &pages, &reference, &keys).unwrap();
+        }
+        assert!(reference.len() >= slots * 4 / 5, "only {} of {slots} slots could be taken", reference.len());
+        assert!(reference.len() < all.len(), "more pairs than slots were taken");
+    }
+}
+
 fn of_every_form<V: Payload>() {
+    on_all(|device| narrow::<V>().iter().for_each(|&(layout, _)| fill_up::<u32, V>(device, layout)));
     on_all(|device| narrow::<V>().iter().for_each(|&(layout, _)| come_and_go::<u32, V>(device, layout)));
 }
 
@@ -108,6 +136,10 @@ fn keys_alone_come_and_go_in_pages_of_every_form() {
 #[test]
 fn wide_pairs_and_keys_come_and_go_in_pages() {
     on_all(|device| {
+        fill_up::<u64, u64>(device, wide::<u64, u64>());
+        fill_up::<u64, u32>(device, wide::<u64, u32>());
+        fill_up::<u32, u64>(device, wide::<u32, u64>());
+        fill_up::<u64, gpu_kernels::types::Nothing>(device, wide::<u64, gpu_kernels::types::Nothing>());
         come_and_go::<u64, u64>(device, wide::<u64, u64>());
         come_and_go::<u64, u32>(device, wide::<u64, u32>());
         come_and_go::<u32, u64>(device, wide::<u32, u64>());
