@@ -118,6 +118,40 @@ fn fill_up<K: Key, V: Payload>(device: &Device, layout: Layout) {
     }
 }
 
+/// Adds to a page, and removes from it, so many keys that each thread of a block takes several.
+fn many_at_once<K: Key, V: Payload>(device: &Device, page_bits: u32) {
+    let layout = Layout::new::<K, V>(0x0123_4567_89ab_cdef, 0xfedc_ba98_7654_3210, page_bits, 604);
+    let _at = at(format!("{} slots, {} candidates, on {}", layout.slots, layout.candidates, device.name()));
+    let n = (layout.page_buckets * layout.slots) as usize * LOAD / 100;
+    let all = pairs::<K, V>(&layout, 0, n, 13);
+    let keys: Vec<K> = all.iter().map(|pair| pair.0).collect();
+    for way in [Way::ByPages, Way::ByPagesInOrder] {
+        let _at = at(format!("{way:?}"));
+        let mut pages = Pages::<K, V>::build(device, layout, &[all[..n / 20].to_vec()], false).unwrap();
+        let found = pages.add(device, way, &all).unwrap();
+        assert_eq!((found[header::FAILED as usize], found[header::LENGTH as usize]), (0, (n - n / 20) as u64));
+        check(device, &pages, &all.iter().copied().collect(), &keys).unwrap();
+        let removed = pages.remove(device, Way::ByPages, &keys[n / 30..]).unwrap();
+        assert_eq!(removed.header[header::LENGTH as usize], (n - n / 30) as u64);
+        check(device, &pages, &all[..n / 30].iter().copied().collect(), &keys).unwrap();
+    }
+}
+
+#[test]
+fn many_pairs_come_and_go_at_once() {
+    use gpu_kernels::types::Nothing;
+    on_all(|device| {
+        for page_bits in [0, 10, 16] {
+            many_at_once::<u32, u32>(device, page_bits);
+            many_at_once::<u32, Nothing>(device, page_bits);
+        }
+        many_at_once::<u32, u64>(device, 3);
+        many_at_once::<u64, u32>(device, 3);
+        many_at_once::<u64, u64>(device, 3);
+        many_at_once::<u64, Nothing>(device, 3);
+    });
+}
+
 fn of_every_form<V: Payload>() {
     on_all(|device| narrow::<V>().iter().for_each(|&(layout, _)| fill_up::<u32, V>(device, layout)));
     on_all(|device| narrow::<V>().iter().for_each(|&(layout, _)| come_and_go::<u32, V>(device, layout)));
