@@ -8,7 +8,7 @@ use super::probe::{InsertResult, Page, Seek};
 use super::repeat_list::{BatchList, Listing, NoListing, RepeatList};
 use super::rewrite::{first_word, load_page, pull_back, write_page};
 use super::source::{Entry, Source, Sources, THREADS, read, stride};
-use super::{BuildParams, PAGE_MEMORY, UnorderedParams, header};
+use super::{BuildParams, PAGE_MEMORY, UnorderedParams, header, split_overflowed};
 use crate::seam::{Block, Global, STAGED_TIMES, Shared};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
@@ -113,11 +113,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
             entry: Entry { pair: 0, mixed: K::default(), value_word: Scalar::from_u64(0) },
             inserted: 0,
         });
-        let mut overflowed = 0;
-        for level in 0..header::LEVELS {
-            overflowed |= header.load_read_only(header::OVERFLOW + level);
-        }
-        if overflowed != 0 {
+        if split_overflowed(header) {
             return;
         }
         let idle = source.pairs == 0 && layout.holes == 0;

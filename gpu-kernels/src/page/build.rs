@@ -11,7 +11,7 @@ use super::probe::{Counts, MAX_COUNTED, Page};
 use super::repeat_list::{ListSizes, Listing, NoListing, RepeatList};
 use super::rewrite::{first_word, write_page};
 use super::source::{Entry, Sources, stride};
-use super::{Layout, PAGE_MEMORY, header};
+use super::{Layout, PAGE_MEMORY, header, split_overflowed};
 use crate::seam::{Block, Global, STAGED_TIMES, Shared, vectorized};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
@@ -224,11 +224,7 @@ fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: List
         inserted: 0,
     });
     // The header is read after the pairs, so that there is one wait for both.
-    let mut overflowed = 0;
-    for level in 0..header::LEVELS {
-        overflowed |= job.header.load_read_only(header::OVERFLOW + level);
-    }
-    if overflowed != 0 {
+    if split_overflowed(job.header) {
         return;
     }
     // Tags become empty; values become 0 only where something is to be compared with them.

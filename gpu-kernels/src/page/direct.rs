@@ -1,15 +1,11 @@
-//! Adding and removing single pairs in the table's own memory, for batches that are small beside
-//! the table.
+//! Adding single pairs in the table's own memory, for batches that are small beside the table.
 //!
-//! **Adding.** A pair takes the first free slot of its candidates by a compare-and-exchange of the
-//! word of tags. No thread of the launch removes pairs, so a bucket that is full stays full. All
-//! pairs of one key follow the same probe sequence and meet where the first of them stopped.
+//! A pair takes the first free slot of its candidates by a compare-and-exchange of the word of
+//! tags. No thread of the launch removes pairs, so a bucket that is full stays full. All pairs of
+//! one key follow the same probe sequence and meet where the first of them stopped.
 //!
 //! Of equal keys the last pair counts. An index of the batch's keys, which is small enough for the
 //! L2 cache, tells which keys are repeated; [`StoreRepeated`] gives these the last value.
-//!
-//! **Removing.** A compare-and-exchange clears the tag. A full bucket then has a hole, so that a
-//! free slot no longer says that no pair of its probe sequence comes later.
 
 use super::fill::{Thread, evict_for_unplaced};
 use super::form::{BUCKET_WORDS, Form, with_form};
@@ -21,7 +17,6 @@ use super::source::{Entry, MAX_READ_AHEAD, Sources, stride};
 use super::table::locate;
 use super::{Layout, header};
 use crate::seam::{Block, Global, Shared, Tile};
-use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 /// The most pairs of a batch that may find all of their candidates full: those of a page are
@@ -194,7 +189,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
 
 /// Returns the page whose first bucket this is, in the table's own memory.
 #[inline(always)]
-fn page_at<F: Form, K: KeyWord, V: Payload>(
+pub(super) fn page_at<F: Form, K: KeyWord, V: Payload>(
     words: Global<u64>,
     layout: &Layout,
     page_first: u32,
@@ -353,115 +348,5 @@ impl<K: KeyWord, V: Payload> StoreRepeated<K, V> {
                 words.atomic(at).store(Scalar::from_u64(args.values.load_read_only(last).to_u64()));
             }
         });
-    }
-}
-
-/// The scalar arguments of [`RemoveDirectly`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct RemoveParams {
-    /// The table's layout.
-    pub layout: Layout,
-    /// The number of keys.
-    pub keys: u64,
-}
-
-/// A key that is being removed.
-struct Removing<W> {
-    /// The first bucket of the page.
-    page_first: u32,
-    home: u32,
-    remainder: W,
-    /// The candidate that is probed next; the search has ended if it is `u32::MAX`.
-    number: u32,
-    /// The number of the word of the pair's value, if this thread has removed the pair.
-    at: Option<u32>,
-    /// Whether the bucket was full.
-    hole: bool,
-}
-
-const ENDED: u32 = u32::MAX;
-
-kernel! {
-    /// Removes key `i` by thread `i`. Of equal keys one removes the pair.
-    ///
-    /// The header's [`header::LENGTH`] counts the pairs that were removed, and [`header::HOLES`] is
-    /// set if one of them was in a full bucket. If `found` is not null, it and `values`, which may
-    /// be null, get the answers as those of a lookup.
-    RemoveDirectly<K: KeyWord, V: Payload>, "page_remove_directly", threads 256;
-    {
-        keys: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, header: Global<u64>,
-        plan: RemoveParams,
-    }
-}
-
-impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
-    #[inline(always)]
-    fn run<B: Block>(self, block: &mut B) {
-        let args = self;
-        with_form!(args.plan.layout.slots, K, V, F => args.remove::<F, B>(block));
-    }
-
-    #[inline(always)]
-    fn remove<F: Form, B: Block>(self, block: &mut B) {
-        let RemoveParams { layout, keys: count } = self.plan;
-        let lookup = Lookup { queries: self.keys, count, values: self.values, found: self.found };
-        let block_first = block.first_thread();
-        let page = |page_first: u32| page_at::<F, K, V>(self.words, &layout, page_first);
-        let mut keys = block.local(|thread| self.start::<F>(&layout, block_first + thread as u64));
-        block.tiles_of::<32, _>(&mut keys, |warp, keys| {
-            while warp.ballot(keys, |_, key| key.number != ENDED) != 0 {
-                warp.each(keys, |_, key| {
-                    if key.number != ENDED {
-                        self.step(&page(key.page_first), key);
-                    }
-                });
-            }
-            if !self.found.is_null() {
-                // Nobody writes values, so they are still there.
-                let value = |key: &Removing<K::PackedWord<V>>| {
-                    let at = key.at?;
-                    let word = if F::VALUES { page(key.page_first).words.get(at) } else { Scalar::from_u64(0) };
-                    Some(Scalar::from_u64(word.to_u64()))
-                };
-                lookup.write(warp, keys, block_first + warp.first_thread() as u64, value);
-            }
-        });
-        let removed = block.count(&mut keys, |_, key| key.at.is_some());
-        let holes = block.count(&mut keys, |_, key| key.hole);
-        block.each(&mut keys, |thread, _| {
-            if thread == 0 && removed != 0 {
-                self.header.atomic(header::LENGTH).fetch_add(removed as u64);
-            }
-            if thread == 0 && holes != 0 {
-                self.header.atomic(header::HOLES).store(1);
-            }
-        });
-    }
-
-    #[inline(always)]
-    fn start<F: Form>(&self, layout: &Layout, number: u64) -> Removing<K::PackedWord<V>> {
-        let mut key =
-            Removing { page_first: 0, home: 0, remainder: Scalar::from_u64(0), number: ENDED, at: None, hole: false };
-        if number < self.plan.keys {
-            let mixed = self.keys.load_streaming(number).mixed(layout.a, layout.b);
-            (key.home, key.remainder, key.number) = (layout.home_in_page(mixed), layout.remainder(mixed), 0);
-            key.page_first = mixed.scaled(layout.buckets()) - key.home;
-            let page = page_at::<F, K, V>(self.words, layout, key.page_first);
-            page.words.0.prefetch((key.home * BUCKET_WORDS) as u64);
-        }
-        key
-    }
-
-    /// Probes one bucket. Other threads remove pairs meanwhile, so a free slot says nothing.
-    #[inline(always)]
-    fn step<F: Form, W: Scalar>(&self, page: &Page<'_, F, W, impl Shared<W>>, key: &mut Removing<W>) {
-        match page.remove_candidate(key.home, key.remainder, key.number) {
-            Ok((at, full)) => (key.at, key.number, key.hole) = (Some(at), ENDED, full),
-            Err(filtered) => {
-                let ends = key.number == 0 && !filtered || key.number + 1 == page.layout.candidates;
-                key.number = if ends { ENDED } else { key.number + 1 };
-            }
-        }
     }
 }

@@ -1,9 +1,10 @@
 //! Giving the pairs of a page their slots.
 
+use super::evict::Eviction;
 use super::form::Form;
 use super::lists::{CHOSEN, INSERTED, List, Lists};
 use super::pairs::in_order;
-use super::probe::{Counts, Eviction, InsertResult, Page, Seek};
+use super::probe::{Counts, InsertResult, Page, Seek};
 use super::repeat_list::Listing;
 use super::source::{Entry, MAX_READ_AHEAD, Source, THREADS, read, stride};
 use super::{MAX_CANDIDATES, header};

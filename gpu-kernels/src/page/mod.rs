@@ -16,6 +16,7 @@ mod add;
 mod build;
 mod direct;
 mod encode_in_turn;
+mod evict;
 mod fill;
 mod fill_in_turn;
 mod find;
@@ -27,6 +28,7 @@ mod number;
 mod pairs;
 mod probe;
 mod remove;
+mod remove_directly;
 mod repeat_list;
 mod repeats;
 mod resolve;
@@ -38,15 +40,14 @@ mod split_in_turn;
 mod split_plan;
 mod starts;
 mod table;
+mod take_out;
 mod unpack;
 mod walk;
 mod walk_in_turn;
 
 pub use add::AddToPages;
 pub use build::{BuildPages, BuildPagesUnordered, BuildParams, UnorderedParams};
-pub use direct::{
-    AddDirectly, AddParams, EvictLeft, MAX_LEFT, RemoveDirectly, RemoveParams, StoreRepeated, StoreRepeatedParams,
-};
+pub use direct::{AddDirectly, AddParams, EvictLeft, MAX_LEFT, StoreRepeated, StoreRepeatedParams};
 pub use encode_in_turn::{
     Encode, EncodeParams, MAX_EXCESS, PROGRESS_WORDS, TRANSLATED, Translate, TranslateParams, dictionary_layout,
 };
@@ -55,6 +56,7 @@ pub use form::BUCKET_WORDS;
 pub use number::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
 pub use pairs::Pairs;
 pub use remove::RemoveFromPages;
+pub use remove_directly::{RemoveDirectly, RemoveParams};
 pub use repeat_list::{ListSizes, REPEAT_WORDS};
 pub use resolve::{FILTER_WORDS, FindLast, IndexRepeats, LAST_ROUND, LastParams, RepeatsParams, StoreLast};
 pub use sample::{Sample, SampleParams};
@@ -65,7 +67,7 @@ pub use table::Table;
 pub use unpack::{Unpack, UnpackParams};
 
 use crate::hash::Divisor;
-use crate::seam::{IN_STEP, opaque};
+use crate::seam::{Global, IN_STEP, opaque};
 use crate::types::{KeyWord, Payload, Scalar};
 use form::{Choice, choices};
 
@@ -134,6 +136,17 @@ pub mod header {
     pub const HOLES: u64 = 12;
     /// The number of words.
     pub const WORDS: usize = 14;
+}
+
+/// Returns whether a split has lost pairs, by the header that no thread of the launch changes in
+/// this.
+#[inline(always)]
+pub(crate) fn split_overflowed(header: Global<u64>) -> bool {
+    let mut overflowed = 0;
+    for level in 0..header::LEVELS {
+        overflowed |= header.load_read_only(header::OVERFLOW + level);
+    }
+    overflowed != 0
 }
 
 /// The layout of a table's pages and the constants of its hash.

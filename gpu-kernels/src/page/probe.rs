@@ -97,8 +97,15 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
 
     /// Returns the number of the value's word for the tag that `equal` reports in tag word `word`.
     #[inline(always)]
-    fn value_at(&self, word: u32, bucket: u32, equal: W) -> u32 {
+    pub fn value_at(&self, word: u32, bucket: u32, equal: W) -> u32 {
         self.at(F::TAG_WORDS + word * F::TAGS + tag_number::<F, W>(equal), bucket)
+    }
+
+    /// Returns the tag in a slot.
+    #[inline(always)]
+    pub fn tag_in(&self, bucket: u32, slot: u32) -> W {
+        let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
+        self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
     }
 
     /// Puts a pair into slot `slot` of `bucket`, which no other thread may take. Threads may do
@@ -163,7 +170,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
 
     /// Returns the words of tags of a bucket, which other threads may be changing.
     #[inline(always)]
-    fn tags(&self, bucket: u32) -> [W; BUCKET_WORDS as usize] {
+    pub fn tags(&self, bucket: u32) -> [W; BUCKET_WORDS as usize] {
         let mut held = [W::default(); BUCKET_WORDS as usize];
         if S::IN_PLACE {
             // Loads of two words are half as many.
@@ -181,7 +188,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
 
     /// Returns the slot that has this tag, in words of tags that a bucket had.
     #[inline(always)]
-    fn slot_in(&self, held: &[W; BUCKET_WORDS as usize], bucket: u32, tag: W) -> Option<Found<W>> {
+    pub fn slot_in(&self, held: &[W; BUCKET_WORDS as usize], bucket: u32, tag: W) -> Option<Found<W>> {
         let mut found = None;
         for back in 0..F::TAG_WORDS {
             let word = F::TAG_WORDS - 1 - back;
@@ -313,136 +320,6 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// Returns the number of the candidate that has the key with this home and remainder, the word
-    /// of tags there as it was read, and the tag that `equal` reports in that word, if the key is
-    /// there. Other threads may be changing the page.
-    #[inline(always)]
-    pub fn find(&self, home: u32, remainder: W) -> Option<Found<W>> {
-        let mut number = 0;
-        // The loop should not be unrolled.
-        while number < self.layout.candidates {
-            let bucket = self.layout.candidate(home, remainder, number);
-            if let Some(found) = self.find_in(bucket, self.layout.tag(remainder, number)) {
-                return Some(found);
-            }
-            number += 1;
-        }
-        None
-    }
-
-    /// Returns the slot of `bucket` that has this tag, if there is one. Other threads may be
-    /// changing the page.
-    #[inline(always)]
-    pub fn find_in(&self, bucket: u32, tag: W) -> Option<Found<W>> {
-        self.slot_in(&self.tags(bucket), bucket, tag)
-    }
-
-    /// Removes the pair with this home and remainder from its candidate `number`, while other
-    /// threads may remove pairs, too.
-    ///
-    /// Returns the number of the word of its value, and whether the bucket was full. If the pair is
-    /// not there, returns whether some pair of its class had to leave the bucket.
-    #[inline(always)]
-    pub fn remove_candidate(&self, home: u32, remainder: W, number: u32) -> Result<(u32, bool), bool> {
-        let (bucket, tag) = (self.layout.candidate(home, remainder, number), self.layout.tag(remainder, number));
-        loop {
-            let held = self.tags(bucket);
-            let Some(found) = self.slot_in(&held, bucket, tag) else {
-                let (word, bit) = filter::<F, W>(remainder);
-                let mut filtered = false;
-                for at in 0..F::TAG_WORDS {
-                    filtered |= at == word && held[at as usize] & bit != W::default();
-                }
-                return Err(filtered);
-            };
-            let full = self.slot_in(&held, bucket, W::default()).is_none();
-            let cleared = found.held ^ tag << found.shift;
-            // If another thread changed the word, the bucket is probed again.
-            if self.words.compare_exchange(found.word, found.held, cleared) == found.held {
-                return Ok((found.at, full));
-            }
-        }
-    }
-
-    /// Removes the pair with this home and remainder from the candidates from `number` on; returns
-    /// whether it was there. Other threads may remove pairs at the same time.
-    #[inline(always)]
-    pub fn remove_from(&self, home: u32, remainder: W, mut number: u32) -> bool {
-        // The loop should not be unrolled.
-        while number < self.layout.candidates {
-            match self.remove_candidate(home, remainder, number) {
-                Ok(_) => return true,
-                Err(filtered) if number == 0 && !filtered => return false,
-                Err(_) => number += 1,
-            }
-        }
-        false
-    }
-
-    /// Copies the pair in a slot to the first of its candidates that has a free slot, if that comes
-    /// earlier; returns the number of the new slot, counted over the page. Threads may do this at
-    /// the same time with different pairs, and none of them frees a slot meanwhile.
-    #[inline(always)]
-    pub fn move_back(&self, bucket: u32, slot: u32) -> Option<u32> {
-        let (remainder, own) = self.layout.untag(self.tag_now(bucket, slot));
-        let home = self.layout.home_of(bucket, remainder, own);
-        let mut number = 0;
-        // The loop should not be unrolled.
-        while number < own {
-            let earlier = self.layout.candidate(home, remainder, number);
-            let Some(free) = self.find_in(earlier, W::default()) else {
-                number += 1;
-                continue;
-            };
-            let tag = self.layout.tag(remainder, number);
-            // If another thread changed the word, the bucket is probed again.
-            if self.words.compare_exchange(free.word, free.held, free.held | tag << free.shift) == free.held {
-                if F::VALUES {
-                    self.words.set(free.at, self.words.get(self.at(F::TAG_WORDS + slot, bucket)));
-                }
-                return Some(earlier * F::SLOTS + free.slot);
-            }
-        }
-        None
-    }
-
-    /// Frees a slot that holds a pair. Threads may do this at the same time with different slots.
-    #[inline(always)]
-    pub fn vacate(&self, bucket: u32, slot: u32) {
-        // There is no borrow: the tag is there.
-        let shift = slot % F::TAGS * F::tag_bits::<W>();
-        self.words.fetch_add(self.at(slot / F::TAGS, bucket), W::default().minus(self.tag_now(bucket, slot) << shift));
-    }
-
-    /// Clears the filter bits of a bucket.
-    #[inline(always)]
-    pub fn clear_filters(&self, bucket: u32) {
-        for word in 0..F::TAG_WORDS {
-            let (at, bits) = (self.at(word, bucket), F::tag_bits::<W>() * tags_in::<F>(word));
-            // Filter bits are above the tags, if there are any.
-            if bits < W::BITS {
-                self.words.set(at, self.words.get(at) & (W::from_u64(1) << bits).minus(W::from_u64(1)));
-            }
-        }
-    }
-
-    /// Sets the filter bit for the pair in a slot, which is not at home. Threads may do this at the
-    /// same time.
-    #[inline(always)]
-    pub fn set_filter(&self, bucket: u32, slot: u32) {
-        let (remainder, number) = self.layout.untag(self.tag_now(bucket, slot));
-        let home = self.layout.home_of(bucket, remainder, number);
-        let (word, bit) = filter::<F, W>(remainder);
-        self.words.fetch_or(self.at(word, home), bit);
-    }
-
-    /// Returns whether a pair of the remainder's class had to leave this home.
-    #[inline(always)]
-    pub fn filtered(&self, home: u32, remainder: W) -> bool {
-        let (word, bit) = filter::<F, W>(remainder);
-        self.words.load_relaxed(self.at(word, home)) & bit != W::default()
-    }
-
     /// Goes from a full bucket to the next candidate.
     #[inline(always)]
     pub fn go_on(&self, seek: &mut Seek<W>) {
@@ -455,133 +332,6 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         if seek.number == self.layout.candidates {
             seek.inserted = Some(InsertResult::Left);
         }
-    }
-
-    /// Returns the number of slots in all candidates of a pair.
-    #[inline(always)]
-    pub fn reach(&self) -> u32 {
-        self.layout.candidates * F::SLOTS
-    }
-
-    /// Returns the candidate, its bucket and the slot there for number `reached` of a pair's slots.
-    #[inline(always)]
-    fn reached(&self, home: u32, remainder: W, reached: u32) -> (u32, u32, u32) {
-        let number = reached / F::SLOTS;
-        (number, self.layout.candidate(home, remainder, number), reached % F::SLOTS)
-    }
-
-    /// Returns the tag in a slot.
-    #[inline(always)]
-    fn tag_in(&self, bucket: u32, slot: u32) -> W {
-        let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
-        self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
-    }
-
-    /// Returns the tag in a slot, while other threads change other tags of its word.
-    #[inline(always)]
-    fn tag_now(&self, bucket: u32, slot: u32) -> W {
-        let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
-        self.words.load_relaxed(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
-    }
-
-    /// Returns what slot number `reached` is to a pair that was left: whether its key is there, or
-    /// a pair that could go on to candidate `number` of its own.
-    #[inline(always)]
-    pub fn evictable(&self, home: u32, remainder: W, reached: u32, number: u32) -> Option<Eviction> {
-        let (own, bucket, slot) = self.reached(home, remainder, reached);
-        let tag = self.tag_in(bucket, slot);
-        if tag == self.layout.tag(remainder, own) {
-            return Some(Eviction::Repeated);
-        }
-        self.later(bucket, tag, number).is_some().then_some(Eviction::Movable)
-    }
-
-    /// Returns the number of the slot for a pair that was left, and the candidate that the pair
-    /// there goes on to. That candidate is none if the slot holds the key already. One thread calls
-    /// this.
-    #[inline(always)]
-    pub fn first_eviction(&self, home: u32, remainder: W) -> Option<(u32, Option<u32>)> {
-        let evictable = |reached: u32, later: u32| self.evictable(home, remainder, reached, later);
-        // No pair goes on to candidate 0.
-        if let Some(reached) = (0..self.reach()).find(|&reached| evictable(reached, 0) == Some(Eviction::Repeated)) {
-            return Some((reached, None));
-        }
-        // The first candidate that will do is taken: then all that are passed over are full.
-        (1..self.layout.candidates).find_map(|later| {
-            let reached = (0..self.reach()).find(|&reached| evictable(reached, later).is_some())?;
-            Some((reached, Some(later)))
-        })
-    }
-
-    /// Gives a pair that was left the slot that [`Page::first_eviction`] found, and its value;
-    /// returns whether its key is new.
-    #[inline(always)]
-    pub fn go_in(&self, home: u32, remainder: W, (reached, later): (u32, Option<u32>), value: W) -> bool {
-        if let Some(later) = later {
-            self.evict(home, remainder, reached, later);
-        }
-        if F::VALUES {
-            self.words.set(self.value_of(home, remainder, reached), value);
-        }
-        later.is_some()
-    }
-
-    /// Returns the number of the word of the value in slot number `reached` of a pair.
-    #[inline(always)]
-    pub fn value_of(&self, home: u32, remainder: W, reached: u32) -> u32 {
-        let (_, bucket, slot) = self.reached(home, remainder, reached);
-        self.at(F::TAG_WORDS + slot, bucket)
-    }
-
-    /// Moves the pair in slot number `reached` on to its candidate `later`, before which all of its
-    /// candidates are full, and gives that slot to the pair that was left.
-    ///
-    /// Returns the number of the word for the moved pair's value. One thread may do this at a time,
-    /// and no thread may insert pairs meanwhile.
-    #[inline(always)]
-    pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) -> u32 {
-        let (number, bucket, slot) = self.reached(home, remainder, reached);
-        let (tag, value_at) = (self.tag_in(bucket, slot), self.at(F::TAG_WORDS + slot, bucket));
-        let mut moved_to = value_at;
-        if let Some(Later { home, moved, bucket, word, free }) = self.later(bucket, tag, later) {
-            let (at, shift) = (self.at(word, bucket), tag_number::<F, W>(free) * F::tag_bits::<W>());
-            self.words.set(at, self.words.get(at) | self.layout.tag(moved, later) << shift);
-            moved_to = self.value_at(word, bucket, free);
-            if F::VALUES {
-                self.words.set(moved_to, self.words.get(value_at));
-            }
-            let (word, bit) = filter::<F, W>(moved);
-            let filter_at = self.at(word, home);
-            self.words.set(filter_at, self.words.get(filter_at) | bit);
-        }
-        let (at, shift) = (self.at(slot / F::TAGS, bucket), slot % F::TAGS * F::tag_bits::<W>());
-        self.words.set(at, self.words.get(at) ^ (tag ^ self.layout.tag(remainder, number)) << shift);
-        if F::VALUES {
-            // The value of the evicted pair is cleared.
-            self.words.set(value_at, W::default());
-        }
-        moved_to
-    }
-
-    /// Returns the pair with `tag` in `bucket` and a free slot in its candidate `number`, if that
-    /// candidate comes later than the bucket and is not full.
-    #[inline(always)]
-    fn later(&self, bucket: u32, tag: W, number: u32) -> Option<Later<W>> {
-        let (moved, from) = self.layout.untag(tag);
-        if number <= from {
-            return None;
-        }
-        let home = self.layout.home_of(bucket, moved, from);
-        let bucket = self.layout.candidate(home, moved, number);
-        let mut found = None;
-        for back in 0..F::TAG_WORDS {
-            let word = F::TAG_WORDS - 1 - back;
-            let free = equal::<F, W>(self.words.get(self.at(word, bucket)), word, W::default());
-            if free != W::default() {
-                found = Some(Later { home, moved, bucket, word, free });
-            }
-        }
-        found
     }
 }
 
@@ -624,24 +374,4 @@ impl<S: Shared<u32>> Counts<S> {
         let (word, shift) = self.word_and_shift(bucket);
         self.words.load_relaxed(word) >> shift & 0xffff
     }
-}
-
-/// What a slot is to a pair that found all of its candidates full.
-#[derive(Clone, Copy, PartialEq)]
-pub enum Eviction {
-    /// The pair's key is there, since an eviction made space for another pair of it.
-    Repeated,
-    /// The pair that is there can go to a later candidate.
-    Movable,
-}
-
-/// A free slot for a pair that is evicted.
-struct Later<W> {
-    /// The home of the pair. `moved` is its remainder.
-    home: u32,
-    moved: W,
-    bucket: u32,
-    /// The word of tags with a free slot. `free` tells which slot that is.
-    word: u32,
-    free: W,
 }

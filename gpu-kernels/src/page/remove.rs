@@ -6,7 +6,7 @@ use super::pairs::AT_ONCE;
 use super::probe::Page;
 use super::rewrite::{first_word, load_page, pull_back, write_page};
 use super::source::{MAX_READ_AHEAD, Source, Sources, THREADS, read, stride};
-use super::{BuildParams, PAGE_MEMORY, header};
+use super::{BuildParams, PAGE_MEMORY, header, split_overflowed};
 use crate::seam::{Block, Global, Shared};
 use crate::types::{KeyWord, Nothing, Payload, Scalar};
 
@@ -64,11 +64,7 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
         let words = if B::IN_TURN { staged.staged(in_place, layout.page_buckets * BUCKET_WORDS) } else { staged };
         let page = Page::<F, K::PackedWord<V>, _>::new(words, &layout);
         let mut threads = block.local(|thread| Thread { keys: source.load_first::<false>(thread).0, removed: 0 });
-        let mut overflowed = 0;
-        for level in 0..header::LEVELS {
-            overflowed |= header.load_read_only(header::OVERFLOW + level);
-        }
-        if overflowed != 0 || source.pairs == 0 && layout.holes == 0 {
+        if split_overflowed(header) || source.pairs == 0 && layout.holes == 0 {
             return;
         }
         block.phase(&mut threads, |thread, _| {
@@ -103,7 +99,7 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
                 }
             });
         }
-        let settled = pull_back::<F, _, B>(block, page, (list, most), lengths);
+        let whole = pull_back::<F, _, B>(block, page, (list, most), lengths);
         block.phase(&mut threads, |thread, state| {
             if !B::IN_TURN {
                 write_page::<false, F, K, V, B>(thread, page, in_place, |_, word| word);
@@ -115,7 +111,7 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
         block.each(&mut threads, |thread, _| {
             if thread == 0 {
                 header.atomic(header::LENGTH).fetch_add(lengths.get(INSERTED) as u64);
-                if !settled {
+                if !whole {
                     header.atomic(header::HOLES).fetch_add(1);
                 }
             }

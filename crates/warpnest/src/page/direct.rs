@@ -13,6 +13,10 @@ use gpu_kernels::types::{KeyWord, Payload, WordOf};
 /// The number of blocks that evict pairs.
 const EVICTING_BLOCKS: u64 = 128;
 
+/// The most pairs that are added directly: the index has cells for several times as many, numbered
+/// with 32 bits.
+pub(super) const MAX_DIRECT: u64 = 1 << 28;
+
 /// The result of adding a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Added {

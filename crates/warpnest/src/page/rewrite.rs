@@ -3,7 +3,7 @@
 
 use super::PageTable;
 use super::attempt::Launches;
-use super::direct::Added;
+use super::direct::{Added, MAX_DIRECT};
 use super::outcome::Repeats;
 use super::plan::Plan;
 use crate::table::input::{Input, Known};
@@ -60,7 +60,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         match rewritten {
             Rewritten::All(_) => Ok(Added::All),
             Rewritten::Some => Ok(Added::Full),
-            Rewritten::Overflow => self.add_directly(stream, input),
+            Rewritten::Overflow if input.pairs <= MAX_DIRECT => self.add_directly(stream, input),
+            // A build puts pairs at exact offsets.
+            Rewritten::Overflow => Ok(Added::Full),
         }
     }
 
@@ -121,7 +123,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         })?;
         let found = scratch.download_front(stream, header::WORDS)?;
         let word = |at: u64| found[at as usize];
-        if (0..header::LEVELS).any(|level| word(header::OVERFLOW + level) != 0) {
+        if split_overflowed(&found) {
             return Ok(Rewritten::Overflow);
         }
         self.length += word(header::LENGTH);
@@ -174,7 +176,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         })?;
         let found = scratch.download_front(stream, header::WORDS)?;
         let word = |at: u64| found[at as usize];
-        if (0..header::LEVELS).any(|level| word(header::OVERFLOW + level) != 0) {
+        if split_overflowed(&found) {
             return Ok(None);
         }
         let removed = word(header::LENGTH);
@@ -183,4 +185,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         (self.layout.holes, self.changed) = ((word(header::HOLES) != 0) as u32, 0);
         Ok(Some(removed))
     }
+}
+
+/// Returns whether a bin of a split had too many pairs, by the words of the header.
+fn split_overflowed(found: &[u64]) -> bool {
+    (0..header::LEVELS).any(|level| found[(header::OVERFLOW + level) as usize] != 0)
 }
