@@ -34,19 +34,21 @@ mod scan;
 mod scatter;
 mod scratch;
 mod search;
+mod unique;
 
 pub use compact::{compact, flag_last_of_each};
 pub(crate) use compact::{launch_compact, launch_flag, state_words};
 pub use gather::{gather, gather_found};
 pub use iota::iota;
 pub(crate) use pairs::{Pairs, Storage};
-pub use radix::{BitField, MAX_BITS, histogram, partition_pairs, sort_pairs};
+pub use radix::{BitField, MAX_BITS, histogram, partition_pairs, sort_keys, sort_pairs};
 pub(crate) use radix::{sort_pairs_by_mixed_key, sort_scratch_bytes};
 pub(crate) use radix_passes::RadixPasses;
 pub use scan::{exclusive_scan, exclusive_scan_in_place};
 pub use scatter::scatter;
 pub use scratch::Scratch;
 pub use search::binary_search;
+pub use unique::unique_of_sorted;
 
 use crate::{Error, InputError, Result};
 

@@ -8,7 +8,7 @@ use warpnest::low_level::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
 use warpnest::low_level::kernels::seam::Kernel;
 use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram, iota,
-    partition_pairs, sort_pairs,
+    partition_pairs, sort_keys, sort_pairs, unique_of_sorted,
 };
 use warpnest::{Buffer, ConfigError, Device, Error, InputError, Result};
 use warpnest_tests::{elsewhere, on_all, says};
@@ -104,6 +104,8 @@ fn arrays_whose_lengths_do_not_belong_together_are_refused() {
         lengths(compact(stream, scratch, &five, &keep, &mut long, &mut count).unwrap_err(), 5, 6);
         lengths(compact(stream, scratch, &five, &keep, &mut out, &mut starts).unwrap_err(), 1, 8);
         lengths(flag_last_of_each(stream, &five, &mut starts).unwrap_err(), 1, 8);
+        lengths(unique_of_sorted(stream, scratch, &five, &mut long, &mut count).unwrap_err(), 5, 6);
+        lengths(unique_of_sorted(stream, scratch, &five, &mut out, &mut starts).unwrap_err(), 1, 8);
         let mut none = sentinels(device, 0);
         lengths(flag_last_of_each(stream, &five, &mut none).unwrap_err(), 1, 0);
         untouched(device, &[&out, &long, &starts, &count, &five]);
@@ -134,6 +136,10 @@ fn what_belongs_to_another_device_is_refused_and_nothing_has_changed() {
         wrong(exclusive_scan_in_place(stream, scratch, &mut their_32), there, here);
         wrong(sort_pairs(stream, scratch, &mut first, &mut their_32), there, here);
         wrong(sort_pairs(stream, scratch, &mut their_32, &mut first), there, here);
+        wrong(sort_keys(stream, scratch, &mut their_32), there, here);
+        wrong(unique_of_sorted(stream, scratch, &theirs, &mut first, &mut words), there, here);
+        wrong(unique_of_sorted(stream, scratch, &input, &mut their_32, &mut words), there, here);
+        wrong(unique_of_sorted(stream, scratch, &input, &mut first, &mut their_1), there, here);
         wrong(compact(stream, scratch, &theirs, &keep, &mut first, &mut words), there, here);
         wrong(compact(stream, scratch, &input, &their_keep, &mut first, &mut words), there, here);
         wrong(compact(stream, scratch, &input, &keep, &mut their_32, &mut words), there, here);
@@ -172,6 +178,8 @@ fn what_belongs_to_another_device_is_refused_and_nothing_has_changed() {
         let mut foreign = Scratch::new(there);
         wrong(exclusive_scan(stream, &mut foreign, &input, &mut first), there, here);
         wrong(sort_pairs(stream, &mut foreign, &mut first, &mut second), there, here);
+        wrong(sort_keys(stream, &mut foreign, &mut first), there, here);
+        wrong(unique_of_sorted(stream, &mut foreign, &input, &mut first, &mut words), there, here);
         wrong(exclusive_scan(there.default_stream(), scratch, &input, &mut first), here, there);
         untouched(here, &[&input, &first, &second, &words, &starts]);
         untouched(there, &[&theirs, &their_32, &their_1, &other]);

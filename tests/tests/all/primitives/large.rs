@@ -13,7 +13,7 @@ use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
 use warpnest::low_level::engine::HostEngine;
 use warpnest::primitives::{
-    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs,
+    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_keys, sort_pairs,
 };
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, TwoLevelConfig};
@@ -119,6 +119,12 @@ fn sorts<K: Key, V: Value>(n: usize, different: u64) {
             let (keys, values) = (keys.download(stream).unwrap(), values.download(stream).unwrap());
             let found: Vec<(K, V)> = keys.into_iter().zip(values).collect();
             same(&found, &expected, device.name());
+        }
+        for _ in 0..times {
+            let mut alone = Buffer::from_slice(&device, &keys).unwrap();
+            sort_keys(stream, &mut scratch, &mut alone).unwrap();
+            let expected: Vec<K> = expected.iter().map(|&(key, _)| key).collect();
+            same(&alone.download(stream).unwrap(), &expected, device.name());
         }
     }
 }

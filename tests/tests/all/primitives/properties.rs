@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
-    partition_pairs, sort_pairs,
+    partition_pairs, sort_keys, sort_pairs, unique_of_sorted,
 };
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer};
@@ -125,12 +125,15 @@ fn check_sort<K: Key, V: Value>(engine: &TestEngine, keys: &[K]) -> Result<(), T
     let values: Vec<V> = (0..keys.len() as u64).map(V::from_u64).collect();
     let mut expected: Vec<(K, V)> = keys.iter().copied().zip(values.iter().copied()).collect();
     expected.sort();
+    let unsorted = keys;
     let (mut keys, mut values) =
         (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, &values).unwrap());
     sort_pairs(stream, &mut Scratch::new(device), &mut keys, &mut values).unwrap();
     let sorted = keys.download(stream).unwrap();
     let found: Vec<(K, V)> = sorted.iter().copied().zip(values.download(stream).unwrap()).collect();
     prop_assert_eq!(&found, &expected);
+
+    check_keys_alone(engine, unsorted, &sorted)?;
 
     // Every key, and neighbours of keys that may be there or not.
     let queries: Vec<K> = sorted.iter().flat_map(|&key| [key, K::from_u64(key.to_u64() ^ 1)]).collect();
@@ -149,6 +152,44 @@ fn check_sort<K: Key, V: Value>(engine: &TestEngine, keys: &[K]) -> Result<(), T
         prop_assert_eq!(last[i / 32] >> (i % 32) & 1 != 0, is_last);
     }
     Ok(())
+}
+
+/// Checks the sort of keys alone, and the distinct ones among them.
+fn check_keys_alone<K: Key>(engine: &TestEngine, keys: &[K], sorted: &[K]) -> Result<(), TestCaseError> {
+    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let mut scratch = Scratch::new(device);
+    let mut keys = Buffer::from_slice(device, keys).unwrap();
+    sort_keys(stream, &mut scratch, &mut keys).unwrap();
+    prop_assert_eq!(keys.download(stream).unwrap(), sorted);
+
+    let mut expected = sorted.to_vec();
+    expected.dedup();
+    let mut output = Buffer::from_slice(device, &vec![K::ALL_ONES; sorted.len()]).unwrap();
+    let mut count = Buffer::from_slice(device, &[u32::MAX]).unwrap();
+    unique_of_sorted(stream, &mut scratch, &keys, &mut output, &mut count).unwrap();
+    prop_assert_eq!(count.download(stream).unwrap(), [expected.len() as u32]);
+    expected.resize(sorted.len(), K::ALL_ONES);
+    prop_assert_eq!(output.download(stream).unwrap(), expected, "nothing stands behind them");
+    Ok(())
+}
+
+fn keys_alone_around_the_sizes_of_tiles<K: Key>() {
+    on_every_engine(
+        |_| (prop::sample::select(vec![0, 1, 2, 31, 33, 4095, 4097, 7168, 8191, 8193]), 0u32..3),
+        |engine, (length, spread)| {
+            let key_of = |i: u64| [K::ALL_ONES.to_u64(), i / 3, u64::MAX - i][spread as usize];
+            let keys: Vec<K> = (0..length.min(most(engine)) as u64).rev().map(|i| K::from_u64(key_of(i))).collect();
+            let mut sorted = keys.clone();
+            sorted.sort();
+            check_keys_alone(engine, &keys, &sorted)
+        },
+    );
+}
+
+#[test]
+fn keys_alone_around_the_sizes_of_tiles_all_equal_and_distinct() {
+    keys_alone_around_the_sizes_of_tiles::<u32>();
+    keys_alone_around_the_sizes_of_tiles::<u64>();
 }
 
 fn partitions_and_sorts<K: Key, V: Value>() {
