@@ -83,32 +83,35 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
 
     let mut keys_sorted = Buffer::from_slice(device, &input.keys)?;
     let mut values_sorted = Buffer::from_slice(device, &input.values)?;
-    let mut times = Vec::new();
-    for _ in 0..runs + 2 {
+    let ms = median_of_sorts(runs, || {
         keys_sorted.copy_from(stream, &keys)?;
         values_sorted.copy_from(stream, &values)?;
-        times.push(median_ms(stream, 0, 1, || sort_pairs(stream, &mut scratch, &mut keys_sorted, &mut values_sorted))?);
-    }
-    let mut times = times.split_off(2);
-    times.sort_by(f64::total_cmp);
+        median_ms(stream, 0, 1, || sort_pairs(stream, &mut scratch, &mut keys_sorted, &mut values_sorted))
+    })?;
     let mut expected: Vec<(K, V)> = input.keys.iter().copied().zip(input.values.iter().copied()).collect();
     expected.sort_unstable();
     let found = keys_sorted.download(stream)?.into_iter().zip(values_sorted.download(stream)?);
     let wrong = found.zip(&expected).filter(|(found, expected)| found != *expected).count() as u64;
     let passes = K::BITS as u64 / 8;
     let of_pairs = limit((key_bytes + passes * 2 * (key_bytes + value_bytes)) as f64);
-    records.push(run.record(subject("sort_pairs", "sort", V::BITS), times[times.len() / 2], of_pairs, wrong));
+    records.push(run.record(subject("sort_pairs", "sort", V::BITS), ms, of_pairs, wrong));
 
-    let mut times = Vec::new();
-    for _ in 0..runs + 2 {
+    let ms = median_of_sorts(runs, || {
         keys_sorted.copy_from(stream, &keys)?;
-        times.push(median_ms(stream, 0, 1, || sort_keys(stream, &mut scratch, &mut keys_sorted))?);
-    }
-    let mut times = times.split_off(2);
-    times.sort_by(f64::total_cmp);
+        median_ms(stream, 0, 1, || sort_keys(stream, &mut scratch, &mut keys_sorted))
+    })?;
     let found = keys_sorted.download(stream)?.into_iter();
     let wrong = found.zip(&expected).filter(|(found, expected)| *found != expected.0).count() as u64;
     let of_keys = limit((key_bytes + passes * 2 * key_bytes) as f64);
-    records.push(run.record(subject("sort_keys", "sort_keys", 0), times[times.len() / 2], of_keys, wrong));
+    records.push(run.record(subject("sort_keys", "sort_keys", 0), ms, of_keys, wrong));
     Ok(records)
+}
+
+/// Returns the median of the milliseconds that `sort` says its sort took, each time of fresh input.
+/// The first two do not count.
+fn median_of_sorts(runs: u32, mut sort: impl FnMut() -> warpnest::Result<f64>) -> warpnest::Result<f64> {
+    let times = (0..runs.max(1) + 2).map(|_| sort()).collect::<warpnest::Result<Vec<f64>>>()?;
+    let mut times = times[2..].to_vec();
+    times.sort_by(f64::total_cmp);
+    Ok(times[times.len() / 2])
 }

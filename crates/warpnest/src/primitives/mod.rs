@@ -1,5 +1,5 @@
 //! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction,
-//! gather and scatter, binary search.
+//! distinct keys, gather and scatter, binary search.
 //!
 //! Arguments are the stream, the scratch, what is read, and what is written, in this order. All
 //! take parts of buffers ([`Buffer::slice`](crate::Buffer::slice)) that begin at multiples of 16

@@ -50,8 +50,8 @@ pub fn unique_of_sorted<K: KeyWord>(
         });
     }
     let items = check_items(keys.len())?;
-    // The bits are behind the words that the compaction publishes in.
-    let state_words = state_words::<K>(items);
+    // The bits are behind the words that the compaction publishes in, aligned to 16 bytes.
+    let state_words = state_words::<K>(items).next_multiple_of(2);
     let work = scratch.reserve(state_words + items.div_ceil(64))?;
     stream.batch(|batch| {
         batch.zero(work, state_words as usize)?;

@@ -3,7 +3,9 @@
 
 use std::collections::HashMap;
 use warpnest::design::{Cuckoo, Page};
-use warpnest::primitives::{BitField, Scratch, compact, exclusive_scan, partition_pairs, sort_pairs};
+use warpnest::primitives::{
+    BitField, Scratch, compact, exclusive_scan, partition_pairs, sort_keys, sort_pairs, unique_of_sorted,
+};
 use warpnest::{
     Buffer, BulkMap, BulkSet, CompactingConfig, Config, CuckooConfig, Device, LinearConfig, MultiConfig, PageConfig,
     Result, SortedConfig, TwoLevelConfig,
@@ -386,6 +388,9 @@ fn a_primitive_that_fails_can_be_repeated_with_the_same_scratch() {
     let odd = Buffer::from_slice(&device, &vec![0xaaaa_aaaau32; 5000usize.div_ceil(32)]).unwrap();
     let mut sorted: Vec<u32> = keys.clone();
     sorted.sort_unstable();
+    let mut distinct: Vec<u32> = sorted.iter().map(|key| key >> 21).collect();
+    let in_runs = Buffer::from_slice(&device, &distinct).unwrap();
+    distinct.dedup();
     let odd_keys: Vec<u32> = keys.iter().skip(1).step_by(2).copied().collect();
     let sums: Vec<u32> = keys
         .iter()
@@ -412,10 +417,15 @@ fn a_primitive_that_fails_can_be_repeated_with_the_same_scratch() {
                 other.copy_from(&stream, &input)?;
                 sort_pairs(&stream, scratch, one, other)
             }
+            3 => {
+                one.copy_from(&stream, &input)?;
+                sort_keys(&stream, scratch, one)
+            }
+            4 => unique_of_sorted(&stream, scratch, &in_runs, one, count),
             _ => partition_pairs(&stream, scratch, (&input, &input), field, (one, other), starts),
         }
     };
-    for (what, expected) in [&sums, &odd_keys, &sorted, &by_field].into_iter().enumerate() {
+    for (what, expected) in [&sums, &odd_keys, &sorted, &sorted, &distinct, &by_field].into_iter().enumerate() {
         let call = |outputs: &mut Outputs| does(what, outputs);
         let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut outputs, done| {
             assert!(is_planted(&done.unwrap_err()));
