@@ -19,6 +19,7 @@
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
 //! * [`plain`]: the elements of buffers.
 //! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
+//! * [`relational`]: group-by.
 //! * [`shapes`]: an application, shapes that move through each other.
 #![no_std]
 #![allow(
@@ -46,6 +47,7 @@ pub mod linear;
 pub mod page;
 pub mod plain;
 pub mod primitives;
+pub mod relational;
 pub mod shapes;
 pub mod sorted;
 pub mod table;

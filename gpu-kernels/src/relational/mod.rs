@@ -1,0 +1,3 @@
+//! Group-by: aggregates of the rows of each key.
+
+pub mod column;
