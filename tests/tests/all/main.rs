@@ -49,8 +49,14 @@ mod primitives {
     mod gather;
     mod large;
     mod properties;
+    mod reduce;
     mod rows;
     mod scatter;
+}
+
+mod relational {
+    mod group_by;
+    mod rows;
 }
 
 mod page {
