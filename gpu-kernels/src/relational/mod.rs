@@ -1,3 +1,8 @@
 //! Group-by: aggregates of the rows of each key.
 
 pub mod column;
+mod group_page;
+mod pages;
+
+pub use group_page::Wanted;
+pub use pages::{GroupPages, GroupPagesParams};

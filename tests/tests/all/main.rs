@@ -147,3 +147,7 @@ mod files {
     mod mapped;
     mod round_trips;
 }
+
+mod relational {
+    mod hash;
+}
