@@ -90,7 +90,8 @@ impl HashPlan {
         Self::with_levels::<K, V>(rows, groups, wanted, page_bits, &bits)
     }
 
-    /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none.
+    /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none; `None`
+    /// if there are too many of rows, splits or bits.
     pub fn with_levels<K: KeyWord, V: Payload>(
         rows: u64,
         groups: u64,
@@ -115,7 +116,8 @@ impl HashPlan {
             let levels = levels.iter().rev().skip(back).step_by(2);
             levels.map(|level| Pairs::<K, V>::words(level.capacity())).max().unwrap_or(0)
         });
-        let fits = rows <= MAX_ROWS && levels.iter().all(|level| level.capacity() < MAX_CAPACITY);
+        let valid = |level: &Level| (1..=MAX_SPLIT_BITS).contains(&level.bits) && level.capacity() < MAX_CAPACITY;
+        let fits = rows <= MAX_ROWS && levels.len() <= header::LEVELS as usize && levels.iter().all(valid);
         let buckets = wanted.buckets::<K, V>();
         fits.then_some(Self { rows, page_bits, buckets, levels, storage })
     }
