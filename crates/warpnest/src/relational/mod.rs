@@ -25,13 +25,18 @@
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 
+mod aggregates;
+mod by_hash;
 mod by_sort;
 mod column;
 mod group_by;
 mod groups;
+mod hash_plan;
 mod keys;
 mod query;
 
+#[doc(hidden)]
+pub use by_hash::group_by_hash;
 pub use column::Column;
 pub use group_by::GroupBy;
 pub use groups::Groups;

@@ -5,7 +5,7 @@ use gpu_kernels::layered::{compacting, multi};
 use gpu_kernels::primitives::{compact, gather, iota, radix, readback, roofline, scan, scatter};
 use gpu_kernels::seam::Entry;
 use gpu_kernels::types::{Nothing, Payload};
-use gpu_kernels::{cuckoo, extendible, images, linear, page, shapes, sorted, two_level};
+use gpu_kernels::{cuckoo, extendible, images, linear, page, relational, shapes, sorted, two_level};
 use warpnest::low_level::ptx::hopper;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
@@ -105,6 +105,7 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
         page::StoreRepeated::<K, V>::ENTRY,
         page::Unpack::<K, V>::ENTRY,
         radix::Partition::<K, V>::ENTRY,
+        relational::GroupPages::<K, V>::ENTRY,
     ]
 }
 
