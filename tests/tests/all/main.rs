@@ -53,6 +53,10 @@ mod primitives {
     mod scatter;
 }
 
+mod relational {
+    mod hot;
+}
+
 mod page {
     mod changes;
     mod changes_edges;

@@ -5,7 +5,7 @@ use gpu_kernels::layered::{compacting, multi};
 use gpu_kernels::primitives::{compact, gather, iota, radix, readback, roofline, scan, scatter};
 use gpu_kernels::seam::Entry;
 use gpu_kernels::types::{Nothing, Payload};
-use gpu_kernels::{cuckoo, extendible, images, linear, page, shapes, sorted, two_level};
+use gpu_kernels::{cuckoo, extendible, images, linear, page, relational, shapes, sorted, two_level};
 use warpnest::low_level::ptx::hopper;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
@@ -70,6 +70,9 @@ fn of_key<K: Key>() -> Entries {
         page::Sample::<K>::ENTRY,
         page::Starts::<K>::ENTRY,
         radix::Histogram::<K>::ENTRY,
+        relational::BuildHot::<K>::ENTRY,
+        relational::SampleKeys::<K>::ENTRY,
+        relational::SelectHot::<K>::ENTRY,
         roofline::Strided::<K>::ENTRY,
         scan::Scan::<K>::ENTRY,
         scatter::ScatterRows::<K>::ENTRY,
@@ -105,6 +108,8 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
         page::StoreRepeated::<K, V>::ENTRY,
         page::Unpack::<K, V>::ENTRY,
         radix::Partition::<K, V>::ENTRY,
+        relational::HotGroups::<K, V>::ENTRY,
+        relational::HotPass::<K, V>::ENTRY,
     ]
 }
 
