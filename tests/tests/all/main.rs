@@ -57,6 +57,7 @@ mod primitives {
 mod relational {
     mod group_by;
     mod hash;
+    mod hot;
     mod rows;
 }
 

@@ -27,13 +27,16 @@
 
 mod aggregates;
 mod by_hash;
+mod by_hot;
 mod by_sort;
 mod column;
+pub(crate) mod exposed;
 mod group_by;
 mod groups;
 mod hash_plan;
 mod keys;
 mod query;
+mod sample;
 
 #[doc(hidden)]
 pub use by_hash::group_by_hash;
