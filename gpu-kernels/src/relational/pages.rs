@@ -37,6 +37,8 @@ pub struct GroupPagesParams {
     pub bin_capacity: u64,
     /// The number of groups that the outputs have capacity for.
     pub capacity: u64,
+    /// The number of groups that are there already: the outputs are written from here on.
+    pub groups_before: u64,
     /// How values are added and compared.
     pub column: ColumnParams,
     /// The bits of a bin's number, at least 1: there are 2^`page_bits` bins.
@@ -95,7 +97,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
     start: impl Shared<u64>,
     counters: impl Shared<u32>,
 ) {
-    let GroupPagesParams { a, b, rows, bin_capacity, capacity, column, page_bits, buckets } = args.plan;
+    let GroupPagesParams { a, b, rows, bin_capacity, capacity, groups_before, column, page_bits, buckets } = args.plan;
     let wanted = Wanted {
         counts: !args.counts_out.is_null(),
         sums: !args.sums_out.is_null(),
@@ -219,7 +221,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
             let written = warp.pick(threads, 0, |thread| thread.written);
             warp.each(threads, |lane, thread| {
                 let rank = (groups & ((1 << lane) - 1)).count_ones();
-                let target = start.get(0) + (written + rank) as u64;
+                let target = groups_before + start.get(0) + (written + rank) as u64;
                 let Some(mixed) = thread.group else { return };
                 if target >= capacity {
                     return;

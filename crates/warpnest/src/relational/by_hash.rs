@@ -2,7 +2,7 @@
 //! aggregated on chip.
 
 use super::aggregates::Aggregates;
-use super::hash_plan::HashPlan;
+use super::hash_plan::{Expected, HashPlan};
 use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result, Stream};
@@ -21,8 +21,9 @@ pub(crate) enum Found {
     Overflow,
 }
 
-/// Aggregates the rows of each key by hashing; waits for the result. `expected_groups` is a guess,
-/// `constants` are those of the mix. A column of values is there unless `V` is
+/// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess,
+/// `constants` are those of the mix. The first `groups_before` groups of the outputs stay as they
+/// are, and are not counted. A column of values is there unless `V` is
 /// [`Nothing`](gpu_kernels::types::Nothing).
 ///
 /// The groups are written in any order, as many as the outputs have capacity for. After an overflow
@@ -37,13 +38,13 @@ pub(crate) fn by_hash<K: KeyWord, V: Payload>(
     scratch: &mut Scratch,
     keys: &Buffer<K>,
     values: Option<&Buffer<WordOf<V>>>,
-    expected_groups: u64,
+    (groups_before, expected): (u64, Expected),
     constants: [u64; 2],
     out: &Aggregates<'_, K, WordOf<V>>,
 ) -> Result<Found> {
     let wanted = out.wanted();
-    match HashPlan::new::<K, V>(keys.len() as u64, expected_groups, wanted, stream.cores()) {
-        Some(plan) => with_plan::<K, V>(stream, scratch, &plan, (keys, values), constants, out),
+    match HashPlan::new::<K, V>(keys.len() as u64, expected, wanted, stream.cores()) {
+        Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, groups_before), (keys, values), constants, out),
         None => Ok(Found::Overflow),
     }
 }
@@ -63,7 +64,7 @@ impl<K, W> Aggregates<'_, K, W> {
 fn with_plan<K: KeyWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
-    plan: &HashPlan,
+    (plan, groups_before): (&HashPlan, u64),
     (keys, values): (&Buffer<K>, Option<&Buffer<WordOf<V>>>),
     [a, b]: [u64; 2],
     out: &Aggregates<'_, K, WordOf<V>>,
@@ -126,6 +127,7 @@ fn with_plan<K: KeyWord, V: Payload>(
                 rows: plan.rows,
                 bin_capacity: last.map_or(0, |last| plan.levels[last].bin_capacity),
                 capacity: output.capacity,
+                groups_before,
                 column: out.column,
                 page_bits: plan.page_bits,
                 buckets: plan.buckets,
@@ -215,11 +217,11 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
         maxima: maxima.as_deref(),
     };
     let found = if bits.is_empty() {
-        by_hash::<K, V>(stream, scratch, keys, values, expected_groups, constants, &out)?
+        by_hash::<K, V>(stream, scratch, keys, values, (0, Expected::about(expected_groups)), constants, &out)?
     } else {
         let rows = keys.len() as u64;
         match HashPlan::with_levels::<K, V>(rows, expected_groups.max(1), out.wanted(), bits.iter().sum(), bits) {
-            Some(plan) => with_plan::<K, V>(stream, scratch, &plan, (keys, values), constants, &out)?,
+            Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), (keys, values), constants, &out)?,
             None => Found::Overflow,
         }
     };

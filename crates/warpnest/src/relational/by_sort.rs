@@ -6,14 +6,14 @@
 
 use super::groups::Words;
 use super::keys::{KeysOnDevice, decode};
+use super::memory::{Memory, permuted};
 use super::query::{Order, Query, Wanted, WordsOf};
 use crate::primitives::{
-    OF_KEY, Pairs, Reduce, Scratch, Segments, Sort, gather, heads_words, iota, launch_gather, queue_runs, runs_words,
-    sort_pairs, starts_words,
+    OF_KEY, Pairs, Reduce, Scratch, Segments, Sort, heads_words, launch_gather, queue_runs, runs_words, starts_words,
 };
 use crate::runtime::stream::Batch;
 use crate::types::KeyOrder;
-use crate::{Buffer, Device, Result, Stream};
+use crate::{Buffer, Result, Stream};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::primitives::reduce::{Combine, Means, MeansParams, SumKind};
 use gpu_kernels::relational::groups::{DescribeGroups, DescribeParams};
@@ -35,60 +35,27 @@ pub(super) fn by_sort<K: KeyWord + ValueWord>(
     scratch: &mut Scratch,
     query: &Query<'_>,
     input: SortInput<'_, '_, K>,
+    memory: Memory<K>,
 ) -> Result<(Buffer<K>, Vec<Words>)> {
     let device = scratch.device().clone();
     if input.rows == 0 {
-        return Ok((Buffer::uninitialized(&device, 0)?, outputs(query, &device, 0)?));
+        return memory.of_length(&device, 0);
     }
     let mut folded = (0..query.columns.len()).filter(|&column| query.is_folded(column));
     let rides = match (query.needs_rows(), folded.next(), folded.next()) {
-        (false, None, _) => return sorted_with::<K, Nothing>(stream, scratch, query, &input, None, None),
+        (false, None, _) => return sorted_with::<K, Nothing>(stream, scratch, query, &input, (None, None), memory),
         (false, Some(column), None) => Some(column),
         _ => None,
     };
     match rides.map(|column| &input.values[column]) {
-        Some(WordsOf::Narrow(words)) => sorted_with::<K, u32>(stream, scratch, query, &input, Some(words), rides),
-        Some(WordsOf::Wide(words)) => sorted_with::<K, u64>(stream, scratch, query, &input, Some(words), rides),
-        None => sorted_with::<K, u32>(stream, scratch, query, &input, None, None),
-    }
-}
-
-impl Query<'_> {
-    /// Returns whether values of a column are added or compared.
-    fn is_folded(&self, column: usize) -> bool {
-        self.wanted.iter().any(|wanted| wanted.folded() == Some(column))
-    }
-
-    /// Returns whether the numbers of rows are needed, whatever the number of columns.
-    fn needs_rows(&self) -> bool {
-        let of_rows = |wanted: &Wanted| matches!(wanted, Wanted::First(_) | Wanted::Last(_));
-        self.order == Order::FirstSeen || self.wanted.iter().any(of_rows)
-    }
-}
-
-impl Wanted {
-    /// Returns the column whose values are added or compared.
-    fn folded(self) -> Option<usize> {
-        match self {
-            Self::Sum(column) | Self::Min(column) | Self::Max(column) | Self::Mean(column) => Some(column),
-            Self::Count | Self::First(_) | Self::Last(_) => None,
+        Some(WordsOf::Narrow(words)) => {
+            sorted_with::<K, u32>(stream, scratch, query, &input, (Some(words), rides), memory)
         }
+        Some(WordsOf::Wide(words)) => {
+            sorted_with::<K, u64>(stream, scratch, query, &input, (Some(words), rides), memory)
+        }
+        None => sorted_with::<K, u32>(stream, scratch, query, &input, (None, None), memory),
     }
-}
-
-/// Allocates the aggregates of `groups` groups.
-fn outputs(query: &Query<'_>, device: &Device, groups: usize) -> Result<Vec<Words>> {
-    let output = |wanted: &Wanted| {
-        let is_wide = match *wanted {
-            Wanted::Count => false,
-            Wanted::Sum(_) | Wanted::Mean(_) => true,
-            Wanted::Min(column) | Wanted::Max(column) | Wanted::First(column) | Wanted::Last(column) => {
-                query.columns[column].bits == 64
-            }
-        };
-        Words::uninitialized(device, is_wide, groups)
-    };
-    query.wanted.iter().map(output).collect()
 }
 
 /// The offsets of arrays in the scratch, in words of 64 bits, from even ones on. The sort has the
@@ -150,8 +117,8 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
     scratch: &mut Scratch,
     query: &Query<'_>,
     input: &SortInput<'_, '_, K>,
-    payload: Option<&Buffer<WordOf<P>>>,
-    rides: Option<usize>,
+    (payload, rides): (Option<&Buffer<WordOf<P>>>, Option<usize>),
+    memory: Memory<K>,
 ) -> Result<(Buffer<K>, Vec<Words>)> {
     let (device, rows) = (scratch.device().clone(), input.rows);
     // Keys that need no order of their own are sorted by their words.
@@ -201,8 +168,7 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
     })?;
     let groups = work.download_at(stream, at.count as usize)? as u32 as usize;
 
-    let keys_out = Buffer::<K>::uninitialized(&device, groups)?;
-    let columns = outputs(query, &device, groups)?;
+    let (keys_out, columns) = memory.of_length(&device, groups)?;
     let first_rows = match query.order {
         Order::FirstSeen => Some(Buffer::<u32>::uninitialized(&device, groups)?),
         _ => None,
@@ -237,7 +203,9 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
         Ok(())
     })?;
     match first_rows {
-        Some(first_rows) => in_order_of(stream, scratch, first_rows, keys_out, columns),
+        Some(first_rows) => {
+            permuted(stream, scratch, first_rows, keys_out, columns).map(|(_, keys, columns)| (keys, columns))
+        }
         None => Ok((keys_out, columns)),
     }
 }
@@ -358,36 +326,4 @@ impl SortedGroups<'_> {
         }
         Ok(())
     }
-}
-
-/// Returns keys and columns in the order of the groups' first rows.
-fn in_order_of<K: KeyWord + ValueWord>(
-    stream: &Stream,
-    scratch: &mut Scratch,
-    mut first_rows: Buffer<u32>,
-    keys: Buffer<K>,
-    columns: Vec<Words>,
-) -> Result<(Buffer<K>, Vec<Words>)> {
-    let device = scratch.device().clone();
-    let mut groups = Buffer::uninitialized(&device, keys.len())?;
-    iota(stream, &mut groups)?;
-    sort_pairs(stream, scratch, &mut first_rows, &mut groups)?;
-    let mut sorted_keys = Buffer::uninitialized(&device, keys.len())?;
-    gather(stream, &keys, &groups, &mut sorted_keys)?;
-    let sorted = |words: Words| -> Result<Words> {
-        Ok(match words {
-            Words::Narrow(words) => {
-                let mut sorted = Buffer::uninitialized(&device, words.len())?;
-                gather(stream, &words, &groups, &mut sorted)?;
-                Words::Narrow(sorted)
-            }
-            Words::Wide(words) => {
-                let mut sorted = Buffer::uninitialized(&device, words.len())?;
-                gather(stream, &words, &groups, &mut sorted)?;
-                Words::Wide(sorted)
-            }
-        })
-    };
-    let columns = columns.into_iter().map(sorted).collect::<Result<Vec<_>>>()?;
-    Ok((sorted_keys, columns))
 }

@@ -1,14 +1,20 @@
 //! What a group-by is asked for.
 
+use super::by_chip::by_chip;
 use super::by_sort::{SortInput, by_sort};
 use super::column::Column;
-use super::groups::Groups;
+use super::groups::{GroupReport, Groups, Method};
 use super::keys::{KeyColumns, typed};
+use super::memory::Memory;
 use super::query::{Aggregate, Order, Query, Wanted};
 use crate::primitives::{Number, Scratch, check_items};
-use crate::{Device, Key, Result, Stream, Value};
+use crate::table::hash::random_seed;
+use crate::{Device, Error, InputError, Key, Result, Stream, Value};
 use gpu_kernels::plain::PlainHalf;
 use std::fmt;
+
+/// The fewest rows that are aggregated on chip: the sample takes as long as sorting fewer.
+const MIN_HASHED_ROWS: u64 = 1 << 16;
 
 /// A group-by: the rows with equal keys become a group, of which counts, sums, least, greatest,
 /// mean, first and last values are computed.
@@ -28,6 +34,8 @@ use std::fmt;
 pub struct GroupBy<'q, K> {
     keys: KeyColumns<'q, K>,
     query: Query<'q>,
+    method: Method,
+    seed: Option<u64>,
 }
 
 impl<'q, K: Key> GroupBy<'q, K> {
@@ -38,7 +46,7 @@ impl<'q, K: Key> GroupBy<'q, K> {
     }
 
     fn of(keys: KeyColumns<'q, K>) -> Self {
-        Self { keys, query: Query::new() }
+        Self { keys, query: Query::new(), method: Method::Auto, seed: None }
     }
 
     /// Sets the order of the groups; [`Order::Any`] if this is not called.
@@ -92,6 +100,21 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self.query.column(values, Some((T::COLUMN, T::SUM_KIND)))
     }
 
+    /// Sets how the groups are computed; [`Method::Auto`] if this is not called. A query that
+    /// [`Method::Hash`] cannot answer is answered by sorting all the same, and so are rows that are
+    /// too many or whose keys are too unlike for it; the report says so.
+    pub fn method(&mut self, method: Method) -> &mut Self {
+        self.method = method;
+        self
+    }
+
+    /// Sets the seed of the sample and of the hash constants, which are random if this is not
+    /// called. The same rows are computed in the same way then.
+    pub fn seed(&mut self, seed: u64) -> &mut Self {
+        self.seed = Some(seed);
+        self
+    }
+
     /// Returns the groups, when they are there.
     ///
     /// # Errors
@@ -110,7 +133,31 @@ impl<'q, K: Key> GroupBy<'q, K> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Groups<K>> {
-        let Self { keys, query } = self;
+        let memory = Memory::new(&self.query, scratch.device())?;
+        self.run_with(stream, scratch, memory)
+    }
+
+    /// Computes the groups as [`GroupBy::run_on`] does, in the memory of an earlier result of this
+    /// query, which grows as needed. After an error there are no groups.
+    ///
+    /// # Errors
+    /// As for [`GroupBy::run_on`], and
+    /// [`InputError::ForeignAggregate`](crate::InputError::ForeignAggregate) if `groups` are of
+    /// another query, or of this one before more aggregates were asked for.
+    pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, groups: &mut Groups<K>) -> Result<()> {
+        if groups.query != self.query.number || groups.columns.len() != self.query.wanted.len() {
+            return Err(Error::Input(InputError::ForeignAggregate));
+        }
+        groups.keys.check_device("the groups", scratch.device())?;
+        let none = Memory::new(&self.query, scratch.device())?;
+        let keys = std::mem::replace(&mut groups.keys, typed(none.keys));
+        let columns = std::mem::replace(&mut groups.columns, none.columns);
+        *groups = self.run_with(stream, scratch, Memory { keys: keys.into_words(), columns })?;
+        Ok(())
+    }
+
+    fn run_with(&self, stream: &Stream, scratch: &mut Scratch, mut memory: Memory<K::Word>) -> Result<Groups<K>> {
+        let Self { keys, query, method, seed } = self;
         let device = scratch.device().clone();
         stream.check_device(&device)?;
         let rows = keys.rows()?;
@@ -121,8 +168,25 @@ impl<'q, K: Key> GroupBy<'q, K> {
         let keys = keys.on_device(&device)?;
         let values = query.columns.iter().map(|column| (column.lend)(&device)).collect::<Result<Vec<_>>>()?;
         let input = SortInput { keys: &keys, values: &values, rows, order: K::ORDER };
-        let (keys, columns) = by_sort(stream, scratch, query, input)?;
-        Ok(Groups { keys: typed(keys), columns, query: query.number })
+        let mut report = GroupReport { method: Method::Sort, estimated_groups: None, hot_rows: 0, overflowed: false };
+        let is_worth_it = match method {
+            Method::Auto => rows >= MIN_HASHED_ROWS,
+            Method::Hash => rows != 0,
+            Method::Sort => false,
+        };
+        if is_worth_it && query.fits_on_chip() {
+            let seed = seed.unwrap_or_else(random_seed);
+            let (computed, of_chip) = by_chip(stream, scratch, query, &input, memory, seed)?;
+            report.estimated_groups = Some(of_chip.estimated_groups);
+            report.overflowed = of_chip.overflowed;
+            if let Some((keys, columns)) = computed {
+                report = GroupReport { method: Method::Hash, hot_rows: of_chip.hot_rows, ..report };
+                return Ok(Groups { keys: typed(keys), columns, report, query: query.number });
+            }
+            memory = Memory::new(query, &device)?;
+        }
+        let (keys, columns) = by_sort(stream, scratch, query, input, memory)?;
+        Ok(Groups { keys: typed(keys), columns, report, query: query.number })
     }
 }
 

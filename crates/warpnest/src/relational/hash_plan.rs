@@ -32,6 +32,21 @@ const DEVIATIONS: f64 = 8.0;
 /// The most rows that the bins of a split have capacity for: from here on offsets stand for no row.
 const MAX_CAPACITY: u64 = 0xffff_0000;
 
+/// The number of groups that is expected: bins have capacity for as few as the least, pages for as
+/// many as the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Expected {
+    pub least: u64,
+    pub most: u64,
+}
+
+impl Expected {
+    /// Returns an expectation of about as many groups.
+    pub fn about(groups: u64) -> Self {
+        Self { least: groups, most: groups }
+    }
+}
+
 /// The sizes of one split.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
@@ -70,24 +85,30 @@ pub(super) struct HashPlan {
 }
 
 impl HashPlan {
-    /// Makes the plan for `rows` rows of about `groups` groups, for an engine with `cores`
+    /// Makes the plan for `rows` rows of so many groups, for an engine with `cores`
     /// [`Engine::cores`](crate::runtime::engine::Engine::cores). Returns `None` if there are too
     /// many rows.
-    pub fn new<K: KeyWord, V: Payload>(rows: u64, groups: u64, wanted: Wanted, cores: Option<usize>) -> Option<Self> {
-        let groups = groups.clamp(1, rows.max(1));
+    pub fn new<K: KeyWord, V: Payload>(
+        rows: u64,
+        expected: Expected,
+        wanted: Wanted,
+        cores: Option<usize>,
+    ) -> Option<Self> {
+        let Expected { least, most } = expected;
+        let (least, groups) = (least.clamp(1, rows.max(1)), most.clamp(1, rows.max(1)));
         let a_page = LOAD * Wanted::slots(wanted.buckets::<K, V>()) as f64;
         let needed = ((groups as f64 / a_page).ceil() as u64).next_power_of_two().ilog2().max(1);
         let unsplit = if cores.is_some() { MAX_UNSPLIT_ON_CORES } else { MAX_UNSPLIT };
         if rows <= unsplit {
             let shared = (rows / ROWS_A_BLOCK).max(1).ilog2();
-            return Self::with_levels::<K, V>(rows, groups, wanted, needed.max(shared), &[]);
+            return Self::with_levels::<K, V>(rows, least, wanted, needed.max(shared), &[]);
         }
         let busy = (groups / MIN_GROUPS).max(1).ilog2().min(BUSY_BITS);
         let page_bits = needed.max(busy);
         let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
         // The first splits may have fewer bits: their tiles are then larger shares of their bins.
         let bits: Vec<u32> = (0..splits).map(|split| (page_bits + split) / splits).collect();
-        Self::with_levels::<K, V>(rows, groups, wanted, page_bits, &bits)
+        Self::with_levels::<K, V>(rows, least, wanted, page_bits, &bits)
     }
 
     /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none; `None`
@@ -161,7 +182,8 @@ mod tests {
             for (lg, lg_groups) in (0..=31).flat_map(|lg| (0..=lg).map(move |groups| (lg, groups))) {
                 for (wanted, cores) in [(WANTED, None), (Wanted { minima: false, maxima: false, ..WANTED }, Some(2))] {
                     let what = format!("2^{lg} rows of 2^{lg_groups} groups on {cores:?}");
-                    let Some(plan) = HashPlan::new::<K, V>(1 << lg, 1 << lg_groups, wanted, cores) else {
+                    let Some(plan) = HashPlan::new::<K, V>(1 << lg, Expected::about(1 << lg_groups), wanted, cores)
+                    else {
                         // Few groups may need bins several times as large as all rows.
                         assert!(lg > 28, "{what}");
                         continue;

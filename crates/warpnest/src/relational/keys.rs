@@ -7,6 +7,7 @@ use crate::{Buffer, Device, Key, Result};
 use gpu_kernels::plain::PlainHalf;
 use gpu_kernels::relational::keys::{EncodeKeys, EncodeParams};
 use gpu_kernels::seam::Global;
+use gpu_kernels::types::KeyWord;
 use std::mem::offset_of;
 
 /// The columns of the keys.
@@ -68,7 +69,7 @@ impl<'q, K: Key> KeyColumns<'q, K> {
     }
 }
 
-impl<W: gpu_kernels::types::KeyWord> KeysOnDevice<'_, W> {
+impl<W: KeyWord> KeysOnDevice<'_, W> {
     /// Queues encoding the keys to `output`, by words whose order is that of the keys.
     ///
     /// # Safety
@@ -80,37 +81,61 @@ impl<W: gpu_kernels::types::KeyWord> KeysOnDevice<'_, W> {
         items: u64,
         output: Global<W>,
     ) -> Result<()> {
-        // SAFETY: the kernel's documentation allows the ones or the others to be null.
-        let null = unsafe { Global::null() };
-        let plan = EncodeParams { items, flip_before: order.flip, flip_after: 0, rotate: order.rotate, padding: 0 };
-        let encode = match self {
-            Self::One(keys) => EncodeKeys { keys: batch.read(keys), lower: null, upper: null, output, plan },
+        match self {
+            // SAFETY: there are that many keys, and the caller vouches for the output.
+            Self::One(keys) => unsafe { encode(batch, order, items, batch.read(keys), output) },
             Self::Two([lower, upper]) => {
-                EncodeKeys { keys: null.cast(), lower: batch.read(lower), upper: batch.read(upper), output, plan }
+                let plan =
+                    EncodeParams { items, flip_before: order.flip, flip_after: 0, rotate: order.rotate, padding: 0 };
+                // SAFETY: the kernel's documentation allows null keys.
+                let keys = unsafe { Global::null() };
+                let encode = EncodeKeys { keys, lower: batch.read(lower), upper: batch.read(upper), output, plan };
+                // SAFETY: there are that many halves, and the caller vouches for the output.
+                unsafe { batch.launch(&encode, items) }
             }
-        };
-        // SAFETY: there are that many keys, and the caller vouches for the output.
-        unsafe { batch.launch(&encode, items) }
+        }
     }
 }
 
-/// Queues decoding the keys that [`KeysOnDevice::encode`] has encoded.
+/// Queues encoding keys by words whose order is that of the keys.
 ///
 /// # Safety
 /// Both arrays are of the batch, the second to write, with that many elements.
-pub(super) unsafe fn decode<W: gpu_kernels::types::KeyWord>(
+pub(super) unsafe fn encode<W: KeyWord>(
+    batch: &Batch<'_>,
+    order: KeyOrder,
+    items: u64,
+    keys: Global<W>,
+    output: Global<W>,
+) -> Result<()> {
+    let plan = EncodeParams { items, flip_before: order.flip, flip_after: 0, rotate: order.rotate, padding: 0 };
+    // SAFETY: as the caller promises.
+    unsafe { recode(batch, plan, keys, output) }
+}
+
+/// Queues decoding the keys that [`encode`] has encoded.
+///
+/// # Safety
+/// As for [`encode`].
+pub(super) unsafe fn decode<W: KeyWord>(
     batch: &Batch<'_>,
     order: KeyOrder,
     items: u64,
     encoded: Global<W>,
     output: Global<W>,
 ) -> Result<()> {
-    // SAFETY: the kernel's documentation allows these to be null.
-    let null = unsafe { Global::null() };
     let plan = EncodeParams { items, flip_before: 0, flip_after: order.flip, rotate: order.rotate, padding: 0 };
-    let decode = EncodeKeys { keys: encoded, lower: null, upper: null, output, plan };
     // SAFETY: as the caller promises.
-    unsafe { batch.launch(&decode, items) }
+    unsafe { recode(batch, plan, encoded, output) }
+}
+
+/// # Safety
+/// As for [`encode`].
+unsafe fn recode<W: KeyWord>(batch: &Batch<'_>, plan: EncodeParams, keys: Global<W>, output: Global<W>) -> Result<()> {
+    // SAFETY: the kernel's documentation allows no halves.
+    let null = unsafe { Global::null() };
+    // SAFETY: as the caller promises.
+    unsafe { batch.launch(&EncodeKeys { keys, lower: null, upper: null, output, plan }, plan.items) }
 }
 
 /// Returns the buffer of keys as such.

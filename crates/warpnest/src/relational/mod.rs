@@ -26,6 +26,7 @@
 //! ```
 
 mod aggregates;
+mod by_chip;
 mod by_hash;
 mod by_hot;
 mod by_sort;
@@ -35,6 +36,8 @@ mod group_by;
 mod groups;
 mod hash_plan;
 mod keys;
+mod memory;
+mod on_chip;
 mod query;
 mod sample;
 
@@ -42,5 +45,5 @@ mod sample;
 pub use by_hash::group_by_hash;
 pub use column::Column;
 pub use group_by::GroupBy;
-pub use groups::Groups;
+pub use groups::{GroupReport, Groups, Method};
 pub use query::{Aggregate, Order};

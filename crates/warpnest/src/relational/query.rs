@@ -77,6 +77,29 @@ impl<'q> Query<'q> {
     }
 }
 
+impl Query<'_> {
+    /// Returns whether values of a column are added or compared.
+    pub fn is_folded(&self, column: usize) -> bool {
+        self.wanted.iter().any(|wanted| wanted.folded() == Some(column))
+    }
+
+    /// Returns whether the numbers of rows are needed, whatever the number of columns.
+    pub fn needs_rows(&self) -> bool {
+        let of_rows = |wanted: &Wanted| matches!(wanted, Wanted::First(_) | Wanted::Last(_));
+        self.order == Order::FirstSeen || self.wanted.iter().any(of_rows)
+    }
+}
+
+impl Wanted {
+    /// Returns the column whose values are added or compared.
+    pub fn folded(self) -> Option<usize> {
+        match self {
+            Self::Sum(column) | Self::Min(column) | Self::Max(column) | Self::Mean(column) => Some(column),
+            Self::Count | Self::First(_) | Self::Last(_) => None,
+        }
+    }
+}
+
 /// A column of values, which any number of aggregates are of.
 pub(super) struct ValueColumn<'q> {
     address: usize,

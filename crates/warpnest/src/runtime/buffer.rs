@@ -95,6 +95,22 @@ impl<T: Plain> Buffer<T> {
         if fits { Ok(None) } else { self.duplicate_front(stream, device, length).map(Some) }
     }
 
+    /// Makes the buffer an array of at least `length` elements with unspecified contents, of all
+    /// that there is memory for. Allocates memory only if it has less.
+    pub(crate) fn fit_at_least(&mut self, device: &Device, length: usize) -> Result<()> {
+        if self.capacity() < length {
+            self.fit(device, length)?;
+        }
+        self.length = self.capacity();
+        Ok(())
+    }
+
+    /// Sets the length to one that there is memory for.
+    pub(crate) fn set_length(&mut self, length: usize) {
+        assert!(length <= self.capacity(), "{length} elements in memory for {}", self.capacity());
+        self.length = length;
+    }
+
     /// Sets the length to 0; the memory stays.
     pub(crate) fn empty(&mut self) {
         self.length = 0;

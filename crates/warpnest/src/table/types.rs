@@ -294,6 +294,13 @@ impl<T: Value> Buffer<T> {
         unsafe { &*std::ptr::from_ref(self).cast() }
     }
 
+    /// Returns the buffer, as words.
+    pub(crate) fn into_words(self) -> Buffer<T::Word> {
+        const { check_size::<T>() };
+        // SAFETY: a value has the bytes of its word.
+        unsafe { self.reinterpreted() }
+    }
+
     /// Returns the same buffer, as words. Only what comes from values of the type may be written.
     pub(crate) fn words_mut(&mut self) -> &mut Buffer<T::Word> {
         const { check_size::<T>() };

@@ -3,7 +3,7 @@
 use super::rows::{Rows, Tested, in_order, key_numbers};
 use proptest::prelude::*;
 use warpnest::primitives::Scratch;
-use warpnest::relational::{GroupBy, Groups, Order};
+use warpnest::relational::{GroupBy, Groups, Method, Order};
 use warpnest::{Buffer, Device, Error, InputError};
 use warpnest_tests::{TestEngine, on_all, on_every_engine};
 
@@ -64,47 +64,78 @@ fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result
     Ok(())
 }
 
-/// Checks queries of one column and of none, which sort other payloads.
-fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result<(), TestCaseError> {
+/// Checks queries of one column and of none, which sort other payloads, and which can be answered on
+/// chip.
+fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: Method) -> Result<(), TestCaseError> {
     let stream = device.default_stream();
     let mut scratch = Scratch::new(device);
-    let expected = |groups: &Groups<K>| in_order(&rows.keys, &groups.keys().download(stream).unwrap(), order);
+    let expected = |groups: &Groups<K>| {
+        let report = groups.report();
+        let hashed = order != Order::FirstSeen && method == Method::Hash && !rows.keys.is_empty();
+        let as_wanted = report.method == if hashed { Method::Hash } else { Method::Sort };
+        prop_assert!(as_wanted || report.overflowed, "{:?}", report);
+        in_order(&rows.keys, &groups.keys().download(stream).unwrap(), order)
+    };
 
     let mut query = GroupBy::new(&rows.keys);
-    let groups = query.order(order).run_on(stream, &mut scratch).unwrap();
+    let groups = query.order(order).method(method).seed(7).run_on(stream, &mut scratch).unwrap();
     expected(&groups)?;
     let count = query.count();
-    let groups = query.run_on(stream, &mut scratch).unwrap();
-    let counts: Vec<u32> = expected(&groups)?.iter().map(|group| group.1.len() as u32).collect();
-    prop_assert_eq!(groups.column(count).unwrap().download(stream).unwrap(), counts);
+    let mut groups = query.run_on(stream, &mut scratch).unwrap();
+    for _ in 0..2 {
+        let counts: Vec<u32> = expected(&groups)?.iter().map(|group| group.1.len() as u32).collect();
+        prop_assert_eq!(groups.column(count).unwrap().download(stream).unwrap(), counts);
+        query.run_into(stream, &mut scratch, &mut groups).unwrap();
+    }
 
     let keys = Buffer::from_slice(device, &rows.keys).unwrap();
     let narrow = Buffer::from_slice(device, &rows.narrow).unwrap();
     let mut query = GroupBy::new(&keys);
-    let (sum, max) = (query.sum(&narrow), query.max(&narrow));
-    let groups = query.order(order).run_on(stream, &mut scratch).unwrap();
+    let (sum, max, again) = (query.sum(&narrow), query.max(&narrow), query.sum(&narrow));
+    let groups = query.order(order).method(method).run_on(stream, &mut scratch).unwrap();
     let of = expected(&groups)?;
     let sums: Vec<u64> = of.iter().map(|group| group.1.iter().map(|&row| rows.narrow[row] as u64).sum()).collect();
     let most: Vec<u32> = of.iter().map(|group| group.1.iter().map(|&row| rows.narrow[row]).max().unwrap()).collect();
-    prop_assert_eq!(groups.column(sum).unwrap().download(stream).unwrap(), sums);
+    prop_assert_eq!(&groups.column(sum).unwrap().download(stream).unwrap(), &sums);
+    prop_assert_eq!(&groups.column(again).unwrap().download(stream).unwrap(), &sums);
     prop_assert_eq!(groups.column(max).unwrap().download(stream).unwrap(), most);
 
     let mut query = GroupBy::new(&rows.keys);
     let (sum, mean) = (query.sum(&rows.long), query.mean(&rows.long));
-    let groups = query.order(order).run_on(stream, &mut scratch).unwrap();
+    let groups = query.order(order).method(method).run_on(stream, &mut scratch).unwrap();
     let of = expected(&groups)?;
     let of_rows = |of: &Vec<usize>| of.iter().fold(0i64, |sum, &row| sum.wrapping_add(rows.long[row]));
     let sums: Vec<i64> = of.iter().map(|group| of_rows(&group.1)).collect();
     let means: Vec<f64> = of.iter().map(|group| of_rows(&group.1) as f64 / group.1.len() as f64).collect();
     prop_assert_eq!(groups.column(sum).unwrap().download(stream).unwrap(), sums);
     prop_assert_eq!(groups.column(mean).unwrap().download(stream).unwrap(), means);
+
+    let mut query = GroupBy::new(&rows.keys);
+    let (count, mean) = (query.count(), query.mean(&rows.signed));
+    let groups = query.order(order).method(method).run_on(stream, &mut scratch).unwrap();
+    let of = expected(&groups)?;
+    let of_rows = |of: &Vec<usize>| of.iter().map(|&row| rows.signed[row] as i64).sum::<i64>() as f64 / of.len() as f64;
+    let means: Vec<f64> = of.iter().map(|group| of_rows(&group.1)).collect();
+    prop_assert_eq!(groups.column(mean).unwrap().download(stream).unwrap(), means);
+    prop_assert_eq!(groups.column(count).unwrap().len(), of.len());
+
+    let mut query = GroupBy::new(&rows.keys);
+    let (min, max) = (query.min(&rows.double), query.max(&rows.double));
+    let groups = query.order(order).method(method).run_on(stream, &mut scratch).unwrap();
+    let of = expected(&groups)?;
+    let doubles = |of: &(K, Vec<usize>)| of.1.iter().map(|&row| rows.double[row]).collect::<Vec<f64>>();
+    let least = of.iter().map(|of| doubles(of).into_iter().min_by(f64::total_cmp).unwrap());
+    prop_assert_eq!(groups.column(min).unwrap().download(stream).unwrap(), least.collect::<Vec<f64>>());
+    let greatest = of.iter().map(|of| doubles(of).into_iter().max_by(f64::total_cmp).unwrap());
+    prop_assert_eq!(groups.column(max).unwrap().download(stream).unwrap(), greatest.collect::<Vec<f64>>());
     Ok(())
 }
 
 fn check<K: Tested>(engine: &TestEngine, keys: Vec<K>, seed: u64, order: Order) -> Result<(), TestCaseError> {
     let rows = Rows::new(keys, seed);
     check_all(&engine.device, &rows, order)?;
-    check_each(&engine.device, &rows, order)
+    let method = if seed.is_multiple_of(3) { Method::Sort } else { Method::Hash };
+    check_each(&engine.device, &rows, order, method)
 }
 
 fn order() -> impl Strategy<Value = Order> {
@@ -154,12 +185,14 @@ fn two_columns_of_keys_are_pairs() {
             let first: Vec<i32> = keys.iter().map(|key| (key % 7) as i32 - 3).collect();
             let second: Vec<u32> = keys.iter().map(|key| (key >> 3) as u32).collect();
             let pairs: Vec<(i32, u32)> = first.iter().copied().zip(second.iter().copied()).collect();
-            let mut query = GroupBy::by_two(&first, &second);
-            let count = query.count();
-            let groups = query.order(order).run(device).unwrap();
-            let expected = in_order(&pairs, &groups.keys().download(stream).unwrap(), order)?;
-            let counts: Vec<u32> = expected.iter().map(|group| group.1.len() as u32).collect();
-            prop_assert_eq!(groups.column(count).unwrap().download(stream).unwrap(), counts);
+            for method in [Method::Sort, Method::Hash] {
+                let mut query = GroupBy::by_two(&first, &second);
+                let count = query.count();
+                let groups = query.order(order).method(method).run(device).unwrap();
+                let expected = in_order(&pairs, &groups.keys().download(stream).unwrap(), order)?;
+                let counts: Vec<u32> = expected.iter().map(|group| group.1.len() as u32).collect();
+                prop_assert_eq!(groups.column(count).unwrap().download(stream).unwrap(), counts);
+            }
             Ok(())
         },
     );
@@ -174,6 +207,7 @@ fn edges() {
                 // All equal, all distinct, and the first and the last key there is.
                 let key = |row: usize| (row as u32).wrapping_mul(spread);
                 check::<u32>(engine, (0..rows).map(key).collect(), 1, order)?;
+                check::<u32>(engine, (0..rows).map(key).collect(), 3, order)?;
             }
             let key = |row: usize| if row.is_multiple_of(2) { 0 } else { u64::MAX };
             check::<u64>(engine, (0..rows).map(key).collect(), 1, order)
@@ -191,11 +225,14 @@ fn what_does_not_belong_together_is_refused() {
         assert!(refused.to_string().contains("the keys 3, a column of values 2"), "{refused}");
 
         let mut other = GroupBy::new(&keys);
-        let groups = other.run(device).unwrap();
+        let mut groups = other.run(device).unwrap();
         assert_eq!(groups.column(sum).unwrap_err(), Error::Input(InputError::ForeignAggregate));
         // The groups know the aggregates that were asked for before they were computed.
         let count = other.count();
         assert_eq!(groups.column(count).unwrap_err(), Error::Input(InputError::ForeignAggregate));
+
+        let refused = other.run_into(device.default_stream(), &mut Scratch::new(device), &mut groups).unwrap_err();
+        assert_eq!((refused, groups.len()), (Error::Input(InputError::ForeignAggregate), 3));
 
         let (first, second) = ([1u32; 4], [1u32; 5]);
         let refused = GroupBy::by_two(&first, &second).run(device).unwrap_err();
