@@ -3,6 +3,7 @@
 pub mod column;
 mod group_page;
 mod pages;
+mod pages_in_turn;
 
 pub use group_page::Wanted;
 pub use pages::{GroupPages, GroupPagesParams};

@@ -2,11 +2,12 @@
 
 use super::column::ColumnParams;
 use super::group_page::{GroupPage, PAGE_WORDS, Seeker, Wanted};
+use super::pages_in_turn::GroupInTurn;
 use crate::page::{Pairs, header, split_overflowed};
-use crate::seam::{Block, Global, Shared, Tile};
+use crate::seam::{Block, Global, Shared, Tile, vectorized};
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The threads of a block, unless it is a block of one thread.
+/// The threads of a block.
 const THREADS: u32 = 384;
 
 /// The rows that a thread reads at once.
@@ -14,7 +15,7 @@ const READ: usize = 4;
 
 /// The most buckets that a warp looks into for a row of each lane. Where more are needed, nearly
 /// all slots of the page are taken.
-const MAX_STEPS: u32 = 256;
+pub(super) const MAX_STEPS: u32 = 256;
 
 /// The counters of a block: whether a row found no slot, the number of groups, and how many of them
 /// are written.
@@ -75,6 +76,54 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
     }
 }
 
+impl<K: KeyWord, V: Payload> GroupPages<K, V> {
+    /// Writes the group in a slot of a page to offset `target`, if that is below the capacity. `sum`
+    /// reads its sum.
+    #[inline(always)]
+    pub(super) fn write<S: Shared<u64>>(
+        &self,
+        target: u64,
+        mixed: K,
+        (page, slot): (&GroupPage<S>, u32),
+        sum: impl Fn(&GroupPage<S>, u32) -> u64,
+    ) {
+        let GroupPagesParams { a, b, capacity, .. } = self.plan;
+        if target >= capacity {
+            return;
+        }
+        self.keys_out.store(target, mixed.unmixed(a, b));
+        if page.wanted.counts {
+            self.counts_out.store(target, page.count(slot));
+        }
+        if V::VALUE_BITS == 0 {
+            return;
+        }
+        if page.wanted.sums {
+            self.sums_out.store(target, sum(page, slot));
+        }
+        if page.wanted.minima {
+            self.minima_out.store(target, page.minimum::<V>(slot));
+        }
+        if page.wanted.maxima {
+            self.maxima_out.store(target, page.maximum::<V>(slot));
+        }
+    }
+}
+
+/// The rows that a block reads.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<K: KeyWord, V: Payload> {
+    pub pairs: Pairs<false, K, V>,
+    /// The number of the first row, and how many there are.
+    pub first: u64,
+    pub count: u32,
+    /// Whether they come from a split: then all of them are of this bin, and their keys are mixed
+    /// already. Otherwise these are the constants of the mix.
+    pub split: bool,
+    pub a: u64,
+    pub b: u64,
+}
+
 /// The state of a thread.
 struct Thread<K, W> {
     keys: [K; READ],
@@ -95,7 +144,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
     start: impl Shared<u64>,
     counters: impl Shared<u32>,
 ) {
-    let GroupPagesParams { a, b, rows, bin_capacity, capacity, column, page_bits, buckets } = args.plan;
+    let GroupPagesParams { a, b, rows, bin_capacity, column, page_bits, buckets, .. } = args.plan;
     let wanted = Wanted {
         counts: !args.counts_out.is_null(),
         sums: !args.sums_out.is_null(),
@@ -107,14 +156,18 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
     if split_overflowed(args.header) {
         return;
     }
+    let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
     let split = !args.counts.is_null();
-    let (first, rows) = if split {
+    let (first, count) = if split {
         (number as u64 * bin_capacity, args.counts.load_read_only(number as u64))
     } else {
         (0, rows as u32)
     };
-    let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
-    let stride = const { if B::IN_TURN { 1 } else { THREADS } };
+    let rows = Rows { pairs, first, count, split, a, b };
+    if B::IN_TURN {
+        vectorized(GroupInTurn { args: &args, rows, page });
+        return;
+    }
     let mut threads = block.local(|_| Thread::<K, V::Word> {
         keys: [K::default(); READ],
         values: [<V::Word>::default(); READ],
@@ -124,7 +177,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
         written: 0,
     });
     block.phase(&mut threads, |thread, _| {
-        page.clear(thread, stride);
+        page.clear(thread, THREADS);
         if thread == 0 {
             for counter in 0..COUNTERS as u32 {
                 counters.set(counter, 0);
@@ -134,11 +187,11 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
 
     block.tiles_of::<32, _>(&mut threads, |warp, threads| {
         let mut warp_first = warp.first_thread();
-        while warp_first < rows {
+        while warp_first < count {
             warp.each(threads, |lane, thread| {
                 for i in 0..READ {
-                    let row = warp_first + i as u32 * stride + lane;
-                    if row < rows {
+                    let row = warp_first + i as u32 * THREADS + lane;
+                    if row < count {
                         let at = first + row as u64;
                         (thread.keys[i], thread.values[i]) = if split { pairs.load(at) } else { pairs.load_apart(at) };
                     }
@@ -147,7 +200,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
             for i in 0..READ {
                 warp.each(threads, |lane, thread| {
                     let mixed = if split { thread.keys[i] } else { thread.keys[i].mixed(a, b) };
-                    let here = warp_first + i as u32 * stride + lane < rows && (split || page.has(mixed));
+                    let here = warp_first + i as u32 * THREADS + lane < count && (split || page.has(mixed));
                     thread.seeker = if here { page.seek(mixed) } else { Seeker::absent() };
                     thread.group = here.then_some(mixed);
                 });
@@ -174,7 +227,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
                     }
                 });
             }
-            warp_first += READ as u32 * stride;
+            warp_first += READ as u32 * THREADS;
         }
     });
     block.tiles_of::<32, _>(&mut threads, |warp, threads| {
@@ -220,29 +273,11 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
             warp.each(threads, |lane, thread| {
                 let rank = (groups & ((1 << lane) - 1)).count_ones();
                 let target = start.get(0) + (written + rank) as u64;
-                let Some(mixed) = thread.group else { return };
-                if target >= capacity {
-                    return;
-                }
-                let slot = warp_first + lane;
-                args.keys_out.store(target, mixed.unmixed(a, b));
-                if wanted.counts {
-                    args.counts_out.store(target, page.count(slot));
-                }
-                if V::VALUE_BITS == 0 {
-                    return;
-                }
-                if wanted.sums {
-                    args.sums_out.store(target, page.sum(slot));
-                }
-                if wanted.minima {
-                    args.minima_out.store(target, page.minimum::<V>(slot));
-                }
-                if wanted.maxima {
-                    args.maxima_out.store(target, page.maximum::<V>(slot));
+                if let Some(mixed) = thread.group {
+                    args.write(target, mixed, (&page, warp_first + lane), GroupPage::sum);
                 }
             });
-            warp_first += stride;
+            warp_first += THREADS;
         }
     });
 }
