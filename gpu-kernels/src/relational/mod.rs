@@ -1,5 +1,6 @@
 //! Group-by: aggregates of the rows of each key.
 
+mod bin;
 pub mod column;
 mod group_page;
 mod pages;

@@ -1,5 +1,6 @@
 //! Group-by of many groups: the rows of each bin are aggregated on chip, by a block for each bin.
 
+use super::bin::{Groups, MAX_STEPS, Rows};
 use super::column::ColumnParams;
 use super::group_page::{GroupPage, PAGE_WORDS, Seeker, Wanted};
 use super::pages_in_turn::GroupInTurn;
@@ -12,10 +13,6 @@ const THREADS: u32 = 384;
 
 /// The rows that a thread reads at once.
 const READ: usize = 4;
-
-/// The most buckets that a warp looks into for a row of each lane. Where more are needed, nearly
-/// all slots of the page are taken.
-pub(super) const MAX_STEPS: u32 = 256;
 
 /// The counters of a block: whether a row found no slot, the number of groups, and how many of them
 /// are written.
@@ -76,54 +73,6 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
     }
 }
 
-impl<K: KeyWord, V: Payload> GroupPages<K, V> {
-    /// Writes the group in a slot of a page to offset `target`, if that is below the capacity. `sum`
-    /// reads its sum.
-    #[inline(always)]
-    pub(super) fn write<S: Shared<u64>>(
-        &self,
-        target: u64,
-        mixed: K,
-        (page, slot): (&GroupPage<S>, u32),
-        sum: impl Fn(&GroupPage<S>, u32) -> u64,
-    ) {
-        let GroupPagesParams { a, b, capacity, .. } = self.plan;
-        if target >= capacity {
-            return;
-        }
-        self.keys_out.store(target, mixed.unmixed(a, b));
-        if page.wanted.counts {
-            self.counts_out.store(target, page.count(slot));
-        }
-        if V::VALUE_BITS == 0 {
-            return;
-        }
-        if page.wanted.sums {
-            self.sums_out.store(target, sum(page, slot));
-        }
-        if page.wanted.minima {
-            self.minima_out.store(target, page.minimum::<V>(slot));
-        }
-        if page.wanted.maxima {
-            self.maxima_out.store(target, page.maximum::<V>(slot));
-        }
-    }
-}
-
-/// The rows that a block reads.
-#[derive(Clone, Copy)]
-pub(super) struct Rows<K: KeyWord, V: Payload> {
-    pub pairs: Pairs<false, K, V>,
-    /// The number of the first row, and how many there are.
-    pub first: u64,
-    pub count: u32,
-    /// Whether they come from a split: then all of them are of this bin, and their keys are mixed
-    /// already. Otherwise these are the constants of the mix.
-    pub split: bool,
-    pub a: u64,
-    pub b: u64,
-}
-
 /// The state of a thread.
 struct Thread<K, W> {
     keys: [K; READ],
@@ -144,7 +93,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
     start: impl Shared<u64>,
     counters: impl Shared<u32>,
 ) {
-    let GroupPagesParams { a, b, rows, bin_capacity, column, page_bits, buckets, .. } = args.plan;
+    let GroupPagesParams { a, b, rows, bin_capacity, capacity, column, page_bits, buckets } = args.plan;
     let wanted = Wanted {
         counts: !args.counts_out.is_null(),
         sums: !args.sums_out.is_null(),
@@ -164,8 +113,18 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
         (0, rows as u32)
     };
     let rows = Rows { pairs, first, count, split, a, b };
+    let groups = Groups {
+        keys: args.keys_out,
+        counts: args.counts_out,
+        sums: args.sums_out,
+        minima: args.minima_out,
+        maxima: args.maxima_out,
+        capacity,
+        a,
+        b,
+    };
     if B::IN_TURN {
-        vectorized(GroupInTurn { args: &args, rows, page });
+        vectorized(GroupInTurn { rows, page, groups, header: args.header });
         return;
     }
     let mut threads = block.local(|_| Thread::<K, V::Word> {
@@ -263,18 +222,18 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
                 let slot = warp_first + lane;
                 thread.group = if slot < page.slots() { page.mixed(slot) } else { None };
             });
-            let groups = warp.ballot(threads, |_, thread| thread.group.is_some());
+            let taken = warp.ballot(threads, |_, thread| thread.group.is_some());
             warp.each(threads, |lane, thread| {
-                if lane == 0 && groups != 0 {
-                    thread.written = counters.fetch_add(WRITTEN, groups.count_ones());
+                if lane == 0 && taken != 0 {
+                    thread.written = counters.fetch_add(WRITTEN, taken.count_ones());
                 }
             });
             let written = warp.pick(threads, 0, |thread| thread.written);
             warp.each(threads, |lane, thread| {
-                let rank = (groups & ((1 << lane) - 1)).count_ones();
+                let rank = (taken & ((1 << lane) - 1)).count_ones();
                 let target = start.get(0) + (written + rank) as u64;
                 if let Some(mixed) = thread.group {
-                    args.write(target, mixed, (&page, warp_first + lane), GroupPage::sum);
+                    groups.write(target, mixed, (&page, warp_first + lane), GroupPage::sum);
                 }
             });
             warp_first += THREADS;

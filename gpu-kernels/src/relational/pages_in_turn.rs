@@ -1,53 +1,55 @@
 //! The page of a bin's groups, by one thread.
 
+use super::bin::{Groups, MAX_STEPS, Rows};
 use super::group_page::{GroupPage, Seeker, Wanted};
-use super::pages::{GroupPages, MAX_STEPS, Rows};
 use crate::page::header;
 use crate::page::pairs::AT_ONCE;
-use crate::seam::{Shared, Work};
+use crate::seam::{Global, Shared, Work};
 use crate::types::{KeyWord, Payload};
 
 /// A bin, whose rows one thread aggregates, and whose groups it writes.
-pub(super) struct GroupInTurn<'a, K: KeyWord, V: Payload, S> {
-    pub args: &'a GroupPages<K, V>,
+pub(super) struct GroupInTurn<K: KeyWord, V: Payload, S> {
     pub rows: Rows<K, V>,
     pub page: GroupPage<S>,
+    pub groups: Groups<K, V>,
+    pub header: Global<u64>,
 }
 
-impl<K: KeyWord, V: Payload, S: Shared<u64>> Work for GroupInTurn<'_, K, V, S> {
+impl<K: KeyWord, V: Payload, S: Shared<u64>> Work for GroupInTurn<K, V, S> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { args, page, .. } = self;
+        let page = self.page;
         page.clear(0, 1);
         let Wanted { counts, sums, minima, maxima } = page.wanted;
         // What is constant need not be read again after every store.
-        let groups = if sums && !(counts || minima || maxima) {
+        let found = if sums && !(counts || minima || maxima) {
             let page = page.with_wanted(Wanted { counts: false, sums: true, minima: false, maxima: false });
-            Self { page, ..self }.aggregate()
+            self.aggregate(page)
         } else {
-            self.aggregate()
+            self.aggregate(page)
         };
-        let Some(groups) = groups else {
-            args.header.atomic(header::FAILED).fetch_add(1);
+        let Some(found) = found else {
+            self.header.atomic(header::FAILED).fetch_add(1);
             return;
         };
-        let mut target = args.header.atomic(header::LENGTH).fetch_add(groups as u64);
+        let mut target = self.header.atomic(header::LENGTH).fetch_add(found as u64);
         for slot in 0..page.slots() {
             if let Some(mixed) = page.mixed(slot) {
-                args.write(target, mixed, (&page, slot), GroupPage::sum_in_turn);
+                self.groups.write(target, mixed, (&page, slot), GroupPage::sum_in_turn);
                 target += 1;
             }
         }
     }
 }
 
-impl<K: KeyWord, V: Payload, S: Shared<u64>> GroupInTurn<'_, K, V, S> {
-    /// Adds all rows to their groups. Returns the number of groups, if there are slots for all.
+impl<K: KeyWord, V: Payload, S: Shared<u64>> GroupInTurn<K, V, S> {
+    /// Adds all rows to their groups in the page. Returns the number of groups, if there are slots
+    /// for all.
     #[inline(always)]
-    fn aggregate(self) -> Option<u32> {
-        let (rows, page) = (self.rows, self.page);
+    fn aggregate(&self, page: GroupPage<S>) -> Option<u32> {
+        let rows = self.rows;
         let (mut groups, mut row) = (0, 0);
         while row < rows.count {
             let here = (rows.count - row).min(AT_ONCE as u32);
