@@ -97,7 +97,7 @@ impl<K: KeyWord> Seeker<K> {
 #[derive(Clone, Copy)]
 pub(super) struct GroupPage<S> {
     memory: S,
-    wanted: Wanted,
+    pub wanted: Wanted,
     column: ColumnParams,
     /// The bits of the page's number, at least 1, and the number.
     page_bits: u32,
@@ -230,6 +230,27 @@ impl<S: Shared<u64>> GroupPage<S> {
                 values.fetch_max(self.first_of::<V>(self.maxima) + slot, ordered);
             }
         }
+    }
+
+    /// Returns the same page, of which the compiler knows what is wanted.
+    #[inline(always)]
+    pub fn with_wanted(self, wanted: Wanted) -> Self {
+        Self { wanted, ..self }
+    }
+
+    /// Adds a row to the group in `slot`, for a block of one thread: a sum is one word there.
+    #[inline(always)]
+    pub fn add_in_turn<V: Payload>(&self, slot: u32, value: WordOf<V>) {
+        if V::VALUE_BITS != 0 && self.wanted.sums {
+            self.memory.cast::<u64>().fetch_add(self.sums / 2 + slot, self.column.widened(value));
+        }
+        Self { wanted: Wanted { sums: false, ..self.wanted }, ..*self }.add::<V>(slot, value);
+    }
+
+    /// Returns the sum of the group in `slot`, for a block of one thread.
+    #[inline(always)]
+    pub fn sum_in_turn(&self, slot: u32) -> u64 {
+        self.memory.cast::<u64>().get(self.sums / 2 + slot)
     }
 
     /// Returns the key of the group in `slot`, still mixed; `None` if the slot is empty.

@@ -1,5 +1,6 @@
 //! Group-by: aggregates of the rows of each key.
 
+mod bin;
 pub mod column;
 mod group_page;
 pub mod groups;
@@ -9,6 +10,7 @@ mod hot_groups;
 pub mod hot_table;
 pub mod keys;
 mod pages;
+mod pages_in_turn;
 pub mod sample;
 
 pub use group_page::Wanted;

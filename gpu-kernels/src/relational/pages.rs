@@ -1,20 +1,18 @@
 //! Group-by of many groups: the rows of each bin are aggregated on chip, by a block for each bin.
 
+use super::bin::{Groups, MAX_STEPS, Rows};
 use super::column::ColumnParams;
 use super::group_page::{GroupPage, PAGE_WORDS, Seeker, Wanted};
+use super::pages_in_turn::GroupInTurn;
 use crate::page::{Pairs, header, split_overflowed};
-use crate::seam::{Block, Global, Shared, Tile};
+use crate::seam::{Block, Global, Shared, Tile, vectorized};
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The threads of a block, unless it is a block of one thread.
+/// The threads of a block.
 const THREADS: u32 = 384;
 
 /// The rows that a thread reads at once.
 const READ: usize = 4;
-
-/// The most buckets that a warp looks into for a row of each lane. Where more are needed, nearly
-/// all slots of the page are taken.
-const MAX_STEPS: u32 = 256;
 
 /// The counters of a block: whether a row found no slot, the number of groups, and how many of them
 /// are written.
@@ -109,14 +107,29 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
     if split_overflowed(args.header) {
         return;
     }
+    let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
     let split = !args.counts.is_null();
-    let (first, rows) = if split {
+    let (first, count) = if split {
         (number as u64 * bin_capacity, args.counts.load_read_only(number as u64))
     } else {
         (0, rows as u32)
     };
-    let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
-    let stride = const { if B::IN_TURN { 1 } else { THREADS } };
+    let rows = Rows { pairs, first, count, split, a, b };
+    let groups = Groups {
+        keys: args.keys_out,
+        counts: args.counts_out,
+        sums: args.sums_out,
+        minima: args.minima_out,
+        maxima: args.maxima_out,
+        capacity,
+        before: groups_before,
+        a,
+        b,
+    };
+    if B::IN_TURN {
+        vectorized(GroupInTurn { rows, page, groups, header: args.header });
+        return;
+    }
     let mut threads = block.local(|_| Thread::<K, V::Word> {
         keys: [K::default(); READ],
         values: [<V::Word>::default(); READ],
@@ -126,7 +139,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
         written: 0,
     });
     block.phase(&mut threads, |thread, _| {
-        page.clear(thread, stride);
+        page.clear(thread, THREADS);
         if thread == 0 {
             for counter in 0..COUNTERS as u32 {
                 counters.set(counter, 0);
@@ -136,11 +149,11 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
 
     block.tiles_of::<32, _>(&mut threads, |warp, threads| {
         let mut warp_first = warp.first_thread();
-        while warp_first < rows {
+        while warp_first < count {
             warp.each(threads, |lane, thread| {
                 for i in 0..READ {
-                    let row = warp_first + i as u32 * stride + lane;
-                    if row < rows {
+                    let row = warp_first + i as u32 * THREADS + lane;
+                    if row < count {
                         let at = first + row as u64;
                         (thread.keys[i], thread.values[i]) = if split { pairs.load(at) } else { pairs.load_apart(at) };
                     }
@@ -149,7 +162,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
             for i in 0..READ {
                 warp.each(threads, |lane, thread| {
                     let mixed = if split { thread.keys[i] } else { thread.keys[i].mixed(a, b) };
-                    let here = warp_first + i as u32 * stride + lane < rows && (split || page.has(mixed));
+                    let here = warp_first + i as u32 * THREADS + lane < count && (split || page.has(mixed));
                     thread.seeker = if here { page.seek(mixed) } else { Seeker::absent() };
                     thread.group = here.then_some(mixed);
                 });
@@ -176,7 +189,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
                     }
                 });
             }
-            warp_first += READ as u32 * stride;
+            warp_first += READ as u32 * THREADS;
         }
     });
     block.tiles_of::<32, _>(&mut threads, |warp, threads| {
@@ -212,39 +225,21 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
                 let slot = warp_first + lane;
                 thread.group = if slot < page.slots() { page.mixed(slot) } else { None };
             });
-            let groups = warp.ballot(threads, |_, thread| thread.group.is_some());
+            let taken = warp.ballot(threads, |_, thread| thread.group.is_some());
             warp.each(threads, |lane, thread| {
-                if lane == 0 && groups != 0 {
-                    thread.written = counters.fetch_add(WRITTEN, groups.count_ones());
+                if lane == 0 && taken != 0 {
+                    thread.written = counters.fetch_add(WRITTEN, taken.count_ones());
                 }
             });
             let written = warp.pick(threads, 0, |thread| thread.written);
             warp.each(threads, |lane, thread| {
-                let rank = (groups & ((1 << lane) - 1)).count_ones();
-                let target = groups_before + start.get(0) + (written + rank) as u64;
-                let Some(mixed) = thread.group else { return };
-                if target >= capacity {
-                    return;
-                }
-                let slot = warp_first + lane;
-                args.keys_out.store(target, mixed.unmixed(a, b));
-                if wanted.counts {
-                    args.counts_out.store(target, page.count(slot));
-                }
-                if V::VALUE_BITS == 0 {
-                    return;
-                }
-                if wanted.sums {
-                    args.sums_out.store(target, page.sum(slot));
-                }
-                if wanted.minima {
-                    args.minima_out.store(target, page.minimum::<V>(slot));
-                }
-                if wanted.maxima {
-                    args.maxima_out.store(target, page.maximum::<V>(slot));
+                let rank = (taken & ((1 << lane) - 1)).count_ones();
+                let target = start.get(0) + (written + rank) as u64;
+                if let Some(mixed) = thread.group {
+                    groups.write(target, mixed, (&page, warp_first + lane), GroupPage::sum);
                 }
             });
-            warp_first += stride;
+            warp_first += THREADS;
         }
     });
 }

@@ -111,8 +111,8 @@ impl HashPlan {
         Self::with_levels::<K, V>(rows, least, wanted, page_bits, &bits)
     }
 
-    /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none; `None`
-    /// if there are too many of rows, splits or bits.
+    /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none.
+    /// Returns `None` if there are too many of rows, splits or bits.
     pub fn with_levels<K: KeyWord, V: Payload>(
         rows: u64,
         groups: u64,
