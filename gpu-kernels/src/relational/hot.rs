@@ -3,7 +3,7 @@
 use super::column::ColumnParams;
 use super::hot_table::{HotTable, NO_SLOT};
 use super::sample::header;
-use crate::seam::{Block, Global, Shared};
+use crate::seam::{Block, Global, Shared, opaque};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 /// The number of threads of a block.
@@ -78,7 +78,8 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;
-        let HotParams { table, rows, .. } = args.plan;
+        let rows = args.plan.rows;
+        let table = args.plan.table.in_registers();
         let chip = args.on_chip(words);
         let held = words.cast::<K>();
         let mut threads =
@@ -98,24 +99,30 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
                 found.set(0, 0);
             }
         });
-        let tile_rows = tile::<K, V>();
-        let (mut first, step) = (block.index() as u64 * tile_rows, block.grid() as u64 * tile_rows);
-        while first < rows {
+        let tiles = rows.div_ceil(tile::<K, V>()) as u32;
+        let (mut number, step) = (block.index(), block.grid());
+        while number < tiles {
+            // An opaque number is all that is kept of a tile's addresses.
+            let first = opaque(number) as u64 * tile::<K, V>();
             let missing = block.count(&mut threads, |thread, t| {
-                let at = first + (thread * rows_at_once::<K, V>()) as u64;
-                let present = args.load(at, t);
+                let absent = args.load(first, thread, t);
+                let mut copies = [0; 4];
                 t.missed = 0;
                 for i in 0..rows_at_once::<K, V>() as usize {
-                    if (i as u64) < present {
-                        let slot = table.find(t.keys[i], |slot| held.get(slot));
-                        if slot == NO_SLOT {
-                            t.missed |= 1 << i;
-                        } else {
-                            let copy = (slot << table.copy_bits) + (thread & ((1 << table.copy_bits) - 1));
-                            args.add(chip, copy, t.values[i]);
+                    let slot = table.find(t.keys[i], |slot| held.get(slot));
+                    let is_hot = slot != NO_SLOT;
+                    t.missed |= (!is_hot as u32) << i;
+                    copies[i] = table.copy(thread, if is_hot { Some(slot) } else { None });
+                }
+                if absent != 0 {
+                    t.missed &= !absent;
+                    for i in 0..rows_at_once::<K, V>() as usize {
+                        if absent >> i & 1 != 0 {
+                            copies[i] = table.copy(thread, None);
                         }
                     }
                 }
+                args.add(chip, copies, t.values);
                 if t.missed != 0 {
                     t.rank = found.fetch_add(0, t.missed.count_ones());
                 }
@@ -141,7 +148,7 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
                     }
                 });
             }
-            first += step;
+            number += step;
         }
         block.sync();
         block.each(&mut threads, |thread, _| {
@@ -169,12 +176,14 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
         OnChip { words, minima, maxima, low, high, counts, end }
     }
 
-    /// Loads the rows from `at` on; returns how many there are.
+    /// Loads a thread's rows of the tile whose first row is `first`; returns the bits of those that
+    /// do not exist.
     #[inline(always)]
-    fn load(&self, at: u64, held: &mut Held<K, WordOf<V>>) -> u64 {
+    fn load(&self, first: u64, thread: u32, held: &mut Held<K, WordOf<V>>) -> u32 {
         let (rows, at_once) = (self.plan.rows, rows_at_once::<K, V>());
         let has_values = V::VALUE_BITS != 0 && !self.values.is_null();
-        if at + at_once as u64 <= rows {
+        let at = first + (thread * at_once) as u64;
+        if rows - first >= tile::<K, V>() {
             if at_once == 4 {
                 held.keys = self.keys.load_four_streaming(at);
                 if has_values {
@@ -186,50 +195,62 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
                     [held.values[0], held.values[1]] = self.values.load_pair_streaming(at);
                 }
             }
-            return at_once as u64;
+            return 0;
         }
-        let present = rows.saturating_sub(at);
+        let mut absent = 0;
         for i in 0..at_once as usize {
-            if (i as u64) < present {
-                held.keys[i] = self.keys.load(at + i as u64);
+            let row = at + i as u64;
+            if row < rows {
+                held.keys[i] = self.keys.load_streaming(row);
                 if has_values {
-                    held.values[i] = self.values.load(at + i as u64);
+                    held.values[i] = self.values.load_streaming(row);
+                }
+            } else {
+                absent |= 1 << i;
+            }
+        }
+        absent
+    }
+
+    /// Adds each value to a copy of its slot's aggregates.
+    #[inline(always)]
+    fn add<S: Shared<u32>>(&self, chip: OnChip<S>, copies: [u32; 4], values: [WordOf<V>; 4]) {
+        let (words, column) = (chip.words, self.plan.column);
+        let at_once = rows_at_once::<K, V>() as usize;
+        if !self.sums.is_null() {
+            for i in 0..at_once {
+                // Atomics of 64 bits in shared memory are loops on a GPU. The lower half tells the
+                // carry.
+                let low = values[i].bits_from(0);
+                let upper = (column.widened(values[i]) >> 32) as u32;
+                let held = words.fetch_add(chip.low + copies[i], low);
+                let high = upper.wrapping_add(held.checked_add(low).is_none() as u32);
+                if high != 0 {
+                    words.fetch_add(chip.high + copies[i], high);
                 }
             }
         }
-        present
-    }
-
-    /// Adds a value to a copy of a slot's aggregates.
-    #[inline(always)]
-    fn add<S: Shared<u32>>(&self, chip: OnChip<S>, copy: u32, value: WordOf<V>) {
-        let words = chip.words;
-        if !self.sums.is_null() {
-            // Atomics of 64 bits in shared memory are loops on a GPU. The lower half tells the
-            // carry.
-            let wide = self.plan.column.widened(value);
-            let low = wide as u32;
-            let carry = words.fetch_add(chip.low + copy, low).checked_add(low).is_none() as u32;
-            let high = ((wide >> 32) as u32).wrapping_add(carry);
-            if high != 0 {
-                words.fetch_add(chip.high + copy, high);
+        if !self.counts.is_null() {
+            for i in 0..at_once {
+                words.fetch_add(chip.counts + copies[i], 1);
             }
         }
-        if !self.counts.is_null() {
-            words.fetch_add(chip.counts + copy, 1);
-        }
-        let raise = |first: u32, word: WordOf<V>| {
+        let raise = |at: u32, word: WordOf<V>| {
             let words = words.cast::<WordOf<V>>();
             // Few rows are a new extreme.
-            if words.load_relaxed(first + copy) < word {
-                words.fetch_max(first + copy, word);
+            if words.load_relaxed(at) < word {
+                words.fetch_max(at, word);
             }
         };
         if !self.minima.is_null() {
-            raise(chip.minima, !self.plan.column.ordered(value));
+            for i in 0..at_once {
+                raise(chip.minima + copies[i], !column.ordered(values[i]));
+            }
         }
         if !self.maxima.is_null() {
-            raise(chip.maxima, self.plan.column.ordered(value));
+            for i in 0..at_once {
+                raise(chip.maxima + copies[i], column.ordered(values[i]));
+            }
         }
     }
 

@@ -5,6 +5,7 @@
 //! of a key's slots that holds the key. So of all slots with a key only the one that its lookup
 //! leads to ever gets rows, and whatever a table holds, no row is counted for another key.
 
+use crate::seam::opaque;
 use crate::types::KeyWord;
 
 /// The 32-bit words of shared memory for a block's table and aggregates.
@@ -19,6 +20,10 @@ const SLOT_UNIT: u32 = 32;
 /// The most copies of each slot's aggregates, as a power of two: one for each lane.
 const MAX_COPY_BITS: u32 = 5;
 
+/// The aggregates of no slot, one for each lane: rows whose key is not hot are added there, so that
+/// lanes need not part.
+pub(super) const SPARE: u32 = 32;
+
 /// The slots for each hot key, if there is shared memory for them.
 const SLOTS_PER_KEY: u32 = 3;
 
@@ -29,10 +34,12 @@ pub const NO_SLOT: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct HotTable {
-    /// The first constant of the mix.
-    pub a: u64,
-    /// The second constant of the mix.
-    pub b: u64,
+    /// The constant that is added to the products of a key's halves.
+    pub addend: u64,
+    /// The odd factor of a key's lower 32 bits.
+    pub low: u32,
+    /// The odd factor of a key's upper 32 bits, if it has more than 32.
+    pub high: u32,
     /// The number of slots, a multiple of 32.
     pub slots: u32,
     /// The aggregates of a slot are kept 2^`copy_bits` times, so that lanes with equal keys add to
@@ -49,35 +56,53 @@ impl HotTable {
         most_slots(key_words, group_words) / 20 * 17
     }
 
-    /// Returns the table for `keys` keys, which are no more than [`HotTable::capacity`].
+    /// Returns the same table, with words that stay in registers of 32 bits.
+    #[inline(always)]
+    pub fn in_registers(self) -> Self {
+        let Self { addend, low, high, slots, copy_bits } = self;
+        Self { addend, low: opaque(low), high: opaque(high), slots: opaque(slots), copy_bits: opaque(copy_bits) }
+    }
+
+    /// Returns the table with two random words for `keys` keys, which are no more than [`HotTable::capacity`].
     #[inline(always)]
     pub fn of(a: u64, b: u64, keys: u32, key_words: u32, group_words: u32) -> Self {
         let most = most_slots(key_words, group_words);
         let slots = (keys * SLOTS_PER_KEY).next_multiple_of(SLOT_UNIT).clamp(SLOT_UNIT, most);
         let mut copy_bits = 0;
-        while copy_bits < MAX_COPY_BITS && slots * key_words + ((slots * group_words) << (copy_bits + 1)) <= WORDS {
+        let words = |copy_bits: u32| slots * key_words + ((slots << copy_bits) + SPARE) * group_words;
+        while copy_bits < MAX_COPY_BITS && words(copy_bits + 1) <= WORDS {
             copy_bits += 1;
         }
-        Self { a, b, slots, copy_bits }
+        Self { addend: a, low: b as u32 | 1, high: (b >> 32) as u32 | 1, slots, copy_bits }
     }
 
-    /// Returns the number of copies of all slots' aggregates.
+    /// Returns the number of copies of all slots' aggregates, with those for rows that have no slot.
     #[inline(always)]
     pub fn copies(&self) -> u32 {
-        self.slots << self.copy_bits
+        (self.slots << self.copy_bits) + SPARE
+    }
+
+    /// Returns the number of the aggregates that a thread adds to, of a slot or of none.
+    #[inline(always)]
+    pub fn copy(&self, thread: u32, slot: Option<u32>) -> u32 {
+        match slot {
+            Some(slot) => (slot << self.copy_bits) + (thread & ((1 << self.copy_bits) - 1)),
+            None => (self.slots << self.copy_bits) + thread % SPARE,
+        }
     }
 
     /// Returns the slots of a key.
+    ///
+    /// The product's halves are folded into one word, whose multiples determine the slots. Few
+    /// instructions matter here more than independent slots: a key without one is only not hot.
     #[inline(always)]
     pub fn choices<K: KeyWord>(&self, key: K) -> [u32; 3] {
-        let mixed = key.mixed(self.a, self.b);
-        let (high, low) = (mixed.bits_from(K::BITS - 32), mixed.bits_from(0));
-        // Of a 64-bit key the second choice depends on other bits than the first.
-        let words = [
-            high,
-            low.wrapping_mul(0x9e37_79b1),
-            low.wrapping_mul(0x85eb_ca77).wrapping_add(high.wrapping_mul(0xc2b2_ae3c)),
-        ];
+        let mut sum = self.addend.wrapping_add(key.bits_from(0) as u64 * self.low as u64);
+        if K::BITS == 64 {
+            sum = sum.wrapping_add(key.bits_from(K::BITS - 32) as u64 * self.high as u64);
+        }
+        let folded = opaque(sum as u32 ^ (sum >> 32) as u32);
+        let words = [folded, opaque(folded.wrapping_mul(0x9e37_79b1)), opaque(folded.wrapping_mul(0x85eb_ca77))];
         words.map(|word| ((word as u64 * self.slots as u64) >> 32) as u32)
     }
 
@@ -100,7 +125,7 @@ impl HotTable {
 
 #[inline(always)]
 fn most_slots(key_words: u32, group_words: u32) -> u32 {
-    WORDS / (key_words + group_words) / SLOT_UNIT * SLOT_UNIT
+    (WORDS - SPARE * group_words) / (key_words + group_words) / SLOT_UNIT * SLOT_UNIT
 }
 
 #[cfg(test)]
