@@ -63,7 +63,8 @@ impl HotTable {
         Self { addend, low: opaque(low), high: opaque(high), slots: opaque(slots), copy_bits: opaque(copy_bits) }
     }
 
-    /// Returns the table with two random words for `keys` keys, which are no more than [`HotTable::capacity`].
+    /// Returns the table with two random words for `keys` keys, which are no more than
+    /// [`HotTable::capacity`].
     #[inline(always)]
     pub fn of(a: u64, b: u64, keys: u32, key_words: u32, group_words: u32) -> Self {
         let most = most_slots(key_words, group_words);
@@ -76,7 +77,8 @@ impl HotTable {
         Self { addend: a, low: b as u32 | 1, high: (b >> 32) as u32 | 1, slots, copy_bits }
     }
 
-    /// Returns the number of copies of all slots' aggregates, with those for rows that have no slot.
+    /// Returns the number of copies of all slots' aggregates, with those for rows that have no
+    /// slot.
     #[inline(always)]
     pub fn copies(&self) -> u32 {
         (self.slots << self.copy_bits) + SPARE

@@ -87,7 +87,7 @@ pub(super) struct ChipInput<'i, K, V: Payload> {
     pub seed: u64,
 }
 
-/// What became of an attempt on chip.
+/// The account of an attempt on chip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OnChip {
     /// The number of groups that the sample let expect.
@@ -98,9 +98,9 @@ pub(super) struct OnChip {
     pub overflowed: bool,
 }
 
-/// Aggregates the rows of each key on chip; waits for the result. Returns whether that succeeded: if
-/// not, the keys are so frequent, or the groups so many, that rows must be sorted, and `computed`
-/// is unspecified.
+/// Aggregates the rows of each key on chip; waits for the result. Returns whether that succeeded:
+/// if not, the keys are so frequent, or the groups so many, that rows must be sorted, and
+/// `computed` is unspecified.
 pub(super) fn on_chip<K: KeyWord + ValueWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
