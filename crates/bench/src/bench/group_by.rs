@@ -75,9 +75,17 @@ fn of_groups<K: Key, V: Number<Sum = u64> + From<u32>>(
     let stream = device.default_stream();
     let rows = groups_of_rows(n, groups, skew);
     let sums: Vec<AtomicU64> = (0..groups).map(|_| AtomicU64::new(0)).collect();
-    for (row, &group) in rows.iter().enumerate() {
-        sums[group as usize].fetch_add(value(row) as u64, Ordering::Relaxed);
-    }
+    let a_thread = rows.len().div_ceil(available_parallelism()?.get());
+    scope(|scope| {
+        for (part, first) in rows.chunks(a_thread).zip((0..).step_by(a_thread)) {
+            let sums = &sums;
+            scope.spawn(move || {
+                for (row, &group) in (first..).zip(part) {
+                    sums[group as usize].fetch_add(value(row) as u64, Ordering::Relaxed);
+                }
+            });
+        }
+    });
     let sums = (0..groups).zip(sums).map(|(group, sum)| (key::<K>(group), sum.into_inner()));
     let sums: Vec<(K, u64)> = sums.filter(|&(_, sum)| sum != 0).collect();
     let (found, expected) = (sums.len(), checksum(sums.into_iter()));
