@@ -50,7 +50,8 @@ kernel! {
     ///
     /// Bin `p` has the rows from `p` times the plan's bin capacity on, `counts[p]` of them, as a
     /// [`Split`](crate::page::Split) has put them there. If `counts` is null, rows are not split:
-    /// each block reads all of them, and leaves out those of other bins.
+    /// each block reads all of them, and leaves out those of other bins. If the bin capacity is 0,
+    /// bins are as large as they must be: bin `p` has the rows from `counts[p]` to `counts[p + 1]`.
     ///
     /// The header's [`header::LENGTH`], 0 at first, becomes the number of groups. They are written
     /// in any order, as far as the outputs have capacity. Each of `counts_out`, `sums_out`,
@@ -109,7 +110,10 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
     }
     let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
     let split = !args.counts.is_null();
-    let (first, count) = if split {
+    let (first, count) = if split && bin_capacity == 0 {
+        let start = args.counts.load_read_only(number as u64);
+        (start as u64, args.counts.load_read_only(number as u64 + 1) - start)
+    } else if split {
         (number as u64 * bin_capacity, args.counts.load_read_only(number as u64))
     } else {
         (0, rows as u32)

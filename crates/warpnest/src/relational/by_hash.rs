@@ -7,6 +7,7 @@ use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::{Split, SplitParams, header};
+use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
 use gpu_kernels::relational::column::ColumnParams;
 use gpu_kernels::relational::{GroupPages, GroupPagesParams, Wanted};
 use gpu_kernels::seam::Global;
@@ -42,11 +43,31 @@ pub(crate) fn by_hash<K: KeyWord, V: Payload>(
     constants: [u64; 2],
     out: &Aggregates<'_, K, WordOf<V>>,
 ) -> Result<Found> {
-    let wanted = out.wanted();
-    match HashPlan::new::<K, V>(keys.len() as u64, expected, wanted, stream.cores()) {
-        Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, groups_before), (keys, values), constants, out),
-        None => Ok(Found::Overflow),
+    let rows = keys.len() as u64;
+    let mut expected = expected;
+    loop {
+        let Some(plan) = HashPlan::new::<K, V>(rows, expected, out.wanted(), stream.cores()) else {
+            return Ok(Found::Overflow);
+        };
+        match with_plan::<K, V>(stream, scratch, (&plan, groups_before), (keys, values), constants, out)? {
+            Attempt::Groups(groups) => return Ok(Found::Groups(groups)),
+            Attempt::FullPages if expected.most < rows => expected.most = (expected.most * MORE_GROUPS).min(rows),
+            Attempt::FullPages | Attempt::Overflow => return Ok(Found::Overflow),
+        }
     }
+}
+
+/// The factor by which more groups are expected after pages got too many.
+const MORE_GROUPS: u64 = 16;
+
+/// The result of an attempt with one plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Attempt {
+    Groups(u64),
+    /// A page got more groups than fit.
+    FullPages,
+    /// A bin got more rows than fit.
+    Overflow,
 }
 
 impl<K, W> Aggregates<'_, K, W> {
@@ -68,67 +89,148 @@ fn with_plan<K: KeyWord, V: Payload>(
     (keys, values): (&Buffer<K>, Option<&Buffer<WordOf<V>>>),
     [a, b]: [u64; 2],
     out: &Aggregates<'_, K, WordOf<V>>,
-) -> Result<Found> {
+) -> Result<Attempt> {
     if plan.rows == 0 {
-        return Ok(Found::Groups(0));
+        return Ok(Attempt::Groups(0));
     }
     let scratch = scratch.reserve(plan.scratch_words())?;
+    let launches = Launches::<K, V> { plan, scratch, keys, values, constants: [a, b], groups_before, out };
     stream.batch(|batch| {
-        let input = Pairs::<K, V> { keys: batch.read(keys), values: or_null(values.map(|values| batch.read(values))) };
-        let header = batch.write(scratch);
+        launches.record(batch);
         batch.zero(scratch, plan.zeros() as usize)?;
-        let counts = |level: usize| header.offset(plan.counts_at(level)).cast::<u32>();
-        let mut from = input;
-        for (number, level) in plan.levels.iter().enumerate() {
-            let to = Pairs::<K, V>::at(header.offset(plan.storage_at(number)), level.capacity());
-            let split = Split::<K, V, false> {
-                keys: from.keys,
-                values: from.values,
-                keys_out: to.keys,
-                values_out: to.values,
-                counts_in: or_null(number.checked_sub(1).map(counts)),
-                starts_out: or_null(None),
-                counts_out: counts(number),
-                state: or_null(None),
-                header,
-                plan: SplitParams {
-                    a,
-                    b,
-                    region_capacity: level.region_capacity,
-                    pairs: plan.rows,
-                    bin_capacity: level.bin_capacity as u32,
-                    tiles: level.tiles as u32,
-                    shift: K::BITS - level.bits_so_far,
-                    bits: level.bits,
-                    skew_limit: u32::MAX,
-                    level: number as u32,
-                },
-            };
-            // SAFETY: the scratch has each split's counts, which are 0, and bins at their offsets.
-            // A split reads where the one before it wrote. One that keeps no order takes no state.
-            unsafe { batch.launch_blocks(&split, level.regions * level.tiles)? };
-            from = to;
+        for level in 0..plan.levels.len() {
+            launches.split(batch, level, None)?;
         }
-        let output = Output::of(batch, out);
+        launches.pages(batch, None)
+    })?;
+    let last = (plan.levels.len() as u64).saturating_sub(1);
+    let mut found = scratch.download_front(stream, header::WORDS)?;
+    let overflowed = |found: &[u64], level: u64| found[(header::OVERFLOW + level) as usize] != 0;
+    if (0..last).any(|level| overflowed(&found, level)) {
+        return Ok(Attempt::Overflow);
+    }
+    if overflowed(&found, last) {
+        // All rows were counted, so each bin can begin where the one before it ends.
+        let bins = plan.pages();
+        stream.batch(|batch| {
+            launches.record(batch);
+            let starts = batch.write(scratch).offset(plan.starts_at()).cast::<u32>();
+            let add_up = Scan::<u32> {
+                input: launches.counts(batch, last as usize),
+                output: starts,
+                total: starts.offset(bins),
+                state: batch.write(scratch).offset(plan.scan_at()),
+                plan: ScanParams { items: bins },
+            };
+            // SAFETY: there is a count for each bin, and the words for the starts, their end, and
+            // what the scan publishes, which are 0.
+            unsafe { batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>()))? };
+            batch.zero(scratch, header::WORDS)?;
+            batch.zero_range(scratch, plan.counts_at(last as usize) as usize..plan.counts_end() as usize)?;
+            launches.split(batch, last as usize, Some(starts))?;
+            launches.pages(batch, Some(starts))
+        })?;
+        found = scratch.download_front(stream, header::WORDS)?;
+    }
+    Ok(match found[header::FAILED as usize] {
+        0 => Attempt::Groups(found[header::LENGTH as usize]),
+        _ => Attempt::FullPages,
+    })
+}
+
+/// The launches of an attempt, and what they work with.
+struct Launches<'a, K, V: Payload> {
+    plan: &'a HashPlan,
+    scratch: &'a Buffer<u64>,
+    keys: &'a Buffer<K>,
+    values: Option<&'a Buffer<WordOf<V>>>,
+    constants: [u64; 2],
+    groups_before: u64,
+    out: &'a Aggregates<'a, K, WordOf<V>>,
+}
+
+impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
+    /// Records all buffers, before the first step that writes one.
+    fn record(&self, batch: &Batch<'a>) {
+        batch.writes(self.scratch);
+        self.rows(batch, 0);
+        Output::of(batch, self.out);
+    }
+
+    fn counts(&self, batch: &Batch<'a>, level: usize) -> Global<u32> {
+        batch.write(self.scratch).offset(self.plan.counts_at(level)).cast()
+    }
+
+    /// Returns the rows after so many splits.
+    fn rows(&self, batch: &Batch<'a>, splits: usize) -> Pairs<K, V> {
+        match splits.checked_sub(1) {
+            None => {
+                Pairs { keys: batch.read(self.keys), values: or_null(self.values.map(|values| batch.read(values))) }
+            }
+            Some(level) => {
+                let storage = batch.write(self.scratch).offset(self.plan.storage_at(level));
+                Pairs::at(storage, self.plan.levels[level].capacity())
+            }
+        }
+    }
+
+    /// Queues the split of level `number`, to bins that begin at `starts` if these are given.
+    fn split(&self, batch: &Batch<'a>, number: usize, starts: Option<Global<u32>>) -> Result<()> {
+        let ([a, b], level) = (self.constants, &self.plan.levels[number]);
+        let (from, to) = (self.rows(batch, number), self.rows(batch, number + 1));
+        let split = Split::<K, V, false> {
+            keys: from.keys,
+            values: from.values,
+            keys_out: to.keys,
+            values_out: to.values,
+            counts_in: or_null(number.checked_sub(1).map(|level| self.counts(batch, level))),
+            starts_out: or_null(starts),
+            counts_out: self.counts(batch, number),
+            state: or_null(None),
+            header: batch.write(self.scratch),
+            plan: SplitParams {
+                a,
+                b,
+                region_capacity: level.region_capacity,
+                pairs: self.plan.rows,
+                bin_capacity: level.bin_capacity as u32,
+                tiles: level.tiles as u32,
+                shift: K::BITS - level.bits_so_far,
+                bits: level.bits,
+                skew_limit: u32::MAX,
+                level: number as u32,
+            },
+        };
+        // SAFETY: the scratch has each split's counts, which are 0, and bins at their offsets: the
+        // bins of a capacity, or those of the starts, which all rows fit. A split reads where the
+        // one before it wrote. One that keeps no order takes no state.
+        unsafe { batch.launch_blocks(&split, level.regions * level.tiles) }
+    }
+
+    /// Queues the pages of the last split's bins, which begin at `starts` if these are given.
+    fn pages(&self, batch: &Batch<'a>, starts: Option<Global<u32>>) -> Result<()> {
+        let ([a, b], plan) = (self.constants, self.plan);
+        let from = self.rows(batch, plan.levels.len());
         let last = plan.levels.len().checked_sub(1);
+        let output = Output::of(batch, self.out);
         let group = GroupPages::<K, V> {
             keys: from.keys,
             values: from.values,
-            counts: or_null(last.map(counts)),
+            counts: or_null(starts.or_else(|| last.map(|last| self.counts(batch, last)))),
             keys_out: output.keys,
             counts_out: output.counts,
             sums_out: output.sums,
             minima_out: output.minima,
             maxima_out: output.maxima,
-            header,
+            header: batch.write(self.scratch),
             plan: GroupPagesParams {
                 a,
                 b,
                 rows: plan.rows,
-                bin_capacity: last.map_or(0, |last| plan.levels[last].bin_capacity),
+                bin_capacity: last.filter(|_| starts.is_none()).map_or(0, |last| plan.levels[last].bin_capacity),
                 capacity: output.capacity,
-                groups_before,
-                column: out.column,
+                groups_before: self.groups_before,
+                column: self.out.column,
                 page_bits: plan.page_bits,
                 buckets: plan.buckets,
             },
@@ -136,13 +238,7 @@ fn with_plan<K: KeyWord, V: Payload>(
         // SAFETY: the rows are where the last split put them, or those of the input. There is a
         // block for each bin, and the outputs have the capacity.
         unsafe { batch.launch_blocks(&group, plan.pages()) }
-    })?;
-    let found = scratch.download_front(stream, header::WORDS)?;
-    let overflowed = (0..header::LEVELS).any(|level| found[(header::OVERFLOW + level) as usize] != 0);
-    Ok(match overflowed || found[header::FAILED as usize] != 0 {
-        true => Found::Overflow,
-        false => Found::Groups(found[header::LENGTH as usize]),
-    })
+    }
 }
 
 /// The arrays that groups are written to, null where nothing is wanted.
@@ -217,16 +313,19 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
         maxima: maxima.as_deref(),
     };
     let found = if bits.is_empty() {
-        by_hash::<K, V>(stream, scratch, keys, values, (0, Expected::about(expected_groups)), constants, &out)?
+        match by_hash::<K, V>(stream, scratch, keys, values, (0, Expected::about(expected_groups)), constants, &out)? {
+            Found::Groups(groups) => Attempt::Groups(groups),
+            Found::Overflow => Attempt::Overflow,
+        }
     } else {
         let rows = keys.len() as u64;
         match HashPlan::with_levels::<K, V>(rows, expected_groups.max(1), out.wanted(), bits.iter().sum(), bits) {
             Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), (keys, values), constants, &out)?,
-            None => Found::Overflow,
+            None => Attempt::Overflow,
         }
     };
     Ok(match found {
-        Found::Groups(groups) => Some(groups),
-        Found::Overflow => None,
+        Attempt::Groups(groups) => Some(groups),
+        Attempt::FullPages | Attempt::Overflow => None,
     })
 }

@@ -2,6 +2,7 @@
 
 use crate::primitives::Pairs;
 use gpu_kernels::page::{MAX_SPLIT_BITS, header, split_tile};
+use gpu_kernels::primitives::scan::state_words;
 use gpu_kernels::relational::Wanted;
 use gpu_kernels::types::{KeyWord, Payload};
 
@@ -70,8 +71,9 @@ impl Level {
     }
 }
 
-/// The sizes of a group-by, and the layout of its scratch: the header and the counts of all bins,
-/// which are 0 at first, and the rows of the last split and of the one before it.
+/// The sizes of a group-by, and the layout of its scratch: the header, the counts of all bins and
+/// the words of a scan, which are 0 at first, the starts of bins, and the rows of the last split and
+/// of the one before it.
 #[derive(Clone, Debug)]
 pub(super) struct HashPlan {
     pub rows: u64,
@@ -150,23 +152,46 @@ impl HashPlan {
 
     /// Returns the offset of the counts of level `level`, in 64-bit words.
     pub fn counts_at(&self, level: usize) -> u64 {
-        header::WORDS as u64 + self.levels[..level].iter().map(|level| level.bins().div_ceil(2)).sum::<u64>()
+        let words = |level: &Level| level.bins().div_ceil(2).next_multiple_of(2);
+        header::WORDS as u64 + self.levels[..level].iter().map(words).sum::<u64>()
+    }
+
+    /// Returns the offset of the end of all counts, in 64-bit words.
+    pub fn counts_end(&self) -> u64 {
+        self.counts_at(self.levels.len())
+    }
+
+    /// Returns the offset of what a scan of the last level's counts publishes in.
+    pub fn scan_at(&self) -> u64 {
+        self.counts_end()
     }
 
     /// Returns the number of words that are 0 at first.
     pub fn zeros(&self) -> u64 {
-        self.counts_at(self.levels.len())
+        let of_scan = if self.levels.is_empty() { 0 } else { state_words::<u32>(self.pages()) };
+        self.scan_at() + of_scan
+    }
+
+    /// Returns the offset of the starts of all bins, and their end, if those have no capacity of
+    /// their own.
+    pub fn starts_at(&self) -> u64 {
+        self.zeros().next_multiple_of(2)
+    }
+
+    fn storage_begin(&self) -> u64 {
+        let of_starts = if self.levels.is_empty() { 0 } else { (self.pages() + 1).div_ceil(2) };
+        (self.starts_at() + of_starts).next_multiple_of(2)
     }
 
     /// Returns the offset of the rows of level `level`, in 64-bit words, aligned to 16 bytes.
     pub fn storage_at(&self, level: usize) -> u64 {
         let back = (self.levels.len() - 1 - level) % 2;
-        self.zeros().next_multiple_of(2) + if back == 0 { 0 } else { self.storage[0] }
+        self.storage_begin() + if back == 0 { 0 } else { self.storage[0] }
     }
 
     /// Returns the number of 64-bit words of the scratch.
     pub fn scratch_words(&self) -> u64 {
-        self.zeros().next_multiple_of(2) + self.storage[0] + self.storage[1]
+        self.storage_begin() + self.storage[0] + self.storage[1]
     }
 }
 
