@@ -6,17 +6,15 @@ use super::sample::header;
 use crate::seam::{Block, Global, Shared, opaque};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The number of threads of a block.
-const THREADS: u32 = 512;
-
 /// Returns the number of rows that a thread loads at once: 16 bytes of the wider column.
 const fn rows_at_once<K: KeyWord, V: Payload>() -> u32 {
     if K::BITS == 64 || V::VALUE_BITS == 64 { 2 } else { 4 }
 }
 
-/// Returns the number of rows of a tile.
-pub const fn tile<K: KeyWord, V: Payload>() -> u64 {
-    THREADS as u64 * rows_at_once::<K, V>() as u64
+/// Returns the number of rows of a tile of a block with so many threads.
+#[inline(always)]
+pub const fn tile<K: KeyWord, V: Payload>(threads: u32) -> u64 {
+    threads as u64 * rows_at_once::<K, V>() as u64
 }
 
 /// The scalar arguments of [`HotPass`].
@@ -42,12 +40,52 @@ kernel! {
     /// `maxima` the greatest [ordered](ColumnParams::ordered) words, and `minima` the complements
     /// of the least ones. What is not wanted is null, and so are `values` and `missed_values`
     /// without a column of values. The missed ones are as long as the input.
-    HotPass<K: KeyWord, V: Payload>, "group_hot", threads 512, resident 3,
-        shared words: u32 = 12224, shared found: u32 = 4, shared start: u64 = 1;
+    HotPass<K: KeyWord, V: Payload>, "group_hot", threads 512, resident 3, dynamic words: u32,
+        shared found: u32 = 4, shared start: u64 = 1;
     {
         keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
         minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
         missed_values: Global<WordOf<V>>, header: Global<u64>, plan: HotParams
+    }
+}
+
+kernel! {
+    /// Does the same as [`HotPass`] with larger blocks, for tables that take all memory of a
+    /// multiprocessor.
+    HotPassLarge<K: KeyWord, V: Payload>, "group_hot_large", threads 1024, resident 1, dynamic words: u32,
+        shared found: u32 = 4, shared start: u64 = 1;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
+        minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
+        missed_values: Global<WordOf<V>>, header: Global<u64>, plan: HotParams
+    }
+}
+
+impl<K: KeyWord, V: Payload> From<HotPass<K, V>> for HotPassLarge<K, V> {
+    fn from(pass: HotPass<K, V>) -> Self {
+        let HotPass { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan } =
+            pass;
+        Self { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan }
+    }
+}
+
+impl<K: KeyWord, V: Payload> HotPassLarge<K, V> {
+    /// Returns the same arguments for the smaller blocks.
+    #[inline(always)]
+    fn as_small(&self) -> HotPass<K, V> {
+        let Self { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan } =
+            *self;
+        HotPass { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan }
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn dynamic_words(&self) -> u32 {
+        self.as_small().dynamic_words()
+    }
+
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>, start: B::Shared<u64>) {
+        self.as_small().run(block, words, found, start);
     }
 }
 
@@ -64,8 +102,7 @@ struct Held<K, W> {
 /// Where a block's table and aggregates are in its shared memory, by index in words of their own
 /// type: keys, minima, maxima, low and high halves of sums, counts. All begin at even indices.
 #[derive(Clone, Copy)]
-struct OnChip<S> {
-    words: S,
+struct OnChip {
     minima: u32,
     maxima: u32,
     low: u32,
@@ -75,12 +112,19 @@ struct OnChip<S> {
 }
 
 impl<K: KeyWord, V: Payload> HotPass<K, V> {
+    /// Returns the number of words of a block's table and aggregates.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn dynamic_words(&self) -> u32 {
+        self.on_chip().end
+    }
+
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;
         let rows = args.plan.rows;
         let table = args.plan.table.in_registers();
-        let chip = args.on_chip(words);
+        let chip = args.on_chip();
+        let block_threads = block.threads();
         let held = words.cast::<K>();
         let mut threads =
             block.local(|_| Held { keys: [K::default(); 4], values: [Default::default(); 4], missed: 0, rank: 0 });
@@ -88,24 +132,24 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
             let mut slot = thread;
             while slot < table.slots {
                 held.set(slot, args.table.load_read_only(slot as u64));
-                slot += THREADS;
+                slot += block_threads;
             }
             let mut word = table.slots * (K::BITS / 32) + thread;
             while word < chip.end {
                 words.set(word, 0);
-                word += THREADS;
+                word += block_threads;
             }
             if thread == 0 {
                 found.set(0, 0);
             }
         });
-        let tiles = rows.div_ceil(tile::<K, V>()) as u32;
+        let tiles = rows.div_ceil(tile::<K, V>(block_threads)) as u32;
         let (mut number, step) = (block.index(), block.grid());
         while number < tiles {
             // An opaque number is all that is kept of a tile's addresses.
-            let first = opaque(number) as u64 * tile::<K, V>();
+            let first = opaque(number) as u64 * tile::<K, V>(block_threads);
             let missing = block.count(&mut threads, |thread, t| {
-                let absent = args.load(first, thread, t);
+                let absent = args.load(first, [thread, block_threads], t);
                 let mut copies = [0; 4];
                 t.missed = 0;
                 for i in 0..rows_at_once::<K, V>() as usize {
@@ -122,7 +166,7 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
                         }
                     }
                 }
-                args.add(chip, copies, t.values);
+                args.add(words, chip, copies, t.values);
                 if t.missed != 0 {
                     t.rank = found.fetch_add(0, t.missed.count_ones());
                 }
@@ -155,15 +199,15 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
             let mut slot = thread;
             while slot < table.slots {
                 if table.find(held.get(slot), |slot| held.get(slot)) == slot {
-                    args.merge(chip, slot);
+                    args.merge(words, chip, slot);
                 }
-                slot += THREADS;
+                slot += block_threads;
             }
         });
     }
 
     #[inline(always)]
-    fn on_chip<S: Shared<u32>>(&self, words: S) -> OnChip<S> {
+    fn on_chip(&self) -> OnChip {
         let HotTable { slots, .. } = self.plan.table;
         let copies = self.plan.table.copies();
         let word = <WordOf<V> as Scalar>::BITS / 32;
@@ -173,17 +217,17 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
         let sums = if self.sums.is_null() { 0 } else { copies };
         let (high, counts) = (low + sums, low + 2 * sums);
         let end = counts + if self.counts.is_null() { 0 } else { copies };
-        OnChip { words, minima, maxima, low, high, counts, end }
+        OnChip { minima, maxima, low, high, counts, end }
     }
 
     /// Loads a thread's rows of the tile whose first row is `first`; returns the bits of those that
     /// do not exist.
     #[inline(always)]
-    fn load(&self, first: u64, thread: u32, held: &mut Held<K, WordOf<V>>) -> u32 {
+    fn load(&self, first: u64, [thread, block_threads]: [u32; 2], held: &mut Held<K, WordOf<V>>) -> u32 {
         let (rows, at_once) = (self.plan.rows, rows_at_once::<K, V>());
         let has_values = V::VALUE_BITS != 0 && !self.values.is_null();
         let at = first + (thread * at_once) as u64;
-        if rows - first >= tile::<K, V>() {
+        if rows - first >= tile::<K, V>(block_threads) {
             if at_once == 4 {
                 held.keys = self.keys.load_four_streaming(at);
                 if has_values {
@@ -214,8 +258,8 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
 
     /// Adds each value to a copy of its slot's aggregates.
     #[inline(always)]
-    fn add<S: Shared<u32>>(&self, chip: OnChip<S>, copies: [u32; 4], values: [WordOf<V>; 4]) {
-        let (words, column) = (chip.words, self.plan.column);
+    fn add(&self, words: impl Shared<u32>, chip: OnChip, copies: [u32; 4], values: [WordOf<V>; 4]) {
+        let column = self.plan.column;
         let at_once = rows_at_once::<K, V>() as usize;
         if !self.sums.is_null() {
             for i in 0..at_once {
@@ -256,11 +300,10 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
 
     /// Adds the block's aggregates of a slot to those of all blocks.
     #[inline(always)]
-    fn merge<S: Shared<u32>>(&self, chip: OnChip<S>, slot: u32) {
+    fn merge(&self, words: impl Shared<u32>, chip: OnChip, slot: u32) {
         let HotTable { copy_bits, .. } = self.plan.table;
         let (mut sum, mut count) = (0u64, 0u32);
         let (mut minimum, mut maximum) = (<WordOf<V>>::default(), <WordOf<V>>::default());
-        let words = chip.words;
         for number in 0..1 << copy_bits {
             // Neighbours read different banks.
             let copy = (slot << copy_bits) + ((number + slot) & ((1 << copy_bits) - 1));

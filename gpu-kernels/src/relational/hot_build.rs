@@ -1,6 +1,6 @@
 //! The hot keys: those that a sample drew most often, and their table.
 
-use super::hot_table::{HotTable, MAX_SLOTS};
+use super::hot_table::{HotSizes, HotTable};
 use super::sample::{CLASSES, SampleKeysParams, header};
 use crate::seam::{Block, Global, Shared, opaque};
 use crate::types::KeyWord;
@@ -130,17 +130,15 @@ pub struct BuildHotParams {
     pub a: u64,
     /// The second constant of the table's mix.
     pub b: u64,
-    /// The most hot keys: [`HotTable::capacity`].
-    pub capacity: u32,
-    /// The 32-bit words of the aggregates of a slot.
-    pub group_words: u32,
+    /// The sizes of the table, which follow from the number of hot keys.
+    pub sizes: HotSizes,
 }
 
 impl BuildHotParams {
     /// Returns the table for so many hot keys.
     #[inline(always)]
-    pub fn table<K: KeyWord>(&self, keys: u32) -> HotTable {
-        HotTable::of(self.a, self.b, keys, K::BITS / 32, self.group_words)
+    pub fn table(&self, keys: u32) -> HotTable {
+        self.sizes.table(self.a, self.b, keys)
     }
 }
 
@@ -149,19 +147,24 @@ kernel! {
     /// One block. `table_out` has the slots of [`BuildHotParams::table`] for that number.
     ///
     /// Some key in `keys`, which must not be empty, is the table's if none is hot.
-    BuildHot<K: KeyWord>, "group_build_hot", threads 1024, shared words: u64 = 6112;
+    BuildHot<K: KeyWord>, "group_build_hot", threads 1024, dynamic words: u64;
     { keys: Global<K>, list: Global<K>, table_out: Global<K>, header: Global<u64>, plan: BuildHotParams }
 }
 
 impl<K: KeyWord> BuildHot<K> {
+    /// Returns the number of words for the most slots that there may be.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn dynamic_words(&self) -> u32 {
+        (self.plan.sizes.max_slots() * (K::BITS / 32)).div_ceil(2)
+    }
+
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>) {
-        const { assert!(6112 * 2 >= MAX_SLOTS) }
         let args = self;
         let plan = args.plan;
         let selected = args.header.load(header::FREQUENT) + args.header.load(header::CANDIDATES);
-        let hot = selected.min(plan.capacity as u64) as u32;
-        let table = plan.table::<K>(hot);
+        let hot = selected.min(plan.sizes.capacity() as u64) as u32;
+        let table = plan.table(hot);
         // The key that drew the fewest rows is in every empty slot.
         let filler = if hot == 0 { args.keys.load(0) } else { args.list.load(hot as u64 - 1) };
         let slots = words.cast::<K>();

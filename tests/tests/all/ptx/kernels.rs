@@ -110,6 +110,7 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
         radix::Partition::<K, V>::ENTRY,
         relational::HotGroups::<K, V>::ENTRY,
         relational::HotPass::<K, V>::ENTRY,
+        relational::HotPassLarge::<K, V>::ENTRY,
     ]
 }
 
