@@ -25,7 +25,7 @@ mod held;
 mod in_memory;
 mod lists;
 mod number;
-mod pairs;
+pub(crate) mod pairs;
 mod probe;
 mod remove;
 mod remove_directly;

@@ -49,12 +49,16 @@ mod primitives {
     mod gather;
     mod large;
     mod properties;
+    mod reduce;
     mod rows;
     mod scatter;
 }
 
 mod relational {
+    mod group_by;
+    mod hash;
     mod hot;
+    mod rows;
 }
 
 mod page {

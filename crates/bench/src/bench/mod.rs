@@ -5,6 +5,7 @@ mod cuckoo;
 mod extendible;
 mod files;
 mod gather;
+mod group_by;
 mod group_few;
 #[cfg(feature = "figures")]
 mod hashbrown;
@@ -121,6 +122,8 @@ const MAX_ROUNDS_PAIRS: u64 = 1 << 29;
 enum Part {
     /// Scan, compaction, histogram, partition, sort, gather.
     Primitives,
+    /// Group-by of many groups.
+    GroupBy,
     /// `CuckooMap` and `CuckooSet`.
     Cuckoo,
     /// `TwoLevelMap`.
@@ -257,6 +260,10 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             show(format!("primitives, {n} items"));
             keep_both(&|| primitives::measure::<u32, u32>(at), &|| primitives::measure::<u64, u64>(at))?;
             keep_both(&|| gather::measure(at), &|| Ok(vec![]))?;
+        }
+        if wanted(Part::GroupBy) {
+            show(format!("group-by, {n} rows"));
+            keep_both(&|| group_by::measure::<u32, u32>(at), &|| group_by::measure::<u64, u64>(at))?;
         }
         for &slots in args.slots_per_pair.iter().filter(|_| wanted(Part::Cuckoo)) {
             show(format!("CuckooMap, {n} pairs, {slots} slots a pair"));

@@ -3,6 +3,7 @@
 
 use super::aggregates::Aggregates;
 use super::sample::{SMALL_BLOCKS, Sampled};
+use crate::primitives::Scratch;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::hot::tile;
 use gpu_kernels::relational::sample::header;
@@ -39,6 +40,7 @@ impl<K, W: Scalar> Aggregates<'_, K, W> {
 /// Aggregates the rows of the hot keys of a sample of these `keys`, and writes their groups to the
 /// front of `out`, in any order. The rows of all other keys, none of which is among those groups,
 /// are copied to the front of the buffers `missed`, in any order; waits for the numbers of both.
+/// Returns them with the scratch of the sample, which is free then.
 ///
 /// `out` wants what it wanted when the sample was taken. The missed buffers are as long as the
 /// input, so nothing is ever lost; without `values`, that of values is left as it is.
@@ -49,14 +51,14 @@ impl<K, W: Scalar> Aggregates<'_, K, W> {
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-pub(crate) fn hot_pass<K: KeyWord, V: Payload>(
+pub(crate) fn hot_pass<'s, K: KeyWord, V: Payload>(
     stream: &Stream,
     keys: &Buffer<K>,
     values: Option<&Buffer<WordOf<V>>>,
-    sampled: Sampled<'_, K>,
+    sampled: Sampled<'s, K>,
     out: &Aggregates<'_, K, WordOf<V>>,
     missed: (&Buffer<K>, &Buffer<WordOf<V>>),
-) -> Result<HotFound> {
+) -> Result<(HotFound, &'s mut Scratch)> {
     let Sampled { scratch, layout, table, is_large, all_rows: rows, .. } = sampled;
     crate::error::same_length(("the sampled keys", rows as usize), ("the keys", keys.len()))?;
     crate::error::same_length(("the keys", keys.len()), ("the missed keys", missed.0.len()))?;
@@ -65,7 +67,7 @@ pub(crate) fn hot_pass<K: KeyWord, V: Payload>(
         crate::error::same_length(("the keys", keys.len()), ("the missed values", missed.1.len()))?;
     }
     if rows == 0 {
-        return Ok(HotFound { groups: 0, missed: 0 });
+        return Ok((HotFound { groups: 0, missed: 0 }, scratch));
     }
     let capacity = out.lengths().min().unwrap_or(0) as u64;
     let words = scratch.reserve(layout.words)?;
@@ -126,7 +128,8 @@ pub(crate) fn hot_pass<K: KeyWord, V: Payload>(
         }
     })?;
     let found = words.download_front(stream, header::WORDS)?;
-    Ok(HotFound { groups: found[header::GROUPS as usize], missed: found[header::MISSED as usize] })
+    let found = HotFound { groups: found[header::GROUPS as usize], missed: found[header::MISSED as usize] };
+    Ok((found, scratch))
 }
 
 impl<K, W> Aggregates<'_, K, W> {

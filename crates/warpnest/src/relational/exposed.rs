@@ -72,7 +72,7 @@ pub fn group_few<K: KeyWord, V: Payload>(
     let sampled = sample(stream, scratch, keys, &wanted, seed)?;
     let (rows, distinct, hot) = (sampled.rows, sampled.distinct, sampled.hot);
     let (covered, missed_share, estimated_groups) = (sampled.covered, sampled.missed_share, sampled.groups());
-    let HotFound { groups, missed } =
+    let (HotFound { groups, missed }, _) =
         hot_pass::<K, V>(stream, keys, values, sampled, &wanted, (&out.missed_keys, &out.missed_values))?;
     Ok(Few { rows, distinct, hot, covered, missed_share, estimated_groups, groups, missed })
 }

@@ -57,6 +57,18 @@ impl<K> Sampled<'_, K> {
     }
 }
 
+impl<K> Sampled<'_, K> {
+    /// Returns an estimate of the number of groups if the frequencies of keys fall by a power law,
+    /// as those of words do: then the number of distinct keys grows with that of rows by a power,
+    /// whose exponent is the share of keys that were drawn once (Karlin, 1967). It is high if they
+    /// do not.
+    pub fn groups_of_power_law(&self) -> u64 {
+        let exponent = self.classes[0] as f64 / self.distinct.max(1) as f64;
+        let growth = (self.all_rows as f64 / self.rows.max(1) as f64).max(1.0).powf(exponent);
+        (self.distinct as f64 * growth).min(self.all_rows as f64) as u64
+    }
+}
+
 /// The layout of the scratch, in 64-bit words. What comes before `list` is 0 at first.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Layout {

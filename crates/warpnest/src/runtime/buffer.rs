@@ -95,6 +95,22 @@ impl<T: Plain> Buffer<T> {
         if fits { Ok(None) } else { self.duplicate_front(stream, device, length).map(Some) }
     }
 
+    /// Makes the buffer an array of at least `length` elements with unspecified contents, of all
+    /// that there is memory for. Allocates memory only if it has less.
+    pub(crate) fn fit_at_least(&mut self, device: &Device, length: usize) -> Result<()> {
+        if self.capacity() < length {
+            self.fit(device, length)?;
+        }
+        self.length = self.capacity();
+        Ok(())
+    }
+
+    /// Sets the length to one that there is memory for.
+    pub(crate) fn set_length(&mut self, length: usize) {
+        assert!(length <= self.capacity(), "{length} elements in memory for {}", self.capacity());
+        self.length = length;
+    }
+
     /// Sets the length to 0; the memory stays.
     pub(crate) fn empty(&mut self) {
         self.length = 0;
@@ -222,6 +238,15 @@ impl<T> Buffer<T> {
     /// Returns the engine of the buffer's device.
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         self.allocation.engine()
+    }
+
+    /// Returns the same memory as elements of another type.
+    ///
+    /// # Safety
+    /// What the elements are is a value of the other type, and as large.
+    pub(crate) unsafe fn reinterpreted<U>(self) -> Buffer<U> {
+        let Self { allocation, address, capacity, length, .. } = self;
+        Buffer { allocation, address, capacity, length, elements: PhantomData, tail: [] }
     }
 
     /// Returns the memory alone.

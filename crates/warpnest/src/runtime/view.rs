@@ -3,6 +3,7 @@
 use crate::runtime::allocation::{Allocation, Tracked};
 use crate::runtime::buffer::Buffer;
 use crate::{Error, InputError, Result};
+use gpu_kernels::plain::Plain;
 use std::fmt;
 use std::marker::PhantomData;
 use std::mem::ManuallyDrop;
@@ -76,6 +77,23 @@ impl<T> Buffer<T> {
     /// [`InputError::Range`] if the buffer lacks some of the elements.
     pub fn slice(&self, range: impl RangeBounds<usize>) -> Result<BufferView<'_, T>> {
         Ok(BufferView { part: self.part(&within(&range, self.len())?), borrow: PhantomData })
+    }
+}
+
+impl Buffer<u64> {
+    /// Returns `length` elements of another type that begin at word `first`. They may be written, and
+    /// hold whatever the words do.
+    ///
+    /// # Panics
+    /// Unless the buffer has all of them.
+    pub(crate) fn elements_at<T: Plain>(&self, first: u64, length: usize) -> BufferView<'_, T> {
+        let words = length.checked_mul(size_of::<T>()).map(|bytes| bytes.div_ceil(8)).expect("an array in memory");
+        let part = ManuallyDrop::into_inner(self.part(&(first as usize..first as usize + words)));
+        // SAFETY: any bytes that kernels write there are elements of the types that they are written
+        // as, and those are read as such alone.
+        let mut part = ManuallyDrop::new(unsafe { part.reinterpreted::<T>() });
+        part.set_length(length);
+        BufferView { part, borrow: PhantomData }
     }
 }
 

@@ -46,6 +46,7 @@ pub trait SharedWord: LaneWord {
     unsafe fn shared_or(at: u32, value: Self) -> Self;
     unsafe fn shared_compare_exchange(at: u32, expected: Self, value: Self) -> Self;
     unsafe fn shared_load_relaxed(at: u32) -> Self;
+    unsafe fn shared_load_pair_relaxed(at: u32) -> [Self; 2];
 }
 
 /// Waits a moment.
@@ -274,6 +275,13 @@ macro_rules! gpu_word {
                 // SAFETY: the caller vouches for the word; no Rust reference reaches shared memory.
                 unsafe { asm!(concat!("ld.relaxed.cta.shared.b", $bits, " {}, [{}];"), out($register) value, in(reg32) at, options(nomem, nostack)) };
                 value
+            }
+            #[inline(always)]
+            unsafe fn shared_load_pair_relaxed(at: u32) -> [Self; 2] {
+                let (first, second): (Self, Self);
+                // SAFETY: the caller vouches for both words; no Rust reference reaches these.
+                unsafe { asm!(concat!("ld.relaxed.cta.shared.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg32) at, options(nomem, nostack)) };
+                [first, second]
             }
         }
     };

@@ -83,6 +83,11 @@ impl<T: Word> Shared<T> for GpuShared<T> {
         // SAFETY: as in `get`.
         unsafe { T::shared_load_relaxed(self.at(index)) }
     }
+    #[inline(always)]
+    fn load_pair_relaxed(self, index: u32) -> [T; 2] {
+        // SAFETY: as in `get`; an even index keeps the alignment of two words.
+        unsafe { T::shared_load_pair_relaxed(self.at(index)) }
+    }
 }
 
 // The memory behind all other shared arrays, of which each launch has as much as it asked for.

@@ -1,0 +1,206 @@
+//! The sizes of a group-by by hashing, all of which are known before anything is allocated.
+
+use crate::primitives::Pairs;
+use gpu_kernels::page::{MAX_SPLIT_BITS, header, split_tile};
+use gpu_kernels::relational::Wanted;
+use gpu_kernels::types::{KeyWord, Payload};
+
+/// The most rows: offsets of rows in bins have 32 bits.
+pub(super) const MAX_ROWS: u64 = 1 << 31;
+
+/// The most rows that are not split: each block reads all of them. Cores read them one block after
+/// the other.
+const MAX_UNSPLIT: u64 = 1 << 16;
+const MAX_UNSPLIT_ON_CORES: u64 = 1 << 12;
+
+/// The share of a page's slots that the expected groups take at most. The number is a guess, and
+/// pages vary.
+const LOAD: f64 = 0.55;
+
+/// The bits of a bin's number that keep all multiprocessors busy, and the fewest groups of a bin
+/// for so many bins: bins of few groups vary in size.
+const BUSY_BITS: u32 = 8;
+const MIN_GROUPS: u64 = 16;
+
+/// The fewest rows of a bin that are worth a block of their own where rows are not split.
+const ROWS_A_BLOCK: u64 = 1 << 11;
+
+/// The standard deviations by which a bin may exceed the mean, if the number of groups is what is
+/// expected. It may be half of that.
+const DEVIATIONS: f64 = 8.0;
+
+/// The most rows that the bins of a split have capacity for: from here on offsets stand for no row.
+const MAX_CAPACITY: u64 = 0xffff_0000;
+
+/// The number of groups that is expected: bins have capacity for as few as the least, pages for as
+/// many as the most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Expected {
+    pub least: u64,
+    pub most: u64,
+}
+
+impl Expected {
+    /// Returns an expectation of about as many groups.
+    pub fn about(groups: u64) -> Self {
+        Self { least: groups, most: groups }
+    }
+}
+
+/// The sizes of one split.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Level {
+    pub bits: u32,
+    /// The bits of the levels up to this one: there are 2^`bits_so_far` bins.
+    pub bits_so_far: u32,
+    pub regions: u64,
+    pub tiles: u64,
+    pub region_capacity: u64,
+    pub bin_capacity: u64,
+}
+
+impl Level {
+    fn bins(&self) -> u64 {
+        1 << self.bits_so_far
+    }
+
+    /// Returns the number of rows that the split's output has capacity for.
+    pub fn capacity(&self) -> u64 {
+        self.bins() * self.bin_capacity
+    }
+}
+
+/// The sizes of a group-by, and the layout of its scratch: the header and the counts of all bins,
+/// which are 0 at first, and the rows of the last split and of the one before it.
+#[derive(Clone, Debug)]
+pub(super) struct HashPlan {
+    pub rows: u64,
+    /// The bits of a bin's number.
+    pub page_bits: u32,
+    /// The buckets of a page.
+    pub buckets: u32,
+    pub levels: Vec<Level>,
+    /// The words of the rows of the last split, and of the one before it.
+    storage: [u64; 2],
+}
+
+impl HashPlan {
+    /// Makes the plan for `rows` rows of so many groups, for an engine with `cores`
+    /// [`Engine::cores`](crate::runtime::engine::Engine::cores). Returns `None` if there are too
+    /// many rows.
+    pub fn new<K: KeyWord, V: Payload>(
+        rows: u64,
+        expected: Expected,
+        wanted: Wanted,
+        cores: Option<usize>,
+    ) -> Option<Self> {
+        let Expected { least, most } = expected;
+        let (least, groups) = (least.clamp(1, rows.max(1)), most.clamp(1, rows.max(1)));
+        let a_page = LOAD * Wanted::slots(wanted.buckets::<K, V>()) as f64;
+        let needed = ((groups as f64 / a_page).ceil() as u64).next_power_of_two().ilog2().max(1);
+        let unsplit = if cores.is_some() { MAX_UNSPLIT_ON_CORES } else { MAX_UNSPLIT };
+        if rows <= unsplit {
+            let shared = (rows / ROWS_A_BLOCK).max(1).ilog2();
+            return Self::with_levels::<K, V>(rows, least, wanted, needed.max(shared), &[]);
+        }
+        let busy = (groups / MIN_GROUPS).max(1).ilog2().min(BUSY_BITS);
+        let page_bits = needed.max(busy);
+        let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
+        // The first splits may have fewer bits: their tiles are then larger shares of their bins.
+        let bits: Vec<u32> = (0..splits).map(|split| (page_bits + split) / splits).collect();
+        Self::with_levels::<K, V>(rows, least, wanted, page_bits, &bits)
+    }
+
+    /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none.
+    /// Returns `None` if there are too many of rows, splits or bits.
+    pub fn with_levels<K: KeyWord, V: Payload>(
+        rows: u64,
+        groups: u64,
+        wanted: Wanted,
+        page_bits: u32,
+        bits: &[u32],
+    ) -> Option<Self> {
+        let (mut levels, mut bits_so_far, mut region_capacity) = (Vec::new(), 0, rows);
+        for &bits in bits {
+            let regions = 1u64 << bits_so_far;
+            let tiles = region_capacity.div_ceil(split_tile::<K, V>()).max(1);
+            bits_so_far += bits;
+            let mean = rows as f64 / (1u64 << bits_so_far) as f64;
+            // A bin varies by whole groups, and each of these has all of its rows.
+            let groups_of_bin = groups as f64 / (1u64 << bits_so_far) as f64;
+            let slack = DEVIATIONS * mean / groups_of_bin.sqrt() + 64.0;
+            let bin_capacity = ((mean + slack).ceil() as u64).min(rows);
+            levels.push(Level { bits, bits_so_far, regions, tiles, region_capacity, bin_capacity });
+            region_capacity = bin_capacity;
+        }
+        let storage = [0, 1].map(|back| {
+            let levels = levels.iter().rev().skip(back).step_by(2);
+            levels.map(|level| Pairs::<K, V>::words(level.capacity())).max().unwrap_or(0)
+        });
+        let valid = |level: &Level| (1..=MAX_SPLIT_BITS).contains(&level.bits) && level.capacity() < MAX_CAPACITY;
+        let fits = rows <= MAX_ROWS && levels.len() <= header::LEVELS as usize && levels.iter().all(valid);
+        let buckets = wanted.buckets::<K, V>();
+        fits.then_some(Self { rows, page_bits, buckets, levels, storage })
+    }
+
+    /// Returns the number of bins.
+    pub fn pages(&self) -> u64 {
+        1 << self.page_bits
+    }
+
+    /// Returns the offset of the counts of level `level`, in 64-bit words.
+    pub fn counts_at(&self, level: usize) -> u64 {
+        header::WORDS as u64 + self.levels[..level].iter().map(|level| level.bins().div_ceil(2)).sum::<u64>()
+    }
+
+    /// Returns the number of words that are 0 at first.
+    pub fn zeros(&self) -> u64 {
+        self.counts_at(self.levels.len())
+    }
+
+    /// Returns the offset of the rows of level `level`, in 64-bit words, aligned to 16 bytes.
+    pub fn storage_at(&self, level: usize) -> u64 {
+        let back = (self.levels.len() - 1 - level) % 2;
+        self.zeros().next_multiple_of(2) + if back == 0 { 0 } else { self.storage[0] }
+    }
+
+    /// Returns the number of 64-bit words of the scratch.
+    pub fn scratch_words(&self) -> u64 {
+        self.zeros().next_multiple_of(2) + self.storage[0] + self.storage[1]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WANTED: Wanted = Wanted { counts: true, sums: true, minima: true, maxima: true };
+
+    #[test]
+    fn bins_have_capacity_for_all_rows_and_their_groups_fit_a_page() {
+        fn check<K: KeyWord, V: Payload>() {
+            for (lg, lg_groups) in (0..=31).flat_map(|lg| (0..=lg).map(move |groups| (lg, groups))) {
+                for (wanted, cores) in [(WANTED, None), (Wanted { minima: false, maxima: false, ..WANTED }, Some(2))] {
+                    let what = format!("2^{lg} rows of 2^{lg_groups} groups on {cores:?}");
+                    let Some(plan) = HashPlan::new::<K, V>(1 << lg, Expected::about(1 << lg_groups), wanted, cores)
+                    else {
+                        // Few groups may need bins several times as large as all rows.
+                        assert!(lg > 28, "{what}");
+                        continue;
+                    };
+                    assert!(plan.page_bits >= 1 && plan.levels.len() <= header::LEVELS as usize, "{what}");
+                    assert!((1u64 << lg_groups) >> plan.page_bits <= Wanted::slots(plan.buckets) as u64 * 3 / 5);
+                    assert!(plan.levels.iter().all(|level| (1..=MAX_SPLIT_BITS).contains(&level.bits)), "{what}");
+                    assert!(plan.levels.iter().all(|level| level.capacity() >= 1 << lg), "{what}");
+                    assert!(plan.levels.last().is_none_or(|last| last.bits_so_far == plan.page_bits), "{what}");
+                }
+            }
+        }
+        check::<u32, u32>();
+        check::<u32, u64>();
+        check::<u64, u32>();
+        check::<u64, u64>();
+        check::<u32, gpu_kernels::types::Nothing>();
+        check::<u64, gpu_kernels::types::Nothing>();
+    }
+}

@@ -1,0 +1,195 @@
+//! Groups that are aggregated on chip: those of hot keys in one pass over all rows, the others in
+//! bins. A sample of the keys decides which.
+
+use super::aggregates::Aggregates;
+use super::by_hash::{Found, by_hash};
+use super::by_hot::hot_pass;
+use super::hash_plan::Expected;
+use super::sample::{Sampled, sample};
+use crate::primitives::Scratch;
+use crate::table::hash::constants;
+use crate::{Buffer, Device, Result, Stream};
+use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
+
+/// The share of the rows that may miss the hot keys if the hot pass is to come before bins: where
+/// more do, it takes longer than it saves.
+const MAX_MISSED: f64 = 0.2;
+
+/// The factor by which more rows may miss the hot keys than the sample lets expect.
+const MORE_MISSED: f64 = 1.25;
+
+/// The draws of a key, on average, up to which frequent keys are a sign of skew.
+const FEW_DRAWS: f64 = 3.0;
+
+/// The aggregates that are computed: those that are `Some`. As long as there are groups, in memory
+/// that may be larger.
+#[derive(Debug)]
+pub(super) struct Computed<K, W> {
+    pub keys: Buffer<K>,
+    pub counts: Option<Buffer<u32>>,
+    pub sums: Option<Buffer<u64>>,
+    pub minima: Option<Buffer<W>>,
+    pub maxima: Option<Buffer<W>>,
+}
+
+impl<K: KeyWord + ValueWord, W: ValueWord> Computed<K, W> {
+    /// Makes capacity for `groups` groups.
+    fn reserve(&mut self, device: &Device, groups: u64) -> Result<u64> {
+        let groups = groups as usize;
+        self.keys.fit_at_least(device, groups)?;
+        if let Some(counts) = &mut self.counts {
+            counts.fit_at_least(device, groups)?;
+        }
+        if let Some(sums) = &mut self.sums {
+            sums.fit_at_least(device, groups)?;
+        }
+        for values in [&mut self.minima, &mut self.maxima].into_iter().flatten() {
+            values.fit_at_least(device, groups)?;
+        }
+        Ok(groups as u64)
+    }
+
+    /// Sets the number of groups.
+    fn set_length(&mut self, groups: u64) {
+        let groups = groups as usize;
+        self.keys.set_length(groups);
+        if let Some(counts) = &mut self.counts {
+            counts.set_length(groups);
+        }
+        if let Some(sums) = &mut self.sums {
+            sums.set_length(groups);
+        }
+        for values in [&mut self.minima, &mut self.maxima].into_iter().flatten() {
+            values.set_length(groups);
+        }
+    }
+
+    fn outputs(&self, column: ColumnParams) -> Aggregates<'_, K, W> {
+        Aggregates {
+            column,
+            keys: &self.keys,
+            counts: self.counts.as_ref(),
+            sums: self.sums.as_ref(),
+            minima: self.minima.as_ref(),
+            maxima: self.maxima.as_ref(),
+        }
+    }
+}
+
+/// The rows of a group-by.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ChipInput<'i, K, V: Payload> {
+    pub keys: &'i Buffer<K>,
+    /// The values; `None` if the payload is nothing.
+    pub values: Option<&'i Buffer<WordOf<V>>>,
+    pub column: ColumnParams,
+    pub seed: u64,
+}
+
+/// What became of an attempt on chip.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OnChip {
+    /// The number of groups that the sample let expect.
+    pub estimated_groups: u64,
+    /// The number of rows that were aggregated in the hot pass.
+    pub hot_rows: u64,
+    /// Whether bins overflowed, so that rows were taken another way.
+    pub overflowed: bool,
+}
+
+/// Aggregates the rows of each key on chip; waits for the result. Returns whether that succeeded: if
+/// not, the keys are so frequent, or the groups so many, that rows must be sorted, and `computed`
+/// is unspecified.
+pub(super) fn on_chip<K: KeyWord + ValueWord, V: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    input: ChipInput<'_, K, V>,
+    computed: &mut Computed<K, WordOf<V>>,
+) -> Result<(bool, OnChip)> {
+    let (device, rows) = (scratch.device().clone(), input.keys.len() as u64);
+    let mut report = OnChip::default();
+    let mut capacity = 0;
+    let mut hot_first = None;
+    loop {
+        let sampled = sample(stream, scratch, input.keys, &computed.outputs(input.column), input.seed)?;
+        report.estimated_groups = sampled.groups();
+        // The estimate is low if some keys are rare, and varies.
+        let hot_pass_first = *hot_first.get_or_insert_with(|| is_hot_pass_first(&sampled));
+        let expected = if hot_pass_first { others(&sampled).most + sampled.hot } else { sampled.groups() };
+        capacity = computed.reserve(&device, capacity.max(expected / 4 * 5 + 1024).min(rows))?;
+        let found = match hot_pass_first {
+            true => hot_pass_and_bins(stream, sampled, input, computed, &mut report)?,
+            false => {
+                let expected = Expected::about(sampled.groups());
+                let out = computed.outputs(input.column);
+                by_hash::<K, V>(stream, scratch, input.keys, input.values, (0, expected), constants(input.seed), &out)?
+            }
+        };
+        match found {
+            Found::Groups(groups) if groups <= capacity => {
+                computed.set_length(groups);
+                return Ok((true, report));
+            }
+            // All groups were counted, so the next attempt has capacity for them.
+            Found::Groups(groups) => capacity = groups,
+            Found::Overflow if hot_pass_first => return Ok((false, OnChip { overflowed: true, ..report })),
+            Found::Overflow => {
+                report.overflowed = true;
+                hot_first = Some(true);
+            }
+        }
+    }
+}
+
+/// Returns whether hot keys are aggregated before the other rows are split: if most rows have such
+/// keys, or if they would make bins overflow.
+fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
+    let draws = sampled.rows as f64 / sampled.groups().max(1) as f64;
+    let most_frequent = sampled.classes[sampled.classes.len() - 1];
+    sampled.missed_share <= MAX_MISSED || most_frequent != 0 && draws < FEW_DRAWS
+}
+
+/// Returns the number of groups that are expected besides those of hot keys. Where most rows have
+/// hot keys, or some keys have many, the others are likely rare.
+fn others<K>(sampled: &Sampled<'_, K>) -> Expected {
+    let missed = (sampled.missed_share * sampled.all_rows as f64 * MORE_MISSED) as u64;
+    let others = |groups: u64| groups.saturating_sub(sampled.hot).clamp(1, missed.max(1));
+    let least = others(sampled.groups());
+    Expected { least, most: least.max(others(sampled.groups_of_power_law())) }
+}
+
+/// Aggregates the rows of hot keys, then splits the others.
+fn hot_pass_and_bins<K: KeyWord + ValueWord, V: Payload>(
+    stream: &Stream,
+    sampled: Sampled<'_, K>,
+    input: ChipInput<'_, K, V>,
+    computed: &Computed<K, WordOf<V>>,
+    report: &mut OnChip,
+) -> Result<Found> {
+    let rows = input.keys.len();
+    let (expected, out) = (others(&sampled), computed.outputs(input.column));
+    // What the hot pass leaves is beside the scratch, which the bins need.
+    let mut beside = sampled.scratch.take_beside();
+    let keys_words = (rows * K::BITS as usize).div_ceil(128) as u64 * 2;
+    let values_words = (rows as u64 * V::VALUE_BITS as u64).div_ceil(64);
+    let words = beside.reserve(keys_words + values_words)?;
+    let missed_keys = words.elements_at::<K>(0, rows);
+    let missed_values = words.elements_at::<WordOf<V>>(keys_words, if V::VALUE_BITS == 0 { 0 } else { rows });
+    let (hot, scratch) =
+        hot_pass::<K, V>(stream, input.keys, input.values, sampled, &out, (&missed_keys, &missed_values))?;
+    report.hot_rows = rows as u64 - hot.missed;
+    let found = if hot.missed == 0 {
+        Found::Groups(hot.groups)
+    } else {
+        let keys = missed_keys.slice(..hot.missed as usize)?;
+        let values = input.values.map(|_| missed_values.slice(..hot.missed as usize)).transpose()?;
+        let constants = constants(input.seed);
+        match by_hash::<K, V>(stream, scratch, &keys, values.as_deref(), (hot.groups, expected), constants, &out)? {
+            Found::Groups(groups) => Found::Groups(hot.groups + groups),
+            Found::Overflow => Found::Overflow,
+        }
+    };
+    scratch.put_beside(beside);
+    Ok(found)
+}

@@ -1,0 +1,76 @@
+//! The rows of a bin, and the arrays that its groups are written to.
+
+use super::group_page::GroupPage;
+use crate::page::pairs::Pairs;
+use crate::seam::{Global, Shared};
+use crate::types::{KeyWord, Payload, WordOf};
+
+/// The most buckets that are looked into for a row. Where more are needed, nearly all slots of the
+/// page are taken.
+pub(super) const MAX_STEPS: u32 = 256;
+
+/// The rows that a block reads.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<K: KeyWord, V: Payload> {
+    pub pairs: Pairs<false, K, V>,
+    /// The number of the first row, and how many there are.
+    pub first: u64,
+    pub count: u32,
+    /// Whether they come from a split: then all of them are of this bin, and their keys are mixed
+    /// already. Otherwise these are the constants of the mix.
+    pub split: bool,
+    pub a: u64,
+    pub b: u64,
+}
+
+/// The arrays that groups are written to; null where an aggregate is not wanted.
+#[derive(Clone, Copy)]
+pub(super) struct Groups<K: KeyWord, V: Payload> {
+    pub keys: Global<K>,
+    pub counts: Global<u32>,
+    pub sums: Global<u64>,
+    pub minima: Global<WordOf<V>>,
+    pub maxima: Global<WordOf<V>>,
+    /// The number of groups that there is capacity for.
+    pub capacity: u64,
+    /// The number of groups that were there before.
+    pub before: u64,
+    /// The constants of the mix.
+    pub a: u64,
+    pub b: u64,
+}
+
+impl<K: KeyWord, V: Payload> Groups<K, V> {
+    /// Writes the group in a slot of a page as number `target` of the new ones, if there is capacity
+    /// for it.
+    /// `sum` reads its sum.
+    #[inline(always)]
+    pub fn write<S: Shared<u64>>(
+        &self,
+        target: u64,
+        mixed: K,
+        (page, slot): (&GroupPage<S>, u32),
+        sum: impl Fn(&GroupPage<S>, u32) -> u64,
+    ) {
+        let target = self.before + target;
+        if target >= self.capacity {
+            return;
+        }
+        self.keys.store(target, mixed.unmixed(self.a, self.b));
+        if page.wanted.counts {
+            self.counts.store(target, page.count(slot));
+        }
+        if V::VALUE_BITS == 0 {
+            return;
+        }
+        if page.wanted.sums {
+            self.sums.store(target, sum(page, slot));
+        }
+        if page.wanted.minima {
+            self.minima.store(target, page.minimum::<V>(slot));
+        }
+        if page.wanted.maxima {
+            self.maxima.store(target, page.maximum::<V>(slot));
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The page of a bin's groups, by one thread.
+
+use super::bin::{Groups, MAX_STEPS, Rows};
+use super::group_page::{GroupPage, Seeker, Wanted};
+use crate::page::header;
+use crate::page::pairs::AT_ONCE;
+use crate::seam::{Global, Shared, Work};
+use crate::types::{KeyWord, Payload};
+
+/// A bin, whose rows one thread aggregates, and whose groups it writes.
+pub(super) struct GroupInTurn<K: KeyWord, V: Payload, S> {
+    pub rows: Rows<K, V>,
+    pub page: GroupPage<S>,
+    pub groups: Groups<K, V>,
+    pub header: Global<u64>,
+}
+
+impl<K: KeyWord, V: Payload, S: Shared<u64>> Work for GroupInTurn<K, V, S> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let page = self.page;
+        page.clear(0, 1);
+        let Wanted { counts, sums, minima, maxima } = page.wanted;
+        // What is constant need not be read again after every store.
+        let found = if sums && !(counts || minima || maxima) {
+            let page = page.with_wanted(Wanted { counts: false, sums: true, minima: false, maxima: false });
+            self.aggregate(page)
+        } else {
+            self.aggregate(page)
+        };
+        let Some(found) = found else {
+            self.header.atomic(header::FAILED).fetch_add(1);
+            return;
+        };
+        let mut target = self.header.atomic(header::LENGTH).fetch_add(found as u64);
+        for slot in 0..page.slots() {
+            if let Some(mixed) = page.mixed(slot) {
+                self.groups.write(target, mixed, (&page, slot), GroupPage::sum_in_turn);
+                target += 1;
+            }
+        }
+    }
+}
+
+impl<K: KeyWord, V: Payload, S: Shared<u64>> GroupInTurn<K, V, S> {
+    /// Adds all rows to their groups in the page. Returns the number of groups, if there are slots
+    /// for all.
+    #[inline(always)]
+    fn aggregate(&self, page: GroupPage<S>) -> Option<u32> {
+        let rows = self.rows;
+        let (mut groups, mut row) = (0, 0);
+        while row < rows.count {
+            let here = (rows.count - row).min(AT_ONCE as u32);
+            let (mut mixed, values) = rows.pairs.load_many(rows.first + row as u64, here, !rows.split);
+            if !rows.split {
+                for key in &mut mixed {
+                    *key = key.mixed(rows.a, rows.b);
+                }
+            }
+            let mut seekers = [Seeker::<K>::absent(); AT_ONCE];
+            for i in 0..AT_ONCE {
+                seekers[i] = page.seek(mixed[i]);
+            }
+            for i in 0..here as usize {
+                if !rows.split && !page.has(mixed[i]) {
+                    continue;
+                }
+                let (mut seeker, mut steps) = (seekers[i], 0);
+                while seeker.pending() {
+                    if steps == MAX_STEPS {
+                        return None;
+                    }
+                    groups += page.step(&mut seeker) as u32;
+                    steps += 1;
+                }
+                page.add_in_turn::<V>(seeker.slot, values[i]);
+            }
+            row += here;
+        }
+        Some(groups)
+    }
+}

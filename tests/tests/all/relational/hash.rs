@@ -1,0 +1,293 @@
+//! Group-by by hashing, beside a `HashMap`: with splits and without, all aggregates and some, keys
+//! and values of every width.
+
+use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::types::{Nothing, Payload, WordOf};
+use std::collections::HashMap;
+use warpnest::low_level::group_by_hash;
+use warpnest::primitives::Scratch;
+use warpnest::types::WordKey as Key;
+use warpnest::{Buffer, Device};
+use warpnest_tests::{TestEngine, at, distinct_keys, on_each_engine, the_cpu_engine};
+
+const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
+
+/// The aggregates that are asked for: counts, sums, minima, maxima.
+type Asked = [bool; 4];
+const ALL: Asked = [true; 4];
+const ONLY_SUMS: Asked = [false, true, false, false];
+const ONLY_COUNTS: Asked = [true, false, false, false];
+
+/// The aggregates of a group.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Group {
+    count: u32,
+    sum: u64,
+    minimum: u64,
+    maximum: u64,
+}
+
+/// A group-by to try.
+#[derive(Clone)]
+struct Case<K, W> {
+    keys: Vec<K>,
+    values: Vec<W>,
+    column: ColumnParams,
+    asked: Asked,
+    /// The number of groups that are expected.
+    expected: u64,
+    /// The bits of the splits; none if the group-by chooses them.
+    bits: &'static [u32],
+    capacity: usize,
+}
+
+impl<K: Key, W: Key> Case<K, W> {
+    fn of<V: Payload<Word = W>>(keys: Vec<K>, column: ColumnParams) -> Self {
+        let words = distinct_keys::<u64>(keys.len(), 5);
+        let values = words.into_iter().map(W::from_u64).collect();
+        let (expected, capacity) = (keys.len() as u64, keys.len());
+        let asked = if V::VALUE_BITS == 0 { ONLY_COUNTS } else { ALL };
+        Self { keys, values, column, asked, expected, bits: &[], capacity }
+    }
+
+    fn groups(&self) -> HashMap<K, Group> {
+        let mut groups = HashMap::new();
+        for (&key, &value) in self.keys.iter().zip(&self.values) {
+            let (wide, ordered) = (self.column.widened(value), |word: u64| self.column.ordered(W::from_u64(word)));
+            let word = value.to_u64();
+            groups
+                .entry(key)
+                .and_modify(|group: &mut Group| {
+                    group.count += 1;
+                    group.sum = group.sum.wrapping_add(wide);
+                    group.minimum = std::cmp::min_by_key(group.minimum, word, |&word| ordered(word));
+                    group.maximum = std::cmp::max_by_key(group.maximum, word, |&word| ordered(word));
+                })
+                .or_insert(Group { count: 1, sum: wide, minimum: word, maximum: word });
+        }
+        groups
+    }
+
+    /// Runs the group-by. Returns the number of groups, and those that were written; `None` after
+    /// an overflow. What is not asked for is 0.
+    fn run<V: Payload<Word = W>>(&self, device: &Device) -> Option<(usize, Vec<(K, Group)>)> {
+        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+        let keys = Buffer::from_slice(device, &self.keys).unwrap();
+        let values = (V::VALUE_BITS != 0).then(|| Buffer::from_slice(device, &self.values).unwrap());
+        // The arrays of aggregates are longer than the capacity, to see that it is respected.
+        let beyond = 9;
+        let mut keys_out = Buffer::from_slice(device, &vec![K::ALL_ONES; self.capacity]).unwrap();
+        let [counts, sums, minima, maxima] = self.asked;
+        let words = |asked: bool| asked.then(|| vec![W::from_u64(77); self.capacity + beyond]);
+        let mut counts = counts.then(|| Buffer::from_slice(device, &vec![77u32; self.capacity + beyond]).unwrap());
+        let mut sums = sums.then(|| Buffer::from_slice(device, &vec![77u64; self.capacity + beyond]).unwrap());
+        let mut minima = words(minima).map(|words| Buffer::from_slice(device, &words).unwrap());
+        let mut maxima = words(maxima).map(|words| Buffer::from_slice(device, &words).unwrap());
+        let found = group_by_hash::<K, V>(
+            stream,
+            &mut scratch,
+            &keys,
+            values.as_ref(),
+            (self.expected, self.bits),
+            CONSTANTS,
+            self.column,
+            (&mut keys_out, counts.as_mut(), sums.as_mut(), minima.as_mut(), maxima.as_mut()),
+        )
+        .unwrap()? as usize;
+        let keys_out = keys_out.download(stream).unwrap();
+        let counts = counts.map(|counts| counts.download(stream).unwrap());
+        let sums = sums.map(|sums| sums.download(stream).unwrap());
+        let minima = minima.map(|minima| minima.download(stream).unwrap());
+        let maxima = maxima.map(|maxima| maxima.download(stream).unwrap());
+        let written = found.min(self.capacity);
+        assert!(counts.iter().all(|counts| counts[written..].iter().all(|&count| count == 77)));
+        assert!(sums.iter().all(|sums| sums[written..].iter().all(|&sum| sum == 77)));
+        let words = minima.iter().chain(&maxima);
+        assert!(words.into_iter().all(|words| words[written..].iter().all(|word| word.to_u64() == 77)));
+        let groups = (0..written).map(|i| {
+            let group = Group {
+                count: counts.as_ref().map_or(0, |counts| counts[i]),
+                sum: sums.as_ref().map_or(0, |sums| sums[i]),
+                minimum: minima.as_ref().map_or(0, |minima| minima[i].to_u64()),
+                maximum: maxima.as_ref().map_or(0, |maxima| maxima[i].to_u64()),
+            };
+            (keys_out[i], group)
+        });
+        Some((found, groups.collect()))
+    }
+
+    /// Runs the group-by and checks every group.
+    fn check<V: Payload<Word = W>>(&self, device: &Device) {
+        let _at = at(format!(
+            "{} keys of {} bits, values of {}, bits {:?}, asked {:?}",
+            self.keys.len(),
+            K::BITS,
+            V::VALUE_BITS,
+            self.bits,
+            self.asked
+        ));
+        let mut expected = self.groups();
+        let (found, groups) = self.run::<V>(device).expect("nothing overflows");
+        assert_eq!((found, groups.len()), (expected.len(), expected.len().min(self.capacity)));
+        for (key, group) in groups {
+            let of_key = expected.remove(&key).unwrap_or_else(|| panic!("{key} is no group, or comes twice"));
+            let [counts, sums, minima, maxima] = self.asked.map(u64::from);
+            let of_key = Group {
+                count: of_key.count * counts as u32,
+                sum: of_key.sum * sums,
+                minimum: of_key.minimum * minima,
+                maximum: of_key.maximum * maxima,
+            };
+            assert_eq!(group, of_key, "the group of {key}");
+        }
+    }
+}
+
+/// Runs `test` on every engine, the CPU's own among them.
+fn everywhere(test: impl Fn(&TestEngine)) {
+    on_each_engine(&test);
+    if let Some(engine) = the_cpu_engine() {
+        let _at = at("the CPU engine");
+        test(engine);
+    }
+}
+
+/// Returns `rows` keys of about `groups` groups, in which 0 and the key of all ones are.
+fn keys_of<K: Key>(rows: usize, groups: usize) -> Vec<K> {
+    let mut distinct = distinct_keys::<K>(groups, 11);
+    distinct[0] = K::from_u64(0);
+    let last = distinct.len() - 1;
+    distinct[last] = K::ALL_ONES;
+    let which = distinct_keys::<u32>(rows, 7);
+    which.into_iter().map(|word| distinct[word as usize % groups]).collect()
+}
+
+/// Returns `rows` keys of which key `i` is about `i`² times rarer than the first.
+fn zipf<K: Key>(rows: usize) -> Vec<K> {
+    let distinct = distinct_keys::<K>(rows, 13);
+    let which = distinct_keys::<u32>(rows, 17);
+    let rank = |word: u32| (1.0 / (word as f64 / 2f64.powi(32) + 1e-9)) as usize % rows;
+    which.into_iter().map(|word| distinct[rank(word)]).collect()
+}
+
+/// The splits that are tried: as the group-by chooses, and in one and in two levels.
+const SPLITS: [&[u32]; 4] = [&[], &[1], &[3], &[2, 2]];
+
+fn every_case<K: Key, V: Payload>(engine: &TestEngine, column: ColumnParams)
+where
+    WordOf<V>: Key,
+{
+    let device = &engine.device;
+    let most = engine.max_items.min(20_000);
+    let inputs = [
+        Vec::new(),
+        vec![K::ALL_ONES],
+        vec![K::from_u64(0); 37],
+        distinct_keys::<K>(most.min(2_000), 3),
+        keys_of::<K>(most, (most / 7).min(1_500)),
+        zipf::<K>(most.min(4_000)),
+    ];
+    for (number, keys) in inputs.into_iter().enumerate() {
+        let mut case = Case::of::<V>(keys, column);
+        if number == 4 {
+            case.expected = (most as u64 / 7).min(1_500);
+        }
+        // Splits are for keys that come in many groups: their bins have no room for others.
+        let splits = if number == 3 || number == 4 { &SPLITS[..] } else { &SPLITS[..1] };
+        for &bits in splits {
+            Case { bits, ..case.clone() }.check::<V>(device);
+        }
+        if V::VALUE_BITS != 0 && number >= 4 {
+            for asked in [ONLY_SUMS, ONLY_COUNTS, [true, true, false, false], [false, false, false, true]] {
+                Case { asked, ..case.clone() }.check::<V>(device);
+            }
+        }
+    }
+}
+
+#[test]
+fn keys_32_values_32() {
+    everywhere(|engine| {
+        every_case::<u32, u32>(engine, ColumnParams::unsigned());
+        every_case::<u32, u32>(engine, ColumnParams::signed(32));
+    });
+}
+
+#[test]
+fn keys_32_values_64() {
+    everywhere(|engine| every_case::<u32, u64>(engine, ColumnParams::signed(64)));
+}
+
+#[test]
+fn keys_64_values_32() {
+    everywhere(|engine| every_case::<u64, u32>(engine, ColumnParams::unsigned()));
+}
+
+#[test]
+fn keys_64_values_64() {
+    everywhere(|engine| every_case::<u64, u64>(engine, ColumnParams::unsigned()));
+}
+
+#[test]
+fn keys_alone() {
+    everywhere(|engine| {
+        every_case::<u32, Nothing>(engine, ColumnParams::unsigned());
+        every_case::<u64, Nothing>(engine, ColumnParams::unsigned());
+    });
+}
+
+#[test]
+fn floating_point_values_are_in_their_order() {
+    everywhere(|engine| {
+        let case = Case::<u64, u64>::of::<u64>(keys_of(engine.max_items.min(2_000), 60), ColumnParams::float(64));
+        Case { asked: [false, false, true, true], ..case }.check::<u64>(&engine.device);
+    });
+}
+
+#[test]
+fn of_more_groups_than_there_is_capacity_for_all_are_counted() {
+    everywhere(|engine| {
+        let rows = engine.max_items.min(2_000);
+        let case = Case::<u32, u32>::of::<u32>(keys_of(rows, rows / 2), ColumnParams::unsigned());
+        for capacity in [0, 1, rows / 5] {
+            Case { capacity, ..case.clone() }.check::<u32>(&engine.device);
+        }
+        Case { capacity: 1, bits: &[2], ..case }.check::<u32>(&engine.device);
+    });
+}
+
+#[test]
+fn a_bin_of_too_many_rows_is_reported() {
+    everywhere(|engine| {
+        let rows = engine.max_items.min(2_000);
+        let case = Case::<u64, u32>::of::<u32>(vec![7; rows], ColumnParams::unsigned());
+        assert_eq!(Case { bits: &[3], ..case.clone() }.run::<u32>(&engine.device), None);
+        assert_eq!(Case { bits: &[2, 2], ..case.clone() }.run::<u32>(&engine.device), None);
+        // Where few groups are expected bins have the capacity.
+        Case { bits: &[3], expected: 1, ..case }.check::<u32>(&engine.device);
+    });
+}
+
+#[test]
+fn a_page_of_too_many_groups_is_reported() {
+    everywhere(|engine| {
+        // The interpreter would take long for as many groups as a page has slots.
+        let rows = 12_000;
+        if engine.max_items < rows {
+            return;
+        }
+        let case = Case::<u64, u64>::of::<u64>(distinct_keys(rows, 3), ColumnParams::unsigned());
+        assert_eq!(Case { bits: &[1], ..case.clone() }.run::<u64>(&engine.device), None);
+        assert_eq!(Case { expected: 10, ..case.clone() }.run::<u64>(&engine.device), None);
+        Case { bits: &[4], ..case }.check::<u64>(&engine.device);
+    });
+}
+
+#[test]
+fn many_rows_are_split() {
+    let Some(engine) = the_cpu_engine() else { return };
+    for groups in [20_000, 250_000] {
+        let case = Case::<u32, u32>::of::<u32>(keys_of(300_000, groups), ColumnParams::signed(32));
+        Case { expected: groups as u64, asked: ONLY_SUMS, ..case }.check::<u32>(&engine.device);
+    }
+}
