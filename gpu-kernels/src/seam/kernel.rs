@@ -137,8 +137,8 @@ pub unsafe trait Kernel: Send + Sync {
 /// that have none has only the entry point of the narrowest types.
 ///
 /// `dynamic words: u32` is a shared array as long as the launch says: the struct has a method
-/// `dynamic_words` that gives the length. The array comes before all others in `run`. A GPU's blocks
-/// may then have more than 48 KiB ([`Engine::block_memory`] in `warpnest` says how much).
+/// `dynamic_words` that gives the length. The array comes before all others in `run`. A GPU's
+/// blocks may then have more than 48 KiB (`Engine::block_memory` in `warpnest` says how much).
 ///
 /// A kernel of two variants has a constant after its types and a name for each of its values:
 /// `Name<K: Key; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant` gives the same

@@ -13,6 +13,9 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf};
 
 /// The number of multiprocessors of a device that does not tell.
 const MULTIPROCESSORS: u32 = 4;
+/// The share of missed rows below which few atomics are needed to append them: that of a warp's
+/// rows of which one is missed.
+const FEW_MISSED: f64 = 1e-3;
 /// The number of blocks for each core of a CPU.
 const BLOCKS_A_CORE: u64 = 4;
 
@@ -59,7 +62,7 @@ pub(crate) fn hot_pass<'s, K: KeyWord, V: Payload>(
     out: &Aggregates<'_, K, WordOf<V>>,
     missed: (&Buffer<K>, &Buffer<WordOf<V>>),
 ) -> Result<(HotFound, &'s mut Scratch)> {
-    let Sampled { scratch, layout, table, is_large, all_rows: rows, .. } = sampled;
+    let Sampled { scratch, layout, table, is_large, missed_share, all_rows: rows, .. } = sampled;
     crate::error::same_length(("the sampled keys", rows as usize), ("the keys", keys.len()))?;
     crate::error::same_length(("the keys", keys.len()), ("the missed keys", missed.0.len()))?;
     if let Some(values) = values {
@@ -90,7 +93,7 @@ pub(crate) fn hot_pass<'s, K: KeyWord, V: Payload>(
         // Inputs and missed buffers have as many elements as there are rows, outputs those of the
         // capacity. The table is that of the sample of these rows.
         unsafe {
-            let pass = HotPass::<K, V> {
+            let pass = HotPass::<K, V, false> {
                 keys: batch.read(keys),
                 values: batch.read_or_null(values),
                 table: hot_keys,
@@ -117,12 +120,14 @@ pub(crate) fn hot_pass<'s, K: KeyWord, V: Payload>(
                 header,
                 plan: HotGroupsParams { table, column: out.column, capacity },
             };
-            let threads = if is_large { HotPassLarge::<K, V>::ENTRY } else { HotPass::<K, V>::ENTRY }.threads;
+            let threads =
+                if is_large { HotPassLarge::<K, V, false>::ENTRY } else { HotPass::<K, V, false>::ENTRY }.threads;
             let blocks = blocks.min(rows.div_ceil(tile::<K, V>(threads)));
-            if is_large {
-                batch.launch_blocks(&HotPassLarge::from(pass), blocks)?;
-            } else {
-                batch.launch_blocks(&pass, blocks)?;
+            match (is_large, missed_share < FEW_MISSED) {
+                (false, false) => batch.launch_blocks(&pass, blocks)?,
+                (false, true) => batch.launch_blocks(&pass.variant::<true>(), blocks)?,
+                (true, false) => batch.launch_blocks(&HotPassLarge::from(pass), blocks)?,
+                (true, true) => batch.launch_blocks(&HotPassLarge::from(pass.variant::<true>()), blocks)?,
             }
             batch.launch(&groups, table.slots as u64)
         }

@@ -4,7 +4,7 @@ use super::aggregates::Aggregates;
 use crate::primitives::{Scratch, check_items};
 use crate::table::hash::constants;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::relational::hot_build::Choice;
+use gpu_kernels::relational::hot_build::{CELLS, Choice};
 use gpu_kernels::relational::hot_table::{HotSizes, HotTable};
 use gpu_kernels::relational::sample::{CLASSES, header};
 use gpu_kernels::relational::{BuildHot, BuildHotParams, SampleKeys, SampleKeysParams, SelectHot, SelectHotParams};
@@ -101,8 +101,8 @@ impl Layout {
     }
 }
 
-/// The small blocks that a multiprocessor runs at a time, and the words that each leaves to them all:
-/// what a block takes besides.
+/// The small blocks that a multiprocessor runs at a time, and the words that each leaves to them
+/// all: what a block takes besides.
 pub(super) const SMALL_BLOCKS: u32 = 3;
 const WORDS_BESIDE: u32 = 128;
 
@@ -138,7 +138,7 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     let group_words = wanted.words();
     let sizes = sizes(stream, K::BITS / 32, group_words);
     let capacity = sizes.capacity();
-    let build = BuildHotParams { a, b, sizes };
+    let build = BuildHotParams { random: b, sizes };
     let mut layout = Layout::new(sample_bits, sizes.max_slots());
     let words = scratch.reserve(layout.words)?;
     if rows != 0 {
@@ -158,7 +158,7 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
             // is a row.
             unsafe {
                 batch.launch(&draw, 1 << sample_bits)?;
-                batch.launch(&select, 2 << sample_bits)?;
+                batch.launch(&select, (2u64 << sample_bits).div_ceil(CELLS as u64))?;
                 batch.launch_blocks(&build, 1)
             }
         })?;

@@ -19,8 +19,8 @@ pub struct SharedStorage<T> {
 }
 
 impl<T: Word> SharedStorage<T> {
-    /// Takes memory for `length` words of this CPU thread, or of the allocator if the thread has none that is large
-    /// enough.
+    /// Takes memory for `length` words of this CPU thread, or of the allocator if the thread has
+    /// none that is large enough.
     pub fn new(length: usize) -> Self {
         let needed = (length * size_of::<T>()).div_ceil(size_of::<u128>());
         let memory = UNUSED.with_borrow_mut(|unused| {
@@ -34,7 +34,8 @@ impl<T: Word> SharedStorage<T> {
     /// Returns the handle of `length` words that the block's threads hold.
     ///
     /// # Safety
-    /// The length must be that of [`SharedStorage::new`]. The handle must not be used once the storage is gone or from another CPU thread.
+    /// The length must be that of [`SharedStorage::new`]. The handle must not be used once the
+    /// storage is gone or from another CPU thread.
     #[inline(always)]
     pub unsafe fn handle(&mut self, length: usize) -> CpuShared<T> {
         CpuShared { words: self.memory.as_mut_ptr().cast(), length: length as u32 }

@@ -10,7 +10,8 @@ fn arrays_of_one_block_do_not_overlap_and_the_next_block_gets_their_memory() {
         for round in 0..3 {
             let mut small = SharedStorage::<u32>::new(5);
             let mut large = SharedStorage::<u64>::new(1000);
-            // SAFETY: both have that many words, and outlive the handles, which stay on this thread.
+            // SAFETY: both have that many words, and outlive the handles, which stay on this
+            // thread.
             let (few, many) = unsafe { (small.handle(5), large.handle(1000)) };
             // Zeros from the allocator, then the words of the block before.
             let left = if round == 0 { 0 } else { 9 };

@@ -94,7 +94,8 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn block_memory(&self) -> usize {
         DEFAULT_BLOCK_MEMORY
     }
-    /// Returns the number of multiprocessors of a GPU, each of which runs some blocks at a time. It is
+    /// Returns the number of multiprocessors of a GPU, each of which runs some blocks at a time. It
+    /// is
     /// `None` on other devices. Only speed depends on the answer.
     fn multiprocessors(&self) -> Option<u32> {
         None

@@ -8,8 +8,8 @@ use std::ffi::CStr;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// The bytes of shared memory that are left for arrays of constant length, in a kernel that also has
-/// a dynamic array.
+/// The bytes of shared memory that are left for arrays of constant length, in a kernel that also
+/// has a dynamic array.
 const CONSTANT_ARRAYS: usize = 1 << 10;
 
 /// The primary context of a device, which other users of the driver share. It is retained once, and
