@@ -41,9 +41,8 @@ pub(super) struct Groups<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> Groups<K, V> {
-    /// Writes the group in a slot of a page as number `target` of the new ones, if there is capacity
-    /// for it.
-    /// `sum` reads its sum.
+    /// Writes the group in a slot of a page as number `target` of the new ones, if there is
+    /// capacity for it. `sum` reads its sum.
     #[inline(always)]
     pub fn write<S: Shared<u64>>(
         &self,

@@ -1,84 +1,116 @@
-//! Benchmarks of group-by of many groups by hashing.
+//! Benchmarks of group-by: sums over uniform and skewed keys, beside the same by sorting.
 
 use super::input::key;
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, is_cpu};
+use rand_distr::{Distribution, Zipf};
+use rand_xoshiro::Xoshiro256StarStar;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::sync::atomic::{AtomicU64, Ordering};
-use warpnest::low_level::group_by_hash;
-use warpnest::low_level::kernels::relational::column::ColumnParams;
-use warpnest::primitives::Scratch;
-use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, Stream};
+use std::thread::{available_parallelism, scope};
+use warpnest::Buffer;
+use warpnest::primitives::{Number, Scratch};
+use warpnest::relational::{GroupBy, GroupReport, Method};
+use warpnest::types::WordKey as Key;
 
-/// The constants of the mix, and of the input.
-const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
+/// The binary logarithms of the numbers of groups, unless all are asked for.
+const GROUPS: [u32; 15] = [0, 1, 5, 8, 10, 11, 12, 13, 14, 15, 17, 20, 22, 23, 25];
 
-/// The binary logarithms of the numbers of groups.
-const GROUPS: [u32; 6] = [15, 17, 20, 22, 23, 25];
+/// The exponents of Zipf distributions, and the number of their keys, if there are as many rows.
+const SKEWS: [f64; 5] = [0.5, 0.8, 1.0, 1.2, 1.5];
+const SKEWED_KEYS: u64 = 1 << 24;
 
-/// Sums `n` values by keys of 2^15 to 2^25 groups, and by as many keys as rows: the operation is
-/// the number of groups. Every sum is checked.
+/// Measures sums of `n` values by keys of one to `n` groups, and of Zipf distributions: by the
+/// method that is chosen for them, and by sorting. Every sum is checked. `every_power` adds the
+/// other powers of two of groups.
 ///
-/// The limit is a copy of as many bytes as are read once, written and read again between the passes
-/// over the rows, and written for the groups. There is one pass over the rows before the last for
-/// up to 2^20 groups, otherwise two.
-pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
-    let few = GROUPS.into_iter().map(|lg| 1u64 << lg).filter(|&groups| groups < at.n);
-    few.chain([at.n]).map(|groups| of_groups::<K, V>(&at, groups)).collect()
+/// The limit is a copy of as many bytes as the rows have.
+pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(
+    at: Bench<'_>,
+    every_power: bool,
+) -> anyhow::Result<Vec<Record>> {
+    let powers: Vec<u32> = if every_power { (0..=40).collect() } else { GROUPS.to_vec() };
+    let uniform = powers.into_iter().map(|bits| 1u64 << bits).filter(|&groups| groups < at.n).chain([at.n]);
+    let cases = uniform.map(|groups| (groups, None)).chain(SKEWS.map(|skew| (SKEWED_KEYS.min(at.n), Some(skew))));
+    let mut records = Vec::new();
+    for (groups, skew) in cases {
+        records.extend(of_groups::<K, V>(&at, groups, skew)?);
+    }
+    Ok(records)
 }
 
-fn of_groups<K: Key, V: Value>(at: &Bench<'_>, groups: u64) -> anyhow::Result<Record> {
-    let Bench { device, run, roofline, n, runs } = *at;
-    let stream: &Stream = device.default_stream();
-    let group = |row: u64| if groups == n { row } else { ((random(row) as u128 * groups as u128) >> 64) as u64 };
-    let value = |row: u64| V::from_u64(random(!row) | 1);
-    let sums: Vec<AtomicU64> = (0..groups).map(|_| AtomicU64::new(0)).collect();
-    let (mut keys, mut values) = (vec![K::default(); n as usize], vec![V::default(); n as usize]);
-    // Threads share the rows: there are many.
-    let a_thread = n.div_ceil(std::thread::available_parallelism()?.get() as u64);
-    std::thread::scope(|scope| {
-        let chunks = keys.chunks_mut(a_thread as usize).zip(values.chunks_mut(a_thread as usize));
-        for ((keys, values), first) in chunks.zip((0..).step_by(a_thread as usize)) {
-            let sums = &sums;
+/// Returns the number of the group of each of `n` rows. With as many groups as rows each has one.
+fn groups_of_rows(n: u64, groups: u64, skew: Option<f64>) -> Vec<u32> {
+    let mut rows = vec![0; n as usize];
+    let a_thread = (n as usize).div_ceil(available_parallelism().map_or(1, usize::from));
+    scope(|scope| {
+        for (part, number) in rows.chunks_mut(a_thread).zip(0..) {
             scope.spawn(move || {
-                for ((key_of_row, value_of_row), row) in keys.iter_mut().zip(values).zip(first..) {
-                    (*key_of_row, *value_of_row) = (key(group(row)), value(row));
-                    sums[group(row) as usize].fetch_add(value(row).to_u64(), Ordering::Relaxed);
+                let mut random = Xoshiro256StarStar::seed_from_u64(number + 1);
+                let first = number * a_thread as u64;
+                match skew.map(|skew| Zipf::new(groups as f64, skew).expect("a positive number and exponent")) {
+                    Some(zipf) => part.iter_mut().for_each(|row| *row = zipf.sample(&mut random) as u32 - 1),
+                    None if groups == n => part.iter_mut().zip(first..).for_each(|(row, number)| *row = number as u32),
+                    // The product's high half: a random number below the second factor.
+                    None => part.iter_mut().for_each(|row| *row = ((random.next_u32() as u64 * groups) >> 32) as u32),
                 }
             });
         }
     });
-    // No sum of values is 0, so a group whose sum is has no rows.
+    rows
+}
+
+/// Returns the value of a row: never 0, so that no sum is.
+fn value(row: usize) -> u32 {
+    (row as u32).wrapping_mul(0x9e37_79b1) | 1
+}
+
+fn of_groups<K: Key, V: Number<Sum = u64> + From<u32>>(
+    at: &Bench<'_>,
+    groups: u64,
+    skew: Option<f64>,
+) -> anyhow::Result<[Record; 2]> {
+    let Bench { device, run, n, runs, .. } = *at;
+    let stream = device.default_stream();
+    let rows = groups_of_rows(n, groups, skew);
+    let sums: Vec<AtomicU64> = (0..groups).map(|_| AtomicU64::new(0)).collect();
+    let a_thread = rows.len().div_ceil(available_parallelism()?.get());
+    scope(|scope| {
+        for (part, first) in rows.chunks(a_thread).zip((0..).step_by(a_thread)) {
+            let sums = &sums;
+            scope.spawn(move || {
+                for (row, &group) in (first..).zip(part) {
+                    sums[group as usize].fetch_add(value(row) as u64, Ordering::Relaxed);
+                }
+            });
+        }
+    });
     let sums = (0..groups).zip(sums).map(|(group, sum)| (key::<K>(group), sum.into_inner()));
     let sums: Vec<(K, u64)> = sums.filter(|&(_, sum)| sum != 0).collect();
-    let (found_groups, expected) = (sums.len() as u64, checksum(sums.into_iter()));
-    let (keys, values) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &values)?);
+    let (found, expected) = (sums.len(), checksum(sums.into_iter()));
+    let keys = Buffer::from_slice(device, &rows.iter().map(|&group| key(group as u64)).collect::<Vec<K>>())?;
+    let values = Buffer::from_slice(device, &(0..rows.len()).map(|row| value(row).into()).collect::<Vec<V>>())?;
+    drop(rows);
     let mut scratch = Scratch::new(device);
-    let mut keys_out = Buffer::<K>::zeroed(device, groups as usize)?;
-    let mut sums_out = Buffer::<u64>::zeroed(device, groups as usize)?;
-    let mut found = None;
     let warm_ups = if is_cpu(device) { 1 } else { 2 };
-    let ms = median_ms(stream, warm_ups, runs, || {
-        let out = (&mut keys_out, None, Some(&mut sums_out), None, None);
-        let (guess, column) = ((groups, &[][..]), ColumnParams::unsigned());
-        found = group_by_hash::<K, V>(stream, &mut scratch, &keys, Some(&values), guess, CONSTANTS, column, out)?;
-        Ok(())
-    })?;
-    let (keys_out, sums_out) = (keys_out.download(stream)?, sums_out.download(stream)?);
-    let written = keys_out.into_iter().zip(sums_out).take(found_groups as usize);
-    let right = found == Some(found_groups) && checksum(written) == expected;
-    drop((keys, values, scratch));
-
-    let row_bytes = (K::BITS + V::BITS) as u64 / 8;
-    let passes = if groups <= 1 << 20 { 3 } else { 5 };
-    let group_bytes = (K::BITS / 8 + 8) as u64;
-    let copy = roofline.copies(n, K::BITS + V::BITS)?;
-    let limit = copy.gops(passes * n * row_bytes + groups * group_bytes);
-    let op = format!("groups_{groups}");
-    let subject =
-        Subject { table: "group_by".to_owned(), op: &op, n, load: 0.0, key_bits: K::BITS, value_bits: V::BITS };
-    Ok(run.record(subject, ms, limit, if right { 0 } else { groups }))
+    let (key_bits, value_bits) = (K::BITS, 8 * size_of::<V>() as u32);
+    let limit = at.roofline.copies(n, key_bits + value_bits)?.gops(n * (key_bits + value_bits) as u64 / 8);
+    let mut measured = |method, op| -> anyhow::Result<Record> {
+        let mut query = GroupBy::new(&keys);
+        let sum = query.sum(&values);
+        let mut result = query.method(method).seed(1).run_on(stream, &mut scratch)?;
+        let ms = median_ms(stream, warm_ups, runs, || query.run_into(stream, &mut scratch, &mut result))?;
+        let (keys, sums) = (result.keys().download(stream)?, result.column(sum)?);
+        let sums = sums.download(stream)?;
+        let right = keys.len() == found && checksum(keys.into_iter().zip(sums)) == expected;
+        let GroupReport { method, hot_rows, estimated_groups, overflowed, .. } = result.report();
+        eprintln!("{op}, {groups} groups: {method:?}, {hot_rows} hot, {estimated_groups:?} expected, {overflowed}");
+        let subject = Subject { table: "group-by".to_owned(), op, n, load: 0.0, key_bits, value_bits };
+        let record = run.record(subject, ms, limit, if right { 0 } else { groups });
+        Ok(Record { groups: Some(groups), skew, ..record })
+    };
+    Ok([measured(Method::Auto, "group_by")?, measured(Method::Sort, "group_by_sort")?])
 }
 
 /// Returns a sum over the groups that does not depend on their order.

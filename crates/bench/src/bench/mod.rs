@@ -84,6 +84,9 @@ pub struct Args {
     /// 4 and 256 on the CPU; those that do not fit the device are left out.
     #[arg(long, value_delimiter = ',')]
     footprints: Vec<u64>,
+    /// Measure group-by for every power of two of groups.
+    #[arg(long)]
+    every_power: bool,
     /// Only the limits, no tables.
     #[arg(long)]
     only_limits: bool,
@@ -122,7 +125,7 @@ const MAX_ROUNDS_PAIRS: u64 = 1 << 29;
 enum Part {
     /// Scan, compaction, histogram, partition, sort, gather.
     Primitives,
-    /// Group-by of many groups.
+    /// Group-by, also by sorting.
     GroupBy,
     /// `CuckooMap` and `CuckooSet`.
     Cuckoo,
@@ -263,7 +266,9 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         }
         if wanted(Part::GroupBy) {
             show(format!("group-by, {n} rows"));
-            keep_both(&|| group_by::measure::<u32, u32>(at), &|| group_by::measure::<u64, u64>(at))?;
+            keep_both(&|| group_by::measure::<u32, u32>(at, args.every_power), &|| {
+                group_by::measure::<u64, u64>(at, args.every_power)
+            })?;
         }
         for &slots in args.slots_per_pair.iter().filter(|_| wanted(Part::Cuckoo)) {
             show(format!("CuckooMap, {n} pairs, {slots} slots a pair"));

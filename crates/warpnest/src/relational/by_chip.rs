@@ -3,7 +3,7 @@
 use super::by_sort::SortInput;
 use super::groups::Words;
 use super::keys::{KeysOnDevice, decode, encode};
-use super::memory::{Memory, permuted};
+use super::memory::{Grouped, Memory, permuted};
 use super::on_chip::{ChipInput, Computed, OnChip, on_chip};
 use super::query::{Order, Query, Wanted, WordsOf};
 use crate::primitives::Scratch;
@@ -41,7 +41,7 @@ pub(super) fn by_chip<K: KeyWord + ValueWord>(
     input: &SortInput<'_, '_, K>,
     memory: Memory<K>,
     seed: u64,
-) -> Result<(Option<(Buffer<K>, Vec<Words>)>, OnChip)> {
+) -> Result<(Option<Grouped<K>>, OnChip)> {
     let device = scratch.device().clone();
     let is_joined = matches!(input.keys, KeysOnDevice::Two(_));
     let joined;
@@ -117,7 +117,7 @@ type Of<'a, 'q, K> = (&'a Stream, &'a mut Scratch, &'a Query<'q>, Memory<K>);
 fn computed<K: KeyWord + ValueWord, V: Payload>(
     (stream, scratch, query, memory): Of<'_, '_, K>,
     input: ChipInput<'_, K, V>,
-) -> Result<(Option<(Buffer<K>, Vec<Words>)>, OnChip)> {
+) -> Result<(Option<Grouped<K>>, OnChip)> {
     let device = scratch.device().clone();
     let mut computed =
         Computed::<K, WordOf<V>> { keys: memory.keys, counts: None, sums: None, minima: None, maxima: None };

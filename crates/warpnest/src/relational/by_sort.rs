@@ -6,7 +6,7 @@
 
 use super::groups::Words;
 use super::keys::{KeysOnDevice, decode};
-use super::memory::{Memory, permuted};
+use super::memory::{Grouped, Memory, permuted};
 use super::query::{Order, Query, Wanted, WordsOf};
 use crate::primitives::{
     OF_KEY, Pairs, Reduce, Scratch, Segments, Sort, heads_words, launch_gather, queue_runs, runs_words, starts_words,
@@ -36,7 +36,7 @@ pub(super) fn by_sort<K: KeyWord + ValueWord>(
     query: &Query<'_>,
     input: SortInput<'_, '_, K>,
     memory: Memory<K>,
-) -> Result<(Buffer<K>, Vec<Words>)> {
+) -> Result<Grouped<K>> {
     let device = scratch.device().clone();
     if input.rows == 0 {
         return memory.of_length(&device, 0);
@@ -119,7 +119,7 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
     input: &SortInput<'_, '_, K>,
     (payload, rides): (Option<&Buffer<WordOf<P>>>, Option<usize>),
     memory: Memory<K>,
-) -> Result<(Buffer<K>, Vec<Words>)> {
+) -> Result<Grouped<K>> {
     let (device, rows) = (scratch.device().clone(), input.rows);
     // Keys that need no order of their own are sorted by their words.
     let order = match input.keys {

@@ -170,7 +170,8 @@ impl<'q, K: Key> GroupBy<'q, K> {
         let input = SortInput { keys: &keys, values: &values, rows, order: K::ORDER };
         let mut report = GroupReport { method: Method::Sort, estimated_groups: None, hot_rows: 0, overflowed: false };
         let is_worth_it = match method {
-            Method::Auto => rows >= MIN_HASHED_ROWS,
+            // Cores sort sooner than they fill bins.
+            Method::Auto => rows >= MIN_HASHED_ROWS && stream.cores().is_none(),
             Method::Hash => rows != 0,
             Method::Sort => false,
         };

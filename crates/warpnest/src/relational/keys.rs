@@ -129,6 +129,8 @@ pub(super) unsafe fn decode<W: KeyWord>(
     unsafe { recode(batch, plan, encoded, output) }
 }
 
+/// Queues both.
+///
 /// # Safety
 /// As for [`encode`].
 unsafe fn recode<W: KeyWord>(batch: &Batch<'_>, plan: EncodeParams, keys: Global<W>, output: Global<W>) -> Result<()> {

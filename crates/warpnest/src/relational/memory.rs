@@ -13,6 +13,9 @@ pub(super) struct Memory<K> {
     pub columns: Vec<Words>,
 }
 
+/// The keys of groups and their aggregates, in the order in which these are wanted.
+pub(super) type Grouped<K> = (Buffer<K>, Vec<Words>);
+
 impl<K: KeyWord> Memory<K> {
     /// Returns memory that begins with none.
     pub fn new(query: &Query<'_>, device: &Device) -> Result<Self> {
@@ -31,7 +34,7 @@ impl<K: KeyWord> Memory<K> {
     }
 
     /// Returns keys and aggregates of `groups` groups, whose contents are unspecified.
-    pub fn of_length(mut self, device: &Device, groups: usize) -> Result<(Buffer<K>, Vec<Words>)> {
+    pub fn of_length(mut self, device: &Device, groups: usize) -> Result<Grouped<K>> {
         self.keys.fit_at_least(device, groups)?;
         self.keys.set_length(groups);
         for column in &mut self.columns {

@@ -19,8 +19,12 @@ const MAX_MISSED: f64 = 0.2;
 /// The factor by which more rows may miss the hot keys than the sample lets expect.
 const MORE_MISSED: f64 = 1.25;
 
-/// The draws of a key, on average, up to which frequent keys are a sign of skew.
-const FEW_DRAWS: f64 = 3.0;
+/// The number of groups of a bin, about, and the fewest bins.
+const GROUPS_OF_BIN: f64 = 2048.0;
+const MIN_BINS: f64 = 256.0;
+
+/// The factor by which more keys must be drawn often than chance explains, to be a sign of skew.
+const UNLIKELY: f64 = 32.0;
 
 /// The aggregates that are computed: those that are `Some`. As long as there are groups, in memory
 /// that may be larger.
@@ -87,7 +91,7 @@ pub(super) struct ChipInput<'i, K, V: Payload> {
     pub seed: u64,
 }
 
-/// What became of an attempt on chip.
+/// The account of an attempt on chip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OnChip {
     /// The number of groups that the sample let expect.
@@ -98,9 +102,9 @@ pub(super) struct OnChip {
     pub overflowed: bool,
 }
 
-/// Aggregates the rows of each key on chip; waits for the result. Returns whether that succeeded: if
-/// not, the keys are so frequent, or the groups so many, that rows must be sorted, and `computed`
-/// is unspecified.
+/// Aggregates the rows of each key on chip; waits for the result. Returns whether that succeeded:
+/// if not, the keys are so frequent, or the groups so many, that rows must be sorted, and
+/// `computed` is unspecified.
 pub(super) fn on_chip<K: KeyWord + ValueWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -143,11 +147,31 @@ pub(super) fn on_chip<K: KeyWord + ValueWord, V: Payload>(
 }
 
 /// Returns whether hot keys are aggregated before the other rows are split: if most rows have such
-/// keys, or if they would make bins overflow.
+/// keys, or if they could make bins overflow.
 fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
-    let draws = sampled.rows as f64 / sampled.groups().max(1) as f64;
-    let most_frequent = sampled.classes[sampled.classes.len() - 1];
-    sampled.missed_share <= MAX_MISSED || most_frequent != 0 && draws < FEW_DRAWS
+    if sampled.missed_share <= MAX_MISSED {
+        return true;
+    }
+    let (drawn, groups) = (sampled.rows as f64, sampled.groups().max(1) as f64);
+    let bins = (groups / GROUPS_OF_BIN).max(MIN_BINS);
+    // A bin has capacity for some standard deviations more than its share. A key that is drawn more
+    // often may have half of these.
+    let harmless = 4.0 * drawn / (groups * bins).sqrt();
+    // The number of keys that are drawn at least so often if all groups are as large: each number
+    // of draws has a Poisson distribution.
+    let mean = drawn / groups;
+    let mut probability = (-mean).exp();
+    let mut expected = groups * (1.0 - probability);
+    let mut found = sampled.distinct as f64;
+    for (times, &keys) in (1..).zip(&sampled.classes) {
+        let is_last = times == sampled.classes.len();
+        if (times as f64 >= harmless || is_last) && found > UNLIKELY * expected + 0.5 {
+            return true;
+        }
+        probability *= mean / times as f64;
+        (expected, found) = ((expected - groups * probability).max(0.0), found - keys as f64);
+    }
+    false
 }
 
 /// Returns the number of groups that are expected besides those of hot keys. Where most rows have

@@ -81,16 +81,15 @@ impl<T> Buffer<T> {
 }
 
 impl Buffer<u64> {
-    /// Returns `length` elements of another type that begin at word `first`. They may be written, and
-    /// hold whatever the words do.
+    /// Returns `length` elements of another type that begin at word `first`. They may be written,
+    /// and hold whatever the words do.
     ///
     /// # Panics
     /// Unless the buffer has all of them.
     pub(crate) fn elements_at<T: Plain>(&self, first: u64, length: usize) -> BufferView<'_, T> {
         let words = length.checked_mul(size_of::<T>()).map(|bytes| bytes.div_ceil(8)).expect("an array in memory");
         let part = ManuallyDrop::into_inner(self.part(&(first as usize..first as usize + words)));
-        // SAFETY: any bytes that kernels write there are elements of the types that they are written
-        // as, and those are read as such alone.
+        // SAFETY: kernels write elements of the type there before any are read as such.
         let mut part = ManuallyDrop::new(unsafe { part.reinterpreted::<T>() });
         part.set_length(length);
         BufferView { part, borrow: PhantomData }

@@ -64,7 +64,7 @@ fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result
     Ok(())
 }
 
-/// Checks queries of one column and of none, which sort other payloads, and which can be answered on
+/// Checks queries of one column and of none, which sort other payloads, and can be answered on
 /// chip.
 fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: Method) -> Result<(), TestCaseError> {
     let stream = device.default_stream();
