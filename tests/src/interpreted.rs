@@ -1,7 +1,7 @@
 //! The committed PTX, executed by the interpreter on host memory.
 
 use gpu_kernels::seam::Kernel;
-use ptx_tools::{Module, Regions, Schedule};
+use ptx_tools::{Launch, Module, Regions, Schedule};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{LazyLock, PoisonError, RwLock};
 use warpnest::low_level::engine::{Cores, Runner};
@@ -84,7 +84,12 @@ unsafe impl Runner for PtxRunner {
             Schedule { seed: self.seed.fetch_add(1, Ordering::Relaxed), longest_slice: 40, concurrent_blocks: 3 };
         // Several launches may run at a time; no memory is given back meanwhile.
         let regions = self.regions.read().unwrap_or_else(PoisonError::into_inner);
-        let done = self.module.launch(kernel.name(), blocks, kernel.threads(), &arguments, &regions, schedule);
+        let launch = Launch {
+            schedule,
+            dynamic_shared: kernel.dynamic_bytes() as u32,
+            ..Launch::new(kernel.name(), blocks, kernel.threads())
+        };
+        let done = self.module.launch_with(&launch, &arguments, &regions).map(drop);
         done.map_err(|fault| Error::Kernel { kernel: kernel.name().to_owned(), fault: fault.to_string() })
     }
 

@@ -59,6 +59,10 @@ fn device(ordinal: c_int) -> Answer<usize> {
 }
 
 /// The numbers of errors that this driver has a name for.
+/// The shared memory of a block in bytes, and the most if its kernel asks for it.
+const SHARED: u32 = 48 << 10;
+const MOST_SHARED: u32 = 99 << 10;
+
 const NAMES: [(u32, &CStr); 9] = [
     (1, c"CUDA_ERROR_INVALID_VALUE"),
     (2, c"CUDA_ERROR_OUT_OF_MEMORY"),
@@ -87,8 +91,12 @@ functions! {
     call cuDeviceGetAttribute(value: *mut c_int, attribute: c_int, number: c_int) |_state| {
         let (major, minor) = CAPABILITIES[device(number)?].0;
         match attribute {
+            // Multiprocessors.
+            16 => give(value, 2),
             75 => give(value, major),
             76 => give(value, minor),
+            // The most shared memory of a block whose kernel asks for it.
+            97 => give(value, MOST_SHARED as c_int),
             // Memory pools.
             115 => give(value, 1),
             _ => Err(code::INVALID_VALUE),
@@ -252,9 +260,25 @@ functions! {
         give(function, handle)
     }
 
+    call_in cuFuncSetAttribute(function: usize, attribute: c_int, value: c_int) |state| {
+        let context = state.context()?;
+        let found = context.functions.get(&function).and_then(|(module, name)| context.modules.get(module)?.entry(name));
+        let Some(entry) = found else {
+            return state.violation("cuFuncSetAttribute", "no such function", code::INVALID_HANDLE);
+        };
+        // The dynamic shared memory that launches may ask for.
+        if attribute != 8 || !(0..=MOST_SHARED as i64 - entry.shared_bytes as i64).contains(&value.into()) {
+            return Err(code::INVALID_VALUE);
+        }
+        context.dynamic_shared.insert(function, value as u32);
+        Ok(())
+    }
+
     call_in cuModuleUnload(module: usize) |state| {
         let context = state.context()?;
         context.functions.retain(|_, (of, _)| *of != module);
+        let functions = &context.functions;
+        context.dynamic_shared.retain(|function, _| functions.contains_key(function));
         if context.modules.remove(&module).is_none() {
             return state.violation("cuModuleUnload", "no such module", code::INVALID_HANDLE);
         }
@@ -279,15 +303,17 @@ functions! {
         let Some(entry) = found else {
             return state.violation("cuLaunchKernel", "no such function", code::INVALID_HANDLE);
         };
-        let plain = [grid_y, grid_z, block_y, block_z, shared] == [1, 1, 1, 1, 0] && extra.is_null();
-        if !plain || grid_x == 0 || block_x == 0 {
+        let most = SHARED.saturating_sub(entry.shared_bytes as u32);
+        let most = context.dynamic_shared.get(&function).copied().unwrap_or(most);
+        let plain = [grid_y, grid_z, block_y, block_z] == [1, 1, 1, 1] && extra.is_null();
+        if !plain || shared > most || grid_x == 0 || block_x == 0 {
             return Err(code::INVALID_VALUE);
         }
         let arguments = entry.params.iter().enumerate().map(|(at, param)| {
             // SAFETY: the caller has a pointer to each argument, of the size that the kernel says.
             unsafe { slice::from_raw_parts(*arguments.add(at), param.size) }.to_vec()
         });
-        let work = Work::Launch { function, blocks: grid_x, threads: block_x, arguments: arguments.collect() };
+        let work = Work::Launch { function, blocks: grid_x, threads: block_x, shared, arguments: arguments.collect() };
         state.queue("cuLaunchKernel", stream, work)
     }
 

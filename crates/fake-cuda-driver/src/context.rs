@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use ptx_tools::{Fault, Module, Regions, Schedule};
+use ptx_tools::{Fault, Launch, Module, Regions, Schedule};
 
 use crate::state::{Answer, code};
 use crate::stream::{Event, Stream};
@@ -40,6 +40,8 @@ pub(crate) struct Context {
     pub modules: BTreeMap<usize, Module>,
     /// The module and the name of each function.
     pub functions: BTreeMap<usize, (usize, String)>,
+    /// The dynamic shared memory that launches of a function may ask for, if it was set.
+    pub dynamic_shared: BTreeMap<usize, u32>,
     pub streams: BTreeMap<usize, Stream>,
     pub events: BTreeMap<usize, Event>,
     pub regions: Regions,
@@ -59,6 +61,7 @@ impl Context {
             pinned: BTreeMap::new(),
             modules: BTreeMap::new(),
             functions: BTreeMap::new(),
+            dynamic_shared: BTreeMap::new(),
             // The default stream.
             streams: BTreeMap::from([(0, Stream::default())]),
             events: BTreeMap::new(),
@@ -129,13 +132,14 @@ impl Context {
     }
 
     /// Runs a kernel to its end.
-    pub fn run(&mut self, function: usize, blocks: u32, threads: u32, arguments: &[Vec<u8>]) -> Answer {
+    pub fn run(&mut self, function: usize, [blocks, threads, shared]: [u32; 3], arguments: &[Vec<u8>]) -> Answer {
         let (module, name) = self.functions.get(&function).ok_or(code::INVALID_HANDLE)?;
         let module = self.modules.get(module).ok_or(code::INVALID_HANDLE)?;
         let arguments: Vec<&[u8]> = arguments.iter().map(Vec::as_slice).collect();
         let schedule = Schedule { seed: self.launches, longest_slice: 40, concurrent_blocks: 3 };
         self.launches += 1;
-        let done = module.launch(name, blocks, threads, &arguments, &self.regions, schedule);
+        let launch = Launch { schedule, dynamic_shared: shared, ..Launch::new(name, blocks, threads) };
+        let done = module.launch_with(&launch, &arguments, &self.regions).map(drop);
         done.map_err(|fault| {
             self.faults.push(fault);
             code::ILLEGAL_ADDRESS

@@ -26,6 +26,8 @@ pub(crate) enum Work {
         function: usize,
         blocks: u32,
         threads: u32,
+        /// The bytes of dynamic shared memory.
+        shared: u32,
         arguments: Vec<Vec<u8>>,
     },
     /// Record number `record` of the event.
@@ -128,8 +130,8 @@ impl State {
                 // SAFETY: an allocation has these bytes.
                 unsafe { pointer(at).write_bytes(byte, bytes) };
             }
-            Work::Launch { function, blocks, threads, arguments } => {
-                let done = context.run(function, blocks, threads, &arguments);
+            Work::Launch { function, blocks, threads, shared, arguments } => {
+                let done = context.run(function, [blocks, threads, shared], &arguments);
                 let faults = std::mem::take(&mut context.faults);
                 self.violations.extend(faults.iter().map(|fault| format!("a kernel: {fault}")));
                 return done;

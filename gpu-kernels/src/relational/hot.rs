@@ -1,22 +1,20 @@
 //! The hot pass: rows of hot keys are aggregated on chip, and the others appended to an output.
 
 use super::column::ColumnParams;
-use super::hot_table::{HotTable, NO_SLOT};
+use super::hot_table::{HotTable, NO_SLOT, SPARE};
 use super::sample::header;
-use crate::seam::{Block, Global, Shared, opaque};
+use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
-
-/// The number of threads of a block.
-const THREADS: u32 = 512;
 
 /// Returns the number of rows that a thread loads at once: 16 bytes of the wider column.
 const fn rows_at_once<K: KeyWord, V: Payload>() -> u32 {
     if K::BITS == 64 || V::VALUE_BITS == 64 { 2 } else { 4 }
 }
 
-/// Returns the number of rows of a tile.
-pub const fn tile<K: KeyWord, V: Payload>() -> u64 {
-    THREADS as u64 * rows_at_once::<K, V>() as u64
+/// Returns the number of rows of a tile of a block with so many threads.
+#[inline(always)]
+pub const fn tile<K: KeyWord, V: Payload>(threads: u32) -> u64 {
+    threads as u64 * rows_at_once::<K, V>() as u64
 }
 
 /// The scalar arguments of [`HotPass`].
@@ -42,12 +40,56 @@ kernel! {
     /// `maxima` the greatest [ordered](ColumnParams::ordered) words, and `minima` the complements
     /// of the least ones. What is not wanted is null, and so are `values` and `missed_values`
     /// without a column of values. The missed ones are as long as the input.
-    HotPass<K: KeyWord, V: Payload>, "group_hot", threads 512, resident 3,
-        shared words: u32 = 12224, shared found: u32 = 4, shared start: u64 = 1;
+    ///
+    /// If `FEW`, missed rows are few: each warp reserves the offsets of its own, unless both words
+    /// of a row are wide. Otherwise a block reserves those of a tile, which takes barriers, but
+    /// fewer atomics on one word.
+    HotPass<K: KeyWord, V: Payload; const FEW: bool>, "group_hot" | "group_hot_few", threads 512, resident 3, dynamic words: u32,
+        shared found: u32 = 4, shared start: u64 = 1;
     {
         keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
         minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
         missed_values: Global<WordOf<V>>, header: Global<u64>, plan: HotParams
+    }
+}
+
+kernel! {
+    /// Does the same as [`HotPass`] with larger blocks, for tables that take all memory of a
+    /// multiprocessor.
+    HotPassLarge<K: KeyWord, V: Payload; const FEW: bool>, "group_hot_large" | "group_hot_large_few", threads 1024, resident 1, dynamic words: u32,
+        shared found: u32 = 4, shared start: u64 = 1;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
+        minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
+        missed_values: Global<WordOf<V>>, header: Global<u64>, plan: HotParams
+    }
+}
+
+impl<K: KeyWord, V: Payload, const FEW: bool> From<HotPass<K, V, FEW>> for HotPassLarge<K, V, FEW> {
+    fn from(pass: HotPass<K, V, FEW>) -> Self {
+        let HotPass { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan } =
+            pass;
+        Self { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan }
+    }
+}
+
+impl<K: KeyWord, V: Payload, const FEW: bool> HotPassLarge<K, V, FEW> {
+    /// Returns the same arguments for the smaller blocks.
+    #[inline(always)]
+    fn as_small(&self) -> HotPass<K, V, FEW> {
+        let Self { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan } =
+            *self;
+        HotPass { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan }
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn dynamic_words(&self) -> u32 {
+        self.as_small().dynamic_words()
+    }
+
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>, start: B::Shared<u64>) {
+        self.as_small().run(block, words, found, start);
     }
 }
 
@@ -64,8 +106,7 @@ struct Held<K, W> {
 /// Where a block's table and aggregates are in its shared memory, by index in words of their own
 /// type: keys, minima, maxima, low and high halves of sums, counts. All begin at even indices.
 #[derive(Clone, Copy)]
-struct OnChip<S> {
-    words: S,
+struct OnChip {
     minima: u32,
     maxima: u32,
     low: u32,
@@ -74,13 +115,20 @@ struct OnChip<S> {
     end: u32,
 }
 
-impl<K: KeyWord, V: Payload> HotPass<K, V> {
+impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
+    /// Returns the number of words of a block's table and aggregates.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn dynamic_words(&self) -> u32 {
+        self.on_chip().end
+    }
+
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;
         let rows = args.plan.rows;
         let table = args.plan.table.in_registers();
-        let chip = args.on_chip(words);
+        let chip = args.on_chip();
+        let block_threads = block.threads();
         let held = words.cast::<K>();
         let mut threads =
             block.local(|_| Held { keys: [K::default(); 4], values: [Default::default(); 4], missed: 0, rank: 0 });
@@ -88,65 +136,108 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
             let mut slot = thread;
             while slot < table.slots {
                 held.set(slot, args.table.load_read_only(slot as u64));
-                slot += THREADS;
+                slot += block_threads;
             }
             let mut word = table.slots * (K::BITS / 32) + thread;
             while word < chip.end {
                 words.set(word, 0);
-                word += THREADS;
+                word += block_threads;
             }
             if thread == 0 {
                 found.set(0, 0);
             }
         });
-        let tiles = rows.div_ceil(tile::<K, V>()) as u32;
+        // Opaque words are kept in registers as they are.
+        let copies_a_slot = opaque(1 << table.copy_bits);
+        let others_wanted = opaque((!args.counts.is_null() || !args.minima.is_null() || !args.maxima.is_null()) as u32);
+        let tiles = rows.div_ceil(tile::<K, V>(block_threads)) as u32;
+        let full_tiles = (rows / tile::<K, V>(block_threads)) as u32;
         let (mut number, step) = (block.index(), block.grid());
         while number < tiles {
             // An opaque number is all that is kept of a tile's addresses.
-            let first = opaque(number) as u64 * tile::<K, V>();
-            let missing = block.count(&mut threads, |thread, t| {
-                let absent = args.load(first, thread, t);
+            let first = opaque(number) as u64 * tile::<K, V>(block_threads);
+            let is_full = number < full_tiles;
+            let aggregate = |thread: u32, t: &mut Held<K, WordOf<V>>| {
+                let absent = args.load(first + (thread * rows_at_once::<K, V>()) as u64, is_full, t);
+                let at_once = rows_at_once::<K, V>() as usize;
+                // The first slots of all keys are read before what depends on them, but for wide
+                // keys, for which there are too few registers.
+                let (mut folded, mut slots, mut there) = ([0; 4], [0; 4], [K::default(); 4]);
+                for i in 0..at_once {
+                    folded[i] = table.folded(t.keys[i]);
+                    slots[i] = table.slot::<0>(folded[i]);
+                    if K::BITS == 32 {
+                        there[i] = held.get(slots[i]);
+                    }
+                }
+                for i in 0..at_once {
+                    let there = if K::BITS == 32 { there[i] } else { held.get(slots[i]) };
+                    if there != t.keys[i] {
+                        slots[i] = table.find_further(t.keys[i], folded[i], |slot| held.get(slot));
+                    }
+                }
                 let mut copies = [0; 4];
+                let own_copy = chip.low + (thread & (copies_a_slot - 1));
+                let mut all_slots = 0;
+                for i in 0..at_once {
+                    all_slots |= slots[i];
+                    copies[i] = slots[i].wrapping_mul(copies_a_slot).wrapping_add(own_copy);
+                }
                 t.missed = 0;
-                for i in 0..rows_at_once::<K, V>() as usize {
-                    let slot = table.find(t.keys[i], |slot| held.get(slot));
-                    let is_hot = slot != NO_SLOT;
-                    t.missed |= (!is_hot as u32) << i;
-                    copies[i] = table.copy(thread, if is_hot { Some(slot) } else { None });
-                }
-                if absent != 0 {
-                    t.missed &= !absent;
-                    for i in 0..rows_at_once::<K, V>() as usize {
-                        if absent >> i & 1 != 0 {
-                            copies[i] = table.copy(thread, None);
+                // Only `NO_SLOT` has the highest bit.
+                if all_slots >> 31 != 0 || absent != 0 {
+                    for i in 0..at_once {
+                        let is_absent = absent >> i & 1 != 0;
+                        if slots[i] == NO_SLOT || is_absent {
+                            copies[i] = chip.low + table.slots * copies_a_slot + thread % SPARE;
+                            t.missed |= (!is_absent as u32) << i;
                         }
                     }
                 }
-                args.add(chip, copies, t.values);
-                if t.missed != 0 {
-                    t.rank = found.fetch_add(0, t.missed.count_ones());
-                }
-                t.missed != 0
-            });
-            if missing != 0 {
-                block.phase(&mut threads, |thread, _| {
-                    if thread == 0 {
-                        start.set(0, args.header.atomic(header::MISSED).fetch_add(found.get(0) as u64));
-                        found.set(0, 0);
+                args.add(words, chip, others_wanted != 0, copies, t.values);
+            };
+            // Pairs of wide words leave too few registers for it.
+            if FEW && (K::BITS == 32 || V::VALUE_BITS != 64) {
+                block.tiles_of::<32, _>(&mut threads, |warp, threads| {
+                    let first_thread = warp.first_thread();
+                    warp.each(threads, |lane, t| aggregate(first_thread + lane, t));
+                    if warp.ballot(threads, |_, t| t.missed != 0) != 0 {
+                        warp.exclusive_sum(
+                            threads,
+                            |_, t| t.missed.count_ones(),
+                            |lane, t, before, total| {
+                                // There are fewer than 2^32 rows. None is before those of lane 0,
+                                // which keeps the warp's offset instead.
+                                t.rank = match lane {
+                                    0 => args.header.atomic(header::MISSED).fetch_add(total as u64) as u32,
+                                    _ => before,
+                                };
+                            },
+                        );
+                        let start = warp.pick(threads, 0, |t| t.rank);
+                        warp.each(threads, |lane, t| {
+                            t.rank = if lane == 0 { 0 } else { t.rank };
+                            args.append(start as u64, t);
+                        });
                     }
                 });
-                block.each(&mut threads, |_, t| {
-                    let mut target = start.get(0) + t.rank as u64;
-                    for i in 0..rows_at_once::<K, V>() as usize {
-                        if t.missed >> i & 1 != 0 {
-                            args.missed_keys.store(target, t.keys[i]);
-                            if !args.missed_values.is_null() {
-                                args.missed_values.store(target, t.values[i]);
-                            }
-                            target += 1;
+            } else {
+                let missing = block.count(&mut threads, |thread, t| {
+                    aggregate(thread, t);
+                    if t.missed != 0 {
+                        t.rank = found.fetch_add(0, t.missed.count_ones());
+                    }
+                    t.missed != 0
+                });
+                if missing != 0 {
+                    block.phase(&mut threads, |thread, _| {
+                        if thread == 0 {
+                            start.set(0, args.header.atomic(header::MISSED).fetch_add(found.get(0) as u64));
+                            found.set(0, 0);
                         }
-                    }
-                });
+                    });
+                    block.each(&mut threads, |_, t| args.append(start.get(0), t));
+                }
             }
             number += step;
         }
@@ -155,15 +246,15 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
             let mut slot = thread;
             while slot < table.slots {
                 if table.find(held.get(slot), |slot| held.get(slot)) == slot {
-                    args.merge(chip, slot);
+                    args.merge(words, chip, slot);
                 }
-                slot += THREADS;
+                slot += block_threads;
             }
         });
     }
 
     #[inline(always)]
-    fn on_chip<S: Shared<u32>>(&self, words: S) -> OnChip<S> {
+    fn on_chip(&self) -> OnChip {
         let HotTable { slots, .. } = self.plan.table;
         let copies = self.plan.table.copies();
         let word = <WordOf<V> as Scalar>::BITS / 32;
@@ -173,17 +264,31 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
         let sums = if self.sums.is_null() { 0 } else { copies };
         let (high, counts) = (low + sums, low + 2 * sums);
         let end = counts + if self.counts.is_null() { 0 } else { copies };
-        OnChip { words, minima, maxima, low, high, counts, end }
+        OnChip { minima, maxima, low, high, counts, end }
     }
 
-    /// Loads a thread's rows of the tile whose first row is `first`; returns the bits of those that
-    /// do not exist.
+    /// Writes a thread's missed rows to the output, from `start` and the thread's rank on.
     #[inline(always)]
-    fn load(&self, first: u64, thread: u32, held: &mut Held<K, WordOf<V>>) -> u32 {
+    fn append(&self, start: u64, held: &Held<K, WordOf<V>>) {
+        let mut target = start + held.rank as u64;
+        for i in 0..rows_at_once::<K, V>() as usize {
+            if held.missed >> i & 1 != 0 {
+                self.missed_keys.store(target, held.keys[i]);
+                if !self.missed_values.is_null() {
+                    self.missed_values.store(target, held.values[i]);
+                }
+                target += 1;
+            }
+        }
+    }
+
+    /// Loads a thread's rows, from `at` on, of a tile that is full or not; returns the bits of
+    /// those that do not exist.
+    #[inline(always)]
+    fn load(&self, at: u64, is_full: bool, held: &mut Held<K, WordOf<V>>) -> u32 {
         let (rows, at_once) = (self.plan.rows, rows_at_once::<K, V>());
         let has_values = V::VALUE_BITS != 0 && !self.values.is_null();
-        let at = first + (thread * at_once) as u64;
-        if rows - first >= tile::<K, V>() {
+        if is_full {
             if at_once == 4 {
                 held.keys = self.keys.load_four_streaming(at);
                 if has_values {
@@ -212,31 +317,65 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
         absent
     }
 
-    /// Adds each value to a copy of its slot's aggregates.
+    /// Adds each value to a copy of its slot's aggregates, of which `copies` has the lower halves
+    /// of sums, or where those would begin.
     #[inline(always)]
-    fn add<S: Shared<u32>>(&self, chip: OnChip<S>, copies: [u32; 4], values: [WordOf<V>; 4]) {
-        let (words, column) = (chip.words, self.plan.column);
+    fn add(
+        &self,
+        words: impl Shared<u32>,
+        chip: OnChip,
+        others_wanted: bool,
+        copies: [u32; 4],
+        values: [WordOf<V>; 4],
+    ) {
+        let column = self.plan.column;
         let at_once = rows_at_once::<K, V>() as usize;
         if !self.sums.is_null() {
-            for i in 0..at_once {
-                // Atomics of 64 bits in shared memory are loops on a GPU. The lower half tells the
-                // carry.
-                let low = values[i].bits_from(0);
+            // Atomics of 64 bits in shared memory are loops on a GPU. The lower half tells the
+            // carry.
+            let high = chip.high - chip.low;
+            let add_low = |i: usize| words.fetch_add(copies[i], values[i].bits_from(0));
+            let carries = |i: usize, held: u32| held.checked_add(values[i].bits_from(0)).is_none();
+            let add_high = |i: usize, held: u32| {
                 let upper = (column.widened(values[i]) >> 32) as u32;
-                let held = words.fetch_add(chip.low + copies[i], low);
-                let high = upper.wrapping_add(held.checked_add(low).is_none() as u32);
-                if high != 0 {
-                    words.fetch_add(chip.high + copies[i], high);
+                let upper = upper.wrapping_add(carries(i, held) as u32);
+                if upper != 0 {
+                    words.fetch_add(high + copies[i], upper);
+                }
+            };
+            if <WordOf<V> as Scalar>::BITS == 64 {
+                for i in 0..at_once {
+                    add_high(i, add_low(i));
+                }
+            } else {
+                // No addition waits for what an earlier one returns.
+                let mut held = [0; 4];
+                for i in 0..at_once {
+                    held[i] = add_low(i);
+                }
+                if column.sign != 0 {
+                    for i in 0..at_once {
+                        add_high(i, held[i]);
+                    }
+                } else {
+                    for i in 0..at_once {
+                        if carries(i, held[i]) {
+                            words.fetch_add(high + copies[i], 1);
+                        }
+                    }
                 }
             }
         }
+        if !others_wanted {
+            return;
+        }
         if !self.counts.is_null() {
             for i in 0..at_once {
-                words.fetch_add(chip.counts + copies[i], 1);
+                words.fetch_add(chip.counts - chip.low + copies[i], 1);
             }
         }
-        let raise = |at: u32, word: WordOf<V>| {
-            let words = words.cast::<WordOf<V>>();
+        let raise = |first: u32, copy: u32, word: WordOf<V>| {
+            let (words, at) = (words.cast::<WordOf<V>>(), first + copy - chip.low);
             // Few rows are a new extreme.
             if words.load_relaxed(at) < word {
                 words.fetch_max(at, word);
@@ -244,23 +383,22 @@ impl<K: KeyWord, V: Payload> HotPass<K, V> {
         };
         if !self.minima.is_null() {
             for i in 0..at_once {
-                raise(chip.minima + copies[i], !column.ordered(values[i]));
+                raise(chip.minima, copies[i], !column.ordered(values[i]));
             }
         }
         if !self.maxima.is_null() {
             for i in 0..at_once {
-                raise(chip.maxima + copies[i], column.ordered(values[i]));
+                raise(chip.maxima, copies[i], column.ordered(values[i]));
             }
         }
     }
 
     /// Adds the block's aggregates of a slot to those of all blocks.
     #[inline(always)]
-    fn merge<S: Shared<u32>>(&self, chip: OnChip<S>, slot: u32) {
+    fn merge(&self, words: impl Shared<u32>, chip: OnChip, slot: u32) {
         let HotTable { copy_bits, .. } = self.plan.table;
         let (mut sum, mut count) = (0u64, 0u32);
         let (mut minimum, mut maximum) = (<WordOf<V>>::default(), <WordOf<V>>::default());
-        let words = chip.words;
         for number in 0..1 << copy_bits {
             // Neighbours read different banks.
             let copy = (slot << copy_bits) + ((number + slot) & ((1 << copy_bits) - 1));

@@ -1,6 +1,6 @@
 //! The hot keys: those that a sample drew most often, and their table.
 
-use super::hot_table::{HotTable, MAX_SLOTS};
+use super::hot_table::{HotSizes, HotTable};
 use super::sample::{CLASSES, SampleKeysParams, header};
 use crate::seam::{Block, Global, Shared, opaque};
 use crate::types::KeyWord;
@@ -47,8 +47,9 @@ pub struct SelectHotParams {
 }
 
 kernel! {
-    /// Writes the most frequent keys of a sample, at most `capacity`, to `list`. One thread a cell
-    /// of [`SampleKeys`](super::sample::SampleKeys), whose table and classes these are.
+    /// Writes the most frequent keys of a sample, at most `capacity`, to `list`. One thread for
+    /// [`CELLS`] cells of [`SampleKeys`](super::sample::SampleKeys), whose table and classes these
+    /// are.
     ///
     /// The header's [`header::FREQUENT`] and [`header::CANDIDATES`] are 0 at first.
     SelectHot<K: KeyWord>, "group_select", threads 256, shared found: u32 = 4;
@@ -58,16 +59,19 @@ kernel! {
     }
 }
 
-/// The number of kinds of hot keys, and the kind of all others.
-const NOT_HOT: u32 = 2;
+/// The number of kinds of hot keys: frequent ones, and candidates.
+const KINDS: u32 = 2;
+/// The number of cells of a thread.
+pub const CELLS: u32 = 4;
 
-/// The key of a cell.
+/// The ranks of a thread's keys among those of the block and of their kind, in the upper 31 bits;
+/// the kind is in the lowest one.
 struct Selected {
-    owner: u32,
-    /// 0 if the key is frequent, 1 if it is a candidate.
-    kind: u32,
-    rank: u32,
+    ranks: [u32; CELLS as usize],
 }
+
+/// The rank of a key that is not hot.
+const NOT_HOT: u32 = u32::MAX;
 
 impl<K: KeyWord> SelectHot<K> {
     #[inline(always)]
@@ -76,47 +80,50 @@ impl<K: KeyWord> SelectHot<K> {
         let plan = args.plan;
         let choice = Choice::of(plan.capacity, |class| args.classes.load_read_only(class as u64));
         let first = block.first_thread();
-        let mut threads = block.local(|_| Selected { owner: 0, kind: NOT_HOT, rank: 0 });
+        let mut threads = block.local(|_| Selected { ranks: [NOT_HOT; CELLS as usize] });
         block.phase(&mut threads, |thread, _| {
-            if thread < NOT_HOT {
+            if thread < KINDS {
                 found.set(thread, 0);
             }
         });
         let selected = block.count(&mut threads, |thread, selected| {
-            let cell = first + thread as u64;
+            let cell = (first + thread as u64) * CELLS as u64;
             if cell >> (plan.sample.sample_bits + 1) != 0 {
                 return false;
             }
-            let class = args.counts.load_read_only(cell).min(CLASSES - 1);
-            if class >= choice.least {
-                selected.kind = 0;
-            } else if class != 0 && class + 1 == choice.least {
-                selected.kind = 1;
-            } else {
-                return false;
+            let counts = args.counts.load_four_read_only(cell);
+            let mut is_any_hot = false;
+            for i in 0..CELLS as usize {
+                let class = counts[i].min(CLASSES - 1);
+                // Of the class below the lowest one all keys are candidates; class 0 has none.
+                if class != 0 && class + 1 >= choice.least {
+                    let kind = (class < choice.least) as u32;
+                    selected.ranks[i] = found.fetch_add(kind, 1) << 1 | kind;
+                    is_any_hot = true;
+                }
             }
-            selected.owner = args.cells.load_read_only(cell);
-            selected.rank = found.fetch_add(selected.kind, 1);
-            true
+            is_any_hot
         });
         if selected == 0 {
             return;
         }
         block.phase(&mut threads, |thread, _| {
-            if thread < NOT_HOT {
+            if thread < KINDS {
                 let word = if thread == 0 { header::FREQUENT } else { header::CANDIDATES };
-                found.set(NOT_HOT + thread, args.header.atomic(word).fetch_add(found.get(thread) as u64) as u32);
+                found.set(KINDS + thread, args.header.atomic(word).fetch_add(found.get(thread) as u64) as u32);
             }
         });
-        block.each(&mut threads, |_, selected| {
-            if selected.kind == NOT_HOT {
-                return;
-            }
-            let at = found.get(NOT_HOT + selected.kind)
-                + selected.rank
-                + if selected.kind == 0 { 0 } else { choice.frequent };
-            if at < plan.capacity {
-                args.list.store(at as u64, plan.sample.key_of(args.keys, selected.owner));
+        block.each(&mut threads, |thread, selected| {
+            let cell = (first + thread as u64) * CELLS as u64;
+            for i in 0..CELLS as usize {
+                let (rank, kind) = (selected.ranks[i] >> 1, selected.ranks[i] & 1);
+                if selected.ranks[i] != NOT_HOT {
+                    let at = found.get(KINDS + kind) + rank + kind * choice.frequent;
+                    if at < plan.capacity {
+                        let owner = args.cells.load_read_only(cell + i as u64);
+                        args.list.store(at as u64, plan.sample.key_of(args.keys, owner));
+                    }
+                }
             }
         });
     }
@@ -126,21 +133,17 @@ impl<K: KeyWord> SelectHot<K> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BuildHotParams {
-    /// The first constant of the table's mix.
-    pub a: u64,
-    /// The second constant of the table's mix.
-    pub b: u64,
-    /// The most hot keys: [`HotTable::capacity`].
-    pub capacity: u32,
-    /// The 32-bit words of the aggregates of a slot.
-    pub group_words: u32,
+    /// The random word that the table's hash functions follow from.
+    pub random: u64,
+    /// The sizes of the table, which follow from the number of hot keys.
+    pub sizes: HotSizes,
 }
 
 impl BuildHotParams {
     /// Returns the table for so many hot keys.
     #[inline(always)]
-    pub fn table<K: KeyWord>(&self, keys: u32) -> HotTable {
-        HotTable::of(self.a, self.b, keys, K::BITS / 32, self.group_words)
+    pub fn table(&self, keys: u32) -> HotTable {
+        self.sizes.table(self.random, keys)
     }
 }
 
@@ -149,19 +152,24 @@ kernel! {
     /// One block. `table_out` has the slots of [`BuildHotParams::table`] for that number.
     ///
     /// Some key in `keys`, which must not be empty, is the table's if none is hot.
-    BuildHot<K: KeyWord>, "group_build_hot", threads 1024, shared words: u64 = 6112;
+    BuildHot<K: KeyWord>, "group_build_hot", threads 1024, dynamic words: u64;
     { keys: Global<K>, list: Global<K>, table_out: Global<K>, header: Global<u64>, plan: BuildHotParams }
 }
 
 impl<K: KeyWord> BuildHot<K> {
+    /// Returns the number of words for the most slots that there may be.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn dynamic_words(&self) -> u32 {
+        (self.plan.sizes.max_slots() * (K::BITS / 32)).div_ceil(2)
+    }
+
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>) {
-        const { assert!(6112 * 2 >= MAX_SLOTS) }
         let args = self;
         let plan = args.plan;
         let selected = args.header.load(header::FREQUENT) + args.header.load(header::CANDIDATES);
-        let hot = selected.min(plan.capacity as u64) as u32;
-        let table = plan.table::<K>(hot);
+        let hot = selected.min(plan.sizes.capacity() as u64) as u32;
+        let table = plan.table(hot);
         // The key that drew the fewest rows is in every empty slot.
         let filler = if hot == 0 { args.keys.load(0) } else { args.list.load(hot as u64 - 1) };
         let slots = words.cast::<K>();

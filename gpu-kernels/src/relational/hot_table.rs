@@ -5,14 +5,8 @@
 //! of a key's slots that holds the key. So of all slots with a key only the one that its lookup
 //! leads to ever gets rows, and whatever a table holds, no row is counted for another key.
 
-use crate::seam::opaque;
+use crate::seam::{opaque, upper_product, wide_product};
 use crate::types::KeyWord;
-
-/// The 32-bit words of shared memory for a block's table and aggregates.
-pub const WORDS: u32 = 12_224;
-
-/// The most slots of a table: of keys of 32 bits alone.
-pub const MAX_SLOTS: u32 = WORDS;
 
 /// The multiple that a number of slots is of, so that arrays of 64-bit words can follow.
 const SLOT_UNIT: u32 = 32;
@@ -34,8 +28,6 @@ pub const NO_SLOT: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct HotTable {
-    /// The constant that is added to the products of a key's halves.
-    pub addend: u64,
     /// The odd factor of a key's lower 32 bits.
     pub low: u32,
     /// The odd factor of a key's upper 32 bits, if it has more than 32.
@@ -48,33 +40,11 @@ pub struct HotTable {
 }
 
 impl HotTable {
-    /// Returns the most keys that a table has slots for, where a key takes `key_words` 32-bit words
-    /// and the aggregates of a slot take `group_words`.
-    #[inline(always)]
-    pub fn capacity(key_words: u32, group_words: u32) -> u32 {
-        // Three hash functions fill a table up to .917.
-        most_slots(key_words, group_words) / 20 * 17
-    }
-
     /// Returns the same table, with words that stay in registers of 32 bits.
     #[inline(always)]
     pub fn in_registers(self) -> Self {
-        let Self { addend, low, high, slots, copy_bits } = self;
-        Self { addend, low: opaque(low), high: opaque(high), slots: opaque(slots), copy_bits: opaque(copy_bits) }
-    }
-
-    /// Returns the table with two random words for `keys` keys, which are no more than
-    /// [`HotTable::capacity`].
-    #[inline(always)]
-    pub fn of(a: u64, b: u64, keys: u32, key_words: u32, group_words: u32) -> Self {
-        let most = most_slots(key_words, group_words);
-        let slots = (keys * SLOTS_PER_KEY).next_multiple_of(SLOT_UNIT).clamp(SLOT_UNIT, most);
-        let mut copy_bits = 0;
-        let words = |copy_bits: u32| slots * key_words + ((slots << copy_bits) + SPARE) * group_words;
-        while copy_bits < MAX_COPY_BITS && words(copy_bits + 1) <= WORDS {
-            copy_bits += 1;
-        }
-        Self { addend: a, low: b as u32 | 1, high: (b >> 32) as u32 | 1, slots, copy_bits }
+        let Self { low, high, slots, copy_bits } = self;
+        Self { low: opaque(low), high: opaque(high), slots: opaque(slots), copy_bits: opaque(copy_bits) }
     }
 
     /// Returns the number of copies of all slots' aggregates, with those for rows that have no
@@ -84,38 +54,45 @@ impl HotTable {
         (self.slots << self.copy_bits) + SPARE
     }
 
-    /// Returns the number of the aggregates that a thread adds to, of a slot or of none.
+    /// Returns the word of a key that its slots follow from: the folded halves of a product. Few
+    /// instructions matter here more than independent slots, since a key without one is only not
+    /// hot.
     #[inline(always)]
-    pub fn copy(&self, thread: u32, slot: Option<u32>) -> u32 {
-        match slot {
-            Some(slot) => (slot << self.copy_bits) + (thread & ((1 << self.copy_bits) - 1)),
-            None => (self.slots << self.copy_bits) + thread % SPARE,
+    pub fn folded<K: KeyWord>(&self, key: K) -> u32 {
+        let mut sum = wide_product(key.bits_from(0), self.low, 0);
+        if K::BITS == 64 {
+            sum = wide_product(key.bits_from(K::BITS - 32), self.high, sum);
         }
+        sum as u32 ^ (sum >> 32) as u32
+    }
+
+    /// Returns the slot of a folded key by choice `CHOICE`, 0 to 2.
+    #[inline(always)]
+    pub fn slot<const CHOICE: usize>(&self, folded: u32) -> u32 {
+        upper_product(folded.wrapping_mul([1, 0x9e37_79b1, 0x85eb_ca77][CHOICE]), self.slots)
     }
 
     /// Returns the slots of a key.
-    ///
-    /// The product's halves are folded into one word, whose multiples determine the slots. Few
-    /// instructions matter here more than independent slots: a key without one is only not hot.
     #[inline(always)]
     pub fn choices<K: KeyWord>(&self, key: K) -> [u32; 3] {
-        let mut sum = self.addend.wrapping_add(key.bits_from(0) as u64 * self.low as u64);
-        if K::BITS == 64 {
-            sum = sum.wrapping_add(key.bits_from(K::BITS - 32) as u64 * self.high as u64);
-        }
-        let folded = opaque(sum as u32 ^ (sum >> 32) as u32);
-        let words = [folded, opaque(folded.wrapping_mul(0x9e37_79b1)), opaque(folded.wrapping_mul(0x85eb_ca77))];
-        words.map(|word| ((word as u64 * self.slots as u64) >> 32) as u32)
+        let folded = self.folded(key);
+        [self.slot::<0>(folded), self.slot::<1>(folded), self.slot::<2>(folded)]
     }
 
     /// Returns the slot that a key's rows are counted at, or [`NO_SLOT`].
     #[inline(always)]
     pub fn find<K: KeyWord>(&self, key: K, held: impl Fn(u32) -> K) -> u32 {
-        let [first, second, third] = self.choices(key);
+        let folded = self.folded(key);
+        let first = self.slot::<0>(folded);
+        if held(first) == key { first } else { self.find_further(key, folded, held) }
+    }
+
+    /// Returns the slot of a key that is not in its first one, or [`NO_SLOT`].
+    #[inline(always)]
+    pub fn find_further<K: KeyWord>(&self, key: K, folded: u32, held: impl Fn(u32) -> K) -> u32 {
         // A slot is read only by the lanes that need it, which leaves the others fewer conflicts.
-        if held(first) == key {
-            first
-        } else if held(second) == key {
+        let (second, third) = (self.slot::<1>(folded), self.slot::<2>(folded));
+        if held(second) == key {
             second
         } else if held(third) == key {
             third
@@ -125,9 +102,58 @@ impl HotTable {
     }
 }
 
-#[inline(always)]
-fn most_slots(key_words: u32, group_words: u32) -> u32 {
-    (WORDS - SPARE * group_words) / (key_words + group_words) / SLOT_UNIT * SLOT_UNIT
+/// The sizes of a table: what its slots take, and the memory that there is for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct HotSizes {
+    /// The 32-bit words of a key.
+    pub key_words: u32,
+    /// The 32-bit words of the aggregates of a slot.
+    pub group_words: u32,
+    /// The 32-bit words of a block, of which a multiprocessor runs several.
+    pub small: u32,
+    /// The 32-bit words of a block that has a multiprocessor for itself.
+    pub large: u32,
+}
+
+impl HotSizes {
+    /// Returns the most keys that a table has slots for.
+    #[inline(always)]
+    pub fn capacity(&self) -> u32 {
+        // Three hash functions fill a table up to .917.
+        self.most_slots(self.large) / 8 * 7
+    }
+
+    /// Returns whether a table of so many keys is a large one.
+    #[inline(always)]
+    pub fn is_large(&self, keys: u32) -> bool {
+        keys > self.most_slots(self.small) / 4 * 3
+    }
+
+    /// Returns the most slots of a table, of whatever size.
+    #[inline(always)]
+    pub fn max_slots(&self) -> u32 {
+        self.most_slots(self.large)
+    }
+
+    /// Returns the table with a random word for `keys` keys, which are no more than
+    /// [`HotSizes::capacity`].
+    #[inline(always)]
+    pub fn table(&self, random: u64, keys: u32) -> HotTable {
+        let words = if self.is_large(keys) { self.large } else { self.small };
+        let slots = (keys * SLOTS_PER_KEY).next_multiple_of(SLOT_UNIT).clamp(SLOT_UNIT, self.most_slots(words));
+        let taken = |copy_bits: u32| slots * self.key_words + ((slots << copy_bits) + SPARE) * self.group_words;
+        let mut copy_bits = 0;
+        while copy_bits < MAX_COPY_BITS && taken(copy_bits + 1) <= words {
+            copy_bits += 1;
+        }
+        HotTable { low: random as u32 | 1, high: (random >> 32) as u32 | 1, slots, copy_bits }
+    }
+
+    #[inline(always)]
+    fn most_slots(&self, words: u32) -> u32 {
+        (words - SPARE * self.group_words) / (self.key_words + self.group_words) / SLOT_UNIT * SLOT_UNIT
+    }
 }
 
 #[cfg(test)]
@@ -136,15 +162,16 @@ mod tests {
 
     #[test]
     fn tables_fit_shared_memory_and_have_slots_for_all_keys() {
-        for key_words in [1, 2] {
-            for group_words in [0, 1, 2, 3, 7] {
-                let capacity = HotTable::capacity(key_words, group_words);
-                for keys in 0..=capacity {
-                    let table = HotTable::of(1, 2, keys, key_words, group_words);
-                    assert!(table.slots * key_words + table.copies() * group_words <= WORDS, "{table:?}");
-                    assert!(table.slots * 17 / 20 >= keys && table.slots.is_multiple_of(SLOT_UNIT), "{table:?}");
+        for (key_words, group_words) in [1, 2].into_iter().flat_map(|keys| [0, 1, 2, 3, 7].map(|group| (keys, group))) {
+            for (small, large) in [(8_000, 12_000), (19_000, 57_856)] {
+                let sizes = HotSizes { key_words, group_words, small, large };
+                for keys in 0..=sizes.capacity() {
+                    let table = sizes.table(2, keys);
+                    let words = if sizes.is_large(keys) { large } else { small };
+                    assert!(table.slots * key_words + table.copies() * group_words <= words, "{table:?}");
+                    assert!(table.slots * 7 / 8 >= keys && table.slots.is_multiple_of(SLOT_UNIT), "{table:?}");
                 }
-                assert_eq!(HotTable::of(1, 2, 1, key_words, group_words).copy_bits, MAX_COPY_BITS);
+                assert_eq!(sizes.table(2, 1).copy_bits, MAX_COPY_BITS);
             }
         }
     }

@@ -14,7 +14,7 @@ mod pages_in_turn;
 pub mod sample;
 
 pub use group_page::Wanted;
-pub use hot::{HotParams, HotPass};
+pub use hot::{HotParams, HotPass, HotPassLarge};
 pub use hot_build::{BuildHot, BuildHotParams, SelectHot, SelectHotParams};
 pub use hot_groups::{HotGroups, HotGroupsParams};
 pub use pages::{GroupPages, GroupPagesParams};

@@ -13,6 +13,19 @@ pub fn opaque(word: u32) -> u32 {
     backend::opaque(word)
 }
 
+/// Returns the upper half of a product. A GPU has one instruction for it, which LLVM does not find.
+#[inline(always)]
+pub fn upper_product(a: u32, b: u32) -> u32 {
+    backend::upper_product(a, b)
+}
+
+/// Returns a product and `addend`, wrapping. A GPU has one instruction for it, as for
+/// [`upper_product`].
+#[inline(always)]
+pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
+    backend::wide_product(a, b, addend)
+}
+
 /// Returns the constant [`Block::IN_TURN`] of a block's type, where that has no name.
 #[inline(always)]
 pub fn in_turn<B: Block>(_: &B) -> bool {

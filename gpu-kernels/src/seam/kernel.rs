@@ -13,7 +13,7 @@ pub struct Entry {
     pub name: &'static str,
     /// The number of threads of a block.
     pub threads: u32,
-    /// The size in bytes of a block's shared arrays.
+    /// The size in bytes of a block's shared arrays of constant length.
     pub shared_bytes: usize,
     /// The size in bytes of the struct that holds the arguments.
     pub size: usize,
@@ -59,6 +59,11 @@ pub unsafe trait Kernel: Send + Sync {
     /// Returns the number of threads of a block.
     fn threads(&self) -> u32 {
         self.entry().threads
+    }
+    /// Returns the size in bytes of a block's dynamic shared array, whose length the arguments
+    /// determine; 0 if there is none.
+    fn dynamic_bytes(&self) -> usize {
+        0
     }
     /// Visits every argument in order: its address and its size in bytes.
     fn arguments(&self, visit: &mut dyn FnMut(*const (), usize)) {
@@ -131,6 +136,10 @@ pub unsafe trait Kernel: Send + Sync {
 /// `wide atomics` says that wide keys or values are changed by atomics of 128 bits: PTX for GPUs
 /// that have none has only the entry point of the narrowest types.
 ///
+/// `dynamic words: u32` is a shared array as long as the launch says: the struct has a method
+/// `dynamic_words` that gives the length. The array comes before all others in `run`. A GPU's
+/// blocks may then have more than 48 KiB (`Engine::block_memory` in `warpnest` says how much).
+///
 /// A kernel of two variants has a constant after its types and a name for each of its values:
 /// `Name<K: Key; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant` gives the same
 /// arguments to the other kernel.
@@ -142,6 +151,7 @@ macro_rules! kernel {
         $entry:literal $(| $entry_if_true:literal)?, threads $threads:literal
         $(, resident $resident:literal)?
         $(, wide $atomics:ident)?
+        $(, dynamic $dynamic:ident : $dynamic_word:ty)?
         $(, shared $shared:ident : $word:ty = $length:expr)* ;
         { $( $argument:ident : $type:ty ),* $(,)? }
     ) => {
@@ -154,7 +164,7 @@ macro_rules! kernel {
 
         $crate::kernel_variants! {
             $name [$($generic : $bound),*] [$($argument),*] [$($const)?] [$($atomics)?] $entry $(, $entry_if_true)?;
-            $threads, [$($resident)?], [$($shared : $word = $length),*] [$($argument : $type),*]
+            $threads, [$($resident)?], [[$($dynamic : $dynamic_word)?] $($shared : $word = $length),*] [$($argument : $type),*]
         }
     };
 }
@@ -203,7 +213,7 @@ macro_rules! cores_kernel {
         }
 
         $crate::backend_cores_kernel! {
-            $name [$($generic : $bound),*] $entry, [], $threads, [], [] [$($argument : $type),*]
+            $name [$($generic : $bound),*] $entry, [], $threads, [], [[]] [$($argument : $type),*]
         }
     };
 }

@@ -1,19 +1,24 @@
 //! Work that tests put on a device. Each piece checks its own answers, and calls back after each
 //! operation.
 
+use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::types::Nothing;
+use warpnest::low_level::{FewBuffers, group_few};
+use warpnest::primitives::Scratch;
 use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, Result};
 
 /// A piece of work.
 pub type Work = fn(&Device, &mut dyn FnMut()) -> Result<()>;
 
 /// All of them, with names.
-pub const ALL: [(&str, Work); 6] = [
+pub const ALL: [(&str, Work); 7] = [
     ("buffers", buffers),
     ("streams", streams),
     ("page map", page),
     ("linear map", linear),
     ("extendible map", extendible),
     ("files", files),
+    ("few groups", few_groups),
 ];
 
 /// Returns pairs of different keys.
@@ -159,4 +164,31 @@ pub fn extendible(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
 /// Returns an extendible map of the least size.
 pub fn small(device: &Device) -> Result<ExtendibleMap<u32, u32>> {
     warpnest::ExtendibleConfig::default().segments(1).buckets(4).records(8).seed(1).create(device)
+}
+
+/// Counts the rows of a few groups, by kernels that ask for more shared memory than others may
+/// have.
+pub fn few_groups(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    let stream = device.default_stream();
+    let rows: Vec<u32> = (0..700).map(|i| i % 5).collect();
+    let keys = Buffer::from_slice(device, &rows)?;
+    let mut out = FewBuffers {
+        keys: Buffer::zeroed(device, 700)?,
+        counts: Some(Buffer::zeroed(device, 700)?),
+        sums: None,
+        minima: None,
+        maxima: None,
+        missed_keys: Buffer::zeroed(device, 700)?,
+        missed_values: Buffer::zeroed(device, 700)?,
+    };
+    done();
+    let mut scratch = Scratch::new(device);
+    let column = ColumnParams::unsigned();
+    let few = group_few::<u32, Nothing>(stream, &mut scratch, &keys, None, column, &mut out, 1)?;
+    done();
+    assert_eq!((few.groups, few.missed), (5, 0));
+    let counts = out.counts.as_ref().map_or(Ok(Vec::new()), |counts| counts.download(stream))?;
+    assert_eq!(counts[..5], [140; 5]);
+    done();
+    Ok(())
 }

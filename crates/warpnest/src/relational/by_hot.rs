@@ -2,18 +2,20 @@
 //! over the input, whatever their order. The others are left for another way.
 
 use super::aggregates::Aggregates;
-use super::sample::Sampled;
+use super::sample::{SMALL_BLOCKS, Sampled};
 use crate::primitives::Scratch;
-use crate::runtime::stream::Batch;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::hot::tile;
 use gpu_kernels::relational::sample::header;
-use gpu_kernels::relational::{HotGroups, HotGroupsParams, HotParams, HotPass};
+use gpu_kernels::relational::{HotGroups, HotGroupsParams, HotParams, HotPass, HotPassLarge};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The number of blocks that share a GPU's rows: three for each multiprocessor of the largest.
-const BLOCKS: u64 = 3 * 132;
+/// The number of multiprocessors of a device that does not tell.
+const MULTIPROCESSORS: u32 = 4;
+/// The share of missed rows below which few atomics are needed to append them: that of a warp's
+/// rows of which one is missed.
+const FEW_MISSED: f64 = 1e-3;
 /// The number of blocks for each core of a CPU.
 const BLOCKS_A_CORE: u64 = 4;
 
@@ -60,7 +62,7 @@ pub(crate) fn hot_pass<'s, K: KeyWord, V: Payload>(
     out: &Aggregates<'_, K, WordOf<V>>,
     missed: (&Buffer<K>, &Buffer<WordOf<V>>),
 ) -> Result<(HotFound, &'s mut Scratch)> {
-    let Sampled { scratch, layout, table, all_rows: rows, .. } = sampled;
+    let Sampled { scratch, layout, table, is_large, missed_share, all_rows: rows, .. } = sampled;
     crate::error::same_length(("the sampled keys", rows as usize), ("the keys", keys.len()))?;
     crate::error::same_length(("the keys", keys.len()), ("the missed keys", missed.0.len()))?;
     if let Some(values) = values {
@@ -72,8 +74,9 @@ pub(crate) fn hot_pass<'s, K: KeyWord, V: Payload>(
     }
     let capacity = out.lengths().min().unwrap_or(0) as u64;
     let words = scratch.reserve(layout.words)?;
-    let tiles = rows.div_ceil(tile::<K, V>());
-    let blocks = stream.cores().map_or(BLOCKS, |cores| cores as u64 * BLOCKS_A_CORE).min(tiles);
+    let multiprocessors = stream.engine().multiprocessors().unwrap_or(MULTIPROCESSORS) as u64;
+    let resident = multiprocessors * if is_large { 1 } else { SMALL_BLOCKS as u64 };
+    let blocks = stream.cores().map_or(resident, |cores| cores as u64 * BLOCKS_A_CORE);
     stream.batch(|batch| {
         let header = batch.write(words);
         let part = |is_wanted: bool, at: u64| {
@@ -90,7 +93,7 @@ pub(crate) fn hot_pass<'s, K: KeyWord, V: Payload>(
         // Inputs and missed buffers have as many elements as there are rows, outputs those of the
         // capacity. The table is that of the sample of these rows.
         unsafe {
-            let pass = HotPass::<K, V> {
+            let pass = HotPass::<K, V, false> {
                 keys: batch.read(keys),
                 values: batch.read_or_null(values),
                 table: hot_keys,
@@ -117,29 +120,21 @@ pub(crate) fn hot_pass<'s, K: KeyWord, V: Payload>(
                 header,
                 plan: HotGroupsParams { table, column: out.column, capacity },
             };
-            launch(batch, &pass, blocks, &groups)
+            let threads =
+                if is_large { HotPassLarge::<K, V, false>::ENTRY } else { HotPass::<K, V, false>::ENTRY }.threads;
+            let blocks = blocks.min(rows.div_ceil(tile::<K, V>(threads)));
+            match (is_large, missed_share < FEW_MISSED) {
+                (false, false) => batch.launch_blocks(&pass, blocks)?,
+                (false, true) => batch.launch_blocks(&pass.variant::<true>(), blocks)?,
+                (true, false) => batch.launch_blocks(&HotPassLarge::from(pass), blocks)?,
+                (true, true) => batch.launch_blocks(&HotPassLarge::from(pass.variant::<true>()), blocks)?,
+            }
+            batch.launch(&groups, table.slots as u64)
         }
     })?;
     let found = words.download_front(stream, header::WORDS)?;
     let found = HotFound { groups: found[header::GROUPS as usize], missed: found[header::MISSED as usize] };
     Ok((found, scratch))
-}
-
-/// Queues both kernels.
-///
-/// # Safety
-/// As their documentation says, of arrays that the batch gave.
-unsafe fn launch<K: KeyWord, V: Payload>(
-    batch: &Batch<'_>,
-    pass: &HotPass<K, V>,
-    blocks: u64,
-    groups: &HotGroups<K, V>,
-) -> Result<()> {
-    // SAFETY: as the caller promises.
-    unsafe {
-        batch.launch_blocks(pass, blocks)?;
-        batch.launch(groups, groups.plan.table.slots as u64)
-    }
 }
 
 impl<K, W> Aggregates<'_, K, W> {

@@ -4,8 +4,8 @@ use super::aggregates::Aggregates;
 use crate::primitives::{Scratch, check_items};
 use crate::table::hash::constants;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::relational::hot_build::Choice;
-use gpu_kernels::relational::hot_table::{HotTable, MAX_SLOTS};
+use gpu_kernels::relational::hot_build::{CELLS, Choice};
+use gpu_kernels::relational::hot_table::{HotSizes, HotTable};
 use gpu_kernels::relational::sample::{CLASSES, header};
 use gpu_kernels::relational::{BuildHot, BuildHotParams, SampleKeys, SampleKeysParams, SelectHot, SelectHotParams};
 use gpu_kernels::types::{KeyWord, Scalar};
@@ -25,6 +25,8 @@ pub(crate) struct Sampled<'s, K> {
     pub(super) scratch: &'s mut Scratch,
     pub(super) layout: Layout,
     pub(super) table: HotTable,
+    /// Whether the table takes all memory of a multiprocessor.
+    pub(super) is_large: bool,
     /// The number of all rows.
     pub all_rows: u64,
     /// The number of rows that were drawn: from 2^16 to 2^17 of a large input.
@@ -83,9 +85,9 @@ pub(super) struct Layout {
 }
 
 impl Layout {
-    fn new(sample_bits: u32) -> Self {
+    fn new(sample_bits: u32, max_slots: u32) -> Self {
         // Every array begins at an even word, so at a multiple of 16 bytes.
-        let (slots, cells) = (MAX_SLOTS as u64, (1u64 << sample_bits).max(2));
+        let (slots, cells) = (max_slots.next_multiple_of(4) as u64, (1u64 << sample_bits).max(2));
         let classes = header::WORDS as u64;
         let sums = classes + CLASSES as u64 / 2;
         let counts = sums + slots;
@@ -97,6 +99,19 @@ impl Layout {
         let table = list + slots;
         Self { classes, sums, counts, minima, maxima, cells: cells_at, times, list, table, words: table + slots }
     }
+}
+
+/// The small blocks that a multiprocessor runs at a time, and the words that each leaves to them
+/// all: what a block takes besides.
+pub(super) const SMALL_BLOCKS: u32 = 3;
+const WORDS_BESIDE: u32 = 128;
+
+/// Returns the sizes of the tables of hot keys on the device of this stream.
+fn sizes(stream: &Stream, key_words: u32, group_words: u32) -> HotSizes {
+    let large = (stream.engine().block_memory() / 4) as u32;
+    // A CPU runs one block a core.
+    let small = if stream.cores().is_some() { large } else { large / SMALL_BLOCKS - WORDS_BESIDE };
+    HotSizes { key_words, group_words, small, large }
 }
 
 /// Draws some rows at random positions, counts how often each of their keys was drawn, and puts the
@@ -121,9 +136,10 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     let position_bits = u64::BITS - rows.saturating_sub(1).leading_zeros();
     let sample_bits = position_bits.saturating_sub(SHARE_BITS).clamp(LEAST_SAMPLE_BITS, SAMPLE_BITS).min(position_bits);
     let group_words = wanted.words();
-    let capacity = HotTable::capacity(K::BITS / 32, group_words);
-    let build = BuildHotParams { a, b, capacity, group_words };
-    let mut layout = Layout::new(sample_bits);
+    let sizes = sizes(stream, K::BITS / 32, group_words);
+    let capacity = sizes.capacity();
+    let build = BuildHotParams { random: b, sizes };
+    let mut layout = Layout::new(sample_bits, sizes.max_slots());
     let words = scratch.reserve(layout.words)?;
     if rows != 0 {
         let of_sample = SampleKeysParams { a, b, rows, position_bits, sample_bits };
@@ -142,7 +158,7 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
             // is a row.
             unsafe {
                 batch.launch(&draw, 1 << sample_bits)?;
-                batch.launch(&select, 2 << sample_bits)?;
+                batch.launch(&select, (2u64 << sample_bits).div_ceil(CELLS as u64))?;
                 batch.launch_blocks(&build, 1)
             }
         })?;
@@ -168,7 +184,8 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     layout.words = words.len() as u64;
     Ok(Sampled {
         layout,
-        table: build.table::<K>(hot as u32),
+        table: build.table(hot as u32),
+        is_large: sizes.is_large(hot as u32),
         all_rows: rows,
         rows: drawn,
         distinct: classes.iter().map(|&keys| keys as u64).sum(),

@@ -117,6 +117,10 @@ macro_rules! host_kernel {
             fn values(&self) -> *const () {
                 (&raw const *self).cast()
             }
+            #[inline]
+            fn dynamic_bytes(&self) -> usize {
+                $crate::dynamic_bytes! { self $shared }
+            }
         }
     };
 }
@@ -125,8 +129,20 @@ macro_rules! host_kernel {
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared_bytes {
-    ($($shared:ident : $word:ty = $length:expr),*) => {
+    ([$($dynamic:tt)*] $($shared:ident : $word:ty = $length:expr),*) => {
         0 $(+ size_of::<$word>() * ($length) as usize)*
+    };
+}
+
+/// The size in bytes of a block's dynamic shared array.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! dynamic_bytes {
+    ($kernel:ident [[] $($shared:tt)*]) => {
+        0
+    };
+    ($kernel:ident [[$dynamic:ident : $word:ty] $($shared:tt)*]) => {
+        size_of::<$word>() * $kernel.dynamic_words() as usize
     };
 }
 
@@ -182,7 +198,10 @@ macro_rules! run_of_types {
 #[macro_export]
 macro_rules! run_function {
     (
-        [$name:ident [$($const:literal)?] $threads:literal, [$($shared:ident : $word:ty = $length:expr),*]]
+        [
+            $name:ident [$($const:literal)?] $threads:literal,
+            [[$($dynamic:ident : $dynamic_word:ty)?] $($shared:ident : $word:ty = $length:expr),*]
+        ]
         [$($generic:ident),*] $(#[$attribute:meta])? run<$($parameter:ident : $bound:ident),*>
     ) => {
         $(#[$attribute])?
@@ -190,13 +209,19 @@ macro_rules! run_function {
             // SAFETY: the caller gives the address of the entry's struct.
             let kernel = unsafe { *values.cast::<$name<$($generic,)* $($const)?>>() };
             $(
-                let mut storage = $crate::seam::cpu::SharedStorage::<$word, { $length }>::new();
+                let length = kernel.dynamic_words() as usize;
+                let mut storage = $crate::seam::cpu::SharedStorage::<$dynamic_word>::new(length);
+                // SAFETY: as below.
+                let $dynamic = unsafe { storage.handle(length) };
+            )?
+            $(
+                let mut storage = $crate::seam::cpu::SharedStorage::<$word>::new($length);
                 // SAFETY: the storage outlives the blocks, which run here on this thread, one after
                 // the other.
-                let $shared = unsafe { storage.handle() };
+                let $shared = unsafe { storage.handle($length) };
             )*
             for index in blocks {
-                kernel.run(&mut $crate::seam::cpu::CpuBlock::<$threads>::new(index, grid) $(, $shared)*);
+                kernel.run(&mut $crate::seam::cpu::CpuBlock::<$threads>::new(index, grid) $(, $dynamic)? $(, $shared)*);
             }
         }
     };
@@ -228,7 +253,10 @@ macro_rules! check_block {
 #[macro_export]
 macro_rules! check_of_types {
     (
-        [$name:ident [$($const:literal)?] $threads:literal, [$($shared:ident : $word:ty = $length:expr),*]]
+        [
+            $name:ident [$($const:literal)?] $threads:literal,
+            [[$($dynamic:ident : $dynamic_word:ty)?] $($shared:ident : $word:ty = $length:expr),*]
+        ]
         [$($generic:ident = $concrete:ty),*]
     ) => {{
         $( type $generic = $concrete; )*
@@ -237,10 +265,14 @@ macro_rules! check_of_types {
             let kernel = unsafe { *values.cast::<$name<$($generic,)* $($const)?>>() };
             let mut block = $crate::seam::checked::CheckedBlock::<$threads>::new(block, grid, checker);
             $(
+                // SAFETY: as below.
+                let $dynamic = unsafe { block.shared::<$dynamic_word>(kernel.dynamic_words() as usize) };
+            )?
+            $(
                 // SAFETY: the block lives to the end of this function, which runs on one thread.
                 let $shared = unsafe { block.shared::<$word>($length) };
             )*
-            kernel.run(&mut block $(, $shared)*);
+            kernel.run(&mut block $(, $dynamic)? $(, $shared)*);
         }
         check
     }};

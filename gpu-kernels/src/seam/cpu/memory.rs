@@ -37,6 +37,18 @@ pub fn opaque(word: u32) -> u32 {
     word
 }
 
+/// Returns the upper half of a product.
+#[inline(always)]
+pub fn upper_product(a: u32, b: u32) -> u32 {
+    ((a as u64 * b as u64) >> 32) as u32
+}
+
+/// Returns a product and `addend`, wrapping.
+#[inline(always)]
+pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
+    (a as u64 * b as u64).wrapping_add(addend)
+}
+
 /// Runs `work`, compiled for AVX2 and the bit operations that came with it if this CPU has them.
 #[inline(always)]
 pub fn vectorized<W: Work>(work: W) -> W::Output {

@@ -10,19 +10,19 @@ thread_local! {
     static UNUSED: RefCell<Vec<Box<[u128]>>> = const { RefCell::new(Vec::new()) };
 }
 
-/// The storage of a shared array of `LENGTH` words. Like a GPU's shared memory, it holds what
+/// The storage of a shared array. Like a GPU's shared memory, it holds what
 /// earlier blocks left there.
 #[derive(Debug)]
-pub struct SharedStorage<T, const LENGTH: usize> {
+pub struct SharedStorage<T> {
     memory: Box<[u128]>,
     words: PhantomData<T>,
 }
 
-impl<T: Word, const LENGTH: usize> SharedStorage<T, LENGTH> {
-    /// Takes memory of this CPU thread, or of the allocator if the thread has none that is large
-    /// enough.
-    pub fn new() -> Self {
-        let needed = (LENGTH * size_of::<T>()).div_ceil(size_of::<u128>());
+impl<T: Word> SharedStorage<T> {
+    /// Takes memory for `length` words of this CPU thread, or of the allocator if the thread has
+    /// none that is large enough.
+    pub fn new(length: usize) -> Self {
+        let needed = (length * size_of::<T>()).div_ceil(size_of::<u128>());
         let memory = UNUSED.with_borrow_mut(|unused| {
             let fitting = unused.iter().enumerate().filter(|(_, memory)| memory.len() >= needed);
             let smallest = fitting.min_by_key(|(_, memory)| memory.len()).map(|(number, _)| number);
@@ -31,22 +31,18 @@ impl<T: Word, const LENGTH: usize> SharedStorage<T, LENGTH> {
         Self { memory: memory.unwrap_or_else(|| vec![0; needed].into_boxed_slice()), words: PhantomData }
     }
 
-    /// Returns the handle that the block's threads hold.
+    /// Returns the handle of `length` words that the block's threads hold.
     ///
     /// # Safety
-    /// The handle must not be used once the storage is gone or from another CPU thread.
-    pub unsafe fn handle(&mut self) -> CpuShared<T> {
-        CpuShared { words: self.memory.as_mut_ptr().cast(), length: LENGTH as u32 }
+    /// The length must be that of [`SharedStorage::new`]. The handle must not be used once the
+    /// storage is gone or from another CPU thread.
+    #[inline(always)]
+    pub unsafe fn handle(&mut self, length: usize) -> CpuShared<T> {
+        CpuShared { words: self.memory.as_mut_ptr().cast(), length: length as u32 }
     }
 }
 
-impl<T: Word, const LENGTH: usize> Default for SharedStorage<T, LENGTH> {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl<T, const LENGTH: usize> Drop for SharedStorage<T, LENGTH> {
+impl<T> Drop for SharedStorage<T> {
     fn drop(&mut self) {
         let memory = core::mem::take(&mut self.memory);
         // A thread that is ending has no such list any more: the memory then goes back to the

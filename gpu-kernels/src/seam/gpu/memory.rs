@@ -66,6 +66,28 @@ pub fn opaque(word: u32) -> u32 {
     same
 }
 
+/// Returns the upper half of a product.
+#[inline(always)]
+pub fn upper_product(a: u32, b: u32) -> u32 {
+    let upper: u32;
+    // SAFETY: computes; needs no convergence.
+    unsafe {
+        asm!("mul.hi.u32 {}, {}, {};", out(reg32) upper, in(reg32) a, in(reg32) b, options(pure, nomem, nostack));
+    }
+    upper
+}
+
+/// Returns a product and `addend`, wrapping.
+#[inline(always)]
+pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
+    let sum: u64;
+    // SAFETY: computes; needs no convergence.
+    unsafe {
+        asm!("mad.wide.u32 {}, {}, {}, {};", out(reg64) sum, in(reg32) a, in(reg32) b, in(reg64) addend, options(pure, nomem, nostack));
+    }
+    sum
+}
+
 /// Expands to the same instruction in the three scopes.
 macro_rules! scoped {
     ($scope:ty, $before:literal, $after:expr, $($operands:tt)*) => {

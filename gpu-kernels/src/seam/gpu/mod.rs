@@ -11,7 +11,7 @@ mod shared;
 pub mod thread;
 pub mod warp;
 
-pub use shared::GpuShared;
+pub use shared::{GpuShared, dynamic_array};
 
 use super::{Block, Shared, Tile, Word};
 
@@ -263,7 +263,8 @@ macro_rules! entry_point {
     (
         $name:ident [$($generic:ident = $concrete:ty),*] $entry:expr, [$($const:literal)?], $threads:literal,
         [$($resident:literal)?],
-        [$($shared:ident : $word:ty = $length:expr),*] [$($argument:ident : $type:ty),*]
+        [[$($dynamic:ident : $dynamic_word:ty)?] $($shared:ident : $word:ty = $length:expr),*]
+        [$($argument:ident : $type:ty),*]
     ) => {
         $(
             // This is a comment in the PTX, which `cargo xtask build-ptx` turns into directives:
@@ -276,8 +277,10 @@ macro_rules! entry_point {
             $( type $generic = $concrete; )*
             #[unsafe(export_name = $entry)]
             pub unsafe extern "ptx-kernel" fn entry($($argument: $type),*) {
+                $( let $dynamic = $crate::seam::gpu::dynamic_array::<$dynamic_word>(); )?
                 $( let $shared = $crate::shared_array!($word, $length); )*
-                $name::<$($generic,)* $($const)?> { $($argument),* }.run(&mut $crate::seam::gpu::GpuBlock::<$threads> $(, $shared)*);
+                let mut block = $crate::seam::gpu::GpuBlock::<$threads>;
+                $name::<$($generic,)* $($const)?> { $($argument),* }.run(&mut block $(, $dynamic)? $(, $shared)*);
             }
         };
     };

@@ -90,6 +90,21 @@ impl<T: Word> Shared<T> for GpuShared<T> {
     }
 }
 
+// The memory behind all other shared arrays, of which each launch has as much as it asked for.
+core::arch::global_asm!(".extern .shared .align 16 .b8 dynamic_words[];");
+
+/// Returns the block's dynamic shared array.
+#[inline(always)]
+pub fn dynamic_array<T>() -> GpuShared<T> {
+    let address: u32;
+    // SAFETY: reads an address. The launch asks for as many bytes as the kernel's own method says,
+    // and a kernel's indices stay below that length.
+    unsafe {
+        core::arch::asm!("mov.u32 {}, dynamic_words;", out(reg32) address, options(pure, nomem, nostack));
+        GpuShared::new(address)
+    }
+}
+
 /// Declares a shared array. Each expansion is an array of its own, so only `kernel!` uses it, once
 /// for each array and entry.
 #[doc(hidden)]

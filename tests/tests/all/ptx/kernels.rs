@@ -116,7 +116,10 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
         radix::Partition::<K, V>::ENTRY,
         relational::GroupPages::<K, V>::ENTRY,
         relational::HotGroups::<K, V>::ENTRY,
-        relational::HotPass::<K, V>::ENTRY,
+        relational::HotPass::<K, V, false>::ENTRY,
+        relational::HotPass::<K, V, true>::ENTRY,
+        relational::HotPassLarge::<K, V, false>::ENTRY,
+        relational::HotPassLarge::<K, V, true>::ENTRY,
     ]
 }
 

@@ -261,6 +261,21 @@ fn hot_keys_at_the_end_of_the_input_are_found() {
 }
 
 #[test]
+fn rows_that_the_sample_has_no_sign_of_come_out_whole() {
+    on_each_engine(|engine| {
+        let mut unseen = 0;
+        for place in 0..24 {
+            let mut keys = vec![5; 300];
+            keys[12 * place..12 * place + 2].fill(77);
+            let few = check(&engine.device, &keys, if place % 2 == 0 { SUMS } else { ALL });
+            unseen += (few.missed == 2 && few.missed_share == 0.0) as u32;
+        }
+        // A quarter of the pairs of neighbours is not drawn.
+        assert!(unseen != 0);
+    });
+}
+
+#[test]
 fn more_keys_than_fit_leave_the_most_frequent_ones_hot() {
     let Some(engine) = the_cpu_engine() else { return };
     // Half of the rows are of 500 keys, the others of some 100,000, which the sample has many of.

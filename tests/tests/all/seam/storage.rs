@@ -8,10 +8,11 @@ fn arrays_of_one_block_do_not_overlap_and_the_next_block_gets_their_memory() {
     // A thread of its own: nothing else has used its memory.
     std::thread::spawn(|| {
         for round in 0..3 {
-            let mut small = SharedStorage::<u32, 5>::new();
-            let mut large = SharedStorage::<u64, 1000>::new();
-            // SAFETY: both outlive the handles, which stay on this thread.
-            let (few, many) = unsafe { (small.handle(), large.handle()) };
+            let mut small = SharedStorage::<u32>::new(5);
+            let mut large = SharedStorage::<u64>::new(1000);
+            // SAFETY: both have that many words, and outlive the handles, which stay on this
+            // thread.
+            let (few, many) = unsafe { (small.handle(5), large.handle(1000)) };
             // Zeros from the allocator, then the words of the block before.
             let left = if round == 0 { 0 } else { 9 };
             assert!((0..5).all(|i| few.get(i) == left) && (0..1000).all(|i| many.get(i) == left as u64));

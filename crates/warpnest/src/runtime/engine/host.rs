@@ -64,7 +64,7 @@ unsafe impl Runner for Cores {
     }
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
         let cores = rayon::current_num_threads() as u32;
-        let small = kernel.entry().shared_bytes < LARGE_BLOCK;
+        let small = kernel.entry().shared_bytes + kernel.dynamic_bytes() < LARGE_BLOCK;
         let few = small && blocks.saturating_mul(kernel.threads()) < FEW_THREADS;
         if cores == 1 || blocks == 1 || few {
             // SAFETY: the caller vouched for the kernel's pointers.

@@ -8,6 +8,10 @@ use std::ffi::CStr;
 use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// The bytes of shared memory that are left for arrays of constant length, in a kernel that also
+/// has a dynamic array.
+const CONSTANT_ARRAYS: usize = 1 << 10;
+
 /// The primary context of a device, which other users of the driver share. It is retained once, and
 /// released when it is dropped.
 pub(crate) struct Primary {
@@ -17,6 +21,10 @@ pub(crate) struct Primary {
     name: String,
     /// The compute capability: (7, 5) is 7.5.
     pub capability: (i32, i32),
+    /// The bytes of dynamic shared memory that a block may have.
+    pub block_memory: usize,
+    /// The number of multiprocessors.
+    pub multiprocessors: u32,
     /// Whether an error has cost the context.
     lost: AtomicBool,
 }
@@ -79,6 +87,9 @@ impl Primary {
             let reason = format!("its compute capability is {major}.{minor}; the kernels need 7.5; use Device::cpu()");
             return Err(unusable(reason));
         }
+        let block_memory = attribute(constant::MAX_SHARED_MEMORY_PER_BLOCK_OPTIN)?.max(0) as usize;
+        let block_memory = block_memory.saturating_sub(CONSTANT_ARRAYS);
+        let multiprocessors = attribute(constant::MULTIPROCESSOR_COUNT)?.max(1) as u32;
         let mut name = [0; 256];
         // SAFETY: the driver writes no more than the length that it is given.
         unsafe { driver.cuDeviceGetName(name.as_mut_ptr(), name.len() as i32 - 1, device) }.map_err(failed)?;
@@ -87,7 +98,8 @@ impl Primary {
         let mut context = std::ptr::null_mut();
         // SAFETY: the driver writes the handle.
         unsafe { driver.cuDevicePrimaryCtxRetain(&mut context, device) }.map_err(failed)?;
-        Ok(Self { driver, device, context, name, capability: (major, minor), lost: AtomicBool::new(false) })
+        let (capability, lost) = ((major, minor), AtomicBool::new(false));
+        Ok(Self { driver, device, context, name, capability, block_memory, multiprocessors, lost })
     }
 
     /// Makes the context current on this thread until the result is dropped; every call of the

@@ -29,8 +29,11 @@ pub(crate) type Event = *mut c_void;
 pub(crate) mod constant {
     use std::ffi::{c_int, c_uint};
 
+    pub const MULTIPROCESSOR_COUNT: c_int = 16;
     pub const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
     pub const COMPUTE_CAPABILITY_MINOR: c_int = 76;
+    pub const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
+    pub const FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
     pub const STREAM_NON_BLOCKING: c_uint = 1;
     pub const EVENT_DISABLE_TIMING: c_uint = 2;
     #[cfg(feature = "cudarc")]
@@ -136,6 +139,7 @@ functions! {
     );
     cuModuleGetFunction(function: *mut Function, module: Module, name: *const c_char);
     cuModuleUnload(module: Module);
+    cuFuncSetAttribute(function: Function, attribute: c_int, value: c_int);
     cuLaunchKernel(
         function: Function, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint, block_x: c_uint, block_y: c_uint,
         block_z: c_uint, shared_bytes: c_uint, stream: Stream, arguments: *mut *mut c_void, extra: *mut *mut c_void,

@@ -122,6 +122,14 @@ unsafe impl Engine for CudaEngine {
         self.shared.kernels.have_wide_atomics()
     }
 
+    fn block_memory(&self) -> usize {
+        self.shared.primary.block_memory
+    }
+
+    fn multiprocessors(&self) -> Option<u32> {
+        Some(self.shared.primary.multiprocessors)
+    }
+
     fn as_any(&self) -> &dyn Any {
         self
     }

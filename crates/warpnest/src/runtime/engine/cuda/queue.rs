@@ -120,6 +120,15 @@ impl Queue for CudaQueue {
         let function = self.shared.kernels.function(kernel.name())?;
         let mut arguments: Vec<*mut c_void> = Vec::new();
         kernel.arguments(&mut |argument, _bytes| arguments.push(argument.cast_mut().cast()));
+        let dynamic = kernel.dynamic_bytes();
+        if dynamic != 0 {
+            // A block may have as much only if its kernel asks for it. The value is the same for
+            // each launch of a kernel, so launches of several threads do not disturb each other.
+            let most = self.shared.primary.block_memory;
+            let attribute = constant::FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+            // SAFETY: the function is loaded.
+            entered.check(unsafe { entered.driver.cuFuncSetAttribute(function, attribute, most as i32) })?;
+        }
         // SAFETY: one declaration gave both the entry point's parameters and these arguments; the
         // caller vouches for the pointers among them. The driver copies the arguments before it
         // returns.
@@ -132,7 +141,7 @@ impl Queue for CudaQueue {
                 kernel.threads(),
                 1,
                 1,
-                0,
+                dynamic as u32,
                 self.stream,
                 arguments.as_mut_ptr(),
                 std::ptr::null_mut(),
