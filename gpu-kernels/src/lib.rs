@@ -19,7 +19,7 @@
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
 //! * [`plain`]: the elements of buffers.
 //! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
-//! * [`relational`]: group-by of rows.
+//! * [`relational`] has the kernels of group-by.
 //! * [`shapes`]: an application, shapes that move through each other.
 #![no_std]
 #![allow(

@@ -21,7 +21,7 @@ pub mod linear;
 pub mod low_level;
 pub mod page;
 pub mod primitives;
-mod relational;
+pub mod relational;
 mod runtime;
 pub mod sorted;
 mod table;

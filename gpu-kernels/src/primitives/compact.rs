@@ -88,6 +88,49 @@ impl<K: KeyWord> CompactRuns<K> {
     }
 }
 
+/// The arguments of [`SortedRuns`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SortedRunsParams {
+    /// The number of keys, below 2^32.
+    pub items: u64,
+    /// The most runs that are written; all are counted.
+    pub capacity: u64,
+}
+
+kernel! {
+    /// Compacts sorted keys as [`Compact`] does, and sets `starts[r + 1]` to the index behind the
+    /// last item of run `r`, and `starts[0]` to 0. `keep` has a bit for the last of each run.
+    SortedRuns<K: KeyWord>, "sorted_runs", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
+    {
+        input: Global<K>, keep: Global<u32>, output: Global<K>, starts: Global<u32>, count: Global<u32>, state: Global<u64>,
+        plan: SortedRunsParams,
+    }
+}
+
+impl<K: KeyWord> SortedRuns<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<u32>) {
+        let args = self;
+        let SortedRunsParams { items, capacity } = args.plan;
+        let plan = CompactParams { items };
+        let from = Source { input: args.input, keep: args.keep, count: args.count, state: args.state, plan };
+        compact(block, (ticket, sums), &from, |target, index, item: K| {
+            if target < capacity {
+                args.output.store(target, item);
+                args.starts.store(target + 1, index as u32 + 1);
+            }
+        });
+        let is_first = block.index() == 0;
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            if thread == 0 && is_first {
+                args.starts.store(0, 0);
+            }
+        });
+    }
+}
+
 /// The input of a compaction, and the words where sums are published.
 struct Source<T> {
     input: Global<T>,

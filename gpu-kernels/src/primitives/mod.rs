@@ -1,4 +1,5 @@
-//! Building blocks of the tables: scans, stream compaction, radix partition, gather and scatter.
+//! Building blocks of the tables: scans, stream compaction, radix partition, gather and scatter,
+//! reductions.
 //! Also how blocks append to an output, how a few words are read back to the host, and the limits
 //! of the memory system.
 
@@ -9,6 +10,7 @@ pub mod iota;
 pub mod look_back;
 pub mod radix;
 pub mod readback;
+pub mod reduce;
 pub mod roofline;
 pub mod scan;
 pub mod scatter;

@@ -3,8 +3,19 @@
 mod bin;
 pub mod column;
 mod group_page;
+pub mod groups;
+pub mod hot;
+pub mod hot_build;
+mod hot_groups;
+pub mod hot_table;
+pub mod keys;
 mod pages;
 mod pages_in_turn;
+pub mod sample;
 
 pub use group_page::Wanted;
+pub use hot::{HotParams, HotPass};
+pub use hot_build::{BuildHot, BuildHotParams, SelectHot, SelectHotParams};
+pub use hot_groups::{HotGroups, HotGroupsParams};
 pub use pages::{GroupPages, GroupPagesParams};
+pub use sample::{SampleKeys, SampleKeysParams};

@@ -49,8 +49,16 @@ mod primitives {
     mod gather;
     mod large;
     mod properties;
+    mod reduce;
     mod rows;
     mod scatter;
+}
+
+mod relational {
+    mod group_by;
+    mod hash;
+    mod hot;
+    mod rows;
 }
 
 mod page {
@@ -146,8 +154,4 @@ mod files {
     mod faults;
     mod mapped;
     mod round_trips;
-}
-
-mod relational {
-    mod hash;
 }

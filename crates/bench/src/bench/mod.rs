@@ -6,6 +6,7 @@ mod extendible;
 mod files;
 mod gather;
 mod group_by;
+mod group_few;
 #[cfg(feature = "figures")]
 mod hashbrown;
 pub mod input;
@@ -143,6 +144,9 @@ enum Part {
     Multi,
     /// `SortedMap`.
     Sorted,
+    /// Group-by of few groups.
+    #[value(name = "group_few")]
+    GroupFew,
     /// Saving and loading, if asked for: it writes files.
     Files,
 }
@@ -326,6 +330,10 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
                     }
                 }
             }
+        }
+        if wanted(Part::GroupFew) {
+            show(format!("group-by of few groups, {n} rows"));
+            keep_both(&|| group_few::measure::<u32>(at), &|| group_few::measure::<u64>(at))?;
         }
         if wanted(Part::Files) {
             show(format!("save and load, {n} pairs"));

@@ -24,6 +24,12 @@ pub struct Record {
     pub load: f64,
     pub key_bits: u32,
     pub value_bits: u32,
+    /// The number of different keys, where results depend on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub groups: Option<u64>,
+    /// The exponent of a Zipf distribution of the keys; without it, they are uniform.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skew: Option<f64>,
     pub ms: f64,
     pub gops: f64,
     pub limit_gops: f64,
@@ -83,6 +89,8 @@ impl Run {
             load: rounded(subject.load),
             key_bits: subject.key_bits,
             value_bits: subject.value_bits,
+            groups: None,
+            skew: None,
             ms: rounded(ms),
             gops: rounded(subject.n as f64 / ms / 1e6),
             limit_gops: rounded(limit_gops),
@@ -124,9 +132,11 @@ pub fn table(records: &[Record]) -> Table {
     let mut table = new_table(["table", "op", "n", "load", "bits", "ms", "G/s", "limit", "of it", "wrong"], 2);
     for r in records {
         let share = if r.limit_gops > 0.0 { format!("{:.0} %", 100.0 * r.gops / r.limit_gops) } else { String::new() };
+        let groups = r.groups.map_or(String::new(), |groups| format!(", {groups} groups"));
+        let skew = r.skew.map_or(String::new(), |skew| format!(", Zipf {skew}"));
         table.add_row([
             r.table.clone(),
-            r.op.clone(),
+            format!("{}{groups}{skew}", r.op),
             r.n.to_string(),
             if r.load > 0.0 { format!("{:.2}", r.load) } else { String::new() },
             format!("{}/{}", r.key_bits, r.value_bits),

@@ -97,6 +97,12 @@ pub enum InputError {
         alignment: u64,
     },
 
+    /// An aggregate belongs to another query than the groups.
+    #[error(
+        "the aggregate was asked of another group-by: take those that were asked of the query that gave these groups"
+    )]
+    ForeignAggregate,
+
     /// A launch would need more blocks than a grid can have.
     #[error(
         "{threads} threads need more blocks of {block} threads than the {limit} that a grid can have: work in several batches"

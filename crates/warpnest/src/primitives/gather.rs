@@ -1,9 +1,12 @@
 //! Gather: rows of an array, by their indices.
 
+use crate::runtime::stream::Batch;
 use crate::types::Plain;
 use crate::{Answers, Buffer, BufferSlice, Result, Stream};
 use gpu_kernels::hash::Divisor;
 use gpu_kernels::primitives::gather::{GatherParams, GatherRows, WIDE};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::Scalar;
 
 /// Queues copying row `indices[i]` of `source` to `output[i]`, for rows of any plain type whose
 /// size is a multiple of 4 bytes. A row that the source does not have becomes zeros. Waits for
@@ -92,4 +95,24 @@ fn launch<T: Plain>(
         // has the rows of the source.
         unsafe { batch.launch(&gather, plan.rows * pieces.get() as u64) }
     })
+}
+
+/// Queues the gather of words by the `rows` indices.
+///
+/// # Safety
+/// The arrays are of the batch, `output` to write. There are `sources` words, and that many indices
+/// and outputs.
+pub(crate) unsafe fn launch_gather<W: Scalar>(
+    batch: &Batch<'_>,
+    (source, sources): (Global<W>, u64),
+    (indices, rows): (Global<u32>, u64),
+    output: Global<W>,
+) -> Result<()> {
+    let pieces = Divisor::new(W::BITS / 32);
+    let plan = GatherParams { rows, sources, width: 1, pieces };
+    // SAFETY: the kernel's documentation allows no bits.
+    let found = unsafe { Global::null() };
+    let gather = GatherRows { source: source.cast(), indices, found, output: output.cast(), plan };
+    // SAFETY: as the caller promises.
+    unsafe { batch.launch(&gather, rows * pieces.get() as u64) }
 }

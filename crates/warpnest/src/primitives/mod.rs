@@ -1,5 +1,5 @@
 //! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction,
-//! distinct keys, gather and scatter, binary search.
+//! distinct keys, reductions, gather and scatter, binary search.
 //!
 //! Arguments are the stream, the scratch, what is read, and what is written, in this order. All
 //! take parts of buffers ([`Buffer::slice`](crate::Buffer::slice)) that begin at multiples of 16
@@ -27,9 +27,11 @@
 mod compact;
 mod gather;
 mod iota;
+mod number;
 mod pairs;
 mod radix;
 mod radix_passes;
+mod reduce;
 mod scan;
 mod scatter;
 mod scratch;
@@ -38,17 +40,22 @@ mod unique;
 
 pub use compact::{compact, flag_last_of_each};
 pub(crate) use compact::{launch_compact, launch_flag, state_words};
+pub(crate) use gather::launch_gather;
 pub use gather::{gather, gather_found};
 pub use iota::iota;
+pub use number::Number;
 pub(crate) use pairs::{Pairs, Storage};
 pub use radix::{BitField, MAX_BITS, histogram, partition_pairs, sort_keys, sort_pairs};
-pub(crate) use radix::{sort_pairs_by_mixed_key, sort_scratch_bytes};
+pub(crate) use radix::{OF_KEY, Sort, sort_pairs_by_mixed_key, sort_scratch_bytes};
 pub(crate) use radix_passes::RadixPasses;
+pub use reduce::{Max, Min, Reduction, Sum, reduce_by_key, segmented_reduce};
+pub(crate) use reduce::{Reduce, Segments, heads_words, starts_words};
 pub use scan::{exclusive_scan, exclusive_scan_in_place};
 pub use scatter::scatter;
 pub use scratch::Scratch;
 pub use search::binary_search;
-pub use unique::unique_of_sorted;
+pub(crate) use unique::{queue_runs, runs_words};
+pub use unique::{runs_of_sorted, unique_of_sorted};
 
 use crate::{Error, InputError, Result};
 

@@ -103,14 +103,14 @@ pub fn partition_pairs<K: KeyWord, V: ValueWord>(
 }
 
 /// A sort: its passes, and the words of scratch for them and for the pairs.
-struct Sort<K, V: Payload> {
+pub(crate) struct Sort<K, V: Payload> {
     passes: RadixPasses<K, V>,
-    words: u64,
+    pub words: u64,
 }
 
 impl<K: KeyWord, V: Payload> Sort<K, V> {
     /// Returns a sort of `items` pairs by the number that `of` takes its digits from.
-    fn new(of: Digit, items: u64, cores: Option<usize>) -> Self {
+    pub fn new(of: Digit, items: u64, cores: Option<usize>) -> Self {
         let passes = RadixPasses::<K, V>::by_all_bits(of, items, cores);
         Self { passes, words: passes.words() + Pairs::<K, V>::words(items) }
     }
@@ -120,7 +120,7 @@ impl<K: KeyWord, V: Payload> Sort<K, V> {
     /// # Safety
     /// Both have as many pairs as are sorted, and `work` has the sort's words. The batch gave both,
     /// `output` to write.
-    unsafe fn queue<'b>(
+    pub unsafe fn queue<'b>(
         &self,
         batch: &Batch<'b>,
         work: &'b Buffer<u64>,
@@ -142,7 +142,7 @@ impl<K: KeyWord, V: Payload> Sort<K, V> {
 }
 
 /// Digits of the key itself; passes choose their bits.
-const OF_KEY: Digit = Digit::of_key(0, 1);
+pub(crate) const OF_KEY: Digit = Digit::of_key(0, 1);
 
 /// Returns the bytes of scratch that [`sort_pairs`] takes.
 pub(crate) fn sort_scratch_bytes<K: KeyWord, V: ValueWord>(items: u64) -> Result<u64> {

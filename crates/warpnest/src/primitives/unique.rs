@@ -2,7 +2,10 @@
 
 use super::compact::{launch_compact, launch_flag, state_words};
 use super::{Scratch, check_items};
+use crate::runtime::stream::Batch;
 use crate::{Buffer, BufferSlice, Result, Stream};
+use gpu_kernels::primitives::compact::{SortedRuns, SortedRunsParams, tile};
+use gpu_kernels::seam::Global;
 use gpu_kernels::types::KeyWord;
 
 /// Queues writing the distinct keys of sorted `keys`, in their order, to the front of `output`, and
@@ -65,4 +68,92 @@ pub fn unique_of_sorted<K: KeyWord>(
             launch_compact::<K>(batch, items, keys, keep, output, count, state)
         }
     })
+}
+
+/// Queues [`unique_of_sorted`] that also says where the keys are: distinct key `i` is that of
+/// `keys[starts[i]..starts[i + 1]]`. `starts` has one element more than `keys`, and those behind
+/// the last run's end are left unchanged.
+///
+/// With [`segmented_reduce`](super::segmented_reduce) after it, or [`gather`](super::gather) of
+/// first rows, this groups rows that are sorted by key. The scratch takes what
+/// [`unique_of_sorted`] takes.
+///
+/// ```
+/// use warpnest::primitives::{Scratch, runs_of_sorted};
+/// use warpnest::{Buffer, Device};
+///
+/// let device = Device::best()?;
+/// let stream = device.default_stream();
+/// let keys = Buffer::from_slice(&device, &[2u32, 2, 5])?;
+/// let (mut distinct, mut starts) = (Buffer::zeroed(&device, 3)?, Buffer::zeroed(&device, 4)?);
+/// let mut count = Buffer::zeroed(&device, 1)?;
+/// let mut scratch = Scratch::new(&device);
+/// runs_of_sorted(stream, &mut scratch, &keys, &mut distinct, &mut starts, &mut count)?;
+/// assert_eq!(count.download(stream)?, [2]);
+/// assert_eq!(starts.download(stream)?[..3], [0, 2, 3]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// # Errors
+/// As for [`unique_of_sorted`], and if `starts` has another length.
+pub fn runs_of_sorted<K: KeyWord>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    output: &mut BufferSlice<K>,
+    starts: &mut BufferSlice<u32>,
+    count: &mut BufferSlice<u32>,
+) -> Result<()> {
+    crate::error::same_length(("the keys", keys.len()), ("the output", output.len()))?;
+    crate::error::same_length(("one start more than keys", keys.len() + 1), ("the starts", starts.len()))?;
+    crate::error::same_length(("one count", 1), ("the count", count.len()))?;
+    let items = check_items(keys.len())?;
+    let work = scratch.reserve(runs_words::<K>(items))?;
+    stream.batch(|batch| {
+        if items == 0 {
+            batch.reads(keys);
+            batch.writes(&**output);
+            batch.zero(starts, 1)?;
+            return batch.zero(count, 1);
+        }
+        let keys = batch.read(keys);
+        let outputs = (batch.write(output), batch.write(starts), batch.write(count));
+        // SAFETY: there are that many keys, as many outputs, one start more, and the words of
+        // scratch.
+        unsafe { queue_runs::<K>(batch, (work, 0), (items, items), keys, outputs) }
+    })
+}
+
+/// Returns the 64-bit words of scratch that [`queue_runs`] takes for `items` keys: what the
+/// compaction publishes in, and the flags.
+pub(crate) const fn runs_words<K: KeyWord>(items: u64) -> u64 {
+    state_words::<K>(items).next_multiple_of(2) + items.div_ceil(128) * 2
+}
+
+/// Queues finding the runs of `items` sorted keys, at least one: distinct keys, starts, and their
+/// number. All are counted, and `capacity` of them are written, at most. The words are those from
+/// an even word of `work` on.
+///
+/// # Safety
+/// There are that many keys, as many outputs as the capacity, and one start more. `work` has
+/// [`runs_words`] from its word on. The batch gave the arrays, the outputs to write.
+pub(crate) unsafe fn queue_runs<'b, K: KeyWord>(
+    batch: &Batch<'b>,
+    (work, first): (&'b Buffer<u64>, u64),
+    (items, capacity): (u64, u64),
+    keys: Global<K>,
+    (output, starts, count): (Global<K>, Global<u32>, Global<u32>),
+) -> Result<()> {
+    let state_words = state_words::<K>(items).next_multiple_of(2);
+    batch.zero_range(work, first as usize..(first + state_words) as usize)?;
+    let state = batch.write(work).offset(first);
+    let keep = state.offset(state_words).cast();
+    let plan = SortedRunsParams { items, capacity };
+    let runs = SortedRuns { input: keys, keep, output, starts, count, state, plan };
+    // SAFETY: as the caller promises; the words of the compaction are 0, and `keep` has a bit for
+    // each key.
+    unsafe {
+        launch_flag::<K>(batch, items, keys, keep)?;
+        batch.launch_blocks(&runs, items.div_ceil(tile::<K>()))
+    }
 }

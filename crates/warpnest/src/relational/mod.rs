@@ -1,7 +1,46 @@
 //! Group-by: aggregates of the rows of each key.
+//!
+//! [`GroupBy`] names the key column and what is wanted of the others; [`GroupBy::run`] gives the
+//! [`Groups`].
+//!
+//! ```
+//! use warpnest::Device;
+//! use warpnest::relational::{GroupBy, Order};
+//!
+//! let device = Device::best()?;
+//! let zones = [7u32, 3, 7, 7];
+//! let fares = [2.5f32, 4.0, 1.0, 1.5];
+//!
+//! let mut query = GroupBy::new(&zones);
+//! let trips = query.count();
+//! let total = query.sum(&fares);
+//! let highest = query.max(&fares);
+//! let groups = query.order(Order::ByKey).run(&device)?;
+//!
+//! let stream = device.default_stream();
+//! assert_eq!(groups.keys().download(stream)?, [3, 7]);
+//! assert_eq!(groups.column(trips)?.download(stream)?, [1, 3]);
+//! assert_eq!(groups.column(total)?.download(stream)?, [4.0, 5.0]);
+//! assert_eq!(groups.column(highest)?.download(stream)?, [4.0, 2.5]);
+//! # Ok::<(), warpnest::Error>(())
+//! ```
 
 mod aggregates;
 mod by_hash;
+mod by_hot;
+mod by_sort;
+mod column;
+pub(crate) mod exposed;
+mod group_by;
+mod groups;
 mod hash_plan;
+mod keys;
+mod query;
+mod sample;
 
+#[doc(hidden)]
 pub use by_hash::group_by_hash;
+pub use column::Column;
+pub use group_by::GroupBy;
+pub use groups::Groups;
+pub use query::{Aggregate, Order};

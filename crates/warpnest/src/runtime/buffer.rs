@@ -224,6 +224,15 @@ impl<T> Buffer<T> {
         self.allocation.engine()
     }
 
+    /// Returns the same memory as elements of another type.
+    ///
+    /// # Safety
+    /// What the elements are is a value of the other type, and as large.
+    pub(crate) unsafe fn reinterpreted<U>(self) -> Buffer<U> {
+        let Self { allocation, address, capacity, length, .. } = self;
+        Buffer { allocation, address, capacity, length, elements: PhantomData, tail: [] }
+    }
+
     /// Returns the memory alone.
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(crate) fn into_allocation(self) -> Allocation {

@@ -42,6 +42,17 @@ impl<'s, K: Plain> Lent<'s, K> {
     }
 }
 
+impl<'s, T> Lent<'s, T> {
+    /// Returns the same elements as ones of another type.
+    ///
+    /// # Safety
+    /// Elements of the one type are values of the other, and as large.
+    pub unsafe fn reinterpreted<U>(self) -> Lent<'s, U> {
+        // SAFETY: as the caller promises.
+        Lent { buffer: unsafe { self.buffer.reinterpreted() }, slice: PhantomData }
+    }
+}
+
 impl<T> Deref for Lent<'_, T> {
     type Target = Buffer<T>;
     fn deref(&self) -> &Buffer<T> {

@@ -100,7 +100,28 @@ pub(crate) const fn check_any_bytes<T: Value>() {
     note = "convert other keys to one of these: a float by `to_bits()`, a smaller integer by `u32::from`, a string or anything large by a 64-bit hash",
     note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::key!(Type);`"
 )]
-pub trait Key: Value {}
+pub trait Key: Value {
+    /// The change of a key's word by which its order becomes that of the keys.
+    #[doc(hidden)]
+    const ORDER: KeyOrder = KeyOrder { flip: 0, rotate: 0 };
+}
+
+/// A change of words by which their order becomes that of the keys: some bits are flipped, then the
+/// word is rotated.
+#[doc(hidden)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct KeyOrder {
+    pub flip: u64,
+    /// 0 or 32 bits.
+    pub rotate: u32,
+}
+
+impl KeyOrder {
+    /// Returns the change for signed integers of `bytes` bytes.
+    const fn of_signed(bytes: usize) -> Self {
+        Self { flip: 1 << (8 * bytes - 1), rotate: 0 }
+    }
+}
 
 /// A type of keys whose order is that of their words, for what a [`SortedMap`](crate::SortedMap)
 /// knows of the order of its keys: `u32`, `u64`, `usize` and `char`.
@@ -200,16 +221,20 @@ pub const fn pod<T: bytemuck::Pod>() -> Proof<T> {
 }
 
 macro_rules! keys {
-    ($word:ty: $($key:ty),+) => {$(
+    ($word:ty, $order:expr; $($key:ty),+) => {$(
         impl Value for $key {
             type Word = $word;
             const ANY_BYTES: Option<AnyBytes<Self>> = any_bytes();
         }
-        impl Key for $key {}
+        impl Key for $key {
+            const ORDER: KeyOrder = $order;
+        }
     )+};
 }
-keys!(u32: u32, i32, [u8; 4]);
-keys!(u64: u64, i64, usize, isize, [u8; 8]);
+keys!(u32, KeyOrder { flip: 0, rotate: 0 }; u32, [u8; 4]);
+keys!(u64, KeyOrder { flip: 0, rotate: 0 }; u64, usize, [u8; 8]);
+keys!(u32, KeyOrder::of_signed(4); i32);
+keys!(u64, KeyOrder::of_signed(8); i64, isize);
 
 impl Value for char {
     type Word = u32;
@@ -234,7 +259,15 @@ impl<A: PlainHalf + Value, B: PlainHalf + Value> Value for (A, B) {
     };
 }
 #[diagnostic::do_not_recommend]
-impl<A: PlainHalf + Key, B: PlainHalf + Key> Key for (A, B) {}
+impl<A: PlainHalf + Key, B: PlainHalf + Key> Key for (A, B) {
+    // The first half of a pair decides first, so it becomes the upper one, unless the compiler has
+    // laid it out so.
+    const ORDER: KeyOrder = if std::mem::offset_of!(Self, 0) == 0 {
+        KeyOrder { flip: A::ORDER.flip | B::ORDER.flip << 32, rotate: 32 }
+    } else {
+        KeyOrder { flip: B::ORDER.flip | A::ORDER.flip << 32, rotate: 0 }
+    };
+}
 
 /// Fails to compile for a type that is not plain, or not as large as its word.
 pub(crate) const fn check_size<T: Value>() {

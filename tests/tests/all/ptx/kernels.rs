@@ -2,7 +2,7 @@
 //! tests until it is.
 
 use gpu_kernels::layered::{compacting, multi};
-use gpu_kernels::primitives::{compact, gather, iota, radix, readback, roofline, scan, scatter};
+use gpu_kernels::primitives::{compact, gather, iota, radix, readback, reduce, roofline, scan, scatter};
 use gpu_kernels::seam::Entry;
 use gpu_kernels::types::{Nothing, Payload};
 use gpu_kernels::{cuckoo, extendible, images, linear, page, relational, shapes, sorted, two_level};
@@ -33,6 +33,8 @@ fn of_no_type() -> Entries {
         iota::Iota::ENTRY,
         linear::CountInserting::ENTRY,
         readback::Readback::ENTRY,
+        reduce::Means::ENTRY,
+        relational::groups::DescribeGroups::ENTRY,
         roofline::Copy::ENTRY,
         roofline::Random::ENTRY,
         shapes::Classify::ENTRY,
@@ -53,6 +55,7 @@ fn of_key<K: Key>() -> Entries {
         compact::Compact::<K>::ENTRY,
         compact::CompactRuns::<K>::ENTRY,
         compact::LastOfEach::<K>::ENTRY,
+        compact::SortedRuns::<K>::ENTRY,
         compacting::FlagSlotValues::<K>::ENTRY,
         compacting::KeysOf::<K>::ENTRY,
         compacting::NumberSlots::<K>::ENTRY,
@@ -70,6 +73,12 @@ fn of_key<K: Key>() -> Entries {
         page::Sample::<K>::ENTRY,
         page::Starts::<K>::ENTRY,
         radix::Histogram::<K>::ENTRY,
+        reduce::AddHeads::<K>::ENTRY,
+        reduce::ReduceSegments::<K>::ENTRY,
+        relational::BuildHot::<K>::ENTRY,
+        relational::keys::EncodeKeys::<K>::ENTRY,
+        relational::SampleKeys::<K>::ENTRY,
+        relational::SelectHot::<K>::ENTRY,
         roofline::Strided::<K>::ENTRY,
         scan::Scan::<K>::ENTRY,
         scatter::ScatterRows::<K>::ENTRY,
@@ -106,6 +115,8 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
         page::Unpack::<K, V>::ENTRY,
         radix::Partition::<K, V>::ENTRY,
         relational::GroupPages::<K, V>::ENTRY,
+        relational::HotGroups::<K, V>::ENTRY,
+        relational::HotPass::<K, V>::ENTRY,
     ]
 }
 

@@ -1,0 +1,105 @@
+//! Columns: slices of the host or buffers of a device.
+
+use crate::runtime::lent::Lent;
+use crate::{Buffer, Device, Result, Value};
+use std::ops::Deref;
+
+/// A column of a group-by: a slice of the host, which is copied to the device if that is a GPU, or
+/// a buffer. `&slice`, `&vec`, `&array` and `&buffer` are taken wherever a column is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'q, T>(Source<'q, T>);
+
+#[derive(Clone, Copy, Debug)]
+enum Source<'q, T> {
+    Slice(&'q [T]),
+    Buffer(&'q Buffer<T>),
+}
+
+impl<'q, T> From<&'q [T]> for Column<'q, T> {
+    fn from(slice: &'q [T]) -> Self {
+        Self(Source::Slice(slice))
+    }
+}
+
+impl<'q, T> From<&'q Vec<T>> for Column<'q, T> {
+    fn from(vec: &'q Vec<T>) -> Self {
+        Self(Source::Slice(vec))
+    }
+}
+
+impl<'q, T, const N: usize> From<&'q [T; N]> for Column<'q, T> {
+    fn from(array: &'q [T; N]) -> Self {
+        Self(Source::Slice(array))
+    }
+}
+
+impl<'q, T> From<&'q Buffer<T>> for Column<'q, T> {
+    fn from(buffer: &'q Buffer<T>) -> Self {
+        Self(Source::Buffer(buffer))
+    }
+}
+
+impl<'q, T: Value> Column<'q, T> {
+    /// Returns the number of rows.
+    pub(super) fn rows(&self) -> usize {
+        match self.0 {
+            Source::Slice(slice) => slice.len(),
+            Source::Buffer(buffer) => buffer.len(),
+        }
+    }
+
+    /// Returns the address of the first element, which tells columns apart that are not empty.
+    pub(super) fn address(&self) -> usize {
+        match self.0 {
+            Source::Slice(slice) => slice.as_ptr().addr(),
+            Source::Buffer(buffer) => buffer.address(),
+        }
+    }
+
+    /// Returns the column on `device`, as words.
+    pub(super) fn on_device(&self, device: &Device) -> Result<OnDevice<'q, T::Word>> {
+        match self.0 {
+            Source::Slice(slice) => {
+                // SAFETY: a value has the bytes of its word.
+                Ok(OnDevice::Lent(unsafe { Lent::new(device, slice)?.reinterpreted() }))
+            }
+            Source::Buffer(buffer) => {
+                buffer.check_device("the buffer of a column", device)?;
+                Ok(OnDevice::Buffer(buffer.words()))
+            }
+        }
+    }
+}
+
+/// A column on a device.
+#[derive(Debug)]
+pub(super) enum OnDevice<'q, W> {
+    Lent(Lent<'q, W>),
+    Buffer(&'q Buffer<W>),
+}
+
+impl<'q, W> OnDevice<'q, W> {
+    /// Returns the same column as elements of another type.
+    ///
+    /// # Safety
+    /// Elements of the one type are values of the other, and as large.
+    pub unsafe fn reinterpreted<U>(self) -> OnDevice<'q, U> {
+        match self {
+            // SAFETY: as the caller promises.
+            Self::Lent(lent) => OnDevice::Lent(unsafe { lent.reinterpreted() }),
+            // SAFETY: the layout of a buffer does not depend on the type of its elements; those are
+            // as the caller promises.
+            Self::Buffer(buffer) => OnDevice::Buffer(unsafe { &*std::ptr::from_ref(buffer).cast() }),
+        }
+    }
+}
+
+impl<W> Deref for OnDevice<'_, W> {
+    type Target = Buffer<W>;
+    fn deref(&self) -> &Buffer<W> {
+        match self {
+            Self::Lent(lent) => lent,
+            Self::Buffer(buffer) => buffer,
+        }
+    }
+}

@@ -1,0 +1,160 @@
+//! What a group-by is asked for.
+
+use super::by_sort::{SortInput, by_sort};
+use super::column::Column;
+use super::groups::Groups;
+use super::keys::{KeyColumns, typed};
+use super::query::{Aggregate, Order, Query, Wanted};
+use crate::primitives::{Number, Scratch, check_items};
+use crate::{Device, Key, Result, Stream, Value};
+use gpu_kernels::plain::PlainHalf;
+use std::fmt;
+
+/// A group-by: the rows with equal keys become a group, of which counts, sums, least, greatest,
+/// mean, first and last values are computed.
+///
+/// The rows may be slices or buffers, and every call reads them anew. Equal columns are read once
+/// for all of their aggregates.
+///
+/// - **Sums** of integers are 64 bits wide and wrap. Those of floating-point numbers are `f64`, and
+///   the same from run to run on one device.
+/// - **Least and greatest values** of floating-point numbers are by [`f64::total_cmp`]: −0 is less
+///   than 0, and a NaN is beyond the infinity of its sign.
+/// - **Means** are `f64`: the sum over the number of rows.
+/// - **First and last values** are those of the group's first and last row.
+///
+/// Rows are sorted by key. On the device that takes memory of about 8 bytes a row with 32-bit keys
+/// and values for the sort, and as much for what is sorted, and 8 bytes for the groups.
+pub struct GroupBy<'q, K> {
+    keys: KeyColumns<'q, K>,
+    query: Query<'q>,
+}
+
+impl<'q, K: Key> GroupBy<'q, K> {
+    /// Returns a query for the groups of rows with equal `keys`. Without aggregates it gives the
+    /// different keys.
+    pub fn new(keys: impl Into<Column<'q, K>>) -> Self {
+        Self::of(KeyColumns::One(keys.into()))
+    }
+
+    fn of(keys: KeyColumns<'q, K>) -> Self {
+        Self { keys, query: Query::new() }
+    }
+
+    /// Sets the order of the groups; [`Order::Any`] if this is not called.
+    pub fn order(&mut self, order: Order) -> &mut Self {
+        self.query.order = order;
+        self
+    }
+
+    /// Asks for the number of rows of each group.
+    pub fn count(&mut self) -> Aggregate<u32> {
+        self.query.add(Wanted::Count)
+    }
+
+    /// Asks for the sum of `values` in each group.
+    pub fn sum<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T::Sum> {
+        let column = self.numbers(values.into());
+        self.query.add(Wanted::Sum(column))
+    }
+
+    /// Asks for the least of `values` in each group.
+    pub fn min<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
+        let column = self.numbers(values.into());
+        self.query.add(Wanted::Min(column))
+    }
+
+    /// Asks for the greatest of `values` in each group.
+    pub fn max<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
+        let column = self.numbers(values.into());
+        self.query.add(Wanted::Max(column))
+    }
+
+    /// Asks for the mean of `values` in each group.
+    pub fn mean<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<f64> {
+        let column = self.numbers(values.into());
+        self.query.add(Wanted::Mean(column))
+    }
+
+    /// Asks for the value of each group's first row.
+    pub fn first<T: Value>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
+        let column = self.query.column(values.into(), None);
+        self.query.add(Wanted::First(column))
+    }
+
+    /// Asks for the value of each group's last row.
+    pub fn last<T: Value>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
+        let column = self.query.column(values.into(), None);
+        self.query.add(Wanted::Last(column))
+    }
+
+    fn numbers<T: Number>(&mut self, values: Column<'q, T>) -> usize {
+        self.query.column(values, Some((T::COLUMN, T::SUM_KIND)))
+    }
+
+    /// Returns the groups, when they are there.
+    ///
+    /// # Errors
+    /// As for [`GroupBy::run_on`].
+    pub fn run(&self, device: &Device) -> Result<Groups<K>> {
+        self.run_on(device.default_stream(), &mut Scratch::new(device))
+    }
+
+    /// Returns the groups, computed on `stream`; waits until their number is known. The scratch is
+    /// best kept for the next call: then memory is allocated for the groups alone, and for columns
+    /// that are copied to the device.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have as
+    /// many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Groups<K>> {
+        let Self { keys, query } = self;
+        let device = scratch.device().clone();
+        stream.check_device(&device)?;
+        let rows = keys.rows()?;
+        for column in &query.columns {
+            crate::error::same_length(("the keys", rows), ("a column of values", column.rows))?;
+        }
+        let rows = check_items(rows)?;
+        let keys = keys.on_device(&device)?;
+        let values = query.columns.iter().map(|column| (column.lend)(&device)).collect::<Result<Vec<_>>>()?;
+        let input = SortInput { keys: &keys, values: &values, rows, order: K::ORDER };
+        let (keys, columns) = by_sort(stream, scratch, query, input)?;
+        Ok(Groups { keys: typed(keys), columns, query: query.number })
+    }
+}
+
+impl<'q, A, B> GroupBy<'q, (A, B)>
+where
+    A: Key<Word = u32> + PlainHalf,
+    B: Key<Word = u32> + PlainHalf,
+{
+    /// Returns a query for the groups of rows that are equal in two columns of 32-bit keys.
+    ///
+    /// ```
+    /// use warpnest::Device;
+    /// use warpnest::relational::{GroupBy, Order};
+    ///
+    /// let device = Device::best()?;
+    /// let (years, months) = ([2024, 2023, 2024, 2024], [5u32, 1, 5, 2]);
+    /// let mut query = GroupBy::by_two(&years, &months);
+    /// let rows = query.count();
+    /// let groups = query.order(Order::ByKey).run(&device)?;
+    /// let stream = device.default_stream();
+    /// assert_eq!(groups.keys().download(stream)?, [(2023, 1), (2024, 2), (2024, 5)]);
+    /// assert_eq!(groups.column(rows)?.download(stream)?, [1, 1, 2]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    pub fn by_two(first: impl Into<Column<'q, A>>, second: impl Into<Column<'q, B>>) -> Self {
+        Self::of(KeyColumns::Two(Box::new((first.into(), second.into()))))
+    }
+}
+
+impl<K> fmt::Debug for GroupBy<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Query { columns, wanted, order, .. } = &self.query;
+        write!(f, "GroupBy({wanted:?} of {} columns, {order:?})", columns.len())
+    }
+}

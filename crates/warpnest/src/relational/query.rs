@@ -1,0 +1,119 @@
+//! What a query asks for: columns of values, aggregates of them, and an order.
+
+use super::column::{Column, OnDevice};
+use crate::{Device, Result, Value};
+use gpu_kernels::primitives::reduce::SumKind;
+use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::types::Scalar;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The order of the groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Order {
+    /// Any order, which may differ from run to run.
+    #[default]
+    Any,
+    /// Ascending keys: numbers in their order, pairs by their first halves and then by their
+    /// second ones, types of your own by their words.
+    ByKey,
+    /// The order of the groups' first rows.
+    FirstSeen,
+}
+
+/// An aggregate of a query, whose column [`Groups::column`](super::Groups::column) gives.
+#[derive(Debug)]
+pub struct Aggregate<T> {
+    pub(super) query: u64,
+    pub(super) number: usize,
+    values: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Aggregate<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Aggregate<T> {}
+
+/// What a query asks for, besides its keys.
+pub(super) struct Query<'q> {
+    /// The number of the query, which its aggregates know.
+    pub number: u64,
+    pub columns: Vec<ValueColumn<'q>>,
+    pub wanted: Vec<Wanted>,
+    pub order: Order,
+}
+
+impl<'q> Query<'q> {
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { number, columns: Vec::new(), wanted: Vec::new(), order: Order::Any }
+    }
+
+    pub fn add<T>(&mut self, wanted: Wanted) -> Aggregate<T> {
+        self.wanted.push(wanted);
+        Aggregate { query: self.number, number: self.wanted.len() - 1, values: PhantomData }
+    }
+
+    /// Returns the number of a column of values, which is a new one unless the same column is
+    /// there. `numbers` tells how its values are added and compared, if that is wanted.
+    pub fn column<T: Value>(&mut self, values: Column<'q, T>, numbers: Option<(ColumnParams, SumKind)>) -> usize {
+        let (address, rows, bits) = (values.address(), values.rows(), T::Word::BITS);
+        let same = |column: &ValueColumn<'_>| {
+            let agree = column.numbers.is_none() || numbers.is_none() || column.numbers == numbers;
+            (column.address, column.rows, column.bits) == (address, rows, bits) && agree && rows != 0
+        };
+        if let Some(number) = self.columns.iter().position(same) {
+            let held = &mut self.columns[number].numbers;
+            *held = held.or(numbers);
+            return number;
+        }
+        let lend = move |device: &Device| Ok(WordsOf::new::<T>(values.on_device(device)?));
+        self.columns.push(ValueColumn { address, rows, bits, numbers, lend: Box::new(lend) });
+        self.columns.len() - 1
+    }
+}
+
+/// A column of values, which any number of aggregates are of.
+pub(super) struct ValueColumn<'q> {
+    address: usize,
+    pub rows: usize,
+    /// The bits of a value.
+    pub bits: u32,
+    /// How numbers are added and compared; `None` if only first and last values are wanted.
+    pub numbers: Option<(ColumnParams, SumKind)>,
+    pub lend: Lend<'q>,
+}
+
+/// A function that returns the words of a column on a device.
+type Lend<'q> = Box<dyn Fn(&Device) -> Result<WordsOf<'q>> + Send + Sync + 'q>;
+
+/// The words of a column on a device.
+pub(super) enum WordsOf<'q> {
+    Narrow(OnDevice<'q, u32>),
+    Wide(OnDevice<'q, u64>),
+}
+
+/// An aggregate that is wanted, of the column with that number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Count,
+    Sum(usize),
+    Min(usize),
+    Max(usize),
+    Mean(usize),
+    First(usize),
+    Last(usize),
+}
+
+impl<'q> WordsOf<'q> {
+    fn new<T: Value>(words: OnDevice<'q, T::Word>) -> Self {
+        // SAFETY: the branch is that of the word's size, so each word is cast to itself.
+        unsafe {
+            if T::Word::BITS == 32 { Self::Narrow(words.reinterpreted()) } else { Self::Wide(words.reinterpreted()) }
+        }
+    }
+}

@@ -1,0 +1,54 @@
+//! The keys of a group-by as words whose order is that of the keys.
+
+use crate::seam::{Block, Global};
+use crate::types::KeyWord;
+
+/// The scalar arguments of [`EncodeKeys`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct EncodeParams {
+    /// The number of keys.
+    pub items: u64,
+    /// The bits that are flipped first.
+    pub flip_before: u64,
+    /// The bits that are flipped last.
+    pub flip_after: u64,
+    /// The number of bits by which the word is rotated in between: 0 or 32.
+    pub rotate: u32,
+    /// 0.
+    pub padding: u32,
+}
+
+kernel! {
+    /// Flips bits of each key, exchanges its halves if the plan says so, and flips bits again. One
+    /// thread a key.
+    ///
+    /// If `keys` is null, the lower half of a key is in `lower` and the upper one in `upper`, which
+    /// are null otherwise. `output` may be `keys`.
+    EncodeKeys<K: KeyWord>, "encode_keys", threads 256;
+    { keys: Global<K>, lower: Global<u32>, upper: Global<u32>, output: Global<K>, plan: EncodeParams }
+}
+
+impl<K: KeyWord> EncodeKeys<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let EncodeParams { items, flip_before, flip_after, rotate, .. } = args.plan;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let item = first + thread as u64;
+            if item >= items {
+                return;
+            }
+            let word = if args.keys.is_null() {
+                args.lower.load_streaming(item) as u64 | (args.upper.load_streaming(item) as u64) << 32
+            } else {
+                args.keys.load_streaming(item).to_u64()
+            };
+            let word = word ^ flip_before;
+            let word = if rotate == 0 { word } else { word.rotate_left(32) };
+            args.output.store_streaming(item, K::from_u64(word ^ flip_after));
+        });
+    }
+}

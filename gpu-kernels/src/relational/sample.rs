@@ -1,0 +1,159 @@
+//! A sample of rows: its distinct keys, and how often each was drawn.
+
+use crate::page::position;
+use crate::seam::{Block, Global, Shared};
+use crate::types::{KeyWord, Scalar};
+
+/// The words of the header.
+pub mod header {
+    /// The number of rows that were drawn.
+    pub const DRAWN: u64 = 0;
+    /// The number of hot keys that come more often than those of [`CANDIDATES`].
+    pub const FREQUENT: u64 = 1;
+    /// The number of keys that the remaining slots are for, at most some of which are hot.
+    pub const CANDIDATES: u64 = 2;
+    /// The number of rows whose key is not hot.
+    pub const MISSED: u64 = 3;
+    /// The number of groups of hot keys.
+    pub const GROUPS: u64 = 4;
+    /// The length of the header.
+    pub const WORDS: usize = 8;
+}
+
+/// The number of classes of keys by how often they were drawn: never, once, …, and this many times
+/// less one, or more often.
+pub const CLASSES: u32 = 64;
+
+/// The number of threads of a block that draws.
+const THREADS: u32 = 512;
+/// The number of cells of a block's table of them. Behind them is how often each key was drawn.
+const CELLS: u32 = 2 * THREADS;
+
+/// The scalar arguments of [`SampleKeys`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct SampleKeysParams {
+    /// The first constant of the mix.
+    pub a: u64,
+    /// The second constant of the mix.
+    pub b: u64,
+    /// The number of rows.
+    pub rows: u64,
+    /// The bits of a position: there are no more than 2^`position_bits` rows.
+    pub position_bits: u32,
+    /// The bits of a draw's number: there are 2^`sample_bits` draws, and twice as many cells.
+    pub sample_bits: u32,
+}
+
+impl SampleKeysParams {
+    /// Returns the row of a draw, if there is one: less than half of all draws have none.
+    #[inline(always)]
+    fn row(&self, draw: u64) -> Option<u64> {
+        let row = position(draw, self.a, self.position_bits);
+        if draw >> self.sample_bits == 0 && row < self.rows { Some(row) } else { None }
+    }
+
+    /// Returns the key of cell `owner`, which is the number of a draw and 1.
+    #[inline(always)]
+    pub(super) fn key_of<K: KeyWord>(&self, keys: Global<K>, owner: u32) -> K {
+        keys.load_read_only(position(owner as u64 - 1, self.a, self.position_bits))
+    }
+}
+
+/// A key that a thread drew, and the cell of the block's table that it is in.
+struct Drawn<K> {
+    key: Option<K>,
+    cell: u32,
+    is_first: bool,
+}
+
+kernel! {
+    /// Draws a row for each thread, at positions that are all different, and finds the distinct
+    /// keys. `cells` and `counts` become a hash table of them: the number of a draw with that key
+    /// and 1, or 0, and how often the key was drawn. Its header's [`header::DRAWN`] becomes the
+    /// number of rows, and `classes` the number of keys of each class.
+    ///
+    /// There are 2^(`sample_bits` + 1) cells and counts. All four are 0 at first.
+    SampleKeys<K: KeyWord>, "group_sample", threads 512,
+        shared held: u64 = 512, shared owners: u32 = 2048, shared changes: u32 = 64;
+    {
+        keys: Global<K>, cells: Global<u32>, counts: Global<u32>, classes: Global<u32>, header: Global<u64>,
+        plan: SampleKeysParams
+    }
+}
+
+impl<K: KeyWord> SampleKeys<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, held: B::Shared<u64>, owners: B::Shared<u32>, changes: B::Shared<u32>) {
+        let args = self;
+        let plan = args.plan;
+        let first = block.first_thread();
+        let mut threads = block.local(|_| Drawn { key: None, cell: 0, is_first: false });
+        let drawn = block.count(&mut threads, |thread, drawn| {
+            for part in 0..4 {
+                owners.set(thread + part * THREADS, 0);
+            }
+            if thread < CLASSES {
+                changes.set(thread, 0);
+            }
+            drawn.key = plan.row(first + thread as u64).map(|row| args.keys.load_read_only(row));
+            held.set(thread, drawn.key.unwrap_or_default().to_u64());
+            drawn.key.is_some()
+        });
+        // Keys are counted on chip first: copies of a frequent one would wait for each other.
+        block.phase(&mut threads, |thread, drawn| {
+            let Some(key) = drawn.key else { return };
+            let mut cell = key.mix(plan.a, plan.b).scaled(CELLS);
+            loop {
+                let owner = owners.compare_exchange(cell, 0, thread + 1);
+                if owner == 0 || held.get(owner - 1) == key.to_u64() {
+                    drawn.is_first = owner == 0;
+                    break;
+                }
+                cell = (cell + 1) % CELLS;
+            }
+            drawn.cell = cell;
+            owners.fetch_add(CELLS + cell, 1);
+        });
+        block.phase(&mut threads, |thread, drawn| {
+            let (Some(key), true) = (drawn.key, drawn.is_first) else { return };
+            let times = owners.get(CELLS + drawn.cell);
+            let before = args.add(key, first as u32 + thread + 1, times);
+            let (old, new) = (before.min(CLASSES - 1), (before + times).min(CLASSES - 1));
+            if old != new {
+                changes.fetch_add(new, 1);
+                if old != 0 {
+                    changes.fetch_add(old, u32::MAX);
+                }
+            }
+        });
+        block.each(&mut threads, |thread, _| {
+            if thread < CLASSES && changes.get(thread) != 0 {
+                args.classes.atomic(thread as u64).fetch_add(changes.get(thread));
+            }
+            if thread == 0 {
+                args.header.atomic(header::DRAWN).fetch_add(drawn as u64);
+            }
+        });
+    }
+
+    /// Adds a key that was drawn `times` times; returns how often others drew it before.
+    #[inline(always)]
+    fn add(&self, key: K, owner: u32, times: u32) -> u32 {
+        let Self { keys, cells, counts, plan, .. } = *self;
+        let mask = (2 << plan.sample_bits) - 1;
+        let mut cell = (key.mix(plan.a, plan.b) >> (31 - plan.sample_bits)) & mask;
+        loop {
+            let at = cells.atomic(cell as u64);
+            let mut found = at.load();
+            if found == 0 {
+                found = at.compare_exchange(0, owner);
+            }
+            // There are twice as many cells as draws, so this ends.
+            if found == 0 || plan.key_of(keys, found) == key {
+                return counts.atomic(cell as u64).fetch_add(times);
+            }
+            cell = (cell + 1) & mask;
+        }
+    }
+}

@@ -1,0 +1,220 @@
+//! Group-by beside loops over maps of the standard library, on every engine.
+
+use super::rows::{Rows, Tested, in_order, key_numbers};
+use proptest::prelude::*;
+use warpnest::primitives::Scratch;
+use warpnest::relational::{GroupBy, Groups, Order};
+use warpnest::{Buffer, Device, Error, InputError};
+use warpnest_tests::{TestEngine, on_all, on_every_engine};
+
+/// Checks every aggregate of every type in one query.
+fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result<(), TestCaseError> {
+    let mut query = GroupBy::new(&rows.keys);
+    let count = query.count();
+    let sums = (query.sum(&rows.narrow), query.sum(&rows.signed), query.sum(&rows.wide), query.sum(&rows.long));
+    let float_sums = (query.sum(&rows.single), query.sum(&rows.double));
+    let means = (query.mean(&rows.narrow), query.mean(&rows.long), query.mean(&rows.double));
+    let least = (query.min(&rows.narrow), query.min(&rows.signed), query.min(&rows.single), query.min(&rows.long));
+    let greatest = (query.max(&rows.wide), query.max(&rows.signed), query.max(&rows.single), query.max(&rows.double));
+    let (first, last) = (query.first(&rows.letters), query.last(&rows.letters));
+    let last_wide = query.last(&rows.wide);
+    let stream = device.default_stream();
+    let groups = query.order(order).run(device).unwrap();
+    let keys = groups.keys().download(stream).unwrap();
+    let expected = in_order(&rows.keys, &keys, order)?;
+    macro_rules! check {
+        ($aggregate:expr, $of:expr) => {
+            let found = groups.column($aggregate).unwrap().download(stream).unwrap();
+            prop_assert_eq!(found.len(), expected.len());
+            for (found, (key, rows)) in found.iter().zip(&expected) {
+                let of: &dyn Fn(&[usize]) -> _ = &$of;
+                prop_assert_eq!(*found, of(rows), "{} of {:?}", stringify!($aggregate), key);
+            }
+        };
+    }
+    check!(count, |of| of.len() as u32);
+    check!(sums.0, |of| of.iter().map(|&row| rows.narrow[row] as u64).sum::<u64>());
+    check!(sums.1, |of| of.iter().map(|&row| rows.signed[row] as i64).sum::<i64>());
+    check!(sums.2, |of| of.iter().fold(0u64, |sum, &row| sum.wrapping_add(rows.wide[row])));
+    let long_sum = |of: &[usize]| of.iter().fold(0i64, |sum, &row| sum.wrapping_add(rows.long[row]));
+    check!(sums.3, |of| long_sum(of));
+    check!(float_sums.0, |of| of.iter().map(|&row| rows.single[row] as f64).sum::<f64>());
+    check!(float_sums.1, |of| of.iter().map(|&row| rows.double[row]).sum::<f64>());
+    check!(means.0, |of| of.iter().map(|&row| rows.narrow[row] as u64).sum::<u64>() as f64 / of.len() as f64);
+    check!(means.1, |of| long_sum(of) as f64 / of.len() as f64);
+    check!(means.2, |of| of.iter().map(|&row| rows.double[row]).sum::<f64>() / of.len() as f64);
+    check!(least.0, |of| of.iter().map(|&row| rows.narrow[row]).min().unwrap());
+    check!(least.1, |of| of.iter().map(|&row| rows.signed[row]).min().unwrap());
+    check!(least.3, |of| of.iter().map(|&row| rows.long[row]).min().unwrap());
+    check!(greatest.0, |of| of.iter().map(|&row| rows.wide[row]).max().unwrap());
+    check!(greatest.1, |of| of.iter().map(|&row| rows.signed[row]).max().unwrap());
+    check!(greatest.3, |of| of.iter().map(|&row| rows.double[row]).max_by(f64::total_cmp).unwrap());
+    check!(first, |of| rows.letters[of[0]]);
+    check!(last, |of| rows.letters[of[of.len() - 1]]);
+    check!(last_wide, |of| rows.wide[of[of.len() - 1]]);
+    // The zeros differ in their bits alone.
+    let bits =
+        |column: &Buffer<f32>| -> Vec<u32> { column.download(stream).unwrap().into_iter().map(f32::to_bits).collect() };
+    let (min_bits, max_bits) = (bits(groups.column(least.2).unwrap()), bits(groups.column(greatest.2).unwrap()));
+    for ((key, of), (min, max)) in expected.iter().zip(min_bits.iter().zip(&max_bits)) {
+        let singles = || of.iter().map(|&row| rows.single[row]);
+        prop_assert_eq!(*min, singles().min_by(f32::total_cmp).unwrap().to_bits(), "the least of {:?}", key);
+        prop_assert_eq!(*max, singles().max_by(f32::total_cmp).unwrap().to_bits(), "the greatest of {:?}", key);
+    }
+    Ok(())
+}
+
+/// Checks queries of one column and of none, which sort other payloads.
+fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result<(), TestCaseError> {
+    let stream = device.default_stream();
+    let mut scratch = Scratch::new(device);
+    let expected = |groups: &Groups<K>| in_order(&rows.keys, &groups.keys().download(stream).unwrap(), order);
+
+    let mut query = GroupBy::new(&rows.keys);
+    let groups = query.order(order).run_on(stream, &mut scratch).unwrap();
+    expected(&groups)?;
+    let count = query.count();
+    let groups = query.run_on(stream, &mut scratch).unwrap();
+    let counts: Vec<u32> = expected(&groups)?.iter().map(|group| group.1.len() as u32).collect();
+    prop_assert_eq!(groups.column(count).unwrap().download(stream).unwrap(), counts);
+
+    let keys = Buffer::from_slice(device, &rows.keys).unwrap();
+    let narrow = Buffer::from_slice(device, &rows.narrow).unwrap();
+    let mut query = GroupBy::new(&keys);
+    let (sum, max) = (query.sum(&narrow), query.max(&narrow));
+    let groups = query.order(order).run_on(stream, &mut scratch).unwrap();
+    let of = expected(&groups)?;
+    let sums: Vec<u64> = of.iter().map(|group| group.1.iter().map(|&row| rows.narrow[row] as u64).sum()).collect();
+    let most: Vec<u32> = of.iter().map(|group| group.1.iter().map(|&row| rows.narrow[row]).max().unwrap()).collect();
+    prop_assert_eq!(groups.column(sum).unwrap().download(stream).unwrap(), sums);
+    prop_assert_eq!(groups.column(max).unwrap().download(stream).unwrap(), most);
+
+    let mut query = GroupBy::new(&rows.keys);
+    let (sum, mean) = (query.sum(&rows.long), query.mean(&rows.long));
+    let groups = query.order(order).run_on(stream, &mut scratch).unwrap();
+    let of = expected(&groups)?;
+    let of_rows = |of: &Vec<usize>| of.iter().fold(0i64, |sum, &row| sum.wrapping_add(rows.long[row]));
+    let sums: Vec<i64> = of.iter().map(|group| of_rows(&group.1)).collect();
+    let means: Vec<f64> = of.iter().map(|group| of_rows(&group.1) as f64 / group.1.len() as f64).collect();
+    prop_assert_eq!(groups.column(sum).unwrap().download(stream).unwrap(), sums);
+    prop_assert_eq!(groups.column(mean).unwrap().download(stream).unwrap(), means);
+    Ok(())
+}
+
+fn check<K: Tested>(engine: &TestEngine, keys: Vec<K>, seed: u64, order: Order) -> Result<(), TestCaseError> {
+    let rows = Rows::new(keys, seed);
+    check_all(&engine.device, &rows, order)?;
+    check_each(&engine.device, &rows, order)
+}
+
+fn order() -> impl Strategy<Value = Order> {
+    prop::sample::select(vec![Order::Any, Order::ByKey, Order::FirstSeen])
+}
+
+fn most(engine: &TestEngine) -> usize {
+    if engine.max_items < 1000 { 400 } else { 9_000 }
+}
+
+#[test]
+fn groups_of_32_bit_keys() {
+    on_every_engine(
+        |engine| (key_numbers(most(engine)), any::<u64>(), order()),
+        |engine, (keys, seed, order)| check::<u32>(engine, keys.iter().map(|&key| key as u32).collect(), seed, order),
+    );
+}
+
+#[test]
+fn groups_of_64_bit_keys() {
+    on_every_engine(
+        |engine| (key_numbers(most(engine)), any::<u64>(), order()),
+        |engine, (keys, seed, order)| check::<u64>(engine, keys, seed, order),
+    );
+}
+
+#[test]
+fn groups_of_signed_keys_and_of_pairs_are_in_their_order() {
+    on_every_engine(
+        |engine| (key_numbers(most(engine)), any::<u64>()),
+        |engine, (keys, seed)| {
+            let signed = |key: &u64| key.wrapping_mul(0x9e37_79b9_7f4a_7c15) as i64 >> (key % 60);
+            check::<i32>(engine, keys.iter().map(|key| signed(key) as i32).collect(), seed, Order::ByKey)?;
+            check::<i64>(engine, keys.iter().map(signed).collect(), seed, Order::ByKey)?;
+            let pairs = keys.iter().map(|key| ((signed(key) % 3) as i32, *key as u32)).collect();
+            check::<(i32, u32)>(engine, pairs, seed, Order::ByKey)
+        },
+    );
+}
+
+#[test]
+fn two_columns_of_keys_are_pairs() {
+    on_every_engine(
+        |engine| (key_numbers(most(engine)), order()),
+        |engine, (keys, order)| {
+            let (device, stream) = (&engine.device, engine.device.default_stream());
+            let first: Vec<i32> = keys.iter().map(|key| (key % 7) as i32 - 3).collect();
+            let second: Vec<u32> = keys.iter().map(|key| (key >> 3) as u32).collect();
+            let pairs: Vec<(i32, u32)> = first.iter().copied().zip(second.iter().copied()).collect();
+            let mut query = GroupBy::by_two(&first, &second);
+            let count = query.count();
+            let groups = query.order(order).run(device).unwrap();
+            let expected = in_order(&pairs, &groups.keys().download(stream).unwrap(), order)?;
+            let counts: Vec<u32> = expected.iter().map(|group| group.1.len() as u32).collect();
+            prop_assert_eq!(groups.column(count).unwrap().download(stream).unwrap(), counts);
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn edges() {
+    on_every_engine(
+        |_| (prop::sample::select(vec![0usize, 1, 2, 31, 33, 255, 257]), order()),
+        |engine, (rows, order)| {
+            for spread in [0, 1, u32::MAX] {
+                // All equal, all distinct, and the first and the last key there is.
+                let key = |row: usize| (row as u32).wrapping_mul(spread);
+                check::<u32>(engine, (0..rows).map(key).collect(), 1, order)?;
+            }
+            let key = |row: usize| if row.is_multiple_of(2) { 0 } else { u64::MAX };
+            check::<u64>(engine, (0..rows).map(key).collect(), 1, order)
+        },
+    );
+}
+
+#[test]
+fn what_does_not_belong_together_is_refused() {
+    on_all(|device| {
+        let (keys, values) = ([1u32, 2, 3], [1i32, 2]);
+        let mut query = GroupBy::new(&keys);
+        let sum = query.sum(&values);
+        let refused = query.run(device).unwrap_err();
+        assert!(refused.to_string().contains("the keys 3, a column of values 2"), "{refused}");
+
+        let mut other = GroupBy::new(&keys);
+        let groups = other.run(device).unwrap();
+        assert_eq!(groups.column(sum).unwrap_err(), Error::Input(InputError::ForeignAggregate));
+        // The groups know the aggregates that were asked for before they were computed.
+        let count = other.count();
+        assert_eq!(groups.column(count).unwrap_err(), Error::Input(InputError::ForeignAggregate));
+
+        let (first, second) = ([1u32; 4], [1u32; 5]);
+        let refused = GroupBy::by_two(&first, &second).run(device).unwrap_err();
+        assert!(refused.to_string().contains("the first key column 4, the second key column 5"), "{refused}");
+    });
+}
+
+#[test]
+fn buffers_of_another_device_are_refused() {
+    let (here, there) = (Device::cpu(), warpnest_tests::elsewhere());
+    let keys = Buffer::from_slice(&there, &[1u32, 2]).unwrap();
+    let values = [1u32, 2];
+    let mut query = GroupBy::new(&keys);
+    query.sum(&values);
+    assert!(matches!(query.run(&here), Err(Error::WrongDevice { .. })));
+    let near = [1u32, 2];
+    let far = Buffer::from_slice(&there, &[1.0f32, 2.0]).unwrap();
+    let mut query = GroupBy::new(&near);
+    query.sum(&far);
+    assert!(matches!(query.run(&here), Err(Error::WrongDevice { .. })));
+    assert!(matches!(query.run_on(there.default_stream(), &mut Scratch::new(&here)), Err(Error::WrongDevice { .. })));
+}
