@@ -14,8 +14,8 @@ const BUCKET_SLOTS: u32 = 2;
 /// The range of a probe's steps, in buckets: less than the buckets of any page.
 const STEPS: u32 = 512;
 
-/// The slot of a row that has none yet.
-const PENDING: u32 = u32::MAX;
+/// The slot of a row that has none, and the bucket of one that has not begun.
+pub(super) const NO_SLOT: u32 = u32::MAX;
 
 /// The aggregates that are computed of each group.
 #[derive(Clone, Copy, Debug)]
@@ -69,24 +69,11 @@ impl Wanted {
 #[derive(Clone, Copy)]
 pub(super) struct Seeker<K> {
     /// The key as slots hold it.
-    held: K,
-    bucket: u32,
-    step: u32,
+    pub held: K,
+    /// The bucket that is looked into next.
+    pub bucket: u32,
+    /// The slot, once it is found.
     pub slot: u32,
-}
-
-impl<K: KeyWord> Seeker<K> {
-    /// Returns whether the row has no slot yet.
-    #[inline(always)]
-    pub fn pending(&self) -> bool {
-        self.slot == PENDING
-    }
-
-    /// Returns a row that needs no slot.
-    #[inline(always)]
-    pub fn absent() -> Self {
-        Self { held: K::default(), bucket: 0, step: 0, slot: 0 }
-    }
 }
 
 /// A page of groups. Slots come two in a bucket, and each kind of word has an array of its own: the
@@ -156,16 +143,22 @@ impl<S: Shared<u64>> GroupPage<S> {
         mixed >> (K::BITS - self.page_bits) == K::from_u64(self.page as u64)
     }
 
-    /// Returns a row with this mixed key, before its first step.
+    /// Returns the mixed key as slots hold it.
     #[inline(always)]
-    pub fn seek<K: KeyWord>(&self, mixed: K) -> Seeker<K> {
-        let within = (mixed << self.page_bits).bits_from(K::BITS - 32);
-        Seeker {
-            held: mixed | highest::<K>(),
-            bucket: within.scaled(self.buckets),
-            step: 1 + mixed.bits_from(0) % STEPS,
-            slot: PENDING,
-        }
+    pub fn to_hold<K: KeyWord>(&self, mixed: K) -> K {
+        mixed | highest::<K>()
+    }
+
+    /// Returns the first bucket of a key, as slots hold it.
+    #[inline(always)]
+    pub fn home<K: KeyWord>(&self, held: K) -> u32 {
+        (held << self.page_bits).bits_from(K::BITS - 32).scaled(self.buckets)
+    }
+
+    /// Returns what a bucket holds, whose slots other threads may be taking.
+    #[inline(always)]
+    pub fn bucket<K: KeyWord>(&self, bucket: u32) -> [K; 2] {
+        self.memory.cast::<K>().load_pair_relaxed(BUCKET_SLOTS * bucket)
     }
 
     /// Looks into a bucket: the row finds its group, or takes an empty slot for it, or goes on to
@@ -174,7 +167,7 @@ impl<S: Shared<u64>> GroupPage<S> {
     pub fn step<K: KeyWord>(&self, row: &mut Seeker<K>) -> bool {
         let keys = self.memory.cast::<K>();
         let at = BUCKET_SLOTS * row.bucket;
-        let [first, second] = keys.load_pair_relaxed(at);
+        let [first, second] = self.bucket::<K>(row.bucket);
         let empty = K::default();
         if first == row.held {
             row.slot = at;
@@ -189,7 +182,7 @@ impl<S: Shared<u64>> GroupPage<S> {
             }
             return was == empty;
         } else {
-            row.bucket += row.step;
+            row.bucket += 1 + row.held.bits_from(0) % STEPS;
             if row.bucket >= self.buckets {
                 row.bucket -= self.buckets;
             }
@@ -253,12 +246,17 @@ impl<S: Shared<u64>> GroupPage<S> {
         self.memory.cast::<u64>().get(self.sums / 2 + slot)
     }
 
-    /// Returns the key of the group in `slot`, still mixed; `None` if the slot is empty.
+    /// Returns what `slot` holds: 0 if it is empty.
     #[inline(always)]
-    pub fn mixed<K: KeyWord>(&self, slot: u32) -> Option<K> {
-        let held = self.memory.cast::<K>().get(slot);
+    pub fn held<K: KeyWord>(&self, slot: u32) -> K {
+        self.memory.cast::<K>().get(slot)
+    }
+
+    /// Returns the mixed key that a slot holds.
+    #[inline(always)]
+    pub fn mixed<K: KeyWord>(&self, held: K) -> K {
         let of_page = K::from_u64((self.page >> (self.page_bits - 1)) as u64) << (K::BITS - 1);
-        (held != K::default()).then_some(held & !highest::<K>() | of_page)
+        held & !highest::<K>() | of_page
     }
 
     /// Returns the number of rows of the group in `slot`.

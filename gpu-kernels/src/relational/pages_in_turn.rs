@@ -1,7 +1,7 @@
 //! The page of a bin's groups, by one thread.
 
 use super::bin::{Groups, MAX_STEPS, Rows};
-use super::group_page::{GroupPage, Seeker, Wanted};
+use super::group_page::{GroupPage, NO_SLOT, Seeker, Wanted};
 use crate::page::header;
 use crate::page::pairs::AT_ONCE;
 use crate::seam::{Global, Shared, Work};
@@ -36,8 +36,9 @@ impl<K: KeyWord, V: Payload, S: Shared<u64>> Work for GroupInTurn<K, V, S> {
         };
         let mut target = self.header.atomic(header::LENGTH).fetch_add(found as u64);
         for slot in 0..page.slots() {
-            if let Some(mixed) = page.mixed(slot) {
-                self.groups.write(target, mixed, (&page, slot), GroupPage::sum_in_turn);
+            let held: K = page.held(slot);
+            if held != K::default() {
+                self.groups.write(target, page.mixed(held), (&page, slot), GroupPage::sum_in_turn);
                 target += 1;
             }
         }
@@ -59,16 +60,17 @@ impl<K: KeyWord, V: Payload, S: Shared<u64>> GroupInTurn<K, V, S> {
                     *key = key.mixed(rows.a, rows.b);
                 }
             }
-            let mut seekers = [Seeker::<K>::absent(); AT_ONCE];
+            let mut homes = [0; AT_ONCE];
             for i in 0..AT_ONCE {
-                seekers[i] = page.seek(mixed[i]);
+                homes[i] = page.home(page.to_hold(mixed[i]));
             }
             for i in 0..here as usize {
                 if !rows.split && !page.has(mixed[i]) {
                     continue;
                 }
-                let (mut seeker, mut steps) = (seekers[i], 0);
-                while seeker.pending() {
+                let mut seeker = Seeker { held: page.to_hold(mixed[i]), bucket: homes[i], slot: NO_SLOT };
+                let mut steps = 0;
+                while seeker.slot == NO_SLOT {
                     if steps == MAX_STEPS {
                         return None;
                     }
