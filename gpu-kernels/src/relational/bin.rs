@@ -24,6 +24,12 @@ pub(super) struct Rows<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> Rows<K, V> {
+    /// Returns the same rows, from number `row` on.
+    #[inline(always)]
+    pub fn from(&self, row: u32) -> Self {
+        Self { first: self.first + row as u64, ..*self }
+    }
+
     /// Loads a row.
     #[inline(always)]
     pub fn load(&self, row: u32) -> (K, V::Word) {

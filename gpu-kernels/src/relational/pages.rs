@@ -2,7 +2,7 @@
 
 use super::bin::{Groups, MAX_STEPS, Rows};
 use super::column::ColumnParams;
-use super::group_page::{GroupPage, NO_SLOT, PAGE_WORDS, Seeker, Wanted};
+use super::group_page::{GroupPage, NO_SLOT, PAGE_WORDS, Wanted};
 use super::pages_in_turn::GroupInTurn;
 use crate::page::{Pairs, header, split_overflowed};
 use crate::seam::{Block, Global, Shared, Tile, vectorized};
@@ -86,8 +86,10 @@ struct Thread<K, W> {
     values: [W; MAX_READ],
     /// The slots of its rows' groups.
     slots: [u32; MAX_READ],
-    /// A bit for each row that has no slot yet, and the bucket that is looked into for the first.
+    /// A bit for each row that has no slot yet, and for each whose first bucket is full.
     pending: u32,
+    full: u32,
+    /// The bucket that is looked into next for the first of the rows without a slot.
     bucket: u32,
     /// The number of slots that its rows have taken.
     taken: u32,
@@ -147,6 +149,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
         values: [<V::Word>::default(); MAX_READ],
         slots: [NO_SLOT; MAX_READ],
         pending: 0,
+        full: 0,
         bucket: NO_SLOT,
         taken: 0,
         groups: [K::default(); EMITTED],
@@ -165,7 +168,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
         return;
     }
 
-    if wanted.sums && !(wanted.counts || wanted.minima || wanted.maxima) {
+    if split && wanted.sums && !(wanted.counts || wanted.minima || wanted.maxima) {
         aggregate::<true, _, _, _, _>(block, &mut threads, rows, page, counters);
     } else {
         aggregate::<false, _, _, _, _>(block, &mut threads, rows, page, counters);
@@ -196,7 +199,29 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
         return;
     }
 
-    block.tiles_of::<32, _>(&mut threads, |warp, threads| {
+    if wanted.sums && !(wanted.counts || wanted.minima || wanted.maxima) {
+        write::<true, _, _, _, _>(block, &mut threads, groups, page, counters, start);
+    } else {
+        write::<false, _, _, _, _>(block, &mut threads, groups, page, counters, start);
+    }
+}
+
+/// The aggregates of most pages, for which there is code that asks nothing else.
+const SUMS_ALONE: Wanted = Wanted { counts: false, sums: true, minima: false, maxima: false };
+
+/// Writes the groups of the page, of which only sums are wanted if `SUMS` says so, from the offset
+/// in `start` on.
+#[inline(always)]
+fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K, V::Word>>,
+    groups: Groups<K, V>,
+    page: GroupPage<S>,
+    counters: impl Shared<u32>,
+    start: impl Shared<u64>,
+) {
+    let page = if SUMS { page.with_wanted(SUMS_ALONE) } else { page };
+    block.tiles_of::<32, _>(threads, |warp, threads| {
         let mut warp_first = warp.first_thread();
         while warp_first < page.slots() {
             let slot_of = |lane: u32, i: usize| warp_first + i as u32 * THREADS + lane;
@@ -249,33 +274,52 @@ fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>
     page: GroupPage<S>,
     counters: impl Shared<u32>,
 ) {
-    let alone = Wanted { counts: false, sums: true, minima: false, maxima: false };
-    let page = if SUMS { page.with_wanted(alone) } else { page };
+    let page = if SUMS { page.with_wanted(SUMS_ALONE) } else { page };
+    let rows = if SUMS { Rows { split: true, ..rows } } else { rows };
+    let many = read::<K, V>() as u32 * THREADS;
     block.tiles_of::<32, _>(threads, |warp, threads| {
         let mut warp_first = warp.first_thread();
         while warp_first < rows.count {
             warp.each(threads, |lane, thread| {
-                let row_of = |i: usize| warp_first + i as u32 * THREADS + lane;
-                for i in 0..read::<K, V>() {
-                    if row_of(i) < rows.count {
-                        (thread.keys[i], thread.values[i]) = rows.load(row_of(i));
+                let from = rows.from(warp_first + lane);
+                let mut here = (1 << read::<K, V>()) - 1;
+                if warp_first - warp_first % THREADS + many <= rows.count {
+                    for i in 0..read::<K, V>() {
+                        (thread.keys[i], thread.values[i]) = from.load(i as u32 * THREADS);
+                    }
+                } else {
+                    here = 0;
+                    for i in 0..read::<K, V>() {
+                        if warp_first + i as u32 * THREADS + lane < rows.count {
+                            here |= 1 << i;
+                            (thread.keys[i], thread.values[i]) = from.load(i as u32 * THREADS);
+                        }
                     }
                 }
-                thread.pending = 0;
-                let mut found = [[K::default(); 2]; MAX_READ];
+                let mut found = [[K::default(); 4]; MAX_READ];
                 for i in 0..read::<K, V>() {
+                    if warp_first + i as u32 * THREADS >= rows.count {
+                        break;
+                    }
                     let mixed = if rows.split { thread.keys[i] } else { thread.keys[i].mixed(rows.a, rows.b) };
-                    let here = row_of(i) < rows.count && (rows.split || page.has(mixed));
-                    thread.pending |= (here as u32) << i;
+                    if !rows.split && !page.has(mixed) {
+                        here &= !(1 << i);
+                    }
                     thread.keys[i] = page.to_hold(mixed);
                     found[i] = page.bucket(page.home(thread.keys[i]));
                 }
+                thread.pending = here;
+                thread.full = 0;
                 for i in 0..read::<K, V>() {
-                    let (held, at) = (thread.keys[i], 2 * page.home(thread.keys[i]));
-                    let slot = if found[i][0] == held { at } else { at + 1 };
-                    let hit = found[i][0] == held || found[i][1] == held;
-                    thread.slots[i] = if hit && thread.pending >> i & 1 != 0 { slot } else { NO_SLOT };
-                    thread.pending &= !((hit as u32) << i);
+                    thread.slots[i] = NO_SLOT;
+                    if thread.pending >> i & 1 != 0 {
+                        let held = thread.keys[i];
+                        let look = page.look(held, page.home(held), found[i]);
+                        thread.slots[i] = look.slot;
+                        thread.taken += look.took as u32;
+                        thread.full |= (look.full as u32) << i;
+                        thread.pending ^= ((look.slot != NO_SLOT) as u32) << i;
+                    }
                 }
                 thread.bucket = NO_SLOT;
             });
@@ -299,13 +343,18 @@ fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>
                     for i in 0..read::<K, V>() {
                         held = held.either(thread.keys[i] & if i as u32 == row { K::ALL_ONES } else { K::default() });
                     }
-                    let bucket = if thread.bucket == NO_SLOT { page.home(held) } else { thread.bucket };
-                    let mut seeker = Seeker { held, bucket, slot: NO_SLOT };
-                    thread.taken += page.step(&mut seeker) as u32;
-                    thread.bucket = seeker.bucket;
-                    if seeker.slot != NO_SLOT {
+                    if thread.bucket == NO_SLOT {
+                        let home = page.home(held);
+                        thread.bucket = if thread.full >> row & 1 != 0 { page.next(held, home) } else { home };
+                    }
+                    let look = page.look(held, thread.bucket, page.bucket(thread.bucket));
+                    thread.taken += look.took as u32;
+                    if look.full {
+                        thread.bucket = page.next(held, thread.bucket);
+                    }
+                    if look.slot != NO_SLOT {
                         for i in 0..read::<K, V>() {
-                            thread.slots[i] = if i as u32 == row { seeker.slot } else { thread.slots[i] };
+                            thread.slots[i] = if i as u32 == row { look.slot } else { thread.slots[i] };
                         }
                         thread.pending &= thread.pending - 1;
                         thread.bucket = NO_SLOT;

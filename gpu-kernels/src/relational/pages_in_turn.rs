@@ -1,7 +1,7 @@
 //! The page of a bin's groups, by one thread.
 
 use super::bin::{Groups, MAX_STEPS, Rows};
-use super::group_page::{GroupPage, NO_SLOT, Seeker, Wanted};
+use super::group_page::{GroupPage, NO_SLOT, Wanted};
 use crate::page::header;
 use crate::page::pairs::AT_ONCE;
 use crate::seam::{Global, Shared, Work};
@@ -68,16 +68,20 @@ impl<K: KeyWord, V: Payload, S: Shared<u64>> GroupInTurn<K, V, S> {
                 if !rows.split && !page.has(mixed[i]) {
                     continue;
                 }
-                let mut seeker = Seeker { held: page.to_hold(mixed[i]), bucket: homes[i], slot: NO_SLOT };
-                let mut steps = 0;
-                while seeker.slot == NO_SLOT {
+                let (held, mut bucket, mut steps) = (page.to_hold(mixed[i]), homes[i], 0);
+                let slot = loop {
+                    let look = page.look(held, bucket, page.bucket(bucket));
+                    groups += look.took as u32;
+                    if look.slot != NO_SLOT {
+                        break look.slot;
+                    }
+                    steps += 1;
                     if steps == MAX_STEPS {
                         return None;
                     }
-                    groups += page.step(&mut seeker) as u32;
-                    steps += 1;
-                }
-                page.add_in_turn::<V>(seeker.slot, values[i]);
+                    bucket = page.next(held, bucket);
+                };
+                page.add_in_turn::<V>(slot, values[i]);
             }
             row += here;
         }
