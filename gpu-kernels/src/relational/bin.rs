@@ -7,7 +7,7 @@ use crate::types::{KeyWord, Payload, WordOf};
 
 /// The most buckets that are looked into for a row. Where more are needed, nearly all slots of the
 /// page are taken.
-pub(super) const MAX_STEPS: u32 = 256;
+pub(super) const MAX_STEPS: u32 = 48;
 
 /// The rows that a block reads.
 #[derive(Clone, Copy)]
@@ -21,6 +21,21 @@ pub(super) struct Rows<K: KeyWord, V: Payload> {
     pub split: bool,
     pub a: u64,
     pub b: u64,
+}
+
+impl<K: KeyWord, V: Payload> Rows<K, V> {
+    /// Returns the same rows, from number `row` on.
+    #[inline(always)]
+    pub fn from(&self, row: u32) -> Self {
+        Self { first: self.first + row as u64, ..*self }
+    }
+
+    /// Loads a row.
+    #[inline(always)]
+    pub fn load(&self, row: u32) -> (K, V::Word) {
+        let at = self.first + row as u64;
+        if self.split { self.pairs.load(at) } else { self.pairs.load_apart(at) }
+    }
 }
 
 /// The arrays that groups are written to; null where an aggregate is not wanted.

@@ -8,14 +8,19 @@ use crate::types::{KeyWord, Payload, Scalar, WordOf};
 /// The words of 32 bits that a page has for its slots.
 pub const PAGE_WORDS: u32 = 12_160;
 
-/// The slots of a bucket, which are read at once.
-const BUCKET_SLOTS: u32 = 2;
+/// The most slots of a bucket.
+const MAX_BUCKET_SLOTS: usize = 4;
+
+/// Returns the number of slots of a bucket, which are read at once: 16 bytes of keys.
+const fn bucket_slots<K: KeyWord>() -> usize {
+    MAX_BUCKET_SLOTS * 32 / K::BITS as usize
+}
 
 /// The range of a probe's steps, in buckets: less than the buckets of any page.
-const STEPS: u32 = 512;
+const STEPS: u32 = 128;
 
-/// The slot of a row that has none yet.
-const PENDING: u32 = u32::MAX;
+/// The slot of a row that has none, and the bucket of one that has not begun.
+pub(super) const NO_SLOT: u32 = u32::MAX;
 
 /// The aggregates that are computed of each group.
 #[derive(Clone, Copy, Debug)]
@@ -42,17 +47,22 @@ impl Wanted {
             + self.maxima as u32 * value
     }
 
-    /// Returns the number of buckets of a page: the largest prime number that there is memory for,
-    /// so that a probe with any step visits all of them.
-    pub const fn buckets<K: KeyWord, V: Payload>(self) -> u32 {
-        let mut buckets = PAGE_WORDS / (BUCKET_SLOTS * self.slot_words::<K, V>());
+    /// Returns the number of buckets of a page of at most `slots` slots: the largest prime number
+    /// that there is memory for, so that a probe with any step visits all of them.
+    pub const fn buckets<K: KeyWord, V: Payload>(self, slots: u32) -> u32 {
+        let most = PAGE_WORDS / self.slot_words::<K, V>();
+        let slots = if slots < most { slots } else { most };
+        let mut buckets = slots / bucket_slots::<K>() as u32;
         loop {
+            if buckets <= STEPS {
+                // The smallest prime number that is larger than every step.
+                return 131;
+            }
             let mut divisor = 2;
             while divisor * divisor <= buckets && !buckets.is_multiple_of(divisor) {
                 divisor += 1;
             }
             if divisor * divisor > buckets {
-                assert!(buckets > STEPS);
                 return buckets;
             }
             buckets -= 1;
@@ -60,37 +70,25 @@ impl Wanted {
     }
 
     /// Returns the number of groups that fit a page with `buckets` buckets.
-    pub const fn slots(buckets: u32) -> u32 {
-        BUCKET_SLOTS * buckets
+    pub const fn slots<K: KeyWord>(buckets: u32) -> u32 {
+        bucket_slots::<K>() as u32 * buckets
     }
 }
 
-/// A row that looks for the slot of its key's group.
+/// The outcome of a look into a bucket.
 #[derive(Clone, Copy)]
-pub(super) struct Seeker<K> {
-    /// The key as slots hold it.
-    held: K,
-    bucket: u32,
-    step: u32,
+pub(super) struct Look {
+    /// The slot of the key's group, or [`NO_SLOT`].
     pub slot: u32,
+    /// Whether it was empty before.
+    pub took: bool,
+    /// Whether the slots are those of other keys. If there is no slot otherwise, another thread
+    /// took it just now, and the bucket is to be looked into again.
+    pub full: bool,
 }
 
-impl<K: KeyWord> Seeker<K> {
-    /// Returns whether the row has no slot yet.
-    #[inline(always)]
-    pub fn pending(&self) -> bool {
-        self.slot == PENDING
-    }
-
-    /// Returns a row that needs no slot.
-    #[inline(always)]
-    pub fn absent() -> Self {
-        Self { held: K::default(), bucket: 0, step: 0, slot: 0 }
-    }
-}
-
-/// A page of groups. Slots come two in a bucket, and each kind of word has an array of its own: the
-/// keys come first, then what is wanted.
+/// A page of groups. Slots come in buckets of 16 bytes of keys, and each kind of word has an array
+/// of its own: the keys come first, then what is wanted.
 ///
 /// A slot holds the mixed key with its highest bit set, and 0 if it is empty. That bit is the same
 /// for all keys of a page, since a page's number is at least one bit of the mixed key.
@@ -103,6 +101,7 @@ pub(super) struct GroupPage<S> {
     page_bits: u32,
     page: u32,
     buckets: u32,
+    slots: u32,
     // The offsets of the arrays, in 32-bit words.
     minima: u32,
     maxima: u32,
@@ -120,19 +119,19 @@ impl<S: Shared<u64>> GroupPage<S> {
         (page, page_bits): (u32, u32),
         buckets: u32,
     ) -> Self {
-        let (slots, value) = (Wanted::slots(buckets), <V::Word as Scalar>::BITS / 32);
+        let (slots, value) = (Wanted::slots::<K>(buckets), <V::Word as Scalar>::BITS / 32);
         let minima = slots * (K::BITS / 32);
         let maxima = minima + if wanted.minima { slots * value } else { 0 };
         let sums = maxima + if wanted.maxima { slots * value } else { 0 };
         let counts = sums + if wanted.sums { slots * 2 } else { 0 };
         let end = counts + if wanted.counts { slots } else { 0 };
-        Self { memory, wanted, column, page_bits, page, buckets, minima, maxima, sums, counts, end }
+        Self { memory, wanted, column, page_bits, page, buckets, slots, minima, maxima, sums, counts, end }
     }
 
     /// Returns the number of slots.
     #[inline(always)]
     pub fn slots(&self) -> u32 {
-        Wanted::slots(self.buckets)
+        self.slots
     }
 
     /// Clears the thread's share of the page.
@@ -156,45 +155,61 @@ impl<S: Shared<u64>> GroupPage<S> {
         mixed >> (K::BITS - self.page_bits) == K::from_u64(self.page as u64)
     }
 
-    /// Returns a row with this mixed key, before its first step.
+    /// Returns the mixed key as slots hold it.
     #[inline(always)]
-    pub fn seek<K: KeyWord>(&self, mixed: K) -> Seeker<K> {
-        let within = (mixed << self.page_bits).bits_from(K::BITS - 32);
-        Seeker {
-            held: mixed | highest::<K>(),
-            bucket: within.scaled(self.buckets),
-            step: 1 + mixed.bits_from(0) % STEPS,
-            slot: PENDING,
-        }
+    pub fn to_hold<K: KeyWord>(&self, mixed: K) -> K {
+        mixed | highest::<K>()
     }
 
-    /// Looks into a bucket: the row finds its group, or takes an empty slot for it, or goes on to
-    /// the next bucket. Returns whether it has taken a slot.
+    /// Returns the first bucket of a key, as slots hold it.
     #[inline(always)]
-    pub fn step<K: KeyWord>(&self, row: &mut Seeker<K>) -> bool {
-        let keys = self.memory.cast::<K>();
-        let at = BUCKET_SLOTS * row.bucket;
-        let [first, second] = keys.load_pair_relaxed(at);
-        let empty = K::default();
-        if first == row.held {
-            row.slot = at;
-        } else if second == row.held {
-            row.slot = at + 1;
-        } else if first == empty || second == empty {
-            // The first slot is taken first, so that a key is never in both.
-            let slot = if first == empty { at } else { at + 1 };
-            let was = keys.compare_exchange(slot, empty, row.held);
-            if was == empty || was == row.held {
-                row.slot = slot;
-            }
-            return was == empty;
-        } else {
-            row.bucket += row.step;
-            if row.bucket >= self.buckets {
-                row.bucket -= self.buckets;
-            }
+    pub fn home<K: KeyWord>(&self, held: K) -> u32 {
+        (held << self.page_bits).bits_from(K::BITS - 32).scaled(self.buckets)
+    }
+
+    /// Returns what a bucket holds, whose slots other threads may be taking. Elements behind its
+    /// slots are unspecified.
+    #[inline(always)]
+    pub fn bucket<K: KeyWord>(&self, bucket: u32) -> [K; MAX_BUCKET_SLOTS] {
+        let (keys, at) = (self.memory.cast::<K>(), bucket_slots::<K>() as u32 * bucket);
+        if bucket_slots::<K>() == MAX_BUCKET_SLOTS {
+            return keys.load_four_relaxed(at);
         }
-        false
+        let [first, second] = keys.load_pair_relaxed(at);
+        [first, second, first, second]
+    }
+
+    /// Looks for a key in what its bucket held: the row finds its group, or takes an empty slot for
+    /// it, or has to look into the next bucket.
+    #[inline(always)]
+    pub fn look<K: KeyWord>(&self, held: K, bucket: u32, found: [K; MAX_BUCKET_SLOTS]) -> Look {
+        let at = bucket_slots::<K>() as u32 * bucket;
+        let slot_with = |key: K| {
+            let mut slot = NO_SLOT;
+            for i in (0..bucket_slots::<K>()).rev() {
+                slot = if found[i] == key { at + i as u32 } else { slot };
+            }
+            slot
+        };
+        let slot = slot_with(held);
+        if slot != NO_SLOT {
+            return Look { slot, took: false, full: false };
+        }
+        // Slots are taken from the first one on, so that a key is never in two.
+        let slot = slot_with(K::default());
+        if slot == NO_SLOT {
+            return Look { slot, took: false, full: true };
+        }
+        let was = self.memory.cast::<K>().compare_exchange(slot, K::default(), held);
+        let taken = was == K::default() || was == held;
+        Look { slot: if taken { slot } else { NO_SLOT }, took: was == K::default(), full: false }
+    }
+
+    /// Returns the bucket behind this one in the order in which a key visits them.
+    #[inline(always)]
+    pub fn next<K: KeyWord>(&self, held: K, bucket: u32) -> u32 {
+        let next = bucket + 1 + held.bits_from(0) % STEPS;
+        if next >= self.buckets { next - self.buckets } else { next }
     }
 
     /// Adds a row to the group in `slot`.
@@ -253,12 +268,17 @@ impl<S: Shared<u64>> GroupPage<S> {
         self.memory.cast::<u64>().get(self.sums / 2 + slot)
     }
 
-    /// Returns the key of the group in `slot`, still mixed; `None` if the slot is empty.
+    /// Returns what `slot` holds: 0 if it is empty.
     #[inline(always)]
-    pub fn mixed<K: KeyWord>(&self, slot: u32) -> Option<K> {
-        let held = self.memory.cast::<K>().get(slot);
+    pub fn held<K: KeyWord>(&self, slot: u32) -> K {
+        self.memory.cast::<K>().get(slot)
+    }
+
+    /// Returns the mixed key that a slot holds.
+    #[inline(always)]
+    pub fn mixed<K: KeyWord>(&self, held: K) -> K {
         let of_page = K::from_u64((self.page >> (self.page_bits - 1)) as u64) << (K::BITS - 1);
-        (held != K::default()).then_some(held & !highest::<K>() | of_page)
+        held & !highest::<K>() | of_page
     }
 
     /// Returns the number of rows of the group in `slot`.

@@ -2,7 +2,7 @@
 
 use super::bin::{Groups, MAX_STEPS, Rows};
 use super::column::ColumnParams;
-use super::group_page::{GroupPage, PAGE_WORDS, Seeker, Wanted};
+use super::group_page::{GroupPage, NO_SLOT, PAGE_WORDS, Wanted};
 use super::pages_in_turn::GroupInTurn;
 use crate::page::{Pairs, header, split_overflowed};
 use crate::seam::{Block, Global, Shared, Tile, vectorized};
@@ -11,8 +11,14 @@ use crate::types::{KeyWord, Payload, WordOf};
 /// The threads of a block.
 const THREADS: u32 = 384;
 
-/// The rows that a thread reads at once.
-const READ: usize = 4;
+/// The most rows that a thread has at once.
+const MAX_READ: usize = 4;
+
+/// Returns the number of rows that a thread has at once: fewer if they are wide, so that they fit
+/// the registers.
+const fn read<K: KeyWord, V: Payload>() -> usize {
+    if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_READ } else { MAX_READ / 2 }
+}
 
 /// The counters of a block: whether a row found no slot, the number of groups, and how many of them
 /// are written.
@@ -78,15 +84,26 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
 
 /// The state of a thread.
 struct Thread<K, W> {
-    keys: [K; READ],
-    values: [W; READ],
-    seeker: Seeker<K>,
+    /// The keys of its rows as slots hold them, and the values.
+    keys: [K; MAX_READ],
+    values: [W; MAX_READ],
+    /// The slots of its rows' groups.
+    slots: [u32; MAX_READ],
+    /// A bit for each row that has no slot yet, and for each whose first bucket is full.
+    pending: u32,
+    full: u32,
+    /// The bucket that is looked into next for the first of the rows without a slot.
+    bucket: u32,
     /// The number of slots that its rows have taken.
     taken: u32,
-    /// The key of a group that is written, if there is one, and the number of the warp's first.
-    group: Option<K>,
+    /// The keys of groups that are written.
+    groups: [K; EMITTED],
+    /// The number of the warp's first.
     written: u32,
 }
+
+/// The slots of which a thread writes the groups at once.
+const EMITTED: usize = 4;
 
 #[inline(always)]
 fn group_pages<K: KeyWord, V: Payload, B: Block>(
@@ -135,67 +152,34 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
         return;
     }
     let mut threads = block.local(|_| Thread::<K, V::Word> {
-        keys: [K::default(); READ],
-        values: [<V::Word>::default(); READ],
-        seeker: Seeker::absent(),
+        keys: [K::default(); MAX_READ],
+        values: [<V::Word>::default(); MAX_READ],
+        slots: [NO_SLOT; MAX_READ],
+        pending: 0,
+        full: 0,
+        bucket: NO_SLOT,
         taken: 0,
-        group: None,
+        groups: [K::default(); EMITTED],
         written: 0,
     });
     block.phase(&mut threads, |thread, _| {
         page.clear(thread, THREADS);
         if thread == 0 {
-            for counter in 0..COUNTERS as u32 {
-                counters.set(counter, 0);
-            }
+            counters.set(GROUPS, 0);
+            counters.set(WRITTEN, 0);
+            // Once a page has failed, nothing that others do is used.
+            counters.set(FAILED, args.header.atomic(header::FAILED).load() as u32);
         }
     });
+    if counters.get(FAILED) != 0 {
+        return;
+    }
 
-    block.tiles_of::<32, _>(&mut threads, |warp, threads| {
-        let mut warp_first = warp.first_thread();
-        while warp_first < count {
-            warp.each(threads, |lane, thread| {
-                for i in 0..READ {
-                    let row = warp_first + i as u32 * THREADS + lane;
-                    if row < count {
-                        let at = first + row as u64;
-                        (thread.keys[i], thread.values[i]) = if split { pairs.load(at) } else { pairs.load_apart(at) };
-                    }
-                }
-            });
-            for i in 0..READ {
-                warp.each(threads, |lane, thread| {
-                    let mixed = if split { thread.keys[i] } else { thread.keys[i].mixed(a, b) };
-                    let here = warp_first + i as u32 * THREADS + lane < count && (split || page.has(mixed));
-                    thread.seeker = if here { page.seek(mixed) } else { Seeker::absent() };
-                    thread.group = here.then_some(mixed);
-                });
-                // All lanes go on until none has a row left: lanes that leave a loop by themselves
-                // are slower.
-                let mut steps = 0;
-                while warp.ballot(threads, |_, thread| thread.seeker.pending()) != 0 {
-                    if steps == MAX_STEPS {
-                        warp.each(threads, |_, _| {
-                            counters.fetch_max(FAILED, 1);
-                        });
-                        return;
-                    }
-                    warp.each(threads, |_, thread| {
-                        if thread.seeker.pending() {
-                            thread.taken += page.step(&mut thread.seeker) as u32;
-                        }
-                    });
-                    steps += 1;
-                }
-                warp.each(threads, |_, thread| {
-                    if thread.group.is_some() {
-                        page.add::<V>(thread.seeker.slot, thread.values[i]);
-                    }
-                });
-            }
-            warp_first += READ as u32 * THREADS;
-        }
-    });
+    if split && wanted.sums && !(wanted.counts || wanted.minima || wanted.maxima) {
+        aggregate::<true, _, _, _, _>(block, &mut threads, rows, page, counters);
+    } else {
+        aggregate::<false, _, _, _, _>(block, &mut threads, rows, page, counters);
+    }
     block.tiles_of::<32, _>(&mut threads, |warp, threads| {
         warp.exclusive_sum(
             threads,
@@ -222,28 +206,176 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
         return;
     }
 
-    block.tiles_of::<32, _>(&mut threads, |warp, threads| {
+    if wanted.sums && !(wanted.counts || wanted.minima || wanted.maxima) {
+        write::<true, _, _, _, _>(block, &mut threads, groups, page, counters, start);
+    } else {
+        write::<false, _, _, _, _>(block, &mut threads, groups, page, counters, start);
+    }
+}
+
+/// The aggregates of most pages, for which there is code that asks nothing else.
+const SUMS_ALONE: Wanted = Wanted { counts: false, sums: true, minima: false, maxima: false };
+
+/// Writes the groups of the page, of which only sums are wanted if `SUMS` says so, from the offset
+/// in `start` on.
+#[inline(always)]
+fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K, V::Word>>,
+    groups: Groups<K, V>,
+    page: GroupPage<S>,
+    counters: impl Shared<u32>,
+    start: impl Shared<u64>,
+) {
+    let page = if SUMS { page.with_wanted(SUMS_ALONE) } else { page };
+    block.tiles_of::<32, _>(threads, |warp, threads| {
         let mut warp_first = warp.first_thread();
         while warp_first < page.slots() {
+            let slot_of = |lane: u32, i: usize| warp_first + i as u32 * THREADS + lane;
             warp.each(threads, |lane, thread| {
-                let slot = warp_first + lane;
-                thread.group = if slot < page.slots() { page.mixed(slot) } else { None };
-            });
-            let taken = warp.ballot(threads, |_, thread| thread.group.is_some());
-            warp.each(threads, |lane, thread| {
-                if lane == 0 && taken != 0 {
-                    thread.written = counters.fetch_add(WRITTEN, taken.count_ones());
+                for i in 0..EMITTED {
+                    let slot = slot_of(lane, i);
+                    thread.groups[i] = if slot < page.slots() { page.held(slot) } else { K::default() };
                 }
             });
-            let written = warp.pick(threads, 0, |thread| thread.written);
+            let mut taken = [0; EMITTED];
+            for i in 0..EMITTED {
+                taken[i] = warp.ballot(threads, |_, thread| thread.groups[i] != K::default());
+            }
+            let mut all = 0;
+            for i in 0..EMITTED {
+                all += taken[i].count_ones();
+            }
             warp.each(threads, |lane, thread| {
-                let rank = (taken & ((1 << lane) - 1)).count_ones();
-                let target = start.get(0) + (written + rank) as u64;
-                if let Some(mixed) = thread.group {
-                    groups.write(target, mixed, (&page, warp_first + lane), GroupPage::sum);
+                if lane == 0 {
+                    thread.written = counters.fetch_add(WRITTEN, all);
                 }
             });
-            warp_first += THREADS;
+            let mut written = warp.pick(threads, 0, |thread| thread.written);
+            for i in 0..EMITTED {
+                warp.each(threads, |lane, thread| {
+                    let rank = (taken[i] & ((1 << lane) - 1)).count_ones();
+                    let target = start.get(0) + (written + rank) as u64;
+                    if thread.groups[i] != K::default() {
+                        groups.write(target, page.mixed(thread.groups[i]), (&page, slot_of(lane, i)), GroupPage::sum);
+                    }
+                });
+                written += taken[i].count_ones();
+            }
+            warp_first += EMITTED as u32 * THREADS;
+        }
+    });
+}
+
+/// Adds all rows to their groups in the page, of which only sums are wanted if `SUMS` says so. If a
+/// row finds no slot, the counter [`FAILED`] is set.
+///
+/// Each lane has several rows at once. Nearly all find their group in their first bucket, into
+/// which all look together. Then each lane goes through those that have not, and all lanes go on
+/// until none has a row left: lanes that leave a loop by themselves are slower.
+#[inline(always)]
+fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K, V::Word>>,
+    rows: Rows<K, V>,
+    page: GroupPage<S>,
+    counters: impl Shared<u32>,
+) {
+    let page = if SUMS { page.with_wanted(SUMS_ALONE) } else { page };
+    let rows = if SUMS { Rows { split: true, ..rows } } else { rows };
+    let many = read::<K, V>() as u32 * THREADS;
+    block.tiles_of::<32, _>(threads, |warp, threads| {
+        let mut warp_first = warp.first_thread();
+        while warp_first < rows.count {
+            warp.each(threads, |lane, thread| {
+                let from = rows.from(warp_first + lane);
+                let mut here = (1 << read::<K, V>()) - 1;
+                if warp_first - warp_first % THREADS + many <= rows.count {
+                    for i in 0..read::<K, V>() {
+                        (thread.keys[i], thread.values[i]) = from.load(i as u32 * THREADS);
+                    }
+                } else {
+                    here = 0;
+                    for i in 0..read::<K, V>() {
+                        if warp_first + i as u32 * THREADS + lane < rows.count {
+                            here |= 1 << i;
+                            (thread.keys[i], thread.values[i]) = from.load(i as u32 * THREADS);
+                        }
+                    }
+                }
+                let mut found = [[K::default(); 4]; MAX_READ];
+                for i in 0..read::<K, V>() {
+                    if warp_first + i as u32 * THREADS >= rows.count {
+                        break;
+                    }
+                    let mixed = if rows.split { thread.keys[i] } else { thread.keys[i].mixed(rows.a, rows.b) };
+                    if !rows.split && !page.has(mixed) {
+                        here &= !(1 << i);
+                    }
+                    thread.keys[i] = page.to_hold(mixed);
+                    found[i] = page.bucket(page.home(thread.keys[i]));
+                }
+                thread.pending = here;
+                thread.full = 0;
+                for i in 0..read::<K, V>() {
+                    thread.slots[i] = NO_SLOT;
+                    if thread.pending >> i & 1 != 0 {
+                        let held = thread.keys[i];
+                        let look = page.look(held, page.home(held), found[i]);
+                        thread.slots[i] = look.slot;
+                        thread.taken += look.took as u32;
+                        thread.full |= (look.full as u32) << i;
+                        thread.pending ^= ((look.slot != NO_SLOT) as u32) << i;
+                    }
+                }
+                thread.bucket = NO_SLOT;
+            });
+            let mut steps = 0;
+            while warp.ballot(threads, |_, thread| thread.pending != 0) != 0 {
+                if steps == read::<K, V>() as u32 * MAX_STEPS {
+                    warp.each(threads, |_, _| {
+                        counters.fetch_max(FAILED, 1);
+                    });
+                    return;
+                }
+                steps += 1;
+                warp.each(threads, |_, thread| {
+                    if thread.pending == 0 {
+                        return;
+                    }
+                    let row = thread.pending.trailing_zeros();
+                    // A choice among the keys would become a load from an address that is chosen, and
+                    // the keys would be on the stack.
+                    let mut held = K::default();
+                    for i in 0..read::<K, V>() {
+                        held = held.either(thread.keys[i] & if i as u32 == row { K::ALL_ONES } else { K::default() });
+                    }
+                    if thread.bucket == NO_SLOT {
+                        let home = page.home(held);
+                        thread.bucket = if thread.full >> row & 1 != 0 { page.next(held, home) } else { home };
+                    }
+                    let look = page.look(held, thread.bucket, page.bucket(thread.bucket));
+                    thread.taken += look.took as u32;
+                    if look.full {
+                        thread.bucket = page.next(held, thread.bucket);
+                    }
+                    if look.slot != NO_SLOT {
+                        for i in 0..read::<K, V>() {
+                            thread.slots[i] = if i as u32 == row { look.slot } else { thread.slots[i] };
+                        }
+                        thread.pending &= thread.pending - 1;
+                        thread.bucket = NO_SLOT;
+                    }
+                });
+            }
+            warp.each(threads, |_, thread| {
+                for i in 0..read::<K, V>() {
+                    if thread.slots[i] != NO_SLOT {
+                        page.add::<V>(thread.slots[i], thread.values[i]);
+                    }
+                }
+            });
+            warp_first += read::<K, V>() as u32 * THREADS;
         }
     });
 }

@@ -1,7 +1,7 @@
 //! The page of a bin's groups, by one thread.
 
 use super::bin::{Groups, MAX_STEPS, Rows};
-use super::group_page::{GroupPage, Seeker, Wanted};
+use super::group_page::{GroupPage, NO_SLOT, Wanted};
 use crate::page::header;
 use crate::page::pairs::AT_ONCE;
 use crate::seam::{Global, Shared, Work};
@@ -36,8 +36,9 @@ impl<K: KeyWord, V: Payload, S: Shared<u64>> Work for GroupInTurn<K, V, S> {
         };
         let mut target = self.header.atomic(header::LENGTH).fetch_add(found as u64);
         for slot in 0..page.slots() {
-            if let Some(mixed) = page.mixed(slot) {
-                self.groups.write(target, mixed, (&page, slot), GroupPage::sum_in_turn);
+            let held: K = page.held(slot);
+            if held != K::default() {
+                self.groups.write(target, page.mixed(held), (&page, slot), GroupPage::sum_in_turn);
                 target += 1;
             }
         }
@@ -59,23 +60,28 @@ impl<K: KeyWord, V: Payload, S: Shared<u64>> GroupInTurn<K, V, S> {
                     *key = key.mixed(rows.a, rows.b);
                 }
             }
-            let mut seekers = [Seeker::<K>::absent(); AT_ONCE];
+            let mut homes = [0; AT_ONCE];
             for i in 0..AT_ONCE {
-                seekers[i] = page.seek(mixed[i]);
+                homes[i] = page.home(page.to_hold(mixed[i]));
             }
             for i in 0..here as usize {
                 if !rows.split && !page.has(mixed[i]) {
                     continue;
                 }
-                let (mut seeker, mut steps) = (seekers[i], 0);
-                while seeker.pending() {
+                let (held, mut bucket, mut steps) = (page.to_hold(mixed[i]), homes[i], 0);
+                let slot = loop {
+                    let look = page.look(held, bucket, page.bucket(bucket));
+                    groups += look.took as u32;
+                    if look.slot != NO_SLOT {
+                        break look.slot;
+                    }
+                    steps += 1;
                     if steps == MAX_STEPS {
                         return None;
                     }
-                    groups += page.step(&mut seeker) as u32;
-                    steps += 1;
-                }
-                page.add_in_turn::<V>(seeker.slot, values[i]);
+                    bucket = page.next(held, bucket);
+                };
+                page.add_in_turn::<V>(slot, values[i]);
             }
             row += here;
         }

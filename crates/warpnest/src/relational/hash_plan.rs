@@ -98,7 +98,7 @@ impl HashPlan {
     ) -> Option<Self> {
         let Expected { least, most } = expected;
         let (least, groups) = (least.clamp(1, rows.max(1)), most.clamp(1, rows.max(1)));
-        let a_page = LOAD * Wanted::slots(wanted.buckets::<K, V>()) as f64;
+        let a_page = LOAD * Wanted::slots::<K>(wanted.buckets::<K, V>(u32::MAX)) as f64;
         let needed = ((groups as f64 / a_page).ceil() as u64).next_power_of_two().ilog2().max(1);
         let unsplit = if cores.is_some() { MAX_UNSPLIT_ON_CORES } else { MAX_UNSPLIT };
         if rows <= unsplit {
@@ -141,7 +141,7 @@ impl HashPlan {
         });
         let valid = |level: &Level| (1..=MAX_SPLIT_BITS).contains(&level.bits) && level.capacity() < MAX_CAPACITY;
         let fits = rows <= MAX_ROWS && levels.len() <= header::LEVELS as usize && levels.iter().all(valid);
-        let buckets = wanted.buckets::<K, V>();
+        let buckets = wanted.buckets::<K, V>(u32::MAX);
         fits.then_some(Self { rows, page_bits, buckets, levels, storage })
     }
 
@@ -214,7 +214,7 @@ mod tests {
                         continue;
                     };
                     assert!(plan.page_bits >= 1 && plan.levels.len() <= header::LEVELS as usize, "{what}");
-                    assert!((1u64 << lg_groups) >> plan.page_bits <= Wanted::slots(plan.buckets) as u64 * 3 / 5);
+                    assert!((1u64 << lg_groups) >> plan.page_bits <= Wanted::slots::<K>(plan.buckets) as u64 * 3 / 5);
                     assert!(plan.levels.iter().all(|level| (1..=MAX_SPLIT_BITS).contains(&level.bits)), "{what}");
                     assert!(plan.levels.iter().all(|level| level.capacity() >= 1 << lg), "{what}");
                     assert!(plan.levels.last().is_none_or(|last| last.bits_so_far == plan.page_bits), "{what}");
