@@ -12,13 +12,34 @@ use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescriptor;
 use std::fs::File;
+use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 
 /// The rows of a column that are decoded at once.
 const BATCH: usize = 1 << 13;
 
 /// Reads the columns that are needed.
+///
+/// The crate `parquet` panics at some damage of a file (60.1.0 at a dictionary that is cut short),
+/// so panics are caught here.
 pub fn read(path: &Path, file: File, needs: &[Need], options: Options, progress: &mut dyn FnMut(f64)) -> Result<Table> {
+    // What a panic leaves half done is dropped: nothing outside refers to it.
+    let read = panic::catch_unwind(AssertUnwindSafe(|| read_whole(path, file, needs, options, progress)));
+    read.unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given");
+        Err(ReadError::Damaged { path: path.to_owned(), what: format!("its decoding failed ({text})") })
+    })
+}
+
+/// Reads a file that is not damaged, or whose damage is noticed.
+fn read_whole(
+    path: &Path,
+    file: File,
+    needs: &[Need],
+    options: Options,
+    progress: &mut dyn FnMut(f64),
+) -> Result<Table> {
     let broken = |source| ReadError::Parquet { path: path.to_owned(), source };
     let reader = SerializedFileReader::new(file).map_err(broken)?;
     let metadata = reader.metadata();

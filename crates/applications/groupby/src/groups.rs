@@ -123,8 +123,8 @@ impl Entries<'_> {
     }
 }
 
-/// Returns a column for an aggregate of it: integers as floating-point numbers, if a sum of them may
-/// not fit into 64 bits.
+/// Returns a column for an aggregate of it: integers as floating-point numbers, if a sum may not
+/// fit into 64 bits.
 fn widened(kind: Kind, column: &Column) -> Cow<'_, Column> {
     let (Kind::Sum | Kind::Mean, Column::Integers(values)) = (kind, column) else { return Cow::Borrowed(column) };
     let largest = values.iter().map(|value| value.unsigned_abs()).max().unwrap_or(0);

@@ -126,7 +126,7 @@ impl Query {
         Ok(query)
     }
 
-    /// Returns the number of a column among those that are needed, which is a new one if it was not.
+    /// Returns the number of a column among those needed, which is a new one if it was not.
     fn need(&mut self, name: &str, usage: Use) -> usize {
         if let Some(number) = self.needs.iter().position(|need| need.name == name) {
             let need = &mut self.needs[number];

@@ -10,6 +10,7 @@ use std::{
     ffi::OsString,
     fmt,
     io::{self, Write},
+    panic,
     path::PathBuf,
     process::ExitCode,
     time::Instant,
@@ -125,7 +126,9 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let start = Instant::now();
     let bar = bar();
     let options = Options { strict: arguments.strict, delimiter: arguments.delimiter };
-    let table = read(&arguments.file, query.needs(), options, &mut |share| bar.set_position((100.0 * share) as u64))?;
+    let table = without_panic_messages(|| {
+        read(&arguments.file, query.needs(), options, &mut |share| bar.set_position((100.0 * share) as u64))
+    })?;
     bar.finish_and_clear();
     let reading = start.elapsed();
     let start = Instant::now();
@@ -148,6 +151,15 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let summary = Summary { device: &device, table: &table, answer: &answer, shown: shown.len(), reading, grouping };
     summary.print(&mut io::stderr())?;
     Ok(())
+}
+
+/// Reads without the messages of panics, which reading a damaged file catches and makes errors of.
+fn without_panic_messages<T>(read: impl FnOnce() -> T) -> T {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let done = read();
+    panic::set_hook(hook);
+    done
 }
 
 /// Checks that the result will have the column to sort by.

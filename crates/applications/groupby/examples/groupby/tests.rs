@@ -106,8 +106,8 @@ fn two_keys_in_their_own_order_and_a_chart_of_pixels() {
         ["zone", "hour", "sum:tip"],
         ["north", "7", "1"],
         ["north", "8", "3"],
-        ["south", "8", "0"],
         ["south", "7", "1"],
+        ["south", "8", "0"],
         ["east", "7", "2"],
     ];
     assert_eq!(table(&out), expected);
