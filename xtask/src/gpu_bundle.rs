@@ -46,6 +46,7 @@ enum Only {
     Voxels,
     Shapes,
     FindImage,
+    Groupby,
 }
 
 impl Only {
@@ -59,6 +60,7 @@ impl Only {
             Only::Voxels => &["build", "--example", "voxels"],
             Only::Shapes => &["build", "--example", "shapes"],
             Only::FindImage => &["build", "--example", "find-image"],
+            Only::Groupby => &["build", "--example", "groupby"],
         }
     }
 }
@@ -67,7 +69,7 @@ impl Only {
 ///
 /// They are the same each time: with others, cargo could join features differently and compile the
 /// library again. Only a machine with a driver can run tests that are shared with `cust`.
-const TESTS: [&str; 18] = [
+const TESTS: [&str; 20] = [
     "--profile",
     "bundle",
     "-p",
@@ -76,6 +78,8 @@ const TESTS: [&str; 18] = [
     "warpnest-applications-tests",
     "-p",
     "warpnest-find-image",
+    "-p",
+    "warpnest-groupby",
     "-p",
     "warpnest-shapes",
     "-p",
@@ -105,7 +109,7 @@ pub fn main(args: &Args) -> Result<()> {
     let mut binaries = Vec::new();
     if args.only.is_empty() {
         // Not `--examples`, which would build the program fuzz.
-        let examples = ["--example", "find-image", "--example", "shapes", "--example", "voxels"];
+        let examples = ["find-image", "groupby", "shapes", "voxels"].map(|name| ["--example", name]).concat();
         let tests = [&["build", "--test", "all", "--test", "applications"], &examples[..]].concat();
         binaries.extend(build(&root, &tests, &TESTS)?);
         binaries.extend(build(&root, Only::Unit.words(), &TESTS)?);

@@ -344,8 +344,8 @@ fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>
                         return;
                     }
                     let row = thread.pending.trailing_zeros();
-                    // A choice among the keys would become a load from an address that is chosen, and
-                    // the keys would be on the stack.
+                    // A choice among the keys would become a load from an address that is chosen,
+                    // and the keys would be on the stack.
                     let mut held = K::default();
                     for i in 0..read::<K, V>() {
                         held = held.either(thread.keys[i] & if i as u32 == row { K::ALL_ONES } else { K::default() });

@@ -72,8 +72,8 @@ impl Level {
 }
 
 /// The sizes of a group-by, and the layout of its scratch: the header, the counts of all bins and
-/// the words of a scan, which are 0 at first, the starts of bins, and the rows of the last split and
-/// of the one before it.
+/// the words of a scan, which are 0 at first, the starts of bins, and the rows of the last split
+/// and of the one before it.
 #[derive(Clone, Debug)]
 pub(super) struct HashPlan {
     pub rows: u64,

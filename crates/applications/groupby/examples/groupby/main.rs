@@ -1,0 +1,204 @@
+//! The example groups the rows of a CSV or Parquet file, as one would in SQL: it prints a table of
+//! the groups, and draws them as bars.
+
+mod chart;
+mod output;
+#[cfg(test)]
+mod tests;
+
+use std::ffi::OsStr;
+use std::{
+    ffi::OsString,
+    fmt,
+    io::{self, Write},
+    panic,
+    path::PathBuf,
+    process::ExitCode,
+    time::Instant,
+};
+
+use anyhow::Context;
+use chart::Format;
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use output::Summary;
+use warpnest::Device;
+use warpnest_groupby::answer::Answer;
+use warpnest_groupby::groups::group;
+use warpnest_groupby::query::{Aggregation, Query};
+use warpnest_groupby::read::read;
+use warpnest_groupby::reading::Options;
+
+/// Group the rows of a CSV or Parquet file by one or two columns, and aggregate other columns.
+#[derive(Debug, Parser)]
+#[command(
+    after_help = "Aggregates: count, and of a column sum, min, max, mean, first, last (in the order of the file).\n\n\
+    Files: .csv, .txt (comma), .tsv (tab), whose first line names the columns; .parquet, .pq (flat columns, without\n\
+    compression or with Snappy; dates and times are the integers that the file holds).\n\n\
+    Types: integers have 64 bits, other numbers are 64-bit floating-point numbers, and everything else is text. A key\n\
+    is a number if all keys are integers as they are usually written, so 007 stays text. first and last take any\n\
+    column; the others need numbers. A sum of integers that might not fit into 64 bits is computed in floating point.\n\n\
+    Rows: a row is skipped, and counted in the summary, if one of the columns named by --by or --agg is empty there,\n\
+    is no finite number where one is needed, or is not UTF-8, or if the row has more or fewer fields than the first\n\
+    line. --strict makes that an error.\n\n\
+    The table goes to the standard output; progress, summary and errors go to the standard error.\n\n\
+    examples:\n  groupby trips.csv --by zone\n  \
+    groupby trips.csv --by zone --agg count --agg mean:fare --agg max:tip --sort mean:fare --chart fares.svg\n  \
+    groupby trips.parquet --by zone --by hour --agg sum:fare --top 5 --csv result.csv --device cuda"
+)]
+struct Arguments {
+    /// The file to read: CSV or Parquet, by the end of its name
+    file: PathBuf,
+    /// A column to group by; give it once or twice
+    #[arg(short, long, required = true, value_name = "COLUMN")]
+    by: Vec<String>,
+    /// What to compute of each group: count, or mean:COLUMN and the like; any number of times
+    /// [default: count]
+    #[arg(short, long, value_name = "KIND[:COLUMN]")]
+    agg: Vec<Aggregation>,
+    /// Sort groups by this column of the result, the greatest first. Otherwise integers as the only
+    /// keys ascend, and other keys are in the order of first appearance, column by column
+    #[arg(short, long, value_name = "KIND[:COLUMN]")]
+    sort: Option<String>,
+    /// Sort with the least first
+    #[arg(long, requires = "sort")]
+    ascending: bool,
+    /// The number of groups to show
+    #[arg(short, long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    top: u32,
+    /// Write all groups to this file, as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Draw the shown groups as bars, as long as the column of --sort says, or else the first
+    /// aggregate that is a number: .svg or .png
+    #[arg(short, long, value_name = "FILE")]
+    chart: Option<PathBuf>,
+    /// Where the groups are computed: best, cpu, cuda or cuda:N
+    #[arg(short, long, default_value = "best")]
+    device: String,
+    /// What is between the fields of CSV, if it is not what the name of the file says
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    /// Stop at the first row that cannot be read, and say what is wrong with it
+    #[arg(long)]
+    strict: bool,
+}
+
+fn delimiter(text: &str) -> Result<u8, String> {
+    match text.as_bytes() {
+        [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
+        _ if text == "\\t" => Ok(b'\t'),
+        _ => Err("give one ASCII character that is no quote, such as ';', or \\t for a tab".to_owned()),
+    }
+}
+
+fn main() -> ExitCode {
+    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the program with a command line. An error is printed.
+fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
+    let arguments = match Arguments::try_parse_from(line) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Where nothing reads it, nothing is to be said.
+            let _ = error.print();
+            return !error.use_stderr();
+        }
+    };
+    let done = run(&arguments, &mut io::stdout());
+    if let Err(error) = &done {
+        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
+        // backtrace.
+        eprintln!("error: {error:#}");
+    }
+    done.is_ok()
+}
+
+fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
+    let count = ["count".parse()?];
+    let aggregations = if arguments.agg.is_empty() { &count[..] } else { &arguments.agg };
+    let query = Query::new(&arguments.by, aggregations)?;
+    // What is wrong with the command is said before a long file is read.
+    let chart = arguments.chart.as_ref().map(|path| Ok::<_, anyhow::Error>((path, Format::of(path)?))).transpose()?;
+    check_sort(arguments, &query)?;
+    let device: Device = arguments.device.parse()?;
+
+    let start = Instant::now();
+    let bar = bar();
+    let options = Options { strict: arguments.strict, delimiter: arguments.delimiter };
+    let reader =
+        || read(&arguments.file, query.needs(), options, &mut |share| bar.set_position((100.0 * share) as u64));
+    let is_parquet = |extension: &OsStr| ["parquet", "pq"].iter().any(|name| extension.eq_ignore_ascii_case(name));
+    let is_parquet = arguments.file.extension().is_some_and(is_parquet);
+    let table = if is_parquet { without_panic_messages(reader) } else { reader() }?;
+    bar.finish_and_clear();
+    let reading = start.elapsed();
+    let start = Instant::now();
+    let answer = group(&device, &table, &query)?;
+    let grouping = start.elapsed();
+
+    let sort = arguments.sort.as_ref().and_then(|name| answer.column(name));
+    let order = match sort {
+        Some(column) => answer.sorted(column, arguments.ascending),
+        None => (0..answer.groups).collect(),
+    };
+    let shown = &order[..order.len().min(arguments.top as usize)];
+    output::print(&answer, shown, out)?;
+    if let Some(path) = &arguments.csv {
+        output::write_csv(&answer, &order, path)?;
+    }
+    if let Some((path, format)) = chart {
+        chart::write(&answer, shown, charted(&answer, sort)?, path, format)?;
+    }
+    let summary = Summary { device: &device, table: &table, answer: &answer, shown: shown.len(), reading, grouping };
+    summary.print(&mut io::stderr())?;
+    Ok(())
+}
+
+/// Reads without the messages of panics, which reading a damaged Parquet file catches and makes
+/// errors of.
+fn without_panic_messages<T>(read: impl FnOnce() -> T) -> T {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let done = read();
+    panic::set_hook(hook);
+    done
+}
+
+/// Checks that the result will have the column to sort by.
+fn check_sort(arguments: &Arguments, query: &Query) -> anyhow::Result<()> {
+    let Some(sort) = &arguments.sort else { return Ok(()) };
+    let aggregations = query.aggregations().iter().map(|(aggregation, _)| aggregation.to_string());
+    let names: Vec<String> =
+        aggregations.chain(query.keys().iter().map(|key| query.needs()[*key].name.clone())).collect();
+    anyhow::ensure!(
+        names.contains(sort),
+        "--sort {sort}: the result has no such column; it has {}; give one of them, or another --agg",
+        names.join(", ")
+    );
+    Ok(())
+}
+
+/// Returns the column that the bars show.
+fn charted(answer: &Answer, sort: Option<usize>) -> anyhow::Result<usize> {
+    let mut candidates = sort.into_iter().chain(answer.keys..answer.columns.len());
+    candidates
+        .find(|column| *column >= answer.keys && answer.columns[*column].are_numbers())
+        .context("--chart: no aggregate is a number; give another --agg, such as count")
+}
+
+/// Returns a progress bar; nothing where the output is not a terminal.
+fn bar() -> ProgressBar {
+    let bar = ProgressBar::new(100);
+    // The template is a constant; were it wrong, the plain bar would do.
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {eta}") {
+        bar.set_style(style);
+    }
+    bar.with_message("reading")
+}
+
+/// Returns the error of a file that cannot be written.
+fn cannot_write(path: &std::path::Path, option: impl fmt::Display) -> String {
+    format!("{}: cannot write the file; give another {option}", path.display())
+}
