@@ -157,7 +157,7 @@ impl<S: Shared<u64>> GroupPage<S> {
 
     /// Returns the mixed key as slots hold it.
     #[inline(always)]
-    pub fn to_hold<K: KeyWord>(&self, mixed: K) -> K {
+    pub fn held_for<K: KeyWord>(&self, mixed: K) -> K {
         mixed | highest::<K>()
     }
 

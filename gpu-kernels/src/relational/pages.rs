@@ -312,7 +312,7 @@ fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>
                     if !rows.split && !page.has(mixed) {
                         here &= !(1 << i);
                     }
-                    thread.keys[i] = page.to_hold(mixed);
+                    thread.keys[i] = page.held_for(mixed);
                     found[i] = page.bucket(page.home(thread.keys[i]));
                 }
                 thread.pending = here;

@@ -62,13 +62,13 @@ impl<K: KeyWord, V: Payload, S: Shared<u64>> GroupInTurn<K, V, S> {
             }
             let mut homes = [0; AT_ONCE];
             for i in 0..AT_ONCE {
-                homes[i] = page.home(page.to_hold(mixed[i]));
+                homes[i] = page.home(page.held_for(mixed[i]));
             }
             for i in 0..here as usize {
                 if !rows.split && !page.has(mixed[i]) {
                     continue;
                 }
-                let (held, mut bucket, mut steps) = (page.to_hold(mixed[i]), homes[i], 0);
+                let (held, mut bucket, mut steps) = (page.held_for(mixed[i]), homes[i], 0);
                 let slot = loop {
                     let look = page.look(held, bucket, page.bucket(bucket));
                     groups += look.took as u32;
