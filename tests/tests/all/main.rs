@@ -8,6 +8,7 @@ mod hash;
 mod planted {
     mod built;
     mod changing;
+    mod relational;
 }
 
 mod runtime {

@@ -108,6 +108,17 @@ impl Words {
 }
 
 impl<K: Key> Groups<K> {
+    /// Makes them no groups; the memory stays.
+    pub(super) fn clear(&mut self) {
+        self.keys.empty();
+        for column in &mut self.columns {
+            match column {
+                Words::Narrow(words) => words.empty(),
+                Words::Wide(words) => words.empty(),
+            }
+        }
+    }
+
     /// Returns the number of groups.
     pub fn len(&self) -> usize {
         self.keys.len()
