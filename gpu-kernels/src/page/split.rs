@@ -35,7 +35,8 @@ kernel! {
     /// The keys of the output are mixed, and its format is that of [`Pairs`], as is that of the
     /// input of later levels. If keys and values are side by side, they are stored from `keys_out`
     /// on, which then has the capacity for both. The input's regions have `counts_in` pairs; if
-    /// that is null, there is one region of all pairs.
+    /// that is null, there is one region of all pairs. All regions of the first split have the bins
+    /// of region 0.
     ///
     /// `counts_out` must be 0 at first, and so must `state`, which has
     /// [`state_words`](super::split_state_words).
@@ -121,6 +122,8 @@ fn split<K: KeyWord, V: Payload, const REPEATS: bool, B: Block>(
     }
     let here = opaque((size - first).min(tile::<K, V>()) as u32);
     let first = region as u64 * plan.region_capacity + first;
+    // The first split's regions are parts of one input.
+    let region = if plan.level == 0 { 0 } else { region };
     let bins = 1 << plan.bits;
     let pairs = bins / 2;
     let bin_of = |key: K| key.bits_from(plan.shift) & (bins - 1);

@@ -17,6 +17,13 @@ pub const fn tile<K: KeyWord, V: Payload>(threads: u32) -> u64 {
     threads as u64 * rows_at_once::<K, V>() as u64
 }
 
+/// Returns the number of rows that one of so many blocks reads at most, which its region of missed
+/// rows has memory for.
+#[inline(always)]
+pub const fn region<K: KeyWord, V: Payload>(rows: u64, blocks: u32, threads: u32) -> u64 {
+    rows.div_ceil(tile::<K, V>(threads)).div_ceil(blocks as u64) * tile::<K, V>(threads)
+}
+
 /// The scalar arguments of [`HotPass`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
@@ -30,7 +37,7 @@ pub struct HotParams {
 }
 
 kernel! {
-    /// Adds each row whose key is hot to its slot's aggregates, and appends the others to
+    /// Adds each row whose key is hot to its slot's aggregates, and writes the others to
     /// `missed_keys` and `missed_values`. Their number is added to the header's
     /// [`header::MISSED`], which is 0 at first. Blocks take tiles in turn, so there may be any
     /// number of blocks.
@@ -39,17 +46,18 @@ kernel! {
     /// `maxima`, which are 0 at first. `sums` gets sums of [widened](ColumnParams::widened) values,
     /// `maxima` the greatest [ordered](ColumnParams::ordered) words, and `minima` the complements
     /// of the least ones. What is not wanted is null, and so are `values` and `missed_values`
-    /// without a column of values. The missed ones are as long as the input.
+    /// without a column of values.
     ///
-    /// If `FEW`, missed rows are few: each warp reserves the offsets of its own, unless both words
-    /// of a row are wide. Otherwise a block reserves those of a tile, which takes barriers, but
-    /// fewer atomics on one word.
+    /// If `FEW`, missed rows are few, and written side by side to arrays as long as the input; every
+    /// warp that has any reserves their offsets. Otherwise each block has a region of its own, of
+    /// [`region`] rows. `missed_counts` gets the number of rows of each, and the header's
+    /// [`header::MOST_MISSED`], 0 at first, the greatest one. They are null if `FEW`.
     HotPass<K: KeyWord, V: Payload; const FEW: bool>, "group_hot" | "group_hot_few", threads 512, resident 3, dynamic words: u32,
-        shared found: u32 = 4, shared start: u64 = 1;
+        shared found: u32 = 1;
     {
         keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
         minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
-        missed_values: Global<WordOf<V>>, header: Global<u64>, plan: HotParams
+        missed_values: Global<WordOf<V>>, missed_counts: Global<u32>, header: Global<u64>, plan: HotParams
     }
 }
 
@@ -57,19 +65,44 @@ kernel! {
     /// Does the same as [`HotPass`] with larger blocks, for tables that take all memory of a
     /// multiprocessor.
     HotPassLarge<K: KeyWord, V: Payload; const FEW: bool>, "group_hot_large" | "group_hot_large_few", threads 1024, resident 1, dynamic words: u32,
-        shared found: u32 = 4, shared start: u64 = 1;
+        shared found: u32 = 1;
     {
         keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
         minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
-        missed_values: Global<WordOf<V>>, header: Global<u64>, plan: HotParams
+        missed_values: Global<WordOf<V>>, missed_counts: Global<u32>, header: Global<u64>, plan: HotParams
     }
 }
 
 impl<K: KeyWord, V: Payload, const FEW: bool> From<HotPass<K, V, FEW>> for HotPassLarge<K, V, FEW> {
     fn from(pass: HotPass<K, V, FEW>) -> Self {
-        let HotPass { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan } =
-            pass;
-        Self { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan }
+        let HotPass {
+            keys,
+            values,
+            table,
+            sums,
+            counts,
+            minima,
+            maxima,
+            missed_keys,
+            missed_values,
+            missed_counts,
+            header,
+            plan,
+        } = pass;
+        Self {
+            keys,
+            values,
+            table,
+            sums,
+            counts,
+            minima,
+            maxima,
+            missed_keys,
+            missed_values,
+            missed_counts,
+            header,
+            plan,
+        }
     }
 }
 
@@ -77,9 +110,34 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPassLarge<K, V, FEW> {
     /// Returns the same arguments for the smaller blocks.
     #[inline(always)]
     fn as_small(&self) -> HotPass<K, V, FEW> {
-        let Self { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan } =
-            *self;
-        HotPass { keys, values, table, sums, counts, minima, maxima, missed_keys, missed_values, header, plan }
+        let Self {
+            keys,
+            values,
+            table,
+            sums,
+            counts,
+            minima,
+            maxima,
+            missed_keys,
+            missed_values,
+            missed_counts,
+            header,
+            plan,
+        } = *self;
+        HotPass {
+            keys,
+            values,
+            table,
+            sums,
+            counts,
+            minima,
+            maxima,
+            missed_keys,
+            missed_values,
+            missed_counts,
+            header,
+            plan,
+        }
     }
 
     #[cfg(not(target_arch = "nvptx64"))]
@@ -88,8 +146,8 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPassLarge<K, V, FEW> {
     }
 
     #[inline(always)]
-    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>, start: B::Shared<u64>) {
-        self.as_small().run(block, words, found, start);
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
+        self.as_small().run(block, words, found);
     }
 }
 
@@ -99,7 +157,7 @@ struct Held<K, W> {
     values: [W; 4],
     /// The bits of those whose key is not hot.
     missed: u32,
-    /// The number of missed rows of the tile before these.
+    /// The number of missed rows of the warp before these.
     rank: u32,
 }
 
@@ -123,12 +181,12 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
     }
 
     #[inline(always)]
-    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>, start: B::Shared<u64>) {
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
         let args = self;
         let rows = args.plan.rows;
         let table = args.plan.table.in_registers();
         let chip = args.on_chip();
-        let block_threads = block.threads();
+        let (block_threads, block_index) = (block.threads(), block.index());
         let held = words.cast::<K>();
         let mut threads =
             block.local(|_| Held { keys: [K::default(); 4], values: [Default::default(); 4], missed: 0, rank: 0 });
@@ -153,6 +211,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         let tiles = rows.div_ceil(tile::<K, V>(block_threads)) as u32;
         let full_tiles = (rows / tile::<K, V>(block_threads)) as u32;
         let (mut number, step) = (block.index(), block.grid());
+        let region_first = if FEW { 0 } else { number as u64 * region::<K, V>(rows, step, block_threads) };
         while number < tiles {
             // An opaque number is all that is kept of a tile's addresses.
             let first = opaque(number) as u64 * tile::<K, V>(block_threads);
@@ -196,53 +255,41 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                 }
                 args.add(words, chip, others_wanted != 0, copies, t.values);
             };
-            // Pairs of wide words leave too few registers for it.
-            if FEW && (K::BITS == 32 || V::VALUE_BITS != 64) {
-                block.tiles_of::<32, _>(&mut threads, |warp, threads| {
-                    let first_thread = warp.first_thread();
-                    warp.each(threads, |lane, t| aggregate(first_thread + lane, t));
-                    if warp.ballot(threads, |_, t| t.missed != 0) != 0 {
-                        warp.exclusive_sum(
-                            threads,
-                            |_, t| t.missed.count_ones(),
-                            |lane, t, before, total| {
-                                // There are fewer than 2^32 rows. None is before those of lane 0,
-                                // which keeps the warp's offset instead.
-                                t.rank = match lane {
-                                    0 => args.header.atomic(header::MISSED).fetch_add(total as u64) as u32,
-                                    _ => before,
-                                };
-                            },
-                        );
-                        let start = warp.pick(threads, 0, |t| t.rank);
-                        warp.each(threads, |lane, t| {
-                            t.rank = if lane == 0 { 0 } else { t.rank };
-                            args.append(start as u64, t);
-                        });
-                    }
-                });
-            } else {
-                let missing = block.count(&mut threads, |thread, t| {
-                    aggregate(thread, t);
-                    if t.missed != 0 {
-                        t.rank = found.fetch_add(0, t.missed.count_ones());
-                    }
-                    t.missed != 0
-                });
-                if missing != 0 {
-                    block.phase(&mut threads, |thread, _| {
-                        if thread == 0 {
-                            start.set(0, args.header.atomic(header::MISSED).fetch_add(found.get(0) as u64));
-                            found.set(0, 0);
-                        }
-                    });
-                    block.each(&mut threads, |_, t| args.append(start.get(0), t));
+            block.tiles_of::<32, _>(&mut threads, |warp, threads| {
+                let first_thread = warp.first_thread();
+                warp.each(threads, |lane, t| aggregate(first_thread + lane, t));
+                if warp.ballot(threads, |_, t| t.missed != 0) == 0 {
+                    return;
                 }
-            }
+                warp.exclusive_sum(
+                    threads,
+                    |_, t| t.missed.count_ones(),
+                    |lane, t, before, total| {
+                        // There are fewer than 2^32 rows. None is before those of lane 0, which
+                        // keeps the warp's offset instead.
+                        t.rank = match lane {
+                            0 if FEW => args.header.atomic(header::MISSED).fetch_add(total as u64) as u32,
+                            0 => found.fetch_add(0, total),
+                            _ => before,
+                        };
+                    },
+                );
+                let start = warp.pick(threads, 0, |t| t.rank);
+                warp.each(threads, |lane, t| {
+                    t.rank = if lane == 0 { 0 } else { t.rank };
+                    args.append(region_first + start as u64, t);
+                });
+            });
             number += step;
         }
         block.sync();
         block.each(&mut threads, |thread, _| {
+            if !FEW && thread == 0 {
+                let missed = found.get(0);
+                args.missed_counts.store(block_index as u64, missed);
+                args.header.atomic(header::MISSED).fetch_add(missed as u64);
+                args.header.atomic(header::MOST_MISSED).fetch_max(missed as u64);
+            }
             let mut slot = thread;
             while slot < table.slots {
                 if table.find(held.get(slot), |slot| held.get(slot)) == slot {

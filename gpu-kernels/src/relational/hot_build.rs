@@ -2,7 +2,7 @@
 
 use super::hot_table::{HotSizes, HotTable};
 use super::sample::{CLASSES, SampleKeysParams, header};
-use crate::seam::{Block, Global, Shared, opaque};
+use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
 
 /// The most keys that are moved to make room for one. A key that finds no slot is not hot.
@@ -10,6 +10,9 @@ const MAX_STEPS: u32 = 100;
 
 /// The number of threads of the block that builds the table.
 const THREADS: u32 = 1024;
+
+/// The number of keys that a thread has at once.
+const AT_ONCE: usize = 8;
 
 /// The choice of hot keys by how often they were drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -180,13 +183,25 @@ impl<K: KeyWord> BuildHot<K> {
             }
         });
         block.phase(&mut threads, |thread, _| {
-            for number in (thread..hot.saturating_sub(1)).step_by(THREADS as usize) {
-                place(slots, &table, filler, args.list.load(number as u64));
+            let others = hot.saturating_sub(1);
+            let mut number = thread;
+            while number < others {
+                let mut keys = [filler; AT_ONCE];
+                let mut here = 0;
+                for i in 0..AT_ONCE {
+                    let number = number + i as u32 * THREADS;
+                    if number < others {
+                        keys[i] = args.list.load(number as u64);
+                        here += 1;
+                    }
+                }
+                place(slots, &table, filler, keys, here);
+                number += AT_ONCE as u32 * THREADS;
             }
         });
         block.phase(&mut threads, |thread, _| {
             if thread == 0 {
-                place(slots, &table, filler, filler);
+                place(slots, &table, filler, [filler; AT_ONCE], 1);
             }
         });
         block.each(&mut threads, |thread, _| {
@@ -197,27 +212,38 @@ impl<K: KeyWord> BuildHot<K> {
     }
 }
 
-/// Puts a key into one of its slots. A key that is in the way goes to its next one.
+/// Puts the first `count` keys, at least one, into one of their slots each. A key that is in the
+/// way goes to its next one.
+///
+/// There is one loop for all keys: a lane goes on with its next key at once. In a loop for each key
+/// all lanes would wait for the longest way, several times over.
 #[inline(always)]
-fn place<K: KeyWord>(slots: impl Shared<K>, table: &HotTable, filler: K, key: K) {
-    let (mut key, mut slot) = (key, table.choices(key)[0]);
-    // An opaque number of steps keeps the loop from being unrolled.
-    let mut steps = opaque(MAX_STEPS);
-    while steps != 0 {
+fn place<K: KeyWord>(slots: impl Shared<K>, table: &HotTable, filler: K, mut keys: [K; AT_ONCE], count: u32) {
+    let first_slot = |key: K| table.slot::<0>(table.folded(key));
+    let (mut key, mut slot) = (keys[0], first_slot(keys[0]));
+    let (mut left, mut steps) = (count, MAX_STEPS);
+    while left != 0 {
         let moved = slots.exchange(slot, key);
-        if moved == filler {
-            return;
-        }
-        let [first, second, third] = table.choices(moved);
-        key = moved;
-        slot = if slot == first {
-            second
-        } else if slot == second {
-            third
-        } else {
-            first
-        };
         steps -= 1;
+        if moved == filler || steps == 0 {
+            // They move on one by one, since a variable index would be a load from memory.
+            for i in 1..AT_ONCE {
+                keys[i - 1] = keys[i];
+            }
+            key = keys[0];
+            slot = first_slot(key);
+            (left, steps) = (left - 1, MAX_STEPS);
+        } else {
+            let [first, second, third] = table.choices(moved);
+            key = moved;
+            slot = if slot == first {
+                second
+            } else if slot == second {
+                third
+            } else {
+                first
+            };
+        }
     }
 }
 

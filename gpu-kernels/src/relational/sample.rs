@@ -16,6 +16,8 @@ pub mod header {
     pub const MISSED: u64 = 3;
     /// The number of groups of hot keys.
     pub const GROUPS: u64 = 4;
+    /// The number of rows of the largest region of those that missed.
+    pub const MOST_MISSED: u64 = 5;
     /// The length of the header.
     pub const WORDS: usize = 8;
 }

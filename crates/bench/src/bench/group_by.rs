@@ -21,20 +21,29 @@ const GROUPS: [u32; 15] = [0, 1, 5, 8, 10, 11, 12, 13, 14, 15, 17, 20, 22, 23, 2
 const SKEWS: [f64; 5] = [0.5, 0.8, 1.0, 1.2, 1.5];
 const SKEWED_KEYS: u64 = 1 << 24;
 
-/// Measures sums of `n` values by keys of one to `n` groups, and of Zipf distributions: by the
-/// method that is chosen for them, and by sorting. Every sum is checked. `every_power` adds the
-/// other powers of two of groups.
+/// A number of groups, and the exponent of their Zipf distribution if rows are not spread evenly.
+pub type Case = (u64, Option<f64>);
+
+/// Returns the cases of `n` rows: one to `n` groups, and Zipf distributions; only those of these
+/// groups and skews if there are any. `every_power` adds the other powers of two of groups.
+pub fn cases(n: u64, every_power: bool, groups: &[u64], skews: &[f64]) -> Vec<Case> {
+    let skewed = |skews: &[f64]| skews.iter().map(|&skew| (SKEWED_KEYS.min(n), Some(skew))).collect::<Vec<_>>();
+    let uniform = |groups: Vec<u64>| groups.into_iter().filter(|&groups| groups <= n).map(|groups| (groups, None));
+    if !groups.is_empty() || !skews.is_empty() {
+        return uniform(groups.to_vec()).chain(skewed(skews)).collect();
+    }
+    let powers: Vec<u32> = if every_power { (0..=40).collect() } else { GROUPS.to_vec() };
+    let below = powers.into_iter().map(|bits| 1u64 << bits).filter(|&groups| groups < n).collect();
+    uniform(below).chain([(n, None)]).chain(skewed(&SKEWS)).collect()
+}
+
+/// Measures sums of `n` values by the keys of each case: by the method that is chosen for them, and
+/// by sorting. Every sum is checked.
 ///
 /// The limit is a copy of as many bytes as the rows have.
-pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(
-    at: Bench<'_>,
-    every_power: bool,
-) -> anyhow::Result<Vec<Record>> {
-    let powers: Vec<u32> = if every_power { (0..=40).collect() } else { GROUPS.to_vec() };
-    let uniform = powers.into_iter().map(|bits| 1u64 << bits).filter(|&groups| groups < at.n).chain([at.n]);
-    let cases = uniform.map(|groups| (groups, None)).chain(SKEWS.map(|skew| (SKEWED_KEYS.min(at.n), Some(skew))));
+pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(at: Bench<'_>, cases: &[Case]) -> anyhow::Result<Vec<Record>> {
     let mut records = Vec::new();
-    for (groups, skew) in cases {
+    for &(groups, skew) in cases {
         records.extend(of_groups::<K, V>(&at, groups, skew)?);
     }
     Ok(records)

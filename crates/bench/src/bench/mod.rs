@@ -6,7 +6,6 @@ mod extendible;
 mod files;
 mod gather;
 mod group_by;
-mod group_few;
 #[cfg(feature = "figures")]
 mod hashbrown;
 pub mod input;
@@ -87,6 +86,13 @@ pub struct Args {
     /// Measure group-by for every power of two of groups.
     #[arg(long)]
     every_power: bool,
+    /// Measure group-by for these numbers of groups, and only for these and `--skews`.
+    #[arg(long, value_delimiter = ',', value_parser = parse_size, conflicts_with = "every_power")]
+    groups: Vec<u64>,
+    /// Measure group-by for Zipf distributions with these exponents, and only for these and
+    /// `--groups`.
+    #[arg(long, value_delimiter = ',', conflicts_with = "every_power")]
+    skews: Vec<f64>,
     /// Only the limits, no tables.
     #[arg(long)]
     only_limits: bool,
@@ -147,9 +153,6 @@ enum Part {
     Multi,
     /// `SortedMap`.
     Sorted,
-    /// Group-by of few groups.
-    #[value(name = "group_few")]
-    GroupFew,
     /// Saving and loading, if asked for: it writes files.
     Files,
 }
@@ -266,9 +269,8 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         }
         if wanted(Part::GroupBy) {
             show(format!("group-by, {n} rows"));
-            keep_both(&|| group_by::measure::<u32, u32>(at, args.every_power), &|| {
-                group_by::measure::<u64, u64>(at, args.every_power)
-            })?;
+            let cases = group_by::cases(n, args.every_power, &args.groups, &args.skews);
+            keep_both(&|| group_by::measure::<u32, u32>(at, &cases), &|| group_by::measure::<u64, u64>(at, &cases))?;
         }
         for &slots in args.slots_per_pair.iter().filter(|_| wanted(Part::Cuckoo)) {
             show(format!("CuckooMap, {n} pairs, {slots} slots a pair"));
@@ -335,10 +337,6 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
                     }
                 }
             }
-        }
-        if wanted(Part::GroupFew) {
-            show(format!("group-by of few groups, {n} rows"));
-            keep_both(&|| group_few::measure::<u32>(at), &|| group_few::measure::<u64>(at))?;
         }
         if wanted(Part::Files) {
             show(format!("save and load, {n} pairs"));

@@ -2,6 +2,7 @@
 //! aggregated on chip.
 
 use super::aggregates::Aggregates;
+use super::by_hot::Regions;
 use super::hash_plan::{Expected, HashPlan};
 use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
@@ -22,6 +23,24 @@ pub(crate) enum Found {
     Overflow,
 }
 
+/// The rows of a group-by by hashing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HashInput<'i, K, W> {
+    pub keys: &'i Buffer<K>,
+    pub values: Option<&'i Buffer<W>>,
+    /// The number of rows.
+    pub rows: u64,
+    /// The regions that they are in, with the number of rows of each, unless they are side by side.
+    pub regions: Option<(Regions, &'i Buffer<u32>)>,
+}
+
+impl<'i, K, W> HashInput<'i, K, W> {
+    /// Returns all of these rows.
+    pub fn all(keys: &'i Buffer<K>, values: Option<&'i Buffer<W>>) -> Self {
+        Self { keys, values, rows: keys.len() as u64, regions: None }
+    }
+}
+
 /// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess,
 /// `constants` are those of the mix. The first `groups_before` groups of the outputs stay as they
 /// are, and are not counted. A column of values is there unless `V` is
@@ -34,22 +53,22 @@ pub(crate) enum Found {
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-pub(crate) fn by_hash<K: KeyWord, V: Payload>(
+pub(super) fn by_hash<K: KeyWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
-    keys: &Buffer<K>,
-    values: Option<&Buffer<WordOf<V>>>,
+    input: HashInput<'_, K, WordOf<V>>,
     (groups_before, expected): (u64, Expected),
     constants: [u64; 2],
     out: &Aggregates<'_, K, WordOf<V>>,
 ) -> Result<Found> {
-    let rows = keys.len() as u64;
+    let rows = input.rows;
+    let regions = input.regions.map(|(regions, _)| regions);
     let mut expected = expected;
     loop {
-        let Some(plan) = HashPlan::new::<K, V>(rows, expected, out.wanted(), stream.cores()) else {
+        let Some(plan) = HashPlan::new::<K, V>((rows, regions), expected, out.wanted(), stream.cores()) else {
             return Ok(Found::Overflow);
         };
-        match with_plan::<K, V>(stream, scratch, (&plan, groups_before), (keys, values), constants, out)? {
+        match with_plan::<K, V>(stream, scratch, (&plan, groups_before), input, constants, out)? {
             Attempt::Groups(groups) => return Ok(Found::Groups(groups)),
             Attempt::FullPages if expected.most < rows => expected.most = (expected.most * MORE_GROUPS).min(rows),
             Attempt::FullPages | Attempt::Overflow => return Ok(Found::Overflow),
@@ -86,7 +105,7 @@ fn with_plan<K: KeyWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
     (plan, groups_before): (&HashPlan, u64),
-    (keys, values): (&Buffer<K>, Option<&Buffer<WordOf<V>>>),
+    input: HashInput<'_, K, WordOf<V>>,
     [a, b]: [u64; 2],
     out: &Aggregates<'_, K, WordOf<V>>,
 ) -> Result<Attempt> {
@@ -94,7 +113,7 @@ fn with_plan<K: KeyWord, V: Payload>(
         return Ok(Attempt::Groups(0));
     }
     let scratch = scratch.reserve(plan.scratch_words())?;
-    let launches = Launches::<K, V> { plan, scratch, keys, values, constants: [a, b], groups_before, out };
+    let launches = Launches::<K, V> { plan, scratch, input, constants: [a, b], groups_before, out };
     stream.batch(|batch| {
         launches.record(batch);
         batch.zero(scratch, plan.zeros() as usize)?;
@@ -142,8 +161,7 @@ fn with_plan<K: KeyWord, V: Payload>(
 struct Launches<'a, K, V: Payload> {
     plan: &'a HashPlan,
     scratch: &'a Buffer<u64>,
-    keys: &'a Buffer<K>,
-    values: Option<&'a Buffer<WordOf<V>>>,
+    input: HashInput<'a, K, WordOf<V>>,
     constants: [u64; 2],
     groups_before: u64,
     out: &'a Aggregates<'a, K, WordOf<V>>,
@@ -154,6 +172,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     fn record(&self, batch: &Batch<'a>) {
         batch.writes(self.scratch);
         self.rows(batch, 0);
+        self.counts_in(batch, 0);
         Output::of(batch, self.out);
     }
 
@@ -161,11 +180,20 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         batch.write(self.scratch).offset(self.plan.counts_at(level)).cast()
     }
 
+    /// Returns the number of rows of each region of a split's input, unless that is one region.
+    fn counts_in(&self, batch: &Batch<'a>, level: usize) -> Option<Global<u32>> {
+        match level.checked_sub(1) {
+            None => self.input.regions.map(|(_, counts)| batch.read(counts)),
+            Some(before) => Some(self.counts(batch, before)),
+        }
+    }
+
     /// Returns the rows after so many splits.
     fn rows(&self, batch: &Batch<'a>, splits: usize) -> Pairs<K, V> {
         match splits.checked_sub(1) {
             None => {
-                Pairs { keys: batch.read(self.keys), values: or_null(self.values.map(|values| batch.read(values))) }
+                let values = self.input.values.map(|values| batch.read(values));
+                Pairs { keys: batch.read(self.input.keys), values: or_null(values) }
             }
             Some(level) => {
                 let storage = batch.write(self.scratch).offset(self.plan.storage_at(level));
@@ -183,7 +211,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             values: from.values,
             keys_out: to.keys,
             values_out: to.values,
-            counts_in: or_null(number.checked_sub(1).map(|level| self.counts(batch, level))),
+            counts_in: or_null(self.counts_in(batch, number)),
             starts_out: or_null(starts),
             counts_out: self.counts(batch, number),
             state: or_null(None),
@@ -312,15 +340,21 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
         minima: minima.as_deref(),
         maxima: maxima.as_deref(),
     };
+    let input = HashInput::all(keys, values);
     let found = if bits.is_empty() {
-        match by_hash::<K, V>(stream, scratch, keys, values, (0, Expected::about(expected_groups)), constants, &out)? {
+        match by_hash::<K, V>(stream, scratch, input, (0, Expected::about(expected_groups)), constants, &out)? {
             Found::Groups(groups) => Attempt::Groups(groups),
             Found::Overflow => Attempt::Overflow,
         }
     } else {
-        let rows = keys.len() as u64;
-        match HashPlan::with_levels::<K, V>(rows, expected_groups.max(1), out.wanted(), bits.iter().sum(), bits) {
-            Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), (keys, values), constants, &out)?,
+        match HashPlan::with_levels::<K, V>(
+            (input.rows, None),
+            expected_groups.max(1),
+            out.wanted(),
+            bits.iter().sum(),
+            bits,
+        ) {
+            Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?,
             None => Attempt::Overflow,
         }
     };

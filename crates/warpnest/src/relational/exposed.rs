@@ -1,7 +1,7 @@
-//! Ways of group-by by themselves, for tests and benchmarks.
+//! The hot pass by itself, for tests.
 
 use super::aggregates::Aggregates;
-use super::by_hot::{HotFound, hot_pass};
+use super::by_hot::{HotFound, HotShape, Missed, Regions, hot_pass};
 use super::sample::sample;
 use crate::primitives::Scratch;
 use crate::{Buffer, Result, Stream};
@@ -21,10 +21,6 @@ pub struct FewBuffers<K, W> {
     pub minima: Option<Buffer<W>>,
     /// The greatest value of each group.
     pub maxima: Option<Buffer<W>>,
-    /// The keys of the rows of other groups.
-    pub missed_keys: Buffer<K>,
-    /// The values of the rows of other groups.
-    pub missed_values: Buffer<W>,
 }
 
 /// What [`group_few`] found.
@@ -48,7 +44,8 @@ pub struct Few {
     pub missed: u64,
 }
 
-/// Takes a sample and makes the hot pass over all rows.
+/// Takes a sample and makes the hot pass over all rows. Returns what it found, and the keys and
+/// values of the rows of other groups; without a column of values no values.
 ///
 /// # Errors
 /// Those of the two steps.
@@ -60,7 +57,7 @@ pub fn group_few<K: KeyWord, V: Payload>(
     column: ColumnParams,
     out: &mut FewBuffers<K, WordOf<V>>,
     seed: u64,
-) -> Result<Few> {
+) -> Result<(Few, Vec<K>, Vec<WordOf<V>>)> {
     let wanted = Aggregates {
         column,
         keys: &out.keys,
@@ -69,10 +66,37 @@ pub fn group_few<K: KeyWord, V: Payload>(
         minima: out.minima.as_ref(),
         maxima: out.maxima.as_ref(),
     };
+    let device = scratch.device().clone();
     let sampled = sample(stream, scratch, keys, &wanted, seed)?;
     let (rows, distinct, hot) = (sampled.rows, sampled.distinct, sampled.hot);
     let (covered, missed_share, estimated_groups) = (sampled.covered, sampled.missed_share, sampled.groups());
-    let (HotFound { groups, missed }, _) =
-        hot_pass::<K, V>(stream, keys, values, sampled, &wanted, (&out.missed_keys, &out.missed_values))?;
-    Ok(Few { rows, distinct, hot, covered, missed_share, estimated_groups, groups, missed })
+    let shape = HotShape::new::<K, V>(stream, &sampled);
+    let missed_rows = shape.missed_rows() as usize;
+    let missed_keys = Buffer::zeroed(&device, missed_rows)?;
+    let missed_values = Buffer::zeroed(&device, if V::VALUE_BITS == 0 { 0 } else { missed_rows })?;
+    let counts = Buffer::zeroed(&device, shape.regions() as usize)?;
+    let to = Missed { keys: &missed_keys, values: &missed_values, counts: &counts };
+    let (found, _) = hot_pass::<K, V>(stream, keys, values, (sampled, shape), &wanted, to)?;
+    let HotFound { groups, missed, regions } = found;
+    let (mut missed_keys, mut missed_values) = (missed_keys.download(stream)?, missed_values.download(stream)?);
+    if let Some(Regions { number, capacity, most }) = regions {
+        let counts = counts.download(stream)?;
+        assert_eq!((counts.len() as u64, counts.iter().max().copied()), (number, Some(most as u32)));
+        let mut to = 0;
+        for (region, count) in (0..).step_by(capacity as usize).zip(counts) {
+            let rows = region..region + count as usize;
+            missed_keys.copy_within(rows.clone(), to);
+            if !missed_values.is_empty() {
+                missed_values.copy_within(rows, to);
+            }
+            to += count as usize;
+        }
+    }
+    missed_keys.truncate(missed as usize);
+    missed_values.truncate(missed as usize);
+    Ok((
+        Few { rows, distinct, hot, covered, missed_share, estimated_groups, groups, missed },
+        missed_keys,
+        missed_values,
+    ))
 }

@@ -3,7 +3,7 @@
 use super::by_chip::by_chip;
 use super::by_sort::{SortInput, by_sort};
 use super::column::Column;
-use super::groups::{GroupReport, Groups, Method};
+use super::groups::{GroupReport, Groups, Method, Words};
 use super::keys::{KeyColumns, typed};
 use super::memory::Memory;
 use super::query::{Aggregate, Order, Query, Wanted};
@@ -152,10 +152,9 @@ impl<'q, K: Key> GroupBy<'q, K> {
         }
         groups.keys.check_device("the groups", scratch.device())?;
         groups.clear();
-        let none = Memory::new(&self.query, scratch.device())?;
-        let keys = std::mem::replace(&mut groups.keys, typed(none.keys));
-        let columns = std::mem::replace(&mut groups.columns, none.columns);
-        *groups = self.run_with(stream, scratch, Memory { keys: keys.into_words(), columns })?;
+        // Not even a small allocation: it would take as long as grouping millions of rows.
+        let columns = groups.columns.iter_mut().map(Words::take).collect();
+        *groups = self.run_with(stream, scratch, Memory { keys: groups.keys.take().into_words(), columns })?;
         Ok(())
     }
 

@@ -69,6 +69,14 @@ impl Words {
         }
     }
 
+    /// Returns the words, and leaves none in their place, as [`Buffer::take`] does.
+    pub fn take(&mut self) -> Self {
+        match self {
+            Self::Narrow(words) => Self::Narrow(words.take()),
+            Self::Wide(words) => Self::Wide(words.take()),
+        }
+    }
+
     /// Returns the same words, whose type is told by their size.
     pub fn of<W: ValueWord>(words: Buffer<W>) -> Self {
         // SAFETY: the branch is that of the word's size, so each word is cast to itself.

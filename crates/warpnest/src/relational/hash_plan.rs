@@ -1,5 +1,6 @@
 //! The sizes of a group-by by hashing, all of which are known before anything is allocated.
 
+use super::by_hot::Regions;
 use crate::primitives::Pairs;
 use gpu_kernels::page::{MAX_SPLIT_BITS, header, split_tile};
 use gpu_kernels::primitives::scan::state_words;
@@ -88,10 +89,10 @@ pub(super) struct HashPlan {
 
 impl HashPlan {
     /// Makes the plan for `rows` rows of so many groups, for an engine with `cores`
-    /// [`Engine::cores`](crate::runtime::engine::Engine::cores). Returns `None` if there are too
-    /// many rows.
+    /// [`Engine::cores`](crate::runtime::engine::Engine::cores). The rows are in regions or side by
+    /// side. Returns `None` if there are too many rows.
     pub fn new<K: KeyWord, V: Payload>(
-        rows: u64,
+        (rows, regions): (u64, Option<Regions>),
         expected: Expected,
         wanted: Wanted,
         cores: Option<usize>,
@@ -101,31 +102,32 @@ impl HashPlan {
         let a_page = LOAD * Wanted::slots::<K>(wanted.buckets::<K, V>(u32::MAX)) as f64;
         let needed = ((groups as f64 / a_page).ceil() as u64).next_power_of_two().ilog2().max(1);
         let unsplit = if cores.is_some() { MAX_UNSPLIT_ON_CORES } else { MAX_UNSPLIT };
-        if rows <= unsplit {
+        if rows <= unsplit && regions.is_none() {
             let shared = (rows / ROWS_A_BLOCK).max(1).ilog2();
-            return Self::with_levels::<K, V>(rows, least, wanted, needed.max(shared), &[]);
+            return Self::with_levels::<K, V>((rows, None), least, wanted, needed.max(shared), &[]);
         }
         let busy = (groups / MIN_GROUPS).max(1).ilog2().min(BUSY_BITS);
         let page_bits = needed.max(busy);
         let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
         // The first splits may have fewer bits: their tiles are then larger shares of their bins.
         let bits: Vec<u32> = (0..splits).map(|split| (page_bits + split) / splits).collect();
-        Self::with_levels::<K, V>(rows, least, wanted, page_bits, &bits)
+        Self::with_levels::<K, V>((rows, regions), least, wanted, page_bits, &bits)
     }
 
     /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none.
     /// Returns `None` if there are too many of rows, splits or bits.
     pub fn with_levels<K: KeyWord, V: Payload>(
-        rows: u64,
+        (rows, regions): (u64, Option<Regions>),
         groups: u64,
         wanted: Wanted,
         page_bits: u32,
         bits: &[u32],
     ) -> Option<Self> {
-        let (mut levels, mut bits_so_far, mut region_capacity) = (Vec::new(), 0, rows);
+        let (mut levels, mut bits_so_far) = (Vec::new(), 0);
+        let mut from = regions.unwrap_or(Regions { number: 1, capacity: rows, most: rows });
         for &bits in bits {
-            let regions = 1u64 << bits_so_far;
-            let tiles = region_capacity.div_ceil(split_tile::<K, V>()).max(1);
+            let Regions { number: regions, capacity: region_capacity, most } = from;
+            let tiles = most.div_ceil(split_tile::<K, V>()).max(1);
             bits_so_far += bits;
             let mean = rows as f64 / (1u64 << bits_so_far) as f64;
             // A bin varies by whole groups, and each of these has all of its rows.
@@ -133,7 +135,7 @@ impl HashPlan {
             let slack = DEVIATIONS * mean / groups_of_bin.sqrt() + 64.0;
             let bin_capacity = ((mean + slack).ceil() as u64).min(rows);
             levels.push(Level { bits, bits_so_far, regions, tiles, region_capacity, bin_capacity });
-            region_capacity = bin_capacity;
+            from = Regions { number: 1 << bits_so_far, capacity: bin_capacity, most: bin_capacity };
         }
         let storage = [0, 1].map(|back| {
             let levels = levels.iter().rev().skip(back).step_by(2);
@@ -207,7 +209,8 @@ mod tests {
             for (lg, lg_groups) in (0..=31).flat_map(|lg| (0..=lg).map(move |groups| (lg, groups))) {
                 for (wanted, cores) in [(WANTED, None), (Wanted { minima: false, maxima: false, ..WANTED }, Some(2))] {
                     let what = format!("2^{lg} rows of 2^{lg_groups} groups on {cores:?}");
-                    let Some(plan) = HashPlan::new::<K, V>(1 << lg, Expected::about(1 << lg_groups), wanted, cores)
+                    let Some(plan) =
+                        HashPlan::new::<K, V>((1 << lg, None), Expected::about(1 << lg_groups), wanted, cores)
                     else {
                         // Few groups may need bins several times as large as all rows.
                         assert!(lg > 28, "{what}");

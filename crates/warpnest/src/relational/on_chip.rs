@@ -2,8 +2,8 @@
 //! bins. A sample of the keys decides which.
 
 use super::aggregates::Aggregates;
-use super::by_hash::{Found, by_hash};
-use super::by_hot::hot_pass;
+use super::by_hash::{Found, HashInput, by_hash};
+use super::by_hot::{HotShape, Missed, hot_pass};
 use super::hash_plan::Expected;
 use super::sample::{Sampled, sample};
 use crate::primitives::Scratch;
@@ -38,7 +38,7 @@ pub(super) struct Computed<K, W> {
 }
 
 impl<K: KeyWord + ValueWord, W: ValueWord> Computed<K, W> {
-    /// Makes capacity for `groups` groups.
+    /// Makes capacity for `groups` groups; returns for how many there is memory.
     fn reserve(&mut self, device: &Device, groups: u64) -> Result<u64> {
         let groups = groups as usize;
         self.keys.fit_at_least(device, groups)?;
@@ -51,7 +51,7 @@ impl<K: KeyWord + ValueWord, W: ValueWord> Computed<K, W> {
         for values in [&mut self.minima, &mut self.maxima].into_iter().flatten() {
             values.fit_at_least(device, groups)?;
         }
-        Ok(groups as u64)
+        Ok(self.outputs(ColumnParams::unsigned()).lengths().min().unwrap_or(0) as u64)
     }
 
     /// Sets the number of groups.
@@ -127,7 +127,8 @@ pub(super) fn on_chip<K: KeyWord + ValueWord, V: Payload>(
             false => {
                 let expected = Expected::about(sampled.groups());
                 let out = computed.outputs(input.column);
-                by_hash::<K, V>(stream, scratch, input.keys, input.values, (0, expected), constants(input.seed), &out)?
+                let rows = HashInput::all(input.keys, input.values);
+                by_hash::<K, V>(stream, scratch, rows, (0, expected), constants(input.seed), &out)?
             }
         };
         match found {
@@ -193,23 +194,30 @@ fn hot_pass_and_bins<K: KeyWord + ValueWord, V: Payload>(
 ) -> Result<Found> {
     let rows = input.keys.len();
     let (expected, out) = (others(&sampled), computed.outputs(input.column));
+    let shape = HotShape::new::<K, V>(stream, &sampled);
     // What the hot pass leaves is beside the scratch, which the bins need.
     let mut beside = sampled.scratch.take_beside();
-    let keys_words = (rows * K::BITS as usize).div_ceil(128) as u64 * 2;
-    let values_words = (rows as u64 * V::VALUE_BITS as u64).div_ceil(64);
-    let words = beside.reserve(keys_words + values_words)?;
-    let missed_keys = words.elements_at::<K>(0, rows);
-    let missed_values = words.elements_at::<WordOf<V>>(keys_words, if V::VALUE_BITS == 0 { 0 } else { rows });
-    let (hot, scratch) =
-        hot_pass::<K, V>(stream, input.keys, input.values, sampled, &out, (&missed_keys, &missed_values))?;
+    let missed_rows = shape.missed_rows();
+    let values_at = (missed_rows * K::BITS as u64).div_ceil(128) * 2;
+    let counts_at = values_at + (missed_rows * V::VALUE_BITS as u64).div_ceil(64);
+    let words = beside.reserve(counts_at + shape.regions().div_ceil(2))?;
+    let of_values = if V::VALUE_BITS == 0 { 0 } else { missed_rows as usize };
+    let keys = words.elements_at::<K>(0, missed_rows as usize);
+    let values = words.elements_at::<WordOf<V>>(values_at, of_values);
+    let counts = words.elements_at::<u32>(counts_at, shape.regions() as usize);
+    let missed = Missed { keys: &keys, values: &values, counts: &counts };
+    let (hot, scratch) = hot_pass::<K, V>(stream, input.keys, input.values, (sampled, shape), &out, missed)?;
     report.hot_rows = rows as u64 - hot.missed;
     let found = if hot.missed == 0 {
         Found::Groups(hot.groups)
     } else {
-        let keys = missed_keys.slice(..hot.missed as usize)?;
-        let values = input.values.map(|_| missed_values.slice(..hot.missed as usize)).transpose()?;
-        let constants = constants(input.seed);
-        match by_hash::<K, V>(stream, scratch, &keys, values.as_deref(), (hot.groups, expected), constants, &out)? {
+        let rows = HashInput {
+            keys: &keys,
+            values: input.values.map(|_| &*values),
+            rows: hot.missed,
+            regions: hot.regions.map(|regions| (regions, &*counts)),
+        };
+        match by_hash::<K, V>(stream, scratch, rows, (hot.groups, expected), constants(input.seed), &out)? {
             Found::Groups(groups) => Found::Groups(hot.groups + groups),
             Found::Overflow => Found::Overflow,
         }

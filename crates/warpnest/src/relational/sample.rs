@@ -7,7 +7,7 @@ use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::hot_build::{CELLS, Choice};
 use gpu_kernels::relational::hot_table::{HotSizes, HotTable};
 use gpu_kernels::relational::sample::{CLASSES, header};
-use gpu_kernels::relational::{BuildHot, BuildHotParams, SampleKeys, SampleKeysParams, SelectHot, SelectHotParams};
+use gpu_kernels::relational::{BuildHotParams, SampleKeys, SampleKeysParams, SelectHot, SelectHotParams};
 use gpu_kernels::types::{KeyWord, Scalar};
 use std::marker::PhantomData;
 
@@ -18,12 +18,14 @@ const LEAST_SAMPLE_BITS: u32 = 8;
 /// The bits by which an input of medium size is larger than its sample.
 const SHARE_BITS: u32 = 4;
 
-/// What a sample tells of the rows, and the table of its hot keys. The table and the memory of
-/// their aggregates are in the scratch, which is borrowed until the hot pass is done.
+/// What a sample tells of the rows. The list of its hot keys, and memory for their table and
+/// aggregates, are in the scratch, which is borrowed until the hot pass is done.
 #[derive(Debug)]
 pub(crate) struct Sampled<'s, K> {
     pub(super) scratch: &'s mut Scratch,
     pub(super) layout: Layout,
+    /// How the table of hot keys is built, and the table.
+    pub(super) build: BuildHotParams,
     pub(super) table: HotTable,
     /// Whether the table takes all memory of a multiprocessor.
     pub(super) is_large: bool,
@@ -114,9 +116,9 @@ fn sizes(stream: &Stream, key_words: u32, group_words: u32) -> HotSizes {
     HotSizes { key_words, group_words, small, large }
 }
 
-/// Draws some rows at random positions, counts how often each of their keys was drawn, and puts the
-/// most frequent ones into a table; waits for what it found. Positions are random, so the order of
-/// rows makes no difference. `seed` determines the draws and the table.
+/// Draws some rows at random positions, counts how often each of their keys was drawn, and lists
+/// the most frequent ones; waits for what it found. Positions are random, so the order of rows
+/// makes no difference. `seed` determines the draws, and the table of the hot keys.
 ///
 /// As many keys are hot as fit on chip with what is wanted of each group.
 ///
@@ -148,18 +150,15 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
             let (keys, header) = (batch.read(keys), batch.write(words));
             let [classes, cells, counts] =
                 [layout.classes, layout.cells, layout.times].map(|at| header.offset(at).cast::<u32>());
-            let [list, table] = [layout.list, layout.table].map(|at| header.offset(at).cast::<K>());
+            let list = header.offset(layout.list).cast::<K>();
             let draw = SampleKeys { keys, cells, counts, classes, header, plan: of_sample };
             let plan = SelectHotParams { sample: of_sample, capacity, padding: 0 };
             let select = SelectHot { keys, cells, counts, classes, list, header, plan };
-            let build = BuildHot { keys, list, table_out: table, header, plan: build };
             // SAFETY: the scratch has the layout's words, of which those before the list are 0. It
-            // has a cell for twice as many draws, and slots for as many keys as fit on chip. There
-            // is a row.
+            // has a cell for twice as many draws, and a list for as many keys as fit on chip.
             unsafe {
                 batch.launch(&draw, 1 << sample_bits)?;
-                batch.launch(&select, (2u64 << sample_bits).div_ceil(CELLS as u64))?;
-                batch.launch_blocks(&build, 1)
+                batch.launch(&select, (2u64 << sample_bits).div_ceil(CELLS as u64))
             }
         })?;
     } else {
@@ -184,6 +183,7 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     layout.words = words.len() as u64;
     Ok(Sampled {
         layout,
+        build,
         table: build.table(hot as u32),
         is_large: sizes.is_large(hot as u32),
         all_rows: rows,

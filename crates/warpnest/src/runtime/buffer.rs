@@ -116,6 +116,21 @@ impl<T: Plain> Buffer<T> {
         self.length = 0;
     }
 
+    /// Returns the buffer, and leaves an empty one in its place, which allocates nothing: it shares
+    /// the memory, without a byte that is its own.
+    pub(crate) fn take(&mut self) -> Self {
+        let Self { allocation, address, .. } = self;
+        let empty = Self {
+            allocation: allocation.clone(),
+            address: *address,
+            capacity: 0,
+            length: 0,
+            elements: PhantomData,
+            tail: [],
+        };
+        std::mem::replace(self, empty)
+    }
+
     pub(crate) fn from_allocation(allocation: Allocation, length: usize) -> Self {
         let (address, capacity) = (allocation.address(), allocation.bytes());
         Self { allocation: Arc::new(allocation), address, capacity, length, elements: PhantomData, tail: [] }
