@@ -5,9 +5,9 @@ use crate::page::pairs::Pairs;
 use crate::seam::{Global, Shared};
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The most buckets that are looked into for a row. Where more are needed, nearly all slots of the
+/// The most slots that are looked into for a row. Where more are needed, nearly all slots of the
 /// page are taken.
-pub(super) const MAX_STEPS: u32 = 48;
+pub(super) const MAX_STEPS: u32 = 64;
 
 /// The rows that a block reads.
 #[derive(Clone, Copy)]
@@ -57,34 +57,29 @@ pub(super) struct Groups<K: KeyWord, V: Payload> {
 
 impl<K: KeyWord, V: Payload> Groups<K, V> {
     /// Writes the group in a slot of a page as number `target` of the new ones, if there is
-    /// capacity for it. `sum` reads its sum.
+    /// capacity for it.
     #[inline(always)]
-    pub fn write<S: Shared<u64>>(
-        &self,
-        target: u64,
-        mixed: K,
-        (page, slot): (&GroupPage<S>, u32),
-        sum: impl Fn(&GroupPage<S>, u32) -> u64,
-    ) {
+    pub fn write<S: Shared<u32>>(&self, target: u64, mixed: K, page: &GroupPage<S>, slot: u32) {
         let target = self.before + target;
         if target >= self.capacity {
             return;
         }
+        let GroupPage { wanted, column, chip, .. } = page;
         self.keys.store(target, mixed.unmixed(self.a, self.b));
-        if page.wanted.counts {
-            self.counts.store(target, page.count(slot));
+        if wanted.counts {
+            self.counts.store(target, chip.count(slot));
         }
         if V::VALUE_BITS == 0 {
             return;
         }
-        if page.wanted.sums {
-            self.sums.store(target, sum(page, slot));
+        if wanted.sums {
+            self.sums.store(target, chip.sum(slot));
         }
-        if page.wanted.minima {
-            self.minima.store(target, page.minimum::<V>(slot));
+        if wanted.minima {
+            self.minima.store(target, column.unordered(!chip.minimum::<V::Word>(slot)));
         }
-        if page.wanted.maxima {
-            self.maxima.store(target, page.maximum::<V>(slot));
+        if wanted.maxima {
+            self.maxima.store(target, column.unordered(chip.maximum::<V::Word>(slot)));
         }
     }
 }

@@ -1,10 +1,11 @@
 //! The hot pass: rows of hot keys are aggregated on chip, and the others appended to an output.
 
 use super::column::ColumnParams;
-use super::hot_table::{HotTable, NO_SLOT, SPARE};
+use super::hot_table::{HotTable, NO_SLOT};
+use super::on_chip::{MAX_ROWS, OnChip, SPARE, Wanted};
 use super::sample::header;
 use crate::seam::{Block, Global, Shared, Tile, opaque};
-use crate::types::{KeyWord, Payload, Scalar, WordOf};
+use crate::types::{KeyWord, Payload, WordOf};
 
 /// Returns the number of rows that a thread loads at once: 16 bytes of the wider column.
 const fn rows_at_once<K: KeyWord, V: Payload>() -> u32 {
@@ -48,9 +49,9 @@ kernel! {
     /// of the least ones. What is not wanted is null, and so are `values` and `missed_values`
     /// without a column of values.
     ///
-    /// If `FEW`, missed rows are few, and written side by side to arrays as long as the input; every
-    /// warp that has any reserves their offsets. Otherwise each block has a region of its own, of
-    /// [`region`] rows. `missed_counts` gets the number of rows of each, and the header's
+    /// If `FEW`, missed rows are few, and written side by side to arrays as long as the input;
+    /// every warp that has any reserves their offsets. Otherwise each block has a region of its
+    /// own, of [`region`] rows. `missed_counts` gets the number of rows of each, and the header's
     /// [`header::MOST_MISSED`], 0 at first, the greatest one. They are null if `FEW`.
     HotPass<K: KeyWord, V: Payload; const FEW: bool>, "group_hot" | "group_hot_few", threads 512, resident 3, dynamic words: u32,
         shared found: u32 = 1;
@@ -161,23 +162,12 @@ struct Held<K, W> {
     rank: u32,
 }
 
-/// Where a block's table and aggregates are in its shared memory, by index in words of their own
-/// type: keys, minima, maxima, low and high halves of sums, counts. All begin at even indices.
-#[derive(Clone, Copy)]
-struct OnChip {
-    minima: u32,
-    maxima: u32,
-    low: u32,
-    high: u32,
-    counts: u32,
-    end: u32,
-}
-
 impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
     /// Returns the number of words of a block's table and aggregates.
     #[cfg(not(target_arch = "nvptx64"))]
     fn dynamic_words(&self) -> u32 {
-        self.on_chip().end
+        // Words that nothing reads.
+        self.on_chip(()).end
     }
 
     #[inline(always)]
@@ -185,7 +175,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         let args = self;
         let rows = args.plan.rows;
         let table = args.plan.table.in_registers();
-        let chip = args.on_chip();
+        let chip = args.on_chip(words).in_registers();
         let (block_threads, block_index) = (block.threads(), block.index());
         let held = words.cast::<K>();
         let mut threads =
@@ -207,7 +197,6 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         });
         // Opaque words are kept in registers as they are.
         let copies_a_slot = opaque(1 << table.copy_bits);
-        let others_wanted = opaque((!args.counts.is_null() || !args.minima.is_null() || !args.maxima.is_null()) as u32);
         let tiles = rows.div_ceil(tile::<K, V>(block_threads)) as u32;
         let full_tiles = (rows / tile::<K, V>(block_threads)) as u32;
         let (mut number, step) = (block.index(), block.grid());
@@ -253,7 +242,11 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                         }
                     }
                 }
-                args.add(words, chip, others_wanted != 0, copies, t.values);
+                if at_once == MAX_ROWS {
+                    chip.add::<MAX_ROWS, WordOf<V>>(copies, t.values);
+                } else {
+                    chip.add::<{ MAX_ROWS / 2 }, WordOf<V>>(copies, t.values);
+                }
             };
             block.tiles_of::<32, _>(&mut threads, |warp, threads| {
                 let first_thread = warp.first_thread();
@@ -293,39 +286,41 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
             let mut slot = thread;
             while slot < table.slots {
                 if table.find(held.get(slot), |slot| held.get(slot)) == slot {
-                    args.merge(words, chip, slot);
+                    args.merge(chip, slot);
                 }
                 slot += block_threads;
             }
         });
     }
 
+    /// Returns where a block's aggregates are, behind its table.
     #[inline(always)]
-    fn on_chip(&self) -> OnChip {
-        let HotTable { slots, .. } = self.plan.table;
-        let copies = self.plan.table.copies();
-        let word = <WordOf<V> as Scalar>::BITS / 32;
-        let minima = slots * (K::BITS / 32) / word;
-        let maxima = minima + if self.minima.is_null() { 0 } else { copies };
-        let low = (maxima + if self.maxima.is_null() { 0 } else { copies }) * word;
-        let sums = if self.sums.is_null() { 0 } else { copies };
-        let (high, counts) = (low + sums, low + 2 * sums);
-        let end = counts + if self.counts.is_null() { 0 } else { copies };
-        OnChip { minima, maxima, low, high, counts, end }
+    fn on_chip<S>(&self, words: S) -> OnChip<S> {
+        let HotParams { table, column, .. } = self.plan;
+        let wanted = Wanted {
+            counts: !self.counts.is_null(),
+            sums: !self.sums.is_null(),
+            minima: !self.minima.is_null(),
+            maxima: !self.maxima.is_null(),
+        };
+        OnChip::new::<WordOf<V>>(words, column, wanted, table.slots * (K::BITS / 32), table.copies())
     }
 
     /// Writes a thread's missed rows to the output, from `start` and the thread's rank on.
     #[inline(always)]
     fn append(&self, start: u64, held: &Held<K, WordOf<V>>) {
-        let mut target = start + held.rank as u64;
+        let first = start + held.rank as u64;
+        let (keys, values) = (self.missed_keys.offset(first), self.missed_values.offset(first));
+        let has_values = V::VALUE_BITS != 0 && !self.missed_values.is_null();
+        let mut rank = 0;
         for i in 0..rows_at_once::<K, V>() as usize {
             if held.missed >> i & 1 != 0 {
-                self.missed_keys.store(target, held.keys[i]);
-                if !self.missed_values.is_null() {
-                    self.missed_values.store(target, held.values[i]);
+                keys.store(rank as u64, held.keys[i]);
+                if has_values {
+                    values.store(rank as u64, held.values[i]);
                 }
-                target += 1;
             }
+            rank += held.missed >> i & 1;
         }
     }
 
@@ -364,85 +359,9 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         absent
     }
 
-    /// Adds each value to a copy of its slot's aggregates, of which `copies` has the lower halves
-    /// of sums, or where those would begin.
-    #[inline(always)]
-    fn add(
-        &self,
-        words: impl Shared<u32>,
-        chip: OnChip,
-        others_wanted: bool,
-        copies: [u32; 4],
-        values: [WordOf<V>; 4],
-    ) {
-        let column = self.plan.column;
-        let at_once = rows_at_once::<K, V>() as usize;
-        if !self.sums.is_null() {
-            // Atomics of 64 bits in shared memory are loops on a GPU. The lower half tells the
-            // carry.
-            let high = chip.high - chip.low;
-            let add_low = |i: usize| words.fetch_add(copies[i], values[i].bits_from(0));
-            let carries = |i: usize, held: u32| held.checked_add(values[i].bits_from(0)).is_none();
-            let add_high = |i: usize, held: u32| {
-                let upper = (column.widened(values[i]) >> 32) as u32;
-                let upper = upper.wrapping_add(carries(i, held) as u32);
-                if upper != 0 {
-                    words.fetch_add(high + copies[i], upper);
-                }
-            };
-            if <WordOf<V> as Scalar>::BITS == 64 {
-                for i in 0..at_once {
-                    add_high(i, add_low(i));
-                }
-            } else {
-                // No addition waits for what an earlier one returns.
-                let mut held = [0; 4];
-                for i in 0..at_once {
-                    held[i] = add_low(i);
-                }
-                if column.sign != 0 {
-                    for i in 0..at_once {
-                        add_high(i, held[i]);
-                    }
-                } else {
-                    for i in 0..at_once {
-                        if carries(i, held[i]) {
-                            words.fetch_add(high + copies[i], 1);
-                        }
-                    }
-                }
-            }
-        }
-        if !others_wanted {
-            return;
-        }
-        if !self.counts.is_null() {
-            for i in 0..at_once {
-                words.fetch_add(chip.counts - chip.low + copies[i], 1);
-            }
-        }
-        let raise = |first: u32, copy: u32, word: WordOf<V>| {
-            let (words, at) = (words.cast::<WordOf<V>>(), first + copy - chip.low);
-            // Few rows are a new extreme.
-            if words.load_relaxed(at) < word {
-                words.fetch_max(at, word);
-            }
-        };
-        if !self.minima.is_null() {
-            for i in 0..at_once {
-                raise(chip.minima, copies[i], !column.ordered(values[i]));
-            }
-        }
-        if !self.maxima.is_null() {
-            for i in 0..at_once {
-                raise(chip.maxima, copies[i], column.ordered(values[i]));
-            }
-        }
-    }
-
     /// Adds the block's aggregates of a slot to those of all blocks.
     #[inline(always)]
-    fn merge(&self, words: impl Shared<u32>, chip: OnChip, slot: u32) {
+    fn merge(&self, chip: OnChip<impl Shared<u32>>, slot: u32) {
         let HotTable { copy_bits, .. } = self.plan.table;
         let (mut sum, mut count) = (0u64, 0u32);
         let (mut minimum, mut maximum) = (<WordOf<V>>::default(), <WordOf<V>>::default());
@@ -450,18 +369,16 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
             // Neighbours read different banks.
             let copy = (slot << copy_bits) + ((number + slot) & ((1 << copy_bits) - 1));
             if !self.sums.is_null() {
-                let halves = [chip.low, chip.high].map(|half| words.get(half + copy) as u64);
-                sum = sum.wrapping_add(halves[0] | halves[1] << 32);
+                sum = sum.wrapping_add(chip.sum(copy));
             }
             if !self.counts.is_null() {
-                count += words.get(chip.counts + copy);
+                count += chip.count(copy);
             }
-            let words = words.cast::<WordOf<V>>();
             if !self.minima.is_null() {
-                minimum = minimum.max(words.get(chip.minima + copy));
+                minimum = minimum.max(chip.minimum(copy));
             }
             if !self.maxima.is_null() {
-                maximum = maximum.max(words.get(chip.maxima + copy));
+                maximum = maximum.max(chip.maximum(copy));
             }
         }
         let slot = slot as u64;

@@ -1,6 +1,6 @@
 //! The hot keys: those that a sample drew most often, and their table.
 
-use super::hot_table::{HotSizes, HotTable};
+use super::hot_table::{HotCapacity, HotTable};
 use super::sample::{CLASSES, SampleKeysParams, header};
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
@@ -24,6 +24,14 @@ pub struct Choice {
 }
 
 impl Choice {
+    /// Returns the choice of keys out of classes of so many, and the most that are chosen: all
+    /// keys, or only as many as [`HotCapacity::some`] says.
+    #[inline(always)]
+    pub fn within(capacity: HotCapacity, keys_of: impl Fn(u32) -> u32) -> (Self, u32) {
+        let all = Self::of(capacity.all, &keys_of);
+        if all.least == 1 { (all, capacity.all) } else { (Self::of(capacity.some, keys_of), capacity.some) }
+    }
+
     /// Returns the choice of at most `capacity` keys out of classes of so many. Of the class below
     /// the lowest, unless it is class 0, as many keys are hot as there is capacity left for.
     #[inline(always)]
@@ -44,9 +52,7 @@ pub struct SelectHotParams {
     /// The arguments of the sample.
     pub sample: SampleKeysParams,
     /// The most hot keys.
-    pub capacity: u32,
-    /// An unused field, which fills the struct up.
-    pub padding: u32,
+    pub capacity: HotCapacity,
 }
 
 kernel! {
@@ -55,7 +61,8 @@ kernel! {
     /// are.
     ///
     /// The header's [`header::FREQUENT`] and [`header::CANDIDATES`] are 0 at first.
-    SelectHot<K: KeyWord>, "group_select", threads 256, shared found: u32 = 4;
+    SelectHot<K: KeyWord>, "group_select", threads 256, shared found: u32 = 4,
+        shared counted: u32 = CLASSES as usize;
     {
         keys: Global<K>, cells: Global<u32>, counts: Global<u32>, classes: Global<u32>, list: Global<K>,
         header: Global<u64>, plan: SelectHotParams
@@ -78,17 +85,20 @@ const NOT_HOT: u32 = u32::MAX;
 
 impl<K: KeyWord> SelectHot<K> {
     #[inline(always)]
-    fn run<B: Block>(self, block: &mut B, found: B::Shared<u32>) {
+    fn run<B: Block>(self, block: &mut B, found: B::Shared<u32>, counted: B::Shared<u32>) {
         let args = self;
         let plan = args.plan;
-        let choice = Choice::of(plan.capacity, |class| args.classes.load_read_only(class as u64));
         let first = block.first_thread();
         let mut threads = block.local(|_| Selected { ranks: [NOT_HOT; CELLS as usize] });
         block.phase(&mut threads, |thread, _| {
             if thread < KINDS {
                 found.set(thread, 0);
             }
+            if thread < CLASSES {
+                counted.set(thread, args.classes.load_read_only(thread as u64));
+            }
         });
+        let (choice, capacity) = Choice::within(plan.capacity, |class| counted.get(class));
         let selected = block.count(&mut threads, |thread, selected| {
             let cell = (first + thread as u64) * CELLS as u64;
             if cell >> (plan.sample.sample_bits + 1) != 0 {
@@ -122,7 +132,7 @@ impl<K: KeyWord> SelectHot<K> {
                 let (rank, kind) = (selected.ranks[i] >> 1, selected.ranks[i] & 1);
                 if selected.ranks[i] != NOT_HOT {
                     let at = found.get(KINDS + kind) + rank + kind * choice.frequent;
-                    if at < plan.capacity {
+                    if at < capacity {
                         let owner = args.cells.load_read_only(cell + i as u64);
                         args.list.store(at as u64, plan.sample.key_of(args.keys, owner));
                     }
@@ -136,43 +146,34 @@ impl<K: KeyWord> SelectHot<K> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BuildHotParams {
-    /// The random word that the table's hash functions follow from.
-    pub random: u64,
-    /// The sizes of the table, which follow from the number of hot keys.
-    pub sizes: HotSizes,
-}
-
-impl BuildHotParams {
-    /// Returns the table for so many hot keys.
-    #[inline(always)]
-    pub fn table(&self, keys: u32) -> HotTable {
-        self.sizes.table(self.random, keys)
-    }
+    /// The hash functions and sizes of the table.
+    pub table: HotTable,
+    /// The number of hot keys.
+    pub hot: u32,
+    /// An unused field, which fills the struct up.
+    pub padding: u32,
 }
 
 kernel! {
-    /// Builds the table of the hot keys in `list`, as many as [`SelectHot`] counted in the header.
-    /// One block. `table_out` has the slots of [`BuildHotParams::table`] for that number.
+    /// Builds the table of the hot keys in `list`, those that draw the most rows first. One block.
+    /// `table_out` has the slots of the table.
     ///
     /// Some key in `keys`, which must not be empty, is the table's if none is hot.
     BuildHot<K: KeyWord>, "group_build_hot", threads 1024, dynamic words: u64;
-    { keys: Global<K>, list: Global<K>, table_out: Global<K>, header: Global<u64>, plan: BuildHotParams }
+    { keys: Global<K>, list: Global<K>, table_out: Global<K>, plan: BuildHotParams }
 }
 
 impl<K: KeyWord> BuildHot<K> {
-    /// Returns the number of words for the most slots that there may be.
+    /// Returns the number of words of the table.
     #[cfg(not(target_arch = "nvptx64"))]
     fn dynamic_words(&self) -> u32 {
-        (self.plan.sizes.max_slots() * (K::BITS / 32)).div_ceil(2)
+        (self.plan.table.slots * (K::BITS / 32)).div_ceil(2)
     }
 
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>) {
         let args = self;
-        let plan = args.plan;
-        let selected = args.header.load(header::FREQUENT) + args.header.load(header::CANDIDATES);
-        let hot = selected.min(plan.sizes.capacity() as u64) as u32;
-        let table = plan.table(hot);
+        let BuildHotParams { table, hot, .. } = args.plan;
         // The key that drew the fewest rows is in every empty slot.
         let filler = if hot == 0 { args.keys.load(0) } else { args.list.load(hot as u64 - 1) };
         let slots = words.cast::<K>();

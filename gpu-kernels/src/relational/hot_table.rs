@@ -5,6 +5,7 @@
 //! of a key's slots that holds the key. So of all slots with a key only the one that its lookup
 //! leads to ever gets rows, and whatever a table holds, no row is counted for another key.
 
+use super::on_chip::SPARE;
 use crate::seam::{opaque, upper_product, wide_product};
 use crate::types::KeyWord;
 
@@ -13,10 +14,6 @@ const SLOT_UNIT: u32 = 32;
 
 /// The most copies of each slot's aggregates, as a power of two: one for each lane.
 const MAX_COPY_BITS: u32 = 5;
-
-/// The aggregates of no slot, one for each lane: rows whose key is not hot are added there, so that
-/// lanes need not part.
-pub(super) const SPARE: u32 = 32;
 
 /// The slots for each hot key, if there is shared memory for them.
 const SLOTS_PER_KEY: u32 = 3;
@@ -102,6 +99,18 @@ impl HotTable {
     }
 }
 
+/// The most hot keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct HotCapacity {
+    /// The most if they are all keys of a sample: three hash functions fill a table up to .917.
+    pub all: u32,
+    /// The most if there are others: as many as fit a small table, with which more threads run. In
+    /// a table that is nearly full a key may find no slot, and that may be one with many rows. It
+    /// is better that a few more with few rows are not hot.
+    pub some: u32,
+}
+
 /// The sizes of a table: what its slots take, and the memory that there is for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
@@ -117,11 +126,11 @@ pub struct HotSizes {
 }
 
 impl HotSizes {
-    /// Returns the most keys that a table has slots for.
+    /// Returns the most keys that are put into a table.
     #[inline(always)]
-    pub fn capacity(&self) -> u32 {
-        // Three hash functions fill a table up to .917.
-        self.most_slots(self.large) / 8 * 7
+    pub fn capacity(&self) -> HotCapacity {
+        let [large, small] = [self.large, self.small].map(|words| self.most_slots(words));
+        HotCapacity { all: large / 8 * 7, some: small / 4 * 3 }
     }
 
     /// Returns whether a table of so many keys is a large one.
@@ -165,7 +174,7 @@ mod tests {
         for (key_words, group_words) in [1, 2].into_iter().flat_map(|keys| [0, 1, 2, 3, 7].map(|group| (keys, group))) {
             for (small, large) in [(8_000, 12_000), (19_000, 57_856)] {
                 let sizes = HotSizes { key_words, group_words, small, large };
-                for keys in 0..=sizes.capacity() {
+                for keys in 0..=sizes.capacity().all {
                     let table = sizes.table(2, keys);
                     let words = if sizes.is_large(keys) { large } else { small };
                     assert!(table.slots * key_words + table.copies() * group_words <= words, "{table:?}");

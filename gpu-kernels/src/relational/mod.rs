@@ -9,13 +9,14 @@ pub mod hot_build;
 mod hot_groups;
 pub mod hot_table;
 pub mod keys;
+mod on_chip;
 mod pages;
 mod pages_in_turn;
 pub mod sample;
 
-pub use group_page::Wanted;
 pub use hot::{HotParams, HotPass, HotPassLarge};
 pub use hot_build::{BuildHot, BuildHotParams, SelectHot, SelectHotParams};
 pub use hot_groups::{HotGroups, HotGroupsParams};
-pub use pages::{GroupPages, GroupPagesParams};
+pub use on_chip::Wanted;
+pub use pages::{BLOCKS, GroupPages, GroupPagesParams};
 pub use sample::{SampleKeys, SampleKeysParams};

@@ -2,22 +2,24 @@
 
 use super::bin::{Groups, MAX_STEPS, Rows};
 use super::column::ColumnParams;
-use super::group_page::{GroupPage, NO_SLOT, PAGE_WORDS, Wanted};
+use super::group_page::{GroupPage, NO_SLOT};
+use super::on_chip::{MAX_ROWS, Wanted};
 use super::pages_in_turn::GroupInTurn;
 use crate::page::{Pairs, header, split_overflowed};
 use crate::seam::{Block, Global, Shared, Tile, vectorized};
 use crate::types::{KeyWord, Payload, WordOf};
 
 /// The threads of a block.
-const THREADS: u32 = 384;
+const THREADS: u32 = 640;
 
-/// The most rows that a thread has at once.
-const MAX_READ: usize = 4;
+/// The blocks that a multiprocessor runs at a time. Then 256 bins, the fewest, are done in one
+/// round by 128 multiprocessors.
+pub const BLOCKS: u32 = 2;
 
 /// Returns the number of rows that a thread has at once: fewer if they are wide, so that they fit
 /// the registers.
 const fn read<K: KeyWord, V: Payload>() -> usize {
-    if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_READ } else { MAX_READ / 2 }
+    if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ROWS } else { MAX_ROWS / 2 }
 }
 
 /// The counters of a block: whether a row found no slot, the number of groups, and how many of them
@@ -47,8 +49,8 @@ pub struct GroupPagesParams {
     pub column: ColumnParams,
     /// The bits of a bin's number, at least 1: there are 2^`page_bits` bins.
     pub page_bits: u32,
-    /// The number of buckets of a page: [`Wanted::buckets`].
-    pub buckets: u32,
+    /// The number of slots of a page: [`Wanted::slots`].
+    pub slots: u32,
 }
 
 kernel! {
@@ -66,8 +68,8 @@ kernel! {
     ///
     /// If a split has lost rows, nothing is done. If a bin has more groups than its page has slots,
     /// the header's [`header::FAILED`] counts it, and its groups are not written.
-    GroupPages<K: KeyWord, V: Payload>, "group_pages", threads 384, resident 4,
-        shared memory: u64 = PAGE_WORDS as usize / 2, shared start: u64 = 1, shared counters: u32 = COUNTERS;
+    GroupPages<K: KeyWord, V: Payload>, "group_pages", threads 640, resident 2, dynamic words: u32,
+        shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
         keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, keys_out: Global<K>, counts_out: Global<u32>,
         sums_out: Global<u64>, minima_out: Global<WordOf<V>>, maxima_out: Global<WordOf<V>>, header: Global<u64>,
@@ -76,30 +78,56 @@ kernel! {
 }
 
 impl<K: KeyWord, V: Payload> GroupPages<K, V> {
+    /// Returns the number of words of a page.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn dynamic_words(&self) -> u32 {
+        let GroupPagesParams { column, page_bits, slots, .. } = self.plan;
+        GroupPage::new::<K, V::Word>((), self.wanted(), column, (0, page_bits), slots).chip.end.next_multiple_of(2)
+    }
+
     #[inline(always)]
-    fn run<B: Block>(self, block: &mut B, memory: B::Shared<u64>, start: B::Shared<u64>, counters: B::Shared<u32>) {
-        group_pages(block.strided(), self, memory, start, counters);
+    fn wanted(&self) -> Wanted {
+        Wanted {
+            counts: !self.counts_out.is_null(),
+            sums: !self.sums_out.is_null(),
+            minima: !self.minima_out.is_null(),
+            maxima: !self.maxima_out.is_null(),
+        }
+    }
+
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, start: B::Shared<u64>, counters: B::Shared<u32>) {
+        group_pages(block.strided(), self, words, start, counters);
     }
 }
 
 /// The state of a thread.
 struct Thread<K, W> {
-    /// The keys of its rows as slots hold them, and the values.
-    keys: [K; MAX_READ],
-    values: [W; MAX_READ],
+    /// The keys of its rows as slots hold them, or [`absent`], and the values.
+    keys: [K; MAX_ROWS],
+    values: [W; MAX_ROWS],
+    /// The rows of its next round, as they are loaded.
+    next_keys: [K; MAX_ROWS],
+    next_values: [W; MAX_ROWS],
     /// The slots of its rows' groups.
-    slots: [u32; MAX_READ],
-    /// A bit for each row that has no slot yet, and for each whose first bucket is full.
+    slots: [u32; MAX_ROWS],
+    /// A bit for each row that has no slot yet.
     pending: u32,
-    full: u32,
-    /// The bucket that is looked into next for the first of the rows without a slot.
-    bucket: u32,
+    /// The slot that is looked into next for the first of these.
+    slot: u32,
     /// The number of slots that its rows have taken.
     taken: u32,
     /// The keys of groups that are written.
     groups: [K; EMITTED],
     /// The number of the warp's first.
     written: u32,
+}
+
+/// Returns what stands for the key of a row that there is not: no slot holds it, since its highest
+/// bit is not set and it is not 0.
+#[inline(always)]
+fn absent<K: KeyWord>() -> K {
+    K::from_u64(1)
 }
 
 /// The slots of which a thread writes the groups at once.
@@ -109,19 +137,14 @@ const EMITTED: usize = 4;
 fn group_pages<K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
     args: GroupPages<K, V>,
-    memory: impl Shared<u64>,
+    words: impl Shared<u32>,
     start: impl Shared<u64>,
     counters: impl Shared<u32>,
 ) {
-    let GroupPagesParams { a, b, rows, bin_capacity, capacity, groups_before, column, page_bits, buckets } = args.plan;
-    let wanted = Wanted {
-        counts: !args.counts_out.is_null(),
-        sums: !args.sums_out.is_null(),
-        minima: !args.minima_out.is_null(),
-        maxima: !args.maxima_out.is_null(),
-    };
+    let GroupPagesParams { a, b, rows, bin_capacity, capacity, groups_before, column, page_bits, slots } = args.plan;
+    let wanted = args.wanted();
     let number = block.index();
-    let page = GroupPage::new::<K, V>(memory, wanted, column, (number, page_bits), buckets);
+    let page = GroupPage::new::<K, V::Word>(words, wanted, column, (number, page_bits), slots);
     if split_overflowed(args.header) {
         return;
     }
@@ -152,12 +175,13 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
         return;
     }
     let mut threads = block.local(|_| Thread::<K, V::Word> {
-        keys: [K::default(); MAX_READ],
-        values: [<V::Word>::default(); MAX_READ],
-        slots: [NO_SLOT; MAX_READ],
+        keys: [K::default(); MAX_ROWS],
+        values: [<V::Word>::default(); MAX_ROWS],
+        next_keys: [K::default(); MAX_ROWS],
+        next_values: [<V::Word>::default(); MAX_ROWS],
+        slots: [NO_SLOT; MAX_ROWS],
         pending: 0,
-        full: 0,
-        bucket: NO_SLOT,
+        slot: NO_SLOT,
         taken: 0,
         groups: [K::default(); EMITTED],
         written: 0,
@@ -213,13 +237,10 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
     }
 }
 
-/// The aggregates of most pages, for which there is code that asks nothing else.
-const SUMS_ALONE: Wanted = Wanted { counts: false, sums: true, minima: false, maxima: false };
-
 /// Writes the groups of the page, of which only sums are wanted if `SUMS` says so, from the offset
 /// in `start` on.
 #[inline(always)]
-fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>(
+fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
     block: &mut B,
     threads: &mut B::Local<Thread<K, V::Word>>,
     groups: Groups<K, V>,
@@ -227,7 +248,7 @@ fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>(
     counters: impl Shared<u32>,
     start: impl Shared<u64>,
 ) {
-    let page = if SUMS { page.with_wanted(SUMS_ALONE) } else { page };
+    let page = if SUMS { page.of_sums() } else { page };
     block.tiles_of::<32, _>(threads, |warp, threads| {
         let mut warp_first = warp.first_thread();
         while warp_first < page.slots() {
@@ -257,7 +278,7 @@ fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>(
                     let rank = (taken[i] & ((1 << lane) - 1)).count_ones();
                     let target = start.get(0) + (written + rank) as u64;
                     if thread.groups[i] != K::default() {
-                        groups.write(target, page.mixed(thread.groups[i]), (&page, slot_of(lane, i)), GroupPage::sum);
+                        groups.write(target, page.mixed(thread.groups[i]), &page, slot_of(lane, i));
                     }
                 });
                 written += taken[i].count_ones();
@@ -270,65 +291,77 @@ fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>(
 /// Adds all rows to their groups in the page, of which only sums are wanted if `SUMS` says so. If a
 /// row finds no slot, the counter [`FAILED`] is set.
 ///
-/// Each lane has several rows at once. Nearly all find their group in their first bucket, into
-/// which all look together. Then each lane goes through those that have not, and all lanes go on
-/// until none has a row left: lanes that leave a loop by themselves are slower.
+/// Each lane has several rows at once. Most find their group in their first slot, which all look
+/// into together, and nearly all others in the next two. Then each lane goes through those that
+/// have not, and all lanes go on until none has a row left: lanes that leave a loop by themselves
+/// are slower.
 #[inline(always)]
-fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>(
+fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
     block: &mut B,
     threads: &mut B::Local<Thread<K, V::Word>>,
     rows: Rows<K, V>,
     page: GroupPage<S>,
     counters: impl Shared<u32>,
 ) {
-    let page = if SUMS { page.with_wanted(SUMS_ALONE) } else { page };
+    let page = if SUMS { page.of_sums() } else { page };
     let rows = if SUMS { Rows { split: true, ..rows } } else { rows };
     let many = read::<K, V>() as u32 * THREADS;
+    // Whether all rows of a warp's round are there. The last round of a block may have fewer.
+    let is_full = |warp_first: u32| warp_first - warp_first % THREADS + many <= rows.count;
+    let is_there = |row: u32| row < rows.count;
+    // A round's rows are loaded before the rows of the round before it are added.
+    let load = |warp_first: u32, lane: u32, thread: &mut Thread<K, V::Word>| {
+        let from = rows.from(warp_first + lane);
+        for i in 0..read::<K, V>() {
+            if is_full(warp_first) || is_there(warp_first + i as u32 * THREADS + lane) {
+                (thread.next_keys[i], thread.next_values[i]) = from.load(i as u32 * THREADS);
+            }
+        }
+    };
     block.tiles_of::<32, _>(threads, |warp, threads| {
         let mut warp_first = warp.first_thread();
+        if warp_first < rows.count {
+            warp.each(threads, |lane, thread| load(warp_first, lane, thread));
+        }
         while warp_first < rows.count {
             warp.each(threads, |lane, thread| {
-                let from = rows.from(warp_first + lane);
-                let mut here = (1 << read::<K, V>()) - 1;
-                if warp_first - warp_first % THREADS + many <= rows.count {
+                (thread.keys, thread.values) = (thread.next_keys, thread.next_values);
+                if warp_first + many < rows.count {
+                    load(warp_first + many, lane, thread);
+                }
+                if is_full(warp_first) && rows.split {
                     for i in 0..read::<K, V>() {
-                        (thread.keys[i], thread.values[i]) = from.load(i as u32 * THREADS);
+                        thread.keys[i] = page.held_for(thread.keys[i]);
                     }
                 } else {
-                    here = 0;
                     for i in 0..read::<K, V>() {
-                        if warp_first + i as u32 * THREADS + lane < rows.count {
-                            here |= 1 << i;
-                            (thread.keys[i], thread.values[i]) = from.load(i as u32 * THREADS);
+                        let key = thread.keys[i];
+                        let mixed = if rows.split { key } else { key.mixed(rows.a, rows.b) };
+                        let is_there = is_there(warp_first + i as u32 * THREADS + lane);
+                        let is_own = is_there && (rows.split || page.has(mixed));
+                        thread.keys[i] = if is_own { page.held_for(mixed) } else { absent() };
+                    }
+                }
+                let mut seen = [K::default(); MAX_ROWS];
+                for i in 0..read::<K, V>() {
+                    thread.slots[i] = page.home(thread.keys[i]);
+                    seen[i] = page.seen(thread.slots[i]);
+                }
+                thread.pending = 0;
+                for i in 0..read::<K, V>() {
+                    let held = thread.keys[i];
+                    if seen[i] != held {
+                        if held == absent() {
+                            thread.slots[i] = page.slots() + lane;
+                        } else {
+                            let look = page.look_further(held, thread.slots[i], seen[i]);
+                            thread.slots[i] = look.slot;
+                            thread.taken += look.took as u32;
+                            thread.pending |= ((look.slot == NO_SLOT) as u32) << i;
                         }
                     }
                 }
-                let mut found = [[K::default(); 4]; MAX_READ];
-                for i in 0..read::<K, V>() {
-                    if warp_first + i as u32 * THREADS >= rows.count {
-                        break;
-                    }
-                    let mixed = if rows.split { thread.keys[i] } else { thread.keys[i].mixed(rows.a, rows.b) };
-                    if !rows.split && !page.has(mixed) {
-                        here &= !(1 << i);
-                    }
-                    thread.keys[i] = page.held_for(mixed);
-                    found[i] = page.bucket(page.home(thread.keys[i]));
-                }
-                thread.pending = here;
-                thread.full = 0;
-                for i in 0..read::<K, V>() {
-                    thread.slots[i] = NO_SLOT;
-                    if thread.pending >> i & 1 != 0 {
-                        let held = thread.keys[i];
-                        let look = page.look(held, page.home(held), found[i]);
-                        thread.slots[i] = look.slot;
-                        thread.taken += look.took as u32;
-                        thread.full |= (look.full as u32) << i;
-                        thread.pending ^= ((look.slot != NO_SLOT) as u32) << i;
-                    }
-                }
-                thread.bucket = NO_SLOT;
+                thread.slot = NO_SLOT;
             });
             let mut steps = 0;
             while warp.ballot(threads, |_, thread| thread.pending != 0) != 0 {
@@ -350,32 +383,31 @@ fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u64>>
                     for i in 0..read::<K, V>() {
                         held = held.either(thread.keys[i] & if i as u32 == row { K::ALL_ONES } else { K::default() });
                     }
-                    if thread.bucket == NO_SLOT {
-                        let home = page.home(held);
-                        thread.bucket = if thread.full >> row & 1 != 0 { page.next(held, home) } else { home };
+                    if thread.slot == NO_SLOT {
+                        thread.slot = page.second(held);
                     }
-                    let look = page.look(held, thread.bucket, page.bucket(thread.bucket));
+                    let look = page.look(held, thread.slot, page.seen(thread.slot));
                     thread.taken += look.took as u32;
-                    if look.full {
-                        thread.bucket = page.next(held, thread.bucket);
-                    }
-                    if look.slot != NO_SLOT {
+                    if look.slot == NO_SLOT {
+                        thread.slot = page.next(held, thread.slot);
+                    } else {
                         for i in 0..read::<K, V>() {
                             thread.slots[i] = if i as u32 == row { look.slot } else { thread.slots[i] };
                         }
                         thread.pending &= thread.pending - 1;
-                        thread.bucket = NO_SLOT;
+                        thread.slot = NO_SLOT;
                     }
                 });
             }
             warp.each(threads, |_, thread| {
-                for i in 0..read::<K, V>() {
-                    if thread.slots[i] != NO_SLOT {
-                        page.add::<V>(thread.slots[i], thread.values[i]);
-                    }
+                let at = thread.slots.map(|slot| slot.wrapping_add(page.chip.low));
+                if read::<K, V>() == MAX_ROWS {
+                    page.chip.add::<MAX_ROWS, V::Word>(at, thread.values);
+                } else {
+                    page.chip.add::<{ MAX_ROWS / 2 }, V::Word>(at, thread.values);
                 }
             });
-            warp_first += read::<K, V>() as u32 * THREADS;
+            warp_first += many;
         }
     });
 }

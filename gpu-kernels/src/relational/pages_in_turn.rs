@@ -1,7 +1,8 @@
 //! The page of a bin's groups, by one thread.
 
 use super::bin::{Groups, MAX_STEPS, Rows};
-use super::group_page::{GroupPage, NO_SLOT, Wanted};
+use super::group_page::{GroupPage, NO_SLOT};
+use super::on_chip::Wanted;
 use crate::page::header;
 use crate::page::pairs::AT_ONCE;
 use crate::seam::{Global, Shared, Work};
@@ -15,7 +16,7 @@ pub(super) struct GroupInTurn<K: KeyWord, V: Payload, S> {
     pub header: Global<u64>,
 }
 
-impl<K: KeyWord, V: Payload, S: Shared<u64>> Work for GroupInTurn<K, V, S> {
+impl<K: KeyWord, V: Payload, S: Shared<u32>> Work for GroupInTurn<K, V, S> {
     type Output = ();
 
     #[inline(always)]
@@ -24,12 +25,8 @@ impl<K: KeyWord, V: Payload, S: Shared<u64>> Work for GroupInTurn<K, V, S> {
         page.clear(0, 1);
         let Wanted { counts, sums, minima, maxima } = page.wanted;
         // What is constant need not be read again after every store.
-        let found = if sums && !(counts || minima || maxima) {
-            let page = page.with_wanted(Wanted { counts: false, sums: true, minima: false, maxima: false });
-            self.aggregate(page)
-        } else {
-            self.aggregate(page)
-        };
+        let found =
+            if sums && !(counts || minima || maxima) { self.aggregate(page.of_sums()) } else { self.aggregate(page) };
         let Some(found) = found else {
             self.header.atomic(header::FAILED).fetch_add(1);
             return;
@@ -38,14 +35,14 @@ impl<K: KeyWord, V: Payload, S: Shared<u64>> Work for GroupInTurn<K, V, S> {
         for slot in 0..page.slots() {
             let held: K = page.held(slot);
             if held != K::default() {
-                self.groups.write(target, page.mixed(held), (&page, slot), GroupPage::sum_in_turn);
+                self.groups.write(target, page.mixed(held), &page, slot);
                 target += 1;
             }
         }
     }
 }
 
-impl<K: KeyWord, V: Payload, S: Shared<u64>> GroupInTurn<K, V, S> {
+impl<K: KeyWord, V: Payload, S: Shared<u32>> GroupInTurn<K, V, S> {
     /// Adds all rows to their groups in the page. Returns the number of groups, if there are slots
     /// for all.
     #[inline(always)]
@@ -68,20 +65,22 @@ impl<K: KeyWord, V: Payload, S: Shared<u64>> GroupInTurn<K, V, S> {
                 if !rows.split && !page.has(mixed[i]) {
                     continue;
                 }
-                let (held, mut bucket, mut steps) = (page.held_for(mixed[i]), homes[i], 0);
-                let slot = loop {
-                    let look = page.look(held, bucket, page.bucket(bucket));
+                let held = page.held_for(mixed[i]);
+                let (mut slot, mut steps) = (homes[i], 0);
+                loop {
+                    let look = page.look(held, slot, page.seen(slot));
                     groups += look.took as u32;
                     if look.slot != NO_SLOT {
-                        break look.slot;
+                        break;
                     }
                     steps += 1;
-                    if steps == MAX_STEPS {
-                        return None;
-                    }
-                    bucket = page.next(held, bucket);
-                };
-                page.add_in_turn::<V>(slot, values[i]);
+                    slot = match steps {
+                        1 => page.second(held),
+                        MAX_STEPS => return None,
+                        _ => page.next(held, slot),
+                    };
+                }
+                page.chip.add_in_turn::<V>(slot, values[i]);
             }
             row += here;
         }

@@ -3,7 +3,7 @@
 
 use super::aggregates::Aggregates;
 use super::by_hot::Regions;
-use super::hash_plan::{Expected, HashPlan};
+use super::hash_plan::{Expected, HashPlan, Machine};
 use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result, Stream};
@@ -63,9 +63,10 @@ pub(super) fn by_hash<K: KeyWord, V: Payload>(
 ) -> Result<Found> {
     let rows = input.rows;
     let regions = input.regions.map(|(regions, _)| regions);
+    let machine = Machine::of(stream);
     let mut expected = expected;
     loop {
-        let Some(plan) = HashPlan::new::<K, V>((rows, regions), expected, out.wanted(), stream.cores()) else {
+        let Some(plan) = HashPlan::new::<K, V>(machine, (rows, regions), expected, out.wanted()) else {
             return Ok(Found::Overflow);
         };
         match with_plan::<K, V>(stream, scratch, (&plan, groups_before), input, constants, out)? {
@@ -260,7 +261,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
                 groups_before: self.groups_before,
                 column: self.out.column,
                 page_bits: plan.page_bits,
-                buckets: plan.buckets,
+                slots: plan.slots,
             },
         };
         // SAFETY: the rows are where the last split put them, or those of the input. There is a
@@ -347,13 +348,9 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
             Found::Overflow => Attempt::Overflow,
         }
     } else {
-        match HashPlan::with_levels::<K, V>(
-            (input.rows, None),
-            expected_groups.max(1),
-            out.wanted(),
-            bits.iter().sum(),
-            bits,
-        ) {
+        let (machine, rows) = (Machine::of(stream), (input.rows, None));
+        let expected = Expected::about(expected_groups);
+        match HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits) {
             Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?,
             None => Attempt::Overflow,
         }

@@ -7,7 +7,7 @@ use crate::primitives::Scratch;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::hot::{region, tile};
 use gpu_kernels::relational::sample::header;
-use gpu_kernels::relational::{BuildHot, HotGroups, HotGroupsParams, HotParams, HotPass, HotPassLarge};
+use gpu_kernels::relational::{BuildHot, BuildHotParams, HotGroups, HotGroupsParams, HotParams, HotPass, HotPassLarge};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf};
 
@@ -118,7 +118,7 @@ pub(crate) fn hot_pass<'s, K: KeyWord, V: Payload>(
     out: &Aggregates<'_, K, WordOf<V>>,
     missed: Missed<'_, K, WordOf<V>>,
 ) -> Result<(HotFound, &'s mut Scratch)> {
-    let Sampled { scratch, layout, build, table, is_large, all_rows: rows, .. } = sampled;
+    let Sampled { scratch, layout, table, is_large, all_rows: rows, hot, .. } = sampled;
     let (blocks, missed_rows) = (shape.blocks, shape.missed_rows() as usize);
     crate::error::same_length(("the sampled keys", rows as usize), ("the keys", keys.len()))?;
     crate::error::same_length(("the missed rows", missed_rows), ("the missed keys", missed.keys.len()))?;
@@ -150,7 +150,8 @@ pub(crate) fn hot_pass<'s, K: KeyWord, V: Payload>(
         // many elements as there are rows, missed buffers those of the shape, outputs those of the
         // capacity.
         unsafe {
-            let build = BuildHot { keys: batch.read(keys), list, table_out: hot_keys, header, plan: build };
+            let plan = BuildHotParams { table, hot: hot as u32, padding: 0 };
+            let build = BuildHot { keys: batch.read(keys), list, table_out: hot_keys, plan };
             let pass = HotPass::<K, V, false> {
                 keys: batch.read(keys),
                 values: batch.read_or_null(values),

@@ -1,10 +1,11 @@
 //! The sizes of a group-by by hashing, all of which are known before anything is allocated.
 
 use super::by_hot::Regions;
+use crate::Stream;
 use crate::primitives::Pairs;
 use gpu_kernels::page::{MAX_SPLIT_BITS, header, split_tile};
 use gpu_kernels::primitives::scan::state_words;
-use gpu_kernels::relational::Wanted;
+use gpu_kernels::relational::{BLOCKS, Wanted};
 use gpu_kernels::types::{KeyWord, Payload};
 
 /// The most rows: offsets of rows in bins have 32 bits.
@@ -15,9 +16,17 @@ pub(super) const MAX_ROWS: u64 = 1 << 31;
 const MAX_UNSPLIT: u64 = 1 << 16;
 const MAX_UNSPLIT_ON_CORES: u64 = 1 << 12;
 
-/// The share of a page's slots that the expected groups take at most. The number is a guess, and
-/// pages vary.
-const LOAD: f64 = 0.55;
+/// The share of a page's slots that the expected groups take at most, if one split is enough then.
+/// The number of groups is a guess, and pages vary.
+const LOAD: f64 = 0.35;
+/// The share that they take otherwise, and where there is memory for it: more keys are in their
+/// first slot.
+const LOW_LOAD: f64 = 0.3;
+
+/// The words of a page on a CPU, which stay in a core's cache.
+const WORDS_ON_CORES: u32 = 12_160;
+/// The words that a page leaves of a block's share of a multiprocessor's memory.
+const WORDS_BESIDE: u32 = 128;
 
 /// The bits of a bin's number that keep all multiprocessors busy, and the fewest groups of a bin
 /// for so many bins: bins of few groups vary in size.
@@ -40,12 +49,34 @@ const MAX_CAPACITY: u64 = 0xffff_0000;
 pub(super) struct Expected {
     pub least: u64,
     pub most: u64,
+    /// The rows of a group that is much larger than others. Bins of the last split have capacity
+    /// for two of these besides, if all of that is for no more than so many rows. It saves making
+    /// the split twice.
+    pub heaviest: u64,
+    pub spare: u64,
 }
 
 impl Expected {
     /// Returns an expectation of about as many groups.
     pub fn about(groups: u64) -> Self {
-        Self { least: groups, most: groups }
+        Self { least: groups, most: groups, heaviest: 0, spare: 0 }
+    }
+}
+
+/// What a plan must know of a device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Machine {
+    /// Its cores, if it is a CPU.
+    pub cores: Option<usize>,
+    /// The 32-bit words that there are for a page.
+    pub page_words: u32,
+}
+
+impl Machine {
+    pub fn of(stream: &Stream) -> Self {
+        let (cores, words) = (stream.cores(), (stream.engine().block_memory() / 4) as u32);
+        let page_words = if cores.is_some() { WORDS_ON_CORES } else { words / BLOCKS - WORDS_BESIDE };
+        Self { cores, page_words }
     }
 }
 
@@ -80,49 +111,50 @@ pub(super) struct HashPlan {
     pub rows: u64,
     /// The bits of a bin's number.
     pub page_bits: u32,
-    /// The buckets of a page.
-    pub buckets: u32,
+    /// The slots of a page.
+    pub slots: u32,
     pub levels: Vec<Level>,
     /// The words of the rows of the last split, and of the one before it.
     storage: [u64; 2],
 }
 
 impl HashPlan {
-    /// Makes the plan for `rows` rows of so many groups, for an engine with `cores`
-    /// [`Engine::cores`](crate::runtime::engine::Engine::cores). The rows are in regions or side by
-    /// side. Returns `None` if there are too many rows.
+    /// Makes the plan for `rows` rows of so many groups. The rows are in regions or side by side.
+    /// Returns `None` if there are too many rows.
     pub fn new<K: KeyWord, V: Payload>(
+        machine: Machine,
         (rows, regions): (u64, Option<Regions>),
         expected: Expected,
         wanted: Wanted,
-        cores: Option<usize>,
     ) -> Option<Self> {
-        let Expected { least, most } = expected;
-        let (least, groups) = (least.clamp(1, rows.max(1)), most.clamp(1, rows.max(1)));
-        let a_page = LOAD * Wanted::slots::<K>(wanted.buckets::<K, V>(u32::MAX)) as f64;
-        let needed = ((groups as f64 / a_page).ceil() as u64).next_power_of_two().ilog2().max(1);
-        let unsplit = if cores.is_some() { MAX_UNSPLIT_ON_CORES } else { MAX_UNSPLIT };
+        let groups = expected.most.clamp(1, rows.max(1));
+        let slots = wanted.slots::<K, V>(u32::MAX, machine.page_words) as f64;
+        let bits_for = |load: f64| ((groups as f64 / (load * slots)).ceil() as u64).next_power_of_two().ilog2().max(1);
+        let needed = if bits_for(LOAD) <= MAX_SPLIT_BITS { bits_for(LOAD) } else { bits_for(LOW_LOAD) };
+        let unsplit = if machine.cores.is_some() { MAX_UNSPLIT_ON_CORES } else { MAX_UNSPLIT };
         if rows <= unsplit && regions.is_none() {
             let shared = (rows / ROWS_A_BLOCK).max(1).ilog2();
-            return Self::with_levels::<K, V>((rows, None), least, wanted, needed.max(shared), &[]);
+            return Self::with_levels::<K, V>(machine, (rows, None), expected, wanted, needed.max(shared), &[]);
         }
         let busy = (groups / MIN_GROUPS).max(1).ilog2().min(BUSY_BITS);
         let page_bits = needed.max(busy);
         let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
         // The first splits may have fewer bits: their tiles are then larger shares of their bins.
         let bits: Vec<u32> = (0..splits).map(|split| (page_bits + split) / splits).collect();
-        Self::with_levels::<K, V>((rows, regions), least, wanted, page_bits, &bits)
+        Self::with_levels::<K, V>(machine, (rows, regions), expected, wanted, page_bits, &bits)
     }
 
     /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none.
     /// Returns `None` if there are too many of rows, splits or bits.
     pub fn with_levels<K: KeyWord, V: Payload>(
+        machine: Machine,
         (rows, regions): (u64, Option<Regions>),
-        groups: u64,
+        expected: Expected,
         wanted: Wanted,
         page_bits: u32,
         bits: &[u32],
     ) -> Option<Self> {
+        let [least, most] = [expected.least, expected.most].map(|groups| groups.clamp(1, rows.max(1)));
         let (mut levels, mut bits_so_far) = (Vec::new(), 0);
         let mut from = regions.unwrap_or(Regions { number: 1, capacity: rows, most: rows });
         for &bits in bits {
@@ -131,9 +163,12 @@ impl HashPlan {
             bits_so_far += bits;
             let mean = rows as f64 / (1u64 << bits_so_far) as f64;
             // A bin varies by whole groups, and each of these has all of its rows.
-            let groups_of_bin = groups as f64 / (1u64 << bits_so_far) as f64;
+            let groups_of_bin = least as f64 / (1u64 << bits_so_far) as f64;
             let slack = DEVIATIONS * mean / groups_of_bin.sqrt() + 64.0;
-            let bin_capacity = ((mean + slack).ceil() as u64).min(rows);
+            // Later splits have a tile for every part of a bin's capacity, full or not.
+            let of_heaviest = if bits_so_far == page_bits { 2 * expected.heaviest } else { 0 };
+            let of_heaviest = of_heaviest.min(expected.spare >> bits_so_far);
+            let bin_capacity = ((mean + slack).ceil() as u64 + of_heaviest).min(rows);
             levels.push(Level { bits, bits_so_far, regions, tiles, region_capacity, bin_capacity });
             from = Regions { number: 1 << bits_so_far, capacity: bin_capacity, most: bin_capacity };
         }
@@ -143,8 +178,11 @@ impl HashPlan {
         });
         let valid = |level: &Level| (1..=MAX_SPLIT_BITS).contains(&level.bits) && level.capacity() < MAX_CAPACITY;
         let fits = rows <= MAX_ROWS && levels.len() <= header::LEVELS as usize && levels.iter().all(valid);
-        let buckets = wanted.buckets::<K, V>(u32::MAX);
-        fits.then_some(Self { rows, page_bits, buckets, levels, storage })
+        // Pages vary, and fewer slots are cleared sooner.
+        let groups_of_page = most as f64 / (1u64 << page_bits) as f64;
+        let enough = (groups_of_page + DEVIATIONS * groups_of_page.sqrt() + 16.0) / LOW_LOAD;
+        let slots = wanted.slots::<K, V>(enough as u32, machine.page_words);
+        fits.then_some(Self { rows, page_bits, slots, levels, storage })
     }
 
     /// Returns the number of bins.
@@ -208,16 +246,17 @@ mod tests {
         fn check<K: KeyWord, V: Payload>() {
             for (lg, lg_groups) in (0..=31).flat_map(|lg| (0..=lg).map(move |groups| (lg, groups))) {
                 for (wanted, cores) in [(WANTED, None), (Wanted { minima: false, maxima: false, ..WANTED }, Some(2))] {
-                    let what = format!("2^{lg} rows of 2^{lg_groups} groups on {cores:?}");
-                    let Some(plan) =
-                        HashPlan::new::<K, V>((1 << lg, None), Expected::about(1 << lg_groups), wanted, cores)
-                    else {
+                    let machine = Machine { cores, page_words: if cores.is_some() { WORDS_ON_CORES } else { 19_000 } };
+                    let what = format!("2^{lg} rows of 2^{lg_groups} groups on {machine:?}");
+                    let expected = Expected::about(1 << lg_groups);
+                    let Some(plan) = HashPlan::new::<K, V>(machine, (1 << lg, None), expected, wanted) else {
                         // Few groups may need bins several times as large as all rows.
                         assert!(lg > 28, "{what}");
                         continue;
                     };
                     assert!(plan.page_bits >= 1 && plan.levels.len() <= header::LEVELS as usize, "{what}");
-                    assert!((1u64 << lg_groups) >> plan.page_bits <= Wanted::slots::<K>(plan.buckets) as u64 * 3 / 5);
+                    assert!((1u64 << lg_groups) >> plan.page_bits <= plan.slots as u64 * 2 / 5);
+                    assert!(plan.slots <= machine.page_words / wanted.slot_words::<K, V>());
                     assert!(plan.levels.iter().all(|level| (1..=MAX_SPLIT_BITS).contains(&level.bits)), "{what}");
                     assert!(plan.levels.iter().all(|level| level.capacity() >= 1 << lg), "{what}");
                     assert!(plan.levels.last().is_none_or(|last| last.bits_so_far == plan.page_bits), "{what}");

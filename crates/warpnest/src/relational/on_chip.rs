@@ -181,7 +181,8 @@ fn others<K>(sampled: &Sampled<'_, K>) -> Expected {
     let missed = (sampled.missed_share * sampled.all_rows as f64 * MORE_MISSED) as u64;
     let others = |groups: u64| groups.saturating_sub(sampled.hot).clamp(1, missed.max(1));
     let least = others(sampled.groups());
-    Expected { least, most: least.max(others(sampled.groups_of_power_law())) }
+    let most = least.max(others(sampled.groups_of_power_law()));
+    Expected { least, most, heaviest: sampled.heaviest_missed(), spare: sampled.all_rows }
 }
 
 /// Aggregates the rows of hot keys, then splits the others.

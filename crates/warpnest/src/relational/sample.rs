@@ -7,7 +7,7 @@ use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::hot_build::{CELLS, Choice};
 use gpu_kernels::relational::hot_table::{HotSizes, HotTable};
 use gpu_kernels::relational::sample::{CLASSES, header};
-use gpu_kernels::relational::{BuildHotParams, SampleKeys, SampleKeysParams, SelectHot, SelectHotParams};
+use gpu_kernels::relational::{SampleKeys, SampleKeysParams, SelectHot, SelectHotParams};
 use gpu_kernels::types::{KeyWord, Scalar};
 use std::marker::PhantomData;
 
@@ -24,8 +24,7 @@ const SHARE_BITS: u32 = 4;
 pub(crate) struct Sampled<'s, K> {
     pub(super) scratch: &'s mut Scratch,
     pub(super) layout: Layout,
-    /// How the table of hot keys is built, and the table.
-    pub(super) build: BuildHotParams,
+    /// The table of hot keys, which is not built yet.
     pub(super) table: HotTable,
     /// Whether the table takes all memory of a multiprocessor.
     pub(super) is_large: bool,
@@ -39,6 +38,8 @@ pub(crate) struct Sampled<'s, K> {
     pub hot: u64,
     /// The number of drawn rows whose key is hot.
     pub covered: u64,
+    /// The class of the hot keys that were drawn least often, unless only some of theirs are hot.
+    pub least_hot: u32,
     /// The share of all rows whose key is likely not hot, by the estimate of (Good, 1953, §2): the
     /// keys that were drawn `r` times have as many rows as those that were drawn `r + 1` times had
     /// in the sample.
@@ -60,6 +61,14 @@ impl<K> Sampled<'_, K> {
 }
 
 impl<K> Sampled<'_, K> {
+    /// Returns the most rows that a key likely has that is not hot.
+    pub fn heaviest_missed(&self) -> u64 {
+        let drawn = self.least_hot.saturating_sub(1) as f64;
+        // Three standard deviations of a Poisson distribution, and somewhat more for few draws.
+        let drawn = drawn + 3.0 * drawn.sqrt() + 3.0;
+        (drawn * self.all_rows as f64 / self.rows.max(1) as f64) as u64
+    }
+
     /// Returns an estimate of the number of groups if the frequencies of keys fall by a power law,
     /// as those of words do: then the number of distinct keys grows with that of rows by a power,
     /// whose exponent is the share of keys that were drawn once (Karlin, 1967). It is high if they
@@ -140,7 +149,6 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     let group_words = wanted.words();
     let sizes = sizes(stream, K::BITS / 32, group_words);
     let capacity = sizes.capacity();
-    let build = BuildHotParams { random: b, sizes };
     let mut layout = Layout::new(sample_bits, sizes.max_slots());
     let words = scratch.reserve(layout.words)?;
     if rows != 0 {
@@ -152,7 +160,7 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
                 [layout.classes, layout.cells, layout.times].map(|at| header.offset(at).cast::<u32>());
             let list = header.offset(layout.list).cast::<K>();
             let draw = SampleKeys { keys, cells, counts, classes, header, plan: of_sample };
-            let plan = SelectHotParams { sample: of_sample, capacity, padding: 0 };
+            let plan = SelectHotParams { sample: of_sample, capacity };
             let select = SelectHot { keys, cells, counts, classes, list, header, plan };
             // SAFETY: the scratch has the layout's words, of which those before the list are 0. It
             // has a cell for twice as many draws, and a list for as many keys as fit on chip.
@@ -167,7 +175,7 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     let found = words.download_front(stream, layout.sums as usize)?;
     let class = |class: u64| (found[(layout.classes + class / 2) as usize] >> (class % 2 * 32)) as u32;
     let drawn = found[header::DRAWN as usize];
-    let choice = Choice::of(capacity, |of| class(of as u64));
+    let (choice, capacity) = Choice::within(capacity, |of| class(of as u64));
     let hot = (found[header::FREQUENT as usize] + found[header::CANDIDATES as usize]).min(capacity as u64);
     let classes = std::array::from_fn(|times| class(times as u64 + 1));
     let not_hot: u64 = (1..choice.least as u64).map(|times| times * class(times) as u64).sum();
@@ -183,14 +191,14 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     layout.words = words.len() as u64;
     Ok(Sampled {
         layout,
-        build,
-        table: build.table(hot as u32),
+        table: sizes.table(b, hot as u32),
         is_large: sizes.is_large(hot as u32),
         all_rows: rows,
         rows: drawn,
         distinct: classes.iter().map(|&keys| keys as u64).sum(),
         hot,
         covered: (drawn + candidates * (choice.least as u64 - 1)).saturating_sub(not_hot),
+        least_hot: choice.least,
         missed_share: (missed_rows / drawn.max(1) as f64).min(1.0),
         classes,
         scratch,
