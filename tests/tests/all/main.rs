@@ -48,6 +48,7 @@ mod primitives {
     mod digits;
     mod errors;
     mod gather;
+    mod histogram;
     mod large;
     mod properties;
     mod reduce;
