@@ -58,6 +58,7 @@ mod primitives {
 
 mod relational {
     mod group_by;
+    mod hard;
     mod hash;
     mod hot;
     mod rows;
