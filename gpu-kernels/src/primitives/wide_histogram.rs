@@ -1,6 +1,6 @@
 //! Counting the values of a wide bit field, of which there are more than fit on chip.
 
-use crate::seam::{Block, Global, Shared};
+use crate::seam::{Block, Global, Shared, Work, vectorized};
 use crate::types::KeyWord;
 
 /// The number of threads of a block.
@@ -26,6 +26,14 @@ pub struct WideHistogramParams {
     pub bits: u32,
 }
 
+impl WideHistogramParams {
+    /// Returns the value of a key.
+    #[inline(always)]
+    fn value<K: KeyWord>(&self, key: K) -> u32 {
+        key.bits_from(self.shift) & (u32::MAX >> (u32::BITS - self.bits))
+    }
+}
+
 kernel! {
     /// Adds to `counts[v]` how many keys have value `v` in the bit field. Any number of blocks
     /// share the keys.
@@ -34,7 +42,7 @@ kernel! {
     /// and adds what it counted to memory; other values are added key by key. A frequent value gets
     /// a slot, unless another frequent one takes it. Slots follow from values by another hash
     /// function in each tile. So copies of a value rarely meet in memory, whatever the keys and
-    /// their order.
+    /// their order. Where threads take turns, the first block counts all keys.
     WideHistogram<K: KeyWord>, "wide_histogram", threads 256, shared slots: u32 = 4096;
     { keys: Global<K>, counts: Global<u32>, plan: WideHistogramParams }
 }
@@ -59,6 +67,13 @@ impl SlotOf {
 impl<K: KeyWord> WideHistogram<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, slots: B::Shared<u32>) {
+        if B::IN_TURN {
+            // One thread counts all keys: locked additions of several threads take longer.
+            if block.index() == 0 {
+                vectorized(CountInTurn { keys: self.keys, counts: self.counts, plan: self.plan });
+            }
+            return;
+        }
         let WideHistogramParams { items, .. } = self.plan;
         let mut held = block.local(|_| [0u32; ITEMS as usize]);
         block.phase(&mut held, |thread, _| {
@@ -75,7 +90,7 @@ impl<K: KeyWord> WideHistogram<K> {
                 for i in 0..ITEMS {
                     let item = i * THREADS + thread;
                     if item < left {
-                        held[i as usize] = self.value(keys.load_streaming(item as u64));
+                        held[i as usize] = self.plan.value(keys.load_streaming(item as u64));
                     }
                 }
                 for i in 0..ITEMS {
@@ -116,10 +131,36 @@ impl<K: KeyWord> WideHistogram<K> {
             tile += block.grid() as u64;
         }
     }
+}
 
-    /// Returns the value of a key.
+/// The number of keys whose counts are prefetched at once.
+const AHEAD: usize = 32;
+
+/// The count of all keys by one thread.
+struct CountInTurn<K> {
+    keys: Global<K>,
+    counts: Global<u32>,
+    plan: WideHistogramParams,
+}
+
+impl<K: KeyWord> Work for CountInTurn<K> {
+    type Output = ();
+
     #[inline(always)]
-    fn value(&self, key: K) -> u32 {
-        key.bits_from(self.plan.shift) & (u32::MAX >> (u32::BITS - self.plan.bits))
+    fn run(self) {
+        let Self { keys, counts, plan } = self;
+        let mut first = 0;
+        while first < plan.items {
+            let here = (plan.items - first).min(AHEAD as u64) as usize;
+            let mut values = [0; AHEAD];
+            for (i, value) in values.iter_mut().enumerate().take(here) {
+                *value = plan.value(keys.load_streaming(first + i as u64)) as u64;
+                counts.prefetch(*value);
+            }
+            for &value in &values[..here] {
+                counts.store(value, counts.load(value).wrapping_add(1));
+            }
+            first += here as u64;
+        }
     }
 }

@@ -50,7 +50,8 @@ pub const MAX_HISTOGRAM_BITS: u32 = 32;
 /// Fields of up to [`MAX_BITS`] bits are counted on chip. Of wider ones, up to
 /// [`MAX_HISTOGRAM_BITS`], the frequent values of each 4,096 neighbouring keys are counted on chip,
 /// and the others by an atomic addition to `counts` each. So the time depends on whether the counts
-/// fit the cache, and little on the skew of the keys.
+/// fit the cache, and little on the skew of the keys. On the CPU engine one thread counts wider
+/// fields.
 ///
 /// ```
 /// use warpnest::primitives::{BitField, histogram};
@@ -99,9 +100,10 @@ pub fn histogram<K: KeyWord>(
     })
 }
 
-/// Returns the number of blocks of a histogram with counts in memory: each has a tile, at least.
+/// Returns the number of blocks of a histogram with counts in memory: each has a tile, at least. On
+/// a CPU one block counts all keys.
 fn wide_blocks(cores: Option<usize>, items: u64) -> u64 {
-    items.div_ceil(TILE).min(cores.map_or(2048, |cores| 4 * cores as u64))
+    items.div_ceil(TILE).min(if cores.is_some() { 1 } else { 2048 })
 }
 
 /// Queues a stable partition: pairs are written to the outputs in the order of a bit field of their
