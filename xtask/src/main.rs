@@ -65,6 +65,9 @@ enum Command {
     #[command(disable_help_flag = true)]
     Rounds(measure::Args),
     Sanitize(sanitize::Args),
+    /// Draw the sweep of group-by from records.
+    #[command(disable_help_flag = true)]
+    Sweep(measure::Args),
 }
 
 /// Returns the names of all commands.
@@ -84,6 +87,7 @@ fn main() -> ExitCode {
         Command::GpuBundle(args) => gpu_bundle::main(&args),
         Command::Release(args) => release::main(&args),
         Command::Rounds(args) => measure::main("rounds", &args),
+        Command::Sweep(args) => measure::main("sweep", &args),
         Command::Sanitize(args) => sanitize::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };

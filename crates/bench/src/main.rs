@@ -1,5 +1,5 @@
-//! The program behind `cargo xtask bench`, `beside`, `chains`, `figures` and `rounds`: measurements
-//! and drawings.
+//! The program behind `cargo xtask bench`, `beside`, `chains`, `figures`, `rounds` and `sweep`:
+//! measurements and drawings.
 
 #![cfg_attr(not(feature = "figures"), allow(dead_code, reason = "some is for the figures alone"))]
 
@@ -10,6 +10,8 @@ mod chains;
 #[cfg(feature = "figures")]
 mod figures;
 mod rounds;
+#[cfg(feature = "figures")]
+mod sweep;
 mod tables;
 
 use std::process::ExitCode;
@@ -34,6 +36,8 @@ enum Command {
     #[cfg(feature = "figures")]
     Figures(figures::Args),
     Rounds(rounds::Args),
+    #[cfg(feature = "figures")]
+    Sweep(sweep::Args),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +52,8 @@ fn main() -> ExitCode {
         #[cfg(feature = "figures")]
         Command::Figures(args) => figures::main(&args),
         Command::Rounds(args) => rounds::main(&args),
+        #[cfg(feature = "figures")]
+        Command::Sweep(args) => sweep::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a

@@ -12,7 +12,7 @@ use warpnest::design::{Builds, Design, Ids, Sets};
 use warpnest::low_level::engine::HostEngine;
 use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
-    partition_pairs, sort_pairs,
+    inclusive_scan, inclusive_scan_in_place, partition_pairs, sort_pairs,
 };
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
@@ -305,11 +305,20 @@ fn primitives() {
         exclusive_scan_in_place(stream, &mut scratch, &mut in_place).unwrap();
         let sums = sums.download(stream).unwrap();
         assert!(sums == in_place.download(stream).unwrap() && sums[2] == keys[0].plus(keys[1]));
+        let (mut with_own, mut in_place) = (buffer(), buffer());
+        inclusive_scan(stream, &mut scratch, &buffer(), &mut with_own).unwrap();
+        inclusive_scan_in_place(stream, &mut scratch, &mut in_place).unwrap();
+        let with_own = with_own.download(stream).unwrap();
+        assert!(with_own == in_place.download(stream).unwrap() && with_own[..n - 1] == sums[1..]);
 
         let field = BitField { shift: 5, bits: 9 };
         let [mut counts, mut starts] = [(); 2].map(|()| Buffer::<u32>::zeroed(device, 1 << field.bits).unwrap());
         histogram(stream, &buffer(), field, &mut counts).unwrap();
         assert_eq!(counts.download(stream).unwrap().iter().sum::<u32>(), n as u32);
+        let wide_field = BitField { shift: 3, bits: 14 };
+        let mut wide_counts = Buffer::<u32>::zeroed(device, 1 << wide_field.bits).unwrap();
+        histogram(stream, &buffer(), wide_field, &mut wide_counts).unwrap();
+        assert_eq!(wide_counts.download(stream).unwrap().iter().sum::<u32>(), n as u32);
         let (mut sorted, mut moved) = (buffer(), Buffer::from_slice(device, &values).unwrap());
         let input = Buffer::from_slice(device, &values).unwrap();
         partition_pairs(stream, &mut scratch, (&buffer(), &input), field, (&mut sorted, &mut moved), &mut starts)

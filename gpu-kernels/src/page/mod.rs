@@ -59,7 +59,7 @@ pub use remove::RemoveFromPages;
 pub use remove_directly::{RemoveDirectly, RemoveParams};
 pub use repeat_list::{ListSizes, REPEAT_WORDS};
 pub use resolve::{FILTER_WORDS, FindLast, IndexRepeats, LAST_ROUND, LastParams, RepeatsParams, StoreLast};
-pub(crate) use sample::position;
+pub use sample::position;
 pub use sample::{Sample, SampleParams};
 pub use split::{Split, tile as split_tile};
 pub use split_plan::{MAX_SPLIT_BITS, SplitParams, state_words as split_state_words};

@@ -76,7 +76,7 @@ impl<K: KeyWord> Sample<K> {
 /// Returns the image of a number below 2^`bits` under a permutation, which `a` chooses. Positions
 /// must look random: copies of a key may be neighbours, or at equal distances.
 #[inline(always)]
-pub(crate) fn position(number: u64, a: u64, bits: u32) -> u64 {
+pub fn position(number: u64, a: u64, bits: u32) -> u64 {
     let (mask, half) = ((1 << bits) - 1, (bits / 2).max(1));
     let mut position = number.wrapping_mul(a | 1) & mask;
     position ^= position >> half;

@@ -1,5 +1,5 @@
 //! Building blocks of the tables: scans, stream compaction, radix partition, gather and scatter,
-//! reductions.
+//! histograms of many values, reductions.
 //! Also how blocks append to an output, how a few words are read back to the host, and the limits
 //! of the memory system.
 
@@ -14,3 +14,4 @@ pub mod reduce;
 pub mod roofline;
 pub mod scan;
 pub mod scatter;
+pub mod wide_histogram;

@@ -1,4 +1,5 @@
-//! Device-wide exclusive scan, in one pass over the data ([`crate::primitives::look_back`]).
+//! Device-wide scans, exclusive and inclusive, in one pass over the data
+//! ([`crate::primitives::look_back`]).
 
 use crate::primitives::look_back;
 use crate::seam::{Block, Global, Shared, Tile, Work, vectorized};
@@ -55,14 +56,39 @@ kernel! {
     { input: Global<T>, output: Global<T>, total: Global<T>, state: Global<u64>, plan: ScanParams }
 }
 
+kernel! {
+    /// Sets `output[i]` to the wrapping sum of `input[..=i]`; otherwise as [`Scan`].
+    InclusiveScan<T: Scalar>, "inclusive_scan", threads 256, resident 4,
+        shared ticket: u64 = 1, shared sums: T = 17;
+    { input: Global<T>, output: Global<T>, state: Global<u64>, plan: ScanParams }
+}
+
 impl<T: Scalar> Scan<T> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<T>) {
+        self.scan::<B, false>(block, ticket, sums);
+    }
+}
+
+impl<T: Scalar> InclusiveScan<T> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<T>) {
+        let Self { input, output, state, plan } = self;
+        // SAFETY: a scan allows no total, which is the last item here.
+        let total = unsafe { Global::null() };
+        Scan { input, output, total, state, plan }.scan::<B, true>(block, ticket, sums);
+    }
+}
+
+impl<T: Scalar> Scan<T> {
+    /// Scans a tile, each item of which is added to its own sum if the scan is inclusive.
+    #[inline(always)]
+    fn scan<B: Block, const INCLUSIVE: bool>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<T>) {
         let args = self;
         let tiles = args.plan.items.div_ceil(tile::<T>());
         look_back::take_ticket(block, ticket, args.state);
         if B::IN_TURN {
-            args.scan_in_turn(ticket.get(0));
+            args.scan_in_turn::<INCLUSIVE>(ticket.get(0));
             return;
         }
         let mut held = block.local(|_| Held {
@@ -116,8 +142,9 @@ impl<T: Scalar> Scan<T> {
                         let mut sum = held.sum.plus(before);
                         for i in 0..FOUR {
                             let item = held.fours[row][i];
-                            held.fours[row][i] = sum;
-                            sum = sum.plus(item);
+                            let with_own = sum.plus(item);
+                            held.fours[row][i] = if INCLUSIVE { with_own } else { sum };
+                            sum = with_own;
                         }
                         held.sum = held.sum.plus(total);
                     },
@@ -172,7 +199,7 @@ impl<T: Scalar> Scan<T> {
 impl<T: Scalar> Scan<T> {
     /// Scans a tile by one thread.
     #[inline(always)]
-    fn scan_in_turn(self, index: u64) {
+    fn scan_in_turn<const INCLUSIVE: bool>(self, index: u64) {
         let Self { input, output, total, state, plan } = self;
         let first = index * tile::<T>();
         let here = plan.items.saturating_sub(first).min(tile::<T>());
@@ -182,8 +209,9 @@ impl<T: Scalar> Scan<T> {
         let mut sum = before;
         for item in 0..here {
             let value = from.load_streaming(item);
-            to.store(item, sum);
-            sum = sum.plus(value);
+            let with_own = sum.plus(value);
+            to.store(item, if INCLUSIVE { with_own } else { sum });
+            sum = with_own;
         }
         if first + here >= plan.items && !total.is_null() {
             total.store(0, sum);

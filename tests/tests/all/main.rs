@@ -48,6 +48,7 @@ mod primitives {
     mod digits;
     mod errors;
     mod gather;
+    mod histogram;
     mod large;
     mod properties;
     mod reduce;
@@ -57,6 +58,7 @@ mod primitives {
 
 mod relational {
     mod group_by;
+    mod hard;
     mod hash;
     mod hot;
     mod rows;

@@ -22,11 +22,11 @@ const SKEWS: [f64; 5] = [0.5, 0.8, 1.0, 1.2, 1.5];
 const SKEWED_KEYS: u64 = 1 << 24;
 
 /// A number of groups, and the exponent of their Zipf distribution if rows are not spread evenly.
-pub type Case = (u64, Option<f64>);
+pub type Spread = (u64, Option<f64>);
 
 /// Returns the cases of `n` rows: one to `n` groups, and Zipf distributions; only those of these
 /// groups and skews if there are any. `every_power` adds the other powers of two of groups.
-pub fn cases(n: u64, every_power: bool, groups: &[u64], skews: &[f64]) -> Vec<Case> {
+pub fn cases(n: u64, every_power: bool, groups: &[u64], skews: &[f64]) -> Vec<Spread> {
     let skewed = |skews: &[f64]| skews.iter().map(|&skew| (SKEWED_KEYS.min(n), Some(skew))).collect::<Vec<_>>();
     let uniform = |groups: Vec<u64>| groups.into_iter().filter(|&groups| groups <= n).map(|groups| (groups, None));
     if !groups.is_empty() || !skews.is_empty() {
@@ -41,12 +41,32 @@ pub fn cases(n: u64, every_power: bool, groups: &[u64], skews: &[f64]) -> Vec<Ca
 /// by sorting. Every sum is checked.
 ///
 /// The limit is a copy of as many bytes as the rows have.
-pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(at: Bench<'_>, cases: &[Case]) -> anyhow::Result<Vec<Record>> {
+pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(
+    at: Bench<'_>,
+    cases: &[Spread],
+) -> anyhow::Result<Vec<Record>> {
     let mut records = Vec::new();
     for &(groups, skew) in cases {
-        records.extend(of_groups::<K, V>(&at, groups, skew)?);
+        let rows = groups_of_rows(at.n, groups, skew);
+        let case = Case::<K> { rows, groups, skew, key };
+        records.extend(case.measure::<V>(&at, &[(Method::Auto, "group_by"), (Method::Sort, "group_by_sort")])?);
     }
     Ok(records)
+}
+
+/// The seed of all queries.
+pub const SEED: u64 = 1;
+
+/// Rows to group.
+pub struct Case<K> {
+    /// The number of the group of each row.
+    pub rows: Vec<u32>,
+    /// The number of groups. All numbers of groups are below it.
+    pub groups: u64,
+    /// The exponent of a Zipf distribution, for the record.
+    pub skew: Option<f64>,
+    /// Returns the key of a group.
+    pub key: fn(u64) -> K,
 }
 
 /// Returns the number of the group of each of `n` rows. With as many groups as rows each has one.
@@ -75,51 +95,54 @@ fn value(row: usize) -> u32 {
     (row as u32).wrapping_mul(0x9e37_79b1) | 1
 }
 
-fn of_groups<K: Key, V: Number<Sum = u64> + From<u32>>(
-    at: &Bench<'_>,
-    groups: u64,
-    skew: Option<f64>,
-) -> anyhow::Result<[Record; 2]> {
-    let Bench { device, run, n, runs, .. } = *at;
-    let stream = device.default_stream();
-    let rows = groups_of_rows(n, groups, skew);
-    let sums: Vec<AtomicU64> = (0..groups).map(|_| AtomicU64::new(0)).collect();
-    let a_thread = rows.len().div_ceil(available_parallelism()?.get());
-    scope(|scope| {
-        for (part, first) in rows.chunks(a_thread).zip((0..).step_by(a_thread)) {
-            let sums = &sums;
-            scope.spawn(move || {
-                for (row, &group) in (first..).zip(part) {
-                    sums[group as usize].fetch_add(value(row) as u64, Ordering::Relaxed);
-                }
-            });
-        }
-    });
-    let sums = (0..groups).zip(sums).map(|(group, sum)| (key::<K>(group), sum.into_inner()));
-    let sums: Vec<(K, u64)> = sums.filter(|&(_, sum)| sum != 0).collect();
-    let (found, expected) = (sums.len(), checksum(sums.into_iter()));
-    let keys = Buffer::from_slice(device, &rows.iter().map(|&group| key(group as u64)).collect::<Vec<K>>())?;
-    let values = Buffer::from_slice(device, &(0..rows.len()).map(|row| value(row).into()).collect::<Vec<V>>())?;
-    drop(rows);
-    let mut scratch = Scratch::new(device);
-    let warm_ups = if is_cpu(device) { 1 } else { 2 };
-    let (key_bits, value_bits) = (K::BITS, 8 * size_of::<V>() as u32);
-    let limit = at.roofline.copies(n, key_bits + value_bits)?.gops(n * (key_bits + value_bits) as u64 / 8);
-    let mut measured = |method, op| -> anyhow::Result<Record> {
-        let mut query = GroupBy::new(&keys);
-        let sum = query.sum(&values);
-        let mut result = query.method(method).seed(1).run_on(stream, &mut scratch)?;
-        let ms = median_ms(stream, warm_ups, runs, || query.run_into(stream, &mut scratch, &mut result))?;
-        let (keys, sums) = (result.keys().download(stream)?, result.column(sum)?);
-        let sums = sums.download(stream)?;
-        let right = keys.len() == found && checksum(keys.into_iter().zip(sums)) == expected;
-        let GroupReport { method, hot_rows, estimated_groups, overflowed, .. } = result.report();
-        eprintln!("{op}, {groups} groups: {method:?}, {hot_rows} hot, {estimated_groups:?} expected, {overflowed}");
-        let subject = Subject { table: "group-by".to_owned(), op, n, load: 0.0, key_bits, value_bits };
-        let record = run.record(subject, ms, limit, if right { 0 } else { groups });
-        Ok(Record { groups: Some(groups), skew, ..record })
-    };
-    Ok([measured(Method::Auto, "group_by")?, measured(Method::Sort, "group_by_sort")?])
+impl<K: Key> Case<K> {
+    /// Measures sums of a value of each row, by each method under the name of an operation.
+    pub fn measure<V: Number<Sum = u64> + From<u32>>(
+        self,
+        at: &Bench<'_>,
+        ways: &[(Method, &str)],
+    ) -> anyhow::Result<Vec<Record>> {
+        let Bench { device, run, n, runs, .. } = *at;
+        let Self { rows, groups, skew, key } = self;
+        let stream = device.default_stream();
+        let sums: Vec<AtomicU64> = (0..groups).map(|_| AtomicU64::new(0)).collect();
+        let a_thread = rows.len().div_ceil(available_parallelism()?.get());
+        scope(|scope| {
+            for (part, first) in rows.chunks(a_thread).zip((0..).step_by(a_thread)) {
+                let sums = &sums;
+                scope.spawn(move || {
+                    for (row, &group) in (first..).zip(part) {
+                        sums[group as usize].fetch_add(value(row) as u64, Ordering::Relaxed);
+                    }
+                });
+            }
+        });
+        let sums = (0..groups).zip(sums).map(|(group, sum)| (key(group), sum.into_inner()));
+        let sums: Vec<(K, u64)> = sums.filter(|&(_, sum)| sum != 0).collect();
+        let (found, expected) = (sums.len(), checksum(sums.into_iter()));
+        let keys = Buffer::from_slice(device, &rows.iter().map(|&group| key(group as u64)).collect::<Vec<K>>())?;
+        let values = Buffer::from_slice(device, &(0..rows.len()).map(|row| value(row).into()).collect::<Vec<V>>())?;
+        drop(rows);
+        let mut scratch = Scratch::new(device);
+        let warm_ups = if is_cpu(device) { 1 } else { 2 };
+        let (key_bits, value_bits) = (K::BITS, 8 * size_of::<V>() as u32);
+        let limit = at.roofline.copies(n, key_bits + value_bits)?.gops(n * (key_bits + value_bits) as u64 / 8);
+        let measured = |&(method, op): &(Method, &str)| -> anyhow::Result<Record> {
+            let mut query = GroupBy::new(&keys);
+            let sum = query.sum(&values);
+            let mut result = query.method(method).seed(SEED).run_on(stream, &mut scratch)?;
+            let ms = median_ms(stream, warm_ups, runs, || query.run_into(stream, &mut scratch, &mut result))?;
+            let (keys, sums) = (result.keys().download(stream)?, result.column(sum)?);
+            let sums = sums.download(stream)?;
+            let right = keys.len() == found && checksum(keys.into_iter().zip(sums)) == expected;
+            let GroupReport { method, hot_rows, estimated_groups, overflowed, .. } = result.report();
+            eprintln!("{op}, {groups} groups: {method:?}, {hot_rows} hot, {estimated_groups:?} expected, {overflowed}");
+            let subject = Subject { table: "group-by".to_owned(), op, n, load: 0.0, key_bits, value_bits };
+            let record = run.record(subject, ms, limit, if right { 0 } else { groups });
+            Ok(Record { groups: Some(groups), skew, ..record })
+        };
+        ways.iter().map(measured).collect()
+    }
 }
 
 /// Returns a sum over the groups that does not depend on their order.

@@ -6,6 +6,7 @@ mod extendible;
 mod files;
 mod gather;
 mod group_by;
+mod group_by_lying;
 #[cfg(feature = "figures")]
 mod hashbrown;
 pub mod input;
@@ -133,6 +134,9 @@ enum Part {
     Primitives,
     /// Group-by, also by sorting.
     GroupBy,
+    /// Group-by of rows whose sample lies, beside honest ones of as many groups.
+    #[value(name = "group_by_lying")]
+    GroupByLying,
     /// `CuckooMap` and `CuckooSet`.
     Cuckoo,
     /// `TwoLevelMap`.
@@ -271,6 +275,10 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             show(format!("group-by, {n} rows"));
             let cases = group_by::cases(n, args.every_power, &args.groups, &args.skews);
             keep_both(&|| group_by::measure::<u32, u32>(at, &cases), &|| group_by::measure::<u64, u64>(at, &cases))?;
+        }
+        if wanted(Part::GroupByLying) {
+            show(format!("group-by of lying samples, {n} rows"));
+            keep_both(&|| group_by_lying::measure::<u32, u32>(at), &|| group_by_lying::measure::<u64, u64>(at))?;
         }
         for &slots in args.slots_per_pair.iter().filter(|_| wanted(Part::Cuckoo)) {
             show(format!("CuckooMap, {n} pairs, {slots} slots a pair"));

@@ -81,6 +81,21 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
         records.push(run.record(subject("partition_pairs", op, V::BITS), ms, limit, wrong));
     }
 
+    // Fields that are counted in memory, of keys that all differ; and of equal keys.
+    let wide = [("histogram_12", 12, false), ("histogram_16", 16, false), ("histogram_20", 20, false)];
+    for (op, bits, equal) in wide.into_iter().chain([("histogram_24", 24, false), ("histogram_20_equal", 20, true)]) {
+        let field = BitField { shift: K::BITS - bits, bits };
+        let mut expected = vec![0u32; 1 << bits];
+        let of_first = vec![input.keys[0]; if equal { n as usize } else { 0 }];
+        let all = if equal { &of_first } else { &input.keys };
+        all.iter().for_each(|key| expected[(key.to_u64() >> field.shift) as usize] += 1);
+        let keys = Buffer::from_slice(device, all)?;
+        let mut counts = Buffer::<u32>::zeroed(device, 1 << bits)?;
+        let ms = median_ms(stream, 2, runs, || histogram(stream, &keys, field, &mut counts))?;
+        let wrong = counts.download(stream)?.iter().zip(&expected).filter(|(found, right)| found != right).count();
+        records.push(run.record(subject("histogram", op, 0), ms, limit(key_bytes as f64), wrong as u64));
+    }
+
     let mut keys_sorted = Buffer::from_slice(device, &input.keys)?;
     let mut values_sorted = Buffer::from_slice(device, &input.values)?;
     let ms = median_of_sorts(runs, || {

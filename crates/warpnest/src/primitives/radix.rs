@@ -7,6 +7,7 @@ use crate::runtime::stream::Batch;
 use crate::{Buffer, BufferSlice, ConfigError, Error, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::primitives::radix::{Digit, DigitOf, Histogram, HistogramParams};
+use gpu_kernels::primitives::wide_histogram::{TILE, WideHistogram, WideHistogramParams};
 use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord};
 
 pub use gpu_kernels::primitives::radix::MAX_BITS;
@@ -16,17 +17,23 @@ pub use gpu_kernels::primitives::radix::MAX_BITS;
 pub struct BitField {
     /// The lowest bit.
     pub shift: u32,
-    /// The number of bits: 1 to [`MAX_BITS`].
+    /// The number of bits: 1 to [`MAX_BITS`], of a [`histogram`] to [`MAX_HISTOGRAM_BITS`].
     pub bits: u32,
 }
 
 impl BitField {
     pub(crate) fn digit<K: KeyWord>(self) -> Result<Digit> {
+        self.check::<K>(MAX_BITS)?;
+        Ok(Digit::of_key(self.shift, self.bits))
+    }
+
+    /// Fails unless the field has 1 to `max_bits` bits, all of which a key has.
+    fn check<K: KeyWord>(self, max_bits: u32) -> Result<()> {
         let Self { shift, bits } = self;
-        if !(1..=MAX_BITS).contains(&bits) || shift.saturating_add(bits) > K::BITS {
-            return Err(Error::Config(ConfigError::BitField { shift, bits, key_bits: K::BITS, max_bits: MAX_BITS }));
+        if !(1..=max_bits).contains(&bits) || shift.saturating_add(bits) > K::BITS {
+            return Err(Error::Config(ConfigError::BitField { shift, bits, key_bits: K::BITS, max_bits }));
         }
-        Ok(Digit::of_key(shift, bits))
+        Ok(())
     }
 
     fn values(self) -> usize {
@@ -34,8 +41,31 @@ impl BitField {
     }
 }
 
+/// The most bits of the field of a [`histogram`].
+pub const MAX_HISTOGRAM_BITS: u32 = 32;
+
 /// Queues counting the values of a bit field: `counts[v]` becomes the number of `keys` with value
-/// `v`.
+/// `v`. Reads the keys once, takes no scratch and allocates nothing.
+///
+/// Fields of up to [`MAX_BITS`] bits are counted on chip. Of wider ones, up to
+/// [`MAX_HISTOGRAM_BITS`], the frequent values of each 4,096 neighbouring keys are counted on chip,
+/// and the others by an atomic addition to `counts` each. So the time depends on whether the counts
+/// fit the cache, and little on the skew of the keys. On the CPU engine one thread counts wider
+/// fields.
+///
+/// ```
+/// use warpnest::primitives::{BitField, histogram};
+/// use warpnest::{Buffer, Device};
+///
+/// let device = Device::best()?;
+/// let stream = device.default_stream();
+/// let keys = Buffer::from_slice(&device, &[7u64 << 40, 7 << 40, 9 << 40, 1])?;
+/// let mut counts = Buffer::zeroed(&device, 1 << 16)?;
+/// histogram(stream, &keys, BitField { shift: 40, bits: 16 }, &mut counts)?;
+/// let counts = counts.download(stream)?;
+/// assert_eq!((counts[7], counts[9], counts[0]), (2, 1, 1));
+/// # Ok::<(), warpnest::Error>(())
+/// ```
 ///
 /// # Errors
 /// [`ConfigError::BitField`]; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
@@ -48,16 +78,32 @@ pub fn histogram<K: KeyWord>(
     field: BitField,
     counts: &mut BufferSlice<u32>,
 ) -> Result<()> {
-    let digit = field.digit::<K>()?;
+    field.check::<K>(MAX_HISTOGRAM_BITS)?;
     crate::error::same_length(("the values of the field", field.values()), ("the counts", counts.len()))?;
     let items = check_items(keys.len())?;
-    let plan = HistogramParams { digit, items, digits: 1, padding: 0 };
+    let BitField { shift, bits } = field;
     stream.batch(|batch| {
-        let histogram = Histogram::<K> { keys: batch.read(keys), counts: batch.write(counts), plan };
+        let (keys, counts_out) = (batch.read(keys), batch.write(counts));
         batch.zero(counts, counts.len())?;
         // SAFETY: there are that many keys, and a count for each value.
-        unsafe { batch.launch_blocks(&histogram, histogram_blocks(stream.cores(), items)) }
+        unsafe {
+            if bits <= MAX_BITS {
+                let plan = HistogramParams { digit: Digit::of_key(shift, bits), items, digits: 1, padding: 0 };
+                let histogram = Histogram::<K> { keys, counts: counts_out, plan };
+                batch.launch_blocks(&histogram, histogram_blocks(stream.cores(), items))
+            } else {
+                let plan = WideHistogramParams { items, shift, bits };
+                let histogram = WideHistogram::<K> { keys, counts: counts_out, plan };
+                batch.launch_blocks(&histogram, wide_blocks(stream.cores(), items))
+            }
+        }
     })
+}
+
+/// Returns the number of blocks of a histogram with counts in memory: each has a tile, at least. On
+/// a CPU one block counts all keys.
+fn wide_blocks(cores: Option<usize>, items: u64) -> u64 {
+    items.div_ceil(TILE).min(if cores.is_some() { 1 } else { 2048 })
 }
 
 /// Queues a stable partition: pairs are written to the outputs in the order of a bit field of their

@@ -39,7 +39,7 @@ mod keys;
 mod memory;
 mod on_chip;
 mod query;
-mod sample;
+pub(crate) mod sample;
 
 #[doc(hidden)]
 pub use by_hash::group_by_hash;

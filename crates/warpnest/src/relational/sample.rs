@@ -4,6 +4,7 @@ use super::aggregates::Aggregates;
 use crate::primitives::{Scratch, check_items};
 use crate::table::hash::constants;
 use crate::{Buffer, Result, Stream};
+use gpu_kernels::page::position;
 use gpu_kernels::relational::hot_build::{CELLS, Choice};
 use gpu_kernels::relational::hot_table::{HotSizes, HotTable};
 use gpu_kernels::relational::sample::{CLASSES, header};
@@ -125,6 +126,21 @@ fn sizes(stream: &Stream, key_words: u32, group_words: u32) -> HotSizes {
     HotSizes { key_words, group_words, small, large }
 }
 
+/// Returns the scalar arguments of the draws, for `rows` rows, of which there is one at least.
+fn draws(rows: u64, seed: u64) -> SampleKeysParams {
+    let [a, b] = constants(seed);
+    let position_bits = u64::BITS - rows.saturating_sub(1).leading_zeros();
+    let sample_bits = position_bits.saturating_sub(SHARE_BITS).clamp(LEAST_SAMPLE_BITS, SAMPLE_BITS).min(position_bits);
+    SampleKeysParams { a, b, rows, position_bits, sample_bits }
+}
+
+/// Returns the rows, of so many, whose keys a group-by with this seed draws: for tests and
+/// benchmarks of keys that were chosen against it.
+pub fn sampled_rows(rows: u64, seed: u64) -> impl Iterator<Item = u64> {
+    let SampleKeysParams { a, position_bits, sample_bits, .. } = draws(rows, seed);
+    (0..1 << sample_bits).map(move |draw| position(draw, a, position_bits)).filter(move |&row| row < rows)
+}
+
 /// Draws some rows at random positions, counts how often each of their keys was drawn, and lists
 /// the most frequent ones; waits for what it found. Positions are random, so the order of rows
 /// makes no difference. `seed` determines the draws, and the table of the hot keys.
@@ -143,16 +159,14 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     seed: u64,
 ) -> Result<Sampled<'s, K>> {
     let rows = check_items(keys.len())?;
-    let [a, b] = constants(seed);
-    let position_bits = u64::BITS - rows.saturating_sub(1).leading_zeros();
-    let sample_bits = position_bits.saturating_sub(SHARE_BITS).clamp(LEAST_SAMPLE_BITS, SAMPLE_BITS).min(position_bits);
+    let of_sample = draws(rows, seed);
+    let SampleKeysParams { b, sample_bits, .. } = of_sample;
     let group_words = wanted.words();
     let sizes = sizes(stream, K::BITS / 32, group_words);
     let capacity = sizes.capacity();
     let mut layout = Layout::new(sample_bits, sizes.max_slots());
     let words = scratch.reserve(layout.words)?;
     if rows != 0 {
-        let of_sample = SampleKeysParams { a, b, rows, position_bits, sample_bits };
         stream.batch(|batch| {
             batch.zero(words, layout.list as usize)?;
             let (keys, header) = (batch.read(keys), batch.write(words));

@@ -4,7 +4,8 @@
 use std::collections::HashMap;
 use warpnest::design::{Cuckoo, Page};
 use warpnest::primitives::{
-    BitField, Scratch, compact, exclusive_scan, partition_pairs, sort_keys, sort_pairs, unique_of_sorted,
+    BitField, Scratch, compact, exclusive_scan, inclusive_scan, partition_pairs, sort_keys, sort_pairs,
+    unique_of_sorted,
 };
 use warpnest::{
     Buffer, BulkMap, BulkSet, CompactingConfig, Config, CuckooConfig, Device, LinearConfig, MultiConfig, PageConfig,
@@ -400,6 +401,7 @@ fn a_primitive_that_fails_can_be_repeated_with_the_same_scratch() {
             Some(before)
         })
         .collect();
+    let with_own: Vec<u32> = sums.iter().zip(&keys).map(|(sum, key)| sum.wrapping_add(*key)).collect();
     let field = BitField { shift: 24, bits: 8 };
     let mut by_field = keys.clone();
     by_field.sort_by_key(|key| key >> 24);
@@ -422,10 +424,13 @@ fn a_primitive_that_fails_can_be_repeated_with_the_same_scratch() {
                 sort_keys(&stream, scratch, one)
             }
             4 => unique_of_sorted(&stream, scratch, &in_runs, one, count),
+            5 => inclusive_scan(&stream, scratch, &input, one),
             _ => partition_pairs(&stream, scratch, (&input, &input), field, (one, other), starts),
         }
     };
-    for (what, expected) in [&sums, &odd_keys, &sorted, &sorted, &distinct, &by_field].into_iter().enumerate() {
+    for (what, expected) in
+        [&sums, &odd_keys, &sorted, &sorted, &distinct, &with_own, &by_field].into_iter().enumerate()
+    {
         let call = |outputs: &mut Outputs| does(what, outputs);
         let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut outputs, done| {
             assert!(is_planted(&done.unwrap_err()));

@@ -7,8 +7,8 @@ use warpnest::low_level::engine::Memory;
 use warpnest::low_level::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
 use warpnest::low_level::kernels::seam::Kernel;
 use warpnest::primitives::{
-    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram, iota,
-    partition_pairs, sort_keys, sort_pairs, unique_of_sorted,
+    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram, inclusive_scan,
+    inclusive_scan_in_place, iota, partition_pairs, sort_keys, sort_pairs, unique_of_sorted,
 };
 use warpnest::{Buffer, ConfigError, Device, Error, InputError, Result};
 use warpnest_tests::{elsewhere, on_all, says};
@@ -43,22 +43,31 @@ fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused() {
             (sentinels(device, 16), sentinels(device, 10), sentinels(device, 10));
         let mut wide_out = Buffer::<u64>::zeroed(device, 10).unwrap();
         let common = [(0, 0), (0, 11), (5, u32::MAX), (u32::MAX, 1), (u32::MAX, u32::MAX), (64, 1), (61, 4)];
+        let refused = |error: Error, field: BitField, key_bits, max_bits| {
+            let BitField { shift, bits } = field;
+            assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits, max_bits }));
+            let (asked, most) = (format!("{bits} bits from bit {shift} on"), format!("1 to {max_bits} bits"));
+            says(&error, &[&asked, &most, &format!("the {key_bits} bits of a key")]);
+        };
         for (shift, bits) in common.into_iter().chain([(32, 1), (29, 4), (23, 10)]) {
-            let field = BitField { shift, bits };
-            let error = histogram(stream, &narrow, field, &mut counts).unwrap_err();
-            assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits: 32, max_bits: 10 }));
-            says(&error, &[&format!("{bits} bits from bit {shift} on"), "1 to 10 bits", "the 32 bits of a key"]);
-            let (input, scratch) = ((&narrow, &narrow), &mut scratch);
-            let refused = partition_pairs(stream, scratch, input, field, (&mut keys_out, &mut values_out), &mut counts);
-            assert_eq!(refused.unwrap_err(), error);
+            let (input, scratch, field) = ((&narrow, &narrow), &mut scratch, BitField { shift, bits });
+            let done = partition_pairs(stream, scratch, input, field, (&mut keys_out, &mut values_out), &mut counts);
+            refused(done.unwrap_err(), field, 32, 10);
         }
         for (shift, bits) in common {
-            let error = histogram(stream, &wide, BitField { shift, bits }, &mut counts).unwrap_err();
-            assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits: 64, max_bits: 10 }));
-            let (input, scratch) = ((&wide, &narrow), &mut scratch);
+            let (input, scratch, field) = ((&wide, &narrow), &mut scratch, BitField { shift, bits });
+            let done = partition_pairs(stream, scratch, input, field, (&mut wide_out, &mut values_out), &mut counts);
+            refused(done.unwrap_err(), field, 64, 10);
+        }
+        // A histogram takes wider fields.
+        let common = [(0, 0), (0, 33), (5, u32::MAX), (u32::MAX, 1), (u32::MAX, u32::MAX), (64, 1), (61, 4), (33, 32)];
+        for (shift, bits) in common.into_iter().chain([(32, 1), (29, 4), (1, 32), (20, 13)]) {
             let field = BitField { shift, bits };
-            let refused = partition_pairs(stream, scratch, input, field, (&mut wide_out, &mut values_out), &mut counts);
-            assert_eq!(refused.unwrap_err(), error);
+            refused(histogram(stream, &narrow, field, &mut counts).unwrap_err(), field, 32, 32);
+        }
+        for (shift, bits) in common {
+            let field = BitField { shift, bits };
+            refused(histogram(stream, &wide, field, &mut counts).unwrap_err(), field, 64, 32);
         }
         untouched(device, &[&counts, &keys_out, &values_out]);
         // The highest fields that exist.
@@ -78,13 +87,18 @@ fn arrays_whose_lengths_do_not_belong_together_are_refused() {
         for length in [0, 4, 7] {
             let mut output = sentinels(device, length);
             lengths(exclusive_scan(stream, scratch, &five, &mut output).unwrap_err(), 5, length as u64);
+            lengths(inclusive_scan(stream, scratch, &five, &mut output).unwrap_err(), 5, length as u64);
             untouched(device, &[&output]);
         }
+        // Room for a total is for the exclusive scan alone.
+        lengths(inclusive_scan(stream, scratch, &five, &mut sentinels(device, 6)).unwrap_err(), 5, 6);
         let field = BitField { shift: 0, bits: 3 };
         let (mut out, mut long, mut starts) = (sentinels(device, 5), sentinels(device, 6), sentinels(device, 8));
         for length in [0, 7, 9] {
             let mut counts = sentinels(device, length);
             lengths(histogram(stream, &five, field, &mut counts).unwrap_err(), 8, length as u64);
+            let wide = BitField { shift: 0, bits: 32 };
+            lengths(histogram(stream, &five, wide, &mut counts).unwrap_err(), 1 << 32, length as u64);
             let mut other = sentinels(device, 5);
             let refused = partition_pairs(stream, scratch, (&five, &five), field, (&mut out, &mut other), &mut counts);
             lengths(refused.unwrap_err(), 8, length as u64);
@@ -134,6 +148,9 @@ fn what_belongs_to_another_device_is_refused_and_nothing_has_changed() {
         wrong(exclusive_scan(stream, scratch, &theirs, &mut first), there, here);
         wrong(exclusive_scan(stream, scratch, &input, &mut their_32), there, here);
         wrong(exclusive_scan_in_place(stream, scratch, &mut their_32), there, here);
+        wrong(inclusive_scan(stream, scratch, &theirs, &mut first), there, here);
+        wrong(inclusive_scan(stream, scratch, &input, &mut their_32), there, here);
+        wrong(inclusive_scan_in_place(stream, scratch, &mut their_32), there, here);
         wrong(sort_pairs(stream, scratch, &mut first, &mut their_32), there, here);
         wrong(sort_pairs(stream, scratch, &mut their_32, &mut first), there, here);
         wrong(sort_keys(stream, scratch, &mut their_32), there, here);
@@ -280,6 +297,8 @@ fn more_items_than_places_have_numbers_are_refused_before_anything_is_done() {
         let field = BitField { shift: 0, bits: 4 };
         refused(exclusive_scan(stream, scratch, &large(), &mut large()));
         refused(exclusive_scan_in_place(stream, scratch, &mut large()));
+        refused(inclusive_scan(stream, scratch, &large(), &mut large()));
+        refused(inclusive_scan_in_place(stream, scratch, &mut large()));
         refused(histogram(stream, &large(), field, &mut small(16)));
         refused(sort_pairs(stream, scratch, &mut large(), &mut large()));
         let (mut keys, mut values) = (large(), large());

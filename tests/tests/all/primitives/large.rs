@@ -13,7 +13,8 @@ use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
 use warpnest::low_level::engine::HostEngine;
 use warpnest::primitives::{
-    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_keys, sort_pairs,
+    BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, inclusive_scan, partition_pairs, sort_keys,
+    sort_pairs,
 };
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, TwoLevelConfig};
@@ -62,6 +63,8 @@ fn scans<T: Key>(n: usize) {
             let mut in_place = Buffer::from_slice(&device, &items).unwrap();
             exclusive_scan_in_place(stream, &mut scratch, &mut in_place).unwrap();
             same(&in_place.download(stream).unwrap(), &expected[..n], device.name());
+            inclusive_scan(stream, &mut scratch, &input, &mut in_place).unwrap();
+            same(&in_place.download(stream).unwrap(), &expected[1..], device.name());
         }
     }
 }

@@ -4,7 +4,7 @@
 use proptest::prelude::*;
 use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
-    partition_pairs, sort_keys, sort_pairs, unique_of_sorted,
+    inclusive_scan, inclusive_scan_in_place, partition_pairs, sort_keys, sort_pairs, unique_of_sorted,
 };
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer};
@@ -39,6 +39,12 @@ fn check_scan<T: Key>(engine: &TestEngine, items: &[T]) -> Result<(), TestCaseEr
     prop_assert_eq!(&buffer.download(stream).unwrap(), &expected);
     expected.push(T::from_u64(sum));
     prop_assert_eq!(&longer.download(stream).unwrap(), &expected);
+
+    let mut buffer = Buffer::from_slice(device, items).unwrap();
+    inclusive_scan(stream, &mut scratch, &buffer, &mut output).unwrap();
+    inclusive_scan_in_place(stream, &mut scratch, &mut buffer).unwrap();
+    prop_assert_eq!(&output.download(stream).unwrap(), &expected[1..]);
+    prop_assert_eq!(&buffer.download(stream).unwrap(), &expected[1..]);
     Ok(())
 }
 

@@ -2,7 +2,9 @@
 //! tests until it is.
 
 use gpu_kernels::layered::{compacting, multi};
-use gpu_kernels::primitives::{compact, gather, iota, radix, readback, reduce, roofline, scan, scatter};
+use gpu_kernels::primitives::{
+    compact, gather, iota, radix, readback, reduce, roofline, scan, scatter, wide_histogram,
+};
 use gpu_kernels::seam::Entry;
 use gpu_kernels::types::{Nothing, Payload};
 use gpu_kernels::{cuckoo, extendible, images, linear, page, relational, shapes, sorted, two_level};
@@ -80,12 +82,14 @@ fn of_key<K: Key>() -> Entries {
         relational::SampleKeys::<K>::ENTRY,
         relational::SelectHot::<K>::ENTRY,
         roofline::Strided::<K>::ENTRY,
+        scan::InclusiveScan::<K>::ENTRY,
         scan::Scan::<K>::ENTRY,
         scatter::ScatterRows::<K>::ENTRY,
         sorted::Bounds::<K>::ENTRY,
         sorted::CountRanges::<K>::ENTRY,
         sorted::Index::<K>::ENTRY,
         two_level::BucketStarts::<K>::ENTRY,
+        wide_histogram::WideHistogram::<K>::ENTRY,
     ]
 }
 

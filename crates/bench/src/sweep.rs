@@ -1,0 +1,132 @@
+//! `cargo xtask sweep`: the sweep of group-by over numbers of groups and skews, drawn from records.
+
+use std::fs;
+use std::path::PathBuf;
+
+use anyhow::Context as _;
+
+use crate::bench::record::{Record, Run};
+use crate::figures;
+use crate::figures::figure::{Axis, Figure, Series};
+use crate::figures::scale::Scale;
+
+/// Draw the sweep of group-by from records that `bench --only group-by --every-power` appended.
+///
+/// Writes group_by_groups (rate over the number of groups) and group_by_skew (rate over the
+/// exponent of a Zipf distribution) to OUTPUT, over what is there, as .svg and as .png, with the
+/// numbers drawn in figures.jsonl. They have the rates by the way that is chosen and by sorting,
+/// and 64-bit keys and values if there are records of them. They are of one commit, and of its
+/// largest number of rows.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The file of records.
+    #[arg(long, value_name = "FILE", default_value = "docs/measurements/nvidia-h200.jsonl")]
+    records: PathBuf,
+    /// The commit whose records are drawn, as the records name it. Default: that of the last ones.
+    #[arg(long)]
+    commit: Option<String>,
+    /// The folder for the figures.
+    #[arg(long, value_name = "DIR", default_value = "docs/figures")]
+    output: PathBuf,
+}
+
+/// Runs the command.
+pub fn main(args: &Args) -> anyhow::Result<()> {
+    let file = &args.records;
+    let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
+    let mut records = Vec::new();
+    for (number, line) in text.lines().enumerate() {
+        let record: Record = serde_json::from_str(line)
+            .with_context(|| format!("line {} of {} is no record", number + 1, file.display()))?;
+        if OPS.contains(&record.op.as_str()) {
+            records.push(record);
+        }
+    }
+    let commit = args.commit.as_ref().or(records.last().map(|record| &record.commit)).cloned();
+    let of_commit: Vec<&Record> = records.iter().filter(|record| Some(&record.commit) == commit.as_ref()).collect();
+    let Some(last) = of_commit.last() else {
+        anyhow::bail!("{} has no group-by of commit {}", file.display(), commit.unwrap_or_else(|| "any".to_owned()))
+    };
+    let run = Run { date: last.date.clone(), commit: last.commit.clone(), device: last.device.clone() };
+    for path in figures::save(&args.output, &sweep(&of_commit), &run)? {
+        println!("wrote {}", path.display());
+    }
+    Ok(())
+}
+
+/// The operations that are drawn.
+const OPS: [&str; 2] = ["group_by", "group_by_sort"];
+
+/// The lines: name, width of the keys, operation.
+const LINES: [(&str, u32, &str); 4] = [
+    ("32 bits", 32, OPS[0]),
+    ("32 bits, by sorting", 32, OPS[1]),
+    ("64 bits", 64, OPS[0]),
+    ("64 bits, by sorting", 64, OPS[1]),
+];
+
+/// Returns the figures of the records with the most rows. Of several records of one point the last
+/// one counts.
+fn sweep(records: &[&Record]) -> Vec<Figure> {
+    let rows = records.iter().map(|record| record.n).max().unwrap_or(0);
+    let figure = |name, title: &str, x: Axis, of: &dyn Fn(&Record) -> Option<f64>| {
+        let line = |(name, key_bits, op): (&'static str, u32, &str)| {
+            let mut points: Vec<(f64, f64)> = Vec::new();
+            for record in records.iter().filter(|of| (of.n, of.key_bits, of.op.as_str()) == (rows, key_bits, op)) {
+                if let Some(x) = of(record) {
+                    points.retain(|point| point.0 != x);
+                    points.push((x, record.gops));
+                }
+            }
+            points.sort_by(|one, other| one.0.total_cmp(&other.0));
+            (!points.is_empty()).then_some(Series { name, points, cited: None })
+        };
+        Figure {
+            name,
+            title: title.to_owned(),
+            note: format!("Sums of {rows} rows, keys and values of equal width"),
+            x,
+            y: Axis { label: "10⁹ rows a second", scale: Scale::Log10 },
+            series: LINES.into_iter().filter_map(line).collect(),
+            end: None,
+        }
+    };
+    let groups = Axis { label: "groups", scale: Scale::Log2 };
+    let skews = Axis { label: "exponent of a Zipf distribution over 2²⁴ keys", scale: Scale::Linear };
+    vec![
+        figure("group_by_groups", "Group-by over the number of groups, uniform keys", groups, &|record| {
+            record.groups.filter(|_| record.skew.is_none()).map(|groups| groups as f64)
+        }),
+        figure("group_by_skew", "Group-by of skewed keys", skews, &|record| record.skew),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::bench::record::Subject;
+
+    #[test]
+    fn a_point_is_drawn_once_in_its_line_and_the_most_rows_alone() {
+        let record = |op, n, groups, skew, ms| {
+            let subject = Subject { table: "group-by".to_owned(), op, n, load: 0.0, key_bits: 32, value_bits: 32 };
+            let run = Run { date: String::new(), commit: String::new(), device: String::new() };
+            Record { groups: Some(groups), skew, ..run.record(subject, ms, 0.0, 0) }
+        };
+        let records = [
+            record("group_by", 4_000_000, 8, None, 1.0),
+            record("group_by", 4_000_000, 2, None, 2.0),
+            record("group_by_sort", 4_000_000, 2, None, 4.0),
+            record("group_by", 1_000_000, 4, None, 1.0),
+            record("group_by", 4_000_000, 8, None, 8.0),
+            record("group_by", 4_000_000, 8, Some(1.2), 0.5),
+        ];
+        let figures = sweep(&records.iter().collect::<Vec<_>>());
+        let lines = |figure: &Figure| -> Vec<(&str, Vec<(f64, f64)>)> {
+            figure.series.iter().map(|series| (series.name, series.points.clone())).collect()
+        };
+        let uniform = [("32 bits", vec![(2.0, 2.0), (8.0, 0.5)]), ("32 bits, by sorting", vec![(2.0, 1.0)])];
+        assert_eq!(lines(&figures[0]), uniform);
+        assert_eq!(lines(&figures[1]), [("32 bits", vec![(1.2, 8.0)])]);
+    }
+}
