@@ -16,7 +16,7 @@
 #[doc(hidden)]
 pub use crate::relational::exposed::{Few, FewBuffers, group_few};
 #[doc(hidden)]
-pub use crate::relational::group_by_hash;
+pub use crate::relational::{group_by_chains, group_by_hash};
 pub use crate::runtime::allocation::{Allocation, Tracked};
 pub use crate::runtime::stream::Uses;
 pub use crate::runtime::{engine, ptx};

@@ -1,6 +1,8 @@
 //! Group-by: aggregates of the rows of each key.
 
 mod bin;
+mod chains;
+mod chains_write;
 pub mod column;
 mod group_page;
 pub mod groups;
@@ -13,6 +15,7 @@ mod pages;
 mod pages_in_turn;
 pub mod sample;
 
+pub use chains::{CHAINED_ROWS, GroupChains, GroupChainsParams};
 pub use group_page::Wanted;
 pub use hot::{HotParams, HotPass, HotPassLarge};
 pub use hot_build::{BuildHot, BuildHotParams, SelectHot, SelectHotParams};

@@ -56,6 +56,7 @@ mod primitives {
 }
 
 mod relational {
+    mod chains;
     mod group_by;
     mod hash;
     mod hot;

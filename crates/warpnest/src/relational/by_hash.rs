@@ -2,16 +2,16 @@
 //! aggregated on chip.
 
 use super::aggregates::Aggregates;
-use super::hash_plan::{Expected, HashPlan};
+use super::hash_plan::{Expected, HashPlan, Page};
 use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::{Split, SplitParams, header};
 use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
 use gpu_kernels::relational::column::ColumnParams;
-use gpu_kernels::relational::{GroupPages, GroupPagesParams, Wanted};
+use gpu_kernels::relational::{GroupChains, GroupChainsParams, GroupPages, GroupPagesParams, Wanted};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{KeyWord, Payload, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, WordOf, inverse_multiplier};
 
 /// The result of a group-by by hashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,13 +44,16 @@ pub(crate) fn by_hash<K: KeyWord, V: Payload>(
     out: &Aggregates<'_, K, WordOf<V>>,
 ) -> Result<Found> {
     let rows = keys.len() as u64;
-    let mut expected = expected;
+    let (mut expected, wanted, cores) = (expected, out.wanted(), stream.cores());
+    let mut chains = HashPlan::of_chains::<K, V>(rows, expected, wanted, cores);
     loop {
-        let Some(plan) = HashPlan::new::<K, V>(rows, expected, out.wanted(), stream.cores()) else {
+        let Some(plan) = chains.take().or_else(|| HashPlan::new::<K, V>(rows, expected, wanted, cores)) else {
             return Ok(Found::Overflow);
         };
-        match with_plan::<K, V>(stream, scratch, (&plan, groups_before), (keys, values), constants, out)? {
+        match with_plan::<K, V>(stream, scratch, (&plan, groups_before), (keys, values), constants, out)?.0 {
             Attempt::Groups(groups) => return Ok(Found::Groups(groups)),
+            // Hash pages were tried, too, but of the size of chains.
+            Attempt::FullPages if plan.page == Page::Chains => {}
             Attempt::FullPages if expected.most < rows => expected.most = (expected.most * MORE_GROUPS).min(rows),
             Attempt::FullPages | Attempt::Overflow => return Ok(Found::Overflow),
         }
@@ -81,7 +84,8 @@ impl<K, W> Aggregates<'_, K, W> {
     }
 }
 
-/// Does [`by_hash`] with this plan.
+/// Does [`by_hash`] with this plan. Returns which pages had the groups, too: if chains are long or
+/// bins too large, they are hash pages all the same.
 fn with_plan<K: KeyWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -89,9 +93,10 @@ fn with_plan<K: KeyWord, V: Payload>(
     (keys, values): (&Buffer<K>, Option<&Buffer<WordOf<V>>>),
     [a, b]: [u64; 2],
     out: &Aggregates<'_, K, WordOf<V>>,
-) -> Result<Attempt> {
+) -> Result<(Attempt, Page)> {
+    let mut page = plan.page;
     if plan.rows == 0 {
-        return Ok(Attempt::Groups(0));
+        return Ok((Attempt::Groups(0), page));
     }
     let scratch = scratch.reserve(plan.scratch_words())?;
     let launches = Launches::<K, V> { plan, scratch, keys, values, constants: [a, b], groups_before, out };
@@ -101,15 +106,16 @@ fn with_plan<K: KeyWord, V: Payload>(
         for level in 0..plan.levels.len() {
             launches.split(batch, level, None)?;
         }
-        launches.pages(batch, None)
+        launches.pages(batch, page, None)
     })?;
     let last = (plan.levels.len() as u64).saturating_sub(1);
     let mut found = scratch.download_front(stream, header::WORDS)?;
     let overflowed = |found: &[u64], level: u64| found[(header::OVERFLOW + level) as usize] != 0;
     if (0..last).any(|level| overflowed(&found, level)) {
-        return Ok(Attempt::Overflow);
+        return Ok((Attempt::Overflow, page));
     }
     if overflowed(&found, last) {
+        page = Page::Hash;
         // All rows were counted, so each bin can begin where the one before it ends.
         let bins = plan.pages();
         stream.batch(|batch| {
@@ -128,14 +134,23 @@ fn with_plan<K: KeyWord, V: Payload>(
             batch.zero(scratch, header::WORDS)?;
             batch.zero_range(scratch, plan.counts_at(last as usize) as usize..plan.counts_end() as usize)?;
             launches.split(batch, last as usize, Some(starts))?;
-            launches.pages(batch, Some(starts))
+            launches.pages(batch, page, Some(starts))
+        })?;
+        found = scratch.download_front(stream, header::WORDS)?;
+    } else if page == Page::Chains && found[header::FAILED as usize] != 0 {
+        page = Page::Hash;
+        stream.batch(|batch| {
+            launches.record(batch);
+            batch.zero(scratch, header::WORDS)?;
+            launches.pages(batch, page, None)
         })?;
         found = scratch.download_front(stream, header::WORDS)?;
     }
-    Ok(match found[header::FAILED as usize] {
+    let attempt = match found[header::FAILED as usize] {
         0 => Attempt::Groups(found[header::LENGTH as usize]),
         _ => Attempt::FullPages,
-    })
+    };
+    Ok((attempt, page))
 }
 
 /// The launches of an attempt, and what they work with.
@@ -207,16 +222,44 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         unsafe { batch.launch_blocks(&split, level.regions * level.tiles) }
     }
 
-    /// Queues the pages of the last split's bins, which begin at `starts` if these are given.
-    fn pages(&self, batch: &Batch<'a>, starts: Option<Global<u32>>) -> Result<()> {
+    /// Queues the pages of the last split's bins, which begin at `starts` if these are given. Only
+    /// hash pages can have such bins.
+    fn pages(&self, batch: &Batch<'a>, page: Page, starts: Option<Global<u32>>) -> Result<()> {
         let ([a, b], plan) = (self.constants, self.plan);
         let from = self.rows(batch, plan.levels.len());
         let last = plan.levels.len().checked_sub(1);
+        let counts = or_null(starts.or_else(|| last.map(|last| self.counts(batch, last))));
+        let bin_capacity = last.filter(|_| starts.is_none()).map_or(0, |last| plan.levels[last].bin_capacity);
         let output = Output::of(batch, self.out);
+        if page == Page::Chains {
+            let group = GroupChains::<K, V> {
+                keys: from.keys,
+                values: from.values,
+                counts,
+                keys_out: output.keys,
+                counts_out: output.counts,
+                sums_out: output.sums,
+                minima_out: output.minima,
+                maxima_out: output.maxima,
+                header: batch.write(self.scratch),
+                plan: GroupChainsParams {
+                    a,
+                    inverse_of_b: inverse_multiplier(b),
+                    bin_capacity,
+                    capacity: output.capacity,
+                    groups_before: self.groups_before,
+                    column: self.out.column,
+                    page_bits: plan.page_bits,
+                    padding: 0,
+                },
+            };
+            // SAFETY: as below, and the plan's bins have at most as many rows as chains.
+            return unsafe { batch.launch_blocks(&group, plan.pages()) };
+        }
         let group = GroupPages::<K, V> {
             keys: from.keys,
             values: from.values,
-            counts: or_null(starts.or_else(|| last.map(|last| self.counts(batch, last)))),
+            counts,
             keys_out: output.keys,
             counts_out: output.counts,
             sums_out: output.sums,
@@ -227,7 +270,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
                 a,
                 b,
                 rows: plan.rows,
-                bin_capacity: last.filter(|_| starts.is_none()).map_or(0, |last| plan.levels[last].bin_capacity),
+                bin_capacity,
                 capacity: output.capacity,
                 groups_before: self.groups_before,
                 column: self.out.column,
@@ -302,16 +345,9 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
     (expected_groups, bits): (u64, &[u32]),
     constants: [u64; 2],
     column: ColumnParams,
-    (keys_out, counts, sums, minima, maxima): Outputs<'_, K, WordOf<V>>,
+    outputs: Outputs<'_, K, WordOf<V>>,
 ) -> Result<Option<u64>> {
-    let out = Aggregates {
-        column,
-        keys: keys_out,
-        counts: counts.as_deref(),
-        sums: sums.as_deref(),
-        minima: minima.as_deref(),
-        maxima: maxima.as_deref(),
-    };
+    let out = aggregates(column, &outputs);
     let found = if bits.is_empty() {
         match by_hash::<K, V>(stream, scratch, keys, values, (0, Expected::about(expected_groups)), constants, &out)? {
             Found::Groups(groups) => Attempt::Groups(groups),
@@ -320,7 +356,7 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
     } else {
         let rows = keys.len() as u64;
         match HashPlan::with_levels::<K, V>(rows, expected_groups.max(1), out.wanted(), bits.iter().sum(), bits) {
-            Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), (keys, values), constants, &out)?,
+            Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), (keys, values), constants, &out)?.0,
             None => Attempt::Overflow,
         }
     };
@@ -328,4 +364,46 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
         Attempt::Groups(groups) => Some(groups),
         Attempt::FullPages | Attempt::Overflow => None,
     })
+}
+
+/// Does [`by_hash`] for tests, with chains of rows and splits of `bits` bits each, for `expected`
+/// groups. Returns the number of groups and whether chains gave them and not hash pages; `None`
+/// after an overflow, or if bins are too large for chains.
+///
+/// # Errors
+/// As for [`by_hash`].
+#[doc(hidden)]
+#[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
+pub fn group_by_chains<K: KeyWord, V: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<WordOf<V>>>,
+    (expected, bits): (u64, &[u32]),
+    constants: [u64; 2],
+    column: ColumnParams,
+    outputs: Outputs<'_, K, WordOf<V>>,
+) -> Result<Option<(u64, bool)>> {
+    let (out, rows) = (aggregates(column, &outputs), keys.len() as u64);
+    let plan = HashPlan::with_levels::<K, V>(rows, expected.max(1), out.wanted(), bits.iter().sum(), bits);
+    let Some(plan) = plan.and_then(HashPlan::chained) else { return Ok(None) };
+    let (found, page) = with_plan::<K, V>(stream, scratch, (&plan, 0), (keys, values), constants, &out)?;
+    Ok(match found {
+        Attempt::Groups(groups) => Some((groups, page == Page::Chains)),
+        Attempt::FullPages | Attempt::Overflow => None,
+    })
+}
+
+fn aggregates<'o, K, W>(
+    column: ColumnParams,
+    (keys, counts, sums, minima, maxima): &'o Outputs<'_, K, W>,
+) -> Aggregates<'o, K, W> {
+    Aggregates {
+        column,
+        keys,
+        counts: counts.as_deref(),
+        sums: sums.as_deref(),
+        minima: minima.as_deref(),
+        maxima: maxima.as_deref(),
+    }
 }

@@ -3,7 +3,7 @@
 use crate::primitives::Pairs;
 use gpu_kernels::page::{MAX_SPLIT_BITS, header, split_tile};
 use gpu_kernels::primitives::scan::state_words;
-use gpu_kernels::relational::Wanted;
+use gpu_kernels::relational::{CHAINED_ROWS, Wanted};
 use gpu_kernels::types::{KeyWord, Payload};
 
 /// The most rows: offsets of rows in bins have 32 bits.
@@ -30,6 +30,13 @@ const ROWS_A_BLOCK: u64 = 1 << 11;
 /// expected. It may be half of that.
 const DEVIATIONS: f64 = 8.0;
 
+/// The most rows of a group, on average, for which rows are chained. With more, most rows are added
+/// to a group that is there already, which hash pages do as they read them.
+const CHAINED_ROWS_A_GROUP: u64 = 2;
+
+/// The most rows of a bin, on average, if they are chained: a block takes [`CHAINED_ROWS`].
+const ROWS_OF_CHAINS: u64 = 1 << 11;
+
 /// The most rows that the bins of a split have capacity for: from here on offsets stand for no row.
 const MAX_CAPACITY: u64 = 0xffff_0000;
 
@@ -46,6 +53,15 @@ impl Expected {
     pub fn about(groups: u64) -> Self {
         Self { least: groups, most: groups }
     }
+}
+
+/// How the rows of a bin are aggregated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    /// In a hash page that has a slot for each group.
+    Hash,
+    /// In chains of all rows.
+    Chains,
 }
 
 /// The sizes of one split.
@@ -79,11 +95,19 @@ pub(super) struct HashPlan {
     pub rows: u64,
     /// The bits of a bin's number.
     pub page_bits: u32,
-    /// The buckets of a page.
+    pub page: Page,
+    /// The buckets of a hash page.
     pub buckets: u32,
     pub levels: Vec<Level>,
     /// The words of the rows of the last split, and of the one before it.
     storage: [u64; 2],
+}
+
+/// Returns the bits of the splits that make so many. The first ones may have fewer: their tiles are
+/// then larger shares of their bins.
+fn split_bits(page_bits: u32) -> Vec<u32> {
+    let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
+    (0..splits).map(|split| (page_bits + split) / splits).collect()
 }
 
 impl HashPlan {
@@ -107,10 +131,29 @@ impl HashPlan {
         }
         let busy = (groups / MIN_GROUPS).max(1).ilog2().min(BUSY_BITS);
         let page_bits = needed.max(busy);
-        let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
-        // The first splits may have fewer bits: their tiles are then larger shares of their bins.
-        let bits: Vec<u32> = (0..splits).map(|split| (page_bits + split) / splits).collect();
-        Self::with_levels::<K, V>(rows, least, wanted, page_bits, &bits)
+        Self::with_levels::<K, V>(rows, least, wanted, page_bits, &split_bits(page_bits))
+    }
+
+    /// Makes the plan of a group-by whose rows are chained, as [`HashPlan::new`]. Returns `None` if
+    /// they have too few groups for that, or if there are too few rows or too many.
+    pub fn of_chains<K: KeyWord, V: Payload>(
+        rows: u64,
+        expected: Expected,
+        wanted: Wanted,
+        cores: Option<usize>,
+    ) -> Option<Self> {
+        let least = expected.least.clamp(1, rows.max(1));
+        if cores.is_some() || rows <= MAX_UNSPLIT || least.saturating_mul(CHAINED_ROWS_A_GROUP) < rows {
+            return None;
+        }
+        let page_bits = rows.div_ceil(ROWS_OF_CHAINS).next_power_of_two().ilog2().max(BUSY_BITS);
+        Self::with_levels::<K, V>(rows, least, wanted, page_bits, &split_bits(page_bits))?.chained()
+    }
+
+    /// Returns the same plan with chains of rows, if the bins are small enough.
+    pub fn chained(self) -> Option<Self> {
+        let fits = self.levels.last().is_some_and(|last| last.bin_capacity <= CHAINED_ROWS as u64);
+        fits.then_some(Self { page: Page::Chains, ..self })
     }
 
     /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none.
@@ -142,7 +185,7 @@ impl HashPlan {
         let valid = |level: &Level| (1..=MAX_SPLIT_BITS).contains(&level.bits) && level.capacity() < MAX_CAPACITY;
         let fits = rows <= MAX_ROWS && levels.len() <= header::LEVELS as usize && levels.iter().all(valid);
         let buckets = wanted.buckets::<K, V>(u32::MAX);
-        fits.then_some(Self { rows, page_bits, buckets, levels, storage })
+        fits.then_some(Self { rows, page_bits, page: Page::Hash, buckets, levels, storage })
     }
 
     /// Returns the number of bins.
@@ -200,6 +243,27 @@ mod tests {
     use super::*;
 
     const WANTED: Wanted = Wanted { counts: true, sums: true, minima: true, maxima: true };
+
+    #[test]
+    fn bins_of_chains_hold_their_rows() {
+        fn check<K: KeyWord, V: Payload>() {
+            for rows in (18..=30).flat_map(|lg| [1u64 << lg, (1 << lg) + 1, 3 << (lg - 1)]) {
+                let plan =
+                    |expected: u64, cores| HashPlan::of_chains::<K, V>(rows, Expected::about(expected), WANTED, cores);
+                for groups in [rows, rows / 8 * 7, rows / 4 * 3, rows.div_ceil(2)] {
+                    let plan = plan(groups, None).unwrap_or_else(|| panic!("{rows} rows of {groups} groups"));
+                    let last = plan.levels.last().unwrap();
+                    assert_eq!((plan.page, last.bins()), (Page::Chains, plan.pages()));
+                    assert!(last.bin_capacity * plan.pages() <= 2 * rows, "{rows} rows of {groups} groups");
+                    assert!((rows / plan.pages()..=CHAINED_ROWS as u64).contains(&last.bin_capacity));
+                }
+                assert!(plan(rows / 2 - 1, None).is_none() && plan(rows, Some(2)).is_none());
+            }
+            assert!(HashPlan::of_chains::<K, V>(MAX_UNSPLIT, Expected::about(MAX_UNSPLIT), WANTED, None).is_none());
+        }
+        check::<u32, u32>();
+        check::<u64, u64>();
+    }
 
     #[test]
     fn bins_have_capacity_for_all_rows_and_their_groups_fit_a_page() {
