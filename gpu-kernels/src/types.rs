@@ -239,8 +239,8 @@ const fn inverse(odd: u64) -> u64 {
     inverse
 }
 
-/// Returns the inverse of the odd multiplier that [`KeyWord::mixed`] makes of `b`. A thread that
-/// computes it for every key takes most of its time for it.
+/// Returns the inverse of the odd multiplier that [`KeyWord::mixed`] makes of `b`. Where many keys
+/// are unmixed it is an argument: LLVM may compute it again for each of them.
 #[inline(always)]
 pub const fn inverse_multiplier(b: u64) -> u64 {
     inverse(b | 1)

@@ -111,7 +111,9 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         });
         if !outputs.counts.is_null() {
             self.fold(
-                (block, threads, memory),
+                block,
+                threads,
+                memory,
                 |at, _| {
                     memory.fetch_add(at, 1);
                 },
@@ -124,7 +126,9 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         if !outputs.sums.is_null() {
             let high = |at: u32| CHAINED_ROWS + at;
             self.fold(
-                (block, threads, memory),
+                block,
+                threads,
+                memory,
                 |at, value| {
                     // As in a hash page: a GPU adds 64 bits in shared memory by compare and
                     // exchange, which takes longer.
@@ -144,7 +148,9 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         let words = memory.cast::<V::Word>();
         if !outputs.minima.is_null() {
             self.fold(
-                (block, threads, memory),
+                block,
+                threads,
+                memory,
                 |at, value| {
                     words.fetch_max(at, !column.ordered(value));
                 },
@@ -153,7 +159,9 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         }
         if !outputs.maxima.is_null() {
             self.fold(
-                (block, threads, memory),
+                block,
+                threads,
+                memory,
                 |at, value| {
                     words.fetch_max(at, column.ordered(value));
                 },
@@ -168,7 +176,9 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
     #[inline(always)]
     fn fold<B: Block>(
         &self,
-        (block, threads, memory): (&mut B, &mut B::Local<Thread<K, V::Word>>, impl Shared<u32>),
+        block: &mut B,
+        threads: &mut B::Local<Thread<K, V::Word>>,
+        memory: impl Shared<u32>,
         add: impl Fn(u32, WordOf<V>) + Sync,
         write: impl Fn(u32, u64) + Sync,
     ) {
