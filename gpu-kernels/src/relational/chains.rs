@@ -1,20 +1,12 @@
 //! Group-by of nearly as many groups as rows: a block for each bin holds all of its rows in
 //! registers, and a hash table with chains on chip tells which keys are repeated.
 
+use super::chained::{ABSENT, CHAINED_ROWS, FIRST, GROUP, HELD, THREADS, Thread, row};
 use super::chains_write::{Outputs, Target};
 use super::column::ColumnParams;
 use crate::page::{Pairs, header, split_overflowed};
 use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::types::{KeyWord, Payload, WordOf};
-
-/// The threads of a block.
-pub(super) const THREADS: u32 = 384;
-
-/// The rows of a thread: as many as fit 56 registers, so that a multiprocessor has three blocks.
-pub(super) const HELD: usize = 7;
-
-/// The most rows of a bin that [`GroupChains`] aggregates.
-pub const CHAINED_ROWS: u32 = THREADS * HELD as u32;
 
 /// The bits of the number of a row in its bin, and of that of a chain. A row's entry has 20 more
 /// bits of its key above the number: with the chain and the bin these are all of a 32-bit key.
@@ -30,12 +22,6 @@ const END: u32 = u32::MAX;
 /// page is faster.
 const MAX_STEPS: u32 = 256;
 
-/// What a thread keeps of each row besides the row: the number of the first row with its key if
-/// that is another row, or one of these. A first row has the number of its group with `GROUP`.
-const FIRST: u32 = END;
-pub(super) const ABSENT: u32 = 1 << 30;
-pub(super) const GROUP: u32 = 1 << 31;
-
 /// The counters of a block: whether another has failed, and the number of groups.
 const FAILED: u32 = 0;
 const GROUPS: u32 = 1;
@@ -47,8 +33,7 @@ const COUNTERS: usize = 4;
 pub struct GroupChainsParams {
     /// The first constant of the mix.
     pub a: u64,
-    /// The inverse of the mix's multiplier: [`inverse_multiplier`](crate::types::inverse_multiplier)
-    /// of its second constant.
+    /// The [`inverse_multiplier`](crate::types::inverse_multiplier) of the mix's second constant.
     pub inverse_of_b: u64,
     /// The distance from the first row of one bin to that of the next, at most [`CHAINED_ROWS`].
     pub bin_capacity: u64,
@@ -96,22 +81,6 @@ impl<K: KeyWord, V: Payload> GroupChains<K, V> {
     fn run<B: Block>(self, block: &mut B, memory: B::Shared<u32>, start: B::Shared<u64>, counters: B::Shared<u32>) {
         group_chains(block, self, memory, start, counters);
     }
-}
-
-/// The rows of a thread.
-pub(super) struct Thread<K, W> {
-    pub keys: [K; HELD],
-    pub values: [W; HELD],
-    /// The entry before each row in its chain, and then what is known of its group.
-    pub groups: [u32; HELD],
-    /// The number of the first group of the thread's warp.
-    first_group: u32,
-}
-
-/// Returns the number in the bin of a thread's row `i`.
-#[inline(always)]
-pub(super) fn row(thread: u32, i: usize) -> u32 {
-    thread + i as u32 * THREADS
 }
 
 #[inline(always)]

@@ -1,6 +1,6 @@
 //! Writing the groups of a bin whose rows are in registers.
 
-use super::chains::{ABSENT, CHAINED_ROWS, GROUP, HELD, Thread, row};
+use super::chained::{ABSENT, CHAINED_ROWS, GROUP, HELD, Thread, row};
 use super::column::ColumnParams;
 use crate::seam::{Block, Global, Shared, opaque};
 use crate::types::{KeyWord, Payload, WordOf};
@@ -170,9 +170,9 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         }
     }
 
-    /// Computes an aggregate: `add` takes each row to the words of the first row with its key, which
-    /// are 0, and `write` is told the number of the group. Numbers of rows are computed again for
-    /// each of these, since to keep them takes registers.
+    /// Computes an aggregate: `add` takes each row to the words of the first row with its key,
+    /// which are 0, and `write` is told the number of the group. Numbers of rows are computed again
+    /// for each of these, since to keep them takes registers.
     #[inline(always)]
     fn fold<B: Block>(
         &self,

@@ -1,6 +1,7 @@
 //! Group-by: aggregates of the rows of each key.
 
 mod bin;
+mod chained;
 mod chains;
 mod chains_write;
 pub mod column;
@@ -15,7 +16,8 @@ mod pages;
 mod pages_in_turn;
 pub mod sample;
 
-pub use chains::{CHAINED_ROWS, GroupChains, GroupChainsParams};
+pub use chained::CHAINED_ROWS;
+pub use chains::{GroupChains, GroupChainsParams};
 pub use group_page::Wanted;
 pub use hot::{HotParams, HotPass, HotPassLarge};
 pub use hot_build::{BuildHot, BuildHotParams, SelectHot, SelectHotParams};
