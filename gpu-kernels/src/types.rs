@@ -147,7 +147,13 @@ pub trait KeyWord: Scalar {
     fn mixed(self, a: u64, b: u64) -> Self;
 
     /// Returns the key whose [`KeyWord::mixed`] this is.
-    fn unmixed(self, a: u64, b: u64) -> Self;
+    #[inline(always)]
+    fn unmixed(self, a: u64, b: u64) -> Self {
+        self.unmixed_by(a, inverse_multiplier(b))
+    }
+
+    /// Does [`KeyWord::unmixed`] by the [`inverse_multiplier`] of `b`.
+    fn unmixed_by(self, a: u64, inverse_of_b: u64) -> Self;
 
     /// Returns the upper 32 bits of [`KeyWord::mixed`].
     #[inline(always)]
@@ -233,6 +239,13 @@ const fn inverse(odd: u64) -> u64 {
     inverse
 }
 
+/// Returns the inverse of the odd multiplier that [`KeyWord::mixed`] makes of `b`. Where many keys
+/// are unmixed it is an argument: LLVM may compute it again for each of them.
+#[inline(always)]
+pub const fn inverse_multiplier(b: u64) -> u64 {
+    inverse(b | 1)
+}
+
 const MIX32: u32 = 0x21f0_aaad;
 const MIX64: u64 = 0x0e98_46af_9b1a_615d;
 
@@ -249,10 +262,10 @@ impl KeyWord for u32 {
         x ^ x >> 15
     }
     #[inline(always)]
-    fn unmixed(self, a: u64, b: u64) -> u32 {
+    fn unmixed_by(self, a: u64, inverse_of_b: u64) -> u32 {
         // A shift by less than half of the width takes two more to undo.
         let mut x = self ^ self >> 15 ^ self >> 30;
-        x = x.wrapping_mul(inverse(b | 1) as u32);
+        x = x.wrapping_mul(inverse_of_b as u32);
         x = x ^ x >> 15 ^ x >> 30;
         x = x.wrapping_mul(const { inverse(MIX32 as u64) as u32 });
         x ^ x >> 16 ^ a as u32
@@ -283,9 +296,9 @@ impl KeyWord for u64 {
         x ^ x >> 28
     }
     #[inline(always)]
-    fn unmixed(self, a: u64, b: u64) -> u64 {
+    fn unmixed_by(self, a: u64, inverse_of_b: u64) -> u64 {
         let mut x = self ^ self >> 28 ^ self >> 56;
-        x = x.wrapping_mul(inverse(b | 1));
+        x = x.wrapping_mul(inverse_of_b);
         x ^= x >> 32;
         x = x.wrapping_mul(const { inverse(MIX64) });
         x ^ x >> 32 ^ a

@@ -1,6 +1,9 @@
 //! Group-by: aggregates of the rows of each key.
 
 mod bin;
+mod chained;
+mod chains;
+mod chains_write;
 pub mod column;
 mod group_page;
 pub mod groups;
@@ -14,6 +17,8 @@ mod pages;
 mod pages_in_turn;
 pub mod sample;
 
+pub use chained::CHAINED_ROWS;
+pub use chains::{GroupChains, GroupChainsParams};
 pub use hot::{HotParams, HotPass, HotPassLarge};
 pub use hot_build::{BuildHot, BuildHotParams, SelectHot, SelectHotParams};
 pub use hot_groups::{HotGroups, HotGroupsParams};

@@ -57,6 +57,7 @@ mod primitives {
 }
 
 mod relational {
+    mod chains;
     mod group_by;
     mod hard;
     mod hash;

@@ -3,16 +3,16 @@
 
 use super::aggregates::Aggregates;
 use super::by_hot::Regions;
-use super::hash_plan::{Expected, HashPlan, Machine};
+use super::hash_plan::{Expected, HashPlan, Machine, Page};
 use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::{Split, SplitParams, header};
 use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
 use gpu_kernels::relational::column::ColumnParams;
-use gpu_kernels::relational::{GroupPages, GroupPagesParams, Wanted};
+use gpu_kernels::relational::{GroupChains, GroupChainsParams, GroupPages, GroupPagesParams, Wanted};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{KeyWord, Payload, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, WordOf, inverse_multiplier};
 
 /// The result of a group-by by hashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,15 +62,17 @@ pub(super) fn by_hash<K: KeyWord, V: Payload>(
     out: &Aggregates<'_, K, WordOf<V>>,
 ) -> Result<Found> {
     let rows = input.rows;
-    let regions = input.regions.map(|(regions, _)| regions);
-    let machine = Machine::of(stream);
-    let mut expected = expected;
+    let at = (rows, input.regions.map(|(regions, _)| regions));
+    let (mut expected, wanted, machine) = (expected, out.wanted(), Machine::of(stream));
+    let mut chains = HashPlan::of_chains::<K, V>(machine, at, expected, wanted);
     loop {
-        let Some(plan) = HashPlan::new::<K, V>(machine, (rows, regions), expected, out.wanted()) else {
+        let Some(plan) = chains.take().or_else(|| HashPlan::new::<K, V>(machine, at, expected, wanted)) else {
             return Ok(Found::Overflow);
         };
-        match with_plan::<K, V>(stream, scratch, (&plan, groups_before), input, constants, out)? {
+        match with_plan::<K, V>(stream, scratch, (&plan, groups_before), input, constants, out)?.0 {
             Attempt::Groups(groups) => return Ok(Found::Groups(groups)),
+            // Hash pages were tried, too, but of the size of chains.
+            Attempt::FullPages if plan.page == Page::Chains => {}
             Attempt::FullPages if expected.most < rows => expected.most = (expected.most * MORE_GROUPS).min(rows),
             Attempt::FullPages | Attempt::Overflow => return Ok(Found::Overflow),
         }
@@ -101,7 +103,8 @@ impl<K, W> Aggregates<'_, K, W> {
     }
 }
 
-/// Does [`by_hash`] with this plan.
+/// Does [`by_hash`] with this plan. Returns which pages had the groups, too: if chains are long or
+/// bins too large, they are hash pages all the same.
 fn with_plan<K: KeyWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -109,9 +112,10 @@ fn with_plan<K: KeyWord, V: Payload>(
     input: HashInput<'_, K, WordOf<V>>,
     [a, b]: [u64; 2],
     out: &Aggregates<'_, K, WordOf<V>>,
-) -> Result<Attempt> {
+) -> Result<(Attempt, Page)> {
+    let mut page = plan.page;
     if plan.rows == 0 {
-        return Ok(Attempt::Groups(0));
+        return Ok((Attempt::Groups(0), page));
     }
     let scratch = scratch.reserve(plan.scratch_words())?;
     let launches = Launches::<K, V> { plan, scratch, input, constants: [a, b], groups_before, out };
@@ -121,15 +125,16 @@ fn with_plan<K: KeyWord, V: Payload>(
         for level in 0..plan.levels.len() {
             launches.split(batch, level, None)?;
         }
-        launches.pages(batch, None)
+        launches.pages(batch, page, None)
     })?;
     let last = (plan.levels.len() as u64).saturating_sub(1);
     let mut found = scratch.download_front(stream, header::WORDS)?;
     let overflowed = |found: &[u64], level: u64| found[(header::OVERFLOW + level) as usize] != 0;
     if (0..last).any(|level| overflowed(&found, level)) {
-        return Ok(Attempt::Overflow);
+        return Ok((Attempt::Overflow, page));
     }
     if overflowed(&found, last) {
+        page = Page::Hash;
         // All rows were counted, so each bin can begin where the one before it ends.
         let bins = plan.pages();
         stream.batch(|batch| {
@@ -148,14 +153,23 @@ fn with_plan<K: KeyWord, V: Payload>(
             batch.zero(scratch, header::WORDS)?;
             batch.zero_range(scratch, plan.counts_at(last as usize) as usize..plan.counts_end() as usize)?;
             launches.split(batch, last as usize, Some(starts))?;
-            launches.pages(batch, Some(starts))
+            launches.pages(batch, page, Some(starts))
+        })?;
+        found = scratch.download_front(stream, header::WORDS)?;
+    } else if page == Page::Chains && found[header::FAILED as usize] != 0 {
+        page = Page::Hash;
+        stream.batch(|batch| {
+            launches.record(batch);
+            batch.zero(scratch, header::WORDS)?;
+            launches.pages(batch, page, None)
         })?;
         found = scratch.download_front(stream, header::WORDS)?;
     }
-    Ok(match found[header::FAILED as usize] {
+    let attempt = match found[header::FAILED as usize] {
         0 => Attempt::Groups(found[header::LENGTH as usize]),
         _ => Attempt::FullPages,
-    })
+    };
+    Ok((attempt, page))
 }
 
 /// The launches of an attempt, and what they work with.
@@ -236,16 +250,44 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         unsafe { batch.launch_blocks(&split, level.regions * level.tiles) }
     }
 
-    /// Queues the pages of the last split's bins, which begin at `starts` if these are given.
-    fn pages(&self, batch: &Batch<'a>, starts: Option<Global<u32>>) -> Result<()> {
+    /// Queues the pages of the last split's bins, which begin at `starts` if these are given. Only
+    /// hash pages can have such bins.
+    fn pages(&self, batch: &Batch<'a>, page: Page, starts: Option<Global<u32>>) -> Result<()> {
         let ([a, b], plan) = (self.constants, self.plan);
         let from = self.rows(batch, plan.levels.len());
         let last = plan.levels.len().checked_sub(1);
+        let counts = or_null(starts.or_else(|| last.map(|last| self.counts(batch, last))));
+        let bin_capacity = last.filter(|_| starts.is_none()).map_or(0, |last| plan.levels[last].bin_capacity);
         let output = Output::of(batch, self.out);
+        if page == Page::Chains {
+            let group = GroupChains::<K, V> {
+                keys: from.keys,
+                values: from.values,
+                counts,
+                keys_out: output.keys,
+                counts_out: output.counts,
+                sums_out: output.sums,
+                minima_out: output.minima,
+                maxima_out: output.maxima,
+                header: batch.write(self.scratch),
+                plan: GroupChainsParams {
+                    a,
+                    inverse_of_b: inverse_multiplier(b),
+                    bin_capacity,
+                    capacity: output.capacity,
+                    groups_before: self.groups_before,
+                    column: self.out.column,
+                    page_bits: plan.page_bits,
+                    padding: 0,
+                },
+            };
+            // SAFETY: as below, and the plan's bins have at most as many rows as chains.
+            return unsafe { batch.launch_blocks(&group, plan.pages()) };
+        }
         let group = GroupPages::<K, V> {
             keys: from.keys,
             values: from.values,
-            counts: or_null(starts.or_else(|| last.map(|last| self.counts(batch, last)))),
+            counts,
             keys_out: output.keys,
             counts_out: output.counts,
             sums_out: output.sums,
@@ -256,7 +298,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
                 a,
                 b,
                 rows: plan.rows,
-                bin_capacity: last.filter(|_| starts.is_none()).map_or(0, |last| plan.levels[last].bin_capacity),
+                bin_capacity,
                 capacity: output.capacity,
                 groups_before: self.groups_before,
                 column: self.out.column,
@@ -331,16 +373,9 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
     (expected_groups, bits): (u64, &[u32]),
     constants: [u64; 2],
     column: ColumnParams,
-    (keys_out, counts, sums, minima, maxima): Outputs<'_, K, WordOf<V>>,
+    outputs: Outputs<'_, K, WordOf<V>>,
 ) -> Result<Option<u64>> {
-    let out = Aggregates {
-        column,
-        keys: keys_out,
-        counts: counts.as_deref(),
-        sums: sums.as_deref(),
-        minima: minima.as_deref(),
-        maxima: maxima.as_deref(),
-    };
+    let out = aggregates(column, &outputs);
     let input = HashInput::all(keys, values);
     let found = if bits.is_empty() {
         match by_hash::<K, V>(stream, scratch, input, (0, Expected::about(expected_groups)), constants, &out)? {
@@ -351,7 +386,7 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
         let (machine, rows) = (Machine::of(stream), (input.rows, None));
         let expected = Expected::about(expected_groups);
         match HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits) {
-            Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?,
+            Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?.0,
             None => Attempt::Overflow,
         }
     };
@@ -359,4 +394,47 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
         Attempt::Groups(groups) => Some(groups),
         Attempt::FullPages | Attempt::Overflow => None,
     })
+}
+
+/// Does [`by_hash`] for tests, with chains of rows and splits of `bits` bits each, for `expected`
+/// groups. Returns the number of groups and whether chains gave them and not hash pages; `None`
+/// after an overflow, or if bins are too large for chains.
+///
+/// # Errors
+/// As for [`by_hash`].
+#[doc(hidden)]
+#[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
+pub fn group_by_chains<K: KeyWord, V: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<WordOf<V>>>,
+    (expected, bits): (u64, &[u32]),
+    constants: [u64; 2],
+    column: ColumnParams,
+    outputs: Outputs<'_, K, WordOf<V>>,
+) -> Result<Option<(u64, bool)>> {
+    let (out, input) = (aggregates(column, &outputs), HashInput::all(keys, values));
+    let (machine, rows, expected) = (Machine::of(stream), (input.rows, None), Expected::about(expected));
+    let plan = HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits);
+    let Some(plan) = plan.and_then(HashPlan::chained) else { return Ok(None) };
+    let (found, page) = with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?;
+    Ok(match found {
+        Attempt::Groups(groups) => Some((groups, page == Page::Chains)),
+        Attempt::FullPages | Attempt::Overflow => None,
+    })
+}
+
+fn aggregates<'o, K, W>(
+    column: ColumnParams,
+    (keys, counts, sums, minima, maxima): &'o Outputs<'_, K, W>,
+) -> Aggregates<'o, K, W> {
+    Aggregates {
+        column,
+        keys,
+        counts: counts.as_deref(),
+        sums: sums.as_deref(),
+        minima: minima.as_deref(),
+        maxima: maxima.as_deref(),
+    }
 }

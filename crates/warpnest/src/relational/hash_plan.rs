@@ -5,7 +5,7 @@ use crate::Stream;
 use crate::primitives::Pairs;
 use gpu_kernels::page::{MAX_SPLIT_BITS, header, split_tile};
 use gpu_kernels::primitives::scan::state_words;
-use gpu_kernels::relational::{BLOCKS, Wanted};
+use gpu_kernels::relational::{BLOCKS, CHAINED_ROWS, Wanted};
 use gpu_kernels::types::{KeyWord, Payload};
 
 /// The most rows: offsets of rows in bins have 32 bits.
@@ -39,6 +39,13 @@ const ROWS_A_BLOCK: u64 = 1 << 11;
 /// The standard deviations by which a bin may exceed the mean, if the number of groups is what is
 /// expected. It may be half of that.
 const DEVIATIONS: f64 = 8.0;
+
+/// The most rows of a group, on average, for which rows are chained. With more, most rows are added
+/// to a group that is there already, which hash pages do as they read them.
+const CHAINED_ROWS_A_GROUP: u64 = 2;
+
+/// The most rows of a bin, on average, if they are chained: a block takes [`CHAINED_ROWS`].
+const ROWS_OF_CHAINS: u64 = 1 << 11;
 
 /// The most rows that the bins of a split have capacity for: from here on offsets stand for no row.
 const MAX_CAPACITY: u64 = 0xffff_0000;
@@ -80,6 +87,15 @@ impl Machine {
     }
 }
 
+/// How the rows of a bin are aggregated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Page {
+    /// In a hash page that has a slot for each group.
+    Hash,
+    /// In chains of all rows.
+    Chains,
+}
+
 /// The sizes of one split.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Level {
@@ -111,11 +127,19 @@ pub(super) struct HashPlan {
     pub rows: u64,
     /// The bits of a bin's number.
     pub page_bits: u32,
-    /// The slots of a page.
+    pub page: Page,
+    /// The slots of a hash page.
     pub slots: u32,
     pub levels: Vec<Level>,
     /// The words of the rows of the last split, and of the one before it.
     storage: [u64; 2],
+}
+
+/// Returns the bits of the splits that make so many. The first ones may have fewer: their tiles are
+/// then larger shares of their bins.
+fn split_bits(page_bits: u32) -> Vec<u32> {
+    let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
+    (0..splits).map(|split| (page_bits + split) / splits).collect()
 }
 
 impl HashPlan {
@@ -138,10 +162,30 @@ impl HashPlan {
         }
         let busy = (groups / MIN_GROUPS).max(1).ilog2().min(BUSY_BITS);
         let page_bits = needed.max(busy);
-        let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
-        // The first splits may have fewer bits: their tiles are then larger shares of their bins.
-        let bits: Vec<u32> = (0..splits).map(|split| (page_bits + split) / splits).collect();
-        Self::with_levels::<K, V>(machine, (rows, regions), expected, wanted, page_bits, &bits)
+        Self::with_levels::<K, V>(machine, (rows, regions), expected, wanted, page_bits, &split_bits(page_bits))
+    }
+
+    /// Makes the plan of a group-by whose rows are chained, as [`HashPlan::new`]. Returns `None` if
+    /// they have too few groups for that, or if there are too few rows or too many.
+    pub fn of_chains<K: KeyWord, V: Payload>(
+        machine: Machine,
+        (rows, regions): (u64, Option<Regions>),
+        expected: Expected,
+        wanted: Wanted,
+    ) -> Option<Self> {
+        let least = expected.least.clamp(1, rows.max(1));
+        if machine.cores.is_some() || rows <= MAX_UNSPLIT || least.saturating_mul(CHAINED_ROWS_A_GROUP) < rows {
+            return None;
+        }
+        let page_bits = rows.div_ceil(ROWS_OF_CHAINS).next_power_of_two().ilog2().max(BUSY_BITS);
+        let bits = split_bits(page_bits);
+        Self::with_levels::<K, V>(machine, (rows, regions), expected, wanted, page_bits, &bits)?.chained()
+    }
+
+    /// Returns the same plan with chains of rows, if the bins are small enough.
+    pub fn chained(self) -> Option<Self> {
+        let fits = self.levels.last().is_some_and(|last| last.bin_capacity <= CHAINED_ROWS as u64);
+        fits.then_some(Self { page: Page::Chains, ..self })
     }
 
     /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none.
@@ -182,7 +226,7 @@ impl HashPlan {
         let groups_of_page = most as f64 / (1u64 << page_bits) as f64;
         let enough = (groups_of_page + DEVIATIONS * groups_of_page.sqrt() + 16.0) / LOW_LOAD;
         let slots = wanted.slots::<K, V>(enough as u32, machine.page_words);
-        fits.then_some(Self { rows, page_bits, slots, levels, storage })
+        fits.then_some(Self { rows, page_bits, page: Page::Hash, slots, levels, storage })
     }
 
     /// Returns the number of bins.
@@ -240,6 +284,31 @@ mod tests {
     use super::*;
 
     const WANTED: Wanted = Wanted { counts: true, sums: true, minima: true, maxima: true };
+
+    #[test]
+    fn bins_of_chains_hold_their_rows() {
+        fn check<K: KeyWord, V: Payload>() {
+            for rows in (18..=30).flat_map(|lg| [1u64 << lg, (1 << lg) + 1, 3 << (lg - 1)]) {
+                let plan = |expected: u64, cores| {
+                    let machine = Machine { cores, page_words: 19_000 };
+                    HashPlan::of_chains::<K, V>(machine, (rows, None), Expected::about(expected), WANTED)
+                };
+                for groups in [rows, rows / 8 * 7, rows / 4 * 3, rows.div_ceil(2)] {
+                    let plan = plan(groups, None).unwrap_or_else(|| panic!("{rows} rows of {groups} groups"));
+                    let last = plan.levels.last().unwrap();
+                    assert_eq!((plan.page, last.bins()), (Page::Chains, plan.pages()));
+                    assert!(last.bin_capacity * plan.pages() <= 2 * rows, "{rows} rows of {groups} groups");
+                    assert!((rows / plan.pages()..=CHAINED_ROWS as u64).contains(&last.bin_capacity));
+                }
+                assert!(plan(rows / 2 - 1, None).is_none() && plan(rows, Some(2)).is_none());
+            }
+            let machine = Machine { cores: None, page_words: 19_000 };
+            let few = HashPlan::of_chains::<K, V>(machine, (MAX_UNSPLIT, None), Expected::about(MAX_UNSPLIT), WANTED);
+            assert!(few.is_none());
+        }
+        check::<u32, u32>();
+        check::<u64, u64>();
+    }
 
     #[test]
     fn bins_have_capacity_for_all_rows_and_their_groups_fit_a_page() {

@@ -42,7 +42,7 @@ mod query;
 pub(crate) mod sample;
 
 #[doc(hidden)]
-pub use by_hash::group_by_hash;
+pub use by_hash::{group_by_chains, group_by_hash};
 pub use column::Column;
 pub use group_by::GroupBy;
 pub use groups::{GroupReport, Groups, Method};

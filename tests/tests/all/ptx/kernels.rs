@@ -118,6 +118,7 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
         page::StoreRepeated::<K, V>::ENTRY,
         page::Unpack::<K, V>::ENTRY,
         radix::Partition::<K, V>::ENTRY,
+        relational::GroupChains::<K, V>::ENTRY,
         relational::GroupPages::<K, V>::ENTRY,
         relational::HotGroups::<K, V>::ENTRY,
         relational::HotPass::<K, V, false>::ENTRY,

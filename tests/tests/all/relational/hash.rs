@@ -4,53 +4,67 @@
 use gpu_kernels::relational::column::ColumnParams;
 use gpu_kernels::types::{Nothing, Payload, WordOf};
 use std::collections::HashMap;
-use warpnest::low_level::group_by_hash;
+use warpnest::low_level::{group_by_chains, group_by_hash};
 use warpnest::primitives::Scratch;
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{TestEngine, at, distinct_keys, on_each_engine, the_cpu_engine};
 
-const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
+pub const CONSTANTS: [u64; 2] = [0x0123_4567_89ab_cdef, 0x0edc_ba98_7654_3210];
 
 /// The aggregates that are asked for: counts, sums, minima, maxima.
-type Asked = [bool; 4];
-const ALL: Asked = [true; 4];
-const ONLY_SUMS: Asked = [false, true, false, false];
-const ONLY_COUNTS: Asked = [true, false, false, false];
+pub type Asked = [bool; 4];
+pub const ALL: Asked = [true; 4];
+pub const ONLY_SUMS: Asked = [false, true, false, false];
+pub const ONLY_COUNTS: Asked = [true, false, false, false];
 
 /// The aggregates of a group.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Group {
+pub struct Group {
     count: u32,
     sum: u64,
     minimum: u64,
     maximum: u64,
 }
 
+/// The pages of a group-by.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pages {
+    Hash,
+    /// Chains, which give the groups themselves.
+    Chains,
+    /// Chains, in whose place hash pages give the groups.
+    NoChains,
+    /// Chains, or hash pages in their place.
+    Any,
+}
+
 /// A group-by to try.
 #[derive(Clone)]
-struct Case<K, W> {
-    keys: Vec<K>,
-    values: Vec<W>,
-    column: ColumnParams,
-    asked: Asked,
+pub struct Case<K, W> {
+    pub keys: Vec<K>,
+    pub values: Vec<W>,
+    pub column: ColumnParams,
+    pub asked: Asked,
     /// The number of groups that are expected.
-    expected: u64,
+    pub expected: u64,
     /// The bits of the splits; none if the group-by chooses them.
-    bits: &'static [u32],
-    capacity: usize,
+    pub bits: &'static [u32],
+    pub capacity: usize,
+    /// Which pages are tried.
+    pub pages: Pages,
 }
 
 impl<K: Key, W: Key> Case<K, W> {
-    fn of<V: Payload<Word = W>>(keys: Vec<K>, column: ColumnParams) -> Self {
+    pub fn of<V: Payload<Word = W>>(keys: Vec<K>, column: ColumnParams) -> Self {
         let words = distinct_keys::<u64>(keys.len(), 5);
         let values = words.into_iter().map(W::from_u64).collect();
         let (expected, capacity) = (keys.len() as u64, keys.len());
         let asked = if V::VALUE_BITS == 0 { ONLY_COUNTS } else { ALL };
-        Self { keys, values, column, asked, expected, bits: &[], capacity }
+        Self { keys, values, column, asked, expected, bits: &[], capacity, pages: Pages::Hash }
     }
 
-    fn groups(&self) -> HashMap<K, Group> {
+    pub fn groups(&self) -> HashMap<K, Group> {
         let mut groups = HashMap::new();
         for (&key, &value) in self.keys.iter().zip(&self.values) {
             let (wide, ordered) = (self.column.widened(value), |word: u64| self.column.ordered(W::from_u64(word)));
@@ -70,7 +84,7 @@ impl<K: Key, W: Key> Case<K, W> {
 
     /// Runs the group-by. Returns the number of groups, and those that were written; `None` after
     /// an overflow. What is not asked for is 0.
-    fn run<V: Payload<Word = W>>(&self, device: &Device) -> Option<(usize, Vec<(K, Group)>)> {
+    pub fn run<V: Payload<Word = W>>(&self, device: &Device) -> Option<(usize, Vec<(K, Group)>)> {
         let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
         let keys = Buffer::from_slice(device, &self.keys).unwrap();
         let values = (V::VALUE_BITS != 0).then(|| Buffer::from_slice(device, &self.values).unwrap());
@@ -83,17 +97,22 @@ impl<K: Key, W: Key> Case<K, W> {
         let mut sums = sums.then(|| Buffer::from_slice(device, &vec![77u64; self.capacity + beyond]).unwrap());
         let mut minima = words(minima).map(|words| Buffer::from_slice(device, &words).unwrap());
         let mut maxima = words(maxima).map(|words| Buffer::from_slice(device, &words).unwrap());
-        let found = group_by_hash::<K, V>(
-            stream,
-            &mut scratch,
-            &keys,
-            values.as_ref(),
+        let rows = (&keys, values.as_ref());
+        let (sizes, outputs) = (
             (self.expected, self.bits),
-            CONSTANTS,
-            self.column,
             (&mut keys_out, counts.as_mut(), sums.as_mut(), minima.as_mut(), maxima.as_mut()),
-        )
-        .unwrap()? as usize;
+        );
+        let found = if self.pages == Pages::Hash {
+            group_by_hash::<K, V>(stream, &mut scratch, rows.0, rows.1, sizes, CONSTANTS, self.column, outputs)
+                .unwrap()?
+        } else {
+            let found =
+                group_by_chains::<K, V>(stream, &mut scratch, rows.0, rows.1, sizes, CONSTANTS, self.column, outputs);
+            let (found, chained) = found.unwrap()?;
+            assert!(self.pages == Pages::Any || chained == (self.pages == Pages::Chains), "chained: {chained}");
+            found
+        };
+        let found = found as usize;
         let keys_out = keys_out.download(stream).unwrap();
         let counts = counts.map(|counts| counts.download(stream).unwrap());
         let sums = sums.map(|sums| sums.download(stream).unwrap());
@@ -117,13 +136,14 @@ impl<K: Key, W: Key> Case<K, W> {
     }
 
     /// Runs the group-by and checks every group.
-    fn check<V: Payload<Word = W>>(&self, device: &Device) {
+    pub fn check<V: Payload<Word = W>>(&self, device: &Device) {
         let _at = at(format!(
-            "{} keys of {} bits, values of {}, bits {:?}, asked {:?}",
+            "{} keys of {} bits, values of {}, bits {:?}, {:?}, asked {:?}",
             self.keys.len(),
             K::BITS,
             V::VALUE_BITS,
             self.bits,
+            self.pages,
             self.asked
         ));
         let mut expected = self.groups();
@@ -144,7 +164,7 @@ impl<K: Key, W: Key> Case<K, W> {
 }
 
 /// Runs `test` on every engine, the CPU's own among them.
-fn everywhere(test: impl Fn(&TestEngine)) {
+pub fn everywhere(test: impl Fn(&TestEngine)) {
     on_each_engine(&test);
     if let Some(engine) = the_cpu_engine() {
         let _at = at("the CPU engine");
@@ -153,7 +173,7 @@ fn everywhere(test: impl Fn(&TestEngine)) {
 }
 
 /// Returns `rows` keys of about `groups` groups, in which 0 and the key of all ones are.
-fn keys_of<K: Key>(rows: usize, groups: usize) -> Vec<K> {
+pub fn keys_of<K: Key>(rows: usize, groups: usize) -> Vec<K> {
     let mut distinct = distinct_keys::<K>(groups, 11);
     distinct[0] = K::from_u64(0);
     let last = distinct.len() - 1;
