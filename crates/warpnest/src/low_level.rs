@@ -14,11 +14,9 @@
 //! These items follow the crate's inner design, and change more often than the rest.
 
 #[doc(hidden)]
-pub use crate::relational::exposed::{Few, FewBuffers, group_few};
+pub use crate::relational::exposed::{Few, FewBuffers, group_by_chains, group_by_hash, group_few};
 #[doc(hidden)]
 pub use crate::relational::sample::sampled_rows;
-#[doc(hidden)]
-pub use crate::relational::{group_by_chains, group_by_hash};
 pub use crate::runtime::allocation::{Allocation, Tracked};
 pub use crate::runtime::stream::Uses;
 pub use crate::runtime::{engine, ptx};

@@ -13,6 +13,7 @@ mod hot_groups;
 pub mod hot_table;
 pub mod keys;
 mod on_chip;
+mod page_groups;
 mod pages;
 mod pages_in_turn;
 pub mod sample;

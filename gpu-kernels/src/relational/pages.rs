@@ -4,13 +4,11 @@ use super::bin::{Groups, MAX_STEPS, Rows};
 use super::column::ColumnParams;
 use super::group_page::{GroupPage, NO_SLOT};
 use super::on_chip::{MAX_ROWS, Wanted};
+use super::page_groups::{COUNTERS, EMITTED, FAILED, GROUPS, THREADS, Thread, WRITTEN, write};
 use super::pages_in_turn::GroupInTurn;
 use crate::page::{Pairs, header, split_overflowed};
 use crate::seam::{Block, Global, Shared, Tile, vectorized};
 use crate::types::{KeyWord, Payload, WordOf};
-
-/// The threads of a block.
-const THREADS: u32 = 640;
 
 /// The blocks that a multiprocessor runs at a time. Then 256 bins, the fewest, are done in one
 /// round by 128 multiprocessors.
@@ -21,13 +19,6 @@ pub const BLOCKS: u32 = 2;
 const fn read<K: KeyWord, V: Payload>() -> usize {
     if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ROWS } else { MAX_ROWS / 2 }
 }
-
-/// The counters of a block: whether a row found no slot, the number of groups, and how many of them
-/// are written.
-const FAILED: u32 = 0;
-const GROUPS: u32 = 1;
-const WRITTEN: u32 = 2;
-const COUNTERS: usize = 4;
 
 /// The scalar arguments of [`GroupPages`].
 #[derive(Clone, Copy, Debug)]
@@ -101,37 +92,12 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
     }
 }
 
-/// The state of a thread.
-struct Thread<K, W> {
-    /// The keys of its rows as slots hold them, or [`absent`], and the values.
-    keys: [K; MAX_ROWS],
-    values: [W; MAX_ROWS],
-    /// The rows of its next round, as they are loaded.
-    next_keys: [K; MAX_ROWS],
-    next_values: [W; MAX_ROWS],
-    /// The slots of its rows' groups.
-    slots: [u32; MAX_ROWS],
-    /// A bit for each row that has no slot yet.
-    pending: u32,
-    /// The slot that is looked into next for the first of these.
-    slot: u32,
-    /// The number of slots that its rows have taken.
-    taken: u32,
-    /// The keys of groups that are written.
-    groups: [K; EMITTED],
-    /// The number of the warp's first.
-    written: u32,
-}
-
 /// Returns what stands for the key of a row that there is not: no slot holds it, since its highest
 /// bit is not set and it is not 0.
 #[inline(always)]
 fn absent<K: KeyWord>() -> K {
     K::from_u64(1)
 }
-
-/// The slots of which a thread writes the groups at once.
-const EMITTED: usize = 4;
 
 #[inline(always)]
 fn group_pages<K: KeyWord, V: Payload, B: Block>(
@@ -235,57 +201,6 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
     } else {
         write::<false, _, _, _, _>(block, &mut threads, groups, page, counters, start);
     }
-}
-
-/// Writes the groups of the page, of which only sums are wanted if `SUMS` says so, from the offset
-/// in `start` on.
-#[inline(always)]
-fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
-    block: &mut B,
-    threads: &mut B::Local<Thread<K, V::Word>>,
-    groups: Groups<K, V>,
-    page: GroupPage<S>,
-    counters: impl Shared<u32>,
-    start: impl Shared<u64>,
-) {
-    let page = if SUMS { page.of_sums() } else { page };
-    block.tiles_of::<32, _>(threads, |warp, threads| {
-        let mut warp_first = warp.first_thread();
-        while warp_first < page.slots() {
-            let slot_of = |lane: u32, i: usize| warp_first + i as u32 * THREADS + lane;
-            warp.each(threads, |lane, thread| {
-                for i in 0..EMITTED {
-                    let slot = slot_of(lane, i);
-                    thread.groups[i] = if slot < page.slots() { page.held(slot) } else { K::default() };
-                }
-            });
-            let mut taken = [0; EMITTED];
-            for i in 0..EMITTED {
-                taken[i] = warp.ballot(threads, |_, thread| thread.groups[i] != K::default());
-            }
-            let mut all = 0;
-            for i in 0..EMITTED {
-                all += taken[i].count_ones();
-            }
-            warp.each(threads, |lane, thread| {
-                if lane == 0 {
-                    thread.written = counters.fetch_add(WRITTEN, all);
-                }
-            });
-            let mut written = warp.pick(threads, 0, |thread| thread.written);
-            for i in 0..EMITTED {
-                warp.each(threads, |lane, thread| {
-                    let rank = (taken[i] & ((1 << lane) - 1)).count_ones();
-                    let target = start.get(0) + (written + rank) as u64;
-                    if thread.groups[i] != K::default() {
-                        groups.write(target, page.mixed(thread.groups[i]), &page, slot_of(lane, i));
-                    }
-                });
-                written += taken[i].count_ones();
-            }
-            warp_first += EMITTED as u32 * THREADS;
-        }
-    });
 }
 
 /// Adds all rows to their groups in the page, of which only sums are wanted if `SUMS` says so. If a

@@ -9,7 +9,6 @@ use crate::runtime::stream::Batch;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::{Split, SplitParams, header};
 use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
-use gpu_kernels::relational::column::ColumnParams;
 use gpu_kernels::relational::{GroupChains, GroupChainsParams, GroupPages, GroupPagesParams, Wanted};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, WordOf, inverse_multiplier};
@@ -84,7 +83,7 @@ const MORE_GROUPS: u64 = 16;
 
 /// The result of an attempt with one plan.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Attempt {
+pub(super) enum Attempt {
     Groups(u64),
     /// A page got more groups than fit.
     FullPages,
@@ -93,7 +92,7 @@ enum Attempt {
 }
 
 impl<K, W> Aggregates<'_, K, W> {
-    fn wanted(&self) -> Wanted {
+    pub fn wanted(&self) -> Wanted {
         Wanted {
             counts: self.counts.is_some(),
             sums: self.sums.is_some(),
@@ -105,7 +104,7 @@ impl<K, W> Aggregates<'_, K, W> {
 
 /// Does [`by_hash`] with this plan. Returns which pages had the groups, too: if chains are long or
 /// bins too large, they are hash pages all the same.
-fn with_plan<K: KeyWord, V: Payload>(
+pub(super) fn with_plan<K: KeyWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
     (plan, groups_before): (&HashPlan, u64),
@@ -347,94 +346,4 @@ impl<K: KeyWord, W> Output<K, W> {
 fn or_null<T>(array: Option<Global<T>>) -> Global<T> {
     // SAFETY: the kernels' documentation allows null for these arguments.
     array.unwrap_or_else(|| unsafe { Global::null() })
-}
-
-/// The outputs of [`group_by_hash`], as in [`Aggregates`].
-pub type Outputs<'o, K, W> = (
-    &'o mut Buffer<K>,
-    Option<&'o mut Buffer<u32>>,
-    Option<&'o mut Buffer<u64>>,
-    Option<&'o mut Buffer<W>>,
-    Option<&'o mut Buffer<W>>,
-);
-
-/// Does [`by_hash`] for tests and benchmarks, with splits of `bits` bits each if there are any.
-/// Returns the number of groups, or `None` after an overflow.
-///
-/// # Errors
-/// As for [`by_hash`].
-#[doc(hidden)]
-#[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
-pub fn group_by_hash<K: KeyWord, V: Payload>(
-    stream: &Stream,
-    scratch: &mut Scratch,
-    keys: &Buffer<K>,
-    values: Option<&Buffer<WordOf<V>>>,
-    (expected_groups, bits): (u64, &[u32]),
-    constants: [u64; 2],
-    column: ColumnParams,
-    outputs: Outputs<'_, K, WordOf<V>>,
-) -> Result<Option<u64>> {
-    let out = aggregates(column, &outputs);
-    let input = HashInput::all(keys, values);
-    let found = if bits.is_empty() {
-        match by_hash::<K, V>(stream, scratch, input, (0, Expected::about(expected_groups)), constants, &out)? {
-            Found::Groups(groups) => Attempt::Groups(groups),
-            Found::Overflow => Attempt::Overflow,
-        }
-    } else {
-        let (machine, rows) = (Machine::of(stream), (input.rows, None));
-        let expected = Expected::about(expected_groups);
-        match HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits) {
-            Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?.0,
-            None => Attempt::Overflow,
-        }
-    };
-    Ok(match found {
-        Attempt::Groups(groups) => Some(groups),
-        Attempt::FullPages | Attempt::Overflow => None,
-    })
-}
-
-/// Does [`by_hash`] for tests, with chains of rows and splits of `bits` bits each, for `expected`
-/// groups. Returns the number of groups and whether chains gave them and not hash pages; `None`
-/// after an overflow, or if bins are too large for chains.
-///
-/// # Errors
-/// As for [`by_hash`].
-#[doc(hidden)]
-#[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
-pub fn group_by_chains<K: KeyWord, V: Payload>(
-    stream: &Stream,
-    scratch: &mut Scratch,
-    keys: &Buffer<K>,
-    values: Option<&Buffer<WordOf<V>>>,
-    (expected, bits): (u64, &[u32]),
-    constants: [u64; 2],
-    column: ColumnParams,
-    outputs: Outputs<'_, K, WordOf<V>>,
-) -> Result<Option<(u64, bool)>> {
-    let (out, input) = (aggregates(column, &outputs), HashInput::all(keys, values));
-    let (machine, rows, expected) = (Machine::of(stream), (input.rows, None), Expected::about(expected));
-    let plan = HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits);
-    let Some(plan) = plan.and_then(HashPlan::chained) else { return Ok(None) };
-    let (found, page) = with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?;
-    Ok(match found {
-        Attempt::Groups(groups) => Some((groups, page == Page::Chains)),
-        Attempt::FullPages | Attempt::Overflow => None,
-    })
-}
-
-fn aggregates<'o, K, W>(
-    column: ColumnParams,
-    (keys, counts, sums, minima, maxima): &'o Outputs<'_, K, W>,
-) -> Aggregates<'o, K, W> {
-    Aggregates {
-        column,
-        keys,
-        counts: counts.as_deref(),
-        sums: sums.as_deref(),
-        minima: minima.as_deref(),
-        maxima: maxima.as_deref(),
-    }
 }

@@ -1,7 +1,9 @@
-//! The hot pass by itself, for tests.
+//! The hot pass and the bins by themselves, for tests.
 
 use super::aggregates::Aggregates;
+use super::by_hash::{Attempt, Found, HashInput, by_hash, with_plan};
 use super::by_hot::{HotFound, HotShape, Missed, Regions, hot_pass};
+use super::hash_plan::{Expected, HashPlan, Machine, Page};
 use super::sample::sample;
 use crate::primitives::Scratch;
 use crate::{Buffer, Result, Stream};
@@ -99,4 +101,92 @@ pub fn group_few<K: KeyWord, V: Payload>(
         missed_keys,
         missed_values,
     ))
+}
+
+/// The outputs of [`group_by_hash`], as in [`Aggregates`].
+pub type Outputs<'o, K, W> = (
+    &'o mut Buffer<K>,
+    Option<&'o mut Buffer<u32>>,
+    Option<&'o mut Buffer<u64>>,
+    Option<&'o mut Buffer<W>>,
+    Option<&'o mut Buffer<W>>,
+);
+
+/// Does [`by_hash`] for tests and benchmarks, with splits of `bits` bits each if there are any.
+/// Returns the number of groups, or `None` after an overflow.
+///
+/// # Errors
+/// As for [`by_hash`].
+#[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
+pub fn group_by_hash<K: KeyWord, V: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<WordOf<V>>>,
+    (expected_groups, bits): (u64, &[u32]),
+    constants: [u64; 2],
+    column: ColumnParams,
+    outputs: Outputs<'_, K, WordOf<V>>,
+) -> Result<Option<u64>> {
+    let out = aggregates(column, &outputs);
+    let input = HashInput::all(keys, values);
+    let found = if bits.is_empty() {
+        match by_hash::<K, V>(stream, scratch, input, (0, Expected::about(expected_groups)), constants, &out)? {
+            Found::Groups(groups) => Attempt::Groups(groups),
+            Found::Overflow => Attempt::Overflow,
+        }
+    } else {
+        let (machine, rows) = (Machine::of(stream), (input.rows, None));
+        let expected = Expected::about(expected_groups);
+        match HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits) {
+            Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?.0,
+            None => Attempt::Overflow,
+        }
+    };
+    Ok(match found {
+        Attempt::Groups(groups) => Some(groups),
+        Attempt::FullPages | Attempt::Overflow => None,
+    })
+}
+
+/// Does [`by_hash`] for tests, with chains of rows and splits of `bits` bits each, for `expected`
+/// groups. Returns the number of groups and whether chains gave them and not hash pages; `None`
+/// after an overflow, or if bins are too large for chains.
+///
+/// # Errors
+/// As for [`by_hash`].
+#[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
+pub fn group_by_chains<K: KeyWord, V: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<WordOf<V>>>,
+    (expected, bits): (u64, &[u32]),
+    constants: [u64; 2],
+    column: ColumnParams,
+    outputs: Outputs<'_, K, WordOf<V>>,
+) -> Result<Option<(u64, bool)>> {
+    let (out, input) = (aggregates(column, &outputs), HashInput::all(keys, values));
+    let (machine, rows, expected) = (Machine::of(stream), (input.rows, None), Expected::about(expected));
+    let plan = HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits);
+    let Some(plan) = plan.and_then(HashPlan::chained) else { return Ok(None) };
+    let (found, page) = with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?;
+    Ok(match found {
+        Attempt::Groups(groups) => Some((groups, page == Page::Chains)),
+        Attempt::FullPages | Attempt::Overflow => None,
+    })
+}
+
+fn aggregates<'o, K, W>(
+    column: ColumnParams,
+    (keys, counts, sums, minima, maxima): &'o Outputs<'_, K, W>,
+) -> Aggregates<'o, K, W> {
+    Aggregates {
+        column,
+        keys,
+        counts: counts.as_deref(),
+        sums: sums.as_deref(),
+        minima: minima.as_deref(),
+        maxima: maxima.as_deref(),
+    }
 }

@@ -41,8 +41,6 @@ mod on_chip;
 mod query;
 pub(crate) mod sample;
 
-#[doc(hidden)]
-pub use by_hash::{group_by_chains, group_by_hash};
 pub use column::Column;
 pub use group_by::GroupBy;
 pub use groups::{GroupReport, Groups, Method};
