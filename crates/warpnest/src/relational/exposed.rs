@@ -112,11 +112,11 @@ pub type Outputs<'o, K, W> = (
     Option<&'o mut Buffer<W>>,
 );
 
-/// Does [`by_hash`] for tests and benchmarks, with splits of `bits` bits each if there are any.
+/// Groups rows by bins, for tests, with splits of `bits` bits each if there are any.
 /// Returns the number of groups, or `None` after an overflow.
 ///
 /// # Errors
-/// As for [`by_hash`].
+/// Those of [`GroupBy::run_on`](super::GroupBy::run_on).
 #[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
 pub fn group_by_hash<K: KeyWord, V: Payload>(
     stream: &Stream,
@@ -149,12 +149,12 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
     })
 }
 
-/// Does [`by_hash`] for tests, with chains of rows and splits of `bits` bits each, for `expected`
+/// Groups rows by bins for tests, with chains of rows and splits of `bits` bits each, for `expected`
 /// groups. Returns the number of groups and whether chains gave them and not hash pages; `None`
 /// after an overflow, or if bins are too large for chains.
 ///
 /// # Errors
-/// As for [`by_hash`].
+/// Those of [`GroupBy::run_on`](super::GroupBy::run_on).
 #[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
 pub fn group_by_chains<K: KeyWord, V: Payload>(
     stream: &Stream,
