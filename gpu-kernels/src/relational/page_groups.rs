@@ -9,11 +9,12 @@ use crate::types::{KeyWord, Payload};
 /// The threads of a block.
 pub(super) const THREADS: u32 = 640;
 
-/// The counters of a block: whether a row found no slot, the number of groups, and how many of them
-/// are written.
+/// The counters of a block: whether a row found no slot, the number of groups, how many of them are
+/// written, and whether another page has failed.
 pub(super) const FAILED: u32 = 0;
 pub(super) const GROUPS: u32 = 1;
 pub(super) const WRITTEN: u32 = 2;
+pub(super) const STOPPED: u32 = 3;
 pub(super) const COUNTERS: usize = 4;
 
 /// The state of a thread.

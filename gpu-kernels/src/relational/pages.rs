@@ -4,7 +4,7 @@ use super::bin::{Groups, MAX_STEPS, Rows};
 use super::column::ColumnParams;
 use super::group_page::{GroupPage, NO_SLOT};
 use super::on_chip::{MAX_ROWS, Wanted};
-use super::page_groups::{COUNTERS, EMITTED, FAILED, GROUPS, THREADS, Thread, WRITTEN, write};
+use super::page_groups::{COUNTERS, EMITTED, FAILED, GROUPS, STOPPED, THREADS, Thread, WRITTEN, write};
 use super::pages_in_turn::GroupInTurn;
 use crate::page::{Pairs, header, split_overflowed};
 use crate::seam::{Block, Global, Shared, Tile, vectorized};
@@ -157,11 +157,13 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
         if thread == 0 {
             counters.set(GROUPS, 0);
             counters.set(WRITTEN, 0);
-            // Once a page has failed, nothing that others do is used.
-            counters.set(FAILED, args.header.atomic(header::FAILED).load() as u32);
+            counters.set(FAILED, 0);
+            // Once a page has failed, nothing that others do is used. This word stays as it is, so
+            // no thread of the block is told otherwise.
+            counters.set(STOPPED, args.header.atomic(header::FAILED).load() as u32);
         }
     });
-    if counters.get(FAILED) != 0 {
+    if counters.get(STOPPED) != 0 {
         return;
     }
 

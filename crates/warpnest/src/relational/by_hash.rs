@@ -78,6 +78,11 @@ pub(super) fn by_hash<K: KeyWord, V: Payload>(
     }
 }
 
+/// The share of all rows, one in so many, that a bin may have beyond [`SMALL_BIN`]: one block
+/// aggregates them all.
+pub(super) const SHARES_OF_BIN: u64 = 128;
+const SMALL_BIN: u64 = 1 << 17;
+
 /// The factor by which more groups are expected after pages got too many.
 const MORE_GROUPS: u64 = 16;
 
@@ -134,8 +139,13 @@ pub(super) fn with_plan<K: KeyWord, V: Payload>(
     }
     if overflowed(&found, last) {
         page = Page::Hash;
-        // All rows were counted, so each bin can begin where the one before it ends.
         let bins = plan.pages();
+        let largest = plan.rows / SHARES_OF_BIN + SMALL_BIN;
+        let counts = scratch.elements_at::<u32>(plan.counts_at(last as usize), bins as usize).download(stream)?;
+        if counts.iter().any(|&rows| rows as u64 > largest) {
+            return Ok((Attempt::Overflow, page));
+        }
+        // All rows were counted, so each bin can begin where the one before it ends.
         stream.batch(|batch| {
             launches.record(batch);
             let starts = batch.write(scratch).offset(plan.starts_at()).cast::<u32>();

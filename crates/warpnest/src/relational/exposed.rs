@@ -167,7 +167,8 @@ pub fn group_by_chains<K: KeyWord, V: Payload>(
     outputs: Outputs<'_, K, WordOf<V>>,
 ) -> Result<Option<(u64, bool)>> {
     let (out, input) = (aggregates(column, &outputs), HashInput::all(keys, values));
-    let (machine, rows, expected) = (Machine::of(stream), (input.rows, None), Expected::about(expected));
+    let (machine, rows) = (Machine::of(stream), (input.rows, None));
+    let expected = Expected { most: input.rows, ..Expected::about(expected) };
     let plan = HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits);
     let Some(plan) = plan.and_then(HashPlan::chained) else { return Ok(None) };
     let (found, page) = with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?;

@@ -2,19 +2,23 @@
 //! bins. A sample of the keys decides which.
 
 use super::aggregates::Aggregates;
-use super::by_hash::{Found, HashInput, by_hash};
+use super::by_hash::{Found, HashInput, SHARES_OF_BIN, by_hash};
 use super::by_hot::{HotShape, Missed, hot_pass};
 use super::hash_plan::Expected;
 use super::sample::{Sampled, sample};
 use crate::primitives::Scratch;
 use crate::table::hash::constants;
 use crate::{Buffer, Device, Result, Stream};
+use gpu_kernels::page::MAX_SPLIT_BITS;
 use gpu_kernels::relational::column::ColumnParams;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 
 /// The share of the rows that may miss the hot keys if the hot pass is to come before bins: where
 /// more do, it takes longer than it saves.
 const MAX_MISSED: f64 = 0.2;
+
+/// The share of all rows, one in so many, that may miss the hot keys though no sign of it was drawn.
+const MUCH_MISSED: u64 = 16;
 
 /// The factor by which more rows may miss the hot keys than the sample lets expect.
 const MORE_MISSED: f64 = 1.25;
@@ -114,12 +118,12 @@ pub(super) fn on_chip<K: KeyWord + ValueWord, V: Payload>(
     let (device, rows) = (scratch.device().clone(), input.keys.len() as u64);
     let mut report = OnChip::default();
     let mut capacity = 0;
-    let mut hot_first = None;
+    let (mut input, mut was_hot) = (input, None);
     loop {
         let sampled = sample(stream, scratch, input.keys, &computed.outputs(input.column), input.seed)?;
         report.estimated_groups = sampled.groups();
         // The estimate is low if some keys are rare, and varies.
-        let hot_pass_first = *hot_first.get_or_insert_with(|| is_hot_pass_first(&sampled));
+        let hot_pass_first = is_hot_pass_first(&sampled) || was_hot == Some(false);
         let expected = if hot_pass_first { others(&sampled).most + sampled.hot } else { sampled.groups() };
         capacity = computed.reserve(&device, capacity.max(expected / 4 * 5 + 1024).min(rows))?;
         let found = match hot_pass_first {
@@ -138,10 +142,12 @@ pub(super) fn on_chip<K: KeyWord + ValueWord, V: Payload>(
             }
             // All groups were counted, so the next attempt has capacity for them.
             Found::Groups(groups) => capacity = groups,
-            Found::Overflow if hot_pass_first => return Ok((false, OnChip { overflowed: true, ..report })),
+            Found::Overflow if was_hot.is_some() => return Ok((false, OnChip { overflowed: true, ..report })),
+            // The sample was wrong. Another one is of other rows.
             Found::Overflow => {
                 report.overflowed = true;
-                hot_first = Some(true);
+                was_hot = Some(hot_pass_first);
+                input.seed = input.seed.wrapping_add(1);
             }
         }
     }
@@ -157,7 +163,11 @@ fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
     let bins = (groups / GROUPS_OF_BIN).max(MIN_BINS);
     // A bin has capacity for some standard deviations more than its share. A key that is drawn more
     // often may have half of these.
-    let harmless = 4.0 * drawn / (groups * bins).sqrt();
+    let mut harmless = 4.0 * drawn / (groups * bins).sqrt();
+    if bins <= (1u64 << MAX_SPLIT_BITS) as f64 {
+        // One split is enough, which can be made again.
+        harmless = harmless.max(drawn / SHARES_OF_BIN as f64);
+    }
     // The number of keys that are drawn at least so often if all groups are as large: each number
     // of draws has a Poisson distribution.
     let mean = drawn / groups;
@@ -195,6 +205,7 @@ fn hot_pass_and_bins<K: KeyWord + ValueWord, V: Payload>(
 ) -> Result<Found> {
     let rows = input.keys.len();
     let (expected, out) = (others(&sampled), computed.outputs(input.column));
+    let expected_missed = (sampled.missed_share * rows as f64 * MORE_MISSED) as u64;
     let shape = HotShape::new::<K, V>(stream, &sampled);
     // What the hot pass leaves is beside the scratch, which the bins need.
     let mut beside = sampled.scratch.take_beside();
@@ -211,6 +222,9 @@ fn hot_pass_and_bins<K: KeyWord + ValueWord, V: Payload>(
     report.hot_rows = rows as u64 - hot.missed;
     let found = if hot.missed == 0 {
         Found::Groups(hot.groups)
+    } else if hot.missed > 2 * expected_missed + rows as u64 / MUCH_MISSED {
+        // The sample was wrong, and so is what it says of the others.
+        Found::Overflow
     } else {
         let rows = HashInput {
             keys: &keys,

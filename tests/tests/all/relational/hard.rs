@@ -219,17 +219,20 @@ fn frequent_keys_that_the_sample_does_not_draw() {
             let _at = at(format!("{hot} keys"));
             let numbers = chosen(rows, |row| row, |row| u32::MAX - row % hot);
             let report = Case::new(keys_32(&numbers)).check(device);
-            // It drew no key twice, so it expects as many groups as rows.
-            assert_eq!(report.estimated_groups, Some(rows as u64), "{report:?}");
-            // One split alone is made again by the counts of the first time.
-            assert!(!report.overflowed, "{report:?}");
+            // It drew no key twice, so it expects as many groups as rows. The bins of so few keys
+            // are split again by the counts of the first time; or, if they are too large for that,
+            // another sample sees the keys.
+            assert_eq!(report.method, Method::Hash, "{report:?}");
+            let expected =
+                if report.overflowed { report.hot_rows > 0 } else { report.estimated_groups == Some(rows as u64) };
+            assert!(expected, "{report:?}");
             Case::new(keys_64(&numbers)).check(device);
         }
     });
 }
 
-/// Checks so many rows that they are split twice: bins of the first split overflow, and rows are
-/// sorted in the end.
+/// Checks so many rows that they are split twice: bins of the first split overflow, and another
+/// sample sees the keys.
 #[test]
 fn frequent_keys_that_the_sample_does_not_draw_among_rows_that_are_split_twice() {
     on_each_engine(|engine| {
@@ -241,8 +244,7 @@ fn frequent_keys_that_the_sample_does_not_draw_among_rows_that_are_split_twice()
         for hot in [1, 100] {
             let _at = at(format!("{hot} keys"));
             let report = Case::new(keys_32(&chosen(rows, |row| row, |row| u32::MAX - row % hot))).check(&engine.device);
-            assert_eq!(report.estimated_groups, Some(rows as u64), "{report:?}");
-            assert!(report.overflowed, "{report:?}");
+            assert!(report.overflowed && report.hot_rows > rows as u64 / 2, "{report:?}");
         }
     });
 }
@@ -251,10 +253,9 @@ fn frequent_keys_that_the_sample_does_not_draw_among_rows_that_are_split_twice()
 fn many_keys_that_the_sample_does_not_draw() {
     everywhere(|device, rows| {
         let numbers = chosen(rows, |_| 0, |row| row + 1);
-        let drawn = sampled_rows(rows as u64, SEED).count() as u64;
         let report = Case::new(keys_32(&numbers)).check(device);
-        // It drew one key alone, and so took all of its rows, and no others, as frequent ones.
-        assert_eq!((report.estimated_groups, report.hot_rows), (Some(1), drawn), "{report:?}");
+        // It drew one key alone, which far fewer rows turn out to have. Another sample sees that.
+        assert!(report.overflowed && report.estimated_groups > Some(rows as u64 / 2), "{report:?}");
         Case::new(keys_64(&numbers)).check(device);
     });
 }
