@@ -149,8 +149,8 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
     })
 }
 
-/// Groups rows by bins for tests, with chains of rows and splits of `bits` bits each, for `expected`
-/// groups. Returns the number of groups and whether chains gave them and not hash pages; `None`
+/// Groups rows by bins for tests, with chains of rows and splits of `bits` bits each, for
+/// `expected` groups. Returns the number of groups and whether chains gave them and not hash pages; `None`
 /// after an overflow, or if bins are too large for chains.
 ///
 /// # Errors

@@ -17,7 +17,8 @@ use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 /// more do, it takes longer than it saves.
 const MAX_MISSED: f64 = 0.2;
 
-/// The share of all rows, one in so many, that may miss the hot keys though no sign of it was drawn.
+/// The share of all rows, one in so many, that may miss the hot keys though no sign of it was
+/// drawn.
 const MUCH_MISSED: u64 = 16;
 
 /// The factor by which more rows may miss the hot keys than the sample lets expect.
