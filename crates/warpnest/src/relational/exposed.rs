@@ -150,8 +150,8 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
 }
 
 /// Groups rows by bins for tests, with chains of rows and splits of `bits` bits each, for
-/// `expected` groups. Returns the number of groups and whether chains gave them and not hash pages; `None`
-/// after an overflow, or if bins are too large for chains.
+/// `expected` groups. Returns the number of groups and whether chains gave them and not hash
+/// pages; `None` after an overflow, or if bins are too large for chains.
 ///
 /// # Errors
 /// Those of [`GroupBy::run_on`](super::GroupBy::run_on).

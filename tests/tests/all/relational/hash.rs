@@ -119,10 +119,12 @@ impl<K: Key, W: Key> Case<K, W> {
         let minima = minima.map(|minima| minima.download(stream).unwrap());
         let maxima = maxima.map(|maxima| maxima.download(stream).unwrap());
         let written = found.min(self.capacity);
-        assert!(counts.iter().all(|counts| counts[written..].iter().all(|&count| count == 77)));
-        assert!(sums.iter().all(|sums| sums[written..].iter().all(|&sum| sum == 77)));
+        // Chains that turn out too long may have written as many groups as there is capacity for.
+        let untouched = if matches!(self.pages, Pages::Hash | Pages::Chains) { written } else { self.capacity };
+        assert!(counts.iter().all(|counts| counts[untouched..].iter().all(|&count| count == 77)));
+        assert!(sums.iter().all(|sums| sums[untouched..].iter().all(|&sum| sum == 77)));
         let words = minima.iter().chain(&maxima);
-        assert!(words.into_iter().all(|words| words[written..].iter().all(|word| word.to_u64() == 77)));
+        assert!(words.into_iter().all(|words| words[untouched..].iter().all(|word| word.to_u64() == 77)));
         let groups = (0..written).map(|i| {
             let group = Group {
                 count: counts.as_ref().map_or(0, |counts| counts[i]),
