@@ -155,7 +155,7 @@ pub struct BuildHotParams {
 }
 
 kernel! {
-    /// Builds the table of the hot keys in `list`, those that draw the most rows first. One block.
+    /// Builds the table of the hot keys in `list`, as [`SelectHot`] leaves it. One block.
     /// `table_out` has the slots of the table.
     ///
     /// Some key in `keys`, which must not be empty, is the table's if none is hot.
@@ -174,7 +174,7 @@ impl<K: KeyWord> BuildHot<K> {
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>) {
         let args = self;
         let BuildHotParams { table, hot, .. } = args.plan;
-        // The key that drew the fewest rows is in every empty slot.
+        // A key of those that were drawn least often is in every empty slot.
         let filler = if hot == 0 { args.keys.load(0) } else { args.list.load(hot as u64 - 1) };
         let slots = words.cast::<K>();
         let mut threads = block.local(|_| ());

@@ -165,11 +165,4 @@ pub trait Shared<T: Word>: Copy + Sync {
     fn load_pair_relaxed(self, index: u32) -> [T; 2] {
         [self.load_relaxed(index), self.load_relaxed(index + 1)]
     }
-    /// Reads four words, the first of which has a number that is a multiple of 4, as
-    /// [`Shared::load_relaxed`] does.
-    #[inline(always)]
-    fn load_four_relaxed(self, index: u32) -> [T; 4] {
-        let ([a, b], [c, d]) = (self.load_pair_relaxed(index), self.load_pair_relaxed(index + 2));
-        [a, b, c, d]
-    }
 }

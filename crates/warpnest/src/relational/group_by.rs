@@ -110,7 +110,8 @@ impl<'q, K: Key> GroupBy<'q, K> {
     }
 
     /// Sets the seed of the sample and of the hash constants, which are random if this is not
-    /// called. The same rows are computed in the same way then.
+    /// called. The same rows are computed in the same way then, but for which of equally rare keys
+    /// are taken for frequent ones.
     pub fn seed(&mut self, seed: u64) -> &mut Self {
         self.seed = Some(seed);
         self
@@ -139,8 +140,8 @@ impl<'q, K: Key> GroupBy<'q, K> {
     }
 
     /// Computes the groups as [`GroupBy::run_on`] does, in the memory of an earlier result of this
-    /// query, which grows as needed. After an error there are no groups, unless they were of
-    /// another query or device: then they stay as they are.
+    /// query, which grows as needed: what grows is there twice meanwhile. After an error there are
+    /// no groups, unless they were of another query or device: then they stay as they are.
     ///
     /// # Errors
     /// As for [`GroupBy::run_on`], and

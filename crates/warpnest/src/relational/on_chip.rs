@@ -103,7 +103,7 @@ pub(super) struct OnChip {
     pub estimated_groups: u64,
     /// The number of rows that were aggregated in the hot pass.
     pub hot_rows: u64,
-    /// Whether bins overflowed, so that rows were taken another way.
+    /// Whether a sample was wrong, so that rows were taken another way.
     pub overflowed: bool,
 }
 
@@ -143,10 +143,12 @@ pub(super) fn on_chip<K: KeyWord + ValueWord, V: Payload>(
             }
             // All groups were counted, so the next attempt has capacity for them.
             Found::Groups(groups) => capacity = groups,
-            Found::Overflow if was_hot.is_some() => return Ok((false, OnChip { overflowed: true, ..report })),
+            Found::Overflow if was_hot.is_some() => {
+                return Ok((false, OnChip { overflowed: true, hot_rows: 0, ..report }));
+            }
             // The sample was wrong. Another one is of other rows.
             Found::Overflow => {
-                report.overflowed = true;
+                (report.overflowed, report.hot_rows) = (true, 0);
                 was_hot = Some(hot_pass_first);
                 input.seed = input.seed.wrapping_add(1);
             }

@@ -47,7 +47,6 @@ pub trait SharedWord: LaneWord {
     unsafe fn shared_compare_exchange(at: u32, expected: Self, value: Self) -> Self;
     unsafe fn shared_load_relaxed(at: u32) -> Self;
     unsafe fn shared_load_pair_relaxed(at: u32) -> [Self; 2];
-    unsafe fn shared_load_four_relaxed(at: u32) -> [Self; 4];
 }
 
 /// Waits a moment.
@@ -305,18 +304,6 @@ macro_rules! gpu_word {
                 // SAFETY: the caller vouches for both words; no Rust reference reaches these.
                 unsafe { asm!(concat!("ld.relaxed.cta.shared.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg32) at, options(nomem, nostack)) };
                 [first, second]
-            }
-            #[inline(always)]
-            unsafe fn shared_load_four_relaxed(at: u32) -> [Self; 4] {
-                if Self::BITS == 64 {
-                    // SAFETY: the caller vouches for the four words.
-                    let ([a, b], [c, d]) = unsafe { (Self::shared_load_pair_relaxed(at), Self::shared_load_pair_relaxed(at + 16)) };
-                    return [a, b, c, d];
-                }
-                let (a, b, c, d): (Self, Self, Self, Self);
-                // SAFETY: the caller vouches for all four words; no Rust reference reaches these.
-                unsafe { asm!(concat!("ld.relaxed.cta.shared.v4.b32 {{{}, {}, {}, {}}}, [{}];"), out($register) a, out($register) b, out($register) c, out($register) d, in(reg32) at, options(nomem, nostack)) };
-                [a, b, c, d]
             }
         }
     };

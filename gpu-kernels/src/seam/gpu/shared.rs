@@ -88,11 +88,6 @@ impl<T: Word> Shared<T> for GpuShared<T> {
         // SAFETY: as in `get`; an even index keeps the alignment of two words.
         unsafe { T::shared_load_pair_relaxed(self.at(index)) }
     }
-    #[inline(always)]
-    fn load_four_relaxed(self, index: u32) -> [T; 4] {
-        // SAFETY: as in `get`; such an index keeps the alignment of 16 bytes.
-        unsafe { T::shared_load_four_relaxed(self.at(index)) }
-    }
 }
 
 // The memory behind all other shared arrays, of which each launch has as much as it asked for.

@@ -226,6 +226,8 @@ fn frequent_keys_that_the_sample_does_not_draw() {
             let expected =
                 if report.overflowed { report.hot_rows > 0 } else { report.estimated_groups == Some(rows as u64) };
             assert!(expected, "{report:?}");
+            // One block would take long for a bin of so many rows.
+            assert!(report.overflowed || hot != 1 || rows < 1 << 18, "{report:?}");
             Case::new(keys_64(&numbers)).check(device);
         }
     });
