@@ -7,7 +7,7 @@ use gpu_kernels::linear::{Layout, header};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Error, LinearConfig, LinearMap, LinearOperation};
+use warpnest::{Error, Fold, LinearConfig, LinearMap, LinearOperation};
 
 /// Returns the engines that can have a linear map of such keys and values, which are all of them if
 /// neither has 64 bits.
@@ -181,13 +181,23 @@ pub fn check_pairs<K: Key, V: Value>(
 /// An operation and its answer.
 pub type Done<K, V> = (LinearOperation<K, V>, Option<V>);
 
+/// Returns two values combined.
+fn combined<V: Value>(fold: Fold<V>, held: V, value: V) -> V {
+    match fold {
+        _ if fold == Fold::SUM => V::from_u64(held.to_u64().wrapping_add(value.to_u64())),
+        _ if fold == Fold::MIN => held.min(value),
+        _ => held.max(value),
+    }
+}
+
 /// Returns the state of a key after an operation.
-fn after<K, V>(operation: LinearOperation<K, V>, before: Option<V>) -> Option<V> {
+fn after<K: Key, V: Value>(operation: LinearOperation<K, V>, before: Option<V>) -> Option<V> {
     match operation {
         LinearOperation::Get(_) => before,
         LinearOperation::Insert(_, value) => Some(value),
         LinearOperation::GetOrInsert(_, value) => before.or(Some(value)),
         LinearOperation::Remove(_) => None,
+        LinearOperation::Combine(_, value, fold) => Some(before.map_or(value, |held| combined(fold, held, value))),
     }
 }
 

@@ -27,6 +27,13 @@ pub mod sorted;
 mod table;
 pub mod two_level;
 
+/// The types of keys and values: any plain type of 4 or 8 bytes. A table holds the word that a key
+/// or value is made of, so arrays are cast and not converted.
+pub mod types {
+    pub use crate::table::types::*;
+    pub use crate::table::word_types::*;
+}
+
 pub use cuckoo::{CuckooConfig, CuckooMap, CuckooSet};
 pub use error::{BuildError, ConfigError, Error, FileError, FullError, InputError, IoError, Result, TableKind};
 pub use extendible::{ExtendibleConfig, ExtendibleMap};
@@ -41,12 +48,13 @@ pub use runtime::stream::Stream;
 pub use runtime::view::{BufferSlice, BufferView, BufferViewMut};
 pub use sorted::{SortedConfig, SortedMap};
 pub use table::answers::Answers;
+pub use table::combining::Fold;
 pub use table::config::Config;
+pub use table::design;
 pub use table::file::Mapped;
 pub use table::hash::{Arithmetic, HashFamily};
 pub use table::map::BulkMap;
 pub use table::probes::ProbeLengths;
 pub use table::set::BulkSet;
 pub use table::types::{Key, Value};
-pub use table::{design, types};
 pub use two_level::{TwoLevelConfig, TwoLevelMap};

@@ -2,13 +2,16 @@
 
 use super::batch_in_turn::Batch;
 use super::line::Told;
+use super::same_keys::{Row, SLOTS, SameKeys, THREADS};
 use super::slot::{IfHeld, Inserted};
 use super::{Emptying, Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
 use crate::seam::{Block, Global, Tile, in_turn};
+use crate::table::fold::Fold;
 use crate::types::{KeyWord, ValueWord};
 
-/// What an operation does with its key.
+/// What an operation does with its key. A word of a [`Fold`] is an operation, too: it combines the
+/// value of the key with the given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Operation {
@@ -20,6 +23,24 @@ pub enum Operation {
     GetOrInsert = 2,
     /// Removes the key.
     Remove = 3,
+}
+
+/// Returns whether an operation on values of type `V` may need a slot for its key.
+#[inline(always)]
+fn inserts<V: ValueWord>(operation: u32) -> bool {
+    operation == Operation::Insert as u32
+        || operation == Operation::GetOrInsert as u32
+        || Fold::of_word(operation, V::BITS).is_some()
+}
+
+/// Returns what an operation that inserts does with the value of a key that is present.
+#[inline(always)]
+fn if_held<V: ValueWord, const MIXED: bool>(operation: u32) -> IfHeld {
+    match Fold::of_word(operation, V::BITS) {
+        Some(fold) if MIXED => IfHeld::Combine(fold),
+        _ if operation == Operation::GetOrInsert as u32 => IfHeld::Keep,
+        _ => IfHeld::Replace,
+    }
 }
 
 /// The scalar arguments of [`Apply`].
@@ -81,8 +102,9 @@ struct Done<V> {
 kernel! {
     /// Does the operations of the plan's range, with one thread for each, all at the same time.
     ///
-    /// Operation `i` is the [`Operation`] `kinds[i]` or, if that is null, the plan's; other numbers
-    /// do nothing. It applies to `keys[i]` and, if it inserts, `values[i]`.
+    /// With `MIXED` operation `i` is the [`Operation`] or [`Fold`] `kinds[i]`, and other numbers do
+    /// nothing. Without it, all are the plan's [`Operation`], and `kinds` is null. Operation `i`
+    /// applies to `keys[i]` and, if it inserts, `values[i]`.
     ///
     /// Bit `i mod 32` of `before[i / 32]` tells whether the key was present before. `answers[i]`
     /// becomes the value that it had, or for `GetOrInsert` the one that it has now, or 0. Both
@@ -90,40 +112,60 @@ kernel! {
     ///
     /// If `pending` is not null, only the operations whose bits are set there are done, and those
     /// that were refused stay pending.
-    Apply<K: KeyWord, V: ValueWord>, "linear_apply", threads 256, resident 6, wide atomics;
+    ///
+    /// Operations of a block that combine values of one key in the same way are made one first.
+    Apply<K: KeyWord, V: ValueWord; const MIXED: bool>, "linear_apply" | "linear_apply_mixed", threads 256, resident 6, wide atomics, shared slots: u32 = SLOTS,
+        shared leaders: u32 = THREADS, shared combined: u64 = THREADS;
     {
         kinds: Global<u32>, keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>,
         answers: Global<V>, before: Global<u32>, pending: Global<u32>, plan: ApplyParams,
     }
 }
 
-impl<K: KeyWord, V: ValueWord> Apply<K, V> {
+impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
     #[inline(always)]
-    fn run<B: Block>(self, block: &mut B) {
+    fn run<B: Block>(self, block: &mut B, slots: B::Shared<u32>, leaders: B::Shared<u32>, combined: B::Shared<u64>) {
         let args = self;
         let ApplyParams { layout, first, end, operation, anywhere, max_asked } = args.plan;
         let counted = !args.pending.is_null();
         let changes = [Operation::Insert, Operation::GetOrInsert, Operation::Remove].map(|kind| kind as u32);
-        if in_turn(block) && args.kinds.is_null() && changes.contains(&operation) {
+        if in_turn(block) && !MIXED && changes.contains(&operation) {
             return args.change_in_turn(block);
         }
         let block_first = first + block.first_thread();
+        let is_wanted = |index: u64| {
+            let pending = || args.pending.load_streaming(index / 32) >> (index % 32) & 1 != 0;
+            index < end && (!counted || pending())
+        };
+        let fold_of = |thread: u32| {
+            let index = block_first + thread as u64;
+            if is_wanted(index) { Fold::of_word(args.kinds.load_streaming(index), V::BITS) } else { None }
+        };
+        let mut nothing = block.local(|_| ());
+        let combines = MIXED && block.count(&mut nothing, |thread, _| fold_of(thread).is_some()) != 0;
+        let same_keys = SameKeys { slots, leaders, values: combined };
+        if combines {
+            same_keys.meet::<K, V>(block, |thread| {
+                let index = block_first + thread as u64;
+                let row = |fold| Row { key: args.keys.load(index), fold, value: args.values.load(index) };
+                fold_of(thread).map(row)
+            });
+        }
         let mut done = block.local(|thread| {
             let index = block_first + thread as u64;
-            let pending = || args.pending.load_streaming(index / 32) >> (index % 32) & 1 != 0;
-            let wanted = index < end && (!counted || pending());
+            let wanted = is_wanted(index);
             let mut done = Done { wanted, ..Done::default() };
             let mut inserted_value = V::default();
-            if !wanted {
+            if !wanted || combines && !same_keys.leads(thread) {
                 return done;
             }
-            let kind = if args.kinds.is_null() { operation } else { args.kinds.load_streaming(index) };
+            let kind = if MIXED { args.kinds.load_streaming(index) } else { operation };
             let key = args.keys.load_streaming(index);
             let in_use = InUse::new(args.words, args.header, layout);
             if kind == Operation::Get as u32 {
                 done.before = in_use.get(key);
             } else if kind == Operation::Remove as u32 {
-                if args.kinds.is_null() {
+                if !MIXED {
                     // All operations of the launch remove.
                     let removed = Emptying::new(args.words, args.header, layout).remove(key);
                     done.before = removed.map(|(value, _)| value);
@@ -132,9 +174,12 @@ impl<K: KeyWord, V: ValueWord> Apply<K, V> {
                     done.before = in_use.remove(key);
                 }
                 done.lost = done.before.is_some();
-            } else if kind == Operation::Insert as u32 || kind == Operation::GetOrInsert as u32 {
-                let value = args.values.load_streaming(index);
-                let if_held = if kind == Operation::GetOrInsert as u32 { IfHeld::Keep } else { IfHeld::Replace };
+            } else if inserts::<V>(kind) {
+                let if_held = if_held::<V, MIXED>(kind);
+                let value = match if_held {
+                    IfHeld::Combine(_) if MIXED => same_keys.combined(thread),
+                    _ => args.values.load_streaming(index),
+                };
                 let insertion = Insertion { in_use, anywhere: anywhere != 0, key, value, if_held };
                 let mut inserted = insertion.run(!counted);
                 if counted && inserted.refused && args.header.atomic(header::ASKED).fetch_add(1) < max_asked {
@@ -151,6 +196,24 @@ impl<K: KeyWord, V: ValueWord> Apply<K, V> {
             }
             done
         });
+        if combines {
+            block.phase(&mut done, |thread, done| {
+                if fold_of(thread).is_some() && same_keys.leads(thread) {
+                    same_keys.finish(thread, done.before, done.refused);
+                }
+            });
+            block.each(&mut done, |thread, done| {
+                let Some(fold) = fold_of(thread) else { return };
+                if same_keys.is_led(thread) {
+                    done.before = same_keys.found(thread, fold);
+                    done.refused = done.before.is_none();
+                    if !args.answers.is_null() {
+                        let answer = done.before.unwrap_or_default();
+                        args.answers.store_streaming(block_first + thread as u64, answer);
+                    }
+                }
+            });
+        }
         block.tiles_of::<32, _>(&mut done, |warp, done| {
             let found = warp.ballot(done, |_, done| done.before.is_some());
             let wanted = warp.ballot(done, |_, done| done.wanted);
@@ -183,17 +246,17 @@ impl<K: KeyWord, V: ValueWord> Apply<K, V> {
     }
 }
 
-impl<K: KeyWord, V: ValueWord> Apply<K, V> {
+impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
     /// Does a batch that is all insertions or all removals, in a block whose threads run in turn.
     #[inline(always)]
     fn change_in_turn<B: Block>(self, block: &mut B) {
         let Self { keys, values, words, header, answers, before, pending, plan, .. } = self;
         let ApplyParams { layout, first, end, operation, anywhere, max_asked } = plan;
-        let batch = Batch { keys, values, words, header, answers, before, pending, layout, first, end };
+        let batch = Batch { keys, values, value: 0, words, header, answers, before, pending, layout, first, end };
         let totals = if operation == Operation::Remove as u32 {
             batch.remove(block)
         } else {
-            let if_held = if operation == Operation::GetOrInsert as u32 { IfHeld::Keep } else { IfHeld::Replace };
+            let if_held = if_held::<V, MIXED>(operation);
             // SAFETY: requests that are not counted do not access the word.
             let asked = if pending.is_null() { unsafe { Global::null() } } else { header.offset(header::ASKED) };
             batch.insert::<true>(block, Told { if_held, anywhere: anywhere != 0, asked, max_asked })
@@ -236,7 +299,8 @@ impl CountInserting {
         let inserting = block.count(&mut nothing, |thread, _| {
             let index = block_first + thread as u64;
             let kind = if index < end { args.kinds.load_read_only(index) } else { Operation::Get as u32 };
-            kind == Operation::Insert as u32 || kind == Operation::GetOrInsert as u32
+            let is_fold = kind & 0xf == Fold::CLASS;
+            kind == Operation::Insert as u32 || kind == Operation::GetOrInsert as u32 || is_fold
         });
         block.each(&mut nothing, |thread, _| {
             if thread == 0 && inserting != 0 {

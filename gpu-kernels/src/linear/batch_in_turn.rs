@@ -2,7 +2,7 @@
 
 use super::line::{AloneSlots, Home, How, LineCells, Lines, MAX_NEAR_LINES};
 use super::slot::{IfHeld, Inserted};
-use super::table::resized;
+use super::table::{given, resized};
 use super::{Emptying, InUse, Layout, Slots};
 use crate::double::{Half, PackedPair};
 use crate::seam::{Block, Global, LaneWork, Lanes, vectorized_by_lanes};
@@ -15,8 +15,9 @@ const AT_ONCE: usize = 32;
 #[derive(Clone, Copy)]
 pub(super) struct Batch<K: KeyWord, V: ValueWord> {
     pub keys: Global<K>,
-    /// May be null if the changes remove.
+    /// May be null, also if the changes insert: then all have one value.
     pub values: Global<V>,
+    pub value: u64,
     pub words: Global<PackedPair<K, V>>,
     pub header: Global<u64>,
     /// Become the values that the keys had, or have now if they are kept. May be null.
@@ -179,7 +180,7 @@ impl<C: LineCells<Word = PackedPair<K, V>>, H: How, K: KeyWord, V: ValueWord, co
         // A new key takes a slot that was empty, but for these.
         let mut slotless = 0;
         let counts = batch.each::<ANSWERS>(&cells, |index, key, home| {
-            let value = batch.values.load_streaming(index);
+            let value = given(batch.values, index, batch.value);
             let inserted: Inserted<Half<K, V>> = if key == K::ALL_ONES {
                 InUse::new(batch.words, batch.header, layout).insert(key, value, how.if_held(), true).map(resized)
             } else {

@@ -39,7 +39,7 @@ impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Insert<K, V, ANYWHERE> {
             let Self { keys, values, words, header, .. } = args;
             // SAFETY: a batch without answers accesses none of these arrays.
             let (answers, before, pending) = unsafe { (Global::null(), Global::null(), Global::null()) };
-            let batch = Batch { keys, values, words, header, answers, before, pending, layout, first, end };
+            let batch = Batch { keys, values, value: 0, words, header, answers, before, pending, layout, first, end };
             let totals = batch.insert::<false>(block, Replacing::<ANYWHERE>);
             return count_up(block, header, [(header::TAKEN, totals.taken), (header::GAINED, totals.gained)]);
         }

@@ -225,7 +225,7 @@ impl<L: Lanes, C: LineCells> Lines<L, C> {
         if seen.own | seen.empty != 0 && (plain || C::ALONE && anywhere) {
             if seen.own != 0 {
                 let slot = first_of_line::<C::Word>(home.line::<C::Word>()) + seen.own.trailing_zeros() as u64;
-                return slot::write_owned(cells, slot, word, if_held);
+                return slot::write_owned(cells, slot, word, if_held, || cells.load(slot));
             }
             may = how.may_take();
             if !may {

@@ -14,16 +14,19 @@
 
 mod apply;
 mod batch_in_turn;
+mod combine;
 mod find;
 mod find_in_turn;
 mod insert;
 mod inspect;
 mod line;
 mod rehash;
+mod same_keys;
 pub mod slot;
 mod table;
 
 pub use apply::{Apply, ApplyParams, CountInserting, InsertingParams, Operation};
+pub use combine::{Combine, CombineParams};
 pub use find::{Find, FindParams};
 pub use insert::{Insert, InsertParams};
 pub use inspect::{InspectParams, ProbeLengths, Unpack};

@@ -35,6 +35,7 @@
 
 use super::{Layout, Probe};
 use crate::double::Double;
+use crate::table::fold::Fold;
 use crate::types::Scalar;
 
 pub use super::Cells;
@@ -102,6 +103,8 @@ pub enum IfHeld {
     Replace,
     /// The old value stays.
     Keep,
+    /// A function makes one value of both.
+    Combine(Fold),
 }
 
 /// The slots of a bucket that are a key's own, empty, or removed: a bit each.
@@ -131,18 +134,41 @@ fn first<W: Double>(flags: u32, probe: &Probe) -> u64 {
     probe.bucket as u64 * W::IN_SECTOR as u64 + within as u64
 }
 
-/// Gives a key its value, which `word` holds, in a slot that is its own and stays so.
+/// Returns the word of a bucket whose slot is a key's own: there is one.
 #[inline(always)]
-pub(super) fn write_owned<C: Cells>(cells: &C, slot: u64, word: C::Word, if_held: IfHeld) -> Inserted<Half<C>> {
+fn owned<W: Double>(words: W::Sector, key: W::Half) -> W {
+    let words = words.as_ref();
+    let mut owned = words[0];
+    // By keys and not by the slot's number, by which the compiler would index an array in memory.
+    for i in 1..W::IN_SECTOR as usize {
+        if owner(words[i]) == key {
+            owned = words[i];
+        }
+    }
+    owned
+}
+
+/// Gives a key its value, which `word` holds, in a slot that is its own and stays so. `seen` returns
+/// what the slot held a moment ago, if that matters.
+#[inline(always)]
+pub(super) fn write_owned<C: Cells>(
+    cells: &C,
+    slot: u64,
+    word: C::Word,
+    if_held: IfHeld,
+    seen: impl FnOnce() -> C::Word,
+) -> Inserted<Half<C>> {
     let before = if if_held == IfHeld::Replace {
         cells.exchange(slot, word)
     } else {
-        let mut seen = cells.load(slot);
+        let mut seen = seen();
         loop {
-            if value_of(seen).is_some() {
-                break seen;
-            }
-            let now = cells.compare_exchange(slot, seen, word);
+            let new = match (value_of(seen), if_held) {
+                (Some(_), IfHeld::Keep) => break seen,
+                (Some(held), IfHeld::Combine(fold)) => C::Word::of(word.upper(), fold.of(held, word.lower())),
+                _ => word,
+            };
+            let now = cells.compare_exchange(slot, seen, new);
             if now == seen {
                 break seen;
             }
@@ -168,9 +194,11 @@ pub fn insert_in_place<C: Cells>(
     let (mut probe, word) = (layout.probe::<C::Word>(key), C::Word::of(key, value));
     let mut left = layout.buckets();
     while left != 0 {
-        let seen = look::<C::Word>(cells.bucket(probe.bucket), key);
+        let words = cells.bucket(probe.bucket);
+        let seen = look::<C::Word>(words, key);
         if seen.own != 0 {
-            return write_owned(cells, first::<C::Word>(seen.own, &probe), word, if_held);
+            let slot = first::<C::Word>(seen.own, &probe);
+            return write_owned(cells, slot, word, if_held, || owned::<C::Word>(words, key));
         }
         if seen.empty == 0 {
             layout.advance(&mut probe);
@@ -182,7 +210,7 @@ pub fn insert_in_place<C: Cells>(
                 return Inserted::NEW;
             }
             if owner(now) == key {
-                return write_owned(cells, slot, word, if_held);
+                return write_owned(cells, slot, word, if_held, || now);
             }
             // Another key took the slot: this bucket is probed once more.
         } else {
@@ -211,11 +239,13 @@ pub fn insert_anywhere<C: Cells>(
         let (mut probe, mut left) = (layout.probe::<C::Word>(key), layout.buckets());
         let mut free = None;
         while left != 0 {
-            let seen = look::<C::Word>(cells.bucket(probe.bucket), key);
+            let words = cells.bucket(probe.bucket);
+            let seen = look::<C::Word>(words, key);
             // A tombstone of the key's own is free, for itself as for others.
             let own = seen.own & !seen.removed;
             if own != 0 {
-                return write_owned(cells, first::<C::Word>(own, &probe), word, if_held);
+                let slot = first::<C::Word>(own, &probe);
+                return write_owned(cells, slot, word, if_held, || owned::<C::Word>(words, key));
             }
             if may_take && free.is_none() && seen.removed != 0 {
                 free = Some(first::<C::Word>(seen.removed, &probe));

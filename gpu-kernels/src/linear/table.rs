@@ -41,6 +41,12 @@ pub(super) fn resized<To: Scalar>(from: impl Scalar) -> To {
     To::from_u64(from.to_u64())
 }
 
+/// Returns the value of an operation: that of the array, or `value` if the array is null.
+#[inline(always)]
+pub(super) fn given<V: ValueWord>(values: Global<V>, index: u64, value: u64) -> V {
+    if values.is_null() { V::from_u64(value) } else { values.load_streaming(index) }
+}
+
 /// Returns the word of the cell if the key that is all ones has this value.
 #[inline(always)]
 fn cell_of<W: Double>(value: W::Half) -> W {
@@ -60,8 +66,8 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
         Self { words, header, layout }
     }
 
-    /// Gives the key the value, or keeps the one that it has, according to `if_held`. Without
-    /// `may_take` a key that is absent, and had no slot before, is refused.
+    /// Gives the key the value, or keeps or combines the one that it has, according to `if_held`.
+    /// Without `may_take` a key that is absent, and had no slot before, is refused.
     #[inline(always)]
     pub fn insert(&self, key: K, value: V, if_held: IfHeld, may_take: bool) -> Inserted<V> {
         if key == K::ALL_ONES {
@@ -97,11 +103,21 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
     #[inline(always)]
     fn insert_beside(&self, value: V, if_held: IfHeld) -> Inserted<V> {
         let (cell, word) = (self.cell(), cell_of::<PackedPair<K, V>>(resized(value)));
-        let before = if if_held == IfHeld::Replace {
-            cell.exchange(word)
-        } else {
+        let before = match if_held {
+            IfHeld::Replace => cell.exchange(word),
             // The cell of an absent key is 0, so this fails only if the key is there.
-            cell.compare_exchange(Default::default(), word)
+            IfHeld::Keep => cell.compare_exchange(Default::default(), word),
+            IfHeld::Combine(fold) => {
+                let mut seen = cell.load();
+                loop {
+                    let new = in_cell(seen).map_or(word, |held| cell_of(fold.of(held, word.lower())));
+                    let now = cell.compare_exchange(seen, new);
+                    if now == seen {
+                        break seen;
+                    }
+                    seen = now;
+                }
+            }
         };
         Inserted { before: in_cell(before).map(resized), taken: false, refused: false }
     }
@@ -120,8 +136,8 @@ impl<K: KeyWord, V: ValueWord> Filling<K, V> {
         Self(InUse::new(words, header, layout))
     }
 
-    /// Gives the key the value, or keeps the one that it has, according to `if_held`. Without
-    /// `may_take` a key that is absent is refused.
+    /// Gives the key the value, or keeps or combines the one that it has, according to `if_held`.
+    /// Without `may_take` a key that is absent is refused.
     #[inline(always)]
     pub fn insert(&self, key: K, value: V, if_held: IfHeld, may_take: bool) -> Inserted<V> {
         if key == K::ALL_ONES {

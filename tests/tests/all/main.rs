@@ -1,6 +1,7 @@
 //! Every test of the tables, the primitives, the seam and the runtime on every engine. They are one
 //! binary, so that their shared code is compiled once.
 
+mod combining;
 mod deferred;
 mod formulas;
 mod hash;
@@ -8,6 +9,7 @@ mod hash;
 mod planted {
     mod built;
     mod changing;
+    mod combining;
     mod relational;
 }
 

@@ -70,7 +70,7 @@ pub struct Case<K> {
 }
 
 /// Returns the number of the group of each of `n` rows. With as many groups as rows each has one.
-fn groups_of_rows(n: u64, groups: u64, skew: Option<f64>) -> Vec<u32> {
+pub fn groups_of_rows(n: u64, groups: u64, skew: Option<f64>) -> Vec<u32> {
     let mut rows = vec![0; n as usize];
     let a_thread = (n as usize).div_ceil(available_parallelism().map_or(1, usize::from));
     scope(|scope| {
@@ -91,8 +91,26 @@ fn groups_of_rows(n: u64, groups: u64, skew: Option<f64>) -> Vec<u32> {
 }
 
 /// Returns the value of a row: never 0, so that no sum is.
-fn value(row: usize) -> u32 {
+pub fn value(row: usize) -> u32 {
     (row as u32).wrapping_mul(0x9e37_79b1) | 1
+}
+
+/// Returns the keys of the groups that have rows, and the sums of their rows' values.
+pub fn sums_of_groups<K>(rows: &[u32], groups: u64, key: fn(u64) -> K) -> Vec<(K, u64)> {
+    let sums: Vec<AtomicU64> = (0..groups).map(|_| AtomicU64::new(0)).collect();
+    let a_thread = rows.len().div_ceil(available_parallelism().map_or(1, usize::from)).max(1);
+    scope(|scope| {
+        for (part, first) in rows.chunks(a_thread).zip((0..).step_by(a_thread)) {
+            let sums = &sums;
+            scope.spawn(move || {
+                for (row, &group) in (first..).zip(part) {
+                    sums[group as usize].fetch_add(value(row) as u64, Ordering::Relaxed);
+                }
+            });
+        }
+    });
+    let sums = (0..groups).zip(sums).map(|(group, sum)| (key(group), sum.into_inner()));
+    sums.filter(|&(_, sum)| sum != 0).collect()
 }
 
 impl<K: Key> Case<K> {
@@ -105,20 +123,7 @@ impl<K: Key> Case<K> {
         let Bench { device, run, n, runs, .. } = *at;
         let Self { rows, groups, skew, key } = self;
         let stream = device.default_stream();
-        let sums: Vec<AtomicU64> = (0..groups).map(|_| AtomicU64::new(0)).collect();
-        let a_thread = rows.len().div_ceil(available_parallelism()?.get());
-        scope(|scope| {
-            for (part, first) in rows.chunks(a_thread).zip((0..).step_by(a_thread)) {
-                let sums = &sums;
-                scope.spawn(move || {
-                    for (row, &group) in (first..).zip(part) {
-                        sums[group as usize].fetch_add(value(row) as u64, Ordering::Relaxed);
-                    }
-                });
-            }
-        });
-        let sums = (0..groups).zip(sums).map(|(group, sum)| (key(group), sum.into_inner()));
-        let sums: Vec<(K, u64)> = sums.filter(|&(_, sum)| sum != 0).collect();
+        let sums = sums_of_groups(&rows, groups, key);
         let (found, expected) = (sums.len(), checksum(sums.into_iter()));
         let keys = Buffer::from_slice(device, &rows.iter().map(|&group| key(group as u64)).collect::<Vec<K>>())?;
         let values = Buffer::from_slice(device, &(0..rows.len()).map(|row| value(row).into()).collect::<Vec<V>>())?;
@@ -146,7 +151,7 @@ impl<K: Key> Case<K> {
 }
 
 /// Returns a sum over the groups that does not depend on their order.
-fn checksum<K: Key>(groups: impl Iterator<Item = (K, u64)>) -> u64 {
+pub fn checksum<K: Key>(groups: impl Iterator<Item = (K, u64)>) -> u64 {
     groups.fold(0, |sum, (key, of_key)| sum.wrapping_add(random(key.to_u64() ^ random(of_key))))
 }
 

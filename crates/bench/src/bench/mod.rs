@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: every table and operation beside the memory system's limits.
 
+mod combine;
 mod compacting;
 mod cuckoo;
 mod extendible;
@@ -134,6 +135,9 @@ enum Part {
     Primitives,
     /// Group-by, also by sorting.
     GroupBy,
+    /// Sums that are kept in a `LinearMap` and a `PageMap` over many batches, for `--groups` and
+    /// `--skews`.
+    Combine,
     /// Group-by of rows whose sample lies, beside honest ones of as many groups.
     #[value(name = "group_by_lying")]
     GroupByLying,
@@ -275,6 +279,11 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             show(format!("group-by, {n} rows"));
             let cases = group_by::cases(n, args.every_power, &args.groups, &args.skews);
             keep_both(&|| group_by::measure::<u32, u32>(at, &cases), &|| group_by::measure::<u64, u64>(at, &cases))?;
+        }
+        if wanted(Part::Combine) {
+            show(format!("sums in maps, {n} rows"));
+            let cases = combine::cases(n, &args.groups, &args.skews);
+            keep_both(&|| combine::measure::<u32, u32>(at, &cases), &|| combine::measure::<u64, u64>(at, &cases))?;
         }
         if wanted(Part::GroupByLying) {
             show(format!("group-by of lying samples, {n} rows"));

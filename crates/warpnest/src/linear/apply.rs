@@ -34,6 +34,14 @@ impl<'b, K, V: ValueWord> Work<'b, K, V> {
 const WHOLE: u64 = 32;
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
+    /// Does a batch of insertions without answers; returns the number of new keys.
+    pub(super) fn insert(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
+        match self.first_of_each_key(stream, keys, values)? {
+            Some((keys, values)) => self.insert_by(stream, Operation::Insert, &keys, &values, None),
+            None => self.insert_by(stream, Operation::Insert, keys, values, None),
+        }
+    }
+
     /// Does a batch of insertions, of one kind; returns the number of new keys.
     pub(super) fn insert_by(
         &mut self,
@@ -224,7 +232,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                 let kernel: &dyn Kernel = if anywhere { &insert.variant::<true>() } else { &insert };
                 return batch.launch(kernel, self.threads(end - first, few_changes));
             }
-            let apply = Apply::<K, V> {
+            let apply = Apply::<K, V, false> {
                 kinds: batch.read_or_null(kinds),
                 keys,
                 values,
@@ -235,7 +243,10 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                 pending: batch.write_or_null(pending),
                 plan: apply_plan,
             };
-            batch.launch(&apply, if kinds.is_none() { self.threads(end - first, few_changes) } else { end - first })
+            match kinds {
+                None => batch.launch(&apply, self.threads(end - first, few_changes)),
+                Some(_) => batch.launch(&apply.variant::<true>(), end - first),
+            }
         })
     }
 }

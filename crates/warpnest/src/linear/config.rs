@@ -32,11 +32,14 @@ pub struct Linear {
     pub(super) load: Option<f64>,
     pub(super) grows: bool,
     pub(super) linear: bool,
+    /// Whether the rows of each key are made one before they reach the table; a sample decides if
+    /// it is `None`.
+    pub(super) combines_first: Option<bool>,
 }
 
 impl Default for Linear {
     fn default() -> Self {
-        Self { pairs: 0, load: None, grows: true, linear: false }
+        Self { pairs: 0, load: None, grows: true, linear: false, combines_first: None }
     }
 }
 
@@ -79,6 +82,18 @@ impl Config<Linear> {
     #[must_use]
     pub fn linear_probing(mut self) -> Self {
         self.design.linear = true;
+        self
+    }
+
+    /// Sets whether the rows of a batch that have the same key are made one before the table is
+    /// touched.
+    ///
+    /// By default a sample of a large batch decides on a GPU. Without it, and without a look at the
+    /// sample, batches whose keys are known to be distinct are faster. If keys are frequent after
+    /// all, threads wait for each other at their slots, for very long if values are combined.
+    #[must_use]
+    pub fn combine_first(mut self, combines: bool) -> Self {
+        self.design.combines_first = Some(combines);
         self
     }
 

@@ -6,6 +6,7 @@
 
 use super::{Counts, Linear, LinearTable, in_cell};
 use crate::error::FileError;
+use crate::primitives::Scratch;
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words};
 use crate::{Buffer, Error, Result};
 use gpu_kernels::double::{Half, PackedPair};
@@ -19,7 +20,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         self.check()?;
         let Self { config, layout, counts, .. } = self;
-        let Linear { pairs, load, grows, linear } = config.design;
+        let Linear { pairs, load, grows, linear, .. } = config.design;
         parts.config(config);
         // A load of 0, which no table has, says that none was asked for.
         parts.numbers([pairs, load.unwrap_or_default().to_bits(), grows as u64, linear as u64]);
@@ -33,7 +34,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         let config = incoming.config(|incoming| {
             let (pairs, load) = (incoming.number()?, incoming.float()?);
             let load = (load.to_bits() != 0).then_some(load);
-            Ok(Linear { pairs, load, grows: incoming.flag()?, linear: incoming.flag()? })
+            Ok(Linear { pairs, load, grows: incoming.flag()?, linear: incoming.flag()?, combines_first: None })
         })?;
         let no_such = |_: Error| FileError::inconsistent("no linear table has its configuration");
         config.lines_for::<PackedPair<K, V>>(0, config.load_on(incoming.device)).map_err(no_such)?;
@@ -82,7 +83,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         // knows them who does not know the seed.
         let seed = config.seed.map_or_else(|| config.seed_or_random(), |seed| seed ^ a.rotate_left(17) ^ b);
         let random = Xoshiro256StarStar::seed_from_u64(seed);
-        Ok(Self { device, config, layout, words, header, counts, interrupted: None, random })
+        let scratch = Scratch::new(&device);
+        Ok(Self { device, config, layout, words, header, counts, interrupted: None, random, scratch })
     }
 }
 

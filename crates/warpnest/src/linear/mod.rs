@@ -2,6 +2,7 @@
 //! describes layout, protocol, guarantees and figures.
 
 mod apply;
+mod combine;
 mod config;
 mod file;
 mod grow;
@@ -11,13 +12,15 @@ mod probes;
 pub use config::{Linear, LinearConfig};
 pub use operations::LinearOperation;
 
+use crate::primitives::Scratch;
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
 use crate::table::input::Input;
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream};
 use gpu_kernels::double::PackedPair;
-use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Operation, Unpack, header};
+use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Unpack, header};
+use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
@@ -88,6 +91,8 @@ pub struct LinearTable<K: KeyWord, V: ValueWord> {
     /// The change that failed partway, as long as it is unknown what it left.
     interrupted: Option<Interrupted>,
     random: Xoshiro256StarStar,
+    /// The memory in which the rows of a batch are made one for each key.
+    scratch: Scratch,
 }
 
 /// A change that failed partway.
@@ -166,7 +171,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         words.set_bytes(device.default_stream(), 0xff)?;
         let header = Buffer::zeroed(device, header::WORDS)?;
         let (device, counts) = (device.clone(), Counts::default());
-        Ok(Self { device, config, layout, words, header, counts, interrupted: None, random })
+        let scratch = Scratch::new(&device);
+        Ok(Self { device, config, layout, words, header, counts, interrupted: None, random, scratch })
     }
 
     /// Fails if the device cannot change a slot as a whole.
@@ -352,11 +358,14 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
         let header = self.header.duplicate(stream, &self.device)?;
         let Self { device, config, layout, counts, random, .. } = self;
         let (device, config, random) = (device.clone(), config.clone(), random.clone());
-        Ok(Self { device, config, layout: *layout, words, header, counts: *counts, interrupted: None, random })
+        let scratch = Scratch::new(&device);
+        let (layout, counts) = (*layout, *counts);
+        Ok(Self { device, config, layout, words, header, counts, interrupted: None, random, scratch })
     }
 
     fn shrink_to_fit(&mut self) -> Result<()> {
         let device = self.device.clone();
+        self.scratch.release();
         self.shrink(device.default_stream())
     }
 
@@ -381,7 +390,17 @@ impl Changes for Linear {
     ) -> Result<u64> {
         // There are no linear sets.
         let Some(values) = input.values else { return Ok(0) };
-        table.insert_by(stream, Operation::Insert, input.keys, values, None)
+        table.insert(stream, input.keys, values)
+    }
+
+    fn combine<K: KeyWord, V: ValueWord>(
+        table: &mut LinearTable<K, V>,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: Option<&Buffer<V>>,
+        fold: Fold,
+    ) -> Result<u64> {
+        table.combine(stream, keys, values, fold)
     }
 
     unsafe fn remove<K: KeyWord, P: Payload>(

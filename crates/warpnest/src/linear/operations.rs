@@ -2,9 +2,10 @@
 //! does with its slots.
 
 use super::LinearMap;
+use crate::primitives::Number;
 use crate::runtime::buffer::zero;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, Key, Result, Stream, Value};
+use crate::{Answers, Buffer, Fold, Key, Result, Stream, Value};
 use gpu_kernels::linear::Operation;
 
 /// One operation of a mixed batch.
@@ -18,6 +19,26 @@ pub enum LinearOperation<K, V> {
     GetOrInsert(K, V),
     /// Removes a key; the answer is the value that it had.
     Remove(K),
+    /// Combines the value of a key with another one, which a key without a value gets; the answer
+    /// is the value that it had before.
+    Combine(K, V, Fold<V>),
+}
+
+impl<K: Key, V: Number> LinearOperation<K, V> {
+    /// Returns the operation that adds `value` to that of `key`.
+    pub fn add(key: K, value: V) -> Self {
+        Self::Combine(key, value, Fold::SUM)
+    }
+
+    /// Returns the operation that makes the value of `key` the lesser of its own and `value`.
+    pub fn min(key: K, value: V) -> Self {
+        Self::Combine(key, value, Fold::MIN)
+    }
+
+    /// Returns the operation that makes the value of `key` the greater of its own and `value`.
+    pub fn max(key: K, value: V) -> Self {
+        Self::Combine(key, value, Fold::MAX)
+    }
 }
 
 impl<K: Key, V: Value> LinearOperation<K, V> {
@@ -28,6 +49,7 @@ impl<K: Key, V: Value> LinearOperation<K, V> {
             Self::Insert(key, value) => (Operation::Insert as u32, key, value),
             Self::GetOrInsert(key, value) => (Operation::GetOrInsert as u32, key, value),
             Self::Remove(key) => (Operation::Remove as u32, key, zero()),
+            Self::Combine(key, value, fold) => (fold.word(), key, value),
         }
     }
 }
@@ -121,7 +143,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// Does all operations at the same time; each answer is the value that the key had when its
     /// operation was done.
     ///
-    /// Several operations on one key give what they would give in some sequential order.
+    /// Several operations on one key give what they would give in some sequential order. Where many
+    /// combine values of one key, [`BulkMap::combine_many`](crate::BulkMap::combine_many) is faster.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
@@ -136,7 +159,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     }
 
     /// Does [`LinearMap::apply_many`] from buffers; waits until it is done. `kinds` are numbers of
-    /// [`Operation`]s; an item whose kind is none of them does nothing.
+    /// [`Operation`]s, or words of [`Fold`]s; an item whose kind is none of them does nothing.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and

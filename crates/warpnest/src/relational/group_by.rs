@@ -9,8 +9,10 @@ use super::memory::Memory;
 use super::query::{Aggregate, Order, Query, Wanted};
 use crate::primitives::{Number, Scratch, check_items};
 use crate::table::hash::random_seed;
-use crate::{Device, Error, InputError, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
 use gpu_kernels::plain::PlainHalf;
+use gpu_kernels::primitives::reduce::SumKind;
+use gpu_kernels::relational::column::ColumnParams;
 use std::fmt;
 
 /// The fewest rows that are aggregated on chip: the sample takes as long as sorting fewer.
@@ -95,6 +97,17 @@ impl<'q, K: Key> GroupBy<'q, K> {
     pub fn last<T: Value>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
         let column = self.query.column(values.into(), None);
         self.query.add(Wanted::Last(column))
+    }
+
+    /// Asks for an aggregate of words that stand for numbers of another type.
+    pub(super) fn of_words<T: Value>(
+        &mut self,
+        values: &'q Buffer<T>,
+        numbers: (ColumnParams, SumKind),
+        wanted: fn(usize) -> Wanted,
+    ) {
+        let column = self.query.column(values.into(), Some(numbers));
+        self.query.add::<T>(wanted(column));
     }
 
     fn numbers<T: Number>(&mut self, values: Column<'q, T>) -> usize {

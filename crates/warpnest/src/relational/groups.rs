@@ -87,7 +87,7 @@ impl Words {
     ///
     /// # Panics
     /// If their size is another one.
-    pub fn into_buffer<W: ValueWord>(self) -> Buffer<W> {
+    pub fn into_buffer<W: Scalar>(self) -> Buffer<W> {
         // SAFETY: as in `of`.
         unsafe {
             match self {
@@ -156,6 +156,11 @@ impl<K: Key> Groups<K> {
         // SAFETY: the layout of a buffer does not depend on the type of its elements. These are as
         // large, and values of the type: the query that gave the aggregate computed them so.
         Ok(unsafe { &*address })
+    }
+
+    /// Returns the keys, and the aggregates in the order in which they were asked for.
+    pub(super) fn into_parts(self) -> (Buffer<K>, Vec<Words>) {
+        (self.keys, self.columns)
     }
 
     /// Returns how the groups were computed.

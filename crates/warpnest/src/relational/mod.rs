@@ -31,6 +31,7 @@ mod by_hash;
 mod by_hot;
 mod by_sort;
 mod column;
+pub(crate) mod combined;
 pub(crate) mod exposed;
 mod group_by;
 mod groups;

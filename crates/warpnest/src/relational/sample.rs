@@ -5,6 +5,7 @@ use crate::primitives::{Scratch, check_items};
 use crate::table::hash::constants;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::position;
+use gpu_kernels::relational::column::ColumnParams;
 use gpu_kernels::relational::hot_build::{CELLS, Choice};
 use gpu_kernels::relational::hot_table::{HotSizes, HotTable};
 use gpu_kernels::relational::sample::{CLASSES, header};
@@ -139,6 +140,28 @@ fn draws(rows: u64, seed: u64) -> SampleKeysParams {
 pub fn sampled_rows(rows: u64, seed: u64) -> impl Iterator<Item = u64> {
     let SampleKeysParams { a, position_bits, sample_bits, .. } = draws(rows, seed);
     (0..1 << sample_bits).map(move |draw| position(draw, a, position_bits)).filter(move |&row| row < rows)
+}
+
+/// The share of the rows that distinct keys have if it is not worth making the rows of each key one
+/// before they reach a table in memory.
+const MOSTLY_DISTINCT: f64 = 0.7;
+
+/// Returns whether nearly all rows have keys of their own, by a sample, and no key has many; waits
+/// for it.
+///
+/// # Errors
+/// As for [`sample`].
+pub(crate) fn are_mostly_distinct<K: KeyWord>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    seed: u64,
+) -> Result<bool> {
+    let column = ColumnParams::unsigned();
+    let nothing = Aggregates::<_, u32> { column, keys, counts: None, sums: None, minima: None, maxima: None };
+    let sampled = sample(stream, scratch, keys, &nothing, seed)?;
+    let drawn_often: u32 = sampled.classes[2..].iter().sum();
+    Ok(drawn_often == 0 && sampled.groups() as f64 > MOSTLY_DISTINCT * sampled.all_rows as f64)
 }
 
 /// Draws some rows at random positions, counts how often each of their keys was drawn, and lists

@@ -12,11 +12,13 @@
 //! The methods of these traits are called by [`Config`], [`BulkMap`](crate::BulkMap) and
 //! [`BulkSet`](crate::BulkSet), which check what they promise.
 
+use super::combine_found::combine_found;
 use super::config::Config;
 use super::input::Input;
 use super::raw::{RawTable, sealed};
 use crate::{Buffer, Device, Result, Stream};
-use gpu_kernels::types::{KeyWord, Payload, WordOf};
+use gpu_kernels::table::fold::Fold;
+use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use std::fmt::Debug;
 
 pub use crate::cuckoo::Cuckoo;
@@ -115,6 +117,21 @@ pub trait Changes: Design {
         stream: &Stream,
         input: Input<'_, K, P>,
     ) -> Result<u64>;
+
+    /// Combines the value of each key with those of its rows, or with the number of them if there
+    /// are no values, by a function of numbers of the values' width; a key without a value gets
+    /// that of its rows. Keys, values and stream have been checked to be on the table's device, and
+    /// keys and values to be equally many. Returns the number of new keys.
+    #[doc(hidden)]
+    fn combine<K: KeyWord, V: ValueWord>(
+        table: &mut Self::Table<K, V>,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: Option<&Buffer<V>>,
+        fold: Fold,
+    ) -> Result<u64> {
+        combine_found(table, stream, keys, values, fold, Self::insert::<K, V>)
+    }
 
     /// Removes keys, and answers which of them were there, with the values that they had; returns
     /// their number. Keys and stream have been checked to be on the table's device.

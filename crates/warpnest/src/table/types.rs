@@ -1,5 +1,4 @@
-//! The types of keys and values: any plain type of 4 or 8 bytes. A table holds the word that a key
-//! or value is made of, so arrays are cast and not converted.
+//! The traits of keys and values.
 
 use crate::{Answers, Buffer};
 use gpu_kernels::plain::PlainHalf;
@@ -134,15 +133,6 @@ impl OrderedKey for u32 {}
 impl OrderedKey for u64 {}
 impl OrderedKey for usize {}
 impl OrderedKey for char {}
-
-/// A key that is a word itself, `u32` or `u64`: for generic code that computes with keys, and for
-/// kernels.
-pub trait WordKey: OrderedKey + Value<Word = Self> + words::KeyWord + words::ValueWord + bytemuck::Pod {}
-impl<T: OrderedKey + Value<Word = T> + words::KeyWord + words::ValueWord + bytemuck::Pod> WordKey for T {}
-
-/// A value that is a word itself, `u32` or `u64`.
-pub trait WordValue: Value<Word = Self> + words::ValueWord + words::KeyWord + bytemuck::Pod {}
-impl<T: Value<Word = T> + words::ValueWord + words::KeyWord + bytemuck::Pod> WordValue for T {}
 
 /// A number of bytes that a key or a value can have, as an array of so many units.
 #[doc(hidden)]

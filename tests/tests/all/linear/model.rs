@@ -11,6 +11,8 @@
 
 use super::model_checker::{EMPTY, Inserted, Loads, Op, Op::*, Scene, View, held, key, sequence};
 use gpu_kernels::linear::slot::{Cells, IfHeld, IfHeld::*, removed, value_of};
+use gpu_kernels::primitives::reduce::SumKind;
+use gpu_kernels::table::fold::{Fold, FoldKind};
 use warpnest_tests::is_thorough;
 
 /// The slot where the probe sequences of most keys here begin. It is two before the end of a bucket
@@ -59,6 +61,27 @@ fn a_new_key_in_place_takes_one_slot_for_all_its_threads() {
         sound(two.clone());
         sound(two.clone().thread([InPlace(k, 3, Replace)]));
         sound(two.thread([InPlace(k, 3, Keep)]));
+    }
+}
+
+#[test]
+fn values_of_a_key_are_added_whatever_comes_between() {
+    let [k, j, _] = keys();
+    let add = IfHeld::Combine(Fold::new(FoldKind::Sum, SumKind::Unsigned, 32));
+    for word in [held(k, 7), EMPTY, removed(k)] {
+        let scene = Scene::along(k).with(1, word).with(2, EMPTY).constant(3, EMPTY);
+        let two = scene.clone().thread([InPlace(k, 1, add)]).thread([InPlace(k, 20, add)]);
+        sound(two.clone());
+        sound(two.clone().thread([InPlace(k, 300, add)]));
+        sound(two.clone().thread([InPlace(k, 300, Replace)]));
+        sound(two.clone().thread([Remove(k)]));
+        sound(two.thread([InPlace(j, 4, add)]));
+    }
+    for word in [removed(j), EMPTY, held(k, 7)] {
+        let scene = Scene::along(k).with(1, word).with(2, EMPTY).constant(3, EMPTY);
+        let two = scene.thread([Anywhere(k, 1, add)]).thread([Anywhere(k, 20, add)]);
+        sound(two.clone());
+        sound(two.thread([Anywhere(j, 300, add)]));
     }
 }
 

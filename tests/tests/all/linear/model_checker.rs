@@ -150,9 +150,12 @@ impl Op {
             return Answer::Inserted(Inserted { before: None, taken: false, refused: true });
         };
         let taken = words[slot] == EMPTY;
-        if before.is_none() || held == IfHeld::Replace {
-            words[slot] = (key as u64) << 32 | value as u64;
-        }
+        let value = match (before, held) {
+            (Some(before), IfHeld::Keep) => before,
+            (Some(before), IfHeld::Combine(_)) => before + value,
+            _ => value,
+        };
+        words[slot] = (key as u64) << 32 | value as u64;
         Answer::Inserted(Inserted { before, taken, refused: false })
     }
 }

@@ -2,10 +2,10 @@
 //! operations, on every engine.
 
 use proptest::prelude::*;
-use std::collections::HashMap;
-use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
+use std::collections::{HashMap, HashSet};
+use warpnest::LinearOperation::{Combine, Get, GetOrInsert, Insert, Remove};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, Error, FullError, LinearConfig, LinearMap, LinearOperation};
+use warpnest::{Answers, Buffer, Error, Fold, FullError, LinearConfig, LinearMap, LinearOperation};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, linear_engines};
 use warpnest_tests::{TestEngine, key, on_those, the_cpu_engine};
 
@@ -63,7 +63,8 @@ fn step<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Step<K, V>> {
             0 | 1 => Get(key),
             2 | 3 => Insert(key, value),
             4 | 5 => GetOrInsert(key, value),
-            _ => Remove(key),
+            6 => Remove(key),
+            _ => Combine(key, value, [Fold::SUM, Fold::MIN, Fold::MAX][i % 3]),
         };
         Step::Apply(pairs.map(operation).collect())
     });
@@ -158,17 +159,22 @@ fn check_refused<K: Key, V: Value>(
         _ => return Err(TestCaseError::fail("only insertions may be refused")),
     };
     let mut states: HashMap<K, Vec<Option<V>>> = HashMap::new();
+    let mut combined = HashSet::new();
     for operation in operations {
         let (_, key, value) = operation.parts();
+        if matches!(operation, Combine(..)) {
+            combined.insert(key);
+        }
         states.entry(key).or_default().extend(match operation {
             Get(_) => None,
-            Insert(..) | GetOrInsert(..) => Some(Some(value)),
+            Insert(..) | GetOrInsert(..) | Combine(..) => Some(Some(value)),
             Remove(_) => Some(None),
         });
     }
     for key in before.keys().chain(after.keys()) {
         let (first, last) = (before.get(key).copied(), after.get(key).copied());
         let possible = first == last || states.get(key).is_some_and(|states| states.contains(&last));
+        let possible = possible || last.is_some() && combined.contains(key);
         prop_assert!(possible, "key {key}: {first:?} became {last:?}");
     }
     Ok(())

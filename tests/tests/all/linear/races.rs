@@ -8,9 +8,9 @@ use gpu_kernels::seam::Global;
 use proptest::prelude::*;
 use std::collections::HashMap;
 use std::time::{Duration, Instant};
-use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
+use warpnest::LinearOperation::{Combine, Get, GetOrInsert, Insert, Remove};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, Device, LinearConfig, LinearOperation};
+use warpnest::{Answers, Buffer, Device, Fold, LinearConfig, LinearOperation};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, in_some_order, search_order};
 use warpnest_tests::{distinct_keys, of_all_widths};
 
@@ -234,6 +234,8 @@ fn an_order_is_found_exactly_if_there_is_one() {
                     Insert(_, value) => Some(value),
                     GetOrInsert(_, value) => Some(state.unwrap_or(value)),
                     Remove(_) => None,
+                    // All folds here are sums.
+                    Combine(_, value, _) => Some(state.map_or(value, |held| held + value)),
                 };
                 let found = answer == state && search(then, done, last);
                 done.push((operation, answer));
@@ -243,10 +245,11 @@ fn an_order_is_found_exactly_if_there_is_one() {
             })
     }
     let state = || prop_oneof![Just(None), (0u32..3).prop_map(Some)];
-    let operation = (0u32..4, 0u32..3).prop_map(|(kind, value)| match kind {
+    let operation = (0u32..5, 0u32..3).prop_map(|(kind, value)| match kind {
         0 => Get(7),
         1 => Insert(7, value),
         2 => GetOrInsert(7, value),
+        3 => Combine(7, value, Fold::SUM),
         _ => Remove(7),
     });
     let inputs = (state(), prop::collection::vec((operation, state()), 0..6), state());

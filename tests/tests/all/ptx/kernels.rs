@@ -6,6 +6,7 @@ use gpu_kernels::primitives::{
     compact, gather, iota, radix, readback, reduce, roofline, scan, scatter, wide_histogram,
 };
 use gpu_kernels::seam::Entry;
+use gpu_kernels::table::combine;
 use gpu_kernels::types::{Nothing, Payload};
 use gpu_kernels::{cuckoo, extendible, images, linear, page, relational, shapes, sorted, two_level};
 use warpnest::low_level::ptx::hopper;
@@ -54,6 +55,7 @@ fn of_no_type() -> Entries {
 /// Returns the entry points of the kernels with one type, for one choice of it.
 fn of_key<K: Key>() -> Entries {
     vec![
+        combine::CombineFound::<K>::ENTRY,
         compact::Compact::<K>::ENTRY,
         compact::CompactRuns::<K>::ENTRY,
         compact::LastOfEach::<K>::ENTRY,
@@ -131,6 +133,7 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
 /// Returns the entry points of the kernels of maps alone, for one pair of types.
 fn of_pair<K: Key, V: Value>() -> Entries {
     vec![
+        combine::CastNumbers::<K, V>::ENTRY,
         cuckoo::StoreValues::<K, V>::ENTRY,
         extendible::Absorb::<K, V>::ENTRY,
         extendible::BuildLeaves::<K, V>::ENTRY,
@@ -154,7 +157,10 @@ fn of_pair<K: Key, V: Value>() -> Entries {
 /// Returns the entry points of the linear map for one pair of types.
 fn linear_of_pair<K: Key, V: Value>() -> Entries {
     vec![
-        linear::Apply::<K, V>::ENTRY,
+        linear::Apply::<K, V, false>::ENTRY,
+        linear::Apply::<K, V, true>::ENTRY,
+        linear::Combine::<K, V, false>::ENTRY,
+        linear::Combine::<K, V, true>::ENTRY,
         linear::Find::<K, V>::ENTRY,
         linear::Insert::<K, V, false>::ENTRY,
         linear::Insert::<K, V, true>::ENTRY,

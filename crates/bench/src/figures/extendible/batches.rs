@@ -70,6 +70,7 @@ fn right(operation: &LinearOperation<u32, u32>) -> Option<u32> {
     match *operation {
         LinearOperation::Get(key) | LinearOperation::Remove(key) => Some(value(key)),
         LinearOperation::Insert(..) | LinearOperation::GetOrInsert(..) => None,
+        LinearOperation::Combine(..) => unreachable!("no batch has any"),
     }
 }
 
@@ -97,7 +98,7 @@ mod tests {
                     LinearOperation::Get(key) => map.get(&key).copied(),
                     LinearOperation::Insert(key, value) => map.insert(key, value),
                     LinearOperation::Remove(key) => map.remove(&key),
-                    LinearOperation::GetOrInsert(..) => unreachable!("no batch has any"),
+                    LinearOperation::GetOrInsert(..) | LinearOperation::Combine(..) => unreachable!("no batch has any"),
                 });
             }
             assert_eq!(map.len() as u64, keys + 20 * (number + 1));

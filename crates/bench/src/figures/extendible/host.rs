@@ -45,6 +45,7 @@ impl Shared for Papaya {
                 Err(there) => Some(*there.current),
             },
             LinearOperation::Remove(key) => held.remove(&key).copied(),
+            LinearOperation::Combine(..) => unreachable!("no batch has any"),
         }
     }
     fn keys(&self) -> u64 {
@@ -70,6 +71,7 @@ impl Shared for Dash {
                 }
             },
             LinearOperation::Remove(key) => held.remove(&key).map(|(_, value)| value),
+            LinearOperation::Combine(..) => unreachable!("no batch has any"),
         }
     }
     fn keys(&self) -> u64 {

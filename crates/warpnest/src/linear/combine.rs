@@ -1,0 +1,154 @@
+//! Batches whose values are combined with those of the table, and keys that are frequent in a
+//! batch.
+
+use super::{Change, LinearTable, few_changes};
+use crate::relational::combined::combined;
+use crate::relational::sample::are_mostly_distinct;
+use crate::table::raw::RawTable;
+use crate::{Buffer, Error, FullError, InputError, Result, Stream};
+use gpu_kernels::linear::{Combine, CombineParams};
+use gpu_kernels::primitives::reduce::SumKind;
+use gpu_kernels::seam::Kernel;
+use gpu_kernels::table::fold::{Fold, FoldKind};
+use gpu_kernels::types::{KeyWord, ValueWord};
+use rand_xoshiro::rand_core::Rng;
+
+/// The fewest rows of an insertion whose keys are sampled. Fewer take as long as a sample, and none
+/// of their keys makes others wait for long.
+const MIN_SAMPLED_INSERTIONS: usize = 1 << 22;
+
+impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
+    /// Combines the values of keys with those of their rows, or adds the number of their rows;
+    /// returns the number of new keys. Unless the device fails, an error means that nothing has
+    /// changed.
+    pub(super) fn combine(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: Option<&Buffer<V>>,
+        fold: Fold,
+    ) -> Result<u64> {
+        self.recover(stream)?;
+        if keys.is_empty() {
+            return Ok(0);
+        }
+        let before = self.counts.keys;
+        // Sums of floating-point numbers depend on the order, which threads do not keep.
+        let adds_floats = fold.is_sum() && fold.numbers() == SumKind::Float;
+        let has_capacity = keys.len() as u64 <= self.spare_capacity();
+        if has_capacity && !adds_floats && !self.combines_first(stream, keys)? {
+            self.combine_rows(stream, keys, values, fold)?;
+        } else {
+            let (keys, values) = combined(stream, &mut self.scratch, keys, values, fold)?;
+            self.make_capacity(stream, &keys)?;
+            self.combine_rows(stream, &keys, Some(&values), fold)?;
+        }
+        Ok(self.counts.keys - before)
+    }
+
+    /// Returns one pair of each key of a batch of insertions, if some keys are so frequent that
+    /// this is faster.
+    pub(super) fn first_of_each_key(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<Option<(Buffer<K>, Buffer<V>)>> {
+        let is_worth_it = self.config.design.combines_first == Some(true) || keys.len() >= MIN_SAMPLED_INSERTIONS;
+        if !is_worth_it || values.len() != keys.len() {
+            return Ok(None);
+        }
+        // Any pair may win. As numbers, the greatest value is that of a row.
+        let greatest = Fold::new(FoldKind::Max, SumKind::Unsigned, V::BITS);
+        let firsts = match self.combines_first(stream, keys) {
+            Ok(true) => combined(stream, &mut self.scratch, keys, Some(values), greatest),
+            Ok(false) => return Ok(None),
+            Err(error) => Err(error),
+        };
+        match firsts {
+            Ok(firsts) => Ok(Some(firsts)),
+            // It needs more memory than the insertion.
+            Err(Error::OutOfMemory { .. }) => {
+                self.scratch.release();
+                Ok(None)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Returns whether the rows of each key are made one before they reach the table.
+    fn combines_first(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<bool> {
+        match (self.config.design.combines_first, self.device.engine().cores()) {
+            (Some(combines), _) => Ok(combines),
+            // Few threads do not wait for each other for long.
+            (None, Some(_)) => Ok(false),
+            (None, None) => {
+                let seed = self.random.next_u64();
+                Ok(!are_mostly_distinct(stream, &mut self.scratch, keys, seed)?)
+            }
+        }
+    }
+
+    /// Combines values row by row; there is spare capacity for each.
+    fn combine_rows(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: Option<&Buffer<V>>,
+        fold: Fold,
+    ) -> Result<()> {
+        let (layout, rows) = (self.layout, keys.len() as u64);
+        let plan = CombineParams { layout, first: 0, end: rows, value: 1, fold, padding: 0 };
+        self.change(stream, Change::Batch, |table, stream| {
+            // SAFETY: there are as many values as keys, or none, which the kernel's documentation
+            // allows. Slots, header and layout belong together, and nobody else uses them
+            // meanwhile. A launch that takes any slot only inserts.
+            stream.batch(|batch| unsafe {
+                let (words, header) = (batch.write(&table.words), batch.write(&table.header));
+                let (keys, values) = (batch.read(keys), batch.read_or_null(values));
+                let combine = Combine::<K, V, false> { keys, values, words, header, plan };
+                let anywhere = combine.variant::<true>();
+                let kernel: &dyn Kernel = if table.counts.removed != 0 { &anywhere } else { &combine };
+                batch.launch(kernel, table.threads(rows, few_changes))
+            })?;
+            table.count(stream)
+        })
+    }
+
+    /// Makes capacity for those of some distinct keys that are new, or fails before anything has
+    /// changed.
+    fn make_capacity(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
+        let rows = keys.len() as u64;
+        if rows <= self.spare_capacity() {
+            return Ok(());
+        }
+        let found = Buffer::<u32>::uninitialized(&self.device, keys.len().div_ceil(32))?;
+        // SAFETY: there is a word for every 32 keys.
+        unsafe { self.find(stream, keys, None, &found)? };
+        let held: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();
+        let (new, keys) = (rows - held, self.counts.keys);
+        if self.config.design.grows {
+            // At least twice as many, so that not every batch moves all keys.
+            return match self.reserve(stream, new.max(keys)) {
+                Err(Error::OutOfMemory { .. } | Error::Input(InputError::TooManyKeys { .. })) if new < keys => {
+                    self.reserve(stream, new)
+                }
+                reserved => reserved,
+            };
+        }
+        if self.hindered(new) {
+            self.drop_tombstones(stream)?;
+        }
+        let spare_capacity = self.spare_capacity();
+        if new > spare_capacity {
+            return Err(Error::Full(FullError::NoSlots {
+                refused: new - spare_capacity,
+                operations: rows,
+                taken: self.counts.taken,
+                slots: self.slots(),
+                load: self.load(),
+            }));
+        }
+        Ok(())
+    }
+}

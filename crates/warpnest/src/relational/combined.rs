@@ -1,0 +1,107 @@
+//! The rows of each key made one, before a table gets them.
+
+use super::group_by::GroupBy;
+use super::groups::Words;
+use super::query::Wanted;
+use crate::primitives::Scratch;
+use crate::{Buffer, Device, Key, Result, Stream, Value};
+use gpu_kernels::primitives::reduce::SumKind;
+use gpu_kernels::table::combine::{Cast, CastNumbers, CastParams};
+use gpu_kernels::table::fold::Fold;
+use gpu_kernels::types::{KeyWord, Scalar, ValueWord};
+
+/// Returns each key once, with the values of its rows combined; without values, the number of its
+/// rows. Waits until the number of keys is known.
+///
+/// Sums of floating-point numbers are added as `f64`, and the same from run to run on one device.
+///
+/// # Errors
+/// As for [`GroupBy::run_on`].
+pub(crate) fn combined<K: KeyWord, V: ValueWord>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<V>>,
+    fold: Fold,
+) -> Result<(Buffer<K>, Buffer<V>)> {
+    // SAFETY: each branch is that of the words' sizes, so each word is cast to itself.
+    unsafe {
+        let (keys, combined) = match (K::BITS, V::BITS) {
+            (32, 32) => of_typed::<u32, u32>(stream, scratch, cast(keys), values.map(|words| cast(words)), fold)?,
+            (32, _) => of_typed::<u32, u64>(stream, scratch, cast(keys), values.map(|words| cast(words)), fold)?,
+            (_, 32) => of_typed::<u64, u32>(stream, scratch, cast(keys), values.map(|words| cast(words)), fold)?,
+            (..) => of_typed::<u64, u64>(stream, scratch, cast(keys), values.map(|words| cast(words)), fold)?,
+        };
+        Ok((keys.into_buffer(), combined.into_buffer()))
+    }
+}
+
+/// Returns the same buffer as one of another type.
+///
+/// # Safety
+/// Elements of the one type are values of the other, and as large.
+unsafe fn cast<A, B>(buffer: &Buffer<A>) -> &Buffer<B> {
+    // SAFETY: the layout of a buffer does not depend on the type of its elements; those are as the
+    // caller promises.
+    unsafe { &*std::ptr::from_ref(buffer).cast() }
+}
+
+fn of_typed<K, V>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<V>>,
+    fold: Fold,
+) -> Result<(Words, Words)>
+where
+    K: Key<Word = K> + KeyWord + ValueWord,
+    V: Value<Word = V> + ValueWord,
+{
+    let (numbers, is_float) = ((fold.column(), fold.numbers()), fold.numbers() == SumKind::Float);
+    let mut query = GroupBy::<K>::new(keys);
+    match values {
+        None => _ = query.count(),
+        Some(values) => query.of_words(
+            values,
+            numbers,
+            match (fold.is_sum(), fold.is_min()) {
+                (true, _) => Wanted::Sum,
+                (_, true) => Wanted::Min,
+                (..) => Wanted::Max,
+            },
+        ),
+    }
+    let (keys, mut columns) = query.run_on(stream, scratch)?.into_parts();
+    let (column, device) = (columns.swap_remove(0), scratch.device());
+    // Counts have 32 bits, sums 64.
+    let cast = match (column, values.is_some() && !fold.is_sum()) {
+        (column, true) => column,
+        (Words::Narrow(counts), _) if is_float => Words::of(numbers_of::<_, V>(stream, device, &counts, Cast::Float)?),
+        (Words::Narrow(counts), _) if V::BITS == 64 => {
+            Words::of(numbers_of::<_, V>(stream, device, &counts, Cast::Bits)?)
+        }
+        (Words::Wide(sums), _) if V::BITS == 32 => {
+            let cast = if is_float { Cast::Narrow } else { Cast::Bits };
+            Words::of(numbers_of::<_, V>(stream, device, &sums, cast)?)
+        }
+        (column, _) => column,
+    };
+    Ok((Words::of(keys), cast))
+}
+
+/// Returns numbers as ones of another type.
+fn numbers_of<A: Scalar, B: ValueWord>(
+    stream: &Stream,
+    device: &Device,
+    from: &Buffer<A>,
+    cast: Cast,
+) -> Result<Buffer<B>> {
+    let to = Buffer::uninitialized(device, from.len())?;
+    let plan = CastParams { items: from.len() as u64, cast: cast as u32, padding: 0 };
+    stream.batch(|batch| {
+        let cast = CastNumbers { from: batch.read(from), to: batch.write(&to), plan };
+        // SAFETY: both buffers have as many numbers.
+        unsafe { batch.launch(&cast, plan.items) }
+    })?;
+    Ok(to)
+}

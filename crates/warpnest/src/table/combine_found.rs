@@ -1,0 +1,42 @@
+//! Combining values with those of a table that cannot do so in place.
+
+use super::input::{Input, Known};
+use super::raw::RawTable;
+use crate::primitives::Scratch;
+use crate::relational::combined::combined;
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::table::combine::{CombineFound, CombineFoundParams};
+use gpu_kernels::table::fold::Fold;
+use gpu_kernels::types::{KeyWord, ValueWord};
+
+/// Combines the values of each key, or the number of its rows if there are none, with the value
+/// that the key has: makes the rows of each key one, looks the keys up, and inserts what comes of
+/// it. Returns the number of new keys, as `insert` does.
+pub(super) fn combine_found<K: KeyWord, V: ValueWord, T: RawTable<K, V>>(
+    table: &mut T,
+    stream: &Stream,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<V>>,
+    fold: Fold,
+    insert: impl FnOnce(&mut T, &Stream, Input<'_, K, V>) -> Result<u64>,
+) -> Result<u64> {
+    table.check_usable()?;
+    if keys.is_empty() {
+        return Ok(0);
+    }
+    let device = table.device().clone();
+    let (keys, values) = combined(stream, &mut Scratch::new(&device), keys, values, fold)?;
+    let held = Buffer::uninitialized(&device, keys.len())?;
+    let found = Buffer::uninitialized(&device, keys.len().div_ceil(32))?;
+    // SAFETY: there are as many values as keys, a word for every 32 of them, and both are new.
+    unsafe { table.find(stream, &keys, Some(&held), &found)? };
+    let plan = CombineFoundParams { items: keys.len() as u64, fold, padding: 0 };
+    stream.batch(|batch| {
+        let combine =
+            CombineFound { held: batch.read(&held), found: batch.read(&found), values: batch.write(&values), plan };
+        // SAFETY: there are as many values of both kinds, and a word for every 32 of them.
+        unsafe { batch.launch(&combine, plan.items) }
+    })?;
+    drop((held, found));
+    insert(table, stream, Input { keys: &keys, values: Some(&values), pairs: keys.len() as u64, known: Known::Unique })
+}

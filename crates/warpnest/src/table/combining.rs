@@ -1,0 +1,212 @@
+//! Changes that combine values with those that keys have.
+
+use super::design::{Changes, Design};
+use super::input::{check_keys, check_pairs};
+use crate::primitives::Number;
+use crate::runtime::lent::Lent;
+use crate::{Buffer, BulkMap, Key, Result, Stream};
+use gpu_kernels::table::fold::{Fold as FoldWord, FoldKind};
+use std::marker::PhantomData;
+
+/// A function that makes one number of two: of the one that a key has, and of a new one.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Fold<V> {
+    word: FoldWord,
+    numbers: PhantomData<fn() -> V>,
+}
+
+impl<V> Clone for Fold<V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<V> Copy for Fold<V> {}
+
+impl<V> Fold<V> {
+    /// Returns the word by which kernels know the function: the kind of a mixed batch's operation
+    /// ([`LinearMap::apply_many_into`](crate::LinearMap::apply_many_into)).
+    pub fn word(self) -> u32 {
+        self.word.word()
+    }
+}
+
+impl<V: Number> Fold<V> {
+    /// Adds them. Integers wrap.
+    pub const SUM: Self = Self::of(FoldKind::Sum);
+    /// Takes the lesser one, in the order of [`Number`].
+    pub const MIN: Self = Self::of(FoldKind::Min);
+    /// Takes the greater one.
+    pub const MAX: Self = Self::of(FoldKind::Max);
+
+    const fn of(kind: FoldKind) -> Self {
+        Self { word: FoldWord::new(kind, V::SUM_KIND, 8 * size_of::<V>() as u32), numbers: PhantomData }
+    }
+}
+
+/// Changes that combine values with those that keys have: sums, least and greatest values, and
+/// counts that are kept over many batches. Of a [`LinearMap`](crate::LinearMap), a
+/// [`PageMap`](crate::PageMap) and an [`ExtendibleMap`](crate::ExtendibleMap).
+///
+/// The rows of a batch that have the same key are made one before the table is touched, where that
+/// is faster. Then frequent keys cost no more than rare ones. This takes the memory of a
+/// [`GroupBy`](crate::relational::GroupBy) of the batch.
+///
+/// A batch that is refused ([`Error::Input`](crate::Error::Input),
+/// [`Error::Full`](crate::Error::Full)) has combined none of its rows. If the device fails, each
+/// key has the value from before the batch or from after it, or
+/// [`Error::Emptied`](crate::Error::Emptied) says that the map is empty.
+impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
+    /// Adds each value to that of its key; a key without one gets it. Returns how many keys were
+    /// new.
+    ///
+    /// Integers wrap. Floating-point numbers of one batch are added as `f64` before the map's is
+    /// added, and in an order that is the same from run to run.
+    ///
+    /// ```
+    /// use warpnest::{Device, LinearMap};
+    ///
+    /// let mut balances: LinearMap<u32, i64> = LinearMap::new(&Device::best()?)?;
+    /// assert_eq!(balances.add_many(&[7, 8, 7], &[100, 50, -30])?, 2);
+    /// assert_eq!(balances.add_many(&[8, 9], &[1, 1])?, 1);
+    /// assert_eq!(balances.get_many(&[7, 8, 9])?, [Some(70), Some(51), Some(1)]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`BulkMap::insert_many`], and
+    /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more: smaller
+    /// batches have the same result.
+    pub fn add_many(&mut self, keys: &[K], values: &[V]) -> Result<usize>
+    where
+        D: Changes,
+    {
+        self.combine_many(keys, values, Fold::SUM)
+    }
+
+    /// Does [`BulkMap::add_many`] from buffers; waits until it is known how many keys were new.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::add_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn add_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<usize>
+    where
+        D: Changes,
+    {
+        self.combine_many_on(stream, keys, values, Fold::SUM)
+    }
+
+    /// Makes the value of each key the least of its own and the given ones. Returns how many keys
+    /// were new.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::add_many`].
+    pub fn min_many(&mut self, keys: &[K], values: &[V]) -> Result<usize>
+    where
+        D: Changes,
+    {
+        self.combine_many(keys, values, Fold::MIN)
+    }
+
+    /// Does [`BulkMap::min_many`] from buffers; waits until it is known how many keys were new.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::add_many_on`].
+    pub fn min_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<usize>
+    where
+        D: Changes,
+    {
+        self.combine_many_on(stream, keys, values, Fold::MIN)
+    }
+
+    /// Makes the value of each key the greatest of its own and the given ones. Returns how many
+    /// keys were new.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::add_many`].
+    pub fn max_many(&mut self, keys: &[K], values: &[V]) -> Result<usize>
+    where
+        D: Changes,
+    {
+        self.combine_many(keys, values, Fold::MAX)
+    }
+
+    /// Does [`BulkMap::max_many`] from buffers; waits until it is known how many keys were new.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::add_many_on`].
+    pub fn max_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<usize>
+    where
+        D: Changes,
+    {
+        self.combine_many_on(stream, keys, values, Fold::MAX)
+    }
+
+    /// Combines each value with that of its key; a key without one gets it. Returns how many keys
+    /// were new.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::add_many`].
+    pub fn combine_many(&mut self, keys: &[K], values: &[V], fold: Fold<V>) -> Result<usize>
+    where
+        D: Changes,
+    {
+        let device = self.device().clone();
+        let (keys, values) = Lent::pairs(&device, keys, values)?;
+        self.combine_many_on(device.default_stream(), &keys, &values, fold)
+    }
+
+    /// Does [`BulkMap::combine_many`] from buffers; waits until it is known how many keys were new.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::add_many_on`].
+    pub fn combine_many_on(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+        fold: Fold<V>,
+    ) -> Result<usize>
+    where
+        D: Changes,
+    {
+        let (keys, values) = (keys.words(), values.words());
+        check_pairs(self.device(), stream, keys, values)?;
+        D::combine(&mut self.table, stream, keys, Some(values), fold.word).map(|new| new as usize)
+    }
+
+    /// Adds to the value of each key the number of times that it is among `keys`; a key without a
+    /// value gets that. Returns how many keys were new.
+    ///
+    /// ```
+    /// use warpnest::{Device, LinearMap};
+    ///
+    /// let mut counts: LinearMap<u64, u32> = LinearMap::new(&Device::best()?)?;
+    /// counts.count_many(&[5, 6, 5])?;
+    /// counts.count_many(&[5, 7])?;
+    /// assert_eq!(counts.get_many(&[5, 6, 7])?, [Some(3), Some(1), Some(1)]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`BulkMap::add_many`].
+    #[doc(alias("histogram", "value_counts", "bincount"))]
+    pub fn count_many(&mut self, keys: &[K]) -> Result<usize>
+    where
+        D: Changes,
+    {
+        let device = self.device().clone();
+        self.count_many_on(device.default_stream(), &*Lent::new(&device, keys)?)
+    }
+
+    /// Does [`BulkMap::count_many`] from a buffer; waits until it is known how many keys were new.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::add_many_on`].
+    pub fn count_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<usize>
+    where
+        D: Changes,
+    {
+        check_keys(self.device(), stream, keys.words())?;
+        let fold = Fold::<V>::SUM.word;
+        D::combine(&mut self.table, stream, keys.words(), None, fold).map(|new| new as usize)
+    }
+}

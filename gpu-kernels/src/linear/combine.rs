@@ -1,0 +1,81 @@
+//! Batches whose values are combined with those that keys have, and that ask for no answers.
+
+use super::batch_in_turn::Batch;
+use super::line::Told;
+use super::slot::IfHeld;
+use super::table::given;
+use super::{Filling, InUse, Layout, count_up, header};
+use crate::double::PackedPair;
+use crate::seam::{Block, Global, in_turn};
+use crate::table::fold::Fold;
+use crate::types::{KeyWord, ValueWord};
+
+/// The scalar arguments of [`Combine`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CombineParams {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of the first pair.
+    pub first: u64,
+    /// The number of the last pair, plus one.
+    pub end: u64,
+    /// The value of every key, if there is no array of values.
+    pub value: u64,
+    /// The function.
+    pub fold: Fold,
+    /// 0.
+    pub padding: u32,
+}
+
+kernel! {
+    /// Combines the value of every key of the plan's range with the given one, with one thread per
+    /// key. A key without a value gets the given one; there must be a slot for it. `values` may be
+    /// null: then the plan has the value of all keys.
+    ///
+    /// With `ANYWHERE` slots of removed keys are used again. Threads with one key try again until
+    /// each has changed the slot: few rows should have the same key.
+    Combine<K: KeyWord, V: ValueWord; const ANYWHERE: bool>, "linear_combine" | "linear_combine_anywhere", threads 256, resident 8, wide atomics;
+    { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: CombineParams }
+}
+
+impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Combine<K, V, ANYWHERE> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let CombineParams { layout, first, end, value, fold, .. } = args.plan;
+        let if_held = IfHeld::Combine(fold);
+        if in_turn(block) {
+            let Self { keys, values, words, header, .. } = args;
+            // SAFETY: a batch without answers accesses none of these arrays.
+            let (answers, before, pending) = unsafe { (Global::null(), Global::null(), Global::null()) };
+            let batch = Batch { keys, values, value, words, header, answers, before, pending, layout, first, end };
+            // SAFETY: requests that are not counted do not access the word.
+            let asked = unsafe { Global::null() };
+            let totals = batch.insert::<false>(block, Told { if_held, anywhere: ANYWHERE, asked, max_asked: 0 });
+            return count_up(block, header, [(header::TAKEN, totals.taken), (header::GAINED, totals.gained)]);
+        }
+        let block_first = first + block.first_thread();
+        let (in_use, filling) =
+            (InUse::new(args.words, args.header, layout), Filling::new(args.words, args.header, layout));
+        // For each thread, whether a slot was taken, and whether a key is new.
+        let mut done = block.local(|thread| {
+            let index = block_first + thread as u64;
+            if index >= end {
+                return (false, false);
+            }
+            let (key, value) = (args.keys.load_streaming(index), given(args.values, index, value));
+            let inserted = if ANYWHERE {
+                filling.insert(key, value, if_held, true)
+            } else {
+                in_use.insert(key, value, if_held, true)
+            };
+            (inserted.taken, inserted.is_new())
+        });
+        let counts = [
+            (header::TAKEN, block.count(&mut done, |_, done| done.0)),
+            (header::GAINED, block.count(&mut done, |_, done| done.1)),
+        ];
+        count_up(block, args.header, counts);
+    }
+}

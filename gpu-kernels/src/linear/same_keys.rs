@@ -1,0 +1,128 @@
+//! Operations of a block that combine values of one key: one thread does them for all.
+//!
+//! One change of a slot takes as long as a trip to the memory and back, and threads with one key
+//! would wait for each other. So the block makes one operation of them first, in its own memory.
+//! The order in which that happens is the order of the operations.
+
+use crate::seam::{Block, Shared};
+use crate::table::fold::Fold;
+use crate::types::{KeyWord, ValueWord};
+
+/// The number of threads of a block.
+pub(super) const THREADS: usize = 256;
+/// The number of slots of the table of a block's keys.
+pub(super) const SLOTS: usize = 1024;
+
+/// An operation that combines.
+#[derive(Clone, Copy)]
+pub(super) struct Row<K, V> {
+    pub key: K,
+    pub fold: Fold,
+    pub value: V,
+}
+
+/// The memory of a block: a table of the threads that came first with their key and function, and
+/// for each thread the number of that thread and a value.
+#[derive(Clone, Copy)]
+pub(super) struct SameKeys<N, W> {
+    pub slots: N,
+    pub leaders: N,
+    pub values: W,
+}
+
+/// The bits above the leader's number that tell what became of its operation.
+const HELD: u32 = 1 << 16;
+const REFUSED: u32 = 1 << 17;
+
+impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
+    /// Finds the leader of each row, the first thread with its key and function, and combines the
+    /// values of the others with that of the leader. `row` returns the operation of a thread, if it
+    /// combines.
+    #[inline(always)]
+    pub fn meet<K: KeyWord, V: ValueWord>(self, block: &mut impl Block, row: impl Fn(u32) -> Option<Row<K, V>> + Sync) {
+        let mut nothing = block.local(|_| ());
+        block.phase(&mut nothing, |thread, _| {
+            for slot in (thread..SLOTS as u32).step_by(THREADS) {
+                self.slots.set(slot, 0);
+            }
+        });
+        block.phase(&mut nothing, |thread, _| {
+            self.leaders.set(thread, thread);
+            let Some(Row { key, fold, value }) = row(thread) else { return };
+            self.values.set(thread, value.to_u64());
+            let mixed = (key.bits_from(0) ^ key.bits_from(K::BITS - 32)).wrapping_mul(0x9e37_79b1);
+            let mut slot = mixed.wrapping_add(fold.word()) >> 16;
+            loop {
+                slot %= SLOTS as u32;
+                let other = self.slots.compare_exchange(slot, 0, thread + 1);
+                if other == 0 {
+                    break;
+                }
+                if row(other - 1).is_some_and(|other| other.key == key && other.fold == fold) {
+                    self.leaders.set(thread, other - 1);
+                    break;
+                }
+                slot += 1;
+            }
+        });
+        block.phase(&mut nothing, |thread, _| {
+            let leader = self.leaders.get(thread);
+            if leader == thread {
+                return;
+            }
+            let Some(Row { fold, value, .. }) = row(thread) else { return };
+            let mut seen = self.values.load_relaxed(leader);
+            loop {
+                let combined = fold.of(V::from_u64(seen), value).to_u64();
+                let now = self.values.compare_exchange(leader, seen, combined);
+                if now == seen {
+                    break;
+                }
+                seen = now;
+            }
+            // What a leader has combined before is the value that this row finds.
+            self.values.set(thread, seen);
+        });
+    }
+
+    /// Returns whether a thread leads.
+    #[inline(always)]
+    pub fn leads(self, thread: u32) -> bool {
+        self.leaders.get(thread) == thread
+    }
+
+    /// Returns whether another thread leads this one, after [`SameKeys::finish`].
+    #[inline(always)]
+    pub fn is_led(self, thread: u32) -> bool {
+        self.leaders.get(thread) & (HELD - 1) != thread
+    }
+
+    /// Returns the values of all rows of a leader, combined.
+    #[inline(always)]
+    pub fn combined<V: ValueWord>(self, leader: u32) -> V {
+        V::from_u64(self.values.get(leader))
+    }
+
+    /// Writes down what became of a leader's operation: the value that its key had, and whether
+    /// there was no slot.
+    #[inline(always)]
+    pub fn finish<V: ValueWord>(self, leader: u32, before: Option<V>, refused: bool) {
+        let (held, refused) = (if before.is_some() { HELD } else { 0 }, if refused { REFUSED } else { 0 });
+        self.values.set(leader, before.unwrap_or_default().to_u64());
+        self.leaders.set(leader, leader | held | refused);
+    }
+
+    /// Returns the value that a row behind its leader found, or `None` if there was no slot.
+    #[inline(always)]
+    pub fn found<V: ValueWord>(self, thread: u32, fold: Fold) -> Option<V> {
+        let leader = self.leaders.get(thread);
+        let (of_leader, earlier) = (self.leaders.get(leader), self.combined::<V>(thread));
+        if of_leader & REFUSED != 0 {
+            None
+        } else if of_leader & HELD != 0 {
+            Some(fold.of(self.combined::<V>(leader), earlier))
+        } else {
+            Some(earlier)
+        }
+    }
+}

@@ -1,0 +1,97 @@
+//! Combining values with those that keys have, for tables that cannot do so in place.
+
+use super::fold::Fold;
+use crate::seam::{Block, Global};
+use crate::types::Scalar;
+
+/// The scalar arguments of [`CombineFound`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CombineFoundParams {
+    /// The number of values.
+    pub items: u64,
+    /// The function.
+    pub fold: Fold,
+    /// 0.
+    pub padding: u32,
+}
+
+kernel! {
+    /// Combines each value with the one that a lookup of its key has found: bit `i mod 32` of
+    /// `found[i / 32]` says whether `held[i]` is that. One thread a value.
+    CombineFound<W: Scalar>, "combine_found", threads 256;
+    { held: Global<W>, found: Global<u32>, values: Global<W>, plan: CombineFoundParams }
+}
+
+impl<W: Scalar> CombineFound<W> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let CombineFoundParams { items, fold, .. } = args.plan;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let index = first + thread as u64;
+            if index < items && args.found.load_read_only(index / 32) >> (index % 32) & 1 != 0 {
+                let combined = fold.of(args.held.load_streaming(index), args.values.load(index));
+                args.values.store(index, combined);
+            }
+        });
+    }
+}
+
+/// How a number becomes one of another type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u32)]
+pub enum Cast {
+    /// Its low bits, and zeros above.
+    Bits = 0,
+    /// An `f64` becomes the nearest `f32`.
+    Narrow = 1,
+    /// A `u32` becomes the nearest floating-point number.
+    Float = 2,
+}
+
+/// The scalar arguments of [`CastNumbers`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CastParams {
+    /// The number of numbers.
+    pub items: u64,
+    /// A [`Cast`].
+    pub cast: u32,
+    /// 0.
+    pub padding: u32,
+}
+
+kernel! {
+    /// Writes the numbers of `from` to `to`, as the plan says. One thread a number.
+    CastNumbers<A: Scalar, T: Scalar>, "cast_numbers", threads 256;
+    { from: Global<A>, to: Global<T>, plan: CastParams }
+}
+
+impl<A: Scalar, T: Scalar> CastNumbers<A, T> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let CastParams { items, cast, .. } = args.plan;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let index = first + thread as u64;
+            if index < items {
+                let number = args.from.load_streaming(index).to_u64();
+                let number = if cast == Cast::Narrow as u32 {
+                    (f64::from_bits(number) as f32).to_bits() as u64
+                } else if cast == Cast::Float as u32 && T::BITS == 32 {
+                    (number as u32 as f32).to_bits() as u64
+                } else if cast == Cast::Float as u32 {
+                    (number as u32 as f64).to_bits()
+                } else {
+                    number
+                };
+                args.to.store_streaming(index, T::from_u64(number));
+            }
+        });
+    }
+}
