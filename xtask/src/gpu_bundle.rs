@@ -47,6 +47,7 @@ enum Only {
     Shapes,
     FindImage,
     Groupby,
+    Wordcount,
 }
 
 impl Only {
@@ -61,6 +62,7 @@ impl Only {
             Only::Shapes => &["build", "--example", "shapes"],
             Only::FindImage => &["build", "--example", "find-image"],
             Only::Groupby => &["build", "--example", "groupby"],
+            Only::Wordcount => &["build", "--example", "wordcount"],
         }
     }
 }
@@ -69,7 +71,7 @@ impl Only {
 ///
 /// They are the same each time: with others, cargo could join features differently and compile the
 /// library again. Only a machine with a driver can run tests that are shared with `cust`.
-const TESTS: [&str; 20] = [
+const TESTS: [&str; 22] = [
     "--profile",
     "bundle",
     "-p",
@@ -86,6 +88,8 @@ const TESTS: [&str; 20] = [
     "warpnest-tests",
     "-p",
     "warpnest-voxels",
+    "-p",
+    "warpnest-wordcount",
     "--features",
     "warpnest-tests/cust",
     "--features",
@@ -109,7 +113,8 @@ pub fn main(args: &Args) -> Result<()> {
     let mut binaries = Vec::new();
     if args.only.is_empty() {
         // Not `--examples`, which would build the program fuzz.
-        let examples = ["find-image", "groupby", "shapes", "voxels"].map(|name| ["--example", name]).concat();
+        let examples =
+            ["find-image", "groupby", "shapes", "voxels", "wordcount"].map(|name| ["--example", name]).concat();
         let tests = [&["build", "--test", "all", "--test", "applications"], &examples[..]].concat();
         binaries.extend(build(&root, &tests, &TESTS)?);
         binaries.extend(build(&root, Only::Unit.words(), &TESTS)?);

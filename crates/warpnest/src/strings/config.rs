@@ -18,7 +18,8 @@ use std::hash::BuildHasher;
 /// use warpnest::strings::StringConfig;
 /// use warpnest::{CuckooConfig, Device};
 ///
-/// let config = StringConfig::on(CuckooConfig::default().load(0.9)).hasher(RandomState::new());
+/// let table = CuckooConfig::default().slots_per_pair(1.2);
+/// let config = StringConfig::on(table).hasher(RandomState::new());
 /// let map = config.build(&Device::best()?, &["a", "b", "a"], &[1, 2, 3])?;
 /// assert_eq!(map.get_many(&["a", "b"])?, [Some(&3), Some(&2)]);
 /// # Ok::<(), warpnest::Error>(())
@@ -48,8 +49,8 @@ impl<D: Builds> StringConfig<D> {
 }
 
 impl<D: Builds, S> StringConfig<D, S> {
-    /// Takes another hasher. Equal bytes must have equal hashes. If different bytes have equal ones,
-    /// no answer is wrong.
+    /// Takes another hasher. Equal bytes must have equal hashes. If different bytes have equal
+    /// ones, no answer is wrong.
     #[must_use]
     pub fn hasher<T: BuildHasher + Sync>(self, hasher: T) -> StringConfig<D, T> {
         StringConfig { table: self.table, hasher }

@@ -17,8 +17,8 @@ use std::hash::BuildHasher;
 /// that was asked for. So no answer is wrong, whatever strings share a hash; what an attacker can
 /// do is said at [`strings`](crate::strings).
 ///
-/// * **The table** is a [`PageMap`](crate::PageMap) by default. [`StringConfig`](super::StringConfig) takes another
-///   design, and another hasher.
+/// * **The table** is a [`PageMap`](crate::PageMap) by default.
+///   [`StringConfig`](super::StringConfig) takes another design, and another hasher.
 /// * **The last pair** of a repeated string counts. Strings keep the order of first appearance.
 /// * **It does not change**: build it again. [`StringIds`](super::StringIds) grows.
 /// * **Complexity.** A lookup hashes the queries on all cores, finds the hashes on the device, and

@@ -55,8 +55,8 @@ fn differing(numbered: &Numbered, strings: &(impl Strings + ?Sized)) -> Vec<u32>
     rows.filter(differs).map(|(row, _)| row as u32).collect()
 }
 
-/// Gives the rows that differ ids of their own, by their strings themselves: in a map whose hash has
-/// another seed. So it takes no longer if an attacker knew the seed of the first one.
+/// Gives the rows that differ ids of their own, by their strings themselves: in a map whose hash
+/// has another seed. So it takes no longer if an attacker knew the seed of the first one.
 fn separate(numbered: &mut Numbered, strings: &(impl Strings + ?Sized), differing: &[u32]) {
     let Numbered { ids, counts, first_rows, sharing, .. } = numbered;
     let of_hashes = first_rows.len() as u32;

@@ -70,8 +70,8 @@ pub fn unique(device: &Device, strings: &(impl Strings + ?Sized)) -> Result<Uniq
 
 /// Does [`unique`] with another hasher.
 ///
-/// Whatever the hasher gives, the answer is right and the time grows with the rows alone, as long as
-/// equal bytes have equal hashes: strings that share a hash go into a `HashMap` of `std`.
+/// Whatever the hasher gives, the answer is right and the time grows with the rows alone, as long
+/// as equal bytes have equal hashes: strings that share a hash go into a `HashMap` of `std`.
 ///
 /// # Errors
 /// As for [`unique`].
