@@ -47,6 +47,7 @@ enum Only {
     Shapes,
     FindImage,
     Groupby,
+    Renumber,
     Wordcount,
 }
 
@@ -62,6 +63,7 @@ impl Only {
             Only::Shapes => &["build", "--example", "shapes"],
             Only::FindImage => &["build", "--example", "find-image"],
             Only::Groupby => &["build", "--example", "groupby"],
+            Only::Renumber => &["build", "--example", "renumber"],
             Only::Wordcount => &["build", "--example", "wordcount"],
         }
     }
@@ -71,7 +73,7 @@ impl Only {
 ///
 /// They are the same each time: with others, cargo could join features differently and compile the
 /// library again. Only a machine with a driver can run tests that are shared with `cust`.
-const TESTS: [&str; 22] = [
+const TESTS: [&str; 24] = [
     "--profile",
     "bundle",
     "-p",
@@ -82,6 +84,8 @@ const TESTS: [&str; 22] = [
     "warpnest-find-image",
     "-p",
     "warpnest-groupby",
+    "-p",
+    "warpnest-renumber",
     "-p",
     "warpnest-shapes",
     "-p",
@@ -113,8 +117,9 @@ pub fn main(args: &Args) -> Result<()> {
     let mut binaries = Vec::new();
     if args.only.is_empty() {
         // Not `--examples`, which would build the program fuzz.
-        let examples =
-            ["find-image", "groupby", "shapes", "voxels", "wordcount"].map(|name| ["--example", name]).concat();
+        let examples = ["find-image", "groupby", "renumber", "shapes", "voxels", "wordcount"]
+            .map(|name| ["--example", name])
+            .concat();
         let tests = [&["build", "--test", "all", "--test", "applications"], &examples[..]].concat();
         binaries.extend(build(&root, &tests, &TESTS)?);
         binaries.extend(build(&root, Only::Unit.words(), &TESTS)?);
