@@ -2,11 +2,14 @@
 //! hashes among the strings of all chunks.
 
 use super::column::Strings;
-use super::hashing::{MIN_ROWS, hash_of};
+use super::hashing::hash_of;
 use super::numbered::Numbered;
 use super::numbers::Numbers;
 use rayon::prelude::*;
 use std::hash::BuildHasher;
+
+/// The fewest rows of a chunk: merging the strings of fewer takes longer than another core saves.
+const MIN_CHUNK_ROWS: usize = 1 << 14;
 
 /// Numbers the rows of a column on `cores` cores. There are fewer than 2^32 rows.
 pub(super) fn numbered(
@@ -15,7 +18,7 @@ pub(super) fn numbered(
     hasher: &(impl BuildHasher + Sync),
 ) -> Numbered {
     let rows = strings.rows();
-    let cores = (rows / MIN_ROWS).clamp(1, cores.max(1));
+    let cores = (rows / MIN_CHUNK_ROWS).clamp(1, cores.max(1));
     let chunk_rows = rows.div_ceil(cores).max(1);
     let mut ids = vec![0; rows];
     let chunks: Vec<Chunk> = ids

@@ -8,8 +8,8 @@ use warpnest::Device;
 use warpnest::strings::{RandomState, StringConfig};
 use warpnest_tests::at;
 
-/// Sizes around the fewest rows of a chunk (2,048), and of several chunks.
-const SIZES: [usize; 9] = [0, 1, 2, 2047, 2048, 4095, 4097, 6145, 40_000];
+/// Sizes around the fewest rows of a chunk (16,384), and of several chunks.
+const SIZES: [usize; 8] = [0, 1, 16_383, 16_385, 32_767, 32_769, 49_153, 140_000];
 
 fn right(what: &str, rows: &[Vec<u8>]) {
     let reference = Reference::of(rows);
@@ -22,7 +22,7 @@ fn right(what: &str, rows: &[Vec<u8>]) {
             }
         });
     }
-    batches_are_right(&Device::cpu(), rows, 9000, &RandomState::default());
+    batches_are_right(&Device::cpu(), rows, 40_000, &RandomState::default());
     map_is_right(&Device::cpu(), &StringConfig::default(), rows);
 }
 
