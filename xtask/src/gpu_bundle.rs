@@ -47,6 +47,8 @@ enum Only {
     Shapes,
     FindImage,
     Groupby,
+    Renumber,
+    Wordcount,
 }
 
 impl Only {
@@ -61,6 +63,8 @@ impl Only {
             Only::Shapes => &["build", "--example", "shapes"],
             Only::FindImage => &["build", "--example", "find-image"],
             Only::Groupby => &["build", "--example", "groupby"],
+            Only::Renumber => &["build", "--example", "renumber"],
+            Only::Wordcount => &["build", "--example", "wordcount"],
         }
     }
 }
@@ -69,7 +73,7 @@ impl Only {
 ///
 /// They are the same each time: with others, cargo could join features differently and compile the
 /// library again. Only a machine with a driver can run tests that are shared with `cust`.
-const TESTS: [&str; 20] = [
+const TESTS: [&str; 24] = [
     "--profile",
     "bundle",
     "-p",
@@ -81,11 +85,15 @@ const TESTS: [&str; 20] = [
     "-p",
     "warpnest-groupby",
     "-p",
+    "warpnest-renumber",
+    "-p",
     "warpnest-shapes",
     "-p",
     "warpnest-tests",
     "-p",
     "warpnest-voxels",
+    "-p",
+    "warpnest-wordcount",
     "--features",
     "warpnest-tests/cust",
     "--features",
@@ -109,7 +117,9 @@ pub fn main(args: &Args) -> Result<()> {
     let mut binaries = Vec::new();
     if args.only.is_empty() {
         // Not `--examples`, which would build the program fuzz.
-        let examples = ["find-image", "groupby", "shapes", "voxels"].map(|name| ["--example", name]).concat();
+        let examples = ["find-image", "groupby", "renumber", "shapes", "voxels", "wordcount"]
+            .map(|name| ["--example", name])
+            .concat();
         let tests = [&["build", "--test", "all", "--test", "applications"], &examples[..]].concat();
         binaries.extend(build(&root, &tests, &TESTS)?);
         binaries.extend(build(&root, Only::Unit.words(), &TESTS)?);

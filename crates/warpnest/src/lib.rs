@@ -24,6 +24,7 @@ pub mod primitives;
 pub mod relational;
 mod runtime;
 pub mod sorted;
+pub mod strings;
 mod table;
 pub mod two_level;
 

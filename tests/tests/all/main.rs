@@ -154,6 +154,15 @@ mod multi {
     mod properties;
 }
 
+mod strings {
+    mod cores;
+    mod edges;
+    mod faults;
+    mod hashers;
+    mod properties;
+    mod reference;
+}
+
 mod files {
     mod crafted;
     mod damage;

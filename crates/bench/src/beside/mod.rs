@@ -5,6 +5,7 @@ mod maps;
 mod record;
 mod rows;
 mod sorted;
+mod strings;
 mod timing;
 
 use std::path::PathBuf;
@@ -42,6 +43,12 @@ pub struct Args {
     /// Only rows whose table or operation has one of these words in its name.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+    /// Only strings: the words of this text.
+    #[arg(long, value_name = "FILE", conflicts_with = "draw")]
+    text: Option<PathBuf>,
+    /// How often the text is there. The words of each copy end in its number, so they are new.
+    #[arg(long, value_name = "N", requires = "text", value_delimiter = ',', default_values_t = [1])]
+    copies: Vec<usize>,
     /// Time for each comparison, in milliseconds; at least 5 runs are timed.
     #[arg(long, default_value_t = 300)]
     time: u64,
@@ -92,7 +99,7 @@ impl Lab<'_> {
 /// Runs the command.
 pub fn main(args: &Args) -> anyhow::Result<()> {
     let clock = Clock::new(args.time)?;
-    let sizes: Vec<u64> = std::iter::successors(Some(args.smallest.max(1)), |n| n.checked_mul(args.step))
+    let mut sizes: Vec<u64> = std::iter::successors(Some(args.smallest.max(1)), |n| n.checked_mul(args.step))
         .take_while(|&n| n <= args.largest)
         .collect();
     anyhow::ensure!(!sizes.is_empty(), "no size from {} to {}: give a larger --largest", args.smallest, args.largest);
@@ -100,14 +107,28 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         HasherName::Hashbrown => rows::groups::<hashbrown::DefaultHashBuilder>(),
         HasherName::Std => rows::groups::<std::hash::RandomState>(),
     };
+    let of_words = match args.hasher {
+        HasherName::Hashbrown => strings::of_words::<hashbrown::DefaultHashBuilder>,
+        HasherName::Std => strings::of_words::<std::hash::RandomState>,
+    };
     let bar = ProgressBar::new(sizes.len() as u64 * groups.len() as u64);
     bar.set_style(ProgressStyle::with_template("{bar:30} {pos}/{len} {msg} {elapsed}")?);
     let mut all: Vec<Comparison> = Vec::new();
-    for &n in &sizes {
-        let lab = Lab { device: Device::cpu(), clock: &clock, n, only: &args.only, bar: &bar };
-        for group in groups {
-            all.extend(group(&lab)?);
-            bar.inc(1);
+    let lab = |n| Lab { device: Device::cpu(), clock: &clock, n, only: &args.only, bar: &bar };
+    if let Some(path) = &args.text {
+        sizes.clear();
+        for &copies in &args.copies {
+            let text = strings::text(path, copies)?;
+            let words: Vec<&str> = text.split_whitespace().collect();
+            sizes.push(words.len() as u64);
+            all.extend(of_words(&lab(words.len() as u64), &words)?);
+        }
+    } else {
+        for &n in &sizes {
+            for group in groups {
+                all.extend(group(&lab(n))?);
+                bar.inc(1);
+            }
         }
     }
     bar.finish_and_clear();

@@ -7,7 +7,7 @@ use hashbrown::HashMap;
 
 use super::record::Comparison;
 use super::timing::{Side, timed};
-use super::{Lab, maps, sorted};
+use super::{Lab, maps, sorted, strings};
 
 /// Rows on the same input.
 pub type Group = fn(&Lab<'_>) -> Result<Vec<Comparison>>;
@@ -18,7 +18,7 @@ pub trait Hasher: BuildHasher + Clone + Default + Send + Sync + 'static {}
 impl<S: BuildHasher + Clone + Default + Send + Sync + 'static> Hasher for S {}
 
 /// Returns all groups; each makes its own input.
-pub const fn groups<S: Hasher>() -> [Group; 10] {
+pub const fn groups<S: Hasher>() -> [Group; 11] {
     [
         sorted::sorts,
         sorted::map,
@@ -30,6 +30,7 @@ pub const fn groups<S: Hasher>() -> [Group; 10] {
         maps::built::<S>,
         maps::page::<S>,
         maps::sets::<S>,
+        strings::made_up::<S>,
     ]
 }
 

@@ -103,6 +103,18 @@ pub enum InputError {
     )]
     ForeignAggregate,
 
+    /// The offsets of a column of strings do not ascend, or lead beyond its bytes.
+    #[error(
+        "offset {number} of the strings is less than the one before it, or beyond their {bytes} bytes: give offsets that ascend, and the \
+         bytes that they count in"
+    )]
+    Offsets {
+        /// The number of the first offset that is wrong, from 0 on.
+        number: u64,
+        /// The number of bytes.
+        bytes: u64,
+    },
+
     /// A launch would need more blocks than a grid can have.
     #[error(
         "{threads} threads need more blocks of {block} threads than the {limit} that a grid can have: work in several batches"

@@ -31,3 +31,5 @@ pub mod order {}
 pub mod sets {}
 #[doc = include_str!("sharing.md")]
 pub mod sharing {}
+#[doc = include_str!("strings.md")]
+pub mod strings {}

@@ -1,0 +1,132 @@
+//! The example counts the words of text files, prints the most frequent ones, and draws how often
+//! words come by their rank.
+
+mod chart;
+mod output;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    ffi::OsString,
+    io::{self, Write},
+    path::PathBuf,
+    process::ExitCode,
+    time::Instant,
+};
+
+use chart::Format;
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use output::Summary;
+use warpnest::Device;
+use warpnest_wordcount::counter::Counter;
+use warpnest_wordcount::words::{Kind, Options};
+
+/// Count the words of text files.
+#[derive(Debug, Parser)]
+#[command(
+    after_help = "Files are UTF-8, plain or compressed by gzip. They are read part by part, so they may be larger than memory:\n\
+    only the different words are kept. Bytes that are no UTF-8 are between words.\n\n\
+    Words: letters and digits of any script, and apostrophes between them, so \"don't\" is one word and \"day--he\" are\n\
+    two. With --spaces, whatever is between white space.\n\n\
+    The table goes to the standard output; progress, summary and errors go to the standard error.\n\n\
+    examples:\n  wordcount book.txt\n  \
+    wordcount book.txt.gz more.txt --ignore-case --top 50 --chart words.svg --csv words.csv"
+)]
+struct Arguments {
+    /// The files to read
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// Count words in lower case
+    #[arg(short, long)]
+    ignore_case: bool,
+    /// Take whatever is between white space as a word, with its punctuation
+    #[arg(short, long)]
+    spaces: bool,
+    /// The number of words to show
+    #[arg(short, long, default_value_t = 20, value_parser = clap::value_parser!(u32).range(1..))]
+    top: u32,
+    /// Draw the counts of words by their ranks, beside Zipf's law, which says that they fall as the
+    /// rank grows: .svg or .png
+    #[arg(short, long, value_name = "FILE")]
+    chart: Option<PathBuf>,
+    /// Write all words to this file, as CSV
+    #[arg(long, value_name = "FILE")]
+    csv: Option<PathBuf>,
+    /// Where words are counted: best, cpu, cuda or cuda:N
+    #[arg(short, long, default_value = "best")]
+    device: String,
+    /// The MiB of text that are counted at once
+    #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    part: u16,
+}
+
+fn main() -> ExitCode {
+    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the program with a command line. An error is printed.
+fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
+    let arguments = match Arguments::try_parse_from(line) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Where nothing reads it, nothing is to be said.
+            let _ = error.print();
+            return !error.use_stderr();
+        }
+    };
+    let done = run(&arguments, &mut io::stdout());
+    if let Err(error) = &done {
+        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
+        // backtrace.
+        eprintln!("error: {error:#}");
+    }
+    done.is_ok()
+}
+
+fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
+    // What is wrong with the command is said before a long file is read.
+    let chart = arguments.chart.as_ref().map(|path| Ok::<_, anyhow::Error>((path, Format::of(path)?))).transpose()?;
+    let device: Device = arguments.device.parse()?;
+    let kind = if arguments.spaces { Kind::Spaces } else { Kind::Letters };
+    let options = Options { kind, fold: arguments.ignore_case };
+
+    let start = Instant::now();
+    let length = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+    let bar = bar(arguments.files.iter().map(length).sum());
+    let mut counter = Counter::new(&device, options, usize::from(arguments.part) << 20);
+    let mut before = 0;
+    for path in &arguments.files {
+        bar.set_message(path.display().to_string());
+        counter.add(path, &mut |bytes| bar.set_position(before + bytes))?;
+        before += length(path);
+    }
+    bar.finish_and_clear();
+    let counting = start.elapsed();
+
+    let shown = counter.counts().most_common_ids(arguments.top as usize);
+    output::print(&counter, &arguments.files, &shown, out)?;
+    if let Some(path) = &arguments.csv {
+        output::write_csv(&counter, &arguments.files, path)?;
+    }
+    if let Some((path, format)) = chart {
+        chart::write(&counter, path, format)?;
+    }
+    Summary { device: &device, counter: &counter, shown: shown.len(), counting }.print(&mut io::stderr())?;
+    Ok(())
+}
+
+/// Returns a progress bar over bytes; nothing where the output is not a terminal.
+fn bar(bytes: u64) -> ProgressBar {
+    let bar = ProgressBar::new(bytes);
+    // The template is a constant; were it wrong, the plain bar would do.
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {bytes_per_sec} {eta}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Returns the error of a file that cannot be written.
+fn cannot_write(path: &std::path::Path, option: &str) -> String {
+    format!("{}: cannot write the file; give another {option}", path.display())
+}

@@ -1,0 +1,192 @@
+//! The program, run as a person runs it: in a process of its own.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, exit};
+
+use clap::CommandFactory;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::Arguments;
+
+/// The variable with the program's arguments, one a line.
+const ARGUMENTS: &str = "WARPNEST_WORDCOUNT_ARGUMENTS";
+
+/// Runs the program: this binary, which is compiled of the same files.
+fn program(arguments: &[&str]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "tests::run_as_a_program", "--nocapture"]).env(ARGUMENTS, arguments.join("\n"));
+    command.output().unwrap()
+}
+
+/// Is the program where [`program`] started it, and does nothing otherwise.
+#[test]
+fn run_as_a_program() {
+    let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
+    let succeeds = super::succeeds(["wordcount"].into_iter().chain(arguments.lines()));
+    exit(if succeeds { 0 } else { 1 });
+}
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("warpnest-wordcount-program-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> String {
+        std::fs::write(self.0.join(name), bytes).unwrap();
+        self.path(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const TEXT: &str = "To be, or not to be: that is\nthe question. Don't be!\n";
+
+/// Returns the standard output and error of a run that succeeds.
+fn printed(arguments: &[&str]) -> [String; 2] {
+    let output = program(&[arguments, &["--device", "cpu"]].concat());
+    let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(output.status.success(), "{error}");
+    [out, error]
+}
+
+/// Returns the words of each line of the table.
+fn table(out: &str) -> Vec<Vec<&str>> {
+    let lines = out.lines().skip_while(|line| !line.trim_start().starts_with("rank"));
+    lines.map(|line| line.split_whitespace().collect()).collect()
+}
+
+#[test]
+fn words_are_printed_written_drawn_and_summed_up() {
+    let folder = Folder::new("all");
+    let text = folder.write("text.txt", TEXT.as_bytes());
+    let (svg, csv) = (folder.path("words.svg"), folder.path("words.csv"));
+    let [out, error] = printed(&[&text, "--ignore-case", "--top", "3", "--chart", &svg, "--csv", &csv]);
+    assert_eq!(
+        table(&out),
+        [
+            vec!["rank", "word", "count", "share", "first", "at"],
+            vec!["1", "be", "3", "25.00", "%", "line", "1,", "byte", "3"],
+            vec!["2", "to", "2", "16.67", "%", "line", "1,", "byte", "0"],
+            vec!["3", "or", "1", "8.33", "%", "line", "1,", "byte", "7"],
+        ]
+    );
+    assert!(error.contains("12 words, 9 different (3 shown), in 2 lines and 53 bytes; "), "{error}");
+    let written = std::fs::read_to_string(&csv).unwrap();
+    let lines: Vec<&str> = written.lines().collect();
+    assert_eq!((lines[0], lines.len()), ("word,count,file,line,byte", 10));
+    assert_eq!(lines[1], format!("be,3,{text},1,3"));
+    assert_eq!(lines[9], format!("don't,1,{text},2,43"));
+    let drawn = std::fs::read_to_string(&svg).unwrap();
+    for text in ["How often words come", "rank of the word", "Zipf", "<circle"] {
+        assert!(drawn.contains(text), "{text} in {drawn}");
+    }
+}
+
+#[test]
+fn several_files_also_compressed_ones_are_counted_together() {
+    let folder = Folder::new("several");
+    let one = folder.write("one.txt", TEXT.as_bytes());
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(b"be\nBe so").unwrap();
+    let two = folder.write("two.txt.gz", &encoder.finish().unwrap());
+    let png = folder.path("words.png");
+    let [out, error] = printed(&[&one, &two, "--top", "30", "--chart", &png]);
+    let rows = table(&out);
+    assert_eq!(rows[1][..4], ["1", "be", "4", "26.67"]);
+    let so: Vec<_> = rows.iter().filter(|row| row[1] == "so").collect();
+    assert_eq!((so.len(), &so[0][so[0].len() - 4..]), (1, &["line", "2,", "byte", "6"][..]));
+    assert!(error.contains("15 words, 12 different (12 shown), in 4 lines and 61 bytes; "), "{error}");
+    let mut reader = png::Decoder::new(std::io::Cursor::new(std::fs::read(&png).unwrap())).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    assert_eq!((info.width, info.height), (1000, 640));
+    let of = |colour: [u8; 3]| pixels.chunks(3).filter(|pixel| **pixel == colour).count();
+    // Twelve words, and one in the legend, of 37 pixels each; words may touch.
+    let blue = of([0, 114, 178]);
+    assert!((250..=13 * 37).contains(&blue), "{blue}");
+    assert!(of([213, 94, 0]) > 500);
+}
+
+#[test]
+fn parts_give_what_the_whole_gives() {
+    let folder = Folder::new("parts");
+    // A little more than two parts of a mebibyte, with new words everywhere.
+    let text: String = (0..300_000).map(|i| format!("w{} {}", i / 3, if i % 7 == 0 { "\n" } else { "" })).collect();
+    assert!(text.len() > 2 << 20);
+    let path = folder.write("text.txt", text.as_bytes());
+    let csv = |part: &str| {
+        let csv = folder.path(part);
+        let [out, _] = printed(&[&path, "--part", part, "--csv", &csv, "--spaces"]);
+        (table(&out).join(&"\n").join(" "), std::fs::read_to_string(&csv).unwrap())
+    };
+    let parts = csv("1");
+    assert_eq!(parts, csv("100"));
+    let last = parts.1.lines().last().unwrap();
+    let (line, byte) = (1 + text[..text.find("w99999 ").unwrap()].matches('\n').count(), text.find("w99999 ").unwrap());
+    assert_eq!(last, format!("w99999,3,{path},{line},{byte}"));
+}
+
+#[test]
+fn nothing_is_counted_where_nothing_is() {
+    let folder = Folder::new("nothing");
+    let empty = folder.write("empty.txt", b"");
+    let [out, error] = printed(&[&empty, "--chart", &folder.path("empty.svg")]);
+    assert_eq!(table(&out).len(), 1);
+    assert!(error.contains("0 words, 0 different (0 shown), in 0 lines and 0 bytes; "), "{error}");
+}
+
+#[test]
+fn whatever_is_wrong_is_said_in_one_line() {
+    let folder = Folder::new("wrong");
+    let text = &folder.write("text.txt", TEXT.as_bytes())[..];
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(TEXT.as_bytes()).unwrap();
+    let whole = encoder.finish().unwrap();
+    let cut = &folder.write("cut.gz", &whole[..whole.len() - 4])[..];
+    let out = folder.path("none/out.csv");
+    for (arguments, words) in [
+        (&["none.txt"][..], &["none.txt: cannot read the file"][..]),
+        (&[text, &folder.0.display().to_string()], &["is a folder; give the files in it"]),
+        (&[text, cut], &["cut.gz: cannot read the file"]),
+        (&[text, "--chart", "a.gif"], &["a.gif: a chart is SVG or PNG"]),
+        (&[text, "--csv", &out], &["out.csv: cannot write the file; give another --csv"]),
+        (&[text, "--chart", &(out.clone() + ".png")], &["cannot write the file; give another --chart"]),
+        (&[text, "--top", "0"], &["--top"]),
+        (&[text, "--part", "0"], &["--part"]),
+        (&[], &["<FILES>"]),
+        (&[text, "--device", "cuda:x"], &["cuda:x"]),
+    ] {
+        let output = program(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+        assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
+        assert!(!error.contains("panicked"), "{error}");
+    }
+}
+
+#[test]
+fn the_help_has_what_is_needed() {
+    Arguments::command().debug_assert();
+    let output = program(&["--help"]);
+    assert!(output.status.success());
+    let help = String::from_utf8(output.stdout).unwrap();
+    for word in ["--ignore-case", "--spaces", "--top", "--chart", "--csv", "--device", "--part", "apostrophes", "gzip"]
+    {
+        assert!(help.contains(word), "{word} in {help}");
+    }
+}

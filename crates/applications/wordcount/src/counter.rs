@@ -1,0 +1,98 @@
+//! The words of files, with their counts and first places.
+
+use super::parts::Parts;
+use super::words::{Options, Words};
+use std::io;
+use std::path::{Path, PathBuf};
+use warpnest::Device;
+use warpnest::strings::StringCounts;
+
+/// The reason why a file cannot be counted.
+#[derive(Debug, thiserror::Error)]
+pub enum CountError {
+    #[error("{}: is a folder; give the files in it", path.display())]
+    Folder { path: PathBuf },
+    #[error("{}: cannot read the file: {source}", path.display())]
+    Read { path: PathBuf, source: io::Error },
+    #[error("{}: cannot count the words: {source}", path.display())]
+    Count { path: PathBuf, source: warpnest::Error },
+}
+
+/// The first place of a word.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// The number of the file, from 0 on.
+    pub file: u32,
+    /// The number of the line, from 1 on.
+    pub line: u64,
+    /// Where the word begins in the file's text, in bytes.
+    pub offset: u64,
+}
+
+/// The words of files, with their counts and first places.
+pub struct Counter {
+    counts: StringCounts,
+    /// The first place of each word, by their ids.
+    places: Vec<Place>,
+    options: Options,
+    part_length: usize,
+    files: u32,
+    /// The bytes of text that were read.
+    pub bytes: u64,
+    pub lines: u64,
+}
+
+impl Counter {
+    /// Returns a counter without words, which reads so many bytes at once.
+    pub fn new(device: &Device, options: Options, part_length: usize) -> Self {
+        let counts = StringCounts::new(device);
+        Self { counts, places: Vec::new(), options, part_length, files: 0, bytes: 0, lines: 0 }
+    }
+
+    /// Counts the words of a file. `progress` is told how many of the file's bytes were read.
+    pub fn add(&mut self, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<(), CountError> {
+        let read = |source| CountError::Read { path: path.to_owned(), source };
+        if path.is_dir() {
+            return Err(CountError::Folder { path: path.to_owned() });
+        }
+        let mut parts = Parts::open(path, self.part_length).map_err(read)?;
+        let (mut part, mut words) = (Vec::new(), Words::default());
+        let (mut offset, mut line, mut last) = (0, 1, None);
+        while parts.next(&mut part).map_err(read)? {
+            words.split(&part, self.options);
+            let column = words.column();
+            let new = column.and_then(|column| self.counts.add_many(&column));
+            let new = new.map_err(|source| CountError::Count { path: path.to_owned(), source })?;
+            // New words come in the order of their rows, so the lines before each are counted once.
+            let mut counted = 0;
+            for row in new {
+                let start = words.starts()[row as usize];
+                line += lines(&part[counted..start]);
+                counted = start;
+                self.places.push(Place { file: self.files, line, offset: offset + start as u64 });
+            }
+            line += lines(&part[counted..]);
+            offset += part.len() as u64;
+            last = part.last().copied();
+            progress(parts.bytes_read());
+        }
+        self.files += 1;
+        self.bytes += offset;
+        // The last line may lack its end.
+        self.lines += line - 1 + u64::from(last.is_some_and(|byte| byte != b'\n'));
+        Ok(())
+    }
+
+    pub fn counts(&self) -> &StringCounts {
+        &self.counts
+    }
+
+    /// Returns the first place of each word, by their ids.
+    pub fn places(&self) -> &[Place] {
+        &self.places
+    }
+}
+
+fn lines(text: &[u8]) -> u64 {
+    text.iter().filter(|byte| **byte == b'\n').count() as u64
+}

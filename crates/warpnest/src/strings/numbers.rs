@@ -1,0 +1,54 @@
+//! Numbers of strings that live elsewhere.
+
+use std::collections::HashMap;
+
+/// Different strings, numbered from 0 on as they came.
+///
+/// The first string with a hash is found by the hash. The others with that hash are in a map by
+/// themselves, whose hash has another seed: they take no longer if an attacker knew the first one.
+#[derive(Default)]
+pub(super) struct Numbers<'s> {
+    by_hash: HashMap<u64, u32, foldhash::fast::RandomState>,
+    sharing: HashMap<&'s [u8], u32>,
+    strings: Vec<&'s [u8]>,
+    hashes: Vec<u64>,
+}
+
+impl<'s> Numbers<'s> {
+    /// Returns the number of a string, whose hash is given: the next one if it is new.
+    pub fn get_or_insert(&mut self, hash: u64, string: &'s [u8]) -> u32 {
+        let next = self.strings.len() as u32;
+        let mut number = *self.by_hash.entry(hash).or_insert(next);
+        if number != next {
+            if self.strings[number as usize] == string {
+                return number;
+            }
+            number = *self.sharing.entry(string).or_insert(next);
+        }
+        if number == next {
+            self.strings.push(string);
+            self.hashes.push(hash);
+        }
+        number
+    }
+
+    /// Returns the number of strings.
+    pub fn len(&self) -> usize {
+        self.strings.len()
+    }
+
+    /// Returns the hash of each string.
+    pub fn hashes(&self) -> &[u64] {
+        &self.hashes
+    }
+
+    /// Iterates over the strings and their hashes.
+    pub fn iter(&self) -> impl Iterator<Item = (&'s [u8], u64)> {
+        self.strings.iter().copied().zip(self.hashes.iter().copied())
+    }
+
+    /// Iterates over the numbers of the strings whose hash an earlier one has, too, in no order.
+    pub fn sharing(&self) -> impl Iterator<Item = u32> {
+        self.sharing.values().copied()
+    }
+}

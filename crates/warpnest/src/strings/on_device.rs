@@ -1,0 +1,84 @@
+//! Rows numbered by a device, which knows their hashes alone. The host verifies the answer.
+
+use super::column::Strings;
+use super::hashing::{MIN_ROWS, hashes};
+use super::numbered::Numbered;
+use crate::{CompactingConfig, Device, Result};
+use rayon::prelude::*;
+use std::collections::HashMap;
+use std::hash::BuildHasher;
+
+/// Numbers the rows of a column.
+pub(super) fn numbered(
+    device: &Device,
+    strings: &(impl Strings + ?Sized),
+    hasher: &(impl BuildHasher + Sync),
+) -> Result<Numbered> {
+    let hashes = hashes(strings, hasher);
+    let (ids, counts) = unique_of_hashes(device, &hashes)?;
+    let first_rows = first_rows(&ids, counts.len());
+    let mut numbered = Numbered { ids, counts, first_rows, ..Numbered::default() };
+    let differing = differing(&numbered, strings);
+    if !differing.is_empty() {
+        separate(&mut numbered, strings, &differing);
+    }
+    numbered.hashes = numbered.first_rows.iter().map(|&row| hashes[row as usize]).collect();
+    Ok(numbered)
+}
+
+/// Returns the id of each row's hash, in the order of first appearance, and the number of rows of
+/// each hash.
+fn unique_of_hashes(device: &Device, hashes: &[u64]) -> Result<(Vec<u32>, Vec<u32>)> {
+    let unique = CompactingConfig::default().in_order_of_appearance().unique(device, hashes)?;
+    Ok((unique.ids, unique.counts))
+}
+
+/// Returns the first row of each id; ids are in the order of appearance.
+fn first_rows(ids: &[u32], different: usize) -> Vec<u32> {
+    let mut first_rows = Vec::with_capacity(different);
+    for (&id, row) in ids.iter().zip(0..) {
+        if id as usize == first_rows.len() {
+            first_rows.push(row);
+            if first_rows.len() == different {
+                break;
+            }
+        }
+    }
+    first_rows
+}
+
+/// Returns the rows whose string is another one than that of the first row with their hash.
+fn differing(numbered: &Numbered, strings: &(impl Strings + ?Sized)) -> Vec<u32> {
+    let rows = numbered.ids.par_iter().enumerate().with_min_len(MIN_ROWS);
+    let differs =
+        |&(row, &id): &(usize, &u32)| strings.row(row) != strings.row(numbered.first_rows[id as usize] as usize);
+    rows.filter(differs).map(|(row, _)| row as u32).collect()
+}
+
+/// Gives the rows that differ ids of their own, by their strings themselves: in a map whose hash
+/// has another seed. So it takes no longer if an attacker knew the seed of the first one.
+fn separate(numbered: &mut Numbered, strings: &(impl Strings + ?Sized), differing: &[u32]) {
+    let Numbered { ids, counts, first_rows, sharing, .. } = numbered;
+    let of_hashes = first_rows.len() as u32;
+    let mut others: HashMap<&[u8], u32> = HashMap::new();
+    for &row in differing {
+        let next = first_rows.len() as u32;
+        let id = *others.entry(strings.row(row as usize)).or_insert(next);
+        if id == next {
+            first_rows.push(row);
+            counts.push(0);
+        }
+        let before = std::mem::replace(&mut ids[row as usize], id);
+        counts[before as usize] -= 1;
+        counts[id as usize] += 1;
+    }
+    // All in the order of appearance again.
+    let mut order: Vec<u32> = (0..first_rows.len() as u32).collect();
+    order.sort_unstable_by_key(|&id| first_rows[id as usize]);
+    let mut new_ids = vec![0; order.len()];
+    order.iter().zip(0..).for_each(|(&id, new_id)| new_ids[id as usize] = new_id);
+    ids.par_iter_mut().with_min_len(MIN_ROWS).for_each(|id| *id = new_ids[*id as usize]);
+    *first_rows = order.iter().map(|&id| first_rows[id as usize]).collect();
+    *counts = order.iter().map(|&id| counts[id as usize]).collect();
+    *sharing = order.iter().zip(0..).filter(|(id, _)| **id >= of_hashes).map(|(_, new_id)| new_id).collect();
+}
