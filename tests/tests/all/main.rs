@@ -58,6 +58,8 @@ mod primitives {
 
 mod relational {
     mod chains;
+    mod dictionary;
+    mod distinct;
     mod group_by;
     mod hard;
     mod hash;
@@ -143,7 +145,6 @@ mod sorted {
 }
 
 mod compacting {
-    mod dictionary;
     mod properties;
 }
 
