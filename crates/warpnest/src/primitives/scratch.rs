@@ -15,7 +15,7 @@ pub struct Scratch {
     /// Memory for an operation that calls others, which work in the words.
     beside: Option<Box<Scratch>>,
     /// Memory that was leased before and is free again.
-    free: Vec<Buffer<u64>>,
+    free: Vec<Buffer<u32>>,
 }
 
 impl Scratch {
@@ -32,7 +32,7 @@ impl Scratch {
     /// Returns the bytes that the scratch holds on the device.
     pub fn memory_bytes(&self) -> usize {
         let words = self.words.as_ref().map_or(0, |words| 8 * words.len());
-        let free: usize = self.free.iter().map(|buffer| 8 * buffer.capacity()).sum();
+        let free: usize = self.free.iter().map(|buffer| 4 * buffer.capacity()).sum();
         words + self.beside.as_ref().map_or(0, |beside| beside.memory_bytes()) + free
     }
 
@@ -58,8 +58,8 @@ impl Scratch {
     /// place of the largest that is free. Unlike the scratch's own words it may be lent several
     /// times at once, and keeps its contents while operations work in the scratch.
     pub(crate) fn lend<T: Plain>(&mut self, length: usize) -> Result<Buffer<T>> {
-        let bytes = |buffer: &Buffer<u64>| 8 * buffer.capacity();
-        let enough = |(_, buffer): &(usize, &Buffer<u64>)| bytes(buffer) / size_of::<T>() >= length;
+        let bytes = |buffer: &Buffer<u32>| 4 * buffer.capacity();
+        let enough = |(_, buffer): &(usize, &Buffer<u32>)| bytes(buffer) / size_of::<T>() >= length;
         let held = self.free.iter().enumerate();
         if let Some((number, _)) = held.clone().filter(enough).min_by_key(|(_, buffer)| bytes(buffer)) {
             // SAFETY: kernels write elements of the type there before any are read as such.
@@ -77,7 +77,7 @@ impl Scratch {
     /// Takes back memory that was lent, or any other.
     pub(crate) fn give_back<T>(&mut self, buffer: Buffer<T>) {
         // SAFETY: no elements are left.
-        let mut buffer = unsafe { buffer.reinterpreted::<u64>() };
+        let mut buffer = unsafe { buffer.reinterpreted::<u32>() };
         buffer.empty();
         self.free.push(buffer);
     }

@@ -10,7 +10,9 @@ use warpnest::relational::{
     Distinct, OnHost, Order, Unique, factorize_on, isin_on, mode_on, top_k_on, unique_on, value_counts_on,
 };
 use warpnest::{Buffer, Device, Error, factorize, isin, mode, top_k, unique, value_counts};
-use warpnest_tests::{TestEngine, assert_lengths, assert_wrong_device, elsewhere, on_all, on_every_engine};
+use warpnest_tests::{
+    TestEngine, assert_lengths, assert_wrong_device, counting, elsewhere, engines, on_all, on_every_engine,
+};
 
 /// Says what is wrong with the keys, ids, counts and first rows of a column.
 fn check_all<K: Tested>(rows: &[K], found: &OnHost<K, u32, u32, u32>, order: Order) -> Result<(), TestCaseError> {
@@ -208,6 +210,51 @@ fn edges() {
             check_functions(&engine.device, &wide, seed)
         },
     );
+}
+
+/// Checks columns that are so long that they are grouped on chip.
+#[test]
+fn long_columns() {
+    for engine in engines().iter().filter(|engine| engine.max_items >= 100_000) {
+        let length = 70_001u64;
+        let spread = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 16;
+        let columns: [&dyn Fn(u64) -> u64; 5] = [
+            &spread,
+            &|row| spread(row % 35_000),
+            &|row| if row % 70 == 3 { 5 } else { spread(row) },
+            &|row| spread(row % 53_000),
+            &|row| row % 1000,
+        ];
+        for (seed, number) in (0..).zip(columns) {
+            let rows: Vec<u64> = (0..length).map(number).collect();
+            check(engine, &rows, seed).unwrap();
+            let narrow: Vec<u32> = rows.iter().map(|&number| number as u32).collect();
+            check(engine, &narrow, seed + 1).unwrap();
+            check_functions(&engine.device, &narrow, seed).unwrap();
+        }
+    }
+}
+
+/// Checks that a call with the scratch and the result of an earlier one allocates nothing.
+#[test]
+fn memory_is_used_again() {
+    use std::sync::atomic::Ordering::Relaxed;
+    let (device, counts) = counting();
+    let (stream, mut scratch) = (device.default_stream(), Scratch::new(&device));
+    for rows in [(0..5000u32).map(|row| row % 2500).collect::<Vec<_>>(), (0..5000).map(|row| row.min(4990)).collect()] {
+        let column = Buffer::from_slice(&device, &rows).unwrap();
+        let query = Unique::of(&column).ids().counts().seed(1);
+        let mut found = query.run_on(stream, &mut scratch).unwrap();
+        for _ in 0..3 {
+            query.run_into(stream, &mut scratch, &mut found).unwrap();
+        }
+        let before = counts.allocations.load(Relaxed);
+        query.run_into(stream, &mut scratch, &mut found).unwrap();
+        assert_eq!(counts.allocations.load(Relaxed), before);
+        assert!(scratch.memory_bytes() > 0);
+    }
+    scratch.release();
+    assert_eq!(scratch.memory_bytes(), 0);
 }
 
 #[test]

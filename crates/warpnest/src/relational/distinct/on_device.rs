@@ -166,7 +166,7 @@ impl<K: Key> Column<'_, K> {
         of_rows.number(stream, ids, repeated.is_some().then_some(&found), &flags)?;
         scratch.give_back(found);
         let ordered = match repeated {
-            Some(repeated) if !by_first => self.repeated_first(scratch, &groups, repeated, &flags)?,
+            Some(repeated) if !by_first => self.repeated_first(scratch, groups, repeated, &flags)?,
             repeated => {
                 if let Some(repeated) = repeated {
                     repeated.give_back(scratch);
@@ -240,7 +240,7 @@ impl<K: Key> Column<'_, K> {
     fn repeated_first(
         &self,
         scratch: &mut Scratch,
-        groups: &Groups<K>,
+        groups: Groups<K>,
         repeated: Repeated<K>,
         once: &Flagged,
     ) -> Result<Groups<K>> {
@@ -263,6 +263,7 @@ impl<K: Key> Column<'_, K> {
             _ => None,
         };
         scratch.give_back(flags);
+        groups.give_back(scratch);
         Ok(Groups { keys, counts, firsts })
     }
 
