@@ -1,4 +1,5 @@
-//! Benchmarks of the functions of whole columns: different keys with ids and counts, and membership.
+//! Benchmarks of the functions of whole columns: different keys with ids and counts, and
+//! membership.
 
 use super::input::{Repeats, key, repeated};
 use super::record::{Record, Subject};

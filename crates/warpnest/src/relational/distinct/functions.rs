@@ -96,8 +96,8 @@ pub fn isin<K: Key>(device: &Device, keys: &[K], among: &[K]) -> Result<Vec<bool
     PageSet::build(device, among)?.contains_many(keys)
 }
 
-/// Returns the result of [`isin`] on the device, computed on `stream`: bit `i % 32` of word `i / 32`
-/// is that of key `i`, and bits past the last key are 0.
+/// Returns the result of [`isin`] on the device, computed on `stream`: bit `i % 32` of word
+/// `i / 32` is that of key `i`, and bits past the last key are 0.
 ///
 /// # Errors
 /// As for [`Config::build`](crate::Config::build), and
@@ -113,8 +113,8 @@ pub fn isin_on<K: Key>(
     Ok(found)
 }
 
-/// Writes the result of [`isin_on`] to existing words. With the scratch of an earlier call no memory
-/// is allocated if there is enough.
+/// Writes the result of [`isin_on`] to existing words. With the scratch of an earlier call no
+/// memory is allocated if there is enough.
 ///
 /// # Errors
 /// As for [`isin_on`], and [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless

@@ -44,8 +44,11 @@ pub struct Unique<'q, K, Ids = (), Counts = (), FirstRows = ()> {
     keys: Column<'q, K>,
     order: Order,
     seed: Option<u64>,
-    parts: PhantomData<fn() -> (Ids, Counts, FirstRows)>,
+    parts: Asked<Ids, Counts, FirstRows>,
 }
+
+/// The types of what is asked for besides the keys.
+type Asked<Ids, Counts, FirstRows> = PhantomData<fn() -> (Ids, Counts, FirstRows)>;
 
 /// The different keys of a column, and what else was asked for: vectors on the host or buffers on a
 /// device. What was not asked for is `()`.
