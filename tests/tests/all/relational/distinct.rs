@@ -4,10 +4,10 @@
 use super::rows::{Tested, in_order, key_numbers, rows_of};
 use proptest::prelude::*;
 use std::cmp::Reverse;
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use warpnest::primitives::Scratch;
 use warpnest::relational::{
-    Distinct, OnHost, Order, Unique, factorize_on, isin_on, mode_on, top_k_on, unique_on, value_counts_on,
+    Distinct, OnHost, Order, Rows, Unique, factorize_on, isin_on, mode_on, top_k_on, unique_on, value_counts_on,
 };
 use warpnest::{Buffer, Device, Error, factorize, isin, mode, top_k, unique, value_counts};
 use warpnest_tests::{
@@ -212,6 +212,65 @@ fn edges() {
     );
 }
 
+/// Checks rows of one to five columns of several types beside rows as tuples.
+#[test]
+fn rows_of_several_columns() {
+    on_every_engine(
+        |engine| (key_numbers(most(engine)), any::<u64>()),
+        |engine, (numbers, seed)| {
+            let (device, stream) = (&engine.device, engine.device.default_stream());
+            let first: Vec<u32> = numbers.iter().map(|&number| number as u32 % 7).collect();
+            let second: Vec<i32> = numbers.iter().map(|&number| (number >> 3) as i32 % 5).collect();
+            let third: Vec<u64> = numbers.iter().map(|&number| number >> 5 << 40).collect();
+            let fourth: Vec<char> = numbers.iter().map(|&number| if number % 11 < 3 { 'x' } else { 'y' }).collect();
+            let fifth = Buffer::from_slice(device, &third).unwrap();
+            type Tuple = (u32, Option<i32>, Option<u64>, Option<char>);
+            let mut scratch = Scratch::new(device);
+            let count = 1 + seed as usize % 5;
+            let mut rows = Rows::of(&first).seed(seed);
+            if count > 1 {
+                rows = rows.and(&second);
+            }
+            if count > 2 {
+                rows = rows.and(&third);
+            }
+            if count > 3 {
+                rows = rows.and(&fourth);
+            }
+            if count > 4 {
+                rows = rows.and(&fifth);
+            }
+            let tuple = |row: usize| -> Tuple {
+                let (second, third) = ((count > 1).then(|| second[row]), (count > 2).then(|| third[row]));
+                (first[row], second, third, (count > 3).then(|| fourth[row]))
+            };
+            let mut groups: HashMap<Tuple, Vec<usize>> = HashMap::new();
+            for row in 0..first.len() {
+                groups.entry(tuple(row)).or_default().push(row);
+            }
+            let right = |ids: &[u32], counts: &[u32], firsts: &[u32]| {
+                let of_group = |group: &Vec<usize>| {
+                    let id = ids[group[0]] as usize;
+                    let all = group.iter().all(|&row| ids[row] as usize == id);
+                    all && counts[id] as usize == group.len() && firsts[id] as usize == group[0]
+                };
+                let lengths = [ids.len(), counts.len(), firsts.len()] == [first.len(), groups.len(), groups.len()];
+                lengths && groups.values().all(of_group)
+            };
+            for _ in 0..2 {
+                let found = rows.distinct_on(stream, &mut scratch).unwrap();
+                let [ids, counts, firsts] =
+                    [&found.ids, &found.counts, &found.first_rows].map(|part| part.download(stream).unwrap());
+                prop_assert!(right(&ids, &counts, &firsts), "{:?} {:?} {:?}", ids, counts, firsts);
+            }
+            let found = rows.in_order_of_appearance().distinct(device).unwrap();
+            prop_assert!(right(&found.ids, &found.counts, &found.first_rows), "{:?}", found);
+            prop_assert!(found.first_rows.is_sorted(), "{:?}", found);
+            Ok(())
+        },
+    );
+}
+
 /// Checks columns that are so long that they are grouped on chip.
 #[test]
 fn long_columns() {
@@ -270,6 +329,8 @@ fn columns_of_another_device_or_length_are_refused() {
         assert_wrong_device(error, "the buffer of keys", &there, device);
         let error = isin_on(stream, &mut scratch, &near, &far).unwrap_err();
         assert_wrong_device(error, "the buffer of keys", &there, device);
+        let error = Rows::of(&[1u32, 2]).and(&[1u64]).distinct(device).unwrap_err();
+        assert_lengths(error, ("the first column", 2), ("another column", 1));
         let mut words = Buffer::zeroed(device, 2).unwrap();
         let error = warpnest::relational::isin_into(stream, &mut scratch, &near, &near, &mut words).unwrap_err();
         assert_lengths(error, ("the keys, in words of 32,", 1), ("the found-words", 2));

@@ -2,7 +2,8 @@
 
 use super::super::column::Column;
 use super::super::query::Order;
-use super::on_cores::{encoded, is_encoding_faster, on_cores};
+use super::compute::compute;
+use super::on_cores::{encoded, is_encoding_faster};
 use super::on_device::on_device;
 use super::parts::{Part, Parts, Wanted};
 use super::sorted_rows::Encoded;
@@ -195,10 +196,7 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         stream.check_device(&device)?;
         check_items(self.keys.rows())?;
         let keys = self.keys.typed_on_device(&device)?;
-        let parts = match is_encoding_faster(stream, &keys, &wanted)? {
-            Some(cores) => on_cores(stream, scratch, &keys, &wanted, (memory, cores))?,
-            None => on_device(stream, scratch, &keys, &wanted, memory)?,
-        };
+        let parts = compute(stream, scratch, &keys, &wanted, memory)?;
         let Parts { keys, ids, counts, first_rows } = parts;
         Ok(Distinct {
             keys,
