@@ -1,7 +1,6 @@
 //! Ids of rows, once groups are known: which keys are repeated, which rows are the first with their
 //! key, and the ranks of these rows.
 
-use crate::layered::compacting::rank;
 use crate::seam::{Block, Global, Tile};
 
 /// The arguments of [`FlagRepeated`].
@@ -67,13 +66,12 @@ kernel! {
     ///
     /// If lookups gave first rows, the id is the number of flagged rows before that of the key. If
     /// they gave ids, these stay. Then those of the other rows follow, in the order of the rows.
-    /// `before` has the number of bits that are set in the words of `bits` before each word;
     /// `found` may be null, if all keys were found.
+    ///
+    /// A word of `ranks` has the flags of 32 rows as its lower half, and as its upper half the
+    /// number of flags before them.
     NumberRows<>, "number_rows", threads 256;
-    {
-        values: Global<u32>, found: Global<u32>, bits: Global<u32>, before: Global<u32>,
-        plan: RowsOfKeysParams,
-    }
+    { values: Global<u32>, found: Global<u32>, ranks: Global<u64>, plan: RowsOfKeysParams }
 }
 
 impl NumberRows {
@@ -89,12 +87,20 @@ impl NumberRows {
                 return;
             }
             if !is_found(args.found, row) {
-                args.values.store(row, ids + rank(row as u32, args.bits, args.before));
+                args.values.store(row, ids + rank(row as u32, args.ranks));
             } else if by_first != 0 {
-                args.values.store(row, rank(args.values.load(row), args.bits, args.before));
+                args.values.store(row, rank(args.values.load(row), args.ranks));
             }
         });
     }
+}
+
+/// Returns the number of flags before that of a row, by the ranks of [`NumberRows`].
+#[inline(always)]
+fn rank(row: u32, ranks: Global<u64>) -> u32 {
+    let word = ranks.load_read_only((row / 32) as u64);
+    let smaller = word as u32 & !(u32::MAX << (row % 32));
+    (word >> 32) as u32 + smaller.count_ones()
 }
 
 /// Returns whether the lookup of a row found its key.

@@ -17,7 +17,6 @@ type Entries = Vec<&'static Entry>;
 fn of_no_type() -> Entries {
     vec![
         compacting::CountBits::ENTRY,
-        compacting::CountIds::ENTRY,
         compact::Invert::ENTRY,
         extendible::CopyTables::ENTRY,
         extendible::MergeBuddies::ENTRY,

@@ -57,8 +57,6 @@ fn check<K: Tested>(engine: &TestEngine, rows: &[K], seed: u64) -> Result<(), Te
         let query = Unique::of(&buffer).ids().counts().first_rows().order(order).seed(seed);
         query.run_into(stream, &mut scratch, &mut of_others).unwrap();
         check_all(rows, &host(&of_others), order)?;
-        query.run_into(stream, &mut scratch, &mut of_others).unwrap();
-        check_all(rows, &host(&of_others), order)?;
     }
     // Some of what can be asked for.
     let order = [Order::Any, Order::FirstSeen, Order::ByKey][(seed % 3) as usize];
@@ -129,7 +127,7 @@ fn check_functions<K: Tested>(device: &Device, rows: &[K], seed: u64) -> Result<
 }
 
 fn most(engine: &TestEngine) -> usize {
-    if engine.max_items < 1000 { 300 } else { 9_000 }
+    if engine.max_items < 1000 { 160 } else { 6_000 }
 }
 
 /// Returns the numbers of keys: as for group-by, or different but for a few, or each twice.
@@ -170,12 +168,10 @@ fn signed_keys_and_pairs() {
         |engine| (numbers(most(engine)), any::<u64>()),
         |engine, (numbers, seed)| {
             let signed: Vec<i32> = numbers.iter().map(|&number| (number >> 7) as i32).collect();
-            check(engine, &signed, seed)?;
             check_functions(&engine.device, &signed, seed)?;
             let pairs: Vec<(i32, u32)> =
                 numbers.iter().map(|&number| (number as i32 % 5, (number >> 40) as u32)).collect();
-            check(engine, &pairs, seed)?;
-            check_functions(&engine.device, &pairs, seed)
+            check(engine, &pairs, seed)
         },
     );
 }

@@ -1,5 +1,6 @@
 //! Launches of flags and ranks of rows.
 
+use super::super::keys::join;
 use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, RowsParams};
@@ -7,16 +8,16 @@ use gpu_kernels::primitives::compact::{CompactParams, Invert};
 use gpu_kernels::relational::ids::{FlagFirsts, FlagRepeated, FlagRepeatedParams, NumberRows, RowsOfKeysParams};
 use gpu_kernels::types::Scalar;
 
-/// Flags of rows, and how many are set in the words before each word.
+/// Flags of rows, and the same with the number of flags before each word.
 pub(super) struct Flagged {
     pub bits: Buffer<u32>,
-    before: Buffer<u32>,
+    ranks: Buffer<u64>,
 }
 
 impl Flagged {
     pub fn give_back(self, scratch: &mut Scratch) {
         scratch.give_back(self.bits);
-        scratch.give_back(self.before);
+        scratch.give_back(self.ranks);
     }
 }
 
@@ -58,7 +59,14 @@ impl Rows {
             }
         })?;
         exclusive_scan_in_place(stream, scratch, &mut before)?;
-        Ok(Flagged { bits, before })
+        let ranks = scratch.lend::<u64>(words as usize)?;
+        stream.batch(|batch| {
+            let halves = [batch.read(&bits), batch.read(&before)];
+            // SAFETY: all three have as many words.
+            unsafe { join(batch, words, halves, batch.write(&ranks)) }
+        })?;
+        scratch.give_back(before);
+        Ok(Flagged { bits, ranks })
     }
 
     /// Queues replacing `values` by ids, as [`NumberRows`] does. The caller has them exclusively.
@@ -74,8 +82,7 @@ impl Rows {
                 values: batch.write(values),
                 // SAFETY: the kernel's documentation allows no found-words.
                 found: unsafe { batch.read_or_null(found) },
-                bits: batch.read(&flags.bits),
-                before: batch.read(&flags.before),
+                ranks: batch.read(&flags.ranks),
                 plan: self.plan(),
             };
             // SAFETY: there is a value for each row. Rows and values by which flags are looked up
