@@ -112,7 +112,7 @@ pub(super) struct ValueColumn<'q> {
 }
 
 /// A function that returns the words of a column on a device.
-type Lend<'q> = Box<dyn Fn(&Device) -> Result<WordsOf<'q>> + Send + Sync + 'q>;
+pub(super) type Lend<'q> = Box<dyn Fn(&Device) -> Result<WordsOf<'q>> + Send + Sync + 'q>;
 
 /// The words of a column on a device.
 pub(super) enum WordsOf<'q> {

@@ -2,7 +2,7 @@
 
 use super::super::column::Column;
 use super::super::keys::join;
-use super::super::query::{Order, WordsOf};
+use super::super::query::{Lend, Order, WordsOf};
 use super::compute::compute;
 use super::parts::{Parts, Wanted};
 use super::query::Distinct;
@@ -46,7 +46,7 @@ pub struct Rows<'q> {
 /// A column of any type.
 struct RowColumn<'q> {
     rows: usize,
-    lend: Box<dyn Fn(&Device) -> Result<WordsOf<'q>> + Send + Sync + 'q>,
+    lend: Lend<'q>,
 }
 
 impl<'q> RowColumn<'q> {
@@ -100,8 +100,8 @@ impl<'q> Rows<'q> {
         Ok(Distinct { keys: (), ids: host(ids)?, counts: host(counts)?, first_rows: host(first_rows)? })
     }
 
-    /// Returns the result of [`Rows::distinct`] on the device, computed on `stream`; waits until the
-    /// number of different rows is known.
+    /// Returns the result of [`Rows::distinct`] on the device, computed on `stream`; waits until
+    /// the number of different rows is known.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have as
