@@ -38,10 +38,11 @@ pub mod types {
 pub use cuckoo::{CuckooConfig, CuckooMap, CuckooSet};
 pub use error::{BuildError, ConfigError, Error, FileError, FullError, InputError, IoError, Result, TableKind};
 pub use extendible::{ExtendibleConfig, ExtendibleMap};
-pub use layered::compacting::{CompactingConfig, CompactingTable, Unique};
+pub use layered::compacting::{CompactingConfig, CompactingTable};
 pub use layered::multi::{MultiConfig, MultiMap, Retrieved};
 pub use linear::{LinearConfig, LinearMap, LinearOperation};
 pub use page::{PageConfig, PageMap, PageSet};
+pub use relational::{factorize, isin, mode, top_k, unique, value_counts};
 pub use runtime::buffer::Buffer;
 pub use runtime::device::Device;
 pub use runtime::event::Event;

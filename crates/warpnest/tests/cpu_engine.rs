@@ -14,6 +14,7 @@ use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
     inclusive_scan, inclusive_scan_in_place, partition_pairs, sort_pairs,
 };
+use warpnest::relational::Unique;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
     Answers, Buffer, BulkMap, CompactingConfig, Config, CuckooConfig, Device, ExtendibleConfig, LinearConfig,
@@ -268,8 +269,6 @@ fn compacting_tables_and_multimaps() {
         if V::BITS == 32 {
             let in_any_order = CompactingConfig::on(config.clone());
             for config in [in_any_order.clone(), in_any_order.in_order_of_appearance()] {
-                let unique = config.unique(device, &keys).unwrap();
-                assert!(keys.iter().zip(unique.ids).all(|(&key, id)| unique.keys[id as usize] == key));
                 let table = config.build(device, &keys).unwrap();
                 let (keys, ids): (Vec<K>, Vec<u32>) = table.to_pairs().unwrap().into_iter().unzip();
                 assert!(table.keys_of_many(&ids).unwrap().into_iter().eq(keys.into_iter().map(Some)));
@@ -385,7 +384,7 @@ fn rows_encoded_by_several_cores() {
         right(device, &rows);
     }
     fn right<K: Key>(device: &Device, rows: &[K]) {
-        let unique = CompactingConfig::default().unique(device, rows).unwrap();
+        let unique = Unique::of(rows).ids().counts().run(device).unwrap();
         let mut counts = vec![0; unique.keys.len()];
         for (row, &id) in rows.iter().zip(&unique.ids) {
             counts[id as usize] += 1;

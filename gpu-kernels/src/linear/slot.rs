@@ -148,8 +148,8 @@ fn owned<W: Double>(words: W::Sector, key: W::Half) -> W {
     owned
 }
 
-/// Gives a key its value, which `word` holds, in a slot that is its own and stays so. `seen` returns
-/// what the slot held a moment ago, if that matters.
+/// Gives a key its value, which `word` holds, in a slot that is its own and stays so. `seen`
+/// returns what the slot held a moment ago, if that matters.
 #[inline(always)]
 pub(super) fn write_owned<C: Cells>(
     cells: &C,

@@ -11,6 +11,7 @@ pub mod hot;
 pub mod hot_build;
 mod hot_groups;
 pub mod hot_table;
+pub mod ids;
 pub mod keys;
 mod on_chip;
 mod page_groups;

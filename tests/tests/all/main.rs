@@ -60,6 +60,8 @@ mod primitives {
 
 mod relational {
     mod chains;
+    mod dictionary;
+    mod distinct;
     mod group_by;
     mod hard;
     mod hash;
@@ -145,7 +147,6 @@ mod sorted {
 }
 
 mod compacting {
-    mod dictionary;
     mod properties;
 }
 

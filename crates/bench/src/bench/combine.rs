@@ -27,8 +27,8 @@ pub fn cases(n: u64, groups: &[u64], skews: &[f64]) -> Vec<Spread> {
 /// that are new to the map (`combine_new`), and of keys that it has (`combine`). Every sum is
 /// checked.
 ///
-/// `insert_repeated` inserts the pairs into a linear map that has the keys. `combine_mixed` adds the
-/// values by a mixed batch, with answers.
+/// `insert_repeated` inserts the pairs into a linear map that has the keys. `combine_mixed` adds
+/// the values by a mixed batch, with answers.
 ///
 /// The limit is as many random exchanges as there are rows, in a table of the map's size.
 pub fn measure<K: Key, V: Value + From<u32>>(at: Bench<'_>, cases: &[Spread]) -> anyhow::Result<Vec<Record>> {

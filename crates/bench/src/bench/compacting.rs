@@ -9,11 +9,11 @@ use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, CompactingConfig, Config};
 
-/// Builds tables of `n` rows, in both orders, looks up keys and ids, and counts the rows of every
-/// key; then builds from repeated keys.
+/// Builds tables of `n` rows, in both orders, and looks up keys and ids; then builds from repeated
+/// keys.
 ///
-/// A build is a rebuild, in memory that is there; `unique` is a whole call, which allocates its
-/// memory anew. The map under the tables has the configuration `config`.
+/// A build is a rebuild, in memory that is there. The map under the tables has the configuration
+/// `config`.
 pub fn measure<K: Key, D: Ids>(at: Bench<'_>, config: &Config<D>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, roofline, n, runs } = at;
     let stream = device.default_stream();
@@ -69,28 +69,11 @@ pub fn measure<K: Key, D: Ids>(at: Bench<'_>, config: &Config<D>) -> anyhow::Res
     ));
     drop((table, ids, answers));
 
-    let unique = |rows: &Buffer<K>, distinct: u64| -> anyhow::Result<(f64, u64)> {
-        let mut wrong = 0;
-        let ms = median_ms(stream, 1, runs, || {
-            wrong += (config.unique_on(stream, device, rows)?.counts.len() as u64).abs_diff(distinct);
-            Ok(())
-        })?;
-        Ok((ms, wrong))
-    };
-    let (ms, wrong) = unique(&rows, n)?;
-    records.push(run.record(subject("unique"), ms, 0.0, wrong));
-    let names = [
-        (Repeats::Half, "unique_half_repeated"),
-        (Repeats::Million, "unique_million_copies"),
-        (Repeats::Zipf, "unique_zipf_1.2"),
-    ];
-    for (repeats, op) in names {
+    for repeats in [Repeats::Half, Repeats::Million, Repeats::Zipf] {
         let (keys, distinct) = repeated::<K>(n, repeats);
         let rows = Buffer::from_slice(device, &keys)?;
         let (ms, wrong) = built(&config, &rows, distinct)?;
         records.push(run.record(subject(repeats.op()), ms, 0.0, wrong));
-        let (ms, wrong) = unique(&rows, distinct)?;
-        records.push(run.record(subject(op), ms, 0.0, wrong));
     }
     Ok(records)
 }

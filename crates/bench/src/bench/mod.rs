@@ -1,5 +1,6 @@
 //! `cargo xtask bench`: every table and operation beside the memory system's limits.
 
+mod columns;
 mod combine;
 mod compacting;
 mod cuckoo;
@@ -141,6 +142,8 @@ enum Part {
     /// Group-by of rows whose sample lies, beside honest ones of as many groups.
     #[value(name = "group_by_lying")]
     GroupByLying,
+    /// Different keys with ids and counts, and membership.
+    Unique,
     /// `CuckooMap` and `CuckooSet`.
     Cuckoo,
     /// `TwoLevelMap`.
@@ -288,6 +291,10 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         if wanted(Part::GroupByLying) {
             show(format!("group-by of lying samples, {n} rows"));
             keep_both(&|| group_by_lying::measure::<u32, u32>(at), &|| group_by_lying::measure::<u64, u64>(at))?;
+        }
+        if wanted(Part::Unique) {
+            show(format!("different keys of columns, {n} rows"));
+            keep_both(&|| columns::measure::<u32>(at), &|| columns::measure::<u64>(at))?;
         }
         for &slots in args.slots_per_pair.iter().filter(|_| wanted(Part::Cuckoo)) {
             show(format!("CuckooMap, {n} pairs, {slots} slots a pair"));

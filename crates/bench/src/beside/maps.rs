@@ -5,9 +5,9 @@ use std::sync::Arc;
 use anyhow::{Result, ensure};
 use hashbrown::{HashMap, HashSet};
 use rayon::prelude::*;
+use warpnest::relational::Unique;
 use warpnest::{
-    CompactingConfig, CuckooMap, ExtendibleConfig, ExtendibleMap, LinearConfig, LinearMap, MultiMap, PageMap, PageSet,
-    TwoLevelMap,
+    CuckooMap, ExtendibleConfig, ExtendibleMap, LinearConfig, LinearMap, MultiMap, PageMap, PageSet, TwoLevelMap,
 };
 
 use super::Lab;
@@ -71,7 +71,7 @@ fn unique_of<S: Hasher>(lab: &Lab<'_>, keys: &[u32], op: &'static str) -> Result
     let distinct = unique_by_entries::<S>(keys).0.len();
     let mut rows = Vec::new();
     let mut ours = || {
-        let (time, unique) = timed(|| CompactingConfig::default().unique(&lab.device, keys));
+        let (time, unique) = timed(|| Unique::of(keys).ids().counts().run(&lab.device));
         let unique = unique?;
         ensure!(unique.keys.len() == distinct, "{} keys are different, not {distinct}", unique.keys.len());
         Ok(time + timed_with_drop(|| unique))

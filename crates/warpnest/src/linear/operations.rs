@@ -143,8 +143,9 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// Does all operations at the same time; each answer is the value that the key had when its
     /// operation was done.
     ///
-    /// Several operations on one key give what they would give in some sequential order. Where many
-    /// combine values of one key, [`BulkMap::combine_many`](crate::BulkMap::combine_many) is faster.
+    /// Several operations on one key give what they would give in some sequential order. Where
+    /// many combine values of one key,
+    /// [`BulkMap::combine_many`](crate::BulkMap::combine_many) is faster.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).

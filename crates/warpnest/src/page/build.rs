@@ -91,11 +91,48 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         input: Input<'_, K, V>,
         plan: &Plan,
     ) -> Result<Self> {
-        let mut table = Self {
-            device: device.clone(),
+        let words = Buffer::uninitialized(device, plan.table_words() as usize)?;
+        let mut table = Self::in_memory(config, words, Scratch::new(device), plan);
+        table.attempt_until_built(stream, input, plan, device.engine().allocates_zeros())?;
+        table.scratch.release();
+        Ok(table)
+    }
+
+    /// Builds a table in the memory of `scratch`, to which [`PageTable::give_back`] returns it.
+    pub(crate) fn build_in(
+        config: PageConfig,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        input: Input<'_, K, V>,
+    ) -> Result<Self> {
+        let device = scratch.device().clone();
+        let plan = config.plan_on::<K, V>(input.pairs, input.known, device.engine().cores())?;
+        let words = scratch.lend(plan.table_words() as usize)?;
+        let work = std::mem::replace(scratch, Scratch::new(&device));
+        let mut table = Self::in_memory(config, words, work, &plan);
+        let built = table.attempt_until_built(stream, input, &plan, false);
+        *scratch = std::mem::replace(&mut table.scratch, Scratch::new(&device));
+        match built {
+            Ok(()) => Ok(table),
+            Err(error) => {
+                table.give_back(scratch);
+                Err(error)
+            }
+        }
+    }
+
+    /// Gives the memory of a table to a scratch.
+    pub(crate) fn give_back(self, scratch: &mut Scratch) {
+        scratch.give_back(self.words);
+    }
+
+    /// Returns an empty table in this memory.
+    fn in_memory(config: PageConfig, words: Buffer<u64>, scratch: Scratch, plan: &Plan) -> Self {
+        Self {
+            device: scratch.device().clone(),
             layout: Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets),
-            words: Buffer::uninitialized(device, plan.table_words() as usize)?,
-            scratch: Scratch::new(device),
+            words,
+            scratch,
             length: 0,
             changed: 0,
             report: PageReport {
@@ -111,10 +148,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             },
             types: PhantomData,
             config,
-        };
-        table.attempt_until_built(stream, input, plan, device.engine().allocates_zeros())?;
-        table.scratch.release();
-        Ok(table)
+        }
     }
 
     /// Rebuilds the table by a plan, in its own memory if that is enough. After an error it is

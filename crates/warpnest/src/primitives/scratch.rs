@@ -1,6 +1,7 @@
 //! The memory that operations work in.
 
 use crate::{Buffer, Device, Result};
+use gpu_kernels::plain::Plain;
 
 /// The memory on a device that operations work in. It grows when an operation needs more and stays
 /// for the next one.
@@ -13,12 +14,14 @@ pub struct Scratch {
     words: Option<Buffer<u64>>,
     /// Memory for an operation that calls others, which work in the words.
     beside: Option<Box<Scratch>>,
+    /// Memory that was leased before and is free again.
+    free: Vec<Buffer<u32>>,
 }
 
 impl Scratch {
     /// Returns an empty scratch; nothing is allocated yet.
     pub fn new(device: &Device) -> Self {
-        Self { device: device.clone(), words: None, beside: None }
+        Self { device: device.clone(), words: None, beside: None, free: Vec::new() }
     }
 
     /// Returns the device that the scratch is on.
@@ -29,13 +32,15 @@ impl Scratch {
     /// Returns the bytes that the scratch holds on the device.
     pub fn memory_bytes(&self) -> usize {
         let words = self.words.as_ref().map_or(0, |words| 8 * words.len());
-        words + self.beside.as_ref().map_or(0, |beside| beside.memory_bytes())
+        let free: usize = self.free.iter().map(|buffer| 4 * buffer.capacity()).sum();
+        words + self.beside.as_ref().map_or(0, |beside| beside.memory_bytes()) + free
     }
 
     /// Frees the memory, once nothing uses it any more.
     pub fn release(&mut self) {
         self.words = None;
         self.beside = None;
+        self.free.clear();
     }
 
     /// Takes the scratch beside this one, which keeps its contents while others work in this one.
@@ -46,6 +51,35 @@ impl Scratch {
 
     pub(crate) fn put_beside(&mut self, beside: Box<Self>) {
         self.beside = Some(beside);
+    }
+
+    /// Lends memory for `length` elements, whose contents are unspecified, until
+    /// [`Scratch::give_back`] gets it: the smallest that is free and large enough, or new one in
+    /// place of the largest that is free. Unlike the scratch's own words it may be lent several
+    /// times at once, and keeps its contents while operations work in the scratch.
+    pub(crate) fn lend<T: Plain>(&mut self, length: usize) -> Result<Buffer<T>> {
+        let bytes = |buffer: &Buffer<u32>| 4 * buffer.capacity();
+        let enough = |(_, buffer): &(usize, &Buffer<u32>)| bytes(buffer) / size_of::<T>() >= length;
+        let held = self.free.iter().enumerate();
+        if let Some((number, _)) = held.clone().filter(enough).min_by_key(|(_, buffer)| bytes(buffer)) {
+            // SAFETY: kernels write elements of the type there before any are read as such.
+            let mut buffer = unsafe { self.free.swap_remove(number).reinterpreted::<T>() };
+            buffer.set_length(length);
+            return Ok(buffer);
+        }
+        // The old memory is freed first: both together may be more than there is.
+        if let Some((number, _)) = held.max_by_key(|(_, buffer)| bytes(buffer)) {
+            drop(self.free.swap_remove(number));
+        }
+        Buffer::uninitialized(&self.device, length)
+    }
+
+    /// Takes back memory that was lent, or any other.
+    pub(crate) fn give_back<T>(&mut self, buffer: Buffer<T>) {
+        // SAFETY: no elements are left.
+        let mut buffer = unsafe { buffer.reinterpreted::<u32>() };
+        buffer.empty();
+        self.free.push(buffer);
     }
 
     /// Makes the scratch at least `words` words long and returns them. Their contents are

@@ -1,7 +1,7 @@
 //! Columns: slices of the host or buffers of a device.
 
 use crate::runtime::lent::Lent;
-use crate::{Buffer, Device, Result, Value};
+use crate::{Buffer, Device, Key, Result, Value};
 use std::ops::Deref;
 
 /// A column of a group-by: a slice of the host, which is copied to the device if that is a GPU, or
@@ -68,6 +68,14 @@ impl<'q, T: Value> Column<'q, T> {
                 Ok(OnDevice::Buffer(buffer.words()))
             }
         }
+    }
+}
+
+impl<'q, K: Key> Column<'q, K> {
+    /// Returns the keys on `device`.
+    pub(super) fn typed_on_device(&self, device: &Device) -> Result<OnDevice<'q, K>> {
+        // SAFETY: the words come from keys of the type, and are as large.
+        Ok(unsafe { self.on_device(device)?.reinterpreted() })
     }
 }
 

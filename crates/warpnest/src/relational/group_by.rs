@@ -172,7 +172,13 @@ impl<'q, K: Key> GroupBy<'q, K> {
         Ok(())
     }
 
-    fn run_with(&self, stream: &Stream, scratch: &mut Scratch, mut memory: Memory<K::Word>) -> Result<Groups<K>> {
+    /// Computes the groups in this memory.
+    pub(super) fn run_with(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        mut memory: Memory<K::Word>,
+    ) -> Result<Groups<K>> {
         let Self { keys, query, method, seed } = self;
         let device = scratch.device().clone();
         stream.check_device(&device)?;

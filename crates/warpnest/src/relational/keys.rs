@@ -97,6 +97,23 @@ impl<W: KeyWord> KeysOnDevice<'_, W> {
     }
 }
 
+/// Queues joining two columns of words to one.
+///
+/// # Safety
+/// All arrays are of the batch, the last one to write, with that many elements.
+pub(super) unsafe fn join(
+    batch: &Batch<'_>,
+    items: u64,
+    [lower, upper]: [Global<u32>; 2],
+    output: Global<u64>,
+) -> Result<()> {
+    let plan = EncodeParams { items, flip_before: 0, flip_after: 0, rotate: 0, padding: 0 };
+    // SAFETY: the kernel's documentation allows null keys.
+    let keys = unsafe { Global::null() };
+    // SAFETY: as the caller promises.
+    unsafe { batch.launch(&EncodeKeys { keys, lower, upper, output, plan }, items) }
+}
+
 /// Queues encoding keys by words whose order is that of the keys.
 ///
 /// # Safety

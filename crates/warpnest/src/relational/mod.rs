@@ -32,6 +32,7 @@ mod by_hot;
 mod by_sort;
 mod column;
 pub(crate) mod combined;
+mod distinct;
 pub(crate) mod exposed;
 mod group_by;
 mod groups;
@@ -43,6 +44,9 @@ mod query;
 pub(crate) mod sample;
 
 pub use column::Column;
+pub use distinct::{Distinct, OnDevice, OnHost, Part, Rows, Unique};
+pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, unique, unique_on};
+pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
 pub use group_by::GroupBy;
 pub use groups::{GroupReport, Groups, Method};
 pub use query::{Aggregate, Order};

@@ -112,7 +112,7 @@ pub(super) struct ValueColumn<'q> {
 }
 
 /// A function that returns the words of a column on a device.
-type Lend<'q> = Box<dyn Fn(&Device) -> Result<WordsOf<'q>> + Send + Sync + 'q>;
+pub(super) type Lend<'q> = Box<dyn Fn(&Device) -> Result<WordsOf<'q>> + Send + Sync + 'q>;
 
 /// The words of a column on a device.
 pub(super) enum WordsOf<'q> {
@@ -133,7 +133,7 @@ pub(super) enum Wanted {
 }
 
 impl<'q> WordsOf<'q> {
-    fn new<T: Value>(words: OnDevice<'q, T::Word>) -> Self {
+    pub fn new<T: Value>(words: OnDevice<'q, T::Word>) -> Self {
         // SAFETY: the branch is that of the word's size, so each word is cast to itself.
         unsafe {
             if T::Word::BITS == 32 { Self::Narrow(words.reinterpreted()) } else { Self::Wide(words.reinterpreted()) }

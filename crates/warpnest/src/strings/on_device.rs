@@ -3,7 +3,8 @@
 use super::column::Strings;
 use super::hashing::{MIN_ROWS, hashes};
 use super::numbered::Numbered;
-use crate::{CompactingConfig, Device, Result};
+use crate::relational::{Order, Unique};
+use crate::{Device, Result};
 use rayon::prelude::*;
 use std::collections::HashMap;
 use std::hash::BuildHasher;
@@ -15,8 +16,8 @@ pub(super) fn numbered(
     hasher: &(impl BuildHasher + Sync),
 ) -> Result<Numbered> {
     let hashes = hashes(strings, hasher);
-    let (ids, counts) = unique_of_hashes(device, &hashes)?;
-    let first_rows = first_rows(&ids, counts.len());
+    let unique = Unique::of(&hashes).ids().counts().first_rows().order(Order::FirstSeen).run(device)?;
+    let (ids, counts, first_rows) = (unique.ids, unique.counts, unique.first_rows);
     let mut numbered = Numbered { ids, counts, first_rows, ..Numbered::default() };
     let differing = differing(&numbered, strings);
     if !differing.is_empty() {
@@ -24,27 +25,6 @@ pub(super) fn numbered(
     }
     numbered.hashes = numbered.first_rows.iter().map(|&row| hashes[row as usize]).collect();
     Ok(numbered)
-}
-
-/// Returns the id of each row's hash, in the order of first appearance, and the number of rows of
-/// each hash.
-fn unique_of_hashes(device: &Device, hashes: &[u64]) -> Result<(Vec<u32>, Vec<u32>)> {
-    let unique = CompactingConfig::default().in_order_of_appearance().unique(device, hashes)?;
-    Ok((unique.ids, unique.counts))
-}
-
-/// Returns the first row of each id; ids are in the order of appearance.
-fn first_rows(ids: &[u32], different: usize) -> Vec<u32> {
-    let mut first_rows = Vec::with_capacity(different);
-    for (&id, row) in ids.iter().zip(0..) {
-        if id as usize == first_rows.len() {
-            first_rows.push(row);
-            if first_rows.len() == different {
-                break;
-            }
-        }
-    }
-    first_rows
 }
 
 /// Returns the rows whose string is another one than that of the first row with their hash.

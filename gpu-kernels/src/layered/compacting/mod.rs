@@ -1,5 +1,5 @@
-//! What a compacting table needs beside its id table: rows in reverse, ids for keys, keys by their
-//! ids, and counts. The id table is a page table ([`crate::page`]), a cuckoo table or a two-level
+//! What a compacting table needs beside its id table: rows in reverse, ids for keys, and keys by
+//! their ids. The id table is a page table ([`crate::page`]), a cuckoo table or a two-level
 //! table; ids are given here for the latter two.
 
 mod number;
@@ -99,56 +99,6 @@ impl<T: Scalar> KeysOf<T> {
                 if id < ids { Some(args.keys.load_read_only(id)) } else { None }
             });
             lookup.write(tile, &mut answers, first, |answer| *answer);
-        });
-    }
-}
-
-/// The value that stands for no id.
-const NONE: u32 = u32::MAX;
-/// The number of ids of a warp that are counted for all of its lanes at once. Where few keys have
-/// most of the rows, threads would otherwise wait for each other at the counters of these keys.
-const TOGETHER: u32 = 4;
-
-kernel! {
-    /// Adds to `counts[id]` the number of rows with that id. One thread a row.
-    CountIds<>, "count_ids", threads 256;
-    { ids: Global<u32>, counts: Global<u32>, plan: RowsParams }
-}
-
-impl CountIds {
-    #[inline(always)]
-    fn run<B: Block>(self, block: &mut B) {
-        let args = self;
-        let block_first = block.first_thread();
-        block.tiles::<32>(|warp| {
-            let first = block_first + warp.first_thread() as u64;
-            let mut ids = warp.local(|lane| {
-                let row = first + lane as u64;
-                if row < args.plan.rows { args.ids.load_streaming(row) } else { NONE }
-            });
-            let mut rounds = 0;
-            let mut left = warp.ballot(&ids, |_, id| *id != NONE);
-            // The loop ends when an id has only one row in the warp: then most ids are like that.
-            while left != 0 && rounds < TOGETHER {
-                let leader = left.trailing_zeros();
-                let id = warp.pick(&ids, leader, |id| *id);
-                let same = warp.ballot(&ids, |_, other| *other == id);
-                warp.each(&mut ids, |lane, other| {
-                    if lane == leader {
-                        args.counts.atomic(id as u64).fetch_add(same.count_ones());
-                    }
-                    if *other == id {
-                        *other = NONE;
-                    }
-                });
-                left &= !same;
-                rounds = if same.count_ones() == 1 { TOGETHER } else { rounds + 1 };
-            }
-            warp.each(&mut ids, |_, id| {
-                if *id != NONE {
-                    args.counts.atomic(*id as u64).fetch_add(1);
-                }
-            });
         });
     }
 }

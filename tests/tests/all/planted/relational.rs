@@ -1,7 +1,8 @@
-//! The state of groups, and of reductions, after any kind of failure of any device operation.
+//! The state of groups, of the different keys of a column, and of reductions, after any kind of
+//! failure of any device operation.
 
 use warpnest::primitives::{Scratch, Sum, reduce_by_key, segmented_reduce};
-use warpnest::relational::{GroupBy, Groups, Method, Order};
+use warpnest::relational::{GroupBy, Groups, Method, OnDevice, Order, Unique, isin_into};
 use warpnest::{Buffer, Result};
 use warpnest_tests::planted::Operation::{Allocate, Fill, Launch, Record, Wait};
 use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
@@ -50,6 +51,68 @@ fn a_group_by_that_fails_leaves_no_groups_and_can_be_repeated() {
     check(Method::Sort, Order::FirstSeen);
     check(Method::Hash, Order::Any);
     check(Method::Hash, Order::ByKey);
+}
+
+/// Lets each operation of a query for different keys fail: the result is empty then, and the next
+/// call with it and its scratch is right.
+fn check_distinct(keys: &[u32], order: Order) {
+    let (device, plan) = planted();
+    let stream = device.stream().unwrap();
+    let column = Buffer::from_slice(&device, keys).unwrap();
+    let query = Unique::of(&column).ids().counts().first_rows().order(order).seed(3);
+    type Subject = (Scratch, OnDevice<u32, u32, u32, u32>);
+    let call = |(scratch, found): &mut Subject| query.run_into(&stream, scratch, found);
+    let begin = || {
+        let found = query.run_on(&stream, &mut Scratch::new(&device)).unwrap();
+        (Scratch::new(&device), found)
+    };
+    let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut subject, done| {
+        assert!(is_planted(&done.unwrap_err()));
+        let found = &subject.1;
+        assert!(found.keys.is_empty() && found.ids.is_empty());
+        assert!(found.counts.is_empty() && found.first_rows.is_empty());
+        call(&mut subject).unwrap();
+        let found = &subject.1;
+        let [ids, counts, firsts] =
+            [&found.ids, &found.counts, &found.first_rows].map(|numbers| numbers.download(&stream).unwrap());
+        let found = found.keys.download(&stream).unwrap();
+        assert!(keys.iter().zip(&ids).all(|(key, &id)| found[id as usize] == *key));
+        for (id, key) in found.iter().enumerate() {
+            assert_eq!(keys.iter().position(|row| row == key), Some(firsts[id] as usize));
+        }
+        assert_eq!(counts.iter().sum::<u32>() as usize, keys.len());
+    });
+    all_failed(&seen, &[Allocate, Fill, Launch, Record]);
+}
+
+#[test]
+fn different_keys_that_fail_leave_none_and_can_be_found_again() {
+    let twice: Vec<u32> = (0..600u32).map(|row| (row % 300).wrapping_mul(0x9e37_79b1)).collect();
+    // All different but for one.
+    let once: Vec<u32> = (0..600u32).map(|row| (row % 599).wrapping_mul(0x9e37_79b1)).collect();
+    for order in [Order::Any, Order::FirstSeen] {
+        check_distinct(&twice, order);
+        check_distinct(&once, order);
+    }
+    check_distinct(&twice, Order::ByKey);
+}
+
+#[test]
+fn membership_that_fails_can_be_asked_again_with_the_same_scratch() {
+    let (device, plan) = planted();
+    let stream = device.stream().unwrap();
+    let keys: Vec<u32> = (0..2000).collect();
+    let on_device = Buffer::from_slice(&device, &keys).unwrap();
+    let among = Buffer::from_slice(&device, &keys.iter().map(|key| key * 2).collect::<Vec<u32>>()).unwrap();
+    let call = |(scratch, found): &mut (Scratch, Buffer<u32>)| isin_into(&stream, scratch, &on_device, &among, found);
+    let begin = || (Scratch::new(&device), Buffer::zeroed(&device, keys.len().div_ceil(32)).unwrap());
+    let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, call, |mut subject, done| {
+        assert!(is_planted(&done.unwrap_err()));
+        call(&mut subject).unwrap();
+        let words = subject.1.download(&stream).unwrap();
+        assert!((0..keys.len()).all(|row| (words[row / 32] >> (row % 32) & 1 != 0) == row.is_multiple_of(2)));
+    });
+    all_failed(&seen, &[Allocate, Fill, Launch, Record]);
 }
 
 #[test]

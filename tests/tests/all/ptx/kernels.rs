@@ -18,7 +18,6 @@ type Entries = Vec<&'static Entry>;
 fn of_no_type() -> Entries {
     vec![
         compacting::CountBits::ENTRY,
-        compacting::CountIds::ENTRY,
         compact::Invert::ENTRY,
         extendible::CopyTables::ENTRY,
         extendible::MergeBuddies::ENTRY,
@@ -38,6 +37,9 @@ fn of_no_type() -> Entries {
         readback::Readback::ENTRY,
         reduce::Means::ENTRY,
         relational::groups::DescribeGroups::ENTRY,
+        relational::ids::FlagFirsts::ENTRY,
+        relational::ids::FlagRepeated::ENTRY,
+        relational::ids::NumberRows::ENTRY,
         roofline::Copy::ENTRY,
         roofline::Random::ENTRY,
         shapes::Classify::ENTRY,

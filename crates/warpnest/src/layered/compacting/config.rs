@@ -14,10 +14,8 @@ use gpu_kernels::primitives::scan;
 ///
 /// let device = Device::best()?;
 /// let config = CompactingConfig::default().in_order_of_appearance();
-/// let unique = config.unique(&device, &[30u32, 10, 30, 20])?;
-/// assert_eq!(unique.keys, [30, 10, 20]);
-/// assert_eq!(unique.ids, [0, 1, 0, 2]);
-/// assert_eq!(unique.counts, [2, 1, 1]);
+/// let table = config.build(&device, &[30u32, 10, 30, 20])?;
+/// assert_eq!(table.to_pairs()?, [(30, 0), (10, 1), (20, 2)]);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///

@@ -3,14 +3,10 @@
 
 mod build;
 mod config;
-mod dictionary;
 mod file;
-mod sorted_rows;
-mod unique;
 mod work;
 
 pub use config::CompactingConfig;
-pub use unique::Unique;
 
 use crate::design::Page;
 use crate::layered::id_table::Ids;

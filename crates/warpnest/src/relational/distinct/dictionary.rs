@@ -84,6 +84,18 @@ pub(super) fn encode<K: Key>(
     Ok(length as usize)
 }
 
+/// Returns whether most keys differ, so that sorting the rows takes less time than a dictionary.
+///
+/// # Errors
+/// [`Error::Driver`].
+pub(super) fn is_sorting_faster<K: Key>(stream: &Stream, keys: &Buffer<K>, seed: u64) -> Result<bool> {
+    if (keys.len() as u64) < SORTED_ROWS {
+        return Ok(false);
+    }
+    let mut random = Xoshiro256StarStar::seed_from_u64(seed);
+    Ok(keys.words().with_elements(stream, |keys| once_in_sample(keys, &mut random))? > SORTED)
+}
+
 /// Returns the share of the rows of a sample whose key comes once in it.
 ///
 /// As large a share of the other rows have a key that is not in the sample (Good 1953, *The

@@ -1,11 +1,14 @@
 //! Rows encoded by dictionaries on the cores of a CPU: ids in the order of appearance, whatever the
 //! number of threads, and dictionaries that have no slot left for a key.
 
-use super::properties::in_order;
+use super::rows::rows_of;
 use gpu_kernels::page::{Encode, EncodeParams, PROGRESS_WORDS, dictionary_layout};
 use rayon::ThreadPoolBuilder;
+use std::collections::HashMap;
+use warpnest::primitives::Scratch;
+use warpnest::relational::{Order, Unique};
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, CompactingConfig, Device, PageConfig, Unique};
+use warpnest::{Buffer, Device};
 use warpnest_tests::{at, distinct_keys};
 
 /// Sizes around the rows that are processed at once (32), the keys of the first dictionary (512),
@@ -13,9 +16,21 @@ use warpnest_tests::{at, distinct_keys};
 const SIZES: [usize; 19] =
     [0, 1, 2, 31, 32, 33, 63, 65, 511, 513, 2050, 8191, 16_383, 16_385, 24_577, 40_000, 150_001, 262_144, 300_007];
 
+/// Returns the different keys in the order in which they appear, each row's number among them, and
+/// the first rows.
+fn in_order<K: Key>(rows: &[K]) -> (Vec<K>, Vec<u32>, Vec<u32>) {
+    let mut ids = vec![0; rows.len()];
+    let groups = rows_of(rows);
+    for (id, (_, of_key)) in (0..).zip(&groups) {
+        of_key.iter().for_each(|&row| ids[row] = id);
+    }
+    let firsts = groups.iter().map(|(_, of_key)| of_key[0] as u32).collect();
+    (groups.into_iter().map(|(key, _)| key).collect(), ids, firsts)
+}
+
 /// Fails unless rows are encoded right, with slices and with buffers.
 fn right<K: Key>(what: &str, rows: &[K]) {
-    let (keys, ids) = in_order(rows);
+    let (keys, ids, firsts) = in_order(rows);
     let mut counts = vec![0u32; keys.len()];
     ids.iter().for_each(|&id| counts[id as usize] += 1);
     for threads in [1, 2, 3, 8] {
@@ -23,28 +38,41 @@ fn right<K: Key>(what: &str, rows: &[K]) {
         ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(|| {
             let device = Device::cpu();
             let stream = device.default_stream();
-            let in_order = CompactingConfig::default().in_order_of_appearance();
-            let unique = in_order.unique(&device, rows).unwrap();
+            let all = Unique::of(rows).ids().counts().first_rows();
+            let unique = all.order(Order::FirstSeen).run(&device).unwrap();
             assert!(unique.keys == keys && unique.ids == ids && unique.counts == counts);
-            let in_any_order = CompactingConfig::default().unique(&device, rows).unwrap();
-            same_but_for_order((&in_any_order.keys, &in_any_order.ids, &in_any_order.counts), &unique);
-            let buffer = Buffer::from_slice(&device, rows).unwrap();
-            let Unique { keys: of_ids, ids: of_rows, counts: of_keys, .. } =
-                CompactingConfig::default().unique_on(stream, &device, &buffer).unwrap();
-            assert!(of_ids.capacity() <= keys.len().max(16 / size_of::<K>()), "{of_ids:?}");
-            let (keys, ids) = (of_ids.download(stream).unwrap(), of_rows.download(stream).unwrap());
-            same_but_for_order((&keys, &ids, &of_keys.download(stream).unwrap()), &unique);
+            assert_eq!(unique.first_rows, firsts);
+            let in_any_order = Unique::of(rows).ids().counts().run(&device).unwrap();
+            let counted = Unique::of(rows).counts().run(&device).unwrap();
+            let (of_rows, of_keys) = (&in_any_order.ids, &in_any_order.counts);
+            same_but_for_order((&in_any_order.keys, of_rows, of_keys), (&keys, &ids, &counts));
+            let count_of: HashMap<K, u32> = keys.iter().copied().zip(counts.iter().copied()).collect();
+            assert_eq!(counted.keys.iter().copied().zip(counted.counts).collect::<HashMap<_, _>>(), count_of);
+            assert_eq!(counted.keys.len(), keys.len());
+            let (buffer, mut scratch) = (Buffer::from_slice(&device, rows).unwrap(), Scratch::new(&device));
+            let query = Unique::of(&buffer).ids().counts();
+            let mut found = query.run_on(stream, &mut scratch).unwrap();
+            for _ in 0..2 {
+                let of_ids = found.keys.download(stream).unwrap();
+                let of_rows = found.ids.download(stream).unwrap();
+                let of_keys = found.counts.download(stream).unwrap();
+                same_but_for_order((&of_ids, &of_rows, &of_keys), (&keys, &ids, &counts));
+                query.run_into(stream, &mut scratch, &mut found).unwrap();
+            }
         });
     }
 }
 
+/// Keys, the id of each row, and the number of rows with each.
+type Encoded<'e, K> = (&'e [K], &'e [u32], &'e [u32]);
+
 /// Fails unless rows have other ids for the same keys, with as many rows of each.
-fn same_but_for_order<K: Key>((keys, ids, counts): (&[K], &[u32], &[u32]), unique: &Unique<Vec<K>, Vec<u32>>) {
-    assert_eq!((keys.len(), counts.len(), ids.len()), (unique.keys.len(), unique.keys.len(), unique.ids.len()));
+fn same_but_for_order<K: Key>((keys, ids, counts): Encoded<'_, K>, other: Encoded<'_, K>) {
+    assert_eq!((keys.len(), counts.len(), ids.len()), (other.0.len(), other.0.len(), other.1.len()));
     // Of as many ids each has one key, so no key has two.
-    assert!(ids.iter().zip(&unique.ids).all(|(&id, &other)| {
-        let (id, other) = (id as usize, other as usize);
-        (keys[id], counts[id]) == (unique.keys[other], unique.counts[other])
+    assert!(ids.iter().zip(other.1).all(|(&id, &of_row)| {
+        let (id, of_row) = (id as usize, of_row as usize);
+        (keys[id], counts[id]) == (other.0[of_row], other.2[of_row])
     }));
 }
 
@@ -116,7 +144,7 @@ fn full_dictionaries<K: Key>() {
     // Each key twice, one soon after the other.
     let distinct = distinct_keys::<K>(300, 5);
     let rows: Vec<K> = (0..600).map(|i| distinct[(i / 32 * 16 + i % 16).min(299)]).collect();
-    let (keys, ids) = in_order(&rows);
+    let (keys, ids, _) = in_order(&rows);
     let mut stopped = 0;
     for seed in 0..40 {
         for buckets in [16, 18, 40, 76, 78, 200] {
@@ -141,13 +169,4 @@ fn full_dictionaries<K: Key>() {
 fn a_dictionary_without_a_slot_for_a_key_says_so() {
     full_dictionaries::<u32>();
     full_dictionaries::<u64>();
-}
-
-#[test]
-fn a_promise_of_unique_keys_is_kept_without_a_dictionary() {
-    let rows = distinct_keys::<u32>(20_000, 3);
-    let config = CompactingConfig::on(PageConfig::default().assume_unique());
-    let unique = config.unique(&Device::cpu(), &rows).unwrap();
-    assert_eq!(unique.counts, vec![1; rows.len()]);
-    assert!(rows.iter().zip(&unique.ids).all(|(&key, &id)| unique.keys[id as usize] == key));
 }

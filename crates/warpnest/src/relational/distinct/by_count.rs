@@ -1,0 +1,185 @@
+//! Keys by the number of their rows.
+
+use super::super::groups::Words;
+use super::super::keys::{encode, typed};
+use super::super::memory::permuted;
+use super::query::Unique;
+use crate::primitives::Scratch;
+use crate::runtime::lent::Lent;
+use crate::types::KeyOrder;
+use crate::{Buffer, Device, Key, Result, Stream};
+use gpu_kernels::types::KeyWord;
+
+/// Returns the different keys of a column and the number of rows of each, in two columns: the most
+/// frequent keys first, and of as frequent ones the smaller ones.
+///
+/// ```
+/// use warpnest::{Device, value_counts};
+///
+/// let (keys, counts) = value_counts(&Device::best()?, &[7, -3, 5, 7, 5, 7])?;
+/// assert_eq!(keys, [7, 5, -3]);
+/// assert_eq!(counts, [3, 2, 1]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// The order is by rows and keys alone: it is the same in every run. (In pandas and polars keys
+/// that are as frequent have no order of their own.) Keys are compared as for
+/// [`Order::ByKey`](super::super::Order::ByKey). Takes what [`Unique`] takes, and two sorts of the
+/// different keys. Without the order, [`Unique::counts`] takes less.
+///
+/// # Errors
+/// As for [`Unique::run_on`].
+#[doc(alias("bincount", "histogram", "counter", "most_common", "group_count"))]
+pub fn value_counts<K: Key>(device: &Device, keys: &[K]) -> Result<(Vec<K>, Vec<u32>)> {
+    top_k(device, keys, usize::MAX)
+}
+
+/// Returns the result of [`value_counts`] on the device, computed on `stream`.
+///
+/// # Errors
+/// As for [`Unique::run_on`].
+pub fn value_counts_on<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+) -> Result<(Buffer<K>, Buffer<u32>)> {
+    top_k_on(stream, scratch, keys, usize::MAX)
+}
+
+/// Returns the `k` most frequent keys of a column and the number of rows of each, or all keys if
+/// there are fewer: the first ones of [`value_counts`].
+///
+/// ```
+/// use warpnest::{Device, top_k};
+///
+/// let (keys, counts) = top_k(&Device::best()?, &['x', 'a', 'b', 'x', 'a', 'x'], 2)?;
+/// assert_eq!((keys, counts), (vec!['x', 'a'], vec![3, 2]));
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// If several keys are as frequent as the last one, the smaller ones are taken. It takes as long as
+/// [`value_counts`].
+///
+/// # Errors
+/// As for [`Unique::run_on`].
+#[doc(alias("most_common", "heavy_hitters", "nlargest", "head"))]
+pub fn top_k<K: Key>(device: &Device, keys: &[K], k: usize) -> Result<(Vec<K>, Vec<u32>)> {
+    let stream = device.default_stream();
+    let by_count = ByCount::new(stream, &mut Scratch::new(device), &*Lent::new(device, keys)?)?;
+    Ok((by_count.keys.download_front(stream, k)?, by_count.counts.download_front(stream, k)?))
+}
+
+/// Returns the result of [`top_k`] on the device, computed on `stream`.
+///
+/// # Errors
+/// As for [`Unique::run_on`].
+pub fn top_k_on<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    k: usize,
+) -> Result<(Buffer<K>, Buffer<u32>)> {
+    let mut by_count = ByCount::new(stream, scratch, keys)?;
+    let length = by_count.keys.len().min(k);
+    by_count.keys.resize(stream, length)?;
+    by_count.counts.resize(stream, length)?;
+    Ok((by_count.keys, by_count.counts))
+}
+
+/// Returns the most frequent key of a column. If several keys are as frequent, all of them, in
+/// ascending order; none of a column without rows.
+///
+/// ```
+/// use warpnest::{Device, mode};
+///
+/// let device = Device::best()?;
+/// assert_eq!(mode(&device, &[4u32, 2, 4, 3])?, [4]);
+/// assert_eq!(mode(&device, &[4u32, 2, 4, 2, 3])?, [2, 4]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// That is what `mode` of pandas returns; polars gives the same keys in any order. It takes as long
+/// as [`value_counts`].
+///
+/// # Errors
+/// As for [`Unique::run_on`].
+#[doc(alias("most_common", "modes"))]
+pub fn mode<K: Key>(device: &Device, keys: &[K]) -> Result<Vec<K>> {
+    let stream = device.default_stream();
+    let by_count = ByCount::new(stream, &mut Scratch::new(device), &*Lent::new(device, keys)?)?;
+    by_count.keys.download_front(stream, by_count.most_frequent(stream)?)
+}
+
+/// Returns the result of [`mode`] on the device, computed on `stream`.
+///
+/// # Errors
+/// As for [`Unique::run_on`].
+pub fn mode_on<K: Key>(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K>) -> Result<Buffer<K>> {
+    let mut by_count = ByCount::new(stream, scratch, keys)?;
+    let length = by_count.most_frequent(stream)?;
+    by_count.keys.resize(stream, length)?;
+    Ok(by_count.keys)
+}
+
+/// The different keys, the most frequent ones first, and the number of rows of each.
+struct ByCount<K> {
+    keys: Buffer<K>,
+    counts: Buffer<u32>,
+}
+
+/// The change of counts by which their order becomes the reverse.
+const DESCENDING: KeyOrder = KeyOrder { flip: u32::MAX as u64, rotate: 0 };
+
+impl<K: Key> ByCount<K> {
+    /// Counts the rows of each key and sorts the keys: the most frequent ones first, of as frequent
+    /// ones the smaller ones.
+    fn new(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K>) -> Result<Self> {
+        let found = Unique::of(keys).counts().run_on(stream, scratch)?;
+        let (keys, counts) = (found.keys.into_words(), vec![Words::Narrow(found.counts)]);
+        // The sorts are stable.
+        let by_key = encoded(stream, scratch.device(), K::ORDER, &keys)?;
+        let (_, keys, counts) = permuted(stream, scratch, by_key, keys, counts)?;
+        let counts: Buffer<u32> = counts_of(counts, scratch.device())?;
+        let by_count = encoded(stream, scratch.device(), DESCENDING, &counts)?;
+        let (_, keys, counts) = permuted(stream, scratch, by_count, keys, vec![Words::Narrow(counts)])?;
+        Ok(Self { keys: typed(keys), counts: counts_of(counts, scratch.device())? })
+    }
+
+    /// Returns the number of keys that are as frequent as the first one, which come before the
+    /// others.
+    fn most_frequent(&self, stream: &Stream) -> Result<usize> {
+        if self.counts.is_empty() {
+            return Ok(0);
+        }
+        let most = self.counts.download_at(stream, 0)?;
+        let (mut frequent, mut rarer) = (1, self.counts.len());
+        while frequent < rarer {
+            let middle = frequent + (rarer - frequent) / 2;
+            if self.counts.download_at(stream, middle)? == most {
+                frequent = middle + 1;
+            } else {
+                rarer = middle;
+            }
+        }
+        Ok(frequent)
+    }
+}
+
+/// Returns the only column.
+fn counts_of(columns: Vec<Words>, device: &Device) -> Result<Buffer<u32>> {
+    match columns.into_iter().next() {
+        Some(counts) => Ok(counts.into_buffer()),
+        None => Buffer::uninitialized(device, 0),
+    }
+}
+
+/// Returns words whose order is the one wanted.
+fn encoded<W: KeyWord>(stream: &Stream, device: &Device, order: KeyOrder, words: &Buffer<W>) -> Result<Buffer<W>> {
+    let encoded = Buffer::uninitialized(device, words.len())?;
+    stream.batch(|batch| {
+        let (from, to) = (batch.read(words), batch.write(&encoded));
+        // SAFETY: both have as many words.
+        unsafe { encode(batch, order, words.len() as u64, from, to) }
+    })?;
+    Ok(encoded)
+}

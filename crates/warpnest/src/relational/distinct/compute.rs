@@ -1,0 +1,24 @@
+//! Who computes the different keys: cores by dictionaries, or a group-by and a map.
+
+use super::on_cores::{is_encoding_faster, on_cores};
+use super::on_device::on_device;
+use super::parts::{Parts, Wanted};
+use crate::primitives::Scratch;
+use crate::{Buffer, Key, Result, Stream};
+
+/// Returns the different keys, and what else is wanted, in this memory.
+///
+/// # Errors
+/// As for [`Unique::run_on`](super::super::Unique::run_on).
+pub(super) fn compute<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    wanted: &Wanted,
+    memory: Parts<K>,
+) -> Result<Parts<K>> {
+    match is_encoding_faster(stream, keys, wanted)? {
+        Some(cores) => on_cores(stream, scratch, keys, wanted, (memory, cores)),
+        None => on_device(stream, scratch, keys, wanted, memory),
+    }
+}

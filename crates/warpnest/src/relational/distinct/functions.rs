@@ -1,0 +1,138 @@
+//! The different keys of a column by one call, and the rows whose keys are in another column.
+
+use super::super::query::Order;
+use super::query::Unique;
+use crate::page::{PageConfig, PageSet, PageTable};
+use crate::primitives::Scratch;
+use crate::table::input::Input;
+use crate::table::raw::RawTable;
+use crate::{Buffer, BufferSlice, Device, Key, Result, Stream};
+use gpu_kernels::types::Nothing;
+
+/// Returns the different keys of a column, in no particular order.
+///
+/// ```
+/// use warpnest::{Device, unique};
+///
+/// let mut keys = unique(&Device::best()?, &[30u32, 10, 30, 20])?;
+/// keys.sort();
+/// assert_eq!(keys, [10, 20, 30]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// The query [`Unique`] gives them in the order of their first rows or of the keys, and with the id
+/// of each row's key, counts and first rows.
+///
+/// # Errors
+/// As for [`Unique::run_on`].
+#[doc(alias("deduplicate", "dedup", "distinct", "drop_duplicates"))]
+pub fn unique<K: Key>(device: &Device, keys: &[K]) -> Result<Vec<K>> {
+    Ok(Unique::of(keys).run(device)?.keys)
+}
+
+/// Returns the result of [`unique`] on the device, computed on `stream`.
+///
+/// # Errors
+/// As for [`Unique::run_on`].
+pub fn unique_on<K: Key>(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K>) -> Result<Buffer<K>> {
+    Ok(Unique::of(keys).run_on(stream, scratch)?.keys)
+}
+
+/// Returns the id of each row's key, and the different keys. Ids count the keys from 0 on in the
+/// order in which they appear.
+///
+/// ```
+/// use warpnest::{Device, factorize};
+///
+/// let (ids, keys) = factorize(&Device::best()?, &['b', 'a', 'b', 'c'])?;
+/// assert_eq!(ids, [0, 1, 0, 2]);
+/// assert_eq!(keys, ['b', 'a', 'c']);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// The same rows have the same ids in every run. Where that does not matter, [`Unique::ids`] is
+/// faster. A [`CompactingTable`](crate::CompactingTable) keeps the ids for later rows.
+///
+/// # Errors
+/// As for [`Unique::run_on`].
+#[doc(alias("dictionary_encode", "encode", "codes", "categorical", "label_encode", "group_ids", "rle"))]
+pub fn factorize<K: Key>(device: &Device, keys: &[K]) -> Result<(Vec<u32>, Vec<K>)> {
+    let found = Unique::of(keys).ids().order(Order::FirstSeen).run(device)?;
+    Ok((found.ids, found.keys))
+}
+
+/// Returns the result of [`factorize`] on the device, computed on `stream`. To use the memory of an
+/// earlier result again, take [`Unique::run_into`].
+///
+/// # Errors
+/// As for [`Unique::run_on`].
+pub fn factorize_on<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+) -> Result<(Buffer<u32>, Buffer<K>)> {
+    let found = Unique::of(keys).ids().order(Order::FirstSeen).run_on(stream, scratch)?;
+    Ok((found.ids, found.keys))
+}
+
+/// Returns for each of `keys` whether it is among the keys of another column, which may be
+/// repeated.
+///
+/// ```
+/// use warpnest::{Device, isin};
+///
+/// let among = [3u64, 5, 3];
+/// assert_eq!(isin(&Device::best()?, &[5, 6, 3], &among)?, [true, false, true]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// It builds a [`PageSet`] of the other column. Where that is asked more than once, build the set
+/// and keep it.
+///
+/// # Errors
+/// As for [`Config::build`](crate::Config::build).
+#[doc(alias("in1d", "is_in", "contains", "membership", "semi_join"))]
+pub fn isin<K: Key>(device: &Device, keys: &[K], among: &[K]) -> Result<Vec<bool>> {
+    PageSet::build(device, among)?.contains_many(keys)
+}
+
+/// Returns the result of [`isin`] on the device, computed on `stream`: bit `i % 32` of word
+/// `i / 32` is that of key `i`, and bits past the last key are 0.
+///
+/// # Errors
+/// As for [`Config::build`](crate::Config::build), and
+/// [`Error::WrongDevice`](crate::Error::WrongDevice).
+pub fn isin_on<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    among: &Buffer<K>,
+) -> Result<Buffer<u32>> {
+    let mut found = Buffer::uninitialized(scratch.device(), keys.len().div_ceil(32))?;
+    isin_into(stream, scratch, keys, among, &mut found)?;
+    Ok(found)
+}
+
+/// Writes the result of [`isin_on`] to existing words. With the scratch of an earlier call no
+/// memory is allocated if there is enough.
+///
+/// # Errors
+/// As for [`isin_on`], and [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless
+/// there is a word for each 32 keys.
+pub fn isin_into<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    among: &Buffer<K>,
+    found: &mut BufferSlice<u32>,
+) -> Result<()> {
+    let words = keys.len().div_ceil(32);
+    crate::error::same_length(("the keys, in words of 32,", words), ("the found-words", found.len()))?;
+    keys.check_device("the buffer of keys", scratch.device())?;
+    let input = Input::of_keys(scratch.device(), stream, among.words())?;
+    let set = PageTable::<K::Word, Nothing>::build_in(PageConfig::default(), stream, scratch, input)?;
+    // SAFETY: there are enough found-words, and the caller has them exclusively.
+    let asked = unsafe { set.find(stream, keys.words(), None, found) };
+    set.give_back(scratch);
+    asked
+}

@@ -1,0 +1,19 @@
+//! The different keys of a column, with ids, counts and first rows, and keys by their counts.
+
+mod by_count;
+mod compute;
+mod dictionary;
+mod functions;
+mod on_cores;
+mod on_device;
+mod parts;
+mod query;
+mod ranks;
+mod rows;
+mod sorted_rows;
+
+pub use by_count::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
+pub use functions::{factorize, factorize_on, isin, isin_into, isin_on, unique, unique_on};
+pub use parts::Part;
+pub use query::{Distinct, OnDevice, OnHost, Unique};
+pub use rows::Rows;

@@ -1,0 +1,214 @@
+//! The query for the different keys of a column.
+
+use super::super::column::Column;
+use super::super::query::Order;
+use super::compute::compute;
+use super::on_cores::{encoded, is_encoding_faster};
+use super::on_device::on_device;
+use super::parts::{Part, Parts, Wanted};
+use super::sorted_rows::Encoded;
+use crate::primitives::{Scratch, check_items};
+use crate::runtime::lent::Output;
+use crate::{Buffer, Device, Key, Result, Stream};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A query for the different keys of a column and, where asked for, the id of each row's key, the
+/// number of rows of each key, and its first row. What is not asked for is not computed, and is not
+/// in the result.
+///
+/// ```
+/// use warpnest::Device;
+/// use warpnest::relational::{Order, Unique};
+///
+/// let device = Device::best()?;
+/// let found = Unique::of(&['b', 'a', 'b']).ids().counts().order(Order::FirstSeen).run(&device)?;
+/// assert_eq!(found.keys, ['b', 'a']);
+/// assert_eq!(found.ids, [0, 1, 0]);
+/// assert_eq!(found.counts, [2, 1]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// * **Ids** go from 0 on without gaps: `keys[ids[row]]` is the key of the row. They are the
+///   *inverse* of numpy, the codes of `factorize`, the indices of a dictionary array.
+/// * **Order** of the keys, and so of ids and counts: none in particular, unless
+///   [`Unique::order`] sets one. Without it two runs may differ.
+/// * **All keys are legal**, in columns of up to 2^32 - 1 rows.
+/// * **Complexity.** Without ids it takes a [group-by](super::super::GroupBy). Ids take a lookup of
+///   each row in a map of the keys besides: one random read. First rows take the numbers of all
+///   rows through the group-by. On the cores of a CPU each core encodes its rows by a dictionary,
+///   or rows are sorted if most keys differ.
+///
+/// [`CompactingTable`](crate::CompactingTable) keeps the ids for later rows.
+#[doc(alias("deduplicate", "dedup", "distinct", "dictionary_encode", "group_ids", "bincount", "inverse"))]
+pub struct Unique<'q, K, Ids = (), Counts = (), FirstRows = ()> {
+    keys: Column<'q, K>,
+    order: Order,
+    seed: Option<u64>,
+    parts: Asked<Ids, Counts, FirstRows>,
+}
+
+/// The types of what is asked for besides the keys.
+type Asked<Ids, Counts, FirstRows> = PhantomData<fn() -> (Ids, Counts, FirstRows)>;
+
+/// The different keys of a column, and what else was asked for: vectors on the host or buffers on a
+/// device. What was not asked for is `()`.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Distinct<Keys, Ids, Counts, FirstRows> {
+    /// The different keys.
+    pub keys: Keys,
+    /// The id of each row's key: `keys[ids[row]]` is the key of the row.
+    pub ids: Ids,
+    /// The number of rows of each key: `counts[id]` rows have the key `keys[id]`.
+    pub counts: Counts,
+    /// The first row with each key.
+    pub first_rows: FirstRows,
+}
+
+/// The result of a query on the host.
+pub type OnHost<K, I, C, F> = Distinct<Vec<K>, <I as Part>::OnHost, <C as Part>::OnHost, <F as Part>::OnHost>;
+/// The result of a query on a device.
+pub type OnDevice<K, I, C, F> =
+    Distinct<Buffer<K>, <I as Part>::OnDevice, <C as Part>::OnDevice, <F as Part>::OnDevice>;
+
+impl<'q, K: Key> Unique<'q, K> {
+    /// Returns a query for the different keys of a column.
+    pub fn of(keys: impl Into<Column<'q, K>>) -> Self {
+        Self { keys: keys.into(), order: Order::Any, seed: None, parts: PhantomData }
+    }
+}
+
+impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
+    fn asking<I2, C2, F2>(self) -> Unique<'q, K, I2, C2, F2> {
+        let Self { keys, order, seed, .. } = self;
+        Unique { keys, order, seed, parts: PhantomData }
+    }
+
+    /// Asks for the id of each row's key.
+    #[must_use]
+    pub fn ids(self) -> Unique<'q, K, u32, C, F> {
+        self.asking()
+    }
+
+    /// Asks for the number of rows of each key.
+    #[must_use]
+    pub fn counts(self) -> Unique<'q, K, I, u32, F> {
+        self.asking()
+    }
+
+    /// Asks for the first row with each key.
+    #[must_use]
+    pub fn first_rows(self) -> Unique<'q, K, I, C, u32> {
+        self.asking()
+    }
+
+    /// Sets the order of the keys; [`Order::Any`] if this is not called.
+    #[must_use]
+    pub fn order(mut self, order: Order) -> Self {
+        self.order = order;
+        self
+    }
+
+    /// Sets the seed of samples and hash constants, which are random if this is not called. Do not
+    /// set it where others choose the keys.
+    #[must_use]
+    pub fn seed(mut self, seed: u64) -> Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    fn wanted(&self) -> Wanted {
+        let Self { order, seed, .. } = *self;
+        Wanted { ids: I::IS_WANTED, counts: C::IS_WANTED, first_rows: F::IS_WANTED, order, seed }
+    }
+
+    /// Returns the result on the host.
+    ///
+    /// # Errors
+    /// As for [`Unique::run_on`].
+    pub fn run(&self, device: &Device) -> Result<OnHost<K, I, C, F>> {
+        let (stream, wanted, rows) = (device.default_stream(), self.wanted(), self.keys.rows());
+        check_items(rows)?;
+        let keys = self.keys.typed_on_device(device)?;
+        let Some(cores) = is_encoding_faster(stream, &keys, &wanted)? else {
+            let mut scratch = Scratch::new(device);
+            let Parts { keys, ids, counts, first_rows } =
+                on_device(stream, &mut scratch, &keys, &wanted, Parts::new(device, &wanted)?)?;
+            let host = |numbers: Option<Buffer<u32>>| match numbers {
+                Some(numbers) => numbers.download(stream),
+                None => Ok(Vec::new()),
+            };
+            return Ok(Distinct {
+                keys: keys.download(stream)?,
+                ids: I::on_host(host(ids)?),
+                counts: C::on_host(host(counts)?),
+                first_rows: F::on_host(host(first_rows)?),
+            });
+        };
+        // The cores write the memory of the result.
+        let (ids, counts) = (Output::new(device, rows)?, Output::new(device, rows)?);
+        let keys_out = Buffer::uninitialized(device, rows)?;
+        let arrays = Encoded { keys: &keys_out, counts: &counts, ids: &ids };
+        let (length, first_rows) = encoded(stream, device, &keys, &wanted, (arrays, cores))?;
+        Ok(Distinct {
+            keys: keys_out.download_front(stream, length)?,
+            ids: I::on_host(if I::IS_WANTED { ids.into_vec(stream, rows)? } else { Vec::new() }),
+            counts: C::on_host(if C::IS_WANTED { counts.into_vec(stream, length)? } else { Vec::new() }),
+            first_rows: F::on_host(first_rows),
+        })
+    }
+
+    /// Returns the result on the device, computed on `stream`; waits until the number of keys is
+    /// known. The scratch is best kept for the next call.
+    ///
+    /// # Errors
+    /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) if there are more than 2^32 -
+    /// 1 rows; [`Error::BuildFailed`](crate::Error::BuildFailed) as for a
+    /// [`PageMap`](crate::PageMap) of the keys;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<OnDevice<K, I, C, F>> {
+        let memory = Parts::new(scratch.device(), &self.wanted())?;
+        self.run_with(stream, scratch, memory)
+    }
+
+    /// Computes the result as [`Unique::run_on`] does, in the memory of an earlier one, which grows
+    /// as needed. With the scratch of that call too, no memory is allocated if there is enough.
+    /// After an error the result is empty.
+    ///
+    /// # Errors
+    /// As for [`Unique::run_on`].
+    pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, result: &mut OnDevice<K, I, C, F>) -> Result<()> {
+        result.keys.check_device("the memory of the result", scratch.device())?;
+        let memory = Parts {
+            keys: result.keys.take(),
+            ids: I::take(&mut result.ids),
+            counts: C::take(&mut result.counts),
+            first_rows: F::take(&mut result.first_rows),
+        };
+        *result = self.run_with(stream, scratch, memory)?;
+        Ok(())
+    }
+
+    fn run_with(&self, stream: &Stream, scratch: &mut Scratch, memory: Parts<K>) -> Result<OnDevice<K, I, C, F>> {
+        let (wanted, device) = (self.wanted(), scratch.device().clone());
+        stream.check_device(&device)?;
+        check_items(self.keys.rows())?;
+        let keys = self.keys.typed_on_device(&device)?;
+        let parts = compute(stream, scratch, &keys, &wanted, memory)?;
+        let Parts { keys, ids, counts, first_rows } = parts;
+        Ok(Distinct {
+            keys,
+            ids: I::on_device(ids),
+            counts: C::on_device(counts),
+            first_rows: F::on_device(first_rows),
+        })
+    }
+}
+
+impl<K, I, C, F> fmt::Debug for Unique<'_, K, I, C, F> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Unique").field("order", &self.order).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,136 @@
+//! Launches of flags and ranks of rows.
+
+use super::super::keys::join;
+use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::layered::compacting::{CountBits, RowsParams};
+use gpu_kernels::primitives::compact::{CompactParams, Invert};
+use gpu_kernels::relational::ids::{FlagFirsts, FlagRepeated, FlagRepeatedParams, NumberRows, RowsOfKeysParams};
+use gpu_kernels::types::Scalar;
+
+/// Flags of rows, and the same with the number of flags before each word.
+pub(super) struct Flagged {
+    pub bits: Buffer<u32>,
+    ranks: Buffer<u64>,
+}
+
+impl Flagged {
+    pub fn give_back(self, scratch: &mut Scratch) {
+        scratch.give_back(self.bits);
+        scratch.give_back(self.ranks);
+    }
+}
+
+/// The rows of a lookup, as in [`RowsOfKeysParams`].
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    pub rows: u64,
+    pub ids: u32,
+    pub by_first: bool,
+}
+
+impl Rows {
+    fn plan(&self) -> RowsOfKeysParams {
+        RowsOfKeysParams { rows: self.rows, ids: self.ids, by_first: self.by_first as u32 }
+    }
+
+    /// Flags the rows that are the first with their key, as [`FlagFirsts`] does; waits for nothing.
+    pub fn firsts(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        values: &Buffer<u32>,
+        found: Option<&Buffer<u32>>,
+    ) -> Result<Flagged> {
+        let words = self.rows.div_ceil(32);
+        let (bits, mut before) = (scratch.lend(words as usize)?, scratch.lend(words as usize)?);
+        stream.batch(|batch| {
+            let (values, bits_out) = (batch.read(values), batch.write(&bits));
+            // SAFETY: the kernel's documentation allows no found-words.
+            let found = unsafe { batch.read_or_null(found) };
+            let flag = FlagFirsts { values, found, bits: bits_out, plan: self.plan() };
+            let plan = RowsParams { rows: words };
+            let count = CountBits { bits: bits_out, counts: batch.write(&before), plan };
+            // SAFETY: there is a value for each row, and a bit of either kind. There are as many
+            // counts as words of bits.
+            unsafe {
+                batch.launch(&flag, self.rows)?;
+                batch.launch(&count, words)
+            }
+        })?;
+        exclusive_scan_in_place(stream, scratch, &mut before)?;
+        let ranks = scratch.lend::<u64>(words as usize)?;
+        stream.batch(|batch| {
+            let halves = [batch.read(&bits), batch.read(&before)];
+            // SAFETY: all three have as many words.
+            unsafe { join(batch, words, halves, batch.write(&ranks)) }
+        })?;
+        scratch.give_back(before);
+        Ok(Flagged { bits, ranks })
+    }
+
+    /// Queues replacing `values` by ids, as [`NumberRows`] does. The caller has them exclusively.
+    pub fn number(
+        &self,
+        stream: &Stream,
+        values: &Buffer<u32>,
+        found: Option<&Buffer<u32>>,
+        flags: &Flagged,
+    ) -> Result<()> {
+        stream.batch(|batch| {
+            let number = NumberRows {
+                values: batch.write(values),
+                // SAFETY: the kernel's documentation allows no found-words.
+                found: unsafe { batch.read_or_null(found) },
+                ranks: batch.read(&flags.ranks),
+                plan: self.plan(),
+            };
+            // SAFETY: there is a value for each row. Rows and values by which flags are looked up
+            // are rows of the column, and there is a flag for each.
+            unsafe { batch.launch(&number, self.rows) }
+        })
+    }
+}
+
+/// Returns a flag for each group that has more than one row.
+pub(super) fn flag_repeated(stream: &Stream, scratch: &mut Scratch, counts: &Buffer<u32>) -> Result<Buffer<u32>> {
+    let flags = scratch.lend(counts.len().div_ceil(32))?;
+    let plan = FlagRepeatedParams { groups: counts.len() as u64 };
+    stream.batch(|batch| {
+        let flag = FlagRepeated { counts: batch.read(counts), bits: batch.write(&flags), plan };
+        // SAFETY: there is a bit for each count.
+        unsafe { batch.launch(&flag, plan.groups) }
+    })?;
+    Ok(flags)
+}
+
+/// Queues inverting the flags of `items` items.
+pub(super) fn invert(stream: &Stream, flags: &Buffer<u32>, items: u64) -> Result<()> {
+    stream.batch(|batch| {
+        let invert = Invert { keep: batch.write(flags), plan: CompactParams { items } };
+        // SAFETY: there is a bit for each item.
+        unsafe { batch.launch(&invert, items.div_ceil(32)) }
+    })
+}
+
+/// Queues compacting the flagged items of `input` to `output`, from an element on. Their number is
+/// in the first half of the scratch's first word until that is used again.
+pub(super) fn select<T: Scalar>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    input: &Buffer<T>,
+    keep: &Buffer<u32>,
+    (output, first): (&Buffer<T>, usize),
+) -> Result<()> {
+    let items = input.len() as u64;
+    let words = 1 + state_words::<T>(items);
+    let state = scratch.reserve(words)?;
+    stream.batch(|batch| {
+        batch.zero(state, words as usize)?;
+        let (input, keep) = (batch.read(input), batch.read(keep));
+        let (output, state) = (batch.write(output).offset(first as u64), batch.write(state));
+        // SAFETY: there is a bit for each item. The output has as many elements as bits are set,
+        // from that one on. There is a word for the count, and then the state.
+        unsafe { launch_compact::<T>(batch, items, input, keep, output, state.cast(), state.offset(1)) }
+    })
+}

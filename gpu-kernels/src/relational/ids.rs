@@ -1,0 +1,129 @@
+//! Ids of rows, once groups are known: which keys are repeated, which rows are the first with their
+//! key, and the ranks of these rows.
+
+use crate::seam::{Block, Global, Tile};
+
+/// The arguments of [`FlagRepeated`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FlagRepeatedParams {
+    /// The number of groups.
+    pub groups: u64,
+}
+
+kernel! {
+    /// Sets bit `g mod 32` of `bits[g / 32]` if group `g` has more than one row. Bits past the last
+    /// group become 0. One thread a group.
+    FlagRepeated<>, "flag_repeated", threads 256;
+    { counts: Global<u32>, bits: Global<u32>, plan: FlagRepeatedParams }
+}
+
+impl FlagRepeated {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let FlagRepeatedParams { groups } = args.plan;
+        flags(block, args.bits, groups, |group| args.counts.load_streaming(group) > 1);
+    }
+}
+
+/// The arguments of kernels over the answers to a lookup of all rows.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RowsOfKeysParams {
+    /// The number of rows.
+    pub rows: u64,
+    /// The number of ids that lookups gave, which come before those of other rows.
+    pub ids: u32,
+    /// 1 if a lookup gives the first row with a key, 0 if it gives an id.
+    pub by_first: u32,
+}
+
+kernel! {
+    /// Sets bit `r mod 32` of `bits[r / 32]` if row `r` is the first with its key: if a lookup did
+    /// not find the key, which no other row has, or gave that row. Bits past the last row become 0.
+    /// One thread a row.
+    ///
+    /// `found` may be null, if all keys were found. If lookups gave ids and not rows, only rows
+    /// whose key was not found are flagged.
+    FlagFirsts<>, "flag_firsts", threads 256;
+    { values: Global<u32>, found: Global<u32>, bits: Global<u32>, plan: RowsOfKeysParams }
+}
+
+impl FlagFirsts {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let RowsOfKeysParams { rows, by_first, .. } = args.plan;
+        flags(block, args.bits, rows, |row| {
+            !is_found(args.found, row) || by_first != 0 && args.values.load_streaming(row) == row as u32
+        });
+    }
+}
+
+kernel! {
+    /// Replaces what a lookup gave for each row by the id of the row's key. One thread a row.
+    ///
+    /// If lookups gave first rows, the id is the number of flagged rows before that of the key. If
+    /// they gave ids, these stay. Then those of the other rows follow, in the order of the rows.
+    /// `found` may be null, if all keys were found.
+    ///
+    /// A word of `ranks` has the flags of 32 rows as its lower half, and as its upper half the
+    /// number of flags before them.
+    NumberRows<>, "number_rows", threads 256;
+    { values: Global<u32>, found: Global<u32>, ranks: Global<u64>, plan: RowsOfKeysParams }
+}
+
+impl NumberRows {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let RowsOfKeysParams { rows, ids, by_first } = args.plan;
+        let first = block.first_thread();
+        let mut nothing = block.local(|_| ());
+        block.each(&mut nothing, |thread, _| {
+            let row = first + thread as u64;
+            if row >= rows {
+                return;
+            }
+            if !is_found(args.found, row) {
+                args.values.store(row, ids + rank(row as u32, args.ranks));
+            } else if by_first != 0 {
+                args.values.store(row, rank(args.values.load(row), args.ranks));
+            }
+        });
+    }
+}
+
+/// Returns the number of flags before that of a row, by the ranks of [`NumberRows`].
+#[inline(always)]
+fn rank(row: u32, ranks: Global<u64>) -> u32 {
+    let word = ranks.load_read_only((row / 32) as u64);
+    let smaller = word as u32 & !(u32::MAX << (row % 32));
+    (word >> 32) as u32 + smaller.count_ones()
+}
+
+/// Returns whether the lookup of a row found its key.
+#[inline(always)]
+fn is_found(found: Global<u32>, row: u64) -> bool {
+    found.is_null() || found.load_read_only(row / 32) >> (row % 32) & 1 != 0
+}
+
+/// Writes the flags of `items` items, one thread an item.
+#[inline(always)]
+fn flags<B: Block>(block: &mut B, bits: Global<u32>, items: u64, is_flagged: impl Fn(u64) -> bool + Sync) {
+    let block_first = block.first_thread();
+    block.tiles::<32>(|warp| {
+        let first = block_first + warp.first_thread() as u64;
+        let mut flagged = warp.local(|lane| {
+            let item = first + lane as u64;
+            item < items && is_flagged(item)
+        });
+        let word = warp.ballot(&flagged, |_, flagged| *flagged);
+        warp.each(&mut flagged, |lane, _| {
+            if lane == 0 && first < items {
+                bits.store(first / 32, word);
+            }
+        });
+    });
+}
