@@ -299,7 +299,7 @@ impl CountInserting {
         let inserting = block.count(&mut nothing, |thread, _| {
             let index = block_first + thread as u64;
             let kind = if index < end { args.kinds.load_read_only(index) } else { Operation::Get as u32 };
-            let is_fold = kind & 0xf == Fold::CLASS;
+            let is_fold = Fold::of_word(kind, 32).is_some() || Fold::of_word(kind, 64).is_some();
             kind == Operation::Insert as u32 || kind == Operation::GetOrInsert as u32 || is_fold
         });
         block.each(&mut nothing, |thread, _| {

@@ -13,6 +13,15 @@ pub(super) const THREADS: usize = 256;
 /// The number of slots of the table of a block's keys.
 pub(super) const SLOTS: usize = 1024;
 
+/// Returns the slot where the search for a key and a function begins, before it is taken modulo
+/// [`SLOTS`].
+#[inline(always)]
+fn first_slot<K: KeyWord>(key: K, fold: Fold) -> u32 {
+    // The factors differ, since the two halves of a narrow key are one.
+    let (low, high) = (key.bits_from(0), key.bits_from(K::BITS - 32));
+    (low.wrapping_mul(0x9e37_79b1) ^ high.wrapping_mul(0x85eb_ca6b) ^ fold.word().wrapping_mul(0xc2b2_ae35)) >> 16
+}
+
 /// An operation that combines.
 #[derive(Clone, Copy)]
 pub(super) struct Row<K, V> {
@@ -50,8 +59,7 @@ impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
             self.leaders.set(thread, thread);
             let Some(Row { key, fold, value }) = row(thread) else { return };
             self.values.set(thread, value.to_u64());
-            let mixed = (key.bits_from(0) ^ key.bits_from(K::BITS - 32)).wrapping_mul(0x9e37_79b1);
-            let mut slot = mixed.wrapping_add(fold.word()) >> 16;
+            let mut slot = first_slot(key, fold);
             loop {
                 slot %= SLOTS as u32;
                 let other = self.slots.compare_exchange(slot, 0, thread + 1);
@@ -124,5 +132,32 @@ impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
         } else {
             Some(earlier)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SLOTS, THREADS, first_slot};
+    use crate::primitives::reduce::SumKind;
+    use crate::table::fold::{Fold, FoldKind};
+    use crate::types::KeyWord;
+
+    /// Checks that the keys of a block begin at many slots, so that few of them meet.
+    fn spread<K: KeyWord>(key: impl Fn(u64) -> u64) {
+        let fold = Fold::new(FoldKind::Sum, SumKind::Unsigned, 32);
+        let mut keys_of = [0; SLOTS];
+        for i in 0..THREADS as u64 {
+            keys_of[first_slot(K::from_u64(key(i)), fold) as usize % SLOTS] += 1;
+        }
+        assert!(keys_of.iter().all(|&keys| keys <= 8), "{keys_of:?}");
+    }
+
+    #[test]
+    fn keys_of_a_block_begin_at_many_slots() {
+        spread::<u32>(|i| i);
+        spread::<u32>(|i| i << 16);
+        spread::<u64>(|i| i);
+        spread::<u64>(|i| i << 32);
+        spread::<u64>(|i| i << 32 | i);
     }
 }

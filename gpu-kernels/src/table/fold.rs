@@ -38,7 +38,9 @@ impl Fold {
     /// Returns the function that a word stands for, if it is one of numbers of `bits` bits.
     #[inline(always)]
     pub fn of_word(word: u32, bits: u32) -> Option<Self> {
-        if word & 0xf == Self::CLASS && word >> BITS_SHIFT == bits { Some(Self(word)) } else { None }
+        let (kind, number) = (word >> KIND_SHIFT & 0xf, word >> NUMBER_SHIFT & 0xff);
+        let is_one = kind <= FoldKind::Max as u32 && number <= SumKind::Float as u32;
+        if word & 0xf == Self::CLASS && is_one && word >> BITS_SHIFT == bits { Some(Self(word)) } else { None }
     }
 
     /// Returns the word that stands for the function.
@@ -154,5 +156,6 @@ mod tests {
         assert_eq!(Fold::of_word(fold.word(), 64), Some(fold));
         assert_eq!(Fold::of_word(fold.word(), 32), None);
         assert!((0..4).all(|operation| Fold::of_word(operation, 0).is_none()));
+        assert!([0x0040_0034, 0x0040_0304].into_iter().all(|word| Fold::of_word(word, 64).is_none()));
     }
 }

@@ -193,6 +193,13 @@ fn operations_of_a_mixed_batch_that_combine_values_of_few_keys_have_an_order() {
         let answers = map.apply_many(&operations).unwrap();
         let after = map.to_pairs().unwrap().into_iter().collect();
         check_answers(&HashMap::new(), operations.into_iter().zip(answers), &after).unwrap();
+        // Many keys of a block, each some times.
+        let keys: Vec<u32> = (0..1000).map(|row| row * 0x0001_0001 % 180).collect();
+        let operations: Vec<_> = keys.iter().map(|&key| LinearOperation::add(key, key + 1)).collect();
+        let mut map: LinearMap<u32, u32> = LinearMap::new(device).unwrap();
+        let answers = map.apply_many(&operations).unwrap();
+        let after = map.to_pairs().unwrap().into_iter().collect();
+        check_answers(&HashMap::new(), operations.into_iter().zip(answers), &after).unwrap();
     });
 }
 
@@ -227,12 +234,30 @@ fn a_full_map_combines_what_it_has_and_refuses_new_keys_before_anything_is_done(
         assert_eq!(map.count_many(&twice), Ok(0));
         let more = [&twice[..], &[capacity + 1, capacity + 2, capacity + 1]].concat();
         let error = map.count_many(&more).unwrap_err();
-        assert!(matches!(error, Error::Full(FullError::NoSlots { refused: 2, .. })), "{error}");
+        assert!(matches!(error, Error::Full(FullError::NoCapacity { new_keys: 2, spare_capacity: 0, .. })), "{error}");
         assert!(map.to_columns().unwrap().1.iter().all(|&count| count == 3), "something was counted");
         assert_eq!(map.len(), capacity as usize);
+        // The key that is all ones takes no slot.
+        assert_eq!(map.count_many(&[&twice[..], &[u32::MAX]].concat()), Ok(1));
+        assert_eq!(map.get(u32::MAX), Ok(Some(1)));
         // Removed keys give their slots back.
         assert_eq!(map.erase_many(&keys[..2]), Ok(2));
         assert_eq!(map.count_many(&more[more.len() - 3..]), Ok(2));
+    });
+}
+
+#[test]
+fn a_map_that_has_all_keys_of_a_batch_does_not_grow() {
+    on_all(|device| {
+        let mut map: LinearMap<u32, u32> = LinearConfig::default().pairs(200).create(device).unwrap();
+        let slots = map.table().slots();
+        let keys: Vec<u32> = (0..200).collect();
+        for _ in 0..3 {
+            map.count_many(&keys).unwrap();
+            map.count_many(&[&keys[..], &keys[..100]].concat()).unwrap();
+        }
+        assert_eq!(map.table().slots(), slots);
+        assert_eq!(map.get_many(&[0, 150]), Ok(vec![Some(9), Some(6)]));
     });
 }
 

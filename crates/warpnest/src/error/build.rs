@@ -95,6 +95,23 @@ pub enum FullError {
         load: f64,
     },
 
+    /// A table that may not grow has no capacity for the new keys of a batch that combines values.
+    /// Nothing was done.
+    #[error(
+        "{new_keys} keys of a batch are new, and the map has capacity for {spare_capacity} more in its {slots} slots at load {load}: nothing \
+         was done; let the table grow, reserve more, or allow a higher load"
+    )]
+    NoCapacity {
+        /// The number of keys of the batch that the map has not.
+        new_keys: u64,
+        /// The number of new keys that the map has capacity for.
+        spare_capacity: u64,
+        /// The number of all slots.
+        slots: u64,
+        /// The load factor that was allowed.
+        load: f64,
+    },
+
     /// Too many keys of an extendible map have the same first bits of their hashes. Nothing was
     /// done.
     #[error(

@@ -1,7 +1,7 @@
 //! Batches whose values are combined with those of the table, and keys that are frequent in a
 //! batch.
 
-use super::{Change, LinearTable, few_changes};
+use super::{Change, LinearTable, few_changes, in_cell};
 use crate::relational::combined::combined;
 use crate::relational::sample::are_mostly_distinct;
 use crate::table::raw::RawTable;
@@ -12,6 +12,12 @@ use gpu_kernels::seam::Kernel;
 use gpu_kernels::table::fold::{Fold, FoldKind};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use rand_xoshiro::rand_core::Rng;
+
+/// The fewest rows of a combination whose keys are sampled: one block does fewer.
+const MIN_SAMPLED_COMBINATIONS: usize = 256;
+
+/// The most rows of an insertion whose keys are sampled.
+const MAX_SAMPLED: usize = u32::MAX as usize;
 
 /// The fewest rows of an insertion whose keys are sampled. Fewer take as long as a sample, and none
 /// of their keys makes others wait for long.
@@ -36,10 +42,15 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         // Sums of floating-point numbers depend on the order, which threads do not keep.
         let adds_floats = fold.is_sum() && fold.numbers() == SumKind::Float;
         let has_capacity = keys.len() as u64 <= self.spare_capacity();
-        if has_capacity && !adds_floats && !self.combines_first(stream, keys)? {
+        let are_few = self.config.design.combines_first.is_none() && keys.len() < MIN_SAMPLED_COMBINATIONS;
+        if has_capacity && !adds_floats && (are_few || !self.combines_first(stream, keys)?) {
             self.combine_rows(stream, keys, values, fold)?;
         } else {
-            let (keys, values) = combined(stream, &mut self.scratch, keys, values, fold)?;
+            let combined = combined(stream, &mut self.scratch, keys, values, fold);
+            if let Err(Error::OutOfMemory { .. }) = combined {
+                self.scratch.release();
+            }
+            let (keys, values) = combined?;
             self.make_capacity(stream, &keys)?;
             self.combine_rows(stream, &keys, Some(&values), fold)?;
         }
@@ -55,7 +66,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         values: &Buffer<V>,
     ) -> Result<Option<(Buffer<K>, Buffer<V>)>> {
         let is_worth_it = self.config.design.combines_first == Some(true) || keys.len() >= MIN_SAMPLED_INSERTIONS;
-        if !is_worth_it || values.len() != keys.len() {
+        if !is_worth_it || keys.len() > MAX_SAMPLED || values.len() != keys.len() {
             return Ok(None);
         }
         // Any pair may win. As numbers, the greatest value is that of a row.
@@ -126,29 +137,30 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         // SAFETY: there is a word for every 32 keys.
         unsafe { self.find(stream, keys, None, &found)? };
         let held: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();
-        let (new, keys) = (rows - held, self.counts.keys);
+        let new = rows - held;
+        if self.hindered(new) {
+            self.drop_tombstones(stream)?;
+        }
+        let spare_capacity = self.spare_capacity();
+        if new <= spare_capacity {
+            return Ok(());
+        }
         if self.config.design.grows {
             // At least twice as many, so that not every batch moves all keys.
-            return match self.reserve(stream, new.max(keys)) {
-                Err(Error::OutOfMemory { .. } | Error::Input(InputError::TooManyKeys { .. })) if new < keys => {
+            let held = self.counts.keys;
+            return match self.reserve(stream, new.max(held)) {
+                Err(Error::OutOfMemory { .. } | Error::Input(InputError::TooManyKeys { .. })) if new < held => {
                     self.reserve(stream, new)
                 }
                 reserved => reserved,
             };
         }
-        if self.hindered(new) {
-            self.drop_tombstones(stream)?;
+        // The key with the cell takes no slot.
+        let cell_is_empty = in_cell(&self.header.download(stream)?) == 0;
+        if new == spare_capacity + 1 && cell_is_empty && keys.download(stream)?.contains(&K::ALL_ONES) {
+            return Ok(());
         }
-        let spare_capacity = self.spare_capacity();
-        if new > spare_capacity {
-            return Err(Error::Full(FullError::NoSlots {
-                refused: new - spare_capacity,
-                operations: rows,
-                taken: self.counts.taken,
-                slots: self.slots(),
-                load: self.load(),
-            }));
-        }
-        Ok(())
+        let (slots, load) = (self.slots(), self.load());
+        Err(Error::Full(FullError::NoCapacity { new_keys: new, spare_capacity, slots, load }))
     }
 }

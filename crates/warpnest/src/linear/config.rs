@@ -85,12 +85,15 @@ impl Config<Linear> {
         self
     }
 
-    /// Sets whether the rows of a batch that have the same key are made one before the table is
-    /// touched.
+    /// Sets whether the rows of a batch that have the same key are merged into one before the table
+    /// is touched, in insertions without answers and where values are combined.
     ///
-    /// By default a sample of a large batch decides on a GPU. Without it, and without a look at the
-    /// sample, batches whose keys are known to be distinct are faster. If keys are frequent after
-    /// all, threads wait for each other at their slots, for very long if values are combined.
+    /// By default a sample of the batch decides on a GPU, from 256 rows on where values are
+    /// combined, and from 2^22 on where they are inserted. `false` is for batches whose keys are
+    /// known to be distinct. If keys are frequent after all, threads wait for each other at their
+    /// slots, for very long if values are combined. Sums of floating-point numbers, and batches
+    /// with more rows than the map has capacity for, are merged all the same. A file does not keep
+    /// this setting.
     #[must_use]
     pub fn combine_first(mut self, combines: bool) -> Self {
         self.design.combines_first = Some(combines);

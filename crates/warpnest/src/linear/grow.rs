@@ -45,7 +45,15 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     /// constants; waits.
     fn rehash(&mut self, stream: &Stream, lines: u32) -> Result<()> {
         let layout = self.config.layout(&mut self.random, lines);
-        let mut words = Buffer::uninitialized(&self.device, layout.slots::<PackedPair<K, V>>() as usize)?;
+        let slots = layout.slots::<PackedPair<K, V>>() as usize;
+        let mut words = match Buffer::uninitialized(&self.device, slots) {
+            // What batches worked in may be as large.
+            Err(Error::OutOfMemory { .. }) if self.scratch.memory_bytes() != 0 => {
+                self.scratch.release();
+                Buffer::uninitialized(&self.device, slots)?
+            }
+            words => words?,
+        };
         words.set_bytes(stream, 0xff)?;
         let (old_header, mut new_header) = (self.header.download(stream)?, [0; header::WORDS]);
         new_header[..header::ASKED as usize].copy_from_slice(cell(&old_header));

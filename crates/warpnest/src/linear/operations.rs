@@ -20,7 +20,8 @@ pub enum LinearOperation<K, V> {
     /// Removes a key; the answer is the value that it had.
     Remove(K),
     /// Combines the value of a key with another one, which a key without a value gets; the answer
-    /// is the value that it had before.
+    /// is the value that it had before. Floating-point numbers are added in any order. A batch that
+    /// failed must not simply be repeated: some of its values may have been added.
     Combine(K, V, Fold<V>),
 }
 

@@ -47,20 +47,23 @@ impl<V: Number> Fold<V> {
 /// counts that are kept over many batches. Of a [`LinearMap`](crate::LinearMap), a
 /// [`PageMap`](crate::PageMap) and an [`ExtendibleMap`](crate::ExtendibleMap).
 ///
-/// The rows of a batch that have the same key are made one before the table is touched, where that
-/// is faster. Then frequent keys cost no more than rare ones. This takes the memory of a
-/// [`GroupBy`](crate::relational::GroupBy) of the batch.
+/// The rows of a batch that have the same key are merged into one before the table is touched,
+/// where that is faster. Then frequent keys cost no more than rare ones on a GPU. This takes the
+/// memory of a [`GroupBy`](crate::relational::GroupBy) of the batch, 24 to 36 bytes a row. A
+/// [`LinearMap`](crate::LinearMap) keeps it until
+/// [`shrink_to_fit`](BulkMap::shrink_to_fit), and is the faster one; the other two group, look up
+/// and insert.
 ///
-/// A batch that is refused ([`Error::Input`](crate::Error::Input),
-/// [`Error::Full`](crate::Error::Full)) has combined none of its rows. If the device fails, each
-/// key has the value from before the batch or from after it, or
-/// [`Error::Emptied`](crate::Error::Emptied) says that the map is empty.
+/// A batch that is refused has combined none of its rows: [`Error::Input`](crate::Error::Input),
+/// [`Error::Full`](crate::Error::Full), or [`Error::OutOfMemory`](crate::Error::OutOfMemory) while
+/// rows are merged or the table grows. If the device fails later, each key has combined none, some
+/// or all of its rows, or [`Error::Emptied`](crate::Error::Emptied) says that the map is empty.
 impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     /// Adds each value to that of its key; a key without one gets it. Returns how many keys were
     /// new.
     ///
-    /// Integers wrap. Floating-point numbers of one batch are added as `f64` before the map's is
-    /// added, and in an order that is the same from run to run.
+    /// Integers wrap. Floating-point numbers of one batch are added as `f64` to 0 before the map's
+    /// is added, and in an order that is the same from run to run.
     ///
     /// ```
     /// use warpnest::{Device, LinearMap};
@@ -73,7 +76,8 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     /// ```
     ///
     /// # Errors
-    /// As for [`BulkMap::insert_many`], and
+    /// As for [`BulkMap::insert_many`], but for [`FullError::NoSlots`](crate::FullError::NoSlots);
+    /// [`FullError::NoCapacity`](crate::FullError::NoCapacity): nothing was done;
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more: smaller
     /// batches have the same result.
     pub fn add_many(&mut self, keys: &[K], values: &[V]) -> Result<usize>
@@ -174,7 +178,7 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     }
 
     /// Adds to the value of each key the number of times that it is among `keys`; a key without a
-    /// value gets that. Returns how many keys were new.
+    /// value gets that. Returns how many keys were new. An `f32` has no odd counts from 2^24 on.
     ///
     /// ```
     /// use warpnest::{Device, LinearMap};
