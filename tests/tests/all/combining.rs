@@ -149,7 +149,7 @@ fn page_keys_32_values_64() {
 
 #[test]
 fn extendible_keys_64_values_32() {
-    sequences::<Extendible, u64, u32>(engines().iter().chain(the_cpu_engine()), 300, |seed| {
+    sequences::<Extendible, u64, u32>(engines().iter().chain(the_cpu_engine()), 120, |seed| {
         ExtendibleConfig::default().seed(seed)
     });
 }
