@@ -2,10 +2,12 @@
 //! batch.
 
 use super::{Change, LinearTable, few_changes, in_cell};
+use crate::primitives::exclusive_scan_in_place;
 use crate::relational::combined::combined;
 use crate::relational::sample::are_mostly_distinct;
 use crate::table::raw::RawTable;
 use crate::{Buffer, Error, FullError, InputError, Result, Stream};
+use gpu_kernels::layered::compacting::{CountBits, RowsParams};
 use gpu_kernels::linear::{Combine, CombineParams};
 use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::seam::Kernel;
@@ -41,9 +43,9 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         let before = self.counts.keys;
         // Sums of floating-point numbers depend on the order, which threads do not keep.
         let adds_floats = fold.is_sum() && fold.numbers() == SumKind::Float;
-        let has_capacity = keys.len() as u64 <= self.spare_capacity();
         let are_few = self.config.design.combines_first.is_none() && keys.len() < MIN_SAMPLED_COMBINATIONS;
-        if has_capacity && !adds_floats && (are_few || !self.combines_first(stream, keys)?) {
+        let merges = adds_floats || !are_few && self.combines_first(stream, keys)?;
+        if !merges && self.has_capacity(stream, keys)? {
             self.combine_rows(stream, keys, values, fold)?;
         } else {
             let combined = combined(stream, &mut self.scratch, keys, values, fold);
@@ -126,18 +128,37 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         })
     }
 
+    /// Returns whether there is capacity for all rows whose keys are new, also if each key has one.
+    fn has_capacity(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<bool> {
+        let spare_capacity = self.spare_capacity();
+        Ok(keys.len() as u64 <= spare_capacity || self.absent(stream, keys)? <= spare_capacity)
+    }
+
+    /// Returns the number of rows whose keys the table has not; waits.
+    fn absent(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
+        let words = keys.len().div_ceil(32);
+        let found = Buffer::uninitialized(&self.device, words)?;
+        // SAFETY: there is a word for every 32 keys.
+        unsafe { self.find(stream, keys, None, &found)? };
+        // The last of the sums is that of all words.
+        let mut sums = Buffer::<u32>::zeroed(&self.device, words + 1)?;
+        let plan = RowsParams { rows: words as u64 };
+        stream.batch(|batch| {
+            let count = CountBits { bits: batch.read(&found), counts: batch.write(&sums), plan };
+            // SAFETY: there is a count for each word.
+            unsafe { batch.launch(&count, plan.rows) }
+        })?;
+        exclusive_scan_in_place(stream, &mut self.scratch, &mut sums)?;
+        Ok(keys.len() as u64 - sums.download_at(stream, words)? as u64)
+    }
+
     /// Makes capacity for those of some distinct keys that are new, or fails before anything has
     /// changed.
     fn make_capacity(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        let rows = keys.len() as u64;
-        if rows <= self.spare_capacity() {
+        if keys.len() as u64 <= self.spare_capacity() {
             return Ok(());
         }
-        let found = Buffer::<u32>::uninitialized(&self.device, keys.len().div_ceil(32))?;
-        // SAFETY: there is a word for every 32 keys.
-        unsafe { self.find(stream, keys, None, &found)? };
-        let held: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();
-        let new = rows - held;
+        let new = self.absent(stream, keys)?;
         if self.hindered(new) {
             self.drop_tombstones(stream)?;
         }
