@@ -89,7 +89,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         }
     }
 
-    /// Returns whether the rows of each key are made one before they reach the table.
+    /// Returns whether the rows of each key are merged before they reach the table.
     fn combines_first(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<bool> {
         match (self.config.design.combines_first, self.device.engine().cores()) {
             (Some(combines), _) => Ok(combines),

@@ -92,8 +92,8 @@ impl Config<Linear> {
     /// combined, and from 2^22 on where they are inserted. `false` is for batches whose keys are
     /// known to be distinct. If keys are frequent after all, threads wait for each other at their
     /// slots, for very long if values are combined. Sums of floating-point numbers, and batches
-    /// with more rows than the map has capacity for, are merged all the same. A file does not keep
-    /// this setting.
+    /// with more rows of new keys than the map has capacity for, are merged all the same. A file
+    /// does not keep this setting.
     #[must_use]
     pub fn combine_first(mut self, combines: bool) -> Self {
         self.design.combines_first = Some(combines);

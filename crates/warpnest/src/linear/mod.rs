@@ -95,7 +95,7 @@ pub struct LinearTable<K: KeyWord, V: ValueWord> {
     /// The change that failed partway, as long as it is unknown what it left.
     interrupted: Option<Interrupted>,
     random: Xoshiro256StarStar,
-    /// The memory in which the rows of a batch are made one for each key.
+    /// The memory in which the rows of a batch are merged to one for each key.
     scratch: Scratch,
 }
 
