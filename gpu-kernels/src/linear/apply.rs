@@ -162,7 +162,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
             let kind = if MIXED { args.kinds.load_streaming(index) } else { operation };
             let key = args.keys.load_streaming(index);
             let in_use = InUse::new(args.words, args.header, layout);
-            if kind == Operation::Get as u32 {
+            if MIXED && kind == Operation::Get as u32 {
                 done.before = in_use.get(key);
             } else if kind == Operation::Remove as u32 {
                 if !MIXED {
@@ -174,7 +174,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
                     done.before = in_use.remove(key);
                 }
                 done.lost = done.before.is_some();
-            } else if inserts::<V>(kind) {
+            } else if !MIXED || inserts::<V>(kind) {
                 let if_held = if_held::<V, MIXED>(kind);
                 let value = match if_held {
                     IfHeld::Combine(_) if MIXED => same_keys.combined(thread),

@@ -8,10 +8,14 @@ use crate::seam::{Block, Global};
 pub struct IotaParams {
     /// The number of items.
     pub items: u64,
+    /// The number of the first item.
+    pub first: u32,
+    /// 0.
+    pub padding: u32,
 }
 
 kernel! {
-    /// Sets `output[i]` to `i`. One thread an item.
+    /// Sets `output[i]` to `first + i`. One thread an item.
     Iota<>, "iota", threads 256;
     { output: Global<u32>, plan: IotaParams }
 }
@@ -25,7 +29,7 @@ impl Iota {
         block.each(&mut nothing, |thread, _| {
             let number = first + thread as u64;
             if number < args.plan.items {
-                args.output.store_streaming(number, number as u32);
+                args.output.store_streaming(number, args.plan.first.wrapping_add(number as u32));
             }
         });
     }

@@ -50,6 +50,8 @@ pub enum Cast {
     Narrow = 1,
     /// A `u32` becomes the nearest floating-point number.
     Float = 2,
+    /// The upper 32 bits of a word of 64.
+    Upper = 3,
 }
 
 /// The scalar arguments of [`CastNumbers`].
@@ -87,6 +89,8 @@ impl<A: Scalar, T: Scalar> CastNumbers<A, T> {
                     (number as u32 as f32).to_bits() as u64
                 } else if cast == Cast::Float as u32 {
                     (number as u32 as f64).to_bits()
+                } else if cast == Cast::Upper as u32 {
+                    number >> 32
                 } else {
                     number
                 };

@@ -11,6 +11,8 @@ pub enum Stage {
     Copy,
     /// The table, with an id for each node.
     Build,
+    /// The same once more, in the memory that is there.
+    Rebuild,
     /// The ids of all ends.
     Ids,
     /// The nodes of all ids.
@@ -20,12 +22,13 @@ pub enum Stage {
 }
 
 impl Stage {
-    pub const ALL: [Self; 5] = [Self::Copy, Self::Build, Self::Ids, Self::Back, Self::Check];
+    pub const ALL: [Self; 6] = [Self::Copy, Self::Build, Self::Rebuild, Self::Ids, Self::Back, Self::Check];
 
     pub fn name(self) -> &'static str {
         match self {
             Self::Copy => "copy to the device",
             Self::Build => "number the nodes",
+            Self::Rebuild => "number them again",
             Self::Ids => "ids of all ends",
             Self::Back => "and back",
             Self::Check => "check",
@@ -43,7 +46,7 @@ pub struct Renumbered {
     /// The bytes of the table on the device.
     pub table_bytes: usize,
     /// The time of each stage, in the order of [`Stage::ALL`].
-    pub times: [Duration; 5],
+    pub times: [Duration; 6],
     /// The number of ends whose id does not lead back to them, or is in the wrong order.
     pub wrong: usize,
 }
@@ -52,11 +55,12 @@ pub struct Renumbered {
 /// of every end, and the node of every id, and compares. `begin` is told each stage.
 pub fn renumber(device: &Device, ends: &[u64], in_order: bool, begin: &mut dyn FnMut(Stage)) -> Result<Renumbered> {
     let stream = device.default_stream();
-    let mut clock = Clock { stream, begin, times: [Duration::ZERO; 5] };
+    let mut clock = Clock { stream, begin, times: [Duration::ZERO; 6] };
     let config = CompactingConfig::default();
     let config = if in_order { config.in_order_of_appearance() } else { config };
     let keys = clock.run(Stage::Copy, || Buffer::from_slice(device, ends))?;
-    let table = clock.run(Stage::Build, || config.build_on(stream, device, &keys))?;
+    let mut table = clock.run(Stage::Build, || config.build_on(stream, device, &keys))?;
+    clock.run(Stage::Rebuild, || table.rebuild_on(stream, &keys))?;
     let ids = clock.run(Stage::Ids, || table.get_many_on(stream, &keys))?;
     drop(keys);
     let back = clock.run(Stage::Back, || table.keys_of_many_on(stream, ids.values()))?;
@@ -76,7 +80,7 @@ pub fn renumber(device: &Device, ends: &[u64], in_order: bool, begin: &mut dyn F
 struct Clock<'c> {
     stream: &'c Stream,
     begin: &'c mut dyn FnMut(Stage),
-    times: [Duration; 5],
+    times: [Duration; 6],
 }
 
 impl Clock<'_> {

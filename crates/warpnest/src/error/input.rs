@@ -103,6 +103,31 @@ pub enum InputError {
     )]
     ForeignAggregate,
 
+    /// The columns of rows are others than those of the rows that have ids.
+    #[error(
+        "rows of the columns {given:?} were given, and those that have ids are of {held:?}: give columns of these types in this order, or take \
+         another `RowIds`"
+    )]
+    OtherColumns {
+        /// The types of the columns that were given.
+        given: Vec<&'static str>,
+        /// The types of the columns of the rows that have ids.
+        held: Vec<&'static str>,
+    },
+
+    /// The rows that have ids have no such column.
+    #[error(
+        "column {number} of type {asked} was asked for, and the rows that have ids are of {held:?}: ask for one of these, by its number from 0 on"
+    )]
+    NoColumn {
+        /// The number asked for.
+        number: usize,
+        /// The type asked for.
+        asked: &'static str,
+        /// The types of the columns.
+        held: Vec<&'static str>,
+    },
+
     /// The offsets of a column of strings do not ascend, or lead beyond its bytes.
     #[error(
         "offset {number} of the strings is less than the one before it, or beyond their {bytes} bytes: give offsets that ascend, and the \

@@ -30,7 +30,15 @@ use gpu_kernels::primitives::iota::{Iota, IotaParams};
 /// [`InputError::Misaligned`](crate::InputError::Misaligned),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
 pub fn iota(stream: &Stream, output: &mut BufferSlice<u32>) -> Result<()> {
-    let plan = IotaParams { items: check_items(output.len())? };
+    number_from(stream, 0, output)
+}
+
+/// Queues setting `output[i]` to `first + i`.
+///
+/// # Errors
+/// As for [`iota`].
+pub(crate) fn number_from(stream: &Stream, first: u32, output: &mut BufferSlice<u32>) -> Result<()> {
+    let plan = IotaParams { items: check_items(output.len())?, first, padding: 0 };
     stream.batch(|batch| {
         let iota = Iota { output: batch.write(output), plan };
         // SAFETY: the output has as many items.

@@ -43,6 +43,7 @@ pub(crate) use compact::{launch_compact, launch_flag, state_words};
 pub(crate) use gather::launch_gather;
 pub use gather::{gather, gather_found};
 pub use iota::iota;
+pub(crate) use iota::number_from;
 pub use number::Number;
 pub(crate) use pairs::{Pairs, Storage};
 pub use radix::{BitField, MAX_BITS, MAX_HISTOGRAM_BITS, histogram, partition_pairs, sort_keys, sort_pairs};

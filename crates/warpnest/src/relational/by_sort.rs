@@ -153,7 +153,10 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
                 Some(values) => batch.read(values),
                 None if P::VALUE_BITS != 0 => {
                     let numbers = base.offset(at.row_numbers).cast();
-                    batch.launch(&Iota { output: numbers, plan: IotaParams { items: rows } }, rows)?;
+                    batch.launch(
+                        &Iota { output: numbers, plan: IotaParams { items: rows, first: 0, padding: 0 } },
+                        rows,
+                    )?;
                     numbers.cast()
                 }
                 // Passes over keys alone do not use the array of values.

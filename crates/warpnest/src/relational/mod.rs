@@ -44,7 +44,7 @@ mod query;
 pub(crate) mod sample;
 
 pub use column::Column;
-pub use distinct::{Distinct, OnDevice, OnHost, Part, Rows, Unique};
+pub use distinct::{Distinct, OnDevice, OnHost, Part, RowIds, Rows, Unique};
 pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, unique, unique_on};
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
 pub use group_by::GroupBy;

@@ -64,7 +64,7 @@ impl Stream {
     /// # use warpnest::{Buffer, Device, kernels::primitives::iota::{Iota, IotaParams}};
     /// # let device = Device::cpu();
     /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
-    /// let plan = IotaParams { items: 8 };
+    /// let plan = IotaParams { items: 8, first: 0, padding: 0 };
     /// let launched = unsafe {
     ///     device.default_stream().launch(8, |uses| {
     ///         let iota = Iota { output: uses.write(&mut output), plan };
@@ -78,7 +78,7 @@ impl Stream {
     /// # use warpnest::{Buffer, Device, kernels::primitives::iota::{Iota, IotaParams}};
     /// # let device = Device::cpu();
     /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
-    /// let plan = IotaParams { items: 8 };
+    /// let plan = IotaParams { items: 8, first: 0, padding: 0 };
     /// let launched = unsafe {
     ///     device.default_stream().launch(8, |uses| {
     ///         let iota = Iota { output: uses.write(&mut output), plan };

@@ -30,7 +30,8 @@ const EDGES_A_NODE: usize = 8;
     after_help = "Graphs come with ids such as hashes or accounts. Whoever works on them wants arrays with an element a node,\n\
     and so ids from 0 on without gaps. A compacting table gives them, and leads back from them.\n\n\
     Every end of every edge is looked up, and every id again: each must lead back to its end. The rates are ends a\n\
-    second, of which an edge has two, without the copies from and to the host.\n\n\
+    second, of which an edge has two, without the copies from and to the host. On a GPU the first numbering includes\n\
+    what a program does once: memory is allocated, and the driver compiles the kernels.\n\n\
     examples:\n  renumber\n  renumber --edges 1000000 --degrees power-law --in-order"
 )]
 struct Arguments {
@@ -138,10 +139,10 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
 /// Prints the stages on the device, with their rates.
 fn print_times(done: &Renumbered, in_order: bool, ends: usize, out: &mut impl Write) -> io::Result<()> {
     let order = if in_order { ", in order of appearance" } else { ", in any order" };
-    for stage in [Stage::Build, Stage::Ids, Stage::Back] {
+    for stage in [Stage::Build, Stage::Rebuild, Stage::Ids, Stage::Back] {
         let seconds = done.times[stage as usize].as_secs_f64();
         let rate = ends as f64 / seconds.max(f64::MIN_POSITIVE) / 1e6;
-        let order = if stage == Stage::Build { order } else { "" };
+        let order = if matches!(stage, Stage::Build | Stage::Rebuild) { order } else { "" };
         writeln!(out, "{:<18} {:>10.2} ms {rate:>10.1} M ends/s{order}", stage.name(), 1e3 * seconds)?;
     }
     Ok(())

@@ -40,7 +40,7 @@ impl<K: KeyWord> Work<K> {
         self.ends.fit(device, pairs)?;
         if self.numbers.len() != pairs {
             self.numbers.fit(device, pairs)?;
-            let plan = IotaParams { items: pairs as u64 };
+            let plan = IotaParams { items: pairs as u64, first: 0, padding: 0 };
             let launched = stream.batch(|batch| {
                 let numbers = Iota { output: batch.write(&self.numbers), plan };
                 // SAFETY: the output has as many elements.

@@ -4,11 +4,15 @@ mod by_count;
 mod compute;
 mod dictionary;
 mod functions;
+mod key_ids;
 mod on_cores;
 mod on_device;
 mod parts;
 mod query;
 mod ranks;
+mod row_columns;
+mod row_ids;
+mod row_steps;
 mod rows;
 mod sorted_rows;
 
@@ -16,4 +20,5 @@ pub use by_count::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on
 pub use functions::{factorize, factorize_on, isin, isin_into, isin_on, unique, unique_on};
 pub use parts::Part;
 pub use query::{Distinct, OnDevice, OnHost, Unique};
+pub use row_ids::RowIds;
 pub use rows::Rows;

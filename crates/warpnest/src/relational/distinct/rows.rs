@@ -1,12 +1,12 @@
 //! Rows of several columns, and which of them are equal.
 
 use super::super::column::Column;
-use super::super::keys::join;
-use super::super::query::{Lend, Order, WordsOf};
+use super::super::query::{Order, WordsOf};
 use super::compute::compute;
 use super::parts::{Parts, Wanted};
 use super::query::Distinct;
-use crate::primitives::{Scratch, check_items};
+use super::row_columns::{ColumnType, RowColumn, joined, on_device};
+use crate::primitives::Scratch;
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt;
 
@@ -29,7 +29,8 @@ use std::fmt;
 ///
 /// The columns may have different types. The ids are one column of keys for everything else: group
 /// by them, join by them, count them. [`gather`](crate::primitives::gather) gets the columns of the
-/// first rows, and so the different keys.
+/// first rows, and so the different keys. [`RowIds`](super::super::RowIds) keeps the ids for later
+/// rows. Columns of narrower types are widened by the caller.
 ///
 /// * **No hash stands for a row**, so there is nothing to verify, and no input is unlucky. Two
 ///   columns of 32 bits are one word of 64. More are joined one after the other: the ids of the
@@ -41,19 +42,6 @@ pub struct Rows<'q> {
     columns: Vec<RowColumn<'q>>,
     order: Order,
     seed: Option<u64>,
-}
-
-/// A column of any type.
-struct RowColumn<'q> {
-    rows: usize,
-    lend: Lend<'q>,
-}
-
-impl<'q> RowColumn<'q> {
-    fn new<K: Key>(column: Column<'q, K>) -> Self {
-        let rows = column.rows();
-        Self { rows, lend: Box::new(move |device| Ok(WordsOf::new::<K>(column.on_device(device)?))) }
-    }
 }
 
 /// The different rows of several columns: the id of each row, the number of rows with each id, and
@@ -108,13 +96,8 @@ impl<'q> Rows<'q> {
     /// many rows, and as for [`Unique::run_on`](super::super::Unique::run_on).
     pub fn distinct_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<DistinctRows<Buffer<u32>>> {
         let device = scratch.device().clone();
-        let [first, others @ ..] = &self.columns[..] else { return nothing(&device) };
-        for column in others {
-            crate::error::same_length(("the first column", first.rows), ("another column", column.rows))?;
-        }
-        check_items(first.rows)?;
         stream.check_device(&device)?;
-        let columns = self.columns.iter().map(|column| (column.lend)(&device)).collect::<Result<Vec<_>>>()?;
+        let columns = on_device(&device, &self.columns)?;
         let [first, middle @ .., last] = &columns[..] else {
             return match &columns[..] {
                 [WordsOf::Narrow(words)] => self.finished::<u32>(stream, scratch, words),
@@ -122,51 +105,30 @@ impl<'q> Rows<'q> {
                 _ => nothing(&device),
             };
         };
-        let mut so_far = self.narrowed(stream, scratch, first)?;
-        for column in middle {
-            let joined = self.joined(stream, scratch, so_far, column)?;
-            so_far = Narrow::Ids(self.ids(stream, scratch, &joined)?);
-            scratch.give_back(joined);
-        }
-        let joined = self.joined(stream, scratch, so_far, last)?;
-        let found = self.finished::<u64>(stream, scratch, &joined);
-        scratch.give_back(joined);
+        let mut ids_of = |scratch: &mut Scratch, _, words: &Buffer<u64>| self.ids(stream, scratch, words);
+        let words = joined(stream, scratch, (first, middle, last), &mut ids_of)?;
+        let found = self.finished::<u64>(stream, scratch, &words);
+        scratch.give_back(words);
         found
     }
 
-    /// Returns a column of 32 bits that tells the same rows apart.
-    fn narrowed<'w>(&self, stream: &Stream, scratch: &mut Scratch, column: &'w WordsOf<'_>) -> Result<Narrow<'w>> {
-        Ok(match column {
-            WordsOf::Narrow(words) => Narrow::Words(words),
-            WordsOf::Wide(words) => Narrow::Ids(self.ids::<u64>(stream, scratch, words)?),
-        })
+    /// Returns the number of rows, if that is the same in all columns.
+    pub(super) fn len(&self) -> usize {
+        self.columns.first().map_or(0, |column| column.rows)
     }
 
-    /// Returns a column of words that tell rows apart by both columns.
-    fn joined(
-        &self,
-        stream: &Stream,
-        scratch: &mut Scratch,
-        so_far: Narrow<'_>,
-        column: &WordsOf<'_>,
-    ) -> Result<Buffer<u64>> {
-        let column = self.narrowed(stream, scratch, column)?;
-        let joined = scratch.lend::<u64>(column.words().len())?;
-        stream.batch(|batch| {
-            let halves = [batch.read(so_far.words()), batch.read(column.words())];
-            // SAFETY: all three have as many elements.
-            unsafe { join(batch, joined.len() as u64, halves, batch.write(&joined)) }
-        })?;
-        for narrow in [so_far, column] {
-            if let Narrow::Ids(ids) = narrow {
-                scratch.give_back(ids);
-            }
-        }
-        Ok(joined)
+    /// Returns the types of the columns.
+    pub(super) fn types(&self) -> impl Iterator<Item = ColumnType> {
+        self.columns.iter().map(|column| column.of_type)
+    }
+
+    /// Returns the columns.
+    pub(super) fn columns(&self) -> &[RowColumn<'q>] {
+        &self.columns
     }
 
     /// Returns the ids of a column, in any order.
-    fn ids<K: Key>(&self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K>) -> Result<Buffer<u32>> {
+    fn ids(&self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Buffer<u32>> {
         let wanted = Wanted { ids: true, counts: false, first_rows: false, order: Order::Any, seed: self.seed };
         let (keys_out, ids) = (scratch.lend(keys.len())?, Some(scratch.lend(keys.len())?));
         let memory = Parts { keys: keys_out, ids, counts: None, first_rows: None };
@@ -189,21 +151,6 @@ impl<'q> Rows<'q> {
         match (ids, counts, first_rows) {
             (Some(ids), Some(counts), Some(first_rows)) => Ok(Distinct { keys: (), ids, counts, first_rows }),
             _ => nothing(scratch.device()),
-        }
-    }
-}
-
-/// A column of 32 bits: words of the input, or ids in memory of the scratch.
-enum Narrow<'w> {
-    Words(&'w Buffer<u32>),
-    Ids(Buffer<u32>),
-}
-
-impl Narrow<'_> {
-    fn words(&self) -> &Buffer<u32> {
-        match self {
-            Self::Words(words) => words,
-            Self::Ids(ids) => ids,
         }
     }
 }

@@ -127,7 +127,7 @@ fn buffer(engine: &Arc<dyn Engine>) -> Buffer<u32> {
 
 /// Returns a kernel that writes eight words.
 fn numbers(output: Global<u32>) -> Iota {
-    Iota { output, plan: IotaParams { items: 8 } }
+    Iota { output, plan: IotaParams { items: 8, first: 0, padding: 0 } }
 }
 
 /// Queues a use of a buffer.

@@ -1,0 +1,121 @@
+//! An id for each different key of 64 bits, over any number of batches.
+
+use super::super::query::Order;
+use super::compute::compute;
+use super::parts::{Parts, Wanted};
+use super::ranks::{invert, select};
+use crate::primitives::{Scratch, gather, number_from};
+use crate::table::raw::RawTable;
+use crate::{Answers, Buffer, Device, InputError, PageMap, Result, Stream};
+
+/// The ids of the keys that have been given so far, in the order in which they appeared.
+#[derive(Debug)]
+pub(super) struct KeyIds {
+    ids: PageMap<u64, u32>,
+    /// The key of each id. Behind it there is memory for more.
+    keys: Buffer<u64>,
+    /// The first id: 0, or 1 where 0 stands for keys that have none.
+    first: u32,
+}
+
+impl KeyIds {
+    /// Returns no ids yet.
+    ///
+    /// With `zero_is_none` ids begin with 1, since values that a lookup does not find are 0.
+    pub fn new(stream: &Stream, device: &Device, zero_is_none: bool) -> Result<Self> {
+        let mut keys = Buffer::uninitialized(device, 0)?;
+        if zero_is_none {
+            keys.resize(stream, 1)?;
+        }
+        Ok(Self { ids: PageMap::new(device)?, keys, first: zero_is_none as u32 })
+    }
+
+    /// Returns the number of keys that have ids.
+    pub fn len(&self) -> usize {
+        self.keys.len() - self.first as usize
+    }
+
+    /// Returns whether the ids are those of all keys, as a change that failed may have ended that.
+    pub fn is_whole(&self) -> bool {
+        self.ids.len() == self.len()
+    }
+
+    /// Returns the bytes on the device.
+    pub fn memory_bytes(&self) -> usize {
+        self.ids.memory_bytes() + size_of::<u64>() * self.keys.capacity()
+    }
+
+    /// Looks the ids of keys up, in memory of the scratch.
+    pub fn get(&self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Answers<u32>> {
+        let (values, found) = (scratch.lend(keys.len())?, scratch.lend(keys.len().div_ceil(32))?);
+        // SAFETY: there is a value for each key, and a word for every 32 of them. Both are new.
+        unsafe { self.ids.table().find(stream, keys, Some(&values), &found)? };
+        Ok(Answers { values, found })
+    }
+
+    /// Returns the ids of keys, in memory of the scratch, and gives the next ids to those that have
+    /// none.
+    ///
+    /// # Errors
+    /// [`InputError::TooManyPairs`], and [`Error::OutOfMemory`](crate::Error::OutOfMemory) while
+    /// there is nothing to be lost: no id has changed. After any other error
+    /// [`KeyIds::is_whole`] tells whether one has.
+    pub fn get_or_insert(&mut self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Buffer<u32>> {
+        let Answers { values, found } = self.get(stream, scratch, keys)?;
+        let missing = self.missing(stream, scratch, keys, &found)?;
+        if !missing.is_empty() {
+            self.insert(stream, scratch, &missing)?;
+            // SAFETY: as in `get`; both are of that lookup.
+            unsafe { self.ids.table().find(stream, keys, Some(&values), &found)? };
+        }
+        scratch.give_back(missing);
+        scratch.give_back(found);
+        Ok(values)
+    }
+
+    /// Returns the keys that were not found, of which some may be equal.
+    fn missing(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        keys: &Buffer<u64>,
+        found: &Buffer<u32>,
+    ) -> Result<Buffer<u64>> {
+        let mut missing = scratch.lend::<u64>(keys.len())?;
+        invert(stream, found, keys.len() as u64)?;
+        select(stream, scratch, keys, found, (&missing, 0))?;
+        // The lower half of the word is the number of keys.
+        missing.set_length(scratch.reserve(1)?.download_at(stream, 0)? as u32 as usize);
+        Ok(missing)
+    }
+
+    /// Gives ids to keys that have none.
+    fn insert(&mut self, stream: &Stream, scratch: &mut Scratch, missing: &Buffer<u64>) -> Result<()> {
+        let wanted = Wanted { ids: false, counts: false, first_rows: false, order: Order::FirstSeen, seed: None };
+        let memory = Parts { keys: scratch.lend(missing.len())?, ids: None, counts: None, first_rows: None };
+        let new = compute(stream, scratch, missing, &wanted, memory)?.keys;
+        let (before, after) = (self.keys.len(), self.keys.len() + new.len());
+        if after > u32::MAX as usize {
+            let first = self.first as u64;
+            return Err(InputError::TooManyPairs { asked: after as u64 - first, limit: u32::MAX as u64 - first }.into());
+        }
+        let mut ids = scratch.lend::<u32>(new.len())?;
+        number_from(stream, before as u32, &mut ids)?;
+        self.keys.resize(stream, after)?;
+        let added = self.keys.slice_mut(before..).and_then(|mut behind| behind.copy_from(stream, &new));
+        if let Err(error) = added.and_then(|()| self.ids.insert_many_on(stream, &new, &ids)) {
+            self.keys.set_length(before);
+            return Err(error);
+        }
+        scratch.give_back(ids);
+        scratch.give_back(new);
+        Ok(())
+    }
+
+    /// Returns the key of each id, in memory of the scratch: 0 for ids that no key has.
+    pub fn keys_of(&self, stream: &Stream, scratch: &mut Scratch, ids: &Buffer<u32>) -> Result<Buffer<u64>> {
+        let mut keys = scratch.lend::<u64>(ids.len())?;
+        gather(stream, &self.keys, ids, &mut keys)?;
+        Ok(keys)
+    }
+}

@@ -1,0 +1,197 @@
+//! [`RowIds`]: a dense id for each different row of several columns, over any number of batches.
+
+use super::super::query::WordsOf;
+use super::row_columns::{ColumnType, on_device};
+use super::row_steps::Steps;
+use super::rows::Rows;
+use crate::primitives::{Scratch, check_items};
+use crate::runtime::lent::Lent;
+use crate::{Answers, Buffer, Device, Error, InputError, Key, Result, Stream};
+use std::fmt;
+
+/// A dense id for each different row of several columns, over any number of batches: keys that are
+/// wider than a word, for any map.
+///
+/// Ids are in the order of first appearance, and never change. A map from rows is a map from ids:
+///
+/// ```
+/// use warpnest::relational::{RowIds, Rows};
+/// use warpnest::{Device, LinearMap};
+///
+/// let device = Device::best()?;
+/// let (mut ids, mut visits) = (RowIds::new(&device), LinearMap::<u32, u32>::new(&device)?);
+/// for (users, pages) in [([7u64, 8, 7], [1u64, 1, 1]), ([7, 9, 7], [1, 1, 2])] {
+///     visits.count_many(&ids.get_or_insert_many(&Rows::of(&users).and(&pages))?)?;
+/// }
+/// assert_eq!(ids.get_many(&Rows::of(&[7u64, 9]).and(&[1u64, 3]))?, [Some(0), None]);
+/// assert_eq!(visits.get_many(&[0, 1, 2, 3])?, [Some(3), Some(1), Some(1), Some(1)]);
+/// // The columns of each id:
+/// assert_eq!(ids.column::<u64>(0, &[0, 1, 2, 3])?, [7, 8, 9, 7]);
+/// assert_eq!(ids.column::<u64>(1, &[0, 1, 2, 3])?, [1, 1, 1, 2]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// * **No hash stands for a row**, so there is nothing to verify, and an id is never wrong. Columns
+///   are joined as by [`Rows`], with a map from words to ids for each step.
+/// * **The first rows set the columns**: their number and types. Rows of others are refused.
+/// * **Complexity.** `c` columns, `w` of which have 64 bits, take `c + w - 1` lookups of each row.
+///   The rows that have no id yet are then deduplicated, and their ids inserted.
+/// * **Memory** of each step: a [`PageMap`](crate::PageMap) of its different words, and 8 bytes for
+///   each of them.
+///
+/// A change that fails leaves all ids as they were, or none: then the error is
+/// [`Error::Emptied`].
+#[doc(alias("composite_key", "multi_column", "wide_key", "tuple", "struct"))]
+pub struct RowIds {
+    device: Device,
+    steps: Option<Steps>,
+    scratch: Scratch,
+}
+
+impl RowIds {
+    /// Returns ids of no rows yet.
+    pub fn new(device: &Device) -> Self {
+        Self { device: device.clone(), steps: None, scratch: Scratch::new(device) }
+    }
+
+    /// Returns the id of each row, and gives the next ids to new rows.
+    ///
+    /// # Errors
+    /// As for [`RowIds::get_or_insert_many_on`].
+    pub fn get_or_insert_many(&mut self, rows: &Rows<'_>) -> Result<Vec<u32>> {
+        let device = self.device.clone();
+        let stream = device.default_stream();
+        let ids = self.get_or_insert_many_on(stream, rows)?;
+        let on_host = ids.download(stream);
+        self.scratch.give_back(ids);
+        on_host
+    }
+
+    /// Returns the result of [`RowIds::get_or_insert_many`] on the device; waits until it is known
+    /// how many rows are new.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`] unless all columns have as many rows,
+    /// [`InputError::OtherColumns`], [`InputError::TooManyItems`] for 2^32 rows or more,
+    /// [`Error::WrongDevice`]: nothing was done. [`InputError::TooManyPairs`] if there would be
+    /// 2^32 different rows, [`Error::BuildFailed`], [`Error::OutOfMemory`], [`Error::Driver`]: no
+    /// id has changed. [`Error::Emptied`]: there are no ids any more.
+    pub fn get_or_insert_many_on(&mut self, stream: &Stream, rows: &Rows<'_>) -> Result<Buffer<u32>> {
+        let columns = self.columns_of(stream, rows)?;
+        let Self { steps, scratch, device } = self;
+        let steps = match steps {
+            Some(steps) => steps,
+            None => steps.insert(Steps::new(stream, device, rows.types().collect())?),
+        };
+        let ids = steps.get_or_insert(stream, scratch, &columns);
+        if steps.is_whole() {
+            return ids;
+        }
+        // A step that has lost ids would give them again.
+        self.steps = None;
+        ids.map_err(|error| match error {
+            Error::Emptied { .. } => error,
+            error => Error::Emptied { source: Box::new(error) },
+        })
+    }
+
+    /// Returns the id of each row that has one.
+    ///
+    /// # Errors
+    /// As for [`RowIds::get_many_on`].
+    pub fn get_many(&self, rows: &Rows<'_>) -> Result<Vec<Option<u32>>> {
+        let stream = self.device.default_stream();
+        self.get_many_on(stream, &mut Scratch::new(&self.device), rows)?.download(stream)
+    }
+
+    /// Returns the result of [`RowIds::get_many`] on the device; waits for nothing.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`], [`InputError::OtherColumns`], [`InputError::TooManyItems`],
+    /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
+    pub fn get_many_on(&self, stream: &Stream, scratch: &mut Scratch, rows: &Rows<'_>) -> Result<Answers<u32>> {
+        let columns = self.columns_of(stream, rows)?;
+        match &self.steps {
+            Some(steps) => steps.get(stream, scratch, &columns),
+            None => Answers::new(&self.device, rows.len()),
+        }
+    }
+
+    /// Returns a column of the rows with these ids. An id that no row has gives zero.
+    ///
+    /// # Errors
+    /// As for [`RowIds::column_on`].
+    pub fn column<K: Key>(&self, number: usize, ids: &[u32]) -> Result<Vec<K>> {
+        let stream = self.device.default_stream();
+        let ids = Lent::new(&self.device, ids)?;
+        self.column_on(stream, &mut Scratch::new(&self.device), number, &ids)?.download(stream)
+    }
+
+    /// Returns the result of [`RowIds::column`] on the device; waits for nothing.
+    ///
+    /// # Errors
+    /// [`InputError::NoColumn`] unless the rows have a column of that number and type, from 0 on;
+    /// [`InputError::TooManyItems`], [`Error::OutOfMemory`], [`Error::WrongDevice`],
+    /// [`Error::Driver`].
+    pub fn column_on<K: Key>(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        number: usize,
+        ids: &Buffer<u32>,
+    ) -> Result<Buffer<K>> {
+        stream.check_device(&self.device)?;
+        ids.check_device("the buffer of ids", &self.device)?;
+        check_items(ids.len())?;
+        let asked = ColumnType::of::<K>();
+        match &self.steps {
+            Some(steps) if steps.types().nth(number) == Some(asked) => {
+                let words = steps.column(stream, scratch, number, ids)?.into_buffer::<K::Word>();
+                // SAFETY: the words of the column are those of keys of this type, or 0, which is
+                // one of every plain type.
+                Ok(unsafe { words.reinterpreted() })
+            }
+            _ => Err(InputError::NoColumn { number, asked: asked.name, held: self.names() }.into()),
+        }
+    }
+
+    /// Returns the number of different rows.
+    pub fn len(&self) -> usize {
+        self.steps.as_ref().map_or(0, Steps::len)
+    }
+
+    /// Returns whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the bytes on the device, without what batches work in.
+    pub fn memory_bytes(&self) -> usize {
+        self.steps.as_ref().map_or(0, Steps::memory_bytes)
+    }
+
+    /// Returns the device that the ids are on.
+    pub fn device(&self) -> &Device {
+        &self.device
+    }
+
+    fn names(&self) -> Vec<&'static str> {
+        self.steps.iter().flat_map(Steps::types).map(|column| column.name).collect()
+    }
+
+    /// Returns the columns of rows on the device.
+    fn columns_of<'q>(&self, stream: &Stream, rows: &Rows<'q>) -> Result<Vec<WordsOf<'q>>> {
+        stream.check_device(&self.device)?;
+        if self.steps.as_ref().is_some_and(|steps| !steps.types().eq(rows.types())) {
+            let given = rows.types().map(|column| column.name).collect();
+            return Err(InputError::OtherColumns { given, held: self.names() }.into());
+        }
+        on_device(&self.device, rows.columns())
+    }
+}
+
+impl fmt::Debug for RowIds {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RowIds").field("columns", &self.names()).field("len", &self.len()).finish_non_exhaustive()
+    }
+}
