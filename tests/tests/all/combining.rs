@@ -149,8 +149,8 @@ fn page_keys_32_values_64() {
 
 #[test]
 fn extendible_keys_64_values_32() {
-    sequences::<Extendible, u64, u32>(engines().iter().chain(the_cpu_engine()), 120, |seed| {
-        ExtendibleConfig::default().seed(seed)
+    sequences::<Extendible, u64, u32>(engines().iter().chain(the_cpu_engine()), 300, |seed| {
+        ExtendibleConfig::default().segments(2).buckets(4).records(8).seed(seed)
     });
 }
 

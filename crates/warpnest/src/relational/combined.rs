@@ -1,14 +1,14 @@
 //! The rows of each key made one, before a table gets them.
 
+use super::cast::{Cast, cast_words};
 use super::group_by::GroupBy;
 use super::groups::Words;
 use super::query::Wanted;
 use crate::primitives::Scratch;
-use crate::{Buffer, Device, Key, Result, Stream, Value};
+use crate::{Buffer, Key, Result, Stream, Value};
 use gpu_kernels::primitives::reduce::SumKind;
-use gpu_kernels::table::combine::{Cast, CastNumbers, CastParams};
 use gpu_kernels::table::fold::Fold;
-use gpu_kernels::types::{KeyWord, Scalar, ValueWord};
+use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// Returns each key once, with the values of its rows combined; without values, the number of its
 /// rows. Waits until the number of keys is known.
@@ -72,36 +72,20 @@ where
         ),
     }
     let (keys, mut columns) = query.run_on(stream, scratch)?.into_parts();
-    let (column, device) = (columns.swap_remove(0), scratch.device());
+    let column = columns.swap_remove(0);
+    let memory = |length| Buffer::<V>::uninitialized(scratch.device(), length);
     // Counts have 32 bits, sums 64.
-    let cast = match (column, values.is_some() && !fold.is_sum()) {
+    let combined = match (column, values.is_some() && !fold.is_sum()) {
         (column, true) => column,
-        (Words::Narrow(counts), _) if is_float => Words::of(numbers_of::<_, V>(stream, device, &counts, Cast::Float)?),
-        (Words::Narrow(counts), _) if V::BITS == 64 => {
-            Words::of(numbers_of::<_, V>(stream, device, &counts, Cast::Bits)?)
+        (Words::Narrow(counts), _) if is_float || V::BITS == 64 => {
+            let kind = if is_float { Cast::Float } else { Cast::Bits };
+            Words::of(cast_words(stream, &counts, memory(counts.len())?, kind)?)
         }
         (Words::Wide(sums), _) if V::BITS == 32 => {
-            let cast = if is_float { Cast::Narrow } else { Cast::Bits };
-            Words::of(numbers_of::<_, V>(stream, device, &sums, cast)?)
+            let kind = if is_float { Cast::Narrow } else { Cast::Bits };
+            Words::of(cast_words(stream, &sums, memory(sums.len())?, kind)?)
         }
         (column, _) => column,
     };
-    Ok((Words::of(keys), cast))
-}
-
-/// Returns numbers as ones of another type.
-fn numbers_of<A: Scalar, B: ValueWord>(
-    stream: &Stream,
-    device: &Device,
-    from: &Buffer<A>,
-    cast: Cast,
-) -> Result<Buffer<B>> {
-    let to = Buffer::uninitialized(device, from.len())?;
-    let plan = CastParams { items: from.len() as u64, cast: cast as u32, padding: 0 };
-    stream.batch(|batch| {
-        let cast = CastNumbers { from: batch.read(from), to: batch.write(&to), plan };
-        // SAFETY: both buffers have as many numbers.
-        unsafe { batch.launch(&cast, plan.items) }
-    })?;
-    Ok(to)
+    Ok((Words::of(keys), combined))
 }

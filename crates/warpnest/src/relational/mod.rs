@@ -30,6 +30,7 @@ mod by_chip;
 mod by_hash;
 mod by_hot;
 mod by_sort;
+mod cast;
 mod column;
 pub(crate) mod combined;
 mod distinct;

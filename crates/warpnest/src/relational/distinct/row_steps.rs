@@ -1,12 +1,12 @@
 //! The steps by which rows of several columns get ids: a map from words to ids for each.
 
+use super::super::cast::{Cast, cast_words};
 use super::super::groups::Words;
 use super::super::query::WordsOf;
 use super::key_ids::KeyIds;
 use super::row_columns::{ColumnType, Step, joined};
 use crate::primitives::Scratch;
 use crate::{Answers, Buffer, Device, Result, Stream};
-use gpu_kernels::table::combine::{Cast, CastNumbers, CastParams};
 use gpu_kernels::types::Scalar;
 
 /// The steps for rows of some columns.
@@ -105,12 +105,12 @@ impl Steps {
         let words = self.rows.keys_of(stream, scratch, ids)?;
         match &self.columns[..] {
             [Column { of_type: ColumnType { is_wide: true, .. }, .. }] => return Ok(Words::Wide(words)),
-            [_] => return cast(stream, scratch, &words, Cast::Bits).map(Words::Narrow),
+            [_] => return resized(stream, scratch, &words, Cast::Bits).map(Words::Narrow),
             _ => {}
         }
         let (mut words, mut upper) = (words, self.columns.len() - 1);
         loop {
-            let halves = cast(stream, scratch, &words, if number == upper { Cast::Upper } else { Cast::Bits })?;
+            let halves = resized(stream, scratch, &words, if number == upper { Cast::Upper } else { Cast::Bits })?;
             scratch.give_back(words);
             // The lower half of the second column's words is the first column.
             if number == upper || upper == 1 {
@@ -162,25 +162,19 @@ fn words_of<'w>(
 ) -> Result<RowWords<'w>> {
     match columns {
         [WordsOf::Wide(words)] => Ok(RowWords::Column(words)),
-        [WordsOf::Narrow(words)] => cast(stream, scratch, words, Cast::Bits).map(RowWords::Lent),
+        [WordsOf::Narrow(words)] => resized(stream, scratch, words, Cast::Bits).map(RowWords::Lent),
         [first, middle @ .., last] => joined(stream, scratch, (first, middle, last), &mut ids_of).map(RowWords::Lent),
         [] => scratch.lend(0).map(RowWords::Lent),
     }
 }
 
 /// Returns words as ones of another size, in memory of the scratch.
-fn cast<A: Scalar, B: Scalar>(
+fn resized<A: Scalar, B: Scalar>(
     stream: &Stream,
     scratch: &mut Scratch,
     from: &Buffer<A>,
-    cast: Cast,
+    kind: Cast,
 ) -> Result<Buffer<B>> {
-    let to = scratch.lend::<B>(from.len())?;
-    let plan = CastParams { items: from.len() as u64, cast: cast as u32, padding: 0 };
-    stream.batch(|batch| {
-        let cast = CastNumbers { from: batch.read(from), to: batch.write(&to), plan };
-        // SAFETY: both buffers have as many words.
-        unsafe { batch.launch(&cast, plan.items) }
-    })?;
-    Ok(to)
+    let memory = scratch.lend(from.len())?;
+    cast_words(stream, from, memory, kind)
 }
