@@ -1,6 +1,5 @@
 //! `cargo warpnest build-ptx`: the kernels of a package to PTX.
 
-use std::error::Error as _;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -54,10 +53,8 @@ struct Args {
 fn main() -> ExitCode {
     let Cargo::Warpnest(Command::BuildPtx(args)) = Cargo::parse();
     let Err(error) = build_ptx(&args) else { return ExitCode::SUCCESS };
-    match error.source() {
-        Some(cause) => eprintln!("error: {error}: {cause}"),
-        None => eprintln!("error: {error}"),
-    }
+    // With the cause.
+    eprintln!("error: {error:?}");
     ExitCode::FAILURE
 }
 

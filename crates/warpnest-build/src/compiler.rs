@@ -1,7 +1,6 @@
 //! Finding a compiler for the kernels: a rustc that knows the NVPTX target, with the source of its
 //! library beside it.
 
-use std::error::Error as _;
 use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -187,9 +186,8 @@ fn judge(origin: &Origin, facts: &Facts) -> Result<Version, Refusal> {
     }
 }
 
-/// Returns an error with its cause, in one text.
 fn refusal(error: Error) -> Refusal {
-    error.source().map_or_else(|| error.to_string(), |cause| format!("{error}: {cause}"))
+    format!("{error:?}")
 }
 
 /// Returns the command that installs a compiler on the system whose `os-release` this is.

@@ -1,5 +1,7 @@
 //! The errors of a build.
 
+use std::error::Error as _;
+use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -8,7 +10,10 @@ use std::process::ExitStatus;
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
 /// The reason why a build, or a check of what was built, failed.
-#[derive(Debug, thiserror::Error)]
+///
+/// `Debug` gives the message and its cause, as a user reads them: so a build script or an xtask may
+/// return the error from `main`, which prints it by `Debug`.
+#[derive(thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
     /// No compiler on this machine can compile kernels.
@@ -73,6 +78,12 @@ pub enum Error {
         /// The package's name.
         package: String,
     },
+    /// A manifest's list of files that are not for the GPU is no list of paths.
+    #[error("{}: host-only of [package.metadata.warpnest] must be a list of paths", .manifest.display())]
+    HostOnly {
+        /// The manifest.
+        manifest: PathBuf,
+    },
     /// A target is not written as `sm_90/ptx83`.
     #[error("`{text}` is no target: write GPU and version of PTX as sm_90/ptx83")]
     Target {
@@ -122,6 +133,15 @@ pub enum Error {
         /// The command that builds it.
         command: String,
     },
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.source() {
+            Some(cause) => write!(f, "{self}: {cause}"),
+            None => write!(f, "{self}"),
+        }
+    }
 }
 
 impl Error {

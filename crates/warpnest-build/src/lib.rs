@@ -60,14 +60,16 @@
 //! }
 //! ```
 //!
-//! *From a build script*, to commit no PTX. Everyone who builds the crate then needs the compiler:
+//! *From a build script*, to commit no PTX. Everyone who builds the crate then needs the compiler.
+//! Kernels are best in a package of their own then: a script of the same package is compiled again
+//! for each target.
 //!
 //! ```no_run
 //! use warpnest_build::{Build, Result};
 //!
 //! fn main() -> Result<()> {
 //!     // `None`: this script belongs to the kernels' package, and runs for the GPU's build of it.
-//!     let Some(build) = Build::in_build_script("Cargo.toml")? else { return Ok(()) };
+//!     let Some(build) = Build::in_build_script("kernels/Cargo.toml")? else { return Ok(()) };
 //!     build.run()?.cargo_lines().iter().for_each(|line| println!("{line}"));
 //!     Ok(())
 //! }

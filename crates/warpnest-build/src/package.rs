@@ -114,12 +114,21 @@ impl LocalCrate {
         let of_kind = |kind| array(&package["targets"]).filter(move |target| target["kind"][0] == kind);
         // Programs are not compiled for the GPU; neither are the files that the manifest names.
         let mut host_only: Vec<PathBuf> = of_kind("bin").filter_map(source).collect();
-        let named = array(&package["metadata"]["warpnest"]["host-only"]).filter_map(Value::as_str);
-        host_only.extend(named.map(|path| manifest.with_file_name(path)));
+        host_only.extend(named_host_only(package, &manifest)?);
         let build_script = of_kind("custom-build").find_map(source);
         let settings = settings(package, library, edges, packages)?;
         Ok(LocalCrate { name, settings, manifest, sources, host_only, build_script })
     }
+}
+
+/// Returns the files and folders that a manifest names as not for the GPU.
+fn named_host_only(package: &Value, manifest: &Path) -> Result<Vec<PathBuf>> {
+    let named = &package["metadata"]["warpnest"]["host-only"];
+    let refuse = || Error::HostOnly { manifest: manifest.to_owned() };
+    if !named.is_array() && !named.is_null() {
+        return Err(refuse());
+    }
+    array(named).map(|path| Ok(manifest.with_file_name(path.as_str().ok_or_else(refuse)?))).collect()
 }
 
 /// Returns what manifests say of a package that decides its compilation: the edition, the features

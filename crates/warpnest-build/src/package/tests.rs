@@ -89,5 +89,10 @@ fn a_manifest_without_kernels_is_refused() {
     let mut program = metadata();
     program["packages"][0]["targets"].as_array_mut().unwrap().remove(1);
     assert!(matches!(read(&program), Err(Error::NoLibrary { package }) if package == "own"));
+    for wrong in [json!("src/host.rs"), json!([1])] {
+        let mut metadata = metadata();
+        metadata["packages"][0]["metadata"]["warpnest"]["host-only"] = wrong;
+        assert!(matches!(read(&metadata), Err(Error::HostOnly { .. })));
+    }
     assert!(matches!(read(&json!({ "resolve": { "root": "own#1" } })), Err(Error::Answer { .. })));
 }
