@@ -42,6 +42,9 @@ struct Args {
     /// The folder of the files. [default: ptx in the package's folder]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
+    /// The beginning of the files' names. [default: the name of the crate]
+    #[arg(long, value_name = "NAME")]
+    file_stem: Option<String>,
     /// A GPU and a version of PTX, instead of sm_75/ptx74 and sm_90/ptx83; may be repeated.
     #[arg(long = "target", value_name = "GPU/PTX")]
     targets: Vec<Target>,
@@ -62,6 +65,9 @@ fn build_ptx(args: &Args) -> Result<()> {
     let mut build = Build::new(&args.manifest_path)?;
     if let Some(folder) = &args.out {
         build = build.output(folder);
+    }
+    if let Some(stem) = &args.file_stem {
+        build = build.file_stem(stem);
     }
     if !args.targets.is_empty() {
         build = build.targets(args.targets.clone());

@@ -35,6 +35,8 @@ fn a_missing_compiler_is_named_with_the_command_that_installs_one() {
 fn a_check_without_files_and_a_target_without_sense_say_what_is_missing() {
     let missing = error(&["--check"]);
     assert!(missing.contains("cannot read") && missing.contains("ptx/own_sm75.ptx: No such file"), "{missing}");
+    let named = error(&["--check", "--out", "there", "--file-stem", "kernels", "--target", "sm_80/ptx75"]);
+    assert!(named.contains("there/kernels_sm80.ptx: No such file"), "{named}");
     let target = error(&["--target", "sm_90"]);
     assert!(target.contains("write GPU and version of PTX as sm_90/ptx83"), "{target}");
     let manifest = error(&["--manifest-path", "none/Cargo.toml"]);

@@ -141,19 +141,14 @@ impl Build {
         let texts = self.compile(&modules, &compiler)?;
         self.lint(modules.iter().zip(&texts))?;
         let assembled = modules.iter().map(|module| self.assemble(module)).collect::<Result<Vec<_>>>()?;
-        // Both or neither: the files of one commit come from the same sources.
-        let mut built = Vec::new();
-        for ((module, text), assembled) in modules.into_iter().zip(texts).zip(assembled) {
-            let written = !fs::read_to_string(&module.path).is_ok_and(|old| old == text);
-            if written {
-                fs::create_dir_all(&self.output).map_err(Error::io("create", &self.output))?;
-                fs::write(&module.path, &text).map_err(Error::io("write", &module.path))?;
-            }
+        let written = write_all(&modules, &texts)?;
+        let with_text = modules.into_iter().zip(&texts).zip(written).zip(assembled);
+        let modules = with_text.map(|(((module, text), written), assembled)| {
             let kernels = text.matches(".entry ").count();
-            built.push(Built { module, written, kernels, bytes: text.len(), assembled });
-        }
-        let sources = digest::sources(&self.package);
-        Ok(Report { compiler, modules: built, sources })
+            Built { module, written, kernels, bytes: text.len(), assembled }
+        });
+        let modules = modules.collect();
+        Ok(Report { compiler, modules, sources: digest::sources(&self.package) })
     }
 
     /// Compiles all modules at once, since none has work for a second core; returns the whole
@@ -220,4 +215,25 @@ impl Build {
     pub(crate) fn command_line(&self) -> &str {
         &self.command
     }
+}
+
+/// Writes the modules whose files have another text, all or none; returns for each whether it was
+/// written.
+fn write_all(modules: &[Module], texts: &[String]) -> Result<Vec<bool>> {
+    let mut written = Vec::new();
+    // A disk that is full is noticed before a file takes the place of an older one.
+    let new = |path: &Path| path.with_extension("ptx.new");
+    for (Module { path, .. }, text) in modules.iter().zip(texts) {
+        let differs = !fs::read_to_string(path).is_ok_and(|old| old == *text);
+        if differs {
+            let (folder, new) = (path.parent().unwrap_or(path), new(path));
+            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+            fs::write(&new, text).map_err(Error::io("write", &new))?;
+        }
+        written.push(differs);
+    }
+    for (Module { path, .. }, _) in modules.iter().zip(&written).filter(|&(_, &written)| written) {
+        fs::rename(new(path), path).map_err(Error::io("write", path))?;
+    }
+    Ok(written)
 }

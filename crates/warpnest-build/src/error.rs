@@ -73,7 +73,7 @@ pub enum Error {
         manifest: PathBuf,
     },
     /// The package has no library, which is what is compiled to PTX.
-    #[error("the package {package} has no library: kernels belong into its src/lib.rs")]
+    #[error("the package {package} has no library: kernels belong in its src/lib.rs")]
     NoLibrary {
         /// The package's name.
         package: String,

@@ -99,7 +99,8 @@ pub struct Built {
 impl fmt::Display for Built {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let outcome = if self.written { "written" } else { "unchanged" };
-        write!(f, "{}: {outcome}, {} kernels, {} bytes", self.module.file_name(), self.kernels, self.bytes)?;
+        let kernels = if self.kernels == 1 { "kernel" } else { "kernels" };
+        write!(f, "{}: {outcome}, {} {kernels}, {} bytes", self.module.file_name(), self.kernels, self.bytes)?;
         let Some(Assembled { usage, warnings }) = &self.assembled else { return Ok(()) };
         usage.iter().try_for_each(|kernel| write!(f, "\n  {kernel}"))?;
         warnings.iter().try_for_each(|warning| write!(f, "\n  {warning}"))
@@ -152,9 +153,9 @@ mod tests {
         };
         assert_eq!(
             built.to_string(),
-            "own_sm90.ptx: written, 1 kernels, 10 bytes\n  k: 8 registers, 0 bytes of shared memory\n  ptxas warning : w"
+            "own_sm90.ptx: written, 1 kernel, 10 bytes\n  k: 8 registers, 0 bytes of shared memory\n  ptxas warning : w"
         );
         let unchanged = Built { written: false, assembled: None, ..built };
-        assert_eq!(unchanged.to_string(), "own_sm90.ptx: unchanged, 1 kernels, 10 bytes");
+        assert_eq!(unchanged.to_string(), "own_sm90.ptx: unchanged, 1 kernel, 10 bytes");
     }
 }

@@ -111,6 +111,9 @@ fn a_package_outside_is_built_with_its_own_kernels_and_compared() {
         [package.folder().join("src"), Path::new(&kernels).join("src")].map(|path| path.canonicalize().unwrap());
     assert!(sources.iter().all(|path| report.sources.contains(path)), "{:?}", report.sources);
 
+    let again = package.build().run().unwrap();
+    assert!(!again.modules[0].written, "{again}");
+
     // A program counts for nothing, the library and what it depends on for all.
     package.write("src/main.rs", "fn main() { println!() }\n");
     let compared = package.build().check().unwrap();
