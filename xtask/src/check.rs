@@ -3,12 +3,12 @@
 use std::path::Path;
 use std::thread::JoinHandle;
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, bail};
+use warpnest_build::{Comparison, ptxas};
 
-use crate::build_ptx::{Comparison, TARGETS, compare, lint};
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
-use crate::{circles, coverage, cuda_stub, outside, prose, ptxas, stale, workspace};
+use crate::{build_ptx, circles, coverage, cuda_stub, outside, prose, resources, stale, workspace};
 
 /// Run every check before a merge.
 ///
@@ -104,18 +104,12 @@ fn cargo_step(root: &Path, words: &[&str]) -> Result<Outcome> {
 }
 
 fn digests(root: &Path) -> Result<Outcome> {
-    for target in &TARGETS {
-        target.check_digest(root)?;
-    }
+    build_ptx::kernels(root)?.check_digests()?;
     Ok(Outcome::Passed(String::new()))
 }
 
 fn lints(root: &Path) -> Result<Outcome> {
-    let mut findings = Vec::new();
-    for target in &TARGETS {
-        findings.extend(lint(target, &target.committed(root)?.0));
-    }
-    ensure!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n"));
+    build_ptx::kernels(root)?.check_lint()?;
     Ok(Outcome::Passed(String::new()))
 }
 
@@ -124,12 +118,9 @@ fn rebuild(root: &Path) -> Result<Outcome> {
     if digests(root).is_err() {
         return Ok(Outcome::Skipped("not built from these sources".into()));
     }
-    for target in &TARGETS {
-        if let Comparison::DigestOnly(why) = compare(root, target, true)? {
-            return Ok(Outcome::Skipped(why));
-        }
-    }
-    Ok(Outcome::Passed(String::new()))
+    let compared = build_ptx::kernels(root)?.check()?;
+    let different = compared.into_iter().find(|(_, comparison)| *comparison != Comparison::Identical);
+    Ok(different.map_or(Outcome::Passed(String::new()), |(_, why)| Outcome::Skipped(why.to_string())))
 }
 
 /// Work that goes on beside the steps.
@@ -155,13 +146,17 @@ fn thorough(root: &Path) -> Result<Outcome> {
 }
 
 fn assemble(root: &Path) -> Result<Outcome> {
-    let Some(ptxas) = ptxas::find(root)? else { return Ok(Outcome::Skipped(ptxas::HOW_TO_GET.into())) };
+    let Some(ptxas) = ptxas::find(&workspace::target_dir(root))? else {
+        return Ok(Outcome::Skipped(resources::HOW_TO_GET_PTXAS.into()));
+    };
     let (mut text, mut violations, mut count) = (String::new(), Vec::new(), 0);
-    for target in &TARGETS {
-        let (kernels, warnings) = ptxas::assemble(&ptxas, target.cpu, &target.path(root))?;
-        text += &format!("\n{} for {}\n{}", target.file, target.cpu, ptxas::table(&kernels));
+    for module in build_ptx::kernels(root)?.modules() {
+        let cpu = module.target.cpu();
+        let (kernels, warnings) = ptxas::assemble(&ptxas, cpu, &module.path)?;
+        text += &format!("\n{} for {cpu}\n{}", module.file_name(), resources::table(&kernels));
         warnings.iter().for_each(|warning| text += &format!("\n{warning}"));
-        violations.extend(kernels.iter().filter_map(|kernel| Some(format!("{}: {}", target.cpu, kernel.violation()?))));
+        let found = kernels.iter().filter_map(resources::violation);
+        violations.extend(found.map(|violation| format!("{cpu}: {violation}")));
         count += kernels.len();
     }
     if !violations.is_empty() {

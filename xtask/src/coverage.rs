@@ -6,9 +6,8 @@ use std::path::Path;
 
 use anyhow::{Context, Result, ensure};
 
-use crate::build_ptx::TARGETS;
 use crate::report::Outcome;
-use crate::workspace;
+use crate::{build_ptx, workspace};
 
 /// The share of statements below which the check fails.
 ///
@@ -27,8 +26,8 @@ pub fn check(root: &Path) -> Result<Outcome> {
         return Ok(Outcome::Skipped("run all tests first: cargo test --workspace".into()));
     };
     let mut digests = Vec::new();
-    for target in &TARGETS {
-        digests.push(target.committed(root)?.1.digest);
+    for module in build_ptx::kernels(root)?.modules() {
+        digests.push(module.committed()?.1.digest);
     }
     let texts: Vec<String> = files.map(|file| fs::read_to_string(file?.path())).collect::<Result<_, _>>()?;
     let Some((executed, all)) = figures(&texts, &digests)? else {

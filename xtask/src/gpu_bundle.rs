@@ -8,9 +8,8 @@ use std::process::Command;
 use anyhow::{Context, Result, bail, ensure};
 use serde_json::Value;
 
-use crate::build_ptx::TARGETS;
 use crate::process::{capture, cargo, stdout_of};
-use crate::{cuda_stub, workspace};
+use crate::{build_ptx, cuda_stub, workspace};
 
 /// Build what a GPU machine needs to test and measure; no GPU or CUDA is needed here.
 ///
@@ -147,8 +146,8 @@ pub fn main(args: &Args) -> Result<()> {
         total += size;
         manifest += &format!("{size:>12}  {}\n", binary.bundle_path);
     }
-    for target in &TARGETS {
-        fs::copy(target.path(&root), output.join(target.file))?;
+    for module in build_ptx::kernels(&root)?.modules() {
+        fs::copy(&module.path, output.join(module.file_name()))?;
     }
     let run = output.join("run.sh");
     fs::write(&run, RUN)?;

@@ -45,7 +45,8 @@ pub fn main(args: &Args) -> Result<()> {
     passed_over.extend(say(dependencies::check(&root)?, args.dry_run)?);
     passed_over.extend(say(semver::check(&root, version, args.baseline_rev.as_deref())?, args.dry_run)?);
 
-    let packages: Vec<&str> = outside::PACKAGES.iter().flat_map(|&name| ["-p", name]).collect();
+    let packages: Vec<&str> =
+        workspace::LIBRARIES.iter().chain(&workspace::PROGRAMS).flat_map(|&name| ["-p", name]).collect();
     let mut package = cargo();
     package.args(["package", "--target-dir"]).arg(workspace::target_dir(&root).join("release-archives"));
     if args.allow_dirty {

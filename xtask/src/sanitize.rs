@@ -6,10 +6,11 @@ use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
 use clap::ValueEnum;
+use warpnest_build::compiler;
 
 use crate::process::{capture, cargo};
 use crate::report::{Outcome, Report};
-use crate::{compiler, workspace};
+use crate::workspace;
 
 /// Run the CPU engine under Miri, AddressSanitizer and ThreadSanitizer.
 ///

@@ -7,12 +7,12 @@ use anyhow::Result;
 
 use crate::process::{capture, cargo, run};
 use crate::report::Outcome;
-use crate::{cuda_stub, dependencies, outside};
+use crate::{cuda_stub, dependencies, workspace};
 
 /// The subcommand of cargo, and the package that has it.
 const TOOL: (&str, &str) = ("semver-checks", "cargo-semver-checks");
 
-/// Fails if the crates that users need changed more than the step from the earlier version to
+/// Fails if the libraries that users need changed more than the step from the earlier version to
 /// `version` allows. The earlier one is `baseline`, or the last that is tagged.
 pub fn check(root: &Path, version: &str, baseline: Option<&str>) -> Result<Outcome> {
     let list = ["tag", "--list", "v*", "--merged", "HEAD", "--sort=-version:refname"];
@@ -24,7 +24,7 @@ pub fn check(root: &Path, version: &str, baseline: Option<&str>) -> Result<Outco
         return Ok(Outcome::Skipped(format!("semver was not checked: {missing}")));
     }
     let mut compare = cargo();
-    compare.args([TOOL.0, "--baseline-rev", baseline]).args(outside::PACKAGES.iter().flat_map(|name| ["-p", name]));
+    compare.args([TOOL.0, "--baseline-rev", baseline]).args(workspace::LIBRARIES.iter().flat_map(|name| ["-p", name]));
     // All features are compared, and `cust` wants a toolkit.
     run(compare.env(cuda_stub::VARIABLE, cuda_stub::make(root)?).current_dir(root))?;
     Ok(Outcome::Passed(format!("semver: what changed since {baseline} is allowed by the step to {version}")))

@@ -1,9 +1,14 @@
-//! The folder of the workspace.
+//! The folder of the workspace, and its packages.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result};
+
+/// The libraries that are published, each after those that it needs.
+pub const LIBRARIES: [&str; 4] = ["gpu-kernels", "warpnest", "ptx-tools", "warpnest-build"];
+/// The programs that are published after them.
+pub const PROGRAMS: [&str; 1] = ["cargo-warpnest"];
 
 /// Returns the workspace's root: the nearest folder, from the current one upwards, that holds
 /// `gpu-kernels`.

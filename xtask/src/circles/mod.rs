@@ -17,7 +17,8 @@ use crate::workspace;
 use imports::{Names, Path as ImportPath};
 
 /// The sources of the crates that are checked.
-const CRATES: [&str; 3] = ["gpu-kernels/src", "crates/ptx-tools/src", "crates/warpnest/src"];
+const CRATES: [&str; 4] =
+    ["gpu-kernels/src", "crates/ptx-tools/src", "crates/warpnest/src", "crates/warpnest-build/src"];
 
 /// The most times that a name is followed from one file that passes it on to the next.
 const MAX_STEPS: u32 = 8;

@@ -257,6 +257,10 @@ macro_rules! backend_cores_kernel {
 }
 
 /// An entry point in the PTX.
+///
+/// An entry point exists in the crate that is compiled to PTX, and in no crate that this one
+/// depends on, whose kernels are in PTX of their own: `warpnest-build` sets the `cfg` for the one
+/// alone.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entry_point {
@@ -267,12 +271,14 @@ macro_rules! entry_point {
         [$($argument:ident : $type:ty),*]
     ) => {
         $(
-            // This is a comment in the PTX, which `cargo xtask build-ptx` turns into directives:
-            // Rust has no attribute for them.
+            // This is a comment in the PTX, which `warpnest-build` turns into directives: Rust has
+            // no attribute for them.
+            #[cfg(warpnest_entry_points)]
             core::arch::global_asm!(concat!(
                 "//@launch_bounds ", $entry, " maxntid=", stringify!($threads), " minnctapersm=", stringify!($resident)
             ));
         )?
+        #[cfg(warpnest_entry_points)]
         const _: () = {
             $( type $generic = $concrete; )*
             #[unsafe(export_name = $entry)]

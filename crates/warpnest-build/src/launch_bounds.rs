@@ -5,7 +5,7 @@
 //! `.minnctapersm` of that kernel. (Naming the kernel as `sym` also makes LLVM declare it a first
 //! time, without a body; that declaration goes too, since it would lack the directives.)
 
-use anyhow::{Context, Result, bail, ensure};
+use crate::error::{Error, Result};
 
 const DIRECTIVE: &str = "//@launch_bounds ";
 
@@ -26,30 +26,38 @@ pub fn apply(ptx: &str) -> Result<String> {
     let mut text = rest.join("\n") + "\n";
     let mut seen = Vec::new();
     for line in requests {
-        let bounds = parse(line.trim()).with_context(|| format!("in `{}`", line.trim()))?;
-        ensure!(!seen.contains(&bounds.kernel), "{} has two launch bounds", bounds.kernel);
-        text = insert(&text, &bounds)?;
+        let request = line.trim();
+        let refuse = |problem| Error::LaunchBounds { request: request.into(), problem };
+        let bounds = parse(request).map_err(refuse)?;
+        if seen.contains(&bounds.kernel) {
+            return Err(refuse(format!("{} has two launch bounds", bounds.kernel)));
+        }
+        text = insert(&text, &bounds).map_err(refuse)?;
         seen.push(bounds.kernel);
     }
     Ok(text)
 }
 
-fn parse(line: &str) -> Result<Bounds<'_>> {
-    let mut words = line[DIRECTIVE.len()..].split_whitespace();
-    let kernel = words.next().context("no kernel is named")?;
+fn parse(line: &str) -> Result<Bounds<'_>, String> {
+    let mut words = line.strip_prefix(DIRECTIVE).unwrap_or_default().split_whitespace();
+    let kernel = words.next().ok_or("no kernel is named")?;
     let (mut threads, mut blocks) = (None, None);
     for word in words {
-        let (key, value) = word.split_once('=').with_context(|| format!("`{word}` is not key=value"))?;
-        let value: u32 = value.parse().with_context(|| format!("`{word}` is not a number"))?;
+        let (key, value) = word.split_once('=').ok_or_else(|| format!("`{word}` is not key=value"))?;
+        let value: u32 = value.parse().map_err(|_| format!("`{word}` is not a number"))?;
         let slot = match key {
             "maxntid" => &mut threads,
             "minnctapersm" => &mut blocks,
-            _ => bail!("`{key}` is neither maxntid nor minnctapersm"),
+            _ => return Err(format!("`{key}` is neither maxntid nor minnctapersm")),
         };
-        ensure!(slot.replace(value).is_none(), "{key} stands twice");
+        if slot.replace(value).is_some() {
+            return Err(format!("{key} stands twice"));
+        }
     }
-    let threads = threads.context("maxntid is missing")?;
-    ensure!((1..=1024).contains(&threads), "maxntid={threads}: a block has 1 to 1024 threads");
+    let threads = threads.ok_or("maxntid is missing")?;
+    if !(1..=1024).contains(&threads) {
+        return Err(format!("maxntid={threads}: a block has 1 to 1024 threads"));
+    }
     let mut directives = format!(".maxntid {threads}, 1, 1\n");
     if let Some(blocks) = blocks {
         directives += &format!(".minnctapersm {blocks}\n");
@@ -59,7 +67,7 @@ fn parse(line: &str) -> Result<Bounds<'_>> {
 
 /// Puts the directives between the parameter list and the body, and removes declarations without a
 /// body.
-fn insert(ptx: &str, bounds: &Bounds<'_>) -> Result<String> {
+fn insert(ptx: &str, bounds: &Bounds<'_>) -> Result<String, String> {
     let name = bounds.kernel;
     let (mut out, mut rest, mut done) = (String::with_capacity(ptx.len() + 64), ptx, 0);
     while let Some((at, close)) = find_entry(rest, name) {
@@ -77,11 +85,12 @@ fn insert(ptx: &str, bounds: &Bounds<'_>) -> Result<String> {
                 rest = after;
                 done += 1;
             }
-            _ => bail!("{name}: neither a body nor a semicolon after the parameters; does it have directives already?"),
+            _ => {
+                return Err("neither a body nor a semicolon after the parameters; are there directives already?".into());
+            }
         }
     }
-    ensure!(done == 1, "launch bounds for `{name}`: the PTX has {done} kernels of that name");
-    Ok(out + rest)
+    if done == 1 { Ok(out + rest) } else { Err(format!("the PTX has {done} kernels of the name {name}")) }
 }
 
 /// Finds `.entry NAME(…)`: where it starts, and the end of its parameter list.
@@ -160,7 +169,7 @@ mod tests {
     #[test]
     fn a_request_that_cannot_be_met_is_an_error() {
         let cases = [
-            ("//@launch_bounds other maxntid=32", "0 kernels of that name"),
+            ("//@launch_bounds other maxntid=32", "0 kernels of the name other"),
             ("//@launch_bounds count", "maxntid is missing"),
             ("//@launch_bounds count maxntid=2048", "1 to 1024"),
             ("//@launch_bounds count maxntid=many", "not a number"),
@@ -170,7 +179,7 @@ mod tests {
         ];
         for (request, expected) in cases {
             let ptx = PTX.replace("//@launch_bounds count maxntid=512 minnctapersm=4", request);
-            let error = format!("{:#}", apply(&ptx).unwrap_err());
+            let error = apply(&ptx).unwrap_err().to_string();
             assert!(error.contains(expected), "{request}: {error}");
         }
     }

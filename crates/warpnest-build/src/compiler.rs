@@ -2,27 +2,40 @@
 //! library beside it.
 
 use std::fmt;
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail};
-
+use crate::error::{Error, Result};
 use crate::process::capture;
+use crate::target::TRIPLE;
 
 /// The variable that names a rustc by its path and has precedence over all else.
 pub const VARIABLE: &str = "WARPNEST_KERNEL_RUSTC";
-/// rustc's name for the GPU.
-pub const TRIPLE: &str = "nvptx64-nvidia-cuda";
 /// A GPU that the compiler must know; the newest that the recipe names.
 const NEEDED_CPU: &str = "sm_90";
 
+/// The package of Debian 12 that has one.
+const INSTALL_DEBIAN: &str = "apt-get update && apt-get install rustc-web rust-web-src";
+/// The command for every other system.
+const INSTALL_RUSTUP: &str = "rustup toolchain install nightly --profile minimal --component rust-src";
+
+/// Why a candidate is refused.
+type Refusal = String;
+
 /// A compiler that passed every test.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Compiler {
     /// The full path: a bare `rustc` would be rustup's proxy, which picks the host's toolchain.
     pub rustc: PathBuf,
     /// Its version.
     pub version: Version,
+}
+
+impl fmt::Display for Compiler {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.version.line, self.rustc.display())
+    }
 }
 
 /// The output of `rustc -vV`.
@@ -34,15 +47,15 @@ pub struct Version {
 }
 
 impl Version {
-    fn parse(verbose: &str) -> Result<Version> {
-        let line = verbose.lines().next().filter(|line| line.starts_with("rustc ")).context("it is not a rustc")?;
+    fn parse(verbose: &str) -> Result<Version, Refusal> {
+        let line = verbose.lines().next().filter(|line| line.starts_with("rustc ")).ok_or("it is not a rustc")?;
         let field = |name: &str| verbose.lines().find_map(|line| line.strip_prefix(name)).map(str::trim);
-        let release = field("release:").context("it does not say which release it is")?;
+        let release = field("release:").ok_or("it does not say which release it is")?;
         let mut parts = release.split('.').map(|part| part.parse().ok());
         let (Some(Some(major)), Some(Some(minor))) = (parts.next(), parts.next()) else {
-            bail!("its release `{release}` is not a version");
+            return Err(format!("its release `{release}` is not a version"));
         };
-        let llvm = field("LLVM version:").context("it does not say which LLVM it uses")?;
+        let llvm = field("LLVM version:").ok_or("it does not say which LLVM it uses")?;
         Ok(Version { line: format!("{line}, LLVM {llvm}"), number: (major, minor) })
     }
 }
@@ -114,22 +127,23 @@ fn search(wanted: impl Fn(&Version) -> bool) -> Result<Compiler> {
         candidates.push((Origin::Distribution, PathBuf::from("/usr/bin/rustc")));
         match rustup_toolchains() {
             Ok(list) => candidates.extend(list),
-            Err(error) => tried.push(format!("rustup: {error:#}")),
+            Err(refusal) => tried.push(format!("rustup: {refusal}")),
         }
     }
     for (origin, rustc) in candidates {
         match ask(&rustc).and_then(|facts| judge(&origin, &facts)) {
             Ok(version) if wanted(&version) => return Ok(Compiler { rustc, version }),
             Ok(version) => tried.push(format!("{origin} ({}): it is {}", rustc.display(), version.line)),
-            Err(error) => tried.push(format!("{origin} ({}): {error:#}", rustc.display())),
+            Err(refusal) => tried.push(format!("{origin} ({}): {refusal}", rustc.display())),
         }
     }
-    bail!("{}", not_found(&tried));
+    let install = install_command(&fs::read_to_string("/etc/os-release").unwrap_or_default());
+    Err(Error::NoCompiler { install, variable: VARIABLE, tried })
 }
 
 /// Returns every installed toolchain with the path of its rustc (not rustup's proxy).
-fn rustup_toolchains() -> Result<Vec<(Origin, PathBuf)>> {
-    let (list, _) = capture(Command::new("rustup").args(["toolchain", "list"]))?;
+fn rustup_toolchains() -> Result<Vec<(Origin, PathBuf)>, Refusal> {
+    let (list, _) = capture(Command::new("rustup").args(["toolchain", "list"])).map_err(refusal)?;
     // A line is a name, perhaps with "(default)" behind it; with no toolchain there is a sentence
     // instead.
     let names = list.lines().filter(|line| !line.starts_with("no ")).filter_map(|line| line.split_whitespace().next());
@@ -141,11 +155,11 @@ fn rustup_toolchains() -> Result<Vec<(Origin, PathBuf)>> {
     Ok(names.map(|name| (Origin::Rustup(name.into()), rustc(name))).collect())
 }
 
-fn ask(rustc: &Path) -> Result<Facts> {
+fn ask(rustc: &Path) -> Result<Facts, Refusal> {
     if !rustc.is_file() {
-        bail!("there is no such file");
+        return Err("there is no such file".into());
     }
-    let ask = |args: &[&str]| capture(Command::new(rustc).args(args).env_remove("RUSTUP_TOOLCHAIN"));
+    let ask = |args: &[&str]| capture(Command::new(rustc).args(args).env_remove("RUSTUP_TOOLCHAIN")).map_err(refusal);
     let (verbose_version, _) = ask(&["-vV"])?;
     let (sysroot, _) = ask(&["--print", "sysroot"])?;
     let library = Path::new(sysroot.trim()).join("lib/rustlib/src/rust/library");
@@ -154,33 +168,32 @@ fn ask(rustc: &Path) -> Result<Facts> {
     Ok(Facts { verbose_version, library, has_library, cpus })
 }
 
-fn judge(origin: &Origin, facts: &Facts) -> Result<Version> {
+fn judge(origin: &Origin, facts: &Facts) -> Result<Version, Refusal> {
     let version = Version::parse(&facts.verbose_version)?;
     let oldest = origin.oldest();
     if version.number < oldest {
-        bail!("{} is older than {}.{}", version.line, oldest.0, oldest.1);
+        return Err(format!("{} is older than {}.{}", version.line, oldest.0, oldest.1));
     }
     if !facts.has_library {
-        bail!("no library source in {}: {}", facts.library.display(), origin.source_hint());
+        return Err(format!("no library source in {}: {}", facts.library.display(), origin.source_hint()));
     }
     match &facts.cpus {
-        None => bail!("it does not know the target {TRIPLE}"),
+        None => Err(format!("it does not know the target {TRIPLE}")),
         Some(cpus) if !cpus.split_whitespace().any(|cpu| cpu == NEEDED_CPU) => {
-            bail!("its LLVM does not know {NEEDED_CPU}")
+            Err(format!("its LLVM does not know {NEEDED_CPU}"))
         }
         Some(_) => Ok(version),
     }
 }
 
-fn not_found(tried: &[String]) -> String {
-    let tried: String = tried.iter().map(|line| format!("  - {line}\n")).collect();
-    format!(
-        "no compiler for the kernels. Tried:\n{tried}\
-         Install one of these:\n  \
-         Debian 12: apt-get update && apt-get install rustc-web rust-web-src\n  \
-         elsewhere: rustup toolchain install nightly --profile minimal --component rust-src\n\
-         or set {VARIABLE} to the path of a rustc that has the source of its library in its sysroot."
-    )
+fn refusal(error: Error) -> Refusal {
+    format!("{error:?}")
+}
+
+/// Returns the command that installs a compiler on the system whose `os-release` this is.
+fn install_command(os_release: &str) -> &'static str {
+    let has = |line: &str| os_release.lines().any(|other| other.replace('"', "") == line);
+    if has("ID=debian") && has("VERSION_ID=12") { INSTALL_DEBIAN } else { INSTALL_RUSTUP }
 }
 
 #[cfg(test)]
@@ -196,7 +209,7 @@ mod tests {
     }
 
     fn refusal(origin: &Origin, facts: &Facts) -> String {
-        format!("{:#}", judge(origin, facts).unwrap_err())
+        judge(origin, facts).unwrap_err()
     }
 
     #[test]
@@ -239,9 +252,17 @@ mod tests {
 
     #[test]
     fn the_final_message_lists_what_was_tried_and_what_to_install() {
-        let text = not_found(&["the distribution (/usr/bin/rustc): there is no such file".into()]);
-        assert!(text.contains("  - the distribution (/usr/bin/rustc): there is no such file\n"));
-        assert!(text.contains("apt-get install rustc-web rust-web-src") && text.contains("rustup toolchain install"));
-        assert!(text.contains(VARIABLE));
+        let tried = vec!["the distribution (/usr/bin/rustc): there is no such file".into()];
+        let text = Error::NoCompiler { install: INSTALL_DEBIAN, variable: VARIABLE, tried }.to_string();
+        assert!(text.contains("  - the distribution (/usr/bin/rustc): there is no such file"), "{text}");
+        assert!(text.contains("apt-get install rustc-web rust-web-src") && text.contains(VARIABLE), "{text}");
+    }
+
+    #[test]
+    fn the_command_that_installs_is_that_of_the_system() {
+        assert_eq!(install_command("ID=debian\nVERSION_ID=\"12\"\n"), INSTALL_DEBIAN);
+        assert_eq!(install_command("ID=debian\nVERSION_ID=\"13\"\n"), INSTALL_RUSTUP);
+        assert_eq!(install_command("ID=ubuntu\nID_LIKE=debian\nVERSION_ID=\"12\"\n"), INSTALL_RUSTUP);
+        assert_eq!(install_command(""), INSTALL_RUSTUP);
     }
 }

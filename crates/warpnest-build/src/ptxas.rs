@@ -1,73 +1,59 @@
 //! NVIDIA's assembler: whether it takes the PTX, and the resources that each kernel will use.
 
+use std::fmt;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use anyhow::{Context, Result, bail, ensure};
-use comfy_table::{CellAlignment, Table, presets};
-
+use crate::error::{Error, Result};
 use crate::process::capture;
-use crate::workspace;
 
 /// The variable that names a ptxas by its path and has precedence over all else.
 pub const VARIABLE: &str = "WARPNEST_PTXAS";
 
-/// The instructions to the user in the line of a skipped step.
-pub const HOW_TO_GET: &str = "ptxas not found: skipped; pip install --no-deps 'nvidia-cuda-nvcc<14' into a venv at target/ptxas, or set WARPNEST_PTXAS";
-
 /// The resources of one kernel. Stack and spills include those of the functions that it calls.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The entry point's name.
     pub kernel: String,
-    registers: u32,
-    shared: u32,
-    stack: u32,
-    spill_stores: u32,
-    spill_loads: u32,
+    /// The registers of a thread.
+    pub registers: u32,
+    /// The shared memory of a block, in bytes; of arrays of constant length alone.
+    pub shared: u32,
+    /// The stack of a thread, in bytes.
+    pub stack: u32,
+    /// The bytes that are written where registers do not suffice.
+    pub spill_stores: u32,
+    /// The bytes that are read back.
+    pub spill_loads: u32,
 }
 
-/// The exceptions to the rule, with the bytes that are allowed of each kind.
-///
-/// A radix pass whose threads hold 16 items and spill a few words is faster than one whose threads
-/// hold 12 and spill none (docs/primitives.md). The ordered split is such a pass. A page is built
-/// fastest with four blocks a multiprocessor. Its spills are in the code where pairs search for a
-/// slot, which few do (docs/page-map.md). The same holds for the pages that batches are added to
-/// and removed from; with keys alone, a bucket's eight words of tags do not fit the registers.
-const ALLOWED: [(&str, u32); 5] = [
-    ("radix_partition_", 96),
-    ("page_split_in_order_", 256),
-    ("page_build_", 160),
-    ("page_add_", 256),
-    ("page_remove_", 512),
-];
-
-impl Usage {
-    /// Returns the violation of the rule that a kernel's state lives in registers, which stands
-    /// here and nowhere else.
-    ///
-    /// A stack or a spill means memory traffic that is not in the source. Mostly its cause is an
-    /// array indexed by a variable, or bounds that leave too few registers.
-    pub fn violation(&self) -> Option<String> {
-        let Usage { kernel, stack, spill_stores, spill_loads, .. } = self;
-        let allowed = ALLOWED.iter().find(|(name, _)| kernel.starts_with(name)).map_or(0, |(_, bytes)| *bytes);
-        (*stack.max(spill_stores).max(spill_loads) > allowed)
-            .then(|| format!("{kernel}: {stack} bytes of stack, {spill_stores} spilled, {spill_loads} loaded back"))
+impl fmt::Display for Usage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Usage { kernel, registers, shared, stack, spill_stores, spill_loads } = self;
+        write!(f, "{kernel}: {registers} registers, {shared} bytes of shared memory")?;
+        if *stack.max(spill_stores).max(spill_loads) > 0 {
+            write!(f, ", {stack} bytes of stack, {spill_stores} spilled, {spill_loads} loaded back")?;
+        }
+        Ok(())
     }
 }
 
-/// Looks at the variable, PATH, the usual folder of a CUDA toolkit, and the venv that `.ci/run`
-/// makes.
-pub fn find(root: &Path) -> Result<Option<PathBuf>> {
+/// Looks at the variable, PATH, the usual folder of a CUDA toolkit, and a venv `ptxas` in Cargo's
+/// target folder.
+pub fn find(target_dir: &Path) -> Result<Option<PathBuf>> {
     if let Some(path) = std::env::var_os(VARIABLE).map(PathBuf::from) {
-        ensure!(path.is_file(), "{VARIABLE} names {}, which is not a file", path.display());
-        return Ok(Some(path));
+        if path.is_file() {
+            return Ok(Some(path));
+        }
+        let source = io::Error::new(io::ErrorKind::NotFound, format!("{VARIABLE} names no file"));
+        return Err(Error::Io { action: "run", path, source });
     }
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     folders.push("/usr/local/cuda/bin".into());
     // The middle parts carry versions: lib/python3.11/site-packages/nvidia/cu13/bin.
-    for python in subfolders(&workspace::target_dir(root).join("ptxas/lib")) {
+    for python in subfolders(&target_dir.join("ptxas/lib")) {
         folders.extend(subfolders(&python.join("site-packages/nvidia")).into_iter().map(|cuda| cuda.join("bin")));
     }
     Ok(folders.into_iter().map(|folder| folder.join("ptxas")).find(|file| file.is_file()))
@@ -117,29 +103,21 @@ fn parse(text: &str) -> Result<Vec<Usage>> {
             kernel.shared = number_before(line, "bytes smem").unwrap_or(0);
         }
     }
-    if let Some(silent) = kernels.iter().find(|kernel| kernel.registers == 0) {
-        bail!("ptxas did not say how many registers {} uses:\n{text}", silent.kernel);
+    match kernels.iter().find(|kernel| kernel.registers == 0) {
+        Some(silent) => Err(not_understood(format!("no number of registers for {}:\n{text}", silent.kernel))),
+        None => Ok(kernels),
     }
-    Ok(kernels)
 }
 
 fn number_before(line: &str, unit: &str) -> Result<u32> {
     let before = line.split(unit).next().filter(|before| before.len() < line.len());
     let word = before.and_then(|before| before.split_whitespace().last());
-    word.and_then(|word| word.parse().ok()).with_context(|| format!("ptxas: no number before `{unit}` in `{line}`"))
+    let number = word.and_then(|word| word.parse().ok());
+    number.ok_or_else(|| not_understood(format!("no number before `{unit}` in `{line}`")))
 }
 
-/// Returns the kernels of one module as a table.
-pub fn table(kernels: &[Usage]) -> Table {
-    let mut table = Table::new();
-    table.load_style(presets::UTF8_BORDERS_ONLY);
-    table.set_header(["kernel", "registers", "shared", "stack", "spill stores", "spill loads"]);
-    for k in kernels {
-        let numbers = [k.registers, k.shared, k.stack, k.spill_stores, k.spill_loads].map(|number| number.to_string());
-        table.add_row([k.kernel.clone()].into_iter().chain(numbers));
-    }
-    table.column_iter_mut().skip(1).for_each(|column| column.set_cell_alignment(CellAlignment::Right));
-    table
+fn not_understood(problem: String) -> Error {
+    Error::Answer { program: "ptxas", problem }
 }
 
 #[cfg(test)]
@@ -171,12 +149,14 @@ ptxas info    : Used 32 registers, used 1 barriers, 64 bytes cumulative stack si
     }
 
     #[test]
-    fn stack_and_spills_break_the_rule() {
+    fn stack_and_spills_are_shown_where_there_are_any() {
         let kernels = parse(OUTPUT).unwrap();
-        assert_eq!(kernels[0].violation(), None);
-        assert_eq!(kernels[1].violation().unwrap(), "build: 64 bytes of stack, 8 spilled, 12 loaded back");
-        let partition = |stack| Usage { kernel: "radix_partition_u32_u32".into(), stack, ..Usage::default() };
-        assert!(partition(96).violation().is_none() && partition(97).violation().is_some());
+        assert_eq!(kernels[0].to_string(), "find32: 10 registers, 0 bytes of shared memory");
+        let build = kernels[1].to_string();
+        assert!(
+            build.ends_with("1152 bytes of shared memory, 64 bytes of stack, 8 spilled, 12 loaded back"),
+            "{build}"
+        );
     }
 
     #[test]
@@ -191,11 +171,5 @@ ptxas info    : Used 32 registers, used 1 barriers, 64 bytes cumulative stack si
         assert!(parse("ptxas info : Compiling entry function 'k' for 'sm_90'\n").is_err());
         assert!(parse(&OUTPUT.replace("8 bytes spill stores", "some bytes spill stores")).is_err());
         assert_eq!(parse("").unwrap(), []);
-    }
-
-    #[test]
-    fn the_table_has_a_row_for_each_kernel() {
-        let text = table(&parse(OUTPUT).unwrap()).to_string();
-        assert_eq!(text.lines().filter(|line| line.contains("find32") || line.contains("build")).count(), 2, "{text}");
     }
 }

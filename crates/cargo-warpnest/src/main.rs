@@ -1,0 +1,87 @@
+//! `cargo warpnest build-ptx`: the kernels of a package to PTX.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+use warpnest_build::{Build, Result, Target, ptxas};
+
+/// The command line as cargo hands it on: with the subcommand's own name.
+#[derive(Parser)]
+#[command(name = "cargo", bin_name = "cargo")]
+enum Cargo {
+    /// What crates with kernels of warpnest need beside cargo.
+    #[command(subcommand)]
+    Warpnest(Command),
+}
+
+/// A command's help is the documentation of its arguments' struct.
+#[derive(clap::Subcommand)]
+enum Command {
+    BuildPtx(Args),
+}
+
+/// Compile a package's kernels to PTX, lint it, and write ptx/CRATE_sm75.ptx and CRATE_sm90.ptx.
+///
+/// Each file has a header with a digest of the sources. All files are written, or none. The kernels
+/// are those that the package's own src/lib.rs declares with `kernel!` of gpu-kernels. Where there
+/// is a ptxas (WARPNEST_PTXAS, PATH, /usr/local/cuda/bin), the resources of each kernel are shown.
+///
+/// Needs a rustc with the NVPTX target and the source of its library. It is the one that the
+/// variable WARPNEST_KERNEL_RUSTC names, else Debian's (apt-get install rustc-web rust-web-src),
+/// else a rustup toolchain >= 1.97 with rust-src.
+#[derive(clap::Args)]
+struct Args {
+    /// The manifest of the package that has the kernels.
+    #[arg(long, value_name = "PATH", default_value = "Cargo.toml")]
+    manifest_path: PathBuf,
+    /// Write nothing: compare with the files of an earlier build (bytes where the compiler that
+    /// they name is here, else the digest).
+    #[arg(long)]
+    check: bool,
+    /// The folder of the files. [default: ptx in the package's folder]
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+    /// The beginning of the files' names. [default: the name of the crate]
+    #[arg(long, value_name = "NAME")]
+    file_stem: Option<String>,
+    /// A GPU and a version of PTX, instead of sm_75/ptx74 and sm_90/ptx83; may be repeated.
+    #[arg(long = "target", value_name = "GPU/PTX")]
+    targets: Vec<Target>,
+    /// Do not ask ptxas.
+    #[arg(long)]
+    no_ptxas: bool,
+}
+
+fn main() -> ExitCode {
+    let Cargo::Warpnest(Command::BuildPtx(args)) = Cargo::parse();
+    let Err(error) = build_ptx(&args) else { return ExitCode::SUCCESS };
+    // With the cause.
+    eprintln!("error: {error:?}");
+    ExitCode::FAILURE
+}
+
+fn build_ptx(args: &Args) -> Result<()> {
+    let mut build = Build::new(&args.manifest_path)?;
+    if let Some(folder) = &args.out {
+        build = build.output(folder);
+    }
+    if let Some(stem) = &args.file_stem {
+        build = build.file_stem(stem);
+    }
+    if !args.targets.is_empty() {
+        build = build.targets(args.targets.clone());
+    }
+    if args.check {
+        for (module, comparison) in build.check()? {
+            println!("{}: {comparison}", module.path.display());
+        }
+        return Ok(());
+    }
+    let ptxas = if args.no_ptxas { None } else { ptxas::find(build.target_dir())? };
+    if let Some(ptxas) = ptxas {
+        build = build.assemble_with(ptxas);
+    }
+    println!("{}", build.on_progress(|stage| println!("{stage}")).run()?);
+    Ok(())
+}

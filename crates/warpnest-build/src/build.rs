@@ -1,0 +1,239 @@
+//! The build of a package: options, and the modules that are written together.
+
+use std::fs;
+use std::path::{Path, PathBuf, absolute};
+
+use crate::compiler::{self, Compiler};
+use crate::error::{Error, Result};
+use crate::header::Header;
+use crate::package::Package;
+use crate::report::{Assembled, Built, Module, Progress, Report};
+use crate::target::{TRIPLE, Target};
+use crate::{compile, digest, ptxas};
+
+/// The command that builds PTX if nothing else is said.
+const COMMAND: &str = "cargo warpnest build-ptx";
+
+/// A build of a package's kernels.
+///
+/// ```no_run
+/// use warpnest_build::Build;
+///
+/// let report = Build::new("kernels/Cargo.toml")?.run()?;
+/// println!("{report}");
+/// # Ok::<(), warpnest_build::Error>(())
+/// ```
+pub struct Build {
+    pub(crate) package: Package,
+    targets: Vec<Target>,
+    output: PathBuf,
+    stem: String,
+    work: PathBuf,
+    command: String,
+    ptxas: Option<PathBuf>,
+    progress: Box<dyn Fn(Progress)>,
+}
+
+impl Build {
+    /// Prepares a build of the package with this manifest, a `Cargo.toml`.
+    ///
+    /// # Errors
+    /// If the manifest cannot be read by cargo, or has no package with a library.
+    pub fn new(manifest: impl AsRef<Path>) -> Result<Build> {
+        let package = Package::read(manifest.as_ref())?;
+        Ok(Build {
+            targets: Target::defaults(),
+            output: package.folder().join("ptx"),
+            stem: package.crate_name.clone(),
+            work: package.target_dir.join("ptx-build"),
+            command: COMMAND.into(),
+            ptxas: None,
+            progress: Box::new(|_| ()),
+            package,
+        })
+    }
+
+    /// Prepares a build for a build script: files and cargo's work are in the script's folder
+    /// `OUT_DIR`.
+    ///
+    /// It is `None` where the script itself runs for a build of PTX, which is so if the script
+    /// belongs to the package of the kernels. There is nothing to do then.
+    ///
+    /// # Errors
+    /// As for [`new`](Build::new).
+    pub fn in_build_script(manifest: impl AsRef<Path>) -> Result<Option<Build>> {
+        if std::env::var_os("TARGET").is_some_and(|target| target == TRIPLE) {
+            return Ok(None);
+        }
+        let build = Build::new(manifest)?;
+        let out = std::env::var_os("OUT_DIR").map_or_else(|| build.work.clone(), PathBuf::from);
+        Ok(Some(build.output(&out).work_dir(out.join("ptx-build"))))
+    }
+
+    /// Sets the targets; without this call [`Target::defaults`], which are those of `warpnest`.
+    pub fn targets(mut self, targets: impl IntoIterator<Item = Target>) -> Build {
+        self.targets = targets.into_iter().collect();
+        self
+    }
+
+    /// Sets the folder of the PTX; without this call `ptx` in the package's folder.
+    pub fn output(mut self, folder: impl AsRef<Path>) -> Build {
+        self.output = folder.as_ref().to_owned();
+        self
+    }
+
+    /// Sets the beginning of the files' names, as `kernels` of `kernels_sm90.ptx`; without this
+    /// call the name of the crate.
+    pub fn file_stem(mut self, stem: &str) -> Build {
+        self.stem = stem.into();
+        self
+    }
+
+    /// Sets the folder of cargo's work; without this call `ptx-build` in cargo's target folder.
+    pub fn work_dir(mut self, folder: impl AsRef<Path>) -> Build {
+        self.work = folder.as_ref().to_owned();
+        self
+    }
+
+    /// Sets the command that headers and errors tell the reader to run; without this call
+    /// `cargo warpnest build-ptx`.
+    pub fn command(mut self, command: &str) -> Build {
+        self.command = command.into();
+        self
+    }
+
+    /// Has each module assembled by a ptxas, such as [`ptxas::find`] finds, before anything is
+    /// written. Kernels that ptxas refuses are an error.
+    pub fn assemble_with(mut self, ptxas: impl Into<PathBuf>) -> Build {
+        self.ptxas = Some(ptxas.into());
+        self
+    }
+
+    /// Has a function called when a stage begins.
+    pub fn on_progress(mut self, tell: impl Fn(Progress) + 'static) -> Build {
+        self.progress = Box::new(tell);
+        self
+    }
+
+    /// Returns cargo's target folder for the package, where [`ptxas::find`] looks, too.
+    pub fn target_dir(&self) -> &Path {
+        &self.package.target_dir
+    }
+
+    /// Returns the modules that [`run`](Build::run) writes, in the order of the targets.
+    pub fn modules(&self) -> Vec<Module> {
+        let path = |target: &Target| self.output.join(format!("{}{}", self.stem, target.file_suffix()));
+        self.targets.iter().map(|target| Module { path: path(target), target: target.clone() }).collect()
+    }
+
+    /// Compiles the package for each target, lints the PTX, and writes all modules or none.
+    ///
+    /// # Errors
+    /// If there is no compiler ([`Error::NoCompiler`]), cargo fails ([`Error::Failed`], with
+    /// cargo's output), the PTX has findings ([`Error::Lint`]) or cannot be assembled. Then no file
+    /// has changed.
+    pub fn run(&self) -> Result<Report> {
+        let modules = self.modules();
+        self.check_targets()?;
+        let compiler = compiler::find()?;
+        let files = modules.iter().map(Module::file_name).collect();
+        (self.progress)(Progress::Compiling { compiler: compiler.clone(), files });
+        let texts = self.compile(&modules, &compiler)?;
+        self.lint(modules.iter().zip(&texts))?;
+        let assembled = modules.iter().map(|module| self.assemble(module)).collect::<Result<Vec<_>>>()?;
+        let written = write_all(&modules, &texts)?;
+        let with_text = modules.into_iter().zip(&texts).zip(written).zip(assembled);
+        let modules = with_text.map(|(((module, text), written), assembled)| {
+            let kernels = text.matches(".entry ").count();
+            Built { module, written, kernels, bytes: text.len(), assembled }
+        });
+        let modules = modules.collect();
+        Ok(Report { compiler, modules, sources: digest::sources(&self.package) })
+    }
+
+    /// Compiles all modules at once, since none has work for a second core; returns the whole
+    /// files.
+    pub(crate) fn compile(&self, modules: &[Module], compiler: &Compiler) -> Result<Vec<String>> {
+        let work = self.work()?;
+        let (package, work) = (&self.package, work.as_path());
+        let ptx: Vec<String> = std::thread::scope(|scope| {
+            let build = |module| move || compile::compile(package, module, compiler, work);
+            let builds: Vec<_> = modules.iter().map(|module| scope.spawn(build(&module.target))).collect();
+            let ended = builds.into_iter().map(|build| match build.join() {
+                Ok(result) => result,
+                Err(panic) => std::panic::resume_unwind(panic),
+            });
+            ended.collect::<Result<_>>()
+        })?;
+        let whole = |(module, ptx): (&Module, String)| Ok(self.header(&module.target, compiler)?.render() + &ptx);
+        modules.iter().zip(ptx).map(whole).collect()
+    }
+
+    fn header(&self, target: &Target, compiler: &Compiler) -> Result<Header> {
+        Ok(Header {
+            command: self.command.clone(),
+            package: self.package.name.clone(),
+            digest: self.digest(target)?,
+            compiler: compiler.version.line.clone(),
+            flags: target.flags().join(" "),
+        })
+    }
+
+    pub(crate) fn digest(&self, target: &Target) -> Result<String> {
+        digest::of_package(&self.package, target)
+    }
+
+    /// Fails with all findings in the modules' texts.
+    pub(crate) fn lint<'m>(&self, texts: impl Iterator<Item = (&'m Module, &'m String)>) -> Result<()> {
+        let of_module = |(module, text): (&Module, &String)| {
+            let findings = ptx_tools::lint(text).into_iter();
+            findings.map(|finding| format!("{}: {finding}", module.file_name())).collect::<Vec<_>>()
+        };
+        let findings: Vec<String> = texts.flat_map(of_module).collect();
+        if findings.is_empty() { Ok(()) } else { Err(Error::Lint { findings }) }
+    }
+
+    fn assemble(&self, module: &Module) -> Result<Option<Assembled>> {
+        let Some(ptxas) = &self.ptxas else { return Ok(None) };
+        (self.progress)(Progress::Assembling { file: module.file_name() });
+        let file = compile::work_file(&self.package, &module.target, &self.work()?);
+        let (usage, warnings) = ptxas::assemble(ptxas, module.target.cpu(), &file)?;
+        Ok(Some(Assembled { usage, warnings }))
+    }
+
+    /// Returns the folder of cargo's work, which cargo must find from any other.
+    fn work(&self) -> Result<PathBuf> {
+        absolute(&self.work).map_err(Error::io("find", &self.work))
+    }
+
+    pub(crate) fn check_targets(&self) -> Result<()> {
+        let mut cpus: Vec<&str> = self.targets.iter().map(Target::cpu).collect();
+        cpus.sort_unstable();
+        if cpus.is_empty() || cpus.windows(2).any(|two| two[0] == two[1]) { Err(Error::Targets) } else { Ok(()) }
+    }
+
+    pub(crate) fn command_line(&self) -> &str {
+        &self.command
+    }
+}
+
+/// Writes the modules whose files have another text, all or none; returns for each whether it was
+/// written.
+fn write_all(modules: &[Module], texts: &[String]) -> Result<Vec<bool>> {
+    let mut written = Vec::new();
+    // A disk that is full is noticed before a file takes the place of an older one.
+    let new = |path: &Path| path.with_extension("ptx.new");
+    for (Module { path, .. }, text) in modules.iter().zip(texts) {
+        let differs = !fs::read_to_string(path).is_ok_and(|old| old == *text);
+        if differs {
+            let (folder, new) = (path.parent().unwrap_or(path), new(path));
+            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+            fs::write(&new, text).map_err(Error::io("write", &new))?;
+        }
+        written.push(differs);
+    }
+    for (Module { path, .. }, _) in modules.iter().zip(&written).filter(|&(_, &written)| written) {
+        fs::rename(new(path), path).map_err(Error::io("write", path))?;
+    }
+    Ok(written)
+}

@@ -1,0 +1,95 @@
+//! Checks of files that were built before.
+
+use std::fs;
+
+use crate::build::Build;
+use crate::compiler;
+use crate::error::{Error, Result};
+use crate::header::Header;
+use crate::report::{Comparison, Module};
+
+impl Module {
+    /// Reads the file: all of its text, and its header.
+    ///
+    /// # Errors
+    /// If the file cannot be read or has no header.
+    pub fn committed(&self) -> Result<(String, Header)> {
+        let text = fs::read_to_string(&self.path).map_err(Error::io("read", &self.path))?;
+        let header = Header::parse(&text, &self.path)?;
+        Ok((text, header))
+    }
+}
+
+impl Build {
+    /// Checks that the files were built from the sources as they are now.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] names the first file that was not.
+    pub fn check_digests(&self) -> Result<()> {
+        self.check_targets()?;
+        self.modules().iter().try_for_each(|module| self.check_digest(module).map(drop))
+    }
+
+    /// Lints the files.
+    ///
+    /// # Errors
+    /// [`Error::Lint`] has all findings.
+    pub fn check_lint(&self) -> Result<()> {
+        let modules = self.modules();
+        let texts = modules.iter().map(|module| Ok(module.committed()?.0)).collect::<Result<Vec<_>>>()?;
+        self.lint(modules.iter().zip(&texts))
+    }
+
+    /// Builds each file again with the compiler that it names, if that is here, and compares bytes.
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] and [`Error::Different`] name the first file that does not belong to the
+    /// sources; other errors are as for [`run`](Build::run).
+    pub fn check(&self) -> Result<Vec<(Module, Comparison)>> {
+        self.check_digests()?;
+        self.modules().into_iter().map(|module| Ok((module.clone(), self.compare(module)?))).collect()
+    }
+
+    fn compare(&self, module: Module) -> Result<Comparison> {
+        let recorded = self.check_digest(&module)?.compiler;
+        let Ok(compiler) = compiler::find_version(&recorded) else { return Ok(Comparison::DigestOnly(recorded)) };
+        let (committed, _) = module.committed()?;
+        let built = self.compile(std::slice::from_ref(&module), &compiler)?;
+        match built.first().and_then(|built| first_difference(&committed, built)) {
+            None => Ok(Comparison::Identical),
+            Some(difference) => {
+                Err(Error::Different { path: module.path, difference, command: self.command_line().into() })
+            }
+        }
+    }
+
+    fn check_digest(&self, module: &Module) -> Result<Header> {
+        let (_, header) = module.committed()?;
+        if header.digest != self.digest(&module.target)? {
+            return Err(Error::Stale { path: module.path.clone(), command: self.command_line().into() });
+        }
+        Ok(header)
+    }
+}
+
+fn first_difference(committed: &str, built: &str) -> Option<String> {
+    if committed == built {
+        return None;
+    }
+    let same = committed.lines().zip(built.lines()).take_while(|(a, b)| a == b).count();
+    let line = |text: &str| text.lines().nth(same).unwrap_or("(the end)").trim().to_string();
+    Some(format!("line {}: `{}` and not `{}`", same + 1, line(built), line(committed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_difference_is_shown() {
+        assert_eq!(first_difference("a\nb\n", "a\nb\n"), None);
+        assert_eq!(first_difference("a\nb\n", "a\nc\n").unwrap(), "line 2: `c` and not `b`");
+        assert_eq!(first_difference("a\n", "a\nc\n").unwrap(), "line 2: `c` and not `(the end)`");
+    }
+}

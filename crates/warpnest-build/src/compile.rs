@@ -1,0 +1,103 @@
+//! One run of cargo, which compiles a package to PTX for one target. docs/toolchain.md gives the
+//! reasons for each flag.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use crate::compiler::Compiler;
+use crate::error::{Error, Result};
+use crate::launch_bounds;
+use crate::package::Package;
+use crate::process::{capture, cargo};
+use crate::target::{PROFILE, PROFILE_SETTINGS, TRIPLE, Target};
+
+/// The `cfg` of the crate whose kernels have entry points: the one that is compiled to PTX, and
+/// none that it depends on.
+const ENTRY_POINTS: &str = "warpnest_entry_points";
+
+/// Compiles a package and returns the PTX, with launch bounds and without a header.
+///
+/// Cargo's files are in `work`, in a folder for each GPU, since changing the flags of a folder's
+/// builds means compiling core again.
+pub fn compile(package: &Package, target: &Target, compiler: &Compiler, work: &Path) -> Result<String> {
+    let dir = work.join(target.cpu());
+    let raw = work_file(package, target, work);
+    fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
+    // Cargo does not know this file, and an old one must not pass for the new. (Cargo runs the
+    // compiler each time: without a link step it never finds the library that would be up to date.)
+    if raw.exists() {
+        fs::remove_file(&raw).map_err(Error::io("remove", &raw))?;
+    }
+    let mut command = cargo();
+    keep_environment_out(&mut command);
+    command
+        .current_dir(&package.workspace)
+        .env("RUSTC_BOOTSTRAP", "1")
+        .env("RUSTC", &compiler.rustc)
+        // Empty and not absent, to win over a wrapper in the user's cargo configuration too.
+        .envs([("RUSTC_WRAPPER", ""), ("RUSTC_WORKSPACE_WRAPPER", "")])
+        .env("RUSTFLAGS", target.flags().join(" "))
+        .args(["rustc", "--lib", "--crate-type", "cdylib", "--manifest-path"])
+        .arg(&package.manifest)
+        .args(["--profile", PROFILE]);
+    for setting in PROFILE_SETTINGS {
+        command.args(["--config", &format!("profile.{PROFILE}.{setting}")]);
+    }
+    command
+        .args(["--target", TRIPLE, "-Zbuild-std=core", "--target-dir"])
+        .arg(&dir)
+        .arg("--")
+        .arg(format!("--emit=asm={}", raw.display()))
+        .args(["-Zno-link", "--cfg", ENTRY_POINTS, "--check-cfg", &format!("cfg({ENTRY_POINTS})")]);
+    capture(&mut command)?;
+    let ptx = launch_bounds::apply(&fs::read_to_string(&raw).map_err(Error::io("read", &raw))?)?;
+    fs::write(&raw, &ptx).map_err(Error::io("write", &raw))?;
+    Ok(ptx)
+}
+
+/// Returns the file in `work` that has the PTX of the last build.
+pub fn work_file(package: &Package, target: &Target, work: &Path) -> PathBuf {
+    work.join(target.cpu()).join(format!("{}{}", package.crate_name, target.file_suffix()))
+}
+
+/// Removes the variables of the environment that could change what the recipe builds, or with what.
+fn keep_environment_out(command: &mut Command) {
+    for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_str().is_some_and(interferes)) {
+        command.env_remove(name);
+    }
+}
+
+/// Returns whether a variable of the environment could change what the recipe builds, or with what.
+fn interferes(name: &str) -> bool {
+    let prefixes = ["CARGO_BUILD_", "CARGO_PROFILE_", "CARGO_TARGET_", "CARGO_UNSTABLE_"];
+    let names = [
+        "RUSTUP_TOOLCHAIN",
+        "RUSTC_WRAPPER",
+        "RUSTC_WORKSPACE_WRAPPER",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_INCREMENTAL",
+    ];
+    name != "CARGO_BUILD_JOBS" && (names.contains(&name) || prefixes.iter().any(|prefix| name.starts_with(prefix)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_environment_does_not_leak_into_the_recipe() {
+        for name in [
+            "RUSTUP_TOOLCHAIN",
+            "CARGO_TARGET_DIR",
+            "CARGO_PROFILE_RELEASE_LTO",
+            "CARGO_BUILD_RUSTFLAGS",
+            "CARGO_INCREMENTAL",
+        ] {
+            assert!(interferes(name), "{name}");
+        }
+        for name in ["CARGO_HOME", "CARGO_BUILD_JOBS", "PATH", "CARGO_NET_OFFLINE"] {
+            assert!(!interferes(name), "{name}");
+        }
+    }
+}
