@@ -53,3 +53,6 @@ pub mod sorted;
 pub mod table;
 pub mod two_level;
 pub mod types;
+
+/// The package of these kernels, by which a launch finds their PTX.
+pub const PACKAGE: &str = env!("CARGO_PKG_NAME");

@@ -6,11 +6,11 @@
 //! executed are written to a file of the program in the folder `ptx-coverage` of the target folder.
 //! `cargo xtask check` counts what any program has executed.
 
-use crate::interpreted::{BASELINE, HOPPER};
 use ptx_tools::Module;
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::sync::Once;
+use warpnest_testing::interpreted::{BASELINE, HOPPER};
 
 unsafe extern "C" {
     /// Registers a function for the end of the process; it is the C library's.

@@ -148,6 +148,9 @@ unsafe impl Engine for Counting {
         // SAFETY: the caller upholds the contract.
         unsafe { self.inner.free(address, bytes) };
     }
+    fn load(&self, module: &warpnest::Module) -> Result<()> {
+        self.inner.load(module)
+    }
     fn queue(&self) -> Result<Box<dyn Queue>> {
         self.inner.queue()
     }

@@ -19,7 +19,6 @@
 mod blocks;
 pub mod built;
 pub mod changing;
-mod checked;
 pub mod coverage;
 pub mod cuckoo_checker;
 pub mod cuckoos;
@@ -28,30 +27,29 @@ pub mod extendible_parts;
 mod faults;
 pub mod files;
 pub mod forms;
-mod interpreted;
 pub mod linear_checker;
 pub mod maps;
 pub mod mutations;
 pub mod page_batches;
 pub mod page_checker;
 pub mod pages;
-pub mod planted;
 pub mod random;
 pub mod sets;
 pub mod sorted_checker;
 
-pub use checked::CheckedRunner;
 pub use faults::{Counts, assert_wrong_device, counting, elsewhere, failing, faulty, only};
-pub use interpreted::PtxRunner;
+pub use warpnest_testing::checked::CheckedRunner;
+pub use warpnest_testing::interpreted::PtxRunner;
+pub use warpnest_testing::planted;
 
 use blocks::Blocks;
 use gpu_kernels::seam::Global;
 use proptest::prelude::*;
 use random::{derived, property_runner};
 use std::sync::LazyLock;
-use warpnest::low_level::engine::HostEngine;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Arithmetic, Device, Error, HashFamily, InputError};
+use warpnest_testing::on;
 
 /// An engine under test.
 #[derive(Debug)]
@@ -77,6 +75,7 @@ pub fn engines() -> &'static [TestEngine] {
 }
 
 fn new_engines() -> Vec<TestEngine> {
+    coverage::report_at_exit();
     for digest in warpnest::low_level::ptx::replaced() {
         eprintln!("PTX of a file beside the program: {}", digest.trim_start_matches("// "));
     }
@@ -119,10 +118,6 @@ pub fn the_cpu_engine() -> Option<&'static TestEngine> {
 /// Returns whether to take more time and try more (`WARPNEST_THOROUGH`).
 pub fn is_thorough() -> bool {
     std::env::var_os("WARPNEST_THOROUGH").is_some()
-}
-
-fn on(runner: impl warpnest::low_level::engine::Runner) -> Device {
-    Device::from_engine(HostEngine::new(runner)).expect("a host engine always has a queue")
 }
 
 /// Runs `test` on every engine.

@@ -8,7 +8,7 @@ use warpnest_build::{Comparison, ptxas};
 
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
-use crate::{build_ptx, circles, coverage, cuda_stub, outside, prose, resources, stale, workspace};
+use crate::{build_ptx, circles, coverage, cuda_stub, outside, own_kernel, prose, resources, stale, workspace};
 
 /// Run every check before a merge.
 ///
@@ -16,8 +16,9 @@ use crate::{build_ptx, circles, coverage, cuda_stub, outside, prose, resources, 
 /// comments exist, and links lead somewhere; whether files import from each other in a circle;
 /// clippy, with the feature cust; rustdoc; the README's first program, made outside the workspace
 /// by the README's commands, with its time; a program that rustc must refuse, with the words of its
-/// errors. The committed PTX must have been built from these sources. It goes through the lint, a
-/// new build that must give the same bytes, and ptxas with a table of what each kernel uses.
+/// errors; the tests and the output of the example with a kernel of its own. The committed PTX must
+/// have been built from these sources. It goes through the lint, a new build that must give the
+/// same bytes, and ptxas with a table of what each kernel uses.
 ///
 /// If all tests have run before, the last check is how much of the PTX they executed, with a floor.
 /// `--thorough` runs all tests again, in release, with both targets' PTX interpreted in full and
@@ -36,7 +37,7 @@ pub struct Args {
     /// Leave out rustdoc.
     #[arg(long)]
     no_doc: bool,
-    /// Do not build a program outside the workspace.
+    /// Do not build programs outside the workspace.
     #[arg(long)]
     no_outside: bool,
     /// Build that program and all that it needs anew, for the time that it takes from nothing.
@@ -78,6 +79,7 @@ pub fn main(args: &Args) -> Result<()> {
     report.step("a program outside", args.no_outside, || {
         Ok(Outcome::Passed(outside::build_and_run(&root, args.from_scratch)?.to_string()))
     });
+    report.step("a kernel of one's own", args.no_outside, || Ok(Outcome::Passed(own_kernel::check(&root)?)));
     report.step("PTX: digest of the sources", false, || digests(&root));
     report.step("PTX: lint", false, || lints(&root));
     report.step("PTX: new build, same bytes", args.no_rebuild, || join(rebuilt));

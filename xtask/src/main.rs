@@ -10,6 +10,7 @@ mod fuzz;
 mod gpu_bundle;
 mod measure;
 mod outside;
+mod own_kernel;
 mod process;
 mod prose;
 mod readme;

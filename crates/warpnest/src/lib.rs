@@ -46,6 +46,7 @@ pub use relational::{factorize, isin, mode, top_k, unique, value_counts};
 pub use runtime::buffer::Buffer;
 pub use runtime::device::Device;
 pub use runtime::event::Event;
+pub use runtime::module::Module;
 pub use runtime::stream::Stream;
 pub use runtime::view::{BufferSlice, BufferView, BufferViewMut};
 pub use sorted::{SortedConfig, SortedMap};

@@ -48,6 +48,20 @@ pub trait Block: Sized {
     /// until the next [`Block::phase`] or [`Block::count`] has ended.
     fn each<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
 
+    /// Runs `work` for each item of the grid's threads that there is, one thread an item, without a
+    /// barrier.
+    #[inline(always)]
+    fn each_item(&mut self, items: u64, work: impl Fn(u64) + Sync) {
+        let first = self.first_thread();
+        let mut nothing = self.local(|_| ());
+        self.each(&mut nothing, |thread, _| {
+            let item = first + thread as u64;
+            if item < items {
+                work(item);
+            }
+        });
+    }
+
     /// Runs `work` on every thread, then waits at a barrier.
     fn phase<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
 

@@ -11,6 +11,8 @@
 pub struct Entry {
     /// The name of the entry point in the PTX.
     pub name: &'static str,
+    /// The package that declares the kernel, whose PTX has the entry point.
+    pub package: &'static str,
     /// The number of threads of a block.
     pub threads: u32,
     /// The size in bytes of a block's shared arrays of constant length.

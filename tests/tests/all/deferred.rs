@@ -167,6 +167,9 @@ unsafe impl Engine for Deferred {
         // SAFETY: the caller upholds the contract.
         unsafe { self.0.inner.free(address, bytes) };
     }
+    fn load(&self, module: &warpnest::Module) -> Result<()> {
+        self.0.inner.load(module)
+    }
     fn queue(&self) -> Result<Box<dyn Queue>> {
         let mut state = self.0.state();
         state.lines.push(Line::default());

@@ -4,6 +4,7 @@
 mod contexts;
 mod devices;
 mod faults;
+mod modules;
 mod shared;
 mod tables;
 mod work;

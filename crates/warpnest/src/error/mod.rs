@@ -94,12 +94,15 @@ pub enum Error {
         reason: String,
     },
 
-    /// The driver refused the kernels. This is a bug of warpnest or of the driver.
+    /// The driver refused the kernels of a package. Those of `gpu-kernels` are this library's: then
+    /// this is a bug of warpnest or of the driver.
     #[error(
-        "the driver could not compile the kernels ({name}): update the driver, or report this as a bug of warpnest; the driver's \
-         log:\n{log}"
+        "the driver could not compile the kernels of {package} ({name}): update the driver, build their PTX again, or report this as a \
+         bug of warpnest if they are its own; the driver's log:\n{log}"
     )]
     Jit {
+        /// The package that declares the kernels.
+        package: String,
         /// The name of the driver's error.
         name: String,
         /// The log of the driver's compiler.
@@ -119,6 +122,15 @@ pub enum Error {
         code: u32,
         /// The driver's name for that number, if it has one.
         name: String,
+    },
+
+    /// A module of kernels cannot be loaded.
+    #[error("the module of {package} cannot be loaded: {reason}")]
+    Module {
+        /// The package that the kernels are of.
+        package: String,
+        /// The reason, and what to do.
+        reason: String,
     },
 
     /// The device has no such kernel, or an engine reported a fault in it.

@@ -5,6 +5,7 @@ use crate::runtime::engine::cuda::{self, CudaEngine};
 #[cfg(feature = "cpu")]
 use crate::runtime::engine::{Cores, HostEngine};
 use crate::runtime::engine::{Engine, Memory};
+use crate::runtime::module::Module;
 use crate::runtime::stream::Stream;
 use crate::{ConfigError, Error, Result};
 #[cfg(feature = "cuda")]
@@ -46,6 +47,23 @@ impl Device {
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn load_kernels(&self) -> Result<()> {
         self.engine().load_kernels()
+    }
+
+    /// Makes the kernels of a module ready to be launched on this device, by
+    /// [`Stream::launch`](crate::Stream::launch).
+    ///
+    /// A GPU's driver compiles each of them when it is first launched; one is compiled now. The CPU
+    /// engine runs the functions that the program was compiled with, and takes any module. To load
+    /// a module again does nothing. Another module of the same package takes the place of the first
+    /// one from then on.
+    ///
+    /// # Errors
+    /// [`Error::Module`](crate::Error::Module) if the texts are not of one package, or if none is
+    /// for this GPU; [`Error::Jit`](crate::Error::Jit) if the driver refuses one,
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn load(&self, module: &Module) -> Result<()> {
+        module.package()?;
+        self.engine().load(module)
     }
 
     /// Returns the CUDA device of this ordinal, in its primary context, which other users of the

@@ -7,6 +7,7 @@ pub(crate) mod device;
 pub mod engine;
 pub(crate) mod event;
 pub(crate) mod lent;
+pub(crate) mod module;
 pub mod ptx;
 pub(crate) mod staging;
 pub(crate) mod stream;

@@ -124,13 +124,13 @@ impl Stream {
         })
     }
 
-    /// Queues steps with one event for all of them. Each buffer that they use is recorded by the
-    /// batch, which waits for the work of other streams that the use depends on.
     /// Returns the answer of [`Engine::cores`](crate::runtime::engine::Engine::cores).
     pub(crate) fn cores(&self) -> Option<usize> {
         self.engine.cores()
     }
 
+    /// Queues steps with one event for all of them. Each buffer that they use is recorded by the
+    /// batch, which waits for the work of other streams that the use depends on.
     pub(crate) fn batch<'b, R>(&'b self, steps: impl FnOnce(&Batch<'b>) -> Result<R>) -> Result<R> {
         self.record_uses(|uses| steps(&uses.0))
     }

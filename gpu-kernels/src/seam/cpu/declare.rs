@@ -95,6 +95,7 @@ macro_rules! host_kernel {
                 const NAMES: &[&str] = &[$($entry),*];
                 &$crate::seam::Entry {
                     name: NAMES[$index],
+                    package: env!("CARGO_PKG_NAME"),
                     threads: $threads,
                     shared_bytes: $crate::shared_bytes! $shared,
                     size: size_of::<Self>(),

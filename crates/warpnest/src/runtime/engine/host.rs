@@ -2,7 +2,7 @@
 
 use super::host_allocator::HostAllocator;
 use super::{Engine, Memory, Queue, QueueEvent, host_memory};
-use crate::{Error, Result};
+use crate::{Error, Module, Result};
 use gpu_kernels::seam::Kernel;
 use rayon::prelude::*;
 use std::any::Any;
@@ -25,6 +25,10 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
     /// The kernel's pointers must be valid for what it does with them, with no conflicting use of
     /// that memory.
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()>;
+    /// Is told of kernels of another package, as [`Engine::load`] is.
+    fn load(&self, _module: &Module) -> Result<()> {
+        Ok(())
+    }
     /// Returns the answer of [`Engine::cores`].
     fn cores(&self) -> Option<usize> {
         None
@@ -133,6 +137,10 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
 
     fn queue(&self) -> Result<Box<dyn Queue>> {
         Ok(Box::new(HostQueue { runner: self.runner.clone() }))
+    }
+
+    fn load(&self, module: &Module) -> Result<()> {
+        self.runner.load(module)
     }
 
     fn has_wide_atomics(&self) -> bool {

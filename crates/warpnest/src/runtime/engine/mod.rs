@@ -16,7 +16,7 @@ mod host_memory;
 #[cfg(feature = "cpu")]
 pub use host::{Cores, HostEngine, Runner};
 
-use crate::{Error, Result};
+use crate::{Error, Module, Result};
 use gpu_kernels::seam::Kernel;
 use std::any::Any;
 use std::fmt::Debug;
@@ -70,6 +70,10 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// multiple of 16. Then the program may also read the device's memory while no work uses it.
     fn shares_memory_with_host(&self) -> bool {
         false
+    }
+    /// Makes the kernels of another package than this library's ready to be launched.
+    fn load(&self, _module: &Module) -> Result<()> {
+        Ok(())
     }
     /// Makes every kernel ready, if that takes time.
     fn load_kernels(&self) -> Result<()> {

@@ -5,15 +5,16 @@ mod driver;
 #[cfg(any(feature = "cust", feature = "cudarc"))]
 mod interop;
 mod module;
+mod modules;
 mod queue;
 mod readback;
 mod shared;
 
 use super::{Engine, Memory, Queue};
-use crate::{Error, Result};
+use crate::{Error, Module, Result};
 use context::Primary;
 use driver::Address;
-use module::Kernels;
+use modules::Modules;
 use queue::CudaQueue;
 use shared::Shared;
 use std::any::Any;
@@ -28,8 +29,8 @@ impl CudaEngine {
     /// Makes the engine of the device of this ordinal, in its primary context, with its kernels.
     pub fn new(ordinal: u32) -> Result<Self> {
         let primary = Arc::new(Primary::retain(ordinal)?);
-        let kernels = Kernels::load(&primary)?;
-        Ok(Self { shared: Arc::new(Shared { kernels, primary }) })
+        let modules = Modules::new(&primary)?;
+        Ok(Self { shared: Arc::new(Shared { modules, primary }) })
     }
 
     /// Returns whether an error has cost the engine its context, as far as calls of the driver have
@@ -110,16 +111,20 @@ unsafe impl Engine for CudaEngine {
         Ok(Box::new(CudaQueue::new(self.shared.clone())?))
     }
 
+    fn load(&self, module: &Module) -> Result<()> {
+        self.shared.modules.load(module)
+    }
+
     fn load_kernels(&self) -> Result<()> {
-        self.shared.kernels.load_all()
+        self.shared.modules.own().load_all()
     }
 
     fn load_kernel(&self, name: &str) -> Result<()> {
-        self.shared.kernels.function(name).map(drop)
+        self.shared.modules.own().function(name, None).map(drop)
     }
 
     fn has_wide_atomics(&self) -> bool {
-        self.shared.kernels.have_wide_atomics()
+        self.shared.modules.have_wide_atomics()
     }
 
     fn block_memory(&self) -> usize {

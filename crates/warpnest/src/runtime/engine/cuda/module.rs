@@ -1,5 +1,5 @@
-//! The kernels in a context: the PTX of each, compiled by the driver when it is first launched, and
-//! their entry points.
+//! The kernels of one package in a context: the PTX of each, compiled by the driver when it is
+//! first launched, and their entry points.
 
 use super::context::Primary;
 use super::driver::{self, code, constant};
@@ -9,9 +9,10 @@ use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// The kernels of a context. A kernel that is loaded stays loaded as long as the engine lives.
+/// The kernels of a package in a context. One that is loaded stays loaded as long as this lives.
 pub(super) struct Kernels {
     primary: Arc<Primary>,
+    package: &'static str,
     ptx: &'static str,
     loaded: Mutex<HashMap<&'static str, Kernel>>,
 }
@@ -20,57 +21,77 @@ pub(super) struct Kernels {
 struct Kernel {
     module: driver::Module,
     function: driver::Function,
+    /// Whether its parameters were compared with the arguments of a launch.
+    is_compared: bool,
 }
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
 unsafe impl Send for Kernel {}
 
 impl Kernels {
-    /// Returns the kernels for a device. Loads one of them, so that a driver that is too old is
-    /// detected before work begins.
-    pub(super) fn load(primary: &Arc<Primary>) -> Result<Self> {
-        if primary.capability >= (9, 0) {
-            match Self::of(primary, ptx::hopper()) {
-                // A driver before R545 does not know this version of PTX. The other file is for
-                // every driver, and every GPU.
-                Err(Error::Jit { .. }) => {}
+    /// Returns the kernels of a package from the newest PTX that the device and its driver take.
+    /// Loads one of them, so that a driver that is too old is detected before work begins.
+    pub(super) fn load(primary: &Arc<Primary>, package: &'static str, targets: &[&'static str]) -> Result<Self> {
+        let capability = primary.capability;
+        let mut refused = None;
+        for ptx in ptx::ranked(targets, capability) {
+            match Self::of(primary, package, ptx) {
+                // An old driver does not know the version of PTX that the newest target needs.
+                Err(error @ Error::Jit { .. }) => _ = refused.get_or_insert(error),
                 answer => return answer,
             }
         }
-        Self::of(primary, ptx::baseline())
+        Err(refused.unwrap_or_else(|| {
+            let (major, minor) = capability;
+            let name = primary.name();
+            let reason = format!(
+                "none of its PTX is for {name}, of compute capability {major}.{minor}: build it for a target that is no newer"
+            );
+            Error::Module { package: package.to_owned(), reason }
+        }))
     }
 
-    fn of(primary: &Arc<Primary>, ptx: &'static str) -> Result<Self> {
-        let kernels = Self { primary: primary.clone(), ptx, loaded: Mutex::default() };
+    fn of(primary: &Arc<Primary>, package: &'static str, ptx: &'static str) -> Result<Self> {
+        let kernels = Self { primary: primary.clone(), package, ptx, loaded: Mutex::default() };
         if let Some(first) = ptx::kernels(ptx).next() {
-            kernels.function(first)?;
+            kernels.function(first, None)?;
         }
         Ok(kernels)
     }
 
-    /// Returns whether there are kernels that change words of 128 bits.
-    pub(super) fn have_wide_atomics(&self) -> bool {
-        self.ptx == ptx::hopper()
+    /// Returns the PTX.
+    pub(super) fn ptx(&self) -> &'static str {
+        self.ptx
     }
 
     /// Loads all kernels that are not loaded yet.
     pub(super) fn load_all(&self) -> Result<()> {
-        ptx::kernels(self.ptx).try_for_each(|kernel| self.function(kernel).map(drop))
+        ptx::kernels(self.ptx).try_for_each(|kernel| self.function(kernel, None).map(drop))
     }
 
     fn loaded(&self) -> MutexGuard<'_, HashMap<&'static str, Kernel>> {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the entry point of this name.
-    pub(super) fn function(&self, name: &str) -> Result<driver::Function> {
-        if let Some(kernel) = self.loaded().get(name) {
+    /// Returns the entry point of this name. The first launch, which gives the place and size of
+    /// each argument, has these compared with the entry point's parameters.
+    pub(super) fn function(&self, name: &str, given: Option<&[(usize, usize)]>) -> Result<driver::Function> {
+        if let Some(kernel) = self.loaded().get(name)
+            && (kernel.is_compared || given.is_none())
+        {
             return Ok(kernel.function);
         }
         // The lock is not held meanwhile. If two threads want the same kernel, it is loaded twice,
         // and the second one is unloaded.
-        let (name, ptx) = ptx::entry(self.ptx, name).ok_or_else(|| missing(name, "it is not in the file"))?;
-        let kernel = self.load_entry(name, &ptx)?;
+        let (name, ptx) = ptx::entry(self.ptx, name).ok_or_else(|| self.failed(name, "has no such entry point"))?;
+        if let Some(given) = given {
+            self.compare(name, &ptx, given)?;
+        }
+        if let Some(kernel) = self.loaded().get_mut(name) {
+            kernel.is_compared |= given.is_some();
+            return Ok(kernel.function);
+        }
+        let kernel = Kernel { is_compared: given.is_some(), ..self.load_entry(name, &ptx)? };
         let mut loaded = self.loaded();
         let first = *loaded.entry(name).or_insert(kernel);
         drop(loaded);
@@ -80,11 +101,29 @@ impl Kernels {
         Ok(first.function)
     }
 
+    /// Fails unless the entry point takes arguments of the sizes that are given.
+    fn compare(&self, name: &str, ptx: &str, given: &[(usize, usize)]) -> Result<()> {
+        let given: Vec<usize> = given.iter().map(|&(_, bytes)| bytes).collect();
+        match ptx.find(ptx::ENTRY).and_then(|entry| ptx::parameter_sizes(&ptx[entry..])) {
+            Some(taken) if taken == given => Ok(()),
+            taken => {
+                let taken = taken.unwrap_or_default();
+                Err(self.failed(name, &format!("takes arguments of {taken:?} bytes there, and {given:?} are given")))
+            }
+        }
+    }
+
+    fn failed(&self, kernel: &str, fault: &str) -> Error {
+        let fault =
+            format!("{fault}: the PTX of {} is not from the sources of this program, build it again", self.package);
+        Error::Kernel { kernel: kernel.to_owned(), fault }
+    }
+
     fn load_entry(&self, name: &str, ptx: &str) -> Result<Kernel> {
         let entered = self.primary.enter()?;
-        let module = load(&self.primary, ptx)?;
-        let mut kernel = Kernel { module, function: std::ptr::null_mut() };
-        let found = CString::new(name).map_err(|_| missing(name, "its name has a zero byte")).and_then(|name| {
+        let module = load(&self.primary, self.package, ptx)?;
+        let mut kernel = Kernel { module, function: std::ptr::null_mut(), is_compared: false };
+        let found = CString::new(name).map_err(|_| self.failed(name, "has a zero byte in its name")).and_then(|name| {
             // SAFETY: the module is loaded and the name ends with a zero byte.
             entered.check(unsafe { entered.driver.cuModuleGetFunction(&mut kernel.function, module, name.as_ptr()) })
         });
@@ -108,13 +147,10 @@ impl Drop for Kernels {
     }
 }
 
-fn missing(kernel: &str, fault: &str) -> Error {
-    Error::Kernel { kernel: kernel.to_owned(), fault: format!("the PTX has no such entry point: {fault}") }
-}
-
 /// Loads PTX with the driver's compiler, whose log comes with the error.
-fn load(primary: &Primary, ptx: &str) -> Result<driver::Module> {
+fn load(primary: &Primary, package: &str, ptx: &str) -> Result<driver::Module> {
     let image = CString::new(ptx).map_err(|_| Error::Jit {
+        package: package.to_owned(),
         name: "not passed to the driver".to_owned(),
         log: "the PTX has a zero byte".to_owned(),
     })?;
@@ -142,7 +178,7 @@ fn load(primary: &Primary, ptx: &str) -> Result<driver::Module> {
         }
         let length = log.iter().position(|&byte| byte == 0).unwrap_or(log.len());
         let name = format!("{} ({})", entered.driver.name(failure.code), failure.code);
-        Error::Jit { name, log: String::from_utf8_lossy(&log[..length]).into_owned() }
+        Error::Jit { package: package.to_owned(), name, log: String::from_utf8_lossy(&log[..length]).into_owned() }
     })
 }
 
@@ -157,7 +193,9 @@ mod tests {
             return;
         };
         let nonsense = ".version 7.0\n.target sm_75\n.address_size 64\n.visible .entry broken() { nonsense; }\n";
-        let Err(Error::Jit { log, .. }) = load(&primary, nonsense) else { panic!("the driver took nonsense") };
+        let Err(Error::Jit { log, .. }) = load(&primary, "nonsense", nonsense) else {
+            panic!("the driver took nonsense")
+        };
         assert!(log.contains("nonsense") || log.contains("error"), "{log}");
     }
 }

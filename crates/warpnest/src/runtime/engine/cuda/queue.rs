@@ -117,7 +117,7 @@ impl Queue for CudaQueue {
 
     unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
         let entered = self.shared.primary.enter()?;
-        let function = self.shared.kernels.function(kernel.name())?;
+        let function = self.shared.modules.function(kernel.entry())?;
         let mut arguments: Vec<*mut c_void> = Vec::new();
         kernel.arguments(&mut |argument, _bytes| arguments.push(argument.cast_mut().cast()));
         let dynamic = kernel.dynamic_bytes();

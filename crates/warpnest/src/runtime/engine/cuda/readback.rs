@@ -44,7 +44,7 @@ impl ReadbackBuffer {
     /// Allocates the memory and loads the kernel, for which there may be no memory left later. So a
     /// readback buffer that exists needs no more.
     pub fn new(shared: Arc<Shared>) -> Result<Self> {
-        shared.kernels.function("readback")?;
+        shared.modules.own().function("readback", None)?;
         let entered = shared.primary.enter()?;
         let mut words = std::ptr::null_mut();
         // SAFETY: the driver writes the address.

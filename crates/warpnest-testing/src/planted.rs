@@ -160,6 +160,9 @@ unsafe impl Engine for PlantedEngine {
         unsafe { self.inner.free(address, bytes + GUARD) };
         assert!(whole || std::thread::panicking(), "something was written behind an allocation of {bytes} bytes");
     }
+    fn load(&self, module: &warpnest::Module) -> Result<()> {
+        self.inner.load(module)
+    }
     fn queue(&self) -> Result<Box<dyn Queue>> {
         Ok(Box::new(PlantedQueue { inner: self.inner.queue()?, plan: self.plan.clone() }))
     }
@@ -216,6 +219,17 @@ pub fn planted() -> (Device, Arc<FaultPlan>) {
     (Device::from_engine(engine).expect("a host engine always has a queue"), plan)
 }
 
+/// What failed, which is printed if `check` panics.
+struct At(String);
+
+impl Drop for At {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("where: {}", self.0);
+        }
+    }
+}
+
 /// Lets each operation of a call fail by each of these faults, one call each, until there are no
 /// more operations. `check` sees the state after each; the result lists the operations that failed.
 pub fn in_each_operation<T, R>(
@@ -230,7 +244,7 @@ pub fn in_each_operation<T, R>(
         for good in 0.. {
             let mut subject = begin();
             let (done, failed) = plan.with(fault, good, || call(&mut subject));
-            let _at = crate::at(format!("{failed:?}, after {good} that went well, {fault:?}"));
+            let _at = At(format!("{failed:?}, after {good} that went well, {fault:?}"));
             if failed.is_empty() {
                 break;
             }

@@ -1,19 +1,18 @@
-//! The committed PTX, executed by the interpreter on host memory.
+//! PTX, executed by the interpreter on host memory: the library's own, and that of modules.
 
 use gpu_kernels::seam::Kernel;
 use ptx_tools::{Launch, Module, Regions, Schedule};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{LazyLock, PoisonError, RwLock};
+use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use warpnest::low_level::engine::{Cores, Runner};
 use warpnest::{Error, Result};
 
-/// The PTX for every device, parsed once for all tests, so that their common coverage is known.
+/// The library's PTX for every device, parsed once for all, so that their common coverage is known.
 pub static BASELINE: LazyLock<Module> = LazyLock::new(|| parse(warpnest::low_level::ptx::baseline()));
-/// The PTX for Hopper and later.
+/// The library's PTX for Hopper and later.
 pub static HOPPER: LazyLock<Module> = LazyLock::new(|| parse(warpnest::low_level::ptx::hopper()));
 
 fn parse(ptx: &str) -> Module {
-    crate::coverage::report_at_exit();
     Module::parse(ptx).unwrap_or_else(|error| panic!("the committed PTX cannot be read: {error}"))
 }
 
@@ -26,6 +25,8 @@ pub struct PtxRunner {
     /// A module whose entries need no second execution. Where its code is the same, the kernel's
     /// functions for the CPU run instead.
     executed_elsewhere: Option<&'static Module>,
+    /// The modules of other packages, the newest one last.
+    others: RwLock<Vec<(&'static str, Arc<Module>)>>,
     regions: RwLock<Regions>,
     seed: AtomicU64,
 }
@@ -52,9 +53,19 @@ impl PtxRunner {
             name,
             module,
             executed_elsewhere: None,
+            others: RwLock::default(),
             regions: RwLock::new(Regions::new()),
             seed: AtomicU64::new(seed),
         }
+    }
+
+    /// Returns the module of another package that was loaded last.
+    fn other(&self, package: &str) -> Result<Arc<Module>, String> {
+        let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
+        let found = others.iter().rev().find(|(other, _)| *other == package).map(|(_, module)| module.clone());
+        found.ok_or_else(|| {
+            format!("no module of {package}, which declares it, is loaded: give its PTX to `Device::load`")
+        })
     }
 
     fn is_executed_elsewhere(&self, entry: &str) -> bool {
@@ -71,7 +82,8 @@ unsafe impl Runner for PtxRunner {
     }
 
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
-        if self.is_executed_elsewhere(kernel.name()) {
+        let own = kernel.entry().package == gpu_kernels::PACKAGE;
+        if own && self.is_executed_elsewhere(kernel.name()) {
             // SAFETY: the caller upholds the contract.
             return unsafe { Cores.run(kernel, blocks) };
         }
@@ -89,8 +101,22 @@ unsafe impl Runner for PtxRunner {
             dynamic_shared: kernel.dynamic_bytes() as u32,
             ..Launch::new(kernel.name(), blocks, kernel.threads())
         };
-        let done = self.module.launch_with(&launch, &arguments, &regions).map(drop);
-        done.map_err(|fault| Error::Kernel { kernel: kernel.name().to_owned(), fault: fault.to_string() })
+        let failed = |fault: String| Error::Kernel { kernel: kernel.name().to_owned(), fault };
+        let other = if own { None } else { Some(self.other(kernel.entry().package).map_err(failed)?) };
+        let module = other.as_deref().unwrap_or(self.module);
+        module.launch_with(&launch, &arguments, &regions).map(drop).map_err(|fault| failed(fault.to_string()))
+    }
+
+    fn load(&self, module: &warpnest::Module) -> Result<()> {
+        let package = module.package()?;
+        let refused = |reason: String| Error::Module { package: package.to_owned(), reason };
+        let digits = self.module.target.trim_start_matches("sm_");
+        let number: i32 = digits.parse().map_err(|_| refused(format!("{digits} is no target")))?;
+        let ptx = module.targets_for((number / 10, number % 10));
+        let ptx = ptx.first().ok_or_else(|| refused(format!("none of its PTX is for {}", self.module.target)))?;
+        let parsed = Module::parse(ptx).map_err(|fault| refused(fault.to_string()))?;
+        self.others.write().unwrap_or_else(PoisonError::into_inner).push((package, Arc::new(parsed)));
+        Ok(())
     }
 
     fn has_wide_atomics(&self) -> bool {

@@ -1,0 +1,167 @@
+//! Modules of other packages: the PTX of docs/examples/own-kernel, as if this package had declared
+//! its kernel.
+
+use crate::Session;
+use gpu_kernels::kernel;
+use gpu_kernels::page::{Layout, Table};
+use gpu_kernels::seam::{Block, Global, Kernel};
+use std::sync::LazyLock;
+use warpnest::{Buffer, Device, Error, Module, PageMap, Result};
+
+const BASELINE: &str = include_str!("../../../../docs/examples/own-kernel/ptx/own_kernel_sm75.ptx");
+const HOPPER: &str = include_str!("../../../../docs/examples/own-kernel/ptx/own_kernel_sm90.ptx");
+
+/// Returns the module of some PTX with a header that names this package.
+fn module(ptx: &[&str]) -> Module {
+    let of_this = |ptx: &&str| &*ptx.replacen("from own-kernel.", "from fake-cuda-driver.", 1).leak();
+    Module::new(ptx.iter().map(of_this).collect::<Vec<_>>().leak())
+}
+
+/// Both targets, the same texts each time.
+static BOTH: LazyLock<Module> = LazyLock::new(|| module(&[BASELINE, HOPPER]));
+
+kernel! {
+    /// Adds 1 to the count of each word that is in the map. One thread a word.
+    CountWords<>, "count_words", threads 128;
+    { words: Global<u64>, buckets: Global<u64>, counts: Global<u32>, layout: Layout, rows: u64 }
+}
+
+impl CountWords {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let map = Table::<u64, u32>::new(self.buckets.cast(), self.layout);
+        block.each_item(self.rows, |row| {
+            if let Some(number) = map.get(self.words.load_streaming(row)) {
+                self.counts.atomic(number as u64).fetch_add(1);
+            }
+        });
+    }
+}
+
+kernel! {
+    /// Is another kernel of the same name, as after a change of the sources alone.
+    CountOthers<>, "count_words", threads 128;
+    { words: Global<u64>, counts: Global<u32>, rows: u32 }
+}
+
+impl CountOthers {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        block.each_item(self.rows as u64, |row| {
+            self.counts.atomic(self.words.load(row)).fetch_add(1);
+        });
+    }
+}
+
+kernel! {
+    /// Has no PTX.
+    CountNone<>, "count_none", threads 128;
+    { counts: Global<u32> }
+}
+
+impl CountNone {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        block.each_item(1, |row| self.counts.store(row, 0));
+    }
+}
+
+/// Counts three words by the kernel.
+fn counted(device: &Device) -> Result<Vec<u32>> {
+    let map: PageMap<u64, u32> = PageMap::build(device, &[7, 8, u64::MAX], &[0, 1, 2])?;
+    let words: Vec<u64> = (0..300).map(|row| [7, 9, u64::MAX, 7][row % 4]).collect();
+    let (words, mut counts) = (Buffer::from_slice(device, &words)?, Buffer::zeroed(device, 3)?);
+    let (stream, table) = (device.default_stream(), map.table());
+    // SAFETY: words and layout belong to the table, whose numbers are below 3; `rows` words.
+    unsafe {
+        stream.launch(words.len(), |uses| CountWords {
+            words: uses.read(&words),
+            buckets: uses.read(table.words()),
+            counts: uses.write(&mut counts),
+            layout: *table.layout(),
+            rows: words.len() as u64,
+        })?;
+    }
+    counts.download(stream)
+}
+
+fn fault(error: &Error) -> &str {
+    let Error::Kernel { fault, .. } = error else { panic!("{error}") };
+    fault
+}
+
+#[test]
+fn a_kernel_runs_once_its_module_is_loaded() {
+    let session = Session::new();
+    for ordinal in [0, 1] {
+        let device = session.device(ordinal);
+        let error = counted(&device).unwrap_err();
+        let missing = fault(&error);
+        assert!(missing.contains("no module of fake-cuda-driver") && missing.contains("Device::load"), "{error}");
+        device.load(&BOTH).unwrap();
+        assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
+        let modules = session.driver.held(ordinal as usize).modules;
+        // It is there already.
+        device.load(&BOTH).unwrap();
+        assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
+        assert_eq!(session.driver.held(ordinal as usize).modules, modules);
+        // Others of the package come in its place. The older device has this text already.
+        device.load(&module(&[BASELINE])).unwrap();
+        assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
+        let others = if ordinal == 0 { 1 } else { 0 };
+        assert_eq!(session.driver.held(ordinal as usize).modules, modules + others);
+    }
+}
+
+#[test]
+fn a_module_that_the_device_cannot_take_is_refused_with_what_to_do() {
+    let session = Session::new();
+    let device = session.device(1);
+    for (module, word) in [
+        (module(&[HOPPER]), "none of its PTX is for fake device"),
+        (Module::new(&[]), "it has no PTX"),
+        (Module::new(&[".version 8.3\n"]), "build it by `cargo warpnest build-ptx`"),
+    ] {
+        let error = device.load(&module).unwrap_err();
+        assert!(matches!(error, Error::Module { .. }) && error.to_string().contains(word), "{error}");
+    }
+    let error = counted(&device).unwrap_err();
+    assert!(fault(&error).contains("no module"), "{error}");
+}
+
+#[test]
+fn ptx_of_other_sources_is_not_launched() {
+    let session = Session::new();
+    let device = session.device(0);
+    device.load(&BOTH).unwrap();
+    let (words, mut counts) =
+        (Buffer::from_slice(&device, &[0u64]).unwrap(), Buffer::<u32>::zeroed(&device, 1).unwrap());
+    // SAFETY: there is a word, and a count for it.
+    let others = unsafe {
+        device.default_stream().launch(1, |uses| CountOthers {
+            words: uses.read(&words),
+            counts: uses.write(&mut counts),
+            rows: 1,
+        })
+    };
+    let error = others.unwrap_err();
+    let said = fault(&error);
+    assert!(
+        said.contains("[8, 8, 8, 48, 8]") && said.contains("[8, 8, 4]") && said.contains("build it again"),
+        "{error}"
+    );
+    // SAFETY: there is a count.
+    let none = unsafe { device.default_stream().launch(1, |uses| CountNone { counts: uses.write(&mut counts) }) };
+    let error = none.unwrap_err();
+    assert!(fault(&error).contains("no such entry point"), "{error}");
+    assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
+}
+
+#[test]
+fn every_kernel_knows_the_package_that_declares_it() {
+    assert_eq!(CountWords::ENTRY.package, "fake-cuda-driver");
+    assert_eq!(gpu_kernels::primitives::iota::Iota::ENTRY.package, gpu_kernels::PACKAGE);
+    // SAFETY: nothing follows the pointer.
+    let counts = unsafe { Global::null() };
+    assert_eq!(CountNone { counts }.entry().package, "fake-cuda-driver");
+}
