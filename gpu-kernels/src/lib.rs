@@ -20,7 +20,6 @@
 //! * [`plain`]: the elements of buffers.
 //! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
 //! * [`relational`] has the kernels of group-by.
-//! * [`shapes`]: an application, shapes that move through each other.
 #![no_std]
 #![allow(
     clippy::needless_range_loop,
@@ -41,14 +40,12 @@ pub mod cuckoo;
 pub mod double;
 pub mod extendible;
 pub mod hash;
-pub mod images;
 pub mod layered;
 pub mod linear;
 pub mod page;
 pub mod plain;
 pub mod primitives;
 pub mod relational;
-pub mod shapes;
 pub mod sorted;
 pub mod table;
 pub mod two_level;

@@ -1,13 +1,16 @@
-//! Compiling gpu-kernels to PTX, as warpnest-build does it for any crate.
+//! Compiling the workspace's kernels to PTX, as warpnest-build does it for any crate.
 
+use std::fs;
 use std::path::Path;
 
-use anyhow::Result;
+use anyhow::{Context, Result};
 use warpnest_build::Build;
 
-use crate::workspace;
+use crate::{own_kernel, workspace};
 
-/// Compile gpu-kernels to PTX, lint it, and write it to crates/warpnest/ptx.
+/// Compile the kernels to PTX, lint it, and write it: those of gpu-kernels to crates/warpnest/ptx,
+/// those of the applications to crates/applications/kernels/ptx, and those of the example to its
+/// own folder.
 ///
 /// Needs a rustc with the NVPTX target and the source of its library. It is the one that the
 /// variable WARPNEST_KERNEL_RUSTC names, else Debian's (apt-get install rustc-web rust-web-src),
@@ -27,15 +30,29 @@ pub fn kernels(root: &Path) -> Result<Build> {
     Ok(build.work_dir(workspace::target_dir(root).join("ptx-build")).command("cargo xtask build-ptx"))
 }
 
+/// Returns the builds of all kernels: the library's, the applications', and those of the example
+/// outside the workspace, which has the library's sources in its digest.
+pub fn all(root: &Path) -> Result<[Build; 3]> {
+    let work = |name: &str| workspace::target_dir(root).join("ptx-build").join(name);
+    let applications = Build::new(root.join("crates/applications/kernels/Cargo.toml"))?.file_stem("applications");
+    let applications = applications.work_dir(work("applications")).command("cargo xtask build-ptx");
+    let example = root.join(own_kernel::FOLDER);
+    // The versions that this workspace has fetched.
+    fs::copy(root.join("Cargo.lock"), example.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
+    let example = Build::new(example.join("Cargo.toml"))?.work_dir(work("own-kernel"));
+    Ok([kernels(root)?, applications, example.command("cargo xtask build-ptx")])
+}
+
 /// Runs `cargo xtask build-ptx`.
 pub fn main(args: &Args) -> Result<()> {
-    let build = kernels(&workspace::root()?)?;
-    if args.check {
-        for (module, comparison) in build.check()? {
-            println!("{}: {comparison}", module.file_name());
+    for build in all(&workspace::root()?)? {
+        if args.check {
+            for (module, comparison) in build.check()? {
+                println!("{}: {comparison}", module.file_name());
+            }
+            continue;
         }
-        return Ok(());
+        println!("{}", build.on_progress(|stage| println!("{stage}")).run()?);
     }
-    println!("{}", build.on_progress(|stage| println!("{stage}")).run()?);
     Ok(())
 }

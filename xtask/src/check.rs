@@ -4,7 +4,7 @@ use std::path::Path;
 use std::thread::JoinHandle;
 
 use anyhow::{Context, Result, bail};
-use warpnest_build::{Comparison, ptxas};
+use warpnest_build::{Build, Comparison, ptxas};
 
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
@@ -106,12 +106,12 @@ fn cargo_step(root: &Path, words: &[&str]) -> Result<Outcome> {
 }
 
 fn digests(root: &Path) -> Result<Outcome> {
-    build_ptx::kernels(root)?.check_digests()?;
+    build_ptx::all(root)?.iter().try_for_each(Build::check_digests)?;
     Ok(Outcome::Passed(String::new()))
 }
 
 fn lints(root: &Path) -> Result<Outcome> {
-    build_ptx::kernels(root)?.check_lint()?;
+    build_ptx::all(root)?.iter().try_for_each(Build::check_lint)?;
     Ok(Outcome::Passed(String::new()))
 }
 
@@ -120,7 +120,10 @@ fn rebuild(root: &Path) -> Result<Outcome> {
     if digests(root).is_err() {
         return Ok(Outcome::Skipped("not built from these sources".into()));
     }
-    let compared = build_ptx::kernels(root)?.check()?;
+    let mut compared = Vec::new();
+    for build in build_ptx::all(root)? {
+        compared.extend(build.check()?);
+    }
     let different = compared.into_iter().find(|(_, comparison)| *comparison != Comparison::Identical);
     Ok(different.map_or(Outcome::Passed(String::new()), |(_, why)| Outcome::Skipped(why.to_string())))
 }
@@ -152,7 +155,7 @@ fn assemble(root: &Path) -> Result<Outcome> {
         return Ok(Outcome::Skipped(resources::HOW_TO_GET_PTXAS.into()));
     };
     let (mut text, mut violations, mut count) = (String::new(), Vec::new(), 0);
-    for module in build_ptx::kernels(root)?.modules() {
+    for module in build_ptx::all(root)?.iter().flat_map(Build::modules) {
         let cpu = module.target.cpu();
         let (kernels, warnings) = ptxas::assemble(&ptxas, cpu, &module.path)?;
         text += &format!("\n{} for {cpu}\n{}", module.file_name(), resources::table(&kernels));

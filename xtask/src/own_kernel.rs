@@ -6,23 +6,19 @@ use std::path::Path;
 use std::process::Command;
 
 use anyhow::{Context, Result, ensure};
-use warpnest_build::Build;
 
 use crate::process::{capture, cargo};
 use crate::workspace;
 
 /// The crate's folder.
-const FOLDER: &str = "docs/examples/own-kernel";
+pub const FOLDER: &str = "docs/examples/own-kernel";
 /// The page that tells how it is made, with what it prints.
 const PAGE: &str = "docs/own-kernels.md";
 
-/// Checks the example's PTX, runs its tests on every engine, and compares what it prints with its
-/// page. Returns what it printed.
+/// Runs the example's tests on every engine, and compares what it prints with its page. Returns
+/// what it printed.
 pub fn check(root: &Path) -> Result<String> {
     let folder = root.join(FOLDER);
-    let kernels = Build::new(folder.join("Cargo.toml"))?;
-    kernels.check_digests()?;
-    kernels.check_lint()?;
     // The versions that this workspace has fetched.
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
     let target = workspace::target_dir(root).join("own-kernel");

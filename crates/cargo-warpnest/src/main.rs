@@ -4,13 +4,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use warpnest_build::{Build, Result, Target, ptxas};
+use warpnest_build::{Build, Error, Result, Target, ptxas};
 
 /// The command line as cargo hands it on: with the subcommand's own name.
 #[derive(Parser)]
 #[command(name = "cargo", bin_name = "cargo")]
 enum Cargo {
-    /// What crates with kernels of warpnest need beside cargo.
+    /// Commands for crates with kernels of warpnest.
     #[command(subcommand)]
     Warpnest(Command),
 }
@@ -58,11 +58,14 @@ fn main() -> ExitCode {
     let Err(error) = build_ptx(&args) else { return ExitCode::SUCCESS };
     // With the cause.
     eprintln!("error: {error:?}");
+    if matches!(&error, Error::Failed { command, .. } if command.contains("ptxas")) {
+        eprintln!("note: --no-ptxas leaves ptxas out; WARPNEST_PTXAS names another one, 12.3 or later");
+    }
     ExitCode::FAILURE
 }
 
 fn build_ptx(args: &Args) -> Result<()> {
-    let mut build = Build::new(&args.manifest_path)?;
+    let mut build = Build::new(&args.manifest_path)?.command(&command());
     if let Some(folder) = &args.out {
         build = build.output(folder);
     }
@@ -84,4 +87,10 @@ fn build_ptx(args: &Args) -> Result<()> {
     }
     println!("{}", build.on_progress(|stage| println!("{stage}")).run()?);
     Ok(())
+}
+
+/// Returns the command line that builds what this one builds or checks.
+fn command() -> String {
+    let words = std::env::args().skip(2).filter(|word| word != "--check" && word != "--no-ptxas");
+    ["cargo".to_owned(), "warpnest".to_owned()].into_iter().chain(words).collect::<Vec<_>>().join(" ")
 }

@@ -217,20 +217,27 @@ impl Build {
     }
 }
 
-/// Writes the modules whose files have another text, all or none; returns for each whether it was
-/// written.
+/// Writes the modules whose files have another text; returns for each whether it was written. No
+/// file has changed unless all texts are on the disk.
 fn write_all(modules: &[Module], texts: &[String]) -> Result<Vec<bool>> {
     let mut written = Vec::new();
     // A disk that is full is noticed before a file takes the place of an older one.
     let new = |path: &Path| path.with_extension("ptx.new");
-    for (Module { path, .. }, text) in modules.iter().zip(texts) {
-        let differs = !fs::read_to_string(path).is_ok_and(|old| old == *text);
-        if differs {
-            let (folder, new) = (path.parent().unwrap_or(path), new(path));
-            fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
-            fs::write(&new, text).map_err(Error::io("write", &new))?;
+    let mut write = || {
+        for (Module { path, .. }, text) in modules.iter().zip(texts) {
+            let differs = !fs::read_to_string(path).is_ok_and(|old| old == *text);
+            if differs {
+                let (folder, new) = (path.parent().unwrap_or(path), new(path));
+                fs::create_dir_all(folder).map_err(Error::io("create", folder))?;
+                fs::write(&new, text).map_err(Error::io("write", &new))?;
+            }
+            written.push(differs);
         }
-        written.push(differs);
+        Ok(())
+    };
+    if let Err(error) = write() {
+        modules.iter().for_each(|Module { path, .. }| _ = fs::remove_file(new(path)));
+        return Err(error);
     }
     for (Module { path, .. }, _) in modules.iter().zip(&written).filter(|&(_, &written)| written) {
         fs::rename(new(path), path).map_err(Error::io("write", path))?;

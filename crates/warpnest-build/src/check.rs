@@ -73,11 +73,13 @@ impl Build {
     }
 }
 
+/// Returns the first difference behind the first line, which names the command of the build.
 fn first_difference(committed: &str, built: &str) -> Option<String> {
-    if committed == built {
+    let behind_title = |text: &str| text.find('\n').map_or(0, |end| end + 1);
+    if committed[behind_title(committed)..] == built[behind_title(built)..] {
         return None;
     }
-    let same = committed.lines().zip(built.lines()).take_while(|(a, b)| a == b).count();
+    let same = 1 + committed.lines().zip(built.lines()).skip(1).take_while(|(a, b)| a == b).count();
     let line = |text: &str| text.lines().nth(same).unwrap_or("(the end)").trim().to_string();
     Some(format!("line {}: `{}` and not `{}`", same + 1, line(built), line(committed)))
 }
@@ -91,5 +93,6 @@ mod tests {
         assert_eq!(first_difference("a\nb\n", "a\nb\n"), None);
         assert_eq!(first_difference("a\nb\n", "a\nc\n").unwrap(), "line 2: `c` and not `b`");
         assert_eq!(first_difference("a\n", "a\nc\n").unwrap(), "line 2: `c` and not `(the end)`");
+        assert_eq!(first_difference("a\nb\n", "another command\nb\n"), None);
     }
 }

@@ -23,7 +23,7 @@
 //! gpu-kernels = "0.1"
 //!
 //! [target.'cfg(not(target_arch = "nvptx64"))'.dependencies]
-//! warpnest = "0.1"
+//! warpnest = { version = "0.1", features = ["cuda"] }
 //! ```
 //!
 //! A build gives a file for each GPU, `ptx/own_kernels_sm75.ptx` and `ptx/own_kernels_sm90.ptx` for
@@ -36,7 +36,7 @@
 //! compiler for:
 //!
 //! ```text
-//! cargo install cargo-warpnest
+//! cargo install --path crates/cargo-warpnest   # in a checkout
 //! cargo warpnest build-ptx
 //! cargo warpnest build-ptx --check
 //! ```
@@ -78,7 +78,10 @@
 //! The program embeds what was built:
 //!
 //! ```text
-//! const HOPPER: &str = include_str!(concat!(env!("OUT_DIR"), "/own_kernels_sm90.ptx"));
+//! static KERNELS: warpnest::Module = warpnest::Module::new(&[
+//!     include_str!(concat!(env!("OUT_DIR"), "/own_kernels_sm75.ptx")),
+//!     include_str!(concat!(env!("OUT_DIR"), "/own_kernels_sm90.ptx")),
+//! ]);
 //! ```
 //!
 //! # What a build needs
@@ -92,8 +95,8 @@
 //!
 //! The digest in a file's header covers the sources of the package's library and of all crates that
 //! it depends on by path, their features and dependencies, the checksums of packages of a registry,
-//! and the flags. Programs of the package do not count, nor do files that the manifest names as
-//! not for the GPU, relative to its folder:
+//! and the flags. The root files of the package's programs do not count, nor do files that the
+//! manifest names as not for the GPU, relative to its folder, such as the modules of programs:
 //!
 //! ```toml
 //! [package.metadata.warpnest]

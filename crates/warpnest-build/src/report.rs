@@ -107,7 +107,7 @@ impl fmt::Display for Built {
     }
 }
 
-/// What ptxas says of a module.
+/// The answer of ptxas for a module.
 #[derive(Clone, Debug)]
 pub struct Assembled {
     /// The resources of each kernel, by name.

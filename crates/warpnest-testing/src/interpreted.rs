@@ -16,6 +16,14 @@ fn parse(ptx: &str) -> Module {
     Module::parse(ptx).unwrap_or_else(|error| panic!("the committed PTX cannot be read: {error}"))
 }
 
+/// A module of another package.
+#[derive(Debug)]
+struct Other {
+    package: &'static str,
+    ptx: &'static str,
+    module: Arc<Module>,
+}
+
 /// An interpreter of the entry points of a PTX module. Accesses outside the buffers, divergent
 /// barriers and traps are errors.
 #[derive(Debug)]
@@ -25,8 +33,8 @@ pub struct PtxRunner {
     /// A module whose entries need no second execution. Where its code is the same, the kernel's
     /// functions for the CPU run instead.
     executed_elsewhere: Option<&'static Module>,
-    /// The modules of other packages, the newest one last.
-    others: RwLock<Vec<(&'static str, Arc<Module>)>>,
+    /// The modules of other packages and what they were read from, the newest one last.
+    others: RwLock<Vec<Other>>,
     regions: RwLock<Regions>,
     seed: AtomicU64,
 }
@@ -62,7 +70,7 @@ impl PtxRunner {
     /// Returns the module of another package that was loaded last.
     fn other(&self, package: &str) -> Result<Arc<Module>, String> {
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
-        let found = others.iter().rev().find(|(other, _)| *other == package).map(|(_, module)| module.clone());
+        let found = others.iter().rev().find(|other| other.package == package).map(|other| other.module.clone());
         found.ok_or_else(|| {
             format!("no module of {package}, which declares it, is loaded: give its PTX to `Device::load`")
         })
@@ -114,8 +122,12 @@ unsafe impl Runner for PtxRunner {
         let number: i32 = digits.parse().map_err(|_| refused(format!("{digits} is no target")))?;
         let ptx = module.targets_for((number / 10, number % 10));
         let ptx = ptx.first().ok_or_else(|| refused(format!("none of its PTX is for {}", self.module.target)))?;
-        let parsed = Module::parse(ptx).map_err(|fault| refused(fault.to_string()))?;
-        self.others.write().unwrap_or_else(PoisonError::into_inner).push((package, Arc::new(parsed)));
+        let mut others = self.others.write().unwrap_or_else(PoisonError::into_inner);
+        if others.iter().rev().find(|other| other.package == package).is_some_and(|other| other.ptx == *ptx) {
+            return Ok(());
+        }
+        let module = Arc::new(Module::parse(ptx).map_err(|fault| refused(fault.to_string()))?);
+        others.push(Other { package, ptx, module });
         Ok(())
     }
 

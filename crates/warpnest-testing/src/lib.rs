@@ -49,7 +49,8 @@
 //! * [`interpreting`] and [`interpreting_baseline`] execute the PTX for Hopper and for every GPU,
 //!   with threads interleaved at random. They find what a compiler has made of a kernel, accesses
 //!   outside of buffers, barriers that not all threads reach, and races between blocks that show.
-//! * With the feature `cuda`, a GPU comes last.
+//! * The first GPU comes last, if there is one and `warpnest` has its feature `cuda`, which the
+//!   feature `cuda` of this crate turns on.
 //!
 //! The interpreters execute some million instructions a second: give them a few hundred items.
 //!
@@ -92,15 +93,22 @@ pub mod planted;
 
 use checked::CheckedRunner;
 use interpreted::PtxRunner;
-use warpnest::Device;
 use warpnest::low_level::engine::{HostEngine, Runner};
+use warpnest::{Device, Error};
 
 /// Returns a device of each kind: the CPU, [`checking`], [`interpreting_baseline`],
-/// [`interpreting`], and the first GPU if there is one (with the feature `cuda`). Orders of threads
-/// follow from `seed`.
+/// [`interpreting`], and the first GPU if there is one and `warpnest` has its feature `cuda`.
+/// Orders of threads follow from `seed`.
+///
+/// # Panics
+/// If there is a GPU that cannot be used for another reason than that it is missing or too old.
 pub fn devices(seed: u64) -> Vec<Device> {
     let mut devices = vec![Device::cpu(), checking(seed), interpreting_baseline(seed), interpreting(seed)];
-    devices.extend(Device::cuda(0));
+    match Device::cuda(0) {
+        Ok(device) => devices.push(device),
+        Err(Error::NoDevice { .. }) => {}
+        Err(error) => panic!("the GPU cannot be used: {error}"),
+    }
     devices
 }
 

@@ -4,13 +4,13 @@ use super::hypothesis::Hypothesis;
 use super::points::Points;
 use super::sets::{Result, Sets};
 use warpnest::low_level::kernels::hash::Divisor;
-use warpnest::low_level::kernels::images::{
-    Choose, ChooseParams, HYPOTHESES, LimitRuns, LimitRunsParams, NO_REFERENCE_KEY, NO_SCENE_KEY, NO_VOTE, POSE_BITS,
-    REFERENCE_BITS, RESULT_WORDS, Tally, TallyParams, Verify, VerifyParams, Vote, VoteParams,
-};
 use warpnest::primitives::{Scratch, exclusive_scan_in_place, gather, sort_pairs};
 use warpnest::types::Plain as Element;
 use warpnest::{Buffer, Device, Event, MultiMap, Stream};
+use warpnest_applications_kernels::images::{
+    Choose, ChooseParams, HYPOTHESES, LimitRuns, LimitRunsParams, NO_REFERENCE_KEY, NO_SCENE_KEY, NO_VOTE, POSE_BITS,
+    REFERENCE_BITS, RESULT_WORDS, Tally, TallyParams, Verify, VerifyParams, Vote, VoteParams,
+};
 
 /// The most features with one key for which it is used: a key of more says little, and would give
 /// more votes than all others.

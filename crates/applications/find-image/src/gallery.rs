@@ -6,7 +6,7 @@ use super::hypothesis::Hypothesis;
 use super::points::{Points, Similarity, frame_of, middle};
 use super::sets::FindError;
 use warpnest::Device;
-use warpnest::low_level::kernels::images::TOLERANCE;
+use warpnest_applications_kernels::images::TOLERANCE;
 
 /// The scales at which interest points of references and scenes are searched. A corner looks alike
 /// over about an octave.

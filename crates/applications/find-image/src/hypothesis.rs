@@ -1,6 +1,6 @@
 //! What the search says of a reference in a scene.
 
-use warpnest::low_level::kernels::images::is_claimed;
+use warpnest_applications_kernels::images::is_claimed;
 
 /// A reference with a pose, and how it was verified.
 #[derive(Clone, Copy, Debug, PartialEq)]

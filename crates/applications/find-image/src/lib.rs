@@ -10,3 +10,6 @@ pub mod load;
 pub mod points;
 pub mod scenes;
 pub mod sets;
+
+/// The kernels of the applications.
+pub static KERNELS: warpnest::Module = warpnest::module!("../../kernels/ptx/applications");

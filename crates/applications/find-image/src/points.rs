@@ -1,7 +1,7 @@
 //! Sets of interest points, and similarities of the plane.
 
 use thiserror::Error;
-use warpnest::low_level::kernels::images::{Frame, MAX_SET, MAX_SETS};
+use warpnest_applications_kernels::images::{Frame, MAX_SET, MAX_SETS};
 
 /// The greatest absolute value of a coordinate: a fit's sums of products stay far below 2^63.
 pub const MAX_COORDINATE: f32 = 32768.0;

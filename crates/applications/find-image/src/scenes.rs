@@ -4,7 +4,7 @@ use super::points::{Points, Similarity, frame_of, middle};
 use rand_distr::{Distribution, Normal};
 use rand_xoshiro::Xoshiro256StarStar as Random;
 use rand_xoshiro::rand_core::Rng;
-use warpnest::low_level::kernels::images::Frame;
+use warpnest_applications_kernels::images::Frame;
 
 /// The side of the made-up pictures.
 pub const SIDE: f32 = 1000.0;

@@ -2,8 +2,8 @@
 
 use super::points::{self, Points, PointsError};
 use thiserror::Error;
-use warpnest::low_level::kernels::images::{FEATURES, FIRST_FAR, Keys, KeysParams, NEIGHBOURS, word_of_point};
 use warpnest::{Buffer, Device, Stream};
+use warpnest_applications_kernels::images::{FEATURES, FIRST_FAR, Keys, KeysParams, NEIGHBOURS, word_of_point};
 
 /// The reason why nothing can be searched.
 #[derive(Debug, Error)]
@@ -35,6 +35,7 @@ impl Sets {
     /// Copies sets to a device.
     pub fn new(device: &Device, sets: &[Points]) -> Result<Self> {
         points::check(sets)?;
+        device.load(&crate::KERNELS)?;
         let number = sets.iter().map(|set| set.points.len()).sum::<usize>();
         if number > u32::MAX as usize / FEATURES {
             return Err(FindError::TooManyFeatures { points: number });

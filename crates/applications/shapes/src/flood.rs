@@ -1,10 +1,10 @@
 //! The regions of one surface that lie inside the other, on a device.
 
-use warpnest::low_level::kernels::shapes::{
-    Classify, ClassifyParams, Flatten, FloodParams, Link, Runs, Wind, WindParams,
-};
 use warpnest::primitives::{Scratch, compact};
 use warpnest::{Buffer, Device, PageMap, Stream};
+use warpnest_applications_kernels::shapes::{
+    Classify, ClassifyParams, Flatten, FloodParams, Link, Runs, Wind, WindParams,
+};
 
 use super::FrameError;
 use super::surface::Surface;

@@ -12,9 +12,13 @@ mod surface;
 
 pub use closed::open_edges;
 pub use frame::{Counts, Frame, STAGES, Scene, Voxels};
-pub use warpnest::low_level::kernels::shapes::{MAX_SIDE, Motion, pack, unpack};
+pub use warpnest_applications_kernels::shapes::{MAX_SIDE, Motion, pack, unpack};
 
 use thiserror::Error;
+use warpnest::Module;
+
+/// The kernels of the applications.
+static KERNELS: Module = warpnest::module!("../../kernels/ptx/applications");
 
 /// The reason why there is no frame.
 #[derive(Debug, Error)]

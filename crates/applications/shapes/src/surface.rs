@@ -1,9 +1,9 @@
 //! The voxels of one moving surface, on a device.
 
 use glam::DVec3;
-use warpnest::low_level::kernels::shapes::{CountPieces, Motion, MoveCorners, SurfaceParams, Voxelize};
 use warpnest::primitives::{Scratch, compact, exclusive_scan, flag_last_of_each, iota, sort_pairs};
 use warpnest::{Buffer, Device, Stream};
+use warpnest_applications_kernels::shapes::{CountPieces, Motion, MoveCorners, SurfaceParams, Voxelize};
 
 use super::FrameError;
 use warpnest_voxels::mesh::Mesh;
@@ -48,6 +48,7 @@ pub struct Surface {
 impl Surface {
     /// Returns a surface whose mesh is on the device, without voxels yet.
     pub fn new(device: &Device, mesh: &Mesh) -> Result<Self, FrameError> {
+        device.load(&crate::KERNELS)?;
         let coordinates: Vec<f64> = mesh.corners.iter().flat_map(DVec3::to_array).collect();
         let triangles: Vec<u32> = mesh.triangles.iter().flatten().copied().collect();
         let (words, wide) = (|| Buffer::zeroed(device, 0), || Buffer::zeroed(device, 0));

@@ -2,7 +2,7 @@
 
 use super::plain;
 use super::search::{Sets, random_points};
-use gpu_kernels::images::{FEATURES, FIRST_FAR, NEIGHBOURS, NO_REFERENCE_KEY};
+use warpnest_applications_kernels::images::{FEATURES, FIRST_FAR, NEIGHBOURS, NO_REFERENCE_KEY};
 use warpnest_tests::{at, on_all};
 
 #[test]

@@ -2,16 +2,16 @@
 
 use super::plain::{Plain, Set, Vote as PlainVote};
 use gpu_kernels::hash::Divisor;
-use gpu_kernels::images::{
-    Choose, ChooseParams, FEATURES, FIRST_FAR, Frame, HYPOTHESES, Keys, KeysParams, LimitRuns, LimitRunsParams,
-    NEIGHBOURS, NO_REFERENCE_KEY, NO_SCENE_KEY, NO_VOTE, POSE_BITS, REFERENCE_BITS, RESULT_WORDS, Tally, TallyParams,
-    Verify, VerifyParams, Vote, VoteParams, word_of_point,
-};
 use rand_xoshiro::Xoshiro256StarStar as Random;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::collections::HashMap;
 use warpnest::primitives::{Scratch, exclusive_scan_in_place, sort_pairs};
 use warpnest::{Buffer, Device, MultiMap};
+use warpnest_applications_kernels::images::{
+    Choose, ChooseParams, FEATURES, FIRST_FAR, Frame, HYPOTHESES, Keys, KeysParams, LimitRuns, LimitRunsParams,
+    NEIGHBOURS, NO_REFERENCE_KEY, NO_SCENE_KEY, NO_VOTE, POSE_BITS, REFERENCE_BITS, RESULT_WORDS, Tally, TallyParams,
+    Verify, VerifyParams, Vote, VoteParams, word_of_point,
+};
 use warpnest_find_image::finder::{Finder, Work};
 use warpnest_find_image::hypothesis::Hypothesis;
 use warpnest_find_image::points::Points;
@@ -39,6 +39,7 @@ impl Sets {
         let owners = sets.iter().enumerate().flat_map(|(i, set)| vec![i as u32; set.len()]).collect::<Vec<_>>();
         let starts = (0..=sets.len()).map(|i| sets[..i].iter().map(Vec::len).sum::<usize>() as u32);
         let points = words.len();
+        device.load(&warpnest_find_image::KERNELS).unwrap();
         let mut found = Self {
             count: sets.len(),
             points: Buffer::from_slice(device, &words).unwrap(),

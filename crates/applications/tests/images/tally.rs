@@ -1,10 +1,10 @@
 //! Sorted votes of every number for a pose, counted and chosen from.
 
-use gpu_kernels::images::{
-    Choose, ChooseParams, HYPOTHESES, MIN_VOTES, NO_VOTE, POSE_BITS, REFERENCE_BITS, Tally, TallyParams,
-};
 use std::collections::BTreeMap;
 use warpnest::{Buffer, Device};
+use warpnest_applications_kernels::images::{
+    Choose, ChooseParams, HYPOTHESES, MIN_VOTES, NO_VOTE, POSE_BITS, REFERENCE_BITS, Tally, TallyParams,
+};
 use warpnest_tests::{at, on_all};
 
 fn key(scene: u64, reference: u64, pose: u64) -> u64 {
@@ -37,6 +37,7 @@ fn check(device: &Device, [scenes, references]: [u64; 2], runs: &[([u64; 3], u64
     };
     let expected: Vec<u64> = (0..scenes).flat_map(chosen).collect();
 
+    device.load(&warpnest_find_image::KERNELS).unwrap();
     let (stream, votes) = (device.default_stream(), keys.len() as u64);
     let keys = Buffer::from_slice(device, &keys).unwrap();
     let mut best = Buffer::<u64>::zeroed(device, (scenes * references) as usize).unwrap();

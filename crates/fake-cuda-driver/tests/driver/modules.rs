@@ -17,6 +17,11 @@ fn module(ptx: &[&str]) -> Module {
     Module::new(ptx.iter().map(of_this).collect::<Vec<_>>().leak())
 }
 
+/// Returns a module that claims to be the library's.
+fn library() -> Module {
+    Module::new(vec![&*BASELINE.replacen("from own-kernel.", "from gpu-kernels.", 1).leak()].leak())
+}
+
 /// Both targets, the same texts each time.
 static BOTH: LazyLock<Module> = LazyLock::new(|| module(&[BASELINE, HOPPER]));
 
@@ -105,11 +110,13 @@ fn a_kernel_runs_once_its_module_is_loaded() {
         device.load(&BOTH).unwrap();
         assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
         assert_eq!(session.driver.held(ordinal as usize).modules, modules);
-        // Others of the package come in its place. The older device has this text already.
-        device.load(&module(&[BASELINE])).unwrap();
-        assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
-        let others = if ordinal == 0 { 1 } else { 0 };
-        assert_eq!(session.driver.held(ordinal as usize).modules, modules + others);
+        // Another one of the package comes in its place, and the first one again in that one's.
+        let baseline = module(&[BASELINE]);
+        for (number, module) in [&baseline, &BOTH].into_iter().enumerate() {
+            device.load(module).unwrap();
+            assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
+            assert_eq!(session.driver.held(ordinal as usize).modules, modules + 1 + number);
+        }
     }
 }
 
@@ -120,6 +127,7 @@ fn a_module_that_the_device_cannot_take_is_refused_with_what_to_do() {
     for (module, word) in [
         (module(&[HOPPER]), "none of its PTX is for fake device"),
         (Module::new(&[]), "it has no PTX"),
+        (library(), "the library's own kernels"),
         (Module::new(&[".version 8.3\n"]), "build it by `cargo warpnest build-ptx`"),
     ] {
         let error = device.load(&module).unwrap_err();
@@ -146,15 +154,22 @@ fn ptx_of_other_sources_is_not_launched() {
     };
     let error = others.unwrap_err();
     let said = fault(&error);
-    assert!(
-        said.contains("[8, 8, 8, 48, 8]") && said.contains("[8, 8, 4]") && said.contains("build it again"),
-        "{error}"
-    );
+    assert!(said.contains("[8, 8, 8, 48, 8]") && said.contains("[8, 8, 4]") && said.contains("built again"), "{error}");
     // SAFETY: there is a count.
     let none = unsafe { device.default_stream().launch(1, |uses| CountNone { counts: uses.write(&mut counts) }) };
     let error = none.unwrap_err();
-    assert!(fault(&error).contains("no such entry point"), "{error}");
+    assert!(fault(&error).contains("no entry point"), "{error}");
     assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
+    // Now the entry point is in use, by a kernel that it belongs to.
+    // SAFETY: there is a word, and a count for it.
+    let others = unsafe {
+        device.default_stream().launch(1, |uses| CountOthers {
+            words: uses.read(&words),
+            counts: uses.write(&mut counts),
+            rows: 1,
+        })
+    };
+    assert!(fault(&others.unwrap_err()).contains("[8, 8, 4]"));
 }
 
 #[test]

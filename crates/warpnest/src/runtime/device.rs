@@ -38,9 +38,9 @@ impl Device {
         CPU.clone()
     }
 
-    /// Compiles all kernels now. Otherwise the driver compiles each one at its first launch, unless
-    /// it has it in its cache. That takes a fraction of a second for a large kernel: the launch
-    /// waits for it, and so does what is timed around it.
+    /// Compiles all kernels of the library now. Otherwise the driver compiles each one at its first
+    /// launch, unless it has it in its cache. That takes a fraction of a second for a large kernel:
+    /// the launch waits for it, and so does what is timed around it.
     ///
     /// # Errors
     /// [`Error::Jit`](crate::Error::Jit) if the driver refuses one,
@@ -55,14 +55,19 @@ impl Device {
     /// A GPU's driver compiles each of them when it is first launched; one is compiled now. The CPU
     /// engine runs the functions that the program was compiled with, and takes any module. To load
     /// a module again does nothing. Another module of the same package takes the place of the first
-    /// one from then on.
+    /// one from then on. A device that was made anew, as [`Device::cuda`] does after an error that
+    /// has cost the context, has no modules yet.
     ///
     /// # Errors
-    /// [`Error::Module`](crate::Error::Module) if the texts are not of one package, or if none is
-    /// for this GPU; [`Error::Jit`](crate::Error::Jit) if the driver refuses one,
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// [`Error::Module`](crate::Error::Module) if the texts are not of one package, if that is
+    /// `gpu-kernels`, or if none is for this GPU; [`Error::Jit`](crate::Error::Jit) if the driver
+    /// refuses one, [`Error::Driver`](crate::Error::Driver).
     pub fn load(&self, module: &Module) -> Result<()> {
-        module.package()?;
+        let package = module.package()?;
+        if package == gpu_kernels::PACKAGE {
+            let reason = "these are the library's own kernels, which every device has".to_owned();
+            return Err(Error::Module { package: package.to_owned(), reason });
+        }
         self.engine().load(module)
     }
 

@@ -24,7 +24,7 @@ pub fn package(ptx: &str) -> Option<&str> {
     title.split_once("` from ")?.1.strip_suffix(". Do not edit.")
 }
 
-/// Returns those of the texts that a GPU of this compute capability runs, the newest target first.
+/// Returns the texts that a GPU of this compute capability runs, the newest target first.
 pub(crate) fn ranked(targets: &[&'static str], capability: (i32, i32)) -> Vec<&'static str> {
     let mut ranked: Vec<(i32, &'static str)> =
         targets.iter().filter_map(|ptx| Some((rank(ptx, capability)?, *ptx))).collect();

@@ -89,8 +89,9 @@ impl Stream {
     /// ```
     ///
     /// # Errors
-    /// [`InputError::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`]. Nothing is launched
-    /// then.
+    /// [`InputError::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`]; [`Error::Kernel`]
+    /// if the module of the kernel's package is not loaded, or its PTX takes other arguments;
+    /// [`Error::Jit`] if the driver refuses the kernel. Nothing is launched then.
     ///
     /// # Safety
     /// The kernel's arguments must be what the kernel's documentation demands. Every pointer among

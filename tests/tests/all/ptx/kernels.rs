@@ -8,7 +8,7 @@ use gpu_kernels::primitives::{
 use gpu_kernels::seam::Entry;
 use gpu_kernels::table::combine;
 use gpu_kernels::types::{Nothing, Payload};
-use gpu_kernels::{cuckoo, extendible, images, linear, page, relational, shapes, sorted, two_level};
+use gpu_kernels::{cuckoo, extendible, linear, page, relational, sorted, two_level};
 use warpnest::low_level::ptx::hopper;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
@@ -26,12 +26,6 @@ fn of_no_type() -> Entries {
         extendible::Release::ENTRY,
         extendible::TableDepths::ENTRY,
         gather::GatherRows::ENTRY,
-        images::Choose::ENTRY,
-        images::Keys::ENTRY,
-        images::LimitRuns::ENTRY,
-        images::Tally::ENTRY,
-        images::Verify::ENTRY,
-        images::Vote::ENTRY,
         iota::Iota::ENTRY,
         linear::CountInserting::ENTRY,
         readback::Readback::ENTRY,
@@ -42,15 +36,6 @@ fn of_no_type() -> Entries {
         relational::ids::NumberRows::ENTRY,
         roofline::Copy::ENTRY,
         roofline::Random::ENTRY,
-        shapes::Classify::ENTRY,
-        shapes::CountPieces::ENTRY,
-        shapes::Flatten::ENTRY,
-        shapes::Link::ENTRY,
-        shapes::MoveCorners::ENTRY,
-        shapes::Runs::ENTRY,
-        shapes::Voxelize::<false>::ENTRY,
-        shapes::Voxelize::<true>::ENTRY,
-        shapes::Wind::ENTRY,
     ]
 }
 

@@ -5,7 +5,9 @@ use std::collections::HashMap;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{RowIds, Rows};
 use warpnest::{Buffer, Device, Error, InputError};
-use warpnest_tests::planted::{LASTING_FAULTS, SINGLE_FAULTS, assert_planted, in_each_operation, planted};
+use warpnest_tests::planted::{
+    LASTING_FAULTS, Operation, SINGLE_FAULTS, all_failed, assert_planted, in_each_operation, planted,
+};
 use warpnest_tests::{TestEngine, assert_lengths, elsewhere, engines, on_all, on_every_engine};
 
 /// Rows as tuples. The last columns are 0 in all rows where there are fewer.
@@ -158,9 +160,8 @@ fn edges() {
         assert!(ids.is_empty() && ids.memory_bytes() == 0);
         let error = ids.column::<u32>(0, &[0]).unwrap_err();
         assert!(matches!(error, Error::Input(InputError::NoColumn { number: 0, .. })), "{error}");
-        // Rows of no length set the columns, too.
-        let none: [u64; 0] = [];
-        assert_eq!(ids.get_or_insert_many(&Rows::of(&none)).unwrap(), []);
+        // No rows set no columns.
+        assert_eq!(ids.get_or_insert_many(&Rows::of(&[0u32; 0]).and(&['a'; 0])).unwrap(), []);
         assert_eq!(ids.get_or_insert_many(&Rows::of(&[u64::MAX, 0, u64::MAX])).unwrap(), [0, 1, 0]);
         // An id that no row has gives zero.
         assert_eq!(ids.column::<u64>(0, &[1, 0, 2, u32::MAX]).unwrap(), [0, u64::MAX, 0, 0]);
@@ -227,9 +228,19 @@ fn after_a_failure_ids_are_as_before_or_none() {
         ids
     };
     let call = |ids: &mut RowIds| ids.get_or_insert_many(&new.rows(4));
+    let mut emptied = 0;
+    let whole = |ids: &RowIds| {
+        let all: Vec<u32> = (0..ids.len() as u32).collect();
+        let of_id = |id: u32| {
+            let row = expected.1.iter().position(|given| *given == id).map(|row| new.tuples[row]);
+            row.unwrap_or_else(|| old.tuples[expected.0.iter().position(|given| *given == id).unwrap()])
+        };
+        check_columns(ids, &all.iter().map(|&id| of_id(id)).collect::<Vec<_>>(), 4).unwrap();
+    };
     for faults in [SINGLE_FAULTS, LASTING_FAULTS] {
-        in_each_operation(&plan, &faults, begin, call, |mut ids, done| {
+        let seen = in_each_operation(&plan, &faults, begin, call, |mut ids, done| {
             if matches!(done, Err(Error::Emptied { .. })) {
+                emptied += 1;
                 assert!(ids.is_empty());
                 assert!(host(&ids, &old).iter().all(Option::is_none));
                 assert_eq!(ids.get_or_insert_many(&old.rows(4)).unwrap(), expected.0);
@@ -237,9 +248,13 @@ fn after_a_failure_ids_are_as_before_or_none() {
                 assert_planted(&done);
                 assert_eq!(host(&ids, &old), expected.0.iter().copied().map(Some).collect::<Vec<_>>());
             }
+            whole(&ids);
             assert_eq!(call(&mut ids).unwrap(), expected.1);
+            whole(&ids);
         });
+        all_failed(&seen, &[Operation::Allocate, Operation::Launch, Operation::Download]);
     }
+    assert!(emptied > 0);
     assert_eq!(plan.bytes(), 0, "some bytes were not given back");
 }
 

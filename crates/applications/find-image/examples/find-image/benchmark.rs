@@ -7,7 +7,7 @@ use indicatif::ProgressBar;
 use rand_xoshiro::Xoshiro256StarStar as Random;
 use rand_xoshiro::rand_core::SeedableRng;
 use warpnest::Device;
-use warpnest::low_level::kernels::images::FEATURES;
+use warpnest_applications_kernels::images::FEATURES;
 use warpnest_find_image::finder::{Finder, MOST_ALIKE, Work};
 use warpnest_find_image::hypothesis::Hypothesis;
 use warpnest_find_image::points::Points;

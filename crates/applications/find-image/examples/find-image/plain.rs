@@ -2,7 +2,7 @@
 //! bit, and be faster than.
 
 use std::collections::HashMap;
-use warpnest::low_level::kernels::images::{
+use warpnest_applications_kernels::images::{
     Frame, HYPOTHESES, LEVELS, MIN_VOTES, NEIGHBOURS, POSITIONS, STEPS, TOLERANCE,
 };
 use warpnest_find_image::hypothesis::Hypothesis;

@@ -55,7 +55,7 @@ pub(super) fn on_device<'q>(device: &Device, columns: &[RowColumn<'q>]) -> Resul
     columns.iter().map(|column| (column.lend)(device)).collect()
 }
 
-/// What words stand for that get ids.
+/// The columns that words stand for which get ids.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Step {
     /// A column of 64 bits.

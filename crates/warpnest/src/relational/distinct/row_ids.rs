@@ -34,10 +34,11 @@ use std::fmt;
 /// * **No hash stands for a row**, so there is nothing to verify, and an id is never wrong. Columns
 ///   are joined as by [`Rows`], with a map from words to ids for each step.
 /// * **The first rows set the columns**: their number and types. Rows of others are refused.
-/// * **Complexity.** `c` columns, `w` of which have 64 bits, take `c + w - 1` lookups of each row.
-///   The rows that have no id yet are then deduplicated, and their ids inserted.
-/// * **Memory** of each step: a [`PageMap`](crate::PageMap) of its different words, and 8 bytes for
-///   each of them.
+/// * **Complexity.** `c` columns, `w` of which have 64 bits, take `c + w - 1` steps, and one at
+///   least. Each step looks up all rows of a batch. If some have no id there, these are
+///   deduplicated and inserted, and all rows are looked up once more.
+/// * **Memory** of each step: a [`PageMap`](crate::PageMap) of its different words, and 8 to 10
+///   bytes for each of them.
 ///
 /// A change that fails leaves all ids as they were, or none: then the error is
 /// [`Error::Emptied`].
@@ -84,11 +85,14 @@ impl RowIds {
             None => steps.insert(Steps::new(stream, device, rows.types().collect())?),
         };
         let ids = steps.get_or_insert(stream, scratch, &columns);
-        if steps.is_whole() {
+        let (is_whole, is_empty) = (steps.is_whole(), steps.len() == 0);
+        if !is_whole || is_empty {
+            // A step that has lost ids would give them again. Without rows no columns are set.
+            self.steps = None;
+        }
+        if is_whole {
             return ids;
         }
-        // A step that has lost ids would give them again.
-        self.steps = None;
         ids.map_err(|error| match error {
             Error::Emptied { .. } => error,
             error => Error::Emptied { source: Box::new(error) },

@@ -17,12 +17,12 @@ pub(super) struct Kernels {
     loaded: Mutex<HashMap<&'static str, Kernel>>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Kernel {
     module: driver::Module,
     function: driver::Function,
-    /// Whether its parameters were compared with the arguments of a launch.
-    is_compared: bool,
+    /// The bytes of each parameter.
+    sizes: Arc<[usize]>,
 }
 
 // SAFETY: the driver's handles may be used from any thread that has made the context current.
@@ -73,65 +73,58 @@ impl Kernels {
         self.loaded.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the entry point of this name. The first launch, which gives the place and size of
-    /// each argument, has these compared with the entry point's parameters.
+    /// Returns the entry point of this name, if it takes arguments of the given offsets and sizes.
     pub(super) fn function(&self, name: &str, given: Option<&[(usize, usize)]>) -> Result<driver::Function> {
-        if let Some(kernel) = self.loaded().get(name)
-            && (kernel.is_compared || given.is_none())
-        {
-            return Ok(kernel.function);
+        if let Some(kernel) = self.loaded().get(name) {
+            return self.compared(name, kernel, given);
         }
         // The lock is not held meanwhile. If two threads want the same kernel, it is loaded twice,
         // and the second one is unloaded.
-        let (name, ptx) = ptx::entry(self.ptx, name).ok_or_else(|| self.failed(name, "has no such entry point"))?;
-        if let Some(given) = given {
-            self.compare(name, &ptx, given)?;
-        }
-        if let Some(kernel) = self.loaded().get_mut(name) {
-            kernel.is_compared |= given.is_some();
-            return Ok(kernel.function);
-        }
-        let kernel = Kernel { is_compared: given.is_some(), ..self.load_entry(name, &ptx)? };
+        let (name, ptx) = ptx::entry(self.ptx, name).ok_or_else(|| self.failed(name, "has no entry point there"))?;
+        let kernel = self.load_entry(name, &ptx)?;
         let mut loaded = self.loaded();
-        let first = *loaded.entry(name).or_insert(kernel);
+        let first = loaded.entry(name).or_insert_with(|| kernel.clone()).clone();
         drop(loaded);
         if first.module != kernel.module {
-            self.unload(kernel);
+            self.unload(&kernel);
         }
-        Ok(first.function)
+        self.compared(name, &first, given)
     }
 
-    /// Fails unless the entry point takes arguments of the sizes that are given.
-    fn compare(&self, name: &str, ptx: &str, given: &[(usize, usize)]) -> Result<()> {
-        let given: Vec<usize> = given.iter().map(|&(_, bytes)| bytes).collect();
-        match ptx.find(ptx::ENTRY).and_then(|entry| ptx::parameter_sizes(&ptx[entry..])) {
-            Some(taken) if taken == given => Ok(()),
-            taken => {
-                let taken = taken.unwrap_or_default();
-                Err(self.failed(name, &format!("takes arguments of {taken:?} bytes there, and {given:?} are given")))
-            }
+    /// Returns the entry point unless it takes other arguments than those that are given.
+    fn compared(&self, name: &str, kernel: &Kernel, given: Option<&[(usize, usize)]>) -> Result<driver::Function> {
+        let Some(given) = given else { return Ok(kernel.function) };
+        let given = given.iter().map(|&(_, bytes)| bytes);
+        if given.clone().eq(kernel.sizes.iter().copied()) {
+            return Ok(kernel.function);
         }
+        let (taken, given) = (&kernel.sizes, Vec::from_iter(given));
+        Err(self.failed(name, &format!("takes arguments of {taken:?} bytes there, and {given:?} are given")))
     }
 
     fn failed(&self, kernel: &str, fault: &str) -> Error {
-        let fault =
-            format!("{fault}: the PTX of {} is not from the sources of this program, build it again", self.package);
+        let fault = format!(
+            "it {fault}: the PTX of {} has the kernels of its library, src/lib.rs, and must be built again after each change of them",
+            self.package
+        );
         Error::Kernel { kernel: kernel.to_owned(), fault }
     }
 
     fn load_entry(&self, name: &str, ptx: &str) -> Result<Kernel> {
         let entered = self.primary.enter()?;
+        let sizes = ptx.find(ptx::ENTRY).and_then(|entry| ptx::parameter_sizes(&ptx[entry..]));
+        let sizes = sizes.ok_or_else(|| self.failed(name, "has parameters there that cannot be read"))?.into();
         let module = load(&self.primary, self.package, ptx)?;
-        let mut kernel = Kernel { module, function: std::ptr::null_mut(), is_compared: false };
+        let mut kernel = Kernel { module, function: std::ptr::null_mut(), sizes };
         let found = CString::new(name).map_err(|_| self.failed(name, "has a zero byte in its name")).and_then(|name| {
             // SAFETY: the module is loaded and the name ends with a zero byte.
             entered.check(unsafe { entered.driver.cuModuleGetFunction(&mut kernel.function, module, name.as_ptr()) })
         });
-        found.inspect_err(|_| self.unload(kernel)).map(|()| kernel)
+        found.inspect_err(|_| self.unload(&kernel)).map(|()| kernel)
     }
 
     /// Unloads a kernel that nothing uses.
-    fn unload(&self, kernel: Kernel) {
+    fn unload(&self, kernel: &Kernel) {
         if let Ok(entered) = self.primary.enter() {
             // SAFETY: the module is loaded, and nothing uses it. An error means that the context is
             // lost.
@@ -143,7 +136,7 @@ impl Kernels {
 impl Drop for Kernels {
     fn drop(&mut self) {
         let kernels: Vec<Kernel> = self.loaded().drain().map(|(_, kernel)| kernel).collect();
-        kernels.into_iter().for_each(|kernel| self.unload(kernel));
+        kernels.iter().for_each(|kernel| self.unload(kernel));
     }
 }
 

@@ -13,7 +13,14 @@ pub(super) struct Modules {
     own: Kernels,
     /// The modules of other packages, the newest one last. None is unloaded, since its kernels may
     /// run.
-    others: RwLock<Vec<(&'static str, Arc<Kernels>)>>,
+    others: RwLock<Vec<Other>>,
+}
+
+/// A module of another package.
+struct Other {
+    package: &'static str,
+    module: Module,
+    kernels: Arc<Kernels>,
 }
 
 impl Modules {
@@ -36,18 +43,19 @@ impl Modules {
     /// Takes the kernels of a module, unless it has them.
     pub(super) fn load(&self, module: &Module) -> Result<()> {
         let package = module.package()?;
-        if self.of(package).is_some_and(|kernels| module.targets().contains(&kernels.ptx())) {
+        if self.of(package, |other| other.module == *module) == Some(true) {
             return Ok(());
         }
         let kernels = Arc::new(Kernels::load(&self.primary, package, module.targets())?);
-        self.others.write().unwrap_or_else(PoisonError::into_inner).push((package, kernels));
+        let other = Other { package, module: *module, kernels };
+        self.others.write().unwrap_or_else(PoisonError::into_inner).push(other);
         Ok(())
     }
 
-    /// Returns the kernels of a package that were loaded last.
-    fn of(&self, package: &str) -> Option<Arc<Kernels>> {
+    /// Returns what a function says of the module of a package that was loaded last.
+    fn of<R>(&self, package: &str, says: impl FnOnce(&Other) -> R) -> Option<R> {
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
-        others.iter().rev().find(|(other, _)| *other == package).map(|(_, kernels)| kernels.clone())
+        others.iter().rev().find(|other| other.package == package).map(says)
     }
 
     /// Returns the entry point of a kernel.
@@ -56,7 +64,7 @@ impl Modules {
         if package == gpu_kernels::PACKAGE {
             return self.own.function(name, Some(parameters));
         }
-        let kernels = self.of(package).ok_or_else(|| Error::Kernel {
+        let kernels = self.of(package, |other| other.kernels.clone()).ok_or_else(|| Error::Kernel {
             kernel: name.to_owned(),
             fault: format!(
                 "no module of {package}, which declares it, is loaded on {}: give its PTX to `Device::load` first",

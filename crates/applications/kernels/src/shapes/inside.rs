@@ -4,7 +4,7 @@
 use super::flood::is_set;
 use super::mesh::{Mesh, Vector, cross, extent, minus};
 use super::{COORDINATE_BITS, MAX_SIDE, pack, unpack};
-use crate::seam::{Block, Global, Tile};
+use gpu_kernels::seam::{Block, Global, Tile};
 
 /// The scalar arguments of [`Wind`].
 #[derive(Clone, Copy, Debug)]
@@ -18,7 +18,7 @@ pub struct WindParams {
     pub padding: u32,
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Adds to `windings[ranks[i]]`, for every seed `i`, how often the mesh winds around the middle
     /// of its voxel. One thread a triangle.
     ///
@@ -145,7 +145,7 @@ pub struct ClassifyParams {
     pub voxels: u64,
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Tells each voxel whether it is inside: bit `i mod 32` of `inside[i / 32]` is set if voxel
     /// `i` is no wall and the winding number of its root is not 0. One thread a voxel.
     ///

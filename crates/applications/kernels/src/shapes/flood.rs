@@ -11,8 +11,8 @@
 //! separate this point from either, so both lie on the same side of B.
 
 use super::{COORDINATE_BITS, MAX_SIDE, unpack};
-use crate::page::{Layout, Table};
-use crate::seam::{Block, Global, Tile, opaque};
+use gpu_kernels::page::{Layout, Table};
+use gpu_kernels::seam::{Block, Global, Tile, opaque};
 
 /// The scalar arguments of [`Runs`], [`Link`] and [`Flatten`].
 #[derive(Clone, Copy, Debug)]
@@ -48,7 +48,7 @@ impl Flooded {
     }
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Makes trees of runs along x: `parents[i]` becomes the first voxel of the run that the same
     /// warp looks at, or the last one of the warp before. One thread a voxel.
     ///
@@ -82,7 +82,7 @@ impl Runs {
     }
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Links each voxel that is no wall with its neighbours of smaller keys in other rows. One
     /// thread a voxel.
     ///
@@ -151,7 +151,7 @@ impl Link {
     }
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Makes `parents[i]` the root of voxel `i`, and flags the roots: bit `i mod 32` of
     /// `roots[i / 32]` says whether voxel `i` is one, and no wall. One thread a voxel.
     Flatten<>, "shapes_flatten", threads 256;

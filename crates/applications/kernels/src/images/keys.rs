@@ -1,7 +1,7 @@
 //! The keys of features.
 
 use super::{CELL_BITS, FEATURES, FIRST_FAR, LEVELS, NEIGHBOURS, point};
-use crate::seam::{Block, Global};
+use gpu_kernels::seam::{Block, Global};
 
 /// The pairs of ranks below [`NEIGHBOURS`], each with the farther neighbour last.
 const PAIRS: usize = NEIGHBOURS * (NEIGHBOURS - 1) / 2;
@@ -71,7 +71,7 @@ pub struct KeysParams {
     pub padding: u32,
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Writes the keys of the features of all points. One thread a point.
     ///
     /// Feature `f` of point `p` has its key in `keys[f · points + p]`. The neighbour with rank

@@ -1,7 +1,7 @@
 //! Counting sorted votes, and choosing hypotheses.
 
 use super::{HYPOTHESES, MIN_VOTES, NO_VOTE, POSE_BITS, REFERENCE_BITS};
-use crate::seam::{Block, Global};
+use gpu_kernels::seam::{Block, Global};
 
 /// The scalar arguments of [`Tally`].
 #[derive(Clone, Copy, Debug)]
@@ -13,7 +13,7 @@ pub struct TallyParams {
     pub references: u64,
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Raises `best[scene · references + reference]` to the most votes for one pose, above that
     /// pose. One thread for each of the sort keys of votes, which are in order.
     ///
@@ -72,7 +72,7 @@ pub struct ChooseParams {
     pub references: u64,
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Writes the sort keys of the [`HYPOTHESES`] of each scene with the most votes, at most one
     /// for each reference, the best one first; of as many votes those of the references with lower
     /// numbers. [`NO_VOTE`] stands where there are no more. One thread a scene.

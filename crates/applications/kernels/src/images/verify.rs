@@ -1,7 +1,7 @@
 //! Fitting poses to their votes and to the points, and counting what matches.
 
 use super::{Frame, MAX_SET, NO_VOTE, POSE_BITS, REFERENCE_BITS, RESULT_WORDS, STEPS, TOLERANCE, point};
-use crate::seam::{Block, Global, Shared};
+use gpu_kernels::seam::{Block, Global, Shared};
 
 /// The number of sums of a fit: pairs, both coordinates in the reference and in the scene, the
 /// squared lengths in the reference, and the products of both as complex numbers.
@@ -19,7 +19,7 @@ pub struct VerifyParams {
     pub votes: u64,
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Fits the pose of each hypothesis to its votes, then twice to the pairs of points that match,
     /// and writes pose, matches, points around and votes to the [`RESULT_WORDS`] of the hypothesis.
     /// One block a hypothesis; nothing is written for one that is [`NO_VOTE`].

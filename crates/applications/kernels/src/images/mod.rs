@@ -26,7 +26,7 @@ pub use tally::{Choose, ChooseParams, Tally, TallyParams};
 pub use verify::{Verify, VerifyParams};
 pub use votes::{LimitRuns, LimitRunsParams, Vote, VoteParams};
 
-use crate::seam::Global;
+use gpu_kernels::seam::Global;
 
 /// The number of nearest neighbours of a point from which its features take four.
 pub const NEIGHBOURS: usize = 7;

@@ -2,8 +2,8 @@
 
 use super::keys::far_rank;
 use super::{Frame, NO_VOTE, POSE_BITS, POSITIONS, REFERENCE_BITS, point};
-use crate::hash::Divisor;
-use crate::seam::{Block, Global};
+use gpu_kernels::hash::Divisor;
+use gpu_kernels::seam::{Block, Global};
 
 /// The scalar arguments of [`LimitRuns`].
 #[derive(Clone, Copy, Debug)]
@@ -15,7 +15,7 @@ pub struct LimitRunsParams {
     pub most: u64,
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Writes the number of values of each query to `offsets`, and 0 for keys with more than
     /// `most`, and behind the last query. One thread for each of one more than the queries.
     LimitRuns<>, "images_limit_runs", threads 256;
@@ -51,7 +51,7 @@ pub struct VoteParams {
     pub reference_points: Divisor,
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Writes the votes of each query from `offsets[query]` up to `offsets[query + 1]`: one for
     /// each value from `values[runs[query]]` on, which is a feature of a reference. One thread a
     /// query.

@@ -1,8 +1,7 @@
 //! Two shapes that move: the voxels of their surfaces, and which part of each lies inside the
 //! other, the application that (Alcantara 2011, figure 4.1) shows.
 //!
-//! These kernels belong to an example, `shapes`. They are here because the CUDA engine runs no
-//! kernels but those of this crate.
+//! These kernels belong to the example `shapes`.
 //!
 //! **Grid.** A voxel is a closed unit cube with whole corners. Its coordinates have
 //! [`COORDINATE_BITS`] bits each, and make its key ([`pack`]), so keys are in the order of z, y, x.

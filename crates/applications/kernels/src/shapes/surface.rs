@@ -4,7 +4,7 @@
 use super::mesh::Mesh;
 use super::overlap::Prepared;
 use super::pack;
-use crate::seam::{Block, Global};
+use gpu_kernels::seam::{Block, Global};
 
 /// The most columns of a piece: a thread's share of a triangle. A large triangle has many pieces.
 pub const PIECE_COLUMNS: u64 = 32;
@@ -23,7 +23,7 @@ pub struct SurfaceParams {
     pub padding: u32,
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Writes the number of pieces of triangle `i` to `pieces[i]`. One thread a triangle.
     CountPieces<>, "shapes_pieces", threads 256;
     { corners: Global<u64>, triangles: Global<u32>, pieces: Global<u64>, plan: SurfaceParams }
@@ -46,7 +46,7 @@ impl CountPieces {
     }
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Counts the voxels that the triangle of piece `i` touches in it, in `offsets[i]`; or writes
     /// their keys from `keys[offsets[i]]` on, and the triangle's number beside each. One thread a
     /// piece.

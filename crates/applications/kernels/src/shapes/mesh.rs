@@ -1,6 +1,6 @@
 //! Corners and triangles of a mesh, as kernels read them; meshes that move and deform.
 
-use crate::seam::{Block, Global};
+use gpu_kernels::seam::{Block, Global};
 
 /// A point or a direction.
 pub type Vector = [f64; 3];
@@ -82,7 +82,7 @@ impl Motion {
     }
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Writes the corners of `corners`, moved, to `moved`. One thread a corner.
     MoveCorners<>, "shapes_move", threads 256;
     { corners: Global<u64>, moved: Global<u64>, plan: Motion }

@@ -1,0 +1,14 @@
+//! The kernels of the applications, in a crate of their own as those of any other user: `no_std`,
+//! with their own PTX, which the applications load.
+//!
+//! * [`shapes`]: two shapes that move through each other.
+//! * [`images`]: pictures that are found in scenes by their geometry.
+#![no_std]
+#![allow(
+    clippy::needless_range_loop,
+    reason = "on the GPU, index loops of constant trip count are unrolled; iterators over arrays end on the stack"
+)]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
+
+pub mod images;
+pub mod shapes;
