@@ -43,6 +43,7 @@ pub use warpnest_testing::interpreted::PtxRunner;
 pub use warpnest_testing::planted;
 
 use blocks::Blocks;
+use gpu_kernels::relational::keys::{EncodeKeys, EncodeParams};
 use gpu_kernels::seam::Global;
 use proptest::prelude::*;
 use random::{derived, property_runner};
@@ -308,4 +309,10 @@ pub fn null<T>() -> Global<T> {
     // SAFETY: tests pass it where the kernel's contract allows null, or where there is nothing to
     // do.
     unsafe { Global::null() }
+}
+
+/// Returns the arguments of a kernel that copies words, one a thread.
+pub fn copy_words(source: Global<u64>, target: Global<u64>, words: u64) -> EncodeKeys<u64> {
+    let plan = EncodeParams { items: words, flip_before: 0, flip_after: 0, rotate: 0, padding: 0 };
+    EncodeKeys { keys: source, lower: null(), upper: null(), output: target, plan }
 }

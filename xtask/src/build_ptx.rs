@@ -9,8 +9,7 @@ use warpnest_build::Build;
 use crate::{own_kernel, workspace};
 
 /// Compile the kernels to PTX, lint it, and write it: those of gpu-kernels to crates/warpnest/ptx,
-/// those of the applications to crates/applications/kernels/ptx, and those of the example to its
-/// own folder.
+/// those of the applications, of the benchmarks and of the example beside their sources.
 ///
 /// Needs a rustc with the NVPTX target and the source of its library. It is the one that the
 /// variable WARPNEST_KERNEL_RUSTC names, else Debian's (apt-get install rustc-web rust-web-src),
@@ -30,17 +29,19 @@ pub fn kernels(root: &Path) -> Result<Build> {
     Ok(build.work_dir(workspace::target_dir(root).join("ptx-build")).command("cargo xtask build-ptx"))
 }
 
-/// Returns the builds of all kernels: the library's, the applications', and those of the example
-/// outside the workspace, which has the library's sources in its digest.
-pub fn all(root: &Path) -> Result<[Build; 3]> {
+/// Returns the builds of all kernels: the library's, the applications', the benchmarks', and those
+/// of the example outside the workspace, which has the library's sources in its digest.
+pub fn all(root: &Path) -> Result<[Build; 4]> {
     let work = |name: &str| workspace::target_dir(root).join("ptx-build").join(name);
-    let applications = Build::new(root.join("crates/applications/kernels/Cargo.toml"))?.file_stem("applications");
-    let applications = applications.work_dir(work("applications")).command("cargo xtask build-ptx");
+    let within = |parent: &str| -> Result<Build> {
+        let build = Build::new(root.join("crates").join(parent).join("kernels/Cargo.toml"))?.file_stem(parent);
+        Ok(build.work_dir(work(parent)).command("cargo xtask build-ptx"))
+    };
     let example = root.join(own_kernel::FOLDER);
     // The versions that this workspace has fetched.
     fs::copy(root.join("Cargo.lock"), example.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
     let example = Build::new(example.join("Cargo.toml"))?.work_dir(work("own-kernel"));
-    Ok([kernels(root)?, applications, example.command("cargo xtask build-ptx")])
+    Ok([kernels(root)?, within("applications")?, within("bench")?, example.command("cargo xtask build-ptx")])
 }
 
 /// Runs `cargo xtask build-ptx`.

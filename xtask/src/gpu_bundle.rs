@@ -40,6 +40,8 @@ enum Only {
     All,
     /// The tests of the applications.
     Applications,
+    /// The tests of the kernels that measure limits.
+    Roofline,
     /// The unit tests of all libraries.
     Unit,
     Voxels,
@@ -57,6 +59,7 @@ impl Only {
             Only::Bench => &["build", "--bin", "warpnest-bench"],
             Only::All => &["build", "--test", "all"],
             Only::Applications => &["build", "--test", "applications"],
+            Only::Roofline => &["build", "--test", "roofline"],
             Only::Unit => &["test", "--no-run", "--lib"],
             Only::Voxels => &["build", "--example", "voxels"],
             Only::Shapes => &["build", "--example", "shapes"],
@@ -72,13 +75,15 @@ impl Only {
 ///
 /// They are the same each time: with others, cargo could join features differently and compile the
 /// library again. Only a machine with a driver can run tests that are shared with `cust`.
-const TESTS: [&str; 24] = [
+const TESTS: [&str; 26] = [
     "--profile",
     "bundle",
     "-p",
     "warpnest",
     "-p",
     "warpnest-applications-tests",
+    "-p",
+    "warpnest-bench-kernels",
     "-p",
     "warpnest-find-image",
     "-p",
@@ -119,7 +124,8 @@ pub fn main(args: &Args) -> Result<()> {
         let examples = ["find-image", "groupby", "renumber", "shapes", "voxels", "wordcount"]
             .map(|name| ["--example", name])
             .concat();
-        let tests = [&["build", "--test", "all", "--test", "applications"], &examples[..]].concat();
+        let tests =
+            [&["build", "--test", "all", "--test", "applications", "--test", "roofline"], &examples[..]].concat();
         binaries.extend(build(&root, &tests, &TESTS)?);
         binaries.extend(build(&root, Only::Unit.words(), &TESTS)?);
         binaries.extend(build(&root, Only::Bench.words(), &[&BENCH[..], &["--features", "figures"]].concat())?);

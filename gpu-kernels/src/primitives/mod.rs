@@ -1,7 +1,6 @@
 //! Building blocks of the tables: scans, stream compaction, radix partition, gather and scatter,
 //! histograms of many values, reductions.
-//! Also how blocks append to an output, how a few words are read back to the host, and the limits
-//! of the memory system.
+//! Also how blocks append to an output, and how a few words are read back to the host.
 
 pub mod append;
 pub mod compact;
@@ -11,7 +10,6 @@ pub mod look_back;
 pub mod radix;
 pub mod readback;
 pub mod reduce;
-pub mod roofline;
 pub mod scan;
 pub mod scatter;
 pub mod wide_histogram;

@@ -6,9 +6,9 @@ use super::input::key;
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use warpnest::design::Changes;
-use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, BulkMap, Fold, LinearConfig, LinearMap, PageConfig};
+use warpnest_bench_kernels::roofline::Access;
 
 /// The unmeasured calls of an operation.
 const WARM_UPS: u32 = 2;

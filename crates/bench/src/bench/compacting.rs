@@ -5,9 +5,9 @@ use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, name_on};
 use warpnest::design::Ids;
-use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, CompactingConfig, Config};
+use warpnest_bench_kernels::roofline::Access;
 
 /// Builds tables of `n` rows, in both orders, and looks up keys and ids; then builds from repeated
 /// keys.

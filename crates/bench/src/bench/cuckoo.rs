@@ -4,8 +4,8 @@ use super::Bench;
 use super::maps::Subjects;
 use super::record::Record;
 use warpnest::CuckooConfig;
-use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::{WordKey as Key, WordValue as Value};
+use warpnest_bench_kernels::roofline::Access;
 
 /// Builds a map of `n` pairs in `slots_per_pair` slots a pair and looks up present and absent keys.
 pub fn measure<K: Key, V: Value>(at: Bench<'_>, slots_per_pair: f64) -> anyhow::Result<Vec<Record>> {

@@ -4,9 +4,9 @@ use super::Bench;
 use super::input::value;
 use super::maps::Subjects;
 use super::record::{Record, Subject};
-use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, ExtendibleConfig};
+use warpnest_bench_kernels::roofline::Access;
 
 /// The number of keys that are left after the removal of the others.
 const LEFT: u64 = 1 << 16;

@@ -6,9 +6,9 @@ use super::record::{Record, Subject};
 use super::roofline::{Roofline, median_ms};
 use bytemuck::{Pod, Zeroable};
 use warpnest::Buffer;
-use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::primitives::gather;
 use warpnest::types::{Plain, Proof, pod};
+use warpnest_bench_kernels::roofline::Access;
 
 /// A row of as many words.
 #[repr(C)]

@@ -31,8 +31,8 @@ use anyhow::Context as _;
 use record::{Record, Run, Subject};
 use roofline::Roofline;
 use warpnest::design::{Design, Ids, Page};
-use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::{Config, CuckooConfig, Device, LinearConfig, PageConfig};
+use warpnest_bench_kernels::roofline::Access;
 
 /// Measure every table and operation, beside what the memory system allows in the same run.
 ///

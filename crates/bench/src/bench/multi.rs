@@ -5,9 +5,9 @@ use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use super::{Bench, name_on};
 use warpnest::design::Ids;
-use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Config, MultiConfig};
+use warpnest_bench_kernels::roofline::Access;
 
 /// The numbers of values a key, and the names of the operations for each.
 const MULTIPLICITIES: [(u64, [&str; 3]); 4] = [

@@ -5,9 +5,9 @@ use super::input::{key, wrong_hits, wrong_misses};
 use super::maps::Subjects;
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
-use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, PageConfig, PageMap};
+use warpnest_bench_kernels::roofline::Access;
 
 /// The shares of the table that batches are added to and removed from.
 const ADDED: [(&str, u64); 5] = [("add_1/2", 2), ("add_1/4", 4), ("add_1/8", 8), ("add_1/16", 16), ("add_1/32", 32)];

@@ -1,8 +1,11 @@
-//! The limits of the device's memory, measured with the library's own kernels.
+//! The limits of the device's memory, measured with kernels of their own.
 
 use std::cell::RefCell;
-use warpnest::low_level::kernels::primitives::roofline::{Access, Copy, Random, RandomParams};
-use warpnest::{Buffer, Device, Stream};
+use warpnest::{Buffer, Device, Module, Stream};
+use warpnest_bench_kernels::roofline::{Access, Copy, Random, RandomParams};
+
+/// The kernels that measure the limits.
+pub static KERNELS: Module = warpnest::module!("../../kernels/ptx/bench");
 
 /// Returns the milliseconds of the median of `runs` calls of `work`, after `warm_ups`, by the
 /// device's clock.
@@ -54,6 +57,7 @@ pub struct Roofline<'d> {
 impl<'d> Roofline<'d> {
     /// Prepares for up to `max_accesses` accesses a run.
     pub fn new(device: &'d Device, max_accesses: u64, runs: u32) -> warpnest::Result<Self> {
+        device.load(&KERNELS)?;
         Ok(Self {
             device,
             max_accesses,

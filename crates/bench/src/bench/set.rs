@@ -6,10 +6,10 @@ use super::page_build::Limits;
 use super::record::{Record, Subject};
 use super::roofline::{median_ms, median_stages};
 use warpnest::design::Sets;
-use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::page::PageStages;
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, BulkSet, Config, CuckooConfig, PageConfig, Result};
+use warpnest_bench_kernels::roofline::Access;
 
 impl Bench<'_> {
     /// Measures a `PageSet` with this load factor. The limits of builds are [`Limits`].

@@ -4,11 +4,11 @@ use super::Bench;
 use super::maps::Subjects;
 use super::record::{Record, Run};
 use super::roofline::median_ms;
-use warpnest::low_level::kernels::primitives::roofline::Access;
 use warpnest::low_level::kernels::sorted::GROUP;
 use warpnest::sorted::SortedStages;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, SortedConfig, SortedMap};
+use warpnest_bench_kernels::roofline::Access;
 
 /// Builds a map of `n` pairs, looks up present and absent keys, and asks for bounds and ranges.
 ///

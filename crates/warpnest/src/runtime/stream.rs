@@ -191,14 +191,15 @@ impl Stream {
 /// streams that the launch waits for, and the time for which the buffer stays borrowed.
 ///
 /// ```compile_fail,E0499
-/// # use warpnest::{Buffer, Device, kernels::primitives::roofline::Copy};
+/// # use warpnest::{Buffer, Device};
+/// # use warpnest::low_level::kernels::primitives::compact::{CompactParams, LastOfEach};
 /// # let device = Device::cpu();
-/// let mut buffer = Buffer::<u64>::zeroed(&device, 2).unwrap();
+/// let mut buffer = Buffer::<u32>::zeroed(&device, 2).unwrap();
 /// unsafe {
-///     device.default_stream().launch(1, |uses| Copy {
-///         source: uses.write(&mut buffer),
-///         target: uses.write(&mut buffer),
-///         words: 2,
+///     device.default_stream().launch(2, |uses| LastOfEach {
+///         keys: uses.write(&mut buffer),
+///         keep: uses.write(&mut buffer),
+///         plan: CompactParams { items: 2 },
 ///     })
 /// };
 /// ```

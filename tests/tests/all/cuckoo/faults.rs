@@ -1,7 +1,7 @@
 //! Device failures: too little memory, a wrong device, a launch that fails; and the state of a map
 //! afterwards.
 
-use gpu_kernels::primitives::roofline::Copy;
+use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::cuckoo::CuckooReport;
 use warpnest::{Buffer, ConfigError, CuckooConfig, CuckooMap, Device, Error, InputError};
@@ -94,7 +94,8 @@ fn what_belongs_to_another_device_is_refused() {
 fn a_grid_with_too_many_blocks_is_refused_and_one_with_none_does_nothing() {
     let limit = i32::MAX as u32;
     for engine in engines() {
-        let nowhere = || Copy { source: null(), target: null(), words: u64::MAX };
+        let plan = IotaParams { items: u64::MAX, first: 0, padding: 0 };
+        let nowhere = || Iota { output: null(), plan };
         let stream = engine.device.default_stream();
         for threads in [limit as u64 * 256 + 1, u64::MAX] {
             // SAFETY: the launch is refused.

@@ -2,9 +2,7 @@
 //! tests until it is.
 
 use gpu_kernels::layered::{compacting, multi};
-use gpu_kernels::primitives::{
-    compact, gather, iota, radix, readback, reduce, roofline, scan, scatter, wide_histogram,
-};
+use gpu_kernels::primitives::{compact, gather, iota, radix, readback, reduce, scan, scatter, wide_histogram};
 use gpu_kernels::seam::Entry;
 use gpu_kernels::table::combine;
 use gpu_kernels::types::{Nothing, Payload};
@@ -34,8 +32,6 @@ fn of_no_type() -> Entries {
         relational::ids::FlagFirsts::ENTRY,
         relational::ids::FlagRepeated::ENTRY,
         relational::ids::NumberRows::ENTRY,
-        roofline::Copy::ENTRY,
-        roofline::Random::ENTRY,
     ]
 }
 
@@ -70,7 +66,6 @@ fn of_key<K: Key>() -> Entries {
         relational::keys::EncodeKeys::<K>::ENTRY,
         relational::SampleKeys::<K>::ENTRY,
         relational::SelectHot::<K>::ENTRY,
-        roofline::Strided::<K>::ENTRY,
         scan::InclusiveScan::<K>::ENTRY,
         scan::Scan::<K>::ENTRY,
         scatter::ScatterRows::<K>::ENTRY,

@@ -5,11 +5,10 @@
 //! order that the events allow.
 
 use crate::deferred::{self, on_all};
-use gpu_kernels::primitives::roofline::Copy;
 use proptest::prelude::*;
 use warpnest::primitives::{BitField, Scratch, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs};
 use warpnest::{Buffer, CuckooConfig, Device, Error, Result, Stream, TwoLevelConfig, TwoLevelMap};
-use warpnest_tests::{distinct_keys, on_every_engine};
+use warpnest_tests::{copy_words, distinct_keys, on_every_engine};
 
 /// Checks three streams without explicit waits: one rebuilds a map, another looks up in it, a third
 /// copies the answers away.
@@ -70,18 +69,12 @@ enum Step {
     Wait { stream: usize, earlier: usize },
 }
 
-/// Queues copying all words of one buffer, an even number of them, to another.
-fn copy_words(stream: &Stream, source: &Buffer<u64>, target: &mut Buffer<u64>) -> Result<()> {
-    assert!(source.len() == target.len() && source.len().is_multiple_of(2));
-    let words = source.len() as u64;
-    // SAFETY: both buffers have that many words, two for each thread.
-    unsafe {
-        stream.launch((words / 2) as usize, |uses| Copy {
-            source: uses.read(source),
-            target: uses.write(target),
-            words,
-        })
-    }
+/// Queues copying all words of one buffer to another as long.
+fn copy_by_launch(stream: &Stream, source: &Buffer<u64>, target: &mut Buffer<u64>) -> Result<()> {
+    assert_eq!(source.len(), target.len());
+    let words = source.len();
+    // SAFETY: both buffers have that many words, one for each thread.
+    unsafe { stream.launch(words, |uses| copy_words(uses.read(source), uses.write(target), words as u64)) }
 }
 
 const BUFFERS: usize = 4;
@@ -119,7 +112,7 @@ fn run(device: &Device, words: usize, steps: &[Step]) -> Result<(), TestCaseErro
             }
             Step::Launch { from, to, stream } => {
                 let [from_buffer, to_buffer] = buffers.get_disjoint_mut([from, to]).unwrap();
-                copy_words(&streams[stream], from_buffer, to_buffer).unwrap();
+                copy_by_launch(&streams[stream], from_buffer, to_buffer).unwrap();
                 model[to] = model[from].clone();
             }
             Step::Upload { buffer, stream, seed } => {
@@ -419,9 +412,9 @@ fn a_launch_waits_for_the_streams_that_use_its_buffers() {
         let (first, second) = (distinct_keys::<u64>(n, 1), distinct_keys::<u64>(n, 2));
         let inputs = [&first, &second].map(|words| Buffer::from_slice(device, words).unwrap());
         let [mut shared, mut copied] = [(); 2].map(|()| Buffer::zeroed(device, n).unwrap());
-        copy_words(&write, &inputs[0], &mut shared).unwrap();
-        copy_words(&read, &shared, &mut copied).unwrap();
-        copy_words(&overwrite, &inputs[1], &mut shared).unwrap();
+        copy_by_launch(&write, &inputs[0], &mut shared).unwrap();
+        copy_by_launch(&read, &shared, &mut copied).unwrap();
+        copy_by_launch(&overwrite, &inputs[1], &mut shared).unwrap();
         assert!(shared.download(&overwrite).unwrap() == second, "on {}", device.name());
         assert!(copied.download(&read).unwrap() == first, "on {}", device.name());
     });
@@ -438,11 +431,11 @@ fn a_launch_with_a_buffer_of_another_device_is_refused() {
         let mut target = Buffer::<u64>::zeroed(&device, 2).unwrap();
         let mut foreign = Buffer::from_slice(&there, &[7u64, 8]).unwrap();
         target.fill(&other, 0x11).unwrap();
-        for refused in [copy_words(&one, &source, &mut foreign), copy_words(&one, &foreign, &mut target)] {
+        for refused in [copy_by_launch(&one, &source, &mut foreign), copy_by_launch(&one, &foreign, &mut target)] {
             assert!(matches!(refused, Err(Error::WrongDevice { what: "a buffer", .. })), "{refused:?}");
         }
         assert_eq!(target.download(&other).unwrap(), [u64::from_ne_bytes([0x11; 8]); 2]);
-        copy_words(&one, &source, &mut target).unwrap();
+        copy_by_launch(&one, &source, &mut target).unwrap();
         source.fill(&other, 0).unwrap();
         assert_eq!(target.download(&one).unwrap(), [5, 6]);
         assert_eq!(source.download(&other).unwrap(), [0, 0]);

@@ -2,12 +2,11 @@
 
 use proptest::prelude::*;
 use std::ops::{Bound, Range};
-use warpnest::low_level::kernels::primitives::roofline::Copy;
 use warpnest::primitives::{Scratch, exclusive_scan, gather, sort_pairs};
 use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, Error, InputError, PageConfig, PageMap, Result};
 use warpnest_tests::{
-    assert_lengths, assert_wrong_device, distinct_keys, elsewhere, on_all, on_each_engine, on_every_engine,
+    assert_lengths, assert_wrong_device, copy_words, distinct_keys, elsewhere, on_all, on_each_engine, on_every_engine,
 };
 
 /// Returns a length, a range within it, and a range within that.
@@ -114,8 +113,7 @@ fn kernels_primitives_and_lookups_take_parts() {
         let source = Buffer::from_slice(device, &[5u64, 6, 7, 8]).unwrap();
         let (from, mut to) = (source.slice(2..).unwrap(), target.slice_mut(4..6).unwrap());
         // SAFETY: both have two words.
-        unsafe { stream.launch(1, |uses| Copy { source: uses.read(&from), target: uses.write(&mut to), words: 2 }) }
-            .unwrap();
+        unsafe { stream.launch(2, |uses| copy_words(uses.read(&from), uses.write(&mut to), 2)) }.unwrap();
         assert_eq!(target.download(device.default_stream()).unwrap(), [0, 0, 0, 0, 7, 8, 0, 0, 0, 0, 0, 0]);
     });
 }

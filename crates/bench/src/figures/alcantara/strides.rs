@@ -1,12 +1,12 @@
 //! Figure 4.7, left: updates of words that are a stride apart.
 
 use anyhow::ensure;
-use warpnest::low_level::kernels::primitives::roofline::{Strided, StridedParams};
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
+use warpnest_bench_kernels::roofline::{Strided, StridedParams};
 
 use super::billions_a_second;
-use crate::bench::roofline::median_ms;
+use crate::bench::roofline::{KERNELS, median_ms};
 use crate::figures::Lab;
 use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::scale::{Scale, power_of_two};
@@ -81,6 +81,7 @@ struct Words<'d, T: Key> {
 
 impl<'d, T: Key> Words<'d, T> {
     fn new(device: &'d Device, words_log2: u32) -> warpnest::Result<Self> {
+        device.load(&KERNELS)?;
         let (memory, wrong) = (Buffer::zeroed(device, 1 << words_log2)?, Buffer::zeroed(device, 1)?);
         Ok(Self { device, words_log2, memory, wrong, updates: 0 })
     }

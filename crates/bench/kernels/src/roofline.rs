@@ -4,8 +4,8 @@
 //! `cargo xtask bench` runs these beside the tables, so that every rate comes with the limit of the
 //! same run. The strided updates are an experiment of the papers (`cargo xtask figures`).
 
-use crate::seam::{Block, Global};
-use crate::types::{KeyWord, Scalar};
+use gpu_kernels::seam::{Block, Global};
+use gpu_kernels::types::{KeyWord, Scalar};
 
 /// The access that each thread makes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -42,7 +42,7 @@ pub struct RandomParams {
     pub padding: u32,
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Makes access `i` by thread `i`. `input` holds 2 × `accesses` words for `Insert` and
     /// `accesses` for `Find`; `output` has `accesses` words. Both may be null for the other kinds.
     Random<>, "roofline_random", threads 256;
@@ -100,7 +100,7 @@ impl Random {
     }
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Copies `words` words, an even number: two words a thread and access.
     Copy<>, "roofline_copy", threads 256;
     { source: Global<u64>, target: Global<u64>, words: u64 }
@@ -156,7 +156,7 @@ impl StridedParams {
     }
 }
 
-kernel! {
+gpu_kernels::kernel! {
     /// Updates word `plan.word_of(i)` by thread `i`. The word must hold `before`; any other value
     /// is counted in `wrong[0]`.
     Strided<T: Scalar>, "roofline_strided", threads 256;

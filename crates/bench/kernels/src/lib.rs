@@ -1,0 +1,8 @@
+//! The kernels of the benchmarks, in a crate of their own as those of any other user: `no_std`,
+//! with their own PTX, which the benchmarks load.
+//!
+//! * [`roofline`]: the limits of a device's memory.
+#![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
+
+pub mod roofline;
