@@ -19,6 +19,7 @@
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
 //! * [`plain`]: the elements of buffers.
 //! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
+//! * [`refs`]: tables as arguments of kernels of your own.
 //! * [`relational`] has the kernels of group-by.
 #![no_std]
 #![allow(
@@ -45,6 +46,7 @@ pub mod linear;
 pub mod page;
 pub mod plain;
 pub mod primitives;
+pub mod refs;
 pub mod relational;
 pub mod sorted;
 pub mod table;

@@ -40,8 +40,8 @@ enum Only {
     All,
     /// The tests of the applications.
     Applications,
-    /// The tests of the kernels that measure limits.
-    Roofline,
+    /// The tests of the benchmarks' kernels.
+    Kernels,
     /// The unit tests of all libraries.
     Unit,
     Voxels,
@@ -59,7 +59,7 @@ impl Only {
             Only::Bench => &["build", "--bin", "warpnest-bench"],
             Only::All => &["build", "--test", "all"],
             Only::Applications => &["build", "--test", "applications"],
-            Only::Roofline => &["build", "--test", "roofline"],
+            Only::Kernels => &["build", "--test", "kernels"],
             Only::Unit => &["test", "--no-run", "--lib"],
             Only::Voxels => &["build", "--example", "voxels"],
             Only::Shapes => &["build", "--example", "shapes"],
@@ -125,7 +125,7 @@ pub fn main(args: &Args) -> Result<()> {
             .map(|name| ["--example", name])
             .concat();
         let tests =
-            [&["build", "--test", "all", "--test", "applications", "--test", "roofline"], &examples[..]].concat();
+            [&["build", "--test", "all", "--test", "applications", "--test", "kernels"], &examples[..]].concat();
         binaries.extend(build(&root, &tests, &TESTS)?);
         binaries.extend(build(&root, Only::Unit.words(), &TESTS)?);
         binaries.extend(build(&root, Only::Bench.words(), &[&BENCH[..], &["--features", "figures"]].concat())?);

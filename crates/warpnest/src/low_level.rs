@@ -20,4 +20,5 @@ pub use crate::relational::sample::sampled_rows;
 pub use crate::runtime::allocation::{Allocation, Tracked};
 pub use crate::runtime::stream::Uses;
 pub use crate::runtime::{engine, ptx};
+pub use crate::table::refs::HasRef;
 pub use gpu_kernels as kernels;

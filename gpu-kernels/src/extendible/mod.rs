@@ -318,6 +318,13 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         (WordOf::<K, V>::from_u64(mixed.to_u64()), self.bucket(self.bucket_at(hash_position), hash_position))
     }
 
+    /// Returns the value of a key. No thread of the launch may change the table.
+    #[inline(always)]
+    pub(crate) fn get(&self, key: K) -> Option<WordOf<K, V>> {
+        let (mixed, bucket) = self.bucket_of(key);
+        bucket.find(mixed).map(|found| bucket.value(found))
+    }
+
     /// Points all directory entries of a bucket's range, which begins at `first` and has depth
     /// `depth`, to `bucket`. No bucket table of the range may be less deep: its entry would cover
     /// more than the range.

@@ -63,17 +63,28 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
             });
             tile.each(&mut queries, |lane, (key, answer)| {
                 if first + (lane as u64) < count {
-                    *answer = if *key == K::ALL_ONES {
-                        in_cell(args.header.cast::<PackedPair<K, V>>().load_read_only(header::CELL))
-                    } else {
-                        get(args.words, &layout, resized(*key))
-                    }
-                    .map(resized);
+                    *answer = find_in_unchanging(args.words, args.header, &layout, *key);
                 }
             });
             lookup.write(tile, &mut queries, first, |(_, answer)| *answer);
         });
     }
+}
+
+/// Returns the value of a key in a table that no thread changes meanwhile.
+#[inline(always)]
+pub(crate) fn find_in_unchanging<K: KeyWord, V: ValueWord>(
+    words: Global<PackedPair<K, V>>,
+    header: Global<u64>,
+    layout: &Layout,
+    key: K,
+) -> Option<V> {
+    if key == K::ALL_ONES {
+        in_cell(header.cast::<PackedPair<K, V>>().load_read_only(header::CELL))
+    } else {
+        get(words, layout, resized(key))
+    }
+    .map(resized)
 }
 
 /// Returns the value of a key that is not K. The search is that of [`slot::get`](super::slot::get),

@@ -1,14 +1,15 @@
-//! Writing out all pairs, and measuring how far keys are from where their search begins.
+//! Writing out all pairs, counting them, and measuring how far keys are from where their search
+//! begins.
 
-use super::slot::value_of;
+use super::slot::{is_empty, value_of};
 use super::table::{in_cell, resized};
-use super::{Layout, header};
+use super::{Layout, count_up, header};
 use crate::double::{Double, Doubled, PackedPair};
 use crate::primitives::append::{WARPS, append_pairs};
 use crate::seam::{Block, Global, Tile};
 use crate::types::{KeyWord, ValueWord};
 
-/// The scalar arguments of [`Unpack`] and [`ProbeLengths`].
+/// The scalar arguments of [`Unpack`], [`Recount`] and [`ProbeLengths`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct InspectParams {
@@ -48,6 +49,31 @@ impl<K: KeyWord, V: ValueWord> Unpack<K, V> {
                 None
             }
         });
+    }
+}
+
+kernel! {
+    /// Adds to the header's counters, which are 0, the number of keys and that of slots that are not
+    /// empty. There is one thread per slot. `H` is half of a word.
+    Recount<H: KeyWord>, "linear_recount", threads 256, wide atomics;
+    { words: Global<Doubled<H>>, header: Global<u64>, plan: InspectParams }
+}
+
+impl<H: KeyWord> Recount<H> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let first = block.first_thread();
+        let mut words = block.local(|thread| {
+            let slot = first + thread as u64;
+            let there = slot < args.plan.layout.slots::<Doubled<H>>();
+            if there { args.words.load_streaming(slot) } else { Double::ALL_ONES }
+        });
+        let taken = block.count(&mut words, |_, word| !is_empty(*word));
+        let keys = block.count(&mut words, |_, word| value_of(*word).is_some());
+        let cell = args.header.cast::<Doubled<H>>().load(header::CELL);
+        let beside = (block.index() == 0 && in_cell(cell).is_some()) as u32;
+        count_up(block, args.header, [(header::TAKEN, taken), (header::GAINED, keys + beside)]);
     }
 }
 

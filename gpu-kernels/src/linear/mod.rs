@@ -27,10 +27,12 @@ mod table;
 
 pub use apply::{Apply, ApplyParams, CountInserting, InsertingParams, Operation};
 pub use combine::{Combine, CombineParams};
+pub(crate) use find::find_in_unchanging;
 pub use find::{Find, FindParams};
 pub use insert::{Insert, InsertParams};
-pub use inspect::{InspectParams, ProbeLengths, Unpack};
+pub use inspect::{InspectParams, ProbeLengths, Recount, Unpack};
 pub use rehash::{Rehash, RehashParams};
+pub use slot::Inserted;
 pub use table::{Emptying, Filling, InUse};
 
 use crate::double::Double;

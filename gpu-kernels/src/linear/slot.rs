@@ -191,8 +191,22 @@ pub fn insert_in_place<C: Cells>(
     if_held: IfHeld,
     may_take: bool,
 ) -> Inserted<Half<C>> {
+    insert_in_place_within(cells, layout, (key, value), if_held, may_take, u32::MAX)
+}
+
+/// Does [`insert_in_place`] in the first buckets that a search for the key passes, at most so many:
+/// a key that has no slot in them, and for which none is empty, is refused.
+#[inline(always)]
+pub fn insert_in_place_within<C: Cells>(
+    cells: &C,
+    layout: &Layout,
+    (key, value): (Half<C>, Half<C>),
+    if_held: IfHeld,
+    may_take: bool,
+    buckets: u32,
+) -> Inserted<Half<C>> {
     let (mut probe, word) = (layout.probe::<C::Word>(key), C::Word::of(key, value));
-    let mut left = layout.buckets();
+    let mut left = layout.buckets().min(buckets);
     while left != 0 {
         let words = cells.bucket(probe.bucket);
         let seen = look::<C::Word>(words, key);

@@ -20,6 +20,7 @@ mod page_build;
 mod page_changes;
 mod primitives;
 pub mod record;
+mod refs;
 pub mod roofline;
 mod set;
 mod sorted;
@@ -164,6 +165,8 @@ enum Part {
     Multi,
     /// `SortedMap`.
     Sorted,
+    /// Kernels of one's own that take maps as arguments, beside the batches that do the same.
+    Refs,
     /// Saving and loading, if asked for: it writes files.
     Files,
 }
@@ -345,6 +348,10 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
                     linear::rounds::<u64>(at, config, rounds)
                 })?;
             }
+        }
+        if wanted(Part::Refs) {
+            show(format!("maps as arguments, {n} pairs"));
+            keep_both(&|| refs::measure::<u32, u32>(at), &|| refs::measure::<u64, u64>(at))?;
         }
         for &under in &args.under {
             show(format!("CompactingTable and MultiMap on {under:?}, {n} rows"));

@@ -10,6 +10,7 @@ mod report;
 pub use config::{Cuckoo, CuckooConfig};
 pub use report::{CuckooReport, EvictionChains};
 
+use crate::low_level::Uses;
 use crate::table::design::{Counted, Design, Seeded, Sets};
 use crate::table::file::{Incoming, Parts};
 use crate::table::probes::ProbeLengths;
@@ -17,6 +18,7 @@ use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Unpack, UnpackParams};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
+use gpu_kernels::refs::CuckooRef;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 use std::marker::PhantomData;
 
@@ -160,6 +162,12 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
 }
 
 impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
+    type Ref = CuckooRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> CuckooRef<K, V> {
+        CuckooRef::new(uses.read(&self.words).cast(), uses.read(&self.header), self.functions)
+    }
+
     fn device(&self) -> &Device {
         &self.device
     }

@@ -13,12 +13,14 @@ mod work;
 
 pub use config::{Extendible, ExtendibleConfig};
 
+use crate::low_level::Uses;
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
 use crate::table::input::Input;
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
+use gpu_kernels::refs::ExtendibleRef;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
@@ -275,6 +277,16 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> RawTable<K, V> for ExtendibleTable<K, V> {
+    type Ref = ExtendibleRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> ExtendibleRef<K, V> {
+        if let Err(error) = self.check() {
+            uses.batch().fail(error);
+        }
+        let Lists { segments, pages } = self.table.read(uses.batch());
+        ExtendibleRef::new(segments, pages, self.table.layout())
+    }
+
     fn device(&self) -> &Device {
         &self.device
     }

@@ -6,12 +6,14 @@ mod combine;
 mod config;
 mod file;
 mod grow;
+mod lent;
 mod operations;
 mod probes;
 
 pub use config::{Linear, LinearConfig};
 pub use operations::LinearOperation;
 
+use crate::low_level::Uses;
 use crate::primitives::Scratch;
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
@@ -20,6 +22,7 @@ use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream};
 use gpu_kernels::double::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Unpack, header};
+use gpu_kernels::refs::LinearRef;
 use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use rand_xoshiro::Xoshiro256StarStar;
@@ -111,6 +114,9 @@ struct Interrupted {
 enum Change {
     /// A chunk of a batch: the table is whole, and its header counts what was done.
     Batch,
+    /// The launch of a kernel that the table was lent to: the table is whole, and its header may
+    /// not count all that was done.
+    Lent,
     /// The emptying of the table: parts of it may be unchanged.
     Clear,
 }
@@ -220,6 +226,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         match self.interrupted {
             None => return Ok(()),
             Some(Interrupted { change: Change::Batch, .. }) => self.count(stream)?,
+            Some(Interrupted { change: Change::Lent, .. }) => self.recount(stream)?,
             Some(Interrupted { change: Change::Clear, .. }) => self.empty(stream)?,
         }
         self.interrupted = None;
@@ -295,6 +302,15 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
+    type Ref = LinearRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> LinearRef<K, V> {
+        if let Err(error) = self.check() {
+            uses.batch().fail(error);
+        }
+        LinearRef::new(uses.read(&self.words), uses.read(&self.header), self.layout)
+    }
+
     fn device(&self) -> &Device {
         &self.device
     }

@@ -22,12 +22,15 @@ mod unordered_plan;
 pub use config::{Page, PageConfig};
 pub use report::{PageReport, PageStages};
 
+use crate::low_level::Uses;
 use crate::primitives::Scratch;
 use crate::table::design::{Design, Seeded, Sets, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
 use gpu_kernels::page::{BUCKET_WORDS, Find, FindParams, Layout, Unpack, UnpackParams};
+use gpu_kernels::refs::PageRef;
+use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf};
 use std::marker::PhantomData;
 
@@ -190,6 +193,15 @@ fn words_of<K: KeyWord, V: Payload>(layout: &Layout) -> u64 {
 }
 
 impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
+    type Ref = PageRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> PageRef<K, V> {
+        let words = uses.read(&self.words);
+        // SAFETY: the ref does not access null.
+        let words = if self.length == 0 { unsafe { Global::null() } } else { words };
+        PageRef::new(words, self.layout)
+    }
+
     fn device(&self) -> &Device {
         &self.device
     }

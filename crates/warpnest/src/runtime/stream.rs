@@ -138,13 +138,29 @@ impl Stream {
 
     /// Runs `steps`, and gives the buffers that they recorded the event at their end.
     fn record_uses<'b, R>(&'b self, steps: impl FnOnce(&Uses<'b>) -> Result<R>) -> Result<R> {
-        let uses = Uses(Batch { stream: self, uses: RefCell::default(), failure: RefCell::default() });
+        let uses = Uses(Batch {
+            stream: self,
+            uses: RefCell::default(),
+            failure: RefCell::default(),
+            settling: RefCell::default(),
+        });
         // Until the buffers have the event, nothing else can wait for the work.
         let unrecorded = Unrecorded(&*self.queue);
         let done = steps(&uses);
-        let Batch { uses, failure, .. } = uses.0;
+        let Batch { uses, failure, settling, .. } = uses.0;
         let done = failure.into_inner().map_or(done, Err);
-        let uses = uses.into_inner();
+        let done = self.record_end(uses.into_inner(), unrecorded, done);
+        // The first error says most.
+        let mut settled = Ok(());
+        for table in settling.into_inner() {
+            settled = settled.and(table.settle(self, done.as_ref().err()));
+        }
+        done.and_then(|result| settled.map(|()| result))
+    }
+
+    /// Gives the buffers that were used the event at the end of what was queued; returns `done`, or
+    /// the error of that.
+    fn record_end<R>(&self, uses: Vec<Use<'_>>, unrecorded: Unrecorded<'_>, done: Result<R>) -> Result<R> {
         if uses.is_empty() {
             // No memory is used by what was queued, if anything was.
             std::mem::forget(unrecorded);
@@ -231,6 +247,14 @@ pub(crate) struct Batch<'b> {
     uses: RefCell<Vec<Use<'b>>>,
     /// The first error of a buffer. After it nothing is queued.
     failure: RefCell<Option<Error>>,
+    /// What is to be done once all is queued.
+    settling: RefCell<Vec<Box<dyn Settle + 'b>>>,
+}
+
+/// What a table that a launch changes still has to do when the launch is queued.
+pub(crate) trait Settle: fmt::Debug {
+    /// Does it; `failed` is the error of the launch. It may wait.
+    fn settle(self: Box<Self>, stream: &Stream, failed: Option<&Error>) -> Result<()>;
 }
 
 /// The use of a buffer by a batch.
@@ -277,8 +301,18 @@ impl<'b> Batch<'b> {
         }
     }
 
+    /// Returns the stream of the batch.
+    pub fn stream(&self) -> &'b Stream {
+        self.stream
+    }
+
+    /// Records what is to be done once all is queued.
+    pub fn settle_later(&self, table: Box<dyn Settle + 'b>) {
+        self.settling.borrow_mut().push(table);
+    }
+
     /// Keeps steps from being queued from now on; the batch returns the first error.
-    pub(super) fn fail(&self, error: Error) {
+    pub fn fail(&self, error: Error) {
         self.failure.borrow_mut().get_or_insert(error);
     }
 

@@ -10,11 +10,13 @@ mod report;
 pub use config::{Sorted, SortedConfig};
 pub use report::{SortedReport, SortedStages};
 
+use crate::low_level::Uses;
 use crate::primitives::Scratch;
 use crate::table::design::{Design, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
+use gpu_kernels::refs::SortedRef;
 use gpu_kernels::sorted::{Find, FindParams, Layout};
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use std::ops::Range;
@@ -129,6 +131,12 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> RawTable<K, V> for SortedTable<K, V> {
+    type Ref = SortedRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> SortedRef<K, V> {
+        SortedRef::new(uses.read(&self.keys), uses.read(&self.values), self.layout)
+    }
+
     fn device(&self) -> &Device {
         &self.device
     }

@@ -16,6 +16,7 @@ pub(crate) mod lookup;
 pub(crate) mod map;
 pub(crate) mod probes;
 pub(crate) mod raw;
+pub(crate) mod refs;
 pub(crate) mod retaining;
 pub(crate) mod set;
 mod set_operations;

@@ -2,6 +2,7 @@
 //! other crates cannot name it.
 
 use super::file::{Incoming, Parts};
+use crate::low_level::Uses;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::fmt::Debug;
@@ -9,6 +10,12 @@ use std::fmt::Debug;
 /// A table of keys `K` and values `V`. In a set, whose payload is nothing, values are of the type
 /// that stands for them in kernels, and there are none.
 pub trait RawTable<K: KeyWord, V: ValueWord>: Debug + Sized + Sync {
+    /// The table as an argument of a kernel.
+    type Ref: Copy;
+
+    /// Returns the argument for a launch, which reads the table.
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref;
+
     /// Returns the device that the table is on.
     fn device(&self) -> &Device;
 

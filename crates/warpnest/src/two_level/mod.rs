@@ -10,6 +10,7 @@ pub use config::{TwoLevel, TwoLevelConfig};
 pub use report::{TwoLevelReport, TwoLevelStages};
 
 use crate::cuckoo::write_slots;
+use crate::low_level::Uses;
 use crate::primitives::Scratch;
 use crate::table::design::{Counted, Design, Seeded, Staged};
 use crate::table::file::{Incoming, Parts};
@@ -17,6 +18,7 @@ use crate::table::probes::ProbeLengths;
 use crate::table::raw::{RawTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::UnpackParams;
+use gpu_kernels::refs::TwoLevelRef;
 use gpu_kernels::two_level::{Find, FindParams, Histogram, Layout, MAX_SUB_TABLES};
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use std::marker::PhantomData;
@@ -139,6 +141,13 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> RawTable<K, V> for TwoLevelTable<K, V> {
+    type Ref = TwoLevelRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> TwoLevelRef<K, V> {
+        let (words, seeds) = (uses.read(&self.words).cast(), uses.read(&self.seeds));
+        TwoLevelRef::new(words, seeds, uses.read(&self.header), self.layout)
+    }
+
     fn device(&self) -> &Device {
         &self.device
     }

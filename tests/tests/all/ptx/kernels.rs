@@ -152,7 +152,7 @@ fn linear_of_pair<K: Key, V: Value>() -> Entries {
 
 /// Returns the entry points of the linear map that read slots without interpreting them.
 fn linear_of_half<H: Key>() -> Entries {
-    vec![linear::ProbeLengths::<H>::ENTRY, linear::Rehash::<H>::ENTRY]
+    vec![linear::ProbeLengths::<H>::ENTRY, linear::Recount::<H>::ENTRY, linear::Rehash::<H>::ENTRY]
 }
 
 /// Returns the entry points of the linear map for 64-bit keys or values, which change words of 128

@@ -2,20 +2,11 @@
 
 use std::collections::BTreeSet;
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, Device, Module};
+use warpnest::{Buffer, Device};
 use warpnest_bench_kernels::roofline::{Access, Copy, Random, RandomParams, Strided, StridedParams};
-use warpnest_tests::{TestEngine, distinct_keys};
+use warpnest_tests::distinct_keys;
 
-static KERNELS: Module = warpnest::module!("../ptx/bench");
-
-/// Returns the engines, with the kernels.
-fn engines() -> &'static [TestEngine] {
-    let engines = warpnest_tests::engines();
-    for engine in engines {
-        engine.device.load(&KERNELS).unwrap();
-    }
-    engines
-}
+use crate::engines;
 
 /// Runs `Random` over `words` words that hold 1000000 + their number; returns the words and the
 /// output.

@@ -1,0 +1,74 @@
+//! What kernels of one's own do with a linear map that is lent to them.
+
+use gpu_kernels::linear::Operation;
+use gpu_kernels::refs::{LinearRefMut, LinearThread};
+use gpu_kernels::seam::{Block, Global};
+use gpu_kernels::table::fold::Fold;
+use gpu_kernels::types::{KeyWord, ValueWord};
+
+gpu_kernels::kernel! {
+    /// Inserts pair `i` by thread `i`.
+    InsertPairs<K: KeyWord, V: ValueWord>, "insert_pairs", threads 256, wide atomics;
+    { keys: Global<K>, values: Global<V>, map: LinearRefMut<K, V>, count: u64 }
+}
+
+impl<K: KeyWord, V: ValueWord> InsertPairs<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        args.map.each_item(block, args.count, |index, map| {
+            map.insert(args.keys.load_streaming(index), args.values.load_streaming(index));
+        });
+    }
+}
+
+/// The number that says that an operation found no slot.
+pub const REFUSED: u32 = 2;
+
+/// Does an operation; returns whether its key had a value before, or [`REFUSED`], and the value that
+/// it had.
+#[inline(always)]
+fn change<K: KeyWord, V: ValueWord>(map: &mut LinearThread<K, V>, kind: u32, key: K, value: V) -> (u32, Option<V>) {
+    if kind == Operation::Get as u32 {
+        let held = map.get(key);
+        return (held.is_some() as u32, held);
+    }
+    if kind == Operation::Remove as u32 {
+        let held = map.remove(key);
+        return (held.is_some() as u32, held);
+    }
+    let inserted = match Fold::of_word(kind, V::BITS) {
+        Some(fold) => map.combine(key, value, fold),
+        None if kind == Operation::GetOrInsert as u32 => map.get_or_insert(key, value),
+        None => map.insert(key, value),
+    };
+    (if inserted.refused { REFUSED } else { inserted.before.is_some() as u32 }, inserted.before)
+}
+
+gpu_kernels::kernel! {
+    /// Does operations `i · each` to `(i + 1) · each` by thread `i`, one after the other: those that
+    /// a batch of a linear map has, by their numbers in `kinds`. For each, `before` says whether
+    /// its key had a value, or [`REFUSED`], and `answers` gets the value or 0.
+    ChangeMap<K: KeyWord, V: ValueWord>, "change_map", threads 64, wide atomics;
+    {
+        kinds: Global<u32>, keys: Global<K>, values: Global<V>, before: Global<u32>, answers: Global<V>,
+        map: LinearRefMut<K, V>, count: u64, each: u64,
+    }
+}
+
+impl<K: KeyWord, V: ValueWord> ChangeMap<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        args.map.each_item(block, args.count.div_ceil(args.each), |thread, map| {
+            let mut index = thread * args.each;
+            while index < args.count && index < (thread + 1) * args.each {
+                let (key, value) = (args.keys.load_read_only(index), args.values.load_read_only(index));
+                let (before, held) = change(map, args.kinds.load_read_only(index), key, value);
+                args.before.store_streaming(index, before);
+                args.answers.store_streaming(index, held.unwrap_or_default());
+                index += 1;
+            }
+        });
+    }
+}

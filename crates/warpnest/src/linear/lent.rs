@@ -1,0 +1,130 @@
+//! A map that is lent to a kernel, which changes it.
+
+use super::{Change, Counts, Interrupted, LinearMap, LinearTable};
+use crate::low_level::Uses;
+use crate::runtime::stream::Settle;
+use crate::{Buffer, Error, InputError, Key, Result, Stream, Value};
+use gpu_kernels::double::{Half, PackedPair};
+use gpu_kernels::linear::{InspectParams, Layout, Recount, header};
+use gpu_kernels::refs::LinearRefMut;
+use gpu_kernels::types::{KeyWord, ValueWord};
+
+/// What a launch does with a map that its kernel changes, once it is queued: it counts the keys.
+#[derive(Debug)]
+struct Lent<'b, K: KeyWord, V: ValueWord> {
+    words: &'b Buffer<PackedPair<K, V>>,
+    header: &'b Buffer<u64>,
+    layout: Layout,
+    counts: &'b mut Counts,
+    interrupted: &'b mut Option<Interrupted>,
+    settled: bool,
+}
+
+impl<K: KeyWord, V: ValueWord> Settle for Lent<'_, K, V> {
+    fn settle(mut self: Box<Self>, stream: &Stream, failed: Option<&Error>) -> Result<()> {
+        self.settled = true;
+        let counted = match failed {
+            None => self.header.download(stream).map(|header| Counts::of(&header)),
+            // Nothing was queued.
+            Some(Error::WrongDevice { .. } | Error::Input(InputError::GridTooLarge { .. })) => return Ok(()),
+            // Threads that did not come to their end have not counted what they changed.
+            Some(_) => recounted::<K, V>(stream, self.words, self.header, self.layout),
+        };
+        match counted {
+            Ok(counts) => *self.counts = counts,
+            Err(error) => {
+                let error = failed.cloned().unwrap_or(error);
+                *self.interrupted = Some(Interrupted { change: Change::Lent, error: error.clone() });
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+}
+
+impl<K: KeyWord, V: ValueWord> Drop for Lent<'_, K, V> {
+    fn drop(&mut self) {
+        if !self.settled {
+            let (kernel, fault) = ("that changed a map".to_owned(), "its launch did not come to an end".to_owned());
+            *self.interrupted = Some(Interrupted { change: Change::Lent, error: Error::Kernel { kernel, fault } });
+        }
+    }
+}
+
+/// Counts the keys, and the slots that are not empty, by the slots themselves, and makes the header
+/// say the same.
+fn recounted<K: KeyWord, V: ValueWord>(
+    stream: &Stream,
+    words: &Buffer<PackedPair<K, V>>,
+    header: &Buffer<u64>,
+    layout: Layout,
+) -> Result<Counts> {
+    stream.batch(|batch| {
+        let recount = Recount::<Half<K, V>> {
+            words: batch.read(words),
+            header: batch.write(header),
+            plan: InspectParams { layout, capacity: 0 },
+        };
+        batch.zero_range(header, header::COUNTERS as usize..header::WORDS)?;
+        // SAFETY: slots, header and layout belong together; the counters are 0.
+        unsafe { batch.launch(&recount, words.len() as u64) }
+    })?;
+    Ok(Counts::of(&header.download(stream)?))
+}
+
+impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
+    /// Counts the keys by the slots.
+    pub(super) fn recount(&mut self, stream: &Stream) -> Result<()> {
+        self.counts = recounted::<K, V>(stream, &self.words, &self.header, self.layout)?;
+        Ok(())
+    }
+}
+
+impl<'b> Uses<'b> {
+    /// Lends a map to the kernel, which may look up, insert, combine and remove: see
+    /// [`LinearRefMut`]. The launch then waits until the kernel is done, and counts the keys.
+    ///
+    /// Make room first, by [`LinearMap::reserve`]: a kernel cannot make the table grow.
+    ///
+    /// A map that was changed partway by a batch that failed is counted first. If that is
+    /// impossible, the launch returns the error. If the launch fails, or the kernel, what it changed
+    /// until then is in the map; if not even the keys can be counted, lookups return errors that
+    /// say so, until a change succeeds.
+    ///
+    /// The map is lent once, and to nobody else meanwhile:
+    ///
+    /// ```compile_fail,E0502
+    /// # use warpnest::low_level::kernels::primitives::iota::{Iota, IotaParams};
+    /// # use warpnest::{Buffer, Device, LinearMap};
+    /// # let device = Device::cpu();
+    /// # let mut output = Buffer::<u32>::zeroed(&device, 8)?;
+    /// # let plan = IotaParams { items: 8, first: 0, padding: 0 };
+    /// let mut map: LinearMap<u32, u32> = LinearMap::new(&device)?;
+    /// unsafe {
+    ///     device.default_stream().launch(8, |uses| {
+    ///         let (changed, asked) = (uses.table_mut(&mut map), uses.table(&map));
+    /// #       Iota { output: uses.write(&mut output), plan }
+    ///     })?;
+    /// }
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    pub fn table_mut<K: Key, V: Value>(&self, map: &'b mut LinearMap<K, V>) -> LinearRefMut<K::Word, V::Word> {
+        let batch = self.batch();
+        let recovered = map.table.recover(batch.stream());
+        let LinearTable { words, header, layout, counts, interrupted, .. } = &mut map.table;
+        let (words, header) = (&*words, &*header);
+        let layout = *layout;
+        match recovered {
+            Ok(()) => batch.settle_later(Box::new(Lent::<K::Word, V::Word> {
+                words,
+                header,
+                layout,
+                counts,
+                interrupted,
+                settled: false,
+            })),
+            Err(error) => batch.fail(error),
+        }
+        LinearRefMut::new(batch.write(words), batch.write(header), layout)
+    }
+}

@@ -1,0 +1,181 @@
+//! Refs of a linear map: to ask it, and to change it.
+
+use super::{MapRef, SetRef, asked};
+use crate::double::PackedPair;
+use crate::linear::slot::IfHeld;
+use crate::linear::{InUse, Inserted, Layout, find_in_unchanging, header};
+use crate::seam::{Block, Global, Tile};
+use crate::table::fold::Fold;
+use crate::types::{KeyWord, ValueWord};
+
+/// A linear map as a kernel's argument, which no thread changes meanwhile.
+///
+/// A lookup reads buckets of 32 bytes from the key's home to its slot, or to the first one with an
+/// empty slot. With keys or values of 64 bits the kernel needs `wide atomics` in its declaration.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct LinearRef<K: KeyWord, V: ValueWord> {
+    words: Global<PackedPair<K, V>>,
+    header: Global<u64>,
+    layout: Layout,
+}
+
+impl<K: KeyWord, V: ValueWord> LinearRef<K, V> {
+    const BYTES: usize = 2 * size_of::<Global<u64>>() + size_of::<Layout>();
+
+    /// Returns the ref of the table of these slots and this header.
+    #[inline]
+    pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
+        Self { words, header, layout }
+    }
+
+    #[inline(always)]
+    fn answer(&self, key: K) -> Option<V> {
+        find_in_unchanging(self.words, self.header, &self.layout, key)
+    }
+}
+
+asked! { LinearRef, ValueWord }
+
+/// The most buckets that an insertion through a ref probes: 64 lines.
+///
+/// It ends searches in a table that has hardly an empty slot left. With one slot in ten empty, less
+/// than one search in 10^11 is as long as this.
+const MAX_PROBED: u32 = 128;
+
+/// A linear map that is lent to a kernel exclusively, as its argument: threads insert, look up,
+/// combine and remove, all at the same time.
+///
+/// **Beside other threads.** Each operation is atomic: operations on one key give what they would
+/// give in some sequential order, and a lookup beside an insertion gives the value before or after
+/// it, and nothing else. They order no other memory: what a thread wrote elsewhere before it
+/// inserted a key may not be visible yet to one that finds the key.
+///
+/// **Capacity.** A kernel cannot make the table grow. Reserve room beforehand; an insertion that
+/// finds none says so, and nothing is changed by it. A removed key's slot stays that key's own
+/// until the host makes a batch of insertions.
+///
+/// With keys or values of 64 bits the kernel needs `wide atomics` in its declaration.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct LinearRefMut<K: KeyWord, V: ValueWord>(LinearRef<K, V>);
+
+impl<K: KeyWord, V: ValueWord> LinearRefMut<K, V> {
+    /// Returns the ref of the table of these slots and this header, which counts the changes.
+    #[inline]
+    pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
+        Self(LinearRef::new(words, header, layout))
+    }
+
+    /// Runs `work` for each item of the grid's threads that there is, one thread an item, with the
+    /// thread's hold of the map. No barrier comes before or behind it.
+    ///
+    /// What the threads change is counted by warp behind the work.
+    #[inline(always)]
+    pub fn each_item<B: Block>(&self, block: &mut B, items: u64, work: impl Fn(u64, &mut LinearThread<K, V>) + Sync) {
+        let first = block.first_thread();
+        let LinearRef { words, header, layout } = self.0;
+        let stripe = header::COUNTERS + block.index() as u64 % header::STRIPES * header::STRIPE;
+        let mut changes = block.local(|thread| {
+            let mut held = LinearThread { table: InUse::new(words, header, layout), changes: Changes::default() };
+            let item = first + thread as u64;
+            if item < items {
+                work(item, &mut held);
+            }
+            held.changes
+        });
+        block.tiles_of::<32, _>(&mut changes, |warp, changes| {
+            if warp.ballot(changes, |_, changes| changes.any()) == 0 {
+                return;
+            }
+            let count_up = |which: u64, lane: u32, total: u32| {
+                if lane == 0 && total != 0 {
+                    header.atomic(stripe + which).fetch_add(total as u64);
+                }
+            };
+            let tell = |which| move |lane: u32, _: &mut Changes, _: u32, total: u32| count_up(which, lane, total);
+            warp.exclusive_sum(changes, |_, changes| changes.taken, tell(header::TAKEN));
+            warp.exclusive_sum(changes, |_, changes| changes.gained, tell(header::GAINED));
+            warp.exclusive_sum(changes, |_, changes| changes.lost, tell(header::LOST));
+            warp.exclusive_sum(changes, |_, changes| changes.refused, tell(header::REFUSED));
+        });
+    }
+}
+
+/// What a thread changed, in numbers.
+#[derive(Clone, Copy, Debug, Default)]
+struct Changes {
+    taken: u32,
+    gained: u32,
+    lost: u32,
+    refused: u32,
+}
+
+impl Changes {
+    #[inline(always)]
+    fn any(&self) -> bool {
+        self.taken | self.gained | self.lost | self.refused != 0
+    }
+}
+
+/// A thread's hold of a map that its kernel changes.
+#[derive(Debug)]
+pub struct LinearThread<K: KeyWord, V: ValueWord> {
+    table: InUse<K, V>,
+    changes: Changes,
+}
+
+impl<K: KeyWord, V: ValueWord> LinearThread<K, V> {
+    /// Returns the value of the key.
+    #[inline(always)]
+    pub fn get(&self, key: K) -> Option<V> {
+        self.table.get(key)
+    }
+
+    /// Returns whether the map has the key.
+    #[inline(always)]
+    pub fn contains(&self, key: K) -> bool {
+        self.get(key).is_some()
+    }
+
+    /// Gives the key the value. The result has the value that it had before, or says that there was
+    /// no slot for it.
+    #[inline(always)]
+    pub fn insert(&mut self, key: K, value: V) -> Inserted<V> {
+        self.put(key, value, IfHeld::Replace)
+    }
+
+    /// Gives the key the value unless it has one. The result has the value that it had before, which
+    /// it keeps, or says that there was no slot for it.
+    #[inline(always)]
+    pub fn get_or_insert(&mut self, key: K, value: V) -> Inserted<V> {
+        self.put(key, value, IfHeld::Keep)
+    }
+
+    /// Combines the value of the key with another one, which a key without a value gets. The result
+    /// has the value that it had before, or says that there was no slot for it.
+    ///
+    /// Threads with one key try again until each has changed the slot: where many have the same
+    /// key, `BulkMap::combine_many` is far faster.
+    #[inline(always)]
+    pub fn combine(&mut self, key: K, value: V, fold: Fold) -> Inserted<V> {
+        self.put(key, value, IfHeld::Combine(fold))
+    }
+
+    /// Removes the key; returns the value that it had.
+    #[inline(always)]
+    pub fn remove(&mut self, key: K) -> Option<V> {
+        let removed = self.table.remove(key);
+        self.changes.lost += removed.is_some() as u32;
+        removed
+    }
+
+    #[inline(always)]
+    fn put(&mut self, key: K, value: V, if_held: IfHeld) -> Inserted<V> {
+        let inserted = self.table.insert_within(key, value, if_held, MAX_PROBED);
+        self.changes.taken += inserted.taken as u32;
+        self.changes.gained += inserted.is_new() as u32;
+        self.changes.refused += inserted.refused as u32;
+        inserted
+    }
+}
