@@ -53,8 +53,8 @@ impl<K: KeyWord, V: ValueWord> Unpack<K, V> {
 }
 
 kernel! {
-    /// Adds to the header's counters, which are 0, the number of keys and that of slots that are not
-    /// empty. There is one thread per slot. `H` is half of a word.
+    /// Adds to the header's counters, which are 0, the number of keys and that of slots that are
+    /// not empty. There is one thread per slot. `H` is half of a word.
     Recount<H: KeyWord>, "linear_recount", threads 256, wide atomics;
     { words: Global<Doubled<H>>, header: Global<u64>, plan: InspectParams }
 }

@@ -77,8 +77,8 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
         slot::insert_in_place(&Slots(self.words), &self.layout, key, value, if_held, may_take).map(resized)
     }
 
-    /// Does [`InUse::insert`] with `may_take`, but probes at most so many buckets: a key that has no
-    /// slot in them, and for which none is empty, is refused.
+    /// Does [`InUse::insert`] with `may_take`, but probes at most so many buckets: a key that has
+    /// no slot in them, and for which none is empty, is refused.
     #[inline(always)]
     pub fn insert_within(&self, key: K, value: V, if_held: IfHeld, buckets: u32) -> Inserted<V> {
         if key == K::ALL_ONES {

@@ -145,8 +145,8 @@ impl<K: KeyWord, V: ValueWord> LinearThread<K, V> {
         self.put(key, value, IfHeld::Replace)
     }
 
-    /// Gives the key the value unless it has one. The result has the value that it had before, which
-    /// it keeps, or says that there was no slot for it.
+    /// Gives the key the value unless it has one. The result has the value that it had before,
+    /// which it keeps, or says that there was no slot for it.
     #[inline(always)]
     pub fn get_or_insert(&mut self, key: K, value: V) -> Inserted<V> {
         self.put(key, value, IfHeld::Keep)

@@ -14,7 +14,7 @@
 //! | [`ExtendibleRef`] | extendible map | `get`, `contains` |
 //! | [`MultiRef`] | multimap | `values`, `count`, `contains` |
 //! | [`CompactingRef`] | compacting table | `id`, `key`, `contains` |
-//! | [`LinearRefMut`] | linear map, lent exclusively | these, and insertions, removals, combinations |
+//! | [`LinearRefMut`] | linear map, lent exclusively | `get`, `insert`, `remove` and others |
 //!
 //! **Beside other threads.** No thread of the launch may change a table that it holds by a ref
 //! other than [`LinearRefMut`]; the host sees to it that no other launch does meanwhile.

@@ -25,8 +25,8 @@ impl<K: KeyWord, V: ValueWord> InsertPairs<K, V> {
 /// The number that says that an operation found no slot.
 pub const REFUSED: u32 = 2;
 
-/// Does an operation; returns whether its key had a value before, or [`REFUSED`], and the value that
-/// it had.
+/// Does an operation; returns whether its key had a value before, or [`REFUSED`], and the value
+/// that it had.
 #[inline(always)]
 fn change<K: KeyWord, V: ValueWord>(map: &mut LinearThread<K, V>, kind: u32, key: K, value: V) -> (u32, Option<V>) {
     if kind == Operation::Get as u32 {
@@ -46,9 +46,9 @@ fn change<K: KeyWord, V: ValueWord>(map: &mut LinearThread<K, V>, kind: u32, key
 }
 
 gpu_kernels::kernel! {
-    /// Does operations `i · each` to `(i + 1) · each` by thread `i`, one after the other: those that
-    /// a batch of a linear map has, by their numbers in `kinds`. For each, `before` says whether
-    /// its key had a value, or [`REFUSED`], and `answers` gets the value or 0.
+    /// Does operations `i · each` to `(i + 1) · each` by thread `i`, one after the other: those of a
+    /// linear map's batches, by their numbers in `kinds`. For each, `before` says whether its key
+    /// had a value, or [`REFUSED`], and `answers` gets the value or 0.
     ChangeMap<K: KeyWord, V: ValueWord>, "change_map", threads 64, wide atomics;
     {
         kinds: Global<u32>, keys: Global<K>, values: Global<V>, before: Global<u32>, answers: Global<V>,

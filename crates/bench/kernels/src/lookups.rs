@@ -80,7 +80,7 @@ macro_rules! contains_kernel {
 contains_kernel! { FlagPageSet, "flag_page_set", PageRef<K, Nothing> }
 contains_kernel! { FlagCuckooSet, "flag_cuckoo_set", CuckooRef<K, Nothing> }
 
-/// The sum and the number of a key's values, each times its place among them, from 1 on.
+/// Returns the number of a key's values plus their sum, each times its place among them, from 1 on.
 #[inline(always)]
 fn weigh<K: KeyWord, V: ValueWord>(map: &MultiRef<K, V, impl MapRef<K, u32>>, key: K) -> u64 {
     let (mut sum, mut place) = (map.count(key) as u64, 1);
@@ -118,8 +118,8 @@ values_kernel! { WeighOnPages, "weigh_on_pages", PageRef }
 values_kernel! { WeighOnCuckoo, "weigh_on_cuckoo", CuckooRef }
 
 gpu_kernels::kernel! {
-    /// Writes to `there_and_back[i]` the key of the id of key `i`, and to `ids[i]` that id; all ones
-    /// if there is none. To `behind[0]` goes whether there is a key behind the last id.
+    /// Writes to `there_and_back[i]` the key of the id of key `i`, and to `ids[i]` that id; all
+    /// ones if there is none. To `behind[0]` goes whether there is a key behind the last id.
     IdsAndBack<K: KeyWord>, "ids_and_back", threads 256;
     {
         queries: Global<K>, there_and_back: Global<K>, ids: Global<u32>, behind: Global<u32>,

@@ -87,9 +87,9 @@ impl<'b> Uses<'b> {
     /// Make room first, by [`LinearMap::reserve`]: a kernel cannot make the table grow.
     ///
     /// A map that was changed partway by a batch that failed is counted first. If that is
-    /// impossible, the launch returns the error. If the launch fails, or the kernel, what it changed
-    /// until then is in the map; if not even the keys can be counted, lookups return errors that
-    /// say so, until a change succeeds.
+    /// impossible, the launch returns the error. If the launch fails, or the kernel, what it
+    /// changed until then is in the map, and is counted by the slots. If not even that is possible,
+    /// lookups return errors that say so, until a change succeeds.
     ///
     /// The map is lent once, and to nobody else meanwhile:
     ///

@@ -247,7 +247,7 @@ pub(crate) struct Batch<'b> {
     uses: RefCell<Vec<Use<'b>>>,
     /// The first error of a buffer. After it nothing is queued.
     failure: RefCell<Option<Error>>,
-    /// What is to be done once all is queued.
+    /// The tables that have something to do once all is queued.
     settling: RefCell<Vec<Box<dyn Settle + 'b>>>,
 }
 

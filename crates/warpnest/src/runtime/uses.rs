@@ -25,7 +25,8 @@ impl<'b> Uses<'b> {
     ///
     /// The launch waits for changes of the table on other streams. If the table is on another
     /// device, or a change of it failed partway, the launch returns the error. The table is
-    /// borrowed until the kernel is queued, so it can neither be dropped nor changed in the closure:
+    /// borrowed until the kernel is queued, so it can neither be dropped nor changed in the
+    /// closure:
     ///
     /// ```compile_fail,E0505
     /// # use warpnest::low_level::kernels::primitives::iota::{Iota, IotaParams};

@@ -82,8 +82,8 @@ fn operations<K: Key, V: Value>(most: usize) -> impl Strategy<Value = Vec<Linear
     prop::collection::vec(operation, 0..=most)
 }
 
-/// Checks that the answers of each launch have an order, and that the map is whole and counts right,
-/// also for the batches before and after it.
+/// Checks that the answers of each launch have an order, and that the map is whole and counts
+/// right, also for the batches before and after it.
 fn operations_of_a_kernel_have_an_order<K: Key, V: Value>() {
     let launches = |most| prop::collection::vec((operations::<K, V>(most), 1..5u64), 1..5);
     on_those(
@@ -165,7 +165,7 @@ mod full {
     of_all_widths!(a_full_map_refuses);
 }
 
-/// A map of three pairs.
+/// Makes a map of three pairs.
 pub fn three(device: &Device) -> LinearMap<u32, u32> {
     let mut map = LinearMap::new(device).unwrap();
     map.insert_many(&[1, 2, 3], &[10, 20, 30]).unwrap();
