@@ -1,15 +1,14 @@
 //! Compiling the workspace's kernels to PTX, as warpnest-build does it for any crate.
 
-use std::fs;
 use std::path::Path;
 
-use anyhow::{Context, Result};
+use anyhow::Result;
 use warpnest_build::Build;
 
-use crate::{own_kernel, workspace};
+use crate::{examples, workspace};
 
 /// Compile the kernels to PTX, lint it, and write it: those of gpu-kernels to crates/warpnest/ptx,
-/// those of the applications, of the benchmarks and of the example beside their sources.
+/// those of the applications, of the benchmarks and of the examples beside their sources.
 ///
 /// Needs a rustc with the NVPTX target and the source of its library. It is the one that the
 /// variable WARPNEST_KERNEL_RUSTC names, else Debian's (apt-get install rustc-web rust-web-src),
@@ -30,18 +29,19 @@ pub fn kernels(root: &Path) -> Result<Build> {
 }
 
 /// Returns the builds of all kernels: the library's, the applications', the benchmarks', and those
-/// of the example outside the workspace, which has the library's sources in its digest.
-pub fn all(root: &Path) -> Result<[Build; 4]> {
+/// of the examples outside the workspace, which have the library's sources in their digests.
+pub fn all(root: &Path) -> Result<Vec<Build>> {
     let work = |name: &str| workspace::target_dir(root).join("ptx-build").join(name);
     let within = |parent: &str| -> Result<Build> {
         let build = Build::new(root.join("crates").join(parent).join("kernels/Cargo.toml"))?.file_stem(parent);
         Ok(build.work_dir(work(parent)).command("cargo xtask build-ptx"))
     };
-    let example = root.join(own_kernel::FOLDER);
-    // The versions that this workspace has fetched.
-    fs::copy(root.join("Cargo.lock"), example.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
-    let example = Build::new(example.join("Cargo.toml"))?.work_dir(work("own-kernel"));
-    Ok([kernels(root)?, within("applications")?, within("bench")?, example.command("cargo xtask build-ptx")])
+    let mut builds = vec![kernels(root)?, within("applications")?, within("bench")?];
+    for example in &examples::ALL {
+        let build = Build::new(example.folder(root)?.join("Cargo.toml"))?.work_dir(work(example.name));
+        builds.push(build.command("cargo xtask build-ptx"));
+    }
+    Ok(builds)
 }
 
 /// Runs `cargo xtask build-ptx`.

@@ -29,6 +29,9 @@ pub use built::{CuckooRef, ExtendibleRef, PageRef, SortedRef, TwoLevelRef};
 pub use layered::{CompactingRef, MultiRef, Values};
 pub use linear::{LinearRef, LinearRefMut, LinearThread};
 
+pub use crate::primitives::reduce::SumKind;
+pub use crate::table::fold::{Fold, FoldKind};
+
 use crate::types::{KeyWord, ValueWord};
 
 /// A table of keys `K` that a thread asks.

@@ -2,9 +2,7 @@
 
 use warpnest::primitives::{Scratch, compact};
 use warpnest::{Buffer, Device, PageMap, Stream};
-use warpnest_applications_kernels::shapes::{
-    Classify, ClassifyParams, Flatten, FloodParams, Link, Runs, Wind, WindParams,
-};
+use warpnest_applications_kernels::shapes::{Classify, ClassifyParams, Flatten, Link, Runs, Wind, WindParams};
 
 use super::FrameError;
 use super::surface::Surface;
@@ -65,33 +63,32 @@ impl Flood {
         self.parents.resize(stream, voxels)?;
         self.roots.resize(stream, words)?;
         let Self { walls, parents, roots, .. } = self;
-        let (keys, table) = (&surface.keys, map.table());
-        let plan = FloodParams { layout: *table.layout(), voxels: voxels as u64 };
-        // SAFETY: there is a parent for each voxel, and a bit in walls and roots. Words and layout
-        // are of the table that has the ranks.
+        let (keys, voxels) = (&surface.keys, voxels as u64);
+        // SAFETY: there is a parent for each voxel, and a bit in walls and roots; the map has the
+        // rank of each key.
         unsafe {
-            stream.launch(plan.voxels as usize, |uses| Runs {
+            stream.launch(keys.len(), |uses| Runs {
                 keys: uses.read(keys),
                 walls: uses.read(walls),
                 parents: uses.write(parents),
-                plan,
+                voxels,
             })?;
-            stream.launch(plan.voxels as usize, |uses| Link {
+            stream.launch(keys.len(), |uses| Link {
                 keys: uses.read(keys),
                 walls: uses.read(walls),
-                words: uses.read(table.words()).cast(),
+                ranks: uses.table(map),
                 parents: uses.write(parents),
-                plan,
+                voxels,
             })?;
-            stream.launch(plan.voxels as usize, |uses| Flatten {
+            stream.launch(keys.len(), |uses| Flatten {
                 walls: uses.read(walls),
                 parents: uses.write(parents),
                 roots: uses.write(roots),
-                plan,
+                voxels,
             })?;
         }
-        self.seeds.resize(stream, voxels)?;
-        self.seed_ranks.resize(stream, voxels)?;
+        self.seeds.resize(stream, keys.len())?;
+        self.seed_ranks.resize(stream, keys.len())?;
         let Self { parents, roots, seeds, seed_ranks, regions, scratch, .. } = self;
         compact(stream, scratch, &surface.keys, roots, seeds, regions)?;
         // The parent of a root is the root.

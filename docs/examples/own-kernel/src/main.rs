@@ -10,13 +10,12 @@ fn main() -> warpnest::Result<()> {
     let map: PageMap<u64, u32> = PageMap::build(&device, &["the", "cat", "dog"].map(number), &[0, 1, 2])?;
     let text: Vec<u64> = "the dog saw the cat and the bird".split(' ').map(number).collect();
     let (words, mut counts) = (Buffer::from_slice(&device, &text)?, Buffer::zeroed(&device, 3)?);
-    // SAFETY: buckets and layout are those of one map, whose numbers are below 3; `rows` words.
+    // SAFETY: the map's numbers are below 3; there are `rows` words.
     unsafe {
         device.default_stream().launch(text.len(), |uses| CountWords {
             words: uses.read(&words),
-            buckets: uses.read(map.table().words()),
+            map: uses.table(&map),
             counts: uses.write(&mut counts),
-            layout: *map.table().layout(),
             rows: text.len() as u64,
         })?;
     }

@@ -11,14 +11,13 @@ fn counted(device: &Device, keys: &[u64], words: &[u64]) -> Result<Vec<u32>> {
     let numbers: Vec<u32> = (0..keys.len() as u32).collect();
     let map: PageMap<u64, u32> = PageMap::build(device, keys, &numbers)?;
     let (words, mut counts) = (Buffer::from_slice(device, words)?, Buffer::zeroed(device, keys.len())?);
-    let (stream, table) = (device.default_stream(), map.table());
-    // SAFETY: words and layout belong to the table, whose numbers are those of counts; `rows` words.
+    let stream = device.default_stream();
+    // SAFETY: the map's numbers are those of counts; there are `rows` words.
     unsafe {
         stream.launch(words.len(), |uses| CountWords {
             words: uses.read(&words),
-            buckets: uses.read(table.words()),
+            map: uses.table(&map),
             counts: uses.write(&mut counts),
-            layout: *table.layout(),
             rows: words.len() as u64,
         })?;
     }

@@ -11,18 +11,8 @@
 //! separate this point from either, so both lie on the same side of B.
 
 use super::{COORDINATE_BITS, MAX_SIDE, unpack};
-use gpu_kernels::page::{Layout, Table};
+use gpu_kernels::refs::PageRef;
 use gpu_kernels::seam::{Block, Global, Tile, opaque};
-
-/// The scalar arguments of [`Runs`], [`Link`] and [`Flatten`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct FloodParams {
-    /// The layout of the page table that has the rank of each key; only [`Link`] uses it.
-    pub layout: Layout,
-    /// The number of voxels.
-    pub voxels: u64,
-}
 
 /// The voxels of a flood.
 #[derive(Clone, Copy)]
@@ -54,14 +44,14 @@ gpu_kernels::kernel! {
     ///
     /// Bit `i mod 32` of `walls[i / 32]` says whether voxel `i` is a wall.
     Runs<>, "shapes_runs", threads 256;
-    { keys: Global<u32>, walls: Global<u32>, parents: Global<u32>, plan: FloodParams }
+    { keys: Global<u32>, walls: Global<u32>, parents: Global<u32>, voxels: u64 }
 }
 
 impl Runs {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
-        let flooded = Flooded { keys: args.keys, walls: args.walls, voxels: args.plan.voxels };
+        let flooded = Flooded { keys: args.keys, walls: args.walls, voxels: args.voxels };
         let block_first = block.first_thread();
         block.tiles::<32>(|warp| {
             let first = block_first + warp.first_thread() as u64;
@@ -86,9 +76,9 @@ gpu_kernels::kernel! {
     /// Links each voxel that is no wall with its neighbours of smaller keys in other rows. One
     /// thread a voxel.
     ///
-    /// `parents` is as [`Runs`] left it. `words` are those of the table's buckets.
+    /// `parents` is as [`Runs`] left it. `ranks` has the rank of each key.
     Link<>, "shapes_link", threads 256;
-    { keys: Global<u32>, walls: Global<u32>, words: Global<u64>, parents: Global<u32>, plan: FloodParams }
+    { keys: Global<u32>, walls: Global<u32>, ranks: PageRef<u32, u32>, parents: Global<u32>, voxels: u64 }
 }
 
 /// The rows of voxels along x that hold the neighbours of smaller keys, but for the voxel's own
@@ -100,9 +90,7 @@ impl Link {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
-        let FloodParams { layout, voxels } = args.plan;
-        let table = Table::<u32, u32>::new(args.words.cast(), layout);
-        let flooded = Flooded { keys: args.keys, walls: args.walls, voxels };
+        let flooded = Flooded { keys: args.keys, walls: args.walls, voxels: args.voxels };
         let first = block.first_thread();
         let mut nothing = block.local(|_| ());
         block.each(&mut nothing, |thread, _| {
@@ -133,7 +121,7 @@ impl Link {
                     _ => x - 1,
                 };
                 let neighbour = across | (down - 1) << COORDINATE_BITS | (layer - 1) << (2 * COORDINATE_BITS);
-                if let Some(found) = table.get(neighbour)
+                if let Some(found) = args.ranks.get(neighbour)
                     && flooded.is_open(found as u64)
                 {
                     // If both go on to the left, those to the left are linked, or further ones.
@@ -155,14 +143,14 @@ gpu_kernels::kernel! {
     /// Makes `parents[i]` the root of voxel `i`, and flags the roots: bit `i mod 32` of
     /// `roots[i / 32]` says whether voxel `i` is one, and no wall. One thread a voxel.
     Flatten<>, "shapes_flatten", threads 256;
-    { walls: Global<u32>, parents: Global<u32>, roots: Global<u32>, plan: FloodParams }
+    { walls: Global<u32>, parents: Global<u32>, roots: Global<u32>, voxels: u64 }
 }
 
 impl Flatten {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
-        let voxels = args.plan.voxels;
+        let voxels = args.voxels;
         let block_first = block.first_thread();
         block.tiles::<32>(|warp| {
             let first = block_first + warp.first_thread() as u64;

@@ -15,7 +15,7 @@ mod mesh;
 mod overlap;
 mod surface;
 
-pub use flood::{Flatten, FloodParams, Link, Runs};
+pub use flood::{Flatten, Link, Runs};
 pub use inside::{Classify, ClassifyParams, Wind, WindParams};
 pub use mesh::{Motion, MoveCorners};
 pub use surface::{CountPieces, PIECE_COLUMNS, SurfaceParams, Voxelize};

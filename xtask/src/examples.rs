@@ -1,0 +1,64 @@
+//! The examples outside of the workspace: whole crates with kernels of their own, tested and run as
+//! whoever copies one does.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process::{capture, cargo};
+use crate::workspace;
+
+/// A crate of its own.
+pub struct Example {
+    /// The name of its folder in docs/examples.
+    pub name: &'static str,
+    /// The page that shows what it prints, behind the device's name and before a time.
+    page: &'static str,
+    /// Whether it takes `--output` with the name of a file.
+    draws: bool,
+}
+
+/// All of them.
+pub const ALL: [Example; 2] = [
+    Example { name: "own-kernel", page: "docs/own-kernels.md", draws: false },
+    Example { name: "raycast", page: "docs/own-kernels.md", draws: true },
+];
+
+impl Example {
+    /// Returns the folder, where the crate resolves the versions that this workspace has fetched.
+    pub fn folder(&self, root: &Path) -> Result<PathBuf> {
+        let folder = root.join("docs/examples").join(self.name);
+        fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock")).context("cannot copy Cargo.lock")?;
+        Ok(folder)
+    }
+
+    /// Runs the tests on every engine, and compares what the program prints with its page. Returns
+    /// what it printed.
+    fn check(&self, root: &Path) -> Result<String> {
+        let (folder, target) = (self.folder(root)?, workspace::target_dir(root).join("own-kernel"));
+        let in_folder = |words: &[&str]| -> Result<String> {
+            let mut command: Command = cargo();
+            command.args(words).current_dir(&folder).env("CARGO_TARGET_DIR", &target);
+            Ok(capture(&mut command)?.0)
+        };
+        in_folder(&["fmt", "--check"])?;
+        in_folder(&["test", "--quiet", "--offline"])?;
+        let picture = target.join("picture.png").display().to_string();
+        let arguments: &[&str] = if self.draws { &["--", "--output", &picture] } else { &[] };
+        let printed = in_folder(&[&["run", "--quiet", "--offline"], arguments].concat())?;
+        let line = printed.lines().next().unwrap_or_default();
+        let (_, answer) = line.split_once(": ").with_context(|| format!("{} printed {printed:?}", self.name))?;
+        let answer = answer.split(" in ").next().unwrap_or(answer);
+        let page = fs::read_to_string(root.join(self.page)).with_context(|| format!("cannot read {}", self.page))?;
+        ensure!(page.contains(answer), "{} printed {answer:?}, which {} does not show", self.name, self.page);
+        Ok(format!("{}: {answer}", self.name))
+    }
+}
+
+/// Checks all examples. Returns what they printed.
+pub fn check(root: &Path) -> Result<String> {
+    let printed: Vec<String> = ALL.iter().map(|example| example.check(root)).collect::<Result<_>>()?;
+    Ok(printed.join("; "))
+}
