@@ -37,7 +37,7 @@ pub fn all(root: &Path) -> Result<Vec<Build>> {
         Ok(build.work_dir(work(parent)).command("cargo xtask build-ptx"))
     };
     let mut builds = vec![kernels(root)?, within("applications")?, within("bench")?];
-    for example in &examples::ALL {
+    for example in examples::ALL.iter().filter(|example| example.has_ptx) {
         let build = Build::new(example.folder(root)?.join("Cargo.toml"))?.work_dir(work(example.name));
         builds.push(build.command("cargo xtask build-ptx"));
     }

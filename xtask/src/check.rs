@@ -8,7 +8,9 @@ use warpnest_build::{Build, Comparison, ptxas};
 
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
-use crate::{build_ptx, circles, coverage, cuda_stub, examples, outside, prose, resources, stale, workspace};
+use crate::{
+    build_ptx, circles, coverage, cpp_header, cuda_stub, examples, outside, prose, resources, stale, workspace,
+};
 
 /// Run every check before a merge.
 ///
@@ -80,6 +82,7 @@ pub fn main(args: &Args) -> Result<()> {
         Ok(Outcome::Passed(outside::build_and_run(&root, args.from_scratch)?.to_string()))
     });
     report.step("kernels of one's own", args.no_outside, || Ok(Outcome::Passed(examples::check(&root)?)));
+    report.step("C++ header: nvcc", args.no_ptxas, || cpp_header::check(&root));
     report.step("PTX: digest of the sources", false, || digests(&root));
     report.step("PTX: lint", false, || lints(&root));
     report.step("PTX: new build, same bytes", args.no_rebuild, || join(rebuilt));

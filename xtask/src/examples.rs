@@ -18,12 +18,15 @@ pub struct Example {
     page: &'static str,
     /// Whether it takes `--output` with the name of a file.
     draws: bool,
+    /// Whether it has kernels in Rust, which become PTX.
+    pub has_ptx: bool,
 }
 
 /// All of them.
-pub const ALL: [Example; 2] = [
-    Example { name: "own-kernel", page: "docs/own-kernels.md", draws: false },
-    Example { name: "raycast", page: "docs/own-kernels.md", draws: true },
+pub const ALL: [Example; 3] = [
+    Example { name: "own-kernel", page: "docs/own-kernels.md", draws: false, has_ptx: true },
+    Example { name: "raycast", page: "docs/own-kernels.md", draws: true, has_ptx: true },
+    Example { name: "cpp-probe", page: "docs/own-kernels.md", draws: false, has_ptx: false },
 ];
 
 impl Example {
@@ -37,6 +40,10 @@ impl Example {
     /// Runs the tests on every engine, and compares what the program prints with its page. Returns
     /// what it printed.
     fn check(&self, root: &Path) -> Result<String> {
+        let compiler = std::env::var("CXX").unwrap_or_else(|_| "g++".to_owned());
+        if !self.has_ptx && Command::new(&compiler).arg("--version").output().is_err() {
+            return Ok(format!("{}: skipped, for there is no {compiler}", self.name));
+        }
         let (folder, target) = (self.folder(root)?, workspace::target_dir(root).join("own-kernel"));
         let in_folder = |words: &[&str]| -> Result<String> {
             let mut command: Command = cargo();

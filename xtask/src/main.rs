@@ -4,6 +4,7 @@ mod build_ptx;
 mod check;
 mod circles;
 mod coverage;
+mod cpp_header;
 mod cuda_stub;
 mod dependencies;
 mod examples;

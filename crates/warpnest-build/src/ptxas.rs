@@ -49,6 +49,12 @@ pub fn find(target_dir: &Path) -> Result<Option<PathBuf>> {
         let source = io::Error::new(io::ErrorKind::NotFound, format!("{VARIABLE} names no file"));
         return Err(Error::Io { action: "run", path, source });
     }
+    Ok(folders(target_dir).into_iter().map(|folder| folder.join("ptxas")).find(|file| file.is_file()))
+}
+
+/// Returns the folders in which a program of CUDA may be: those of PATH, that of a toolkit, and
+/// those of packages from PyPI in a venv at `ptxas` in a target folder.
+pub fn folders(target_dir: &Path) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     folders.push("/usr/local/cuda/bin".into());
@@ -56,7 +62,7 @@ pub fn find(target_dir: &Path) -> Result<Option<PathBuf>> {
     for python in subfolders(&target_dir.join("ptxas/lib")) {
         folders.extend(subfolders(&python.join("site-packages/nvidia")).into_iter().map(|cuda| cuda.join("bin")));
     }
-    Ok(folders.into_iter().map(|folder| folder.join("ptxas")).find(|file| file.is_file()))
+    folders
 }
 
 fn subfolders(dir: &Path) -> Vec<PathBuf> {

@@ -3,8 +3,8 @@
 //!
 //! * **Launches of your own**: [`Stream::launch`](crate::Stream::launch) takes a kernel of
 //!   [`kernels`], whose struct has the arguments that [`Uses`] gives for buffers. The
-//!   tables' own kernels and layouts are there, too: a kernel of your own can look up in a table
-//!   whose words a `table()` method gives.
+//!   tables' own kernels and layouts are there, too. A table is one argument of a kernel, from
+//!   [`Uses::table`], or from [`Uses::table_mut`] for one that changes it.
 //! * **Engines**: an [`engine::Engine`] runs kernels on a device. The CPU and CUDA are two of them;
 //!   one of your own can count, check or fail what a program does.
 //! * **Memory**: an [`Allocation`] is memory of an engine, and whatever is [`Tracked`] by one takes

@@ -60,6 +60,12 @@ impl<T> Global<T> {
         Self(core::ptr::null_mut())
     }
 
+    /// Returns the address, for code that takes pointers.
+    #[inline(always)]
+    pub const fn as_ptr(self) -> *mut T {
+        self.0
+    }
+
     /// Returns whether this is [`Global::null`].
     #[inline(always)]
     pub fn is_null(self) -> bool {

@@ -283,8 +283,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
 
     /// Returns how the table hashes, for a lookup kernel of your own: with [`LinearTable::words`]
     /// and [`LinearTable::header`] it makes an [`InUse`](gpu_kernels::linear::InUse). Such a kernel
-    /// must not change the table, since the map tracks how many slots are taken. It may change a
-    /// table in buffers of its own as it likes.
+    /// must not change the table, since the map tracks how many slots are taken:
+    /// [`Uses::table_mut`] lends one that may be changed.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

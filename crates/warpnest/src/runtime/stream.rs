@@ -6,6 +6,7 @@ use crate::runtime::event::Event;
 use crate::{Error, InputError, Result};
 use gpu_kernels::seam::Kernel;
 use std::cell::RefCell;
+use std::ffi::c_void;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -122,6 +123,55 @@ impl Stream {
             let kernel = kernel(uses);
             // SAFETY: the caller vouches for the arguments, whose buffers are recorded.
             unsafe { uses.0.launch(&*kernel, threads as u64) }
+        })
+    }
+
+    /// Lets code of others queue work on this stream, such as a kernel that CUDA C++ compiled and
+    /// launches. `arguments` makes what that code gets, as for [`Stream::launch`]; `launch` gets it
+    /// with the stream's handle. On a CUDA device this is a `CUstream`, and the device's primary
+    /// context is current meanwhile. On the host it is null: `launch` does the work itself.
+    ///
+    /// What is queued runs after earlier work of this stream, and after work of other streams with
+    /// the buffers and tables among the arguments; their later work waits for it.
+    ///
+    /// ```
+    /// use warpnest::{Buffer, Device};
+    ///
+    /// let device = Device::cpu();
+    /// let mut buffer = Buffer::from_slice(&device, &[1u32, 2, 3])?;
+    /// // SAFETY: three words are written at a pointer to three words.
+    /// unsafe {
+    ///     device.default_stream().launch_foreign(
+    ///         |uses| uses.write(&mut buffer),
+    ///         |words, stream| {
+    ///             assert!(stream.is_null(), "this is the host");
+    ///             words.as_ptr().cast::<[u32; 3]>().write([4, 5, 6]);
+    ///         },
+    ///     )?;
+    /// }
+    /// assert_eq!(buffer.download(device.default_stream())?, [4, 5, 6]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`], [`Error::Driver`], and what the arguments' tables say of themselves:
+    /// `launch` is not called then. What `launch` returns is not looked at.
+    ///
+    /// # Safety
+    /// As for [`Stream::launch`]: of the arguments only those from [`Uses::write`] and
+    /// [`Uses::table_mut`] may be written through, and they may go nowhere else. What is queued
+    /// must be on this stream alone, or joined to it by events.
+    pub unsafe fn launch_foreign<'b, A, R>(
+        &'b self,
+        arguments: impl FnOnce(&Uses<'b>) -> A,
+        launch: impl FnOnce(A, *mut c_void) -> R,
+    ) -> Result<R> {
+        self.record_uses(|uses| {
+            let arguments = arguments(uses);
+            let queue = uses.0.queue()?;
+            let (mut work, mut done) = (Some((arguments, launch)), None);
+            queue.foreign(&mut |handle| done = work.take().map(|(arguments, launch)| launch(arguments, handle)))?;
+            Ok(done.expect("a queue runs the work once, or fails"))
         })
     }
 

@@ -19,6 +19,7 @@ pub use host::{Cores, HostEngine, Runner};
 use crate::{Error, Module, Result};
 use gpu_kernels::seam::Kernel;
 use std::any::Any;
+use std::ffi::c_void;
 use std::fmt::Debug;
 use std::sync::Arc;
 
@@ -137,6 +138,14 @@ pub trait Queue: Debug + Send + Sync {
     fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()>;
     /// Waits, on the host, until all work is done.
     fn synchronize(&self) -> Result<()>;
+    /// Runs `work`, which queues something by other means than these methods, behind what has been
+    /// queued. It gets the queue's handle: a `CUstream` whose context is current meanwhile, or null
+    /// if the device is the host, where all earlier work is done.
+    fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()> {
+        self.synchronize()?;
+        work(std::ptr::null_mut());
+        Ok(())
+    }
     /// Returns the queue as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }

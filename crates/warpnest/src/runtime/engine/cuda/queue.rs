@@ -74,6 +74,12 @@ impl fmt::Debug for CudaQueue {
 }
 
 impl Queue for CudaQueue {
+    fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()> {
+        let _entered = self.shared.primary.enter()?;
+        work(self.stream.cast());
+        Ok(())
+    }
+
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
         let entered = self.shared.primary.enter()?;
         let (source, bytes) = (from.as_ptr().cast(), from.len());
