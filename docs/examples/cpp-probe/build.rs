@@ -19,8 +19,18 @@ fn main() {
     let nvcc = env::var("NVCC").unwrap_or_else(|_| "nvcc".to_owned());
     if Command::new(&nvcc).arg("--version").output().is_ok() {
         run(Command::new(&nvcc)
-            // Code for the oldest GPU, which the driver compiles for any later one.
-            .args(["-std=c++17", "-O3", "-arch=sm_75", "-Xcompiler", "-fPIC", "-I", INCLUDE, "-lib", "src/prices.cu"])
+            // Machine code for all GPUs, since a driver may be older than the compiler.
+            .args([
+                "-std=c++17",
+                "-O3",
+                "-arch=all-major",
+                "-Xcompiler",
+                "-fPIC",
+                "-I",
+                INCLUDE,
+                "-lib",
+                "src/prices.cu",
+            ])
             .arg("-o")
             .arg(&library));
         if let Some(root) = Path::new(&nvcc).parent().and_then(Path::parent) {

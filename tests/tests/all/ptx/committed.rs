@@ -7,9 +7,8 @@ use ptx_tools::{Fault, Module, Regions, Schedule};
 use std::collections::BTreeSet;
 use warpnest::low_level::engine::{HostEngine, Runner};
 use warpnest::low_level::ptx::{baseline, hopper};
-use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, CuckooConfig, Device, Error, PageConfig, Result};
-use warpnest_tests::{PtxRunner, distinct_keys, engines};
+use warpnest::{CuckooConfig, Device, Error, PageConfig, Result};
+use warpnest_tests::{PtxRunner, distinct_keys};
 
 #[test]
 fn the_lint_finds_nothing() {

@@ -67,12 +67,15 @@ fn pairs_and_queries<K: Key, V: Value>(most: usize) -> impl Strategy<Value = (BT
     })
 }
 
-/// Returns the answers of every map by its ref, with its name.
+/// The answers of a map, with its name.
+type Answered<V> = (&'static str, Vec<Option<V>>);
+
+/// Returns the answers of every map by its ref.
 fn asked_by_refs<K: Key, V: Value>(
     device: &Device,
     (keys, values): (&[K], &[V]),
     queries: &[K],
-) -> Result<Vec<(&'static str, Vec<Option<V>>)>> {
+) -> Result<Vec<Answered<V>>> {
     let page = PageMap::build(device, keys, values)?;
     let cuckoo = CuckooMap::build(device, keys, values)?;
     let two_level = TwoLevelMap::build(device, keys, values)?;
