@@ -123,13 +123,7 @@ impl<K: KeyWord, V: ValueWord> Update<K, V> {
         let args = self;
         let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let index = first + thread as u64;
-            if index >= pairs {
-                return;
-            }
+        block.each_item(pairs, |index| {
             let there = args.last.load_read_only(index / 32) & !args.fresh.load_read_only(index / 32);
             if there >> (index % 32) & 1 != 0 {
                 let mixed = args.keys.load_streaming(index);

@@ -87,8 +87,7 @@ impl TableDepths {
         let InspectParams { layout, used } = args.plan;
         let table = HeaderTable::new(args.segments, args.pages.cast(), layout);
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let number = first + thread as u64;
             if number >= used {
                 return;
@@ -183,8 +182,7 @@ impl Redirect {
         let args = self;
         let RedirectParams { layout, tables } = args.plan;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let index = first + thread as u64;
             let of_table = index >> layout.table_bits;
             if of_table < tables {

@@ -249,15 +249,10 @@ impl Release {
         let ReleaseParams { layout, buckets, stride, offset, free } = args.plan;
         // SAFETY: the numbers of buckets are given, so no segment is read through the null pointer.
         let table = HeaderTable::new(unsafe { Global::null() }, args.pages.cast(), layout);
-        let block_first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let index = block_first + thread as u64;
-            if index < buckets {
-                let number = args.list.load_read_only(index * stride + offset);
-                table.set_state(number, State::FREE);
-                args.free.store(free + index, number);
-            }
+        block.each_item(buckets, |index| {
+            let number = args.list.load_read_only(index * stride + offset);
+            table.set_state(number, State::FREE);
+            args.free.store(free + index, number);
         });
     }
 }

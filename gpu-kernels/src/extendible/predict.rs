@@ -309,8 +309,7 @@ impl Needs {
         let args = self;
         let NeedsParams { layout, leaves } = args.plan;
         let block_first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let leaf = block_first + thread as u64;
             if leaf < leaves {
                 let Leaf { first, state, .. } = Leaf::read(args.leaves, leaf);

@@ -29,8 +29,7 @@ impl CopyTables {
         let args = self;
         let fours = args.plan.entries / 4;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let index = first + thread as u64;
             if index < args.plan.tables * fours {
                 let [from, to] = args.addresses.load_pair_read_only(2 * (index / fours));
@@ -196,8 +195,7 @@ impl<K: KeyWord, V: ValueWord> InsertFresh<K, V> {
         let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let index = first + thread as u64;
             if index >= pairs || args.placed.load_read_only(index / 32) >> (index % 32) & 1 != 0 {
                 return;

@@ -33,13 +33,7 @@ struct Lookup<K> {
 /// Answers query `i` by thread `i` of the grid: `run_of` gives the run of a key.
 #[inline(always)]
 fn answer<K: KeyWord, B: Block>(block: &mut B, lookup: &Lookup<K>, run_of: impl Fn(K) -> Option<u32> + Sync) {
-    let first = block.first_thread();
-    let mut nothing = block.local(|_| ());
-    block.each(&mut nothing, |thread, _| {
-        let index = first + thread as u64;
-        if index >= lookup.count {
-            return;
-        }
+    block.each_item(lookup.count, |index| {
         let (mut start, mut count) = (0, 0);
         if let Some(run) = run_of(lookup.queries.load_streaming(index)) {
             start = if run == 0 { 0 } else { lookup.lasts.load_read_only(run as u64 - 1) + 1 };

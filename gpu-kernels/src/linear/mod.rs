@@ -73,8 +73,7 @@ pub mod header {
 #[inline(always)]
 fn count_up<const N: usize>(block: &mut impl Block, header: Global<u64>, counts: [(u64, u32); N]) {
     let stripe = header::COUNTERS + block.index() as u64 % header::STRIPES * header::STRIPE;
-    let mut nothing = block.local(|_| ());
-    block.each(&mut nothing, |thread, _| {
+    block.each_thread(|thread| {
         if thread == 0 {
             for i in 0..N {
                 let (which, count) = counts[i];

@@ -331,13 +331,7 @@ impl<K: KeyWord, V: Payload> StoreRepeated<K, V> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let StoreRepeatedParams { layout, repeated } = args.plan;
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let entry = first + thread as u64;
-            if entry >= repeated {
-                return;
-            }
+        block.each_item(repeated, |entry| {
             let cell = args.repeated.load_read_only(entry);
             let last = args.index.load_read_only(cell as u64) as u64 - 1;
             let mixed = args.keys.load_read_only(last).mixed(layout.a, layout.b);

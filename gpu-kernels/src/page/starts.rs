@@ -29,8 +29,7 @@ impl<K: KeyWord> Starts<K> {
         let args = self;
         let StartsParams { layout, keys } = args.plan;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let page = first + thread as u64;
             if page > layout.pages() as u64 {
                 return;

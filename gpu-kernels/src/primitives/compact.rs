@@ -122,8 +122,7 @@ impl<K: KeyWord> SortedRuns<K> {
             }
         });
         let is_first = block.index() == 0;
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             if thread == 0 && is_first {
                 args.starts.store(0, 0);
             }
@@ -292,8 +291,7 @@ impl Invert {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let word = first + thread as u64;
             if word < args.plan.items.div_ceil(32) {
                 args.keep.store(word, !args.keep.load(word));

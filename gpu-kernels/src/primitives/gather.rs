@@ -58,8 +58,7 @@ impl GatherRows {
             }
             return;
         }
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let index = first + thread as u64;
             let (row, piece) = pieces.divided(index);
             if row >= rows {

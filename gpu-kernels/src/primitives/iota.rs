@@ -25,8 +25,7 @@ impl Iota {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let number = first + thread as u64;
             if number < args.plan.items {
                 args.output.store_streaming(number, args.plan.first.wrapping_add(number as u32));

@@ -31,8 +31,7 @@ impl<T: Scalar> ScatterRows<T> {
         let args = self;
         let ScatterParams { rows, targets, words } = args.plan;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let (row, word) = words.divided(first + thread as u64);
             if row >= rows {
                 return;

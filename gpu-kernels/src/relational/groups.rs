@@ -27,13 +27,7 @@ impl DescribeGroups {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let group = first + thread as u64;
-            if group >= args.plan.groups {
-                return;
-            }
+        block.each_item(args.plan.groups, |group| {
             let start = args.starts.load_read_only(group);
             let end = args.starts.load_read_only(group + 1);
             if !args.counts.is_null() {

@@ -80,8 +80,7 @@ impl NumberRows {
         let args = self;
         let RowsOfKeysParams { rows, ids, by_first } = args.plan;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let row = first + thread as u64;
             if row >= rows {
                 return;

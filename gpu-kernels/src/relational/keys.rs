@@ -34,13 +34,7 @@ impl<K: KeyWord> EncodeKeys<K> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let EncodeParams { items, flip_before, flip_after, rotate, .. } = args.plan;
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let item = first + thread as u64;
-            if item >= items {
-                return;
-            }
+        block.each_item(items, |item| {
             let word = if args.keys.is_null() {
                 args.lower.load_streaming(item) as u64 | (args.upper.load_streaming(item) as u64) << 32
             } else {

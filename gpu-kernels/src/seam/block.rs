@@ -9,6 +9,54 @@ use super::word::Word;
 /// What one thread does is in a closure that is given to the block. A thread's number exists only
 /// there, and the closure cannot reach the block, so a barrier in divergent code cannot be written.
 /// State that one thread keeps from one closure to the next is in a [`Block::Local`].
+///
+/// # What does not compile
+///
+/// Threads run at once, so none may change what the code around the closures holds:
+///
+/// ```compile_fail,E0594
+/// # use gpu_kernels::seam::Block;
+/// fn wrong(block: &mut impl Block) -> u32 {
+///     let mut last = 0;
+///     block.each_thread(|thread| last = thread);
+///     last
+/// }
+/// ```
+///
+/// A cell does not help; what threads count together is in shared or global memory, or a
+/// [`Block::count`]:
+///
+/// ```compile_fail,E0277
+/// # use gpu_kernels::seam::Block;
+/// fn wrong(block: &mut impl Block) -> u32 {
+///     let last = core::cell::Cell::new(0);
+///     block.each_thread(|thread| last.set(thread));
+///     last.get()
+/// }
+/// ```
+///
+/// No barrier stands in what one thread does, in a branch or out of one:
+///
+/// ```compile_fail,E0500
+/// # use gpu_kernels::seam::Block;
+/// fn wrong(block: &mut impl Block) {
+///     block.each_thread(|thread| {
+///         if thread < 32 {
+///             block.sync();
+///         }
+///     });
+/// }
+/// ```
+///
+/// A thread's state is reached in closures alone: outside it would be that of which thread?
+///
+/// ```compile_fail,E0614
+/// # use gpu_kernels::seam::Block;
+/// fn wrong<B: Block>(block: &mut B) -> u32 {
+///     let state = block.local(|thread| thread);
+///     *state
+/// }
+/// ```
 pub trait Block: Sized {
     /// The type of one `T` for each thread: a register on the GPU, an array on the CPU.
     type Local<T>;
@@ -48,17 +96,24 @@ pub trait Block: Sized {
     /// until the next [`Block::phase`] or [`Block::count`] has ended.
     fn each<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
 
+    /// Runs `work` on every thread, as [`Block::each`] does, for threads that keep nothing.
+    #[inline(always)]
+    fn each_thread(&mut self, work: impl Fn(u32) + Sync) {
+        let mut nothing = self.local(|_| ());
+        self.each(&mut nothing, |thread, _| work(thread));
+    }
+
     /// Runs `work` for each item of the grid's threads that there is, one thread an item, without a
     /// barrier.
     #[inline(always)]
     fn each_item(&mut self, items: u64, work: impl Fn(u64) + Sync) {
         let first = self.first_thread();
-        let mut nothing = self.local(|_| ());
-        self.each(&mut nothing, |thread, _| {
+        self.each_thread(|thread| {
             let item = first + thread as u64;
-            if item < items {
-                work(item);
+            if item >= items {
+                return;
             }
+            work(item);
         });
     }
 

@@ -25,8 +25,7 @@ impl<K: KeyWord> Index<K> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let first_thread = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let keys = if args.count.is_null() { args.plan.keys } else { args.count.load(0) as u64 };
             let layout = Layout::new(keys);
             let entry = keys + first_thread + thread as u64;

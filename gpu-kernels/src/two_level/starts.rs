@@ -31,8 +31,7 @@ impl<K: KeyWord> BucketStarts<K> {
         let args = self;
         let StartsParams { functions, pairs } = args.plan;
         let first_thread = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let first = (first_thread + thread as u64) * KEYS as u64;
             if first > pairs {
                 return;

@@ -111,8 +111,7 @@ impl Copy {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let word = 2 * (first + thread as u64);
             if word + 1 < args.words {
                 let [a, b] = args.source.load_pair_read_only(word);

@@ -33,8 +33,7 @@ impl<K: KeyWord> ReverseRows<K> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let row = first + thread as u64;
             if row < args.plan.rows {
                 let target = args.plan.rows - 1 - row;
@@ -57,8 +56,7 @@ impl CountBits {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let word = first + thread as u64;
             if word < args.plan.rows {
                 args.counts.store(word, args.bits.load_read_only(word).count_ones());

@@ -28,8 +28,7 @@ impl LimitRuns {
         let args = self;
         let LimitRunsParams { queries, most } = args.plan;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let query = first + thread as u64;
             if query <= queries {
                 let count = if query < queries { args.counts.load_streaming(query) as u64 } else { 0 };
@@ -76,13 +75,7 @@ impl Vote {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let plan = args.plan;
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let query = first + thread as u64;
-            if query >= plan.queries {
-                return;
-            }
+        block.each_item(plan.queries, |query| {
             let (begin, end) = (args.offsets.load_read_only(query), args.offsets.load_read_only(query + 1));
             if begin == end {
                 return;

@@ -92,8 +92,7 @@ impl Link {
         let args = self;
         let flooded = Flooded { keys: args.keys, walls: args.walls, voxels: args.voxels };
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let rank = first + thread as u64;
             if !flooded.is_open(rank) {
                 return;

@@ -39,8 +39,7 @@ impl Wind {
         let mesh = Mesh { corners: args.corners, triangles: args.triangles };
         let side = args.plan.side;
         let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
+        block.each_thread(|thread| {
             let triangle = first + thread as u64;
             let count = args.count.load_read_only(0);
             if triangle >= args.plan.triangles || count == 0 {

@@ -92,16 +92,11 @@ impl MoveCorners {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let number = first + thread as u64;
-            if number < args.plan.corners {
-                let [x, y, z] = args.plan.apply(corner(args.corners, number));
-                args.moved.store(3 * number, x.to_bits());
-                args.moved.store(3 * number + 1, y.to_bits());
-                args.moved.store(3 * number + 2, z.to_bits());
-            }
+        block.each_item(args.plan.corners, |number| {
+            let [x, y, z] = args.plan.apply(corner(args.corners, number));
+            args.moved.store(3 * number, x.to_bits());
+            args.moved.store(3 * number + 1, y.to_bits());
+            args.moved.store(3 * number + 2, z.to_bits());
         });
     }
 }

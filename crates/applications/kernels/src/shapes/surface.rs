@@ -34,14 +34,9 @@ impl CountPieces {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let mesh = Mesh { corners: args.corners, triangles: args.triangles };
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let triangle = first + thread as u64;
-            if triangle < args.plan.triangles {
-                let columns = Prepared::new(mesh.triangle(triangle), args.plan.side).columns();
-                args.pieces.store(triangle, columns.div_ceil(PIECE_COLUMNS));
-            }
+        block.each_item(args.plan.triangles, |triangle| {
+            let columns = Prepared::new(mesh.triangle(triangle), args.plan.side).columns();
+            args.pieces.store(triangle, columns.div_ceil(PIECE_COLUMNS));
         });
     }
 }
@@ -65,13 +60,7 @@ impl<const WRITE: bool> Voxelize<WRITE> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let mesh = Mesh { corners: args.corners, triangles: args.triangles };
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let piece = first + thread as u64;
-            if piece >= args.plan.pieces {
-                return;
-            }
+        block.each_item(args.plan.pieces, |piece| {
             let triangle = triangle_of(args.starts, args.plan.triangles, piece);
             let prepared = Prepared::new(mesh.triangle(triangle), args.plan.side);
             let column = (piece - args.starts.load_read_only(triangle)) * PIECE_COLUMNS;
