@@ -44,7 +44,7 @@ impl Example {
         if !self.has_ptx && Command::new(&compiler).arg("--version").output().is_err() {
             return Ok(format!("{}: skipped, for there is no {compiler}", self.name));
         }
-        let (folder, target) = (self.folder(root)?, workspace::target_dir(root).join("own-kernel"));
+        let (folder, target) = (self.folder(root)?, workspace::target_dir(root).join("examples"));
         let in_folder = |words: &[&str]| -> Result<String> {
             let mut command: Command = cargo();
             command.args(words).current_dir(&folder).env("CARGO_TARGET_DIR", &target);

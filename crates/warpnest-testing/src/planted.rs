@@ -1,6 +1,7 @@
 //! The CPU with a fault planted in any operation of its memory or its queues.
 
 use std::any::Any;
+use std::ffi::c_void;
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -24,6 +25,8 @@ pub enum Operation {
     Fill,
     /// Runs a kernel.
     Launch,
+    /// Lets others queue work.
+    Foreign,
     /// Records a point in a queue.
     Record,
     /// Makes a queue wait for such a point.
@@ -178,6 +181,9 @@ struct PlantedQueue {
 }
 
 impl Queue for PlantedQueue {
+    fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()> {
+        self.plan.go(Operation::Foreign, || self.inner.foreign(work))
+    }
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
         // SAFETY: the caller upholds the contract.
         self.plan.go(Operation::Upload, || unsafe { self.inner.upload(from, to) })

@@ -16,7 +16,7 @@
 //
 //     __global__ void count(warpnest::page_ref<std::uint64_t, std::uint32_t> map, ...)
 //
-// C++17. Without CUDA the functions are for the host, and tables of the CPU engine.
+// C++17, by nvcc; without CUDA by GCC or Clang, and then for tables of the CPU engine.
 #pragma once
 
 #include <cstdint>
@@ -25,8 +25,10 @@
 
 #if defined(__CUDACC__)
 #define WARPNEST_FN __host__ __device__ __forceinline__
+#define WARPNEST_UNROLL _Pragma("unroll")
 #else
 #define WARPNEST_FN inline
+#define WARPNEST_UNROLL
 #endif
 
 namespace warpnest {
@@ -47,7 +49,8 @@ WARPNEST_FN u64 mulhi(u64 a, u64 b) {
 #if defined(__CUDA_ARCH__)
     return __umul64hi(a, b);
 #else
-    return static_cast<u64>(static_cast<unsigned __int128>(a) * b >> 64);
+    __extension__ using wide = unsigned __int128;
+    return static_cast<u64>(static_cast<wide>(a) * b >> 64);
 #endif
 }
 
@@ -119,6 +122,7 @@ enum class form { thirds, halves, wholes };
 
 template <form FORM, unsigned TAG_WORDS> struct bucket {
     static constexpr unsigned words = 8;
+    static constexpr unsigned tag_words = TAG_WORDS;
     static constexpr unsigned tags = FORM == form::thirds ? 3 : FORM == form::halves ? 2 : 1;
     static constexpr unsigned classes =
         FORM == form::thirds ? 2 * TAG_WORDS : FORM == form::halves ? 16 : TAG_WORDS;
@@ -243,20 +247,20 @@ template <class K, class V> struct page_ref {
         constexpr unsigned at_once = 16 / sizeof(word), tag_bits = BUCKET::template tag_bits<word>();
         constexpr word mask = (static_cast<word>(1) << tag_bits) - 1;
         const word *first = reinterpret_cast<const word *>(words) + static_cast<std::uint64_t>(bucket) * BUCKET::words;
-        constexpr unsigned tag_words = detail::has_values<V> ? (sizeof(word) == 4 ? tag_words_of<BUCKET>() : 4) : 8;
+        constexpr unsigned tag_words = BUCKET::tag_words;
         unsigned filter_word, filter_bit;
         BUCKET::template filter<word>(static_cast<std::uint32_t>(remainder), filter_word, filter_bit);
         bool there = false;
         unsigned slot = 0;
-#pragma unroll
+        WARPNEST_UNROLL
         for (unsigned from = 0; from < tag_words; from += at_once) {
             word held[at_once];
             detail::load_16(first + from, held);
-#pragma unroll
+            WARPNEST_UNROLL
             for (unsigned i = 0; i < at_once; i++) {
                 if (from + i < tag_words) {
                     filtered |= from + i == filter_word && (held[i] >> filter_bit & 1) != 0;
-#pragma unroll
+                    WARPNEST_UNROLL
                     for (unsigned of = 0; of < BUCKET::tags_in(from + i); of++) {
                         const word here = held[i] >> (tag_bits * of) & mask;
                         free |= here == 0;
@@ -272,10 +276,6 @@ template <class K, class V> struct page_ref {
             value = detail::load(first + tag_words + slot);
         }
         return there;
-    }
-
-    template <class BUCKET> WARPNEST_FN static constexpr unsigned tag_words_of() {
-        return BUCKET::tags == 3 ? 2 : BUCKET::tags == 2 ? 3 : 4;
     }
 };
 
@@ -355,7 +355,7 @@ template <class K, class V> struct cuckoo_ref {
             value = detail::load(header + 1);
             return detail::load(header) != 0;
         }
-#pragma unroll
+        WARPNEST_UNROLL
         for (unsigned function = 0; function < 5; function++) {
             if (function >= functions.count) {
                 return false;
@@ -441,11 +441,11 @@ template <class K, class V> struct linear_ref {
             const half *first =
                 static_cast<const half *>(words) + static_cast<std::uint64_t>(bucket) * (2 * slots_of_bucket);
             bool own = false, ends = false;
-#pragma unroll
+            WARPNEST_UNROLL
             for (unsigned from = 0; from < 2 * slots_of_bucket; from += 16 / sizeof(half)) {
                 half held[16 / sizeof(half)];
                 detail::load_16(first + from, held);
-#pragma unroll
+                WARPNEST_UNROLL
                 for (unsigned i = 0; i < 16 / sizeof(half); i += 2) {
                     if (held[i + 1] == key) {
                         own = true;
@@ -467,5 +467,10 @@ template <class K, class V> struct linear_ref {
         return false;
     }
 };
+
+// Refs go by value from Rust to C++, and to kernels.
+template <class REF> constexpr bool is_plain = std::is_trivially_copyable_v<REF> && std::is_standard_layout_v<REF>;
+static_assert(is_plain<page_ref<std::uint64_t, std::uint32_t>> && is_plain<cuckoo_ref<std::uint64_t, std::uint32_t>> &&
+              is_plain<linear_ref<std::uint64_t, std::uint32_t>>);
 
 } // namespace warpnest

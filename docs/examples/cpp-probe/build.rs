@@ -16,8 +16,7 @@ fn main() {
     }
     let output = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it"));
     let library = output.join("libprices.a");
-    let nvcc = env::var("NVCC").unwrap_or_else(|_| "nvcc".to_owned());
-    if Command::new(&nvcc).arg("--version").output().is_ok() {
+    if let Some(nvcc) = nvcc() {
         run(Command::new(&nvcc)
             // Machine code for all GPUs, since a driver may be older than the compiler.
             .args([
@@ -33,10 +32,9 @@ fn main() {
             ])
             .arg("-o")
             .arg(&library));
-        if let Some(root) = Path::new(&nvcc).parent().and_then(Path::parent) {
-            for folder in ["lib64", "lib"] {
-                println!("cargo::rustc-link-search={}", root.join(folder).display());
-            }
+        let toolkit = nvcc.parent().and_then(Path::parent).expect("it is in a folder bin");
+        for folder in ["lib64", "lib", "targets/x86_64-linux/lib"] {
+            println!("cargo::rustc-link-search={}", toolkit.join(folder).display());
         }
         // The program may use a GPU.
         println!("cargo::rustc-env=PRICES_ON_GPU=1");
@@ -47,25 +45,22 @@ fn main() {
         let compiler = env::var("CXX").unwrap_or_else(|_| "g++".to_owned());
         let object = output.join("prices.o");
         run(Command::new(&compiler)
-            .args([
-                "-std=c++17",
-                "-O2",
-                "-fPIC",
-                "-Wno-unknown-pragmas",
-                "-I",
-                INCLUDE,
-                "-x",
-                "c++",
-                "-c",
-                "src/prices.cu",
-                "-o",
-            ])
+            .args(["-std=c++17", "-O2", "-fPIC", "-I", INCLUDE, "-x", "c++", "-c", "src/prices.cu", "-o"])
             .arg(&object));
         run(Command::new("ar").arg("crs").arg(&library).arg(&object));
     }
     println!("cargo::rustc-link-search={}", output.display());
     println!("cargo::rustc-link-lib=static=prices");
     println!("cargo::rustc-link-lib=stdc++");
+}
+
+/// Returns the path of nvcc, if there is one.
+fn nvcc() -> Option<PathBuf> {
+    let named = env::var_os("NVCC").map(PathBuf::from);
+    let on_path =
+        || env::split_paths(&env::var_os("PATH")?).map(|folder| folder.join("nvcc")).find(|file| file.is_file());
+    // The libraries are beside the file itself, and not beside a link to it.
+    named.or_else(on_path)?.canonicalize().ok()
 }
 
 /// Runs a compiler; its errors are those of the build.

@@ -147,7 +147,8 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
     fn answer_open(&self, lanes: impl Lanes, values: Global<V>, sought: &Sought<Half<K, V>>, mut open: u32) -> u32 {
         let (mut lines, mut found) = ([0; AT_ONCE], 0);
         each(open, |i| lines[i] = sought.homes[i].line::<PackedPair<K, V>>());
-        // A table that has an empty slot ends every search before that.
+        // A table with an empty slot, as all have but those that a kernel filled, ends every search
+        // before that.
         let mut left = self.layout.lines;
         while open != 0 && left > 1 {
             each(open, |i| {

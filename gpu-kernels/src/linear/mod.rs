@@ -69,10 +69,16 @@ pub mod header {
     pub const WORDS: usize = (COUNTERS + STRIPES * STRIPE) as usize;
 }
 
+/// Returns the header's word where the counters of this block's stripe begin.
+#[inline(always)]
+pub(crate) fn stripe_of(block: &impl Block) -> u64 {
+    header::COUNTERS + block.index() as u64 % header::STRIPES * header::STRIPE
+}
+
 /// Adds a block's counts to the header's counters.
 #[inline(always)]
 fn count_up<const N: usize>(block: &mut impl Block, header: Global<u64>, counts: [(u64, u32); N]) {
-    let stripe = header::COUNTERS + block.index() as u64 % header::STRIPES * header::STRIPE;
+    let stripe = stripe_of(block);
     block.each_thread(|thread| {
         if thread == 0 {
             for i in 0..N {

@@ -3,7 +3,7 @@
 use super::{MapRef, SetRef, asked};
 use crate::double::PackedPair;
 use crate::linear::slot::IfHeld;
-use crate::linear::{InUse, Inserted, Layout, find_in_unchanging, header};
+use crate::linear::{InUse, Inserted, Layout, find_in_unchanging, header, stripe_of};
 use crate::seam::{Block, Global, Tile};
 use crate::table::fold::Fold;
 use crate::types::{KeyWord, ValueWord};
@@ -11,7 +11,11 @@ use crate::types::{KeyWord, ValueWord};
 /// A linear map as a kernel's argument, which no thread changes meanwhile.
 ///
 /// A lookup reads buckets of 32 bytes from the key's home to its slot, or to the first one with an
-/// empty slot. With keys or values of 64 bits the kernel needs `wide atomics` in its declaration.
+/// empty slot.
+///
+/// With keys or values of 64 bits a kernel's declaration says `wide atomics` behind its threads
+/// ([`kernel!`](crate::kernel)). Then PTX for GPUs that have none has no entry point for these
+/// types.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LinearRef<K: KeyWord, V: ValueWord> {
@@ -37,11 +41,12 @@ impl<K: KeyWord, V: ValueWord> LinearRef<K, V> {
 
 asked! { LinearRef, ValueWord }
 
-/// The most buckets that an insertion through a ref probes: 64 lines.
+/// The most buckets that an insertion through a ref probes, and those with linear probing, whose
+/// searches are longer.
 ///
-/// It ends searches in a table that has hardly an empty slot left. With one slot in ten empty, less
-/// than one search in 10^11 is as long as this.
-const MAX_PROBED: u32 = 128;
+/// It ends searches in a table that has hardly an empty slot left. With one slot in twenty empty,
+/// less than one search in 10^9 is as long as this.
+const MAX_PROBED_BUCKETS: [u32; 2] = [512, 4096];
 
 /// A linear map that is lent to a kernel exclusively, as its argument: threads insert, look up,
 /// combine and remove, all at the same time.
@@ -51,11 +56,16 @@ const MAX_PROBED: u32 = 128;
 /// it, and nothing else. They order no other memory: what a thread wrote elsewhere before it
 /// inserted a key may not be visible yet to one that finds the key.
 ///
-/// **Capacity.** A kernel cannot make the table grow. Reserve room beforehand; an insertion that
-/// finds none says so, and nothing is changed by it. A removed key's slot stays that key's own
+/// **Capacity.** A kernel cannot make the table grow: reserve room beforehand. The table's load
+/// does not bind a kernel, which may fill it to the last slot; searches for absent keys then read
+/// much of it, until a batch of insertions makes it grow. An insertion that finds no slot among the
+/// first buckets of its search (512, or 4096 with linear probing) says so, and changes nothing. In
+/// a table of a load of up to .95 that does not happen. A removed key's slot stays that key's own
 /// until the host makes a batch of insertions.
 ///
-/// With keys or values of 64 bits the kernel needs `wide atomics` in its declaration.
+/// With keys or values of 64 bits a kernel's declaration says `wide atomics` behind its threads
+/// ([`kernel!`](crate::kernel)). Then PTX for GPUs that have none has no entry point for these
+/// types.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LinearRefMut<K: KeyWord, V: ValueWord>(LinearRef<K, V>);
@@ -75,9 +85,11 @@ impl<K: KeyWord, V: ValueWord> LinearRefMut<K, V> {
     pub fn each_item<B: Block>(&self, block: &mut B, items: u64, work: impl Fn(u64, &mut LinearThread<K, V>) + Sync) {
         let first = block.first_thread();
         let LinearRef { words, header, layout } = self.0;
-        let stripe = header::COUNTERS + block.index() as u64 % header::STRIPES * header::STRIPE;
+        let most_probed = if layout.linear == 0 { MAX_PROBED_BUCKETS[0] } else { MAX_PROBED_BUCKETS[1] };
+        let stripe = stripe_of(block);
         let mut changes = block.local(|thread| {
-            let mut held = LinearThread { table: InUse::new(words, header, layout), changes: Changes::default() };
+            let table = InUse::new(words, header, layout);
+            let mut held = LinearThread { table, most_probed, changes: Changes::default() };
             let item = first + thread as u64;
             if item < items {
                 work(item, &mut held);
@@ -122,6 +134,7 @@ impl Changes {
 #[derive(Debug)]
 pub struct LinearThread<K: KeyWord, V: ValueWord> {
     table: InUse<K, V>,
+    most_probed: u32,
     changes: Changes,
 }
 
@@ -153,7 +166,8 @@ impl<K: KeyWord, V: ValueWord> LinearThread<K, V> {
     }
 
     /// Combines the value of the key with another one, which a key without a value gets. The result
-    /// has the value that it had before, or says that there was no slot for it.
+    /// has the value that it had before, or says that there was no slot for it. `fold` must be of
+    /// numbers as wide as the values.
     ///
     /// Threads with one key try again until each has changed the slot: where many have the same
     /// key, `BulkMap::combine_many` is far faster.
@@ -172,7 +186,7 @@ impl<K: KeyWord, V: ValueWord> LinearThread<K, V> {
 
     #[inline(always)]
     fn put(&mut self, key: K, value: V, if_held: IfHeld) -> Inserted<V> {
-        let inserted = self.table.insert_within(key, value, if_held, MAX_PROBED);
+        let inserted = self.table.insert_within(key, value, if_held, self.most_probed);
         self.changes.taken += inserted.taken as u32;
         self.changes.gained += inserted.is_new() as u32;
         self.changes.refused += inserted.refused as u32;

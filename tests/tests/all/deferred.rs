@@ -8,6 +8,7 @@
 use gpu_kernels::seam::{Entry, Kernel};
 use std::any::Any;
 use std::collections::VecDeque;
+use std::ffi::c_void;
 use std::fmt;
 use std::mem::MaybeUninit;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -211,6 +212,11 @@ impl DeferredQueue {
 }
 
 impl Queue for DeferredQueue {
+    fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()> {
+        self.synchronize()?;
+        work(std::ptr::null_mut());
+        Ok(())
+    }
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
         self.synchronize()?;
         // SAFETY: the caller upholds the contract.

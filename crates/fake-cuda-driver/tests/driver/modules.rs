@@ -3,7 +3,7 @@
 
 use crate::Session;
 use gpu_kernels::kernel;
-use gpu_kernels::page::{Layout, Table};
+use gpu_kernels::refs::PageRef;
 use gpu_kernels::seam::{Block, Global, Kernel};
 use std::sync::LazyLock;
 use warpnest::{Buffer, Device, Error, Module, PageMap, Result};
@@ -28,15 +28,14 @@ static BOTH: LazyLock<Module> = LazyLock::new(|| module(&[BASELINE, HOPPER]));
 kernel! {
     /// Adds 1 to the count of each word that is in the map. One thread a word.
     CountWords<>, "count_words", threads 128;
-    { words: Global<u64>, buckets: Global<u64>, counts: Global<u32>, layout: Layout, rows: u64 }
+    { words: Global<u64>, map: PageRef<u64, u32>, counts: Global<u32>, rows: u64 }
 }
 
 impl CountWords {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
-        let map = Table::<u64, u32>::new(self.buckets.cast(), self.layout);
         block.each_item(self.rows, |row| {
-            if let Some(number) = map.get(self.words.load_streaming(row)) {
+            if let Some(number) = self.map.get(self.words.load_streaming(row)) {
                 self.counts.atomic(number as u64).fetch_add(1);
             }
         });
@@ -76,14 +75,13 @@ fn counted(device: &Device) -> Result<Vec<u32>> {
     let map: PageMap<u64, u32> = PageMap::build(device, &[7, 8, u64::MAX], &[0, 1, 2])?;
     let words: Vec<u64> = (0..300).map(|row| [7, 9, u64::MAX, 7][row % 4]).collect();
     let (words, mut counts) = (Buffer::from_slice(device, &words)?, Buffer::zeroed(device, 3)?);
-    let (stream, table) = (device.default_stream(), map.table());
-    // SAFETY: words and layout belong to the table, whose numbers are below 3; `rows` words.
+    let stream = device.default_stream();
+    // SAFETY: the map's numbers are below 3; there are `rows` words.
     unsafe {
         stream.launch(words.len(), |uses| CountWords {
             words: uses.read(&words),
-            buckets: uses.read(table.words()),
+            map: uses.table(&map),
             counts: uses.write(&mut counts),
-            layout: *table.layout(),
             rows: words.len() as u64,
         })?;
     }
@@ -154,7 +152,7 @@ fn ptx_of_other_sources_is_not_launched() {
     };
     let error = others.unwrap_err();
     let said = fault(&error);
-    assert!(said.contains("[8, 8, 8, 48, 8]") && said.contains("[8, 8, 4]") && said.contains("built again"), "{error}");
+    assert!(said.contains("[8, 56, 8, 8]") && said.contains("[8, 8, 4]") && said.contains("built again"), "{error}");
     // SAFETY: there is a count.
     let none = unsafe { device.default_stream().launch(1, |uses| CountNone { counts: uses.write(&mut counts) }) };
     let error = none.unwrap_err();

@@ -152,7 +152,7 @@ impl Config<Linear> {
 
 /// Returns how many keys a table of `slots` slots may have at this load.
 pub(super) fn max_keys(slots: u64, load: f64) -> u64 {
-    // At least one slot stays empty, so that a search ends.
+    // Batches leave one slot empty, so that searches for absent keys end before all are read.
     ((slots as f64 * load) as u64).min(slots - 1)
 }
 

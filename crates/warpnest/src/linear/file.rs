@@ -74,7 +74,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         let beside = in_cell(&counters);
         counters[(header::COUNTERS + header::TAKEN) as usize] = taken;
         counters[(header::COUNTERS + header::GAINED) as usize] = held + beside;
-        if held + beside != keys || taken >= layout.slots::<PackedPair<K, V>>() {
+        if held + beside != keys || taken > layout.slots::<PackedPair<K, V>>() {
             return Err(FileError::inconsistent("its slots have another number of keys than its header says"));
         }
         let counts = Counts::of(&counters);

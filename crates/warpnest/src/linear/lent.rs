@@ -3,11 +3,13 @@
 use super::{Change, Counts, Interrupted, LinearMap, LinearTable};
 use crate::low_level::Uses;
 use crate::runtime::stream::Settle;
-use crate::{Buffer, Error, InputError, Key, Result, Stream, Value};
+use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{InspectParams, Layout, Recount, header};
 use gpu_kernels::refs::LinearRefMut;
 use gpu_kernels::types::{KeyWord, ValueWord};
+use std::cell::Cell;
+use std::rc::Rc;
 
 /// What a launch does with a map that its kernel changes, once it is queued: it counts the keys.
 #[derive(Debug)]
@@ -17,34 +19,46 @@ struct Lent<'b, K: KeyWord, V: ValueWord> {
     layout: Layout,
     counts: &'b mut Counts,
     interrupted: &'b mut Option<Interrupted>,
+    /// Whether the launch may have been queued.
+    queued: Rc<Cell<bool>>,
     settled: bool,
+}
+
+impl<K: KeyWord, V: ValueWord> Lent<'_, K, V> {
+    fn recounted(&self, stream: &Stream) -> Result<Counts> {
+        recounted::<K, V>(stream, self.words, self.header, self.layout)
+    }
 }
 
 impl<K: KeyWord, V: ValueWord> Settle for Lent<'_, K, V> {
     fn settle(mut self: Box<Self>, stream: &Stream, failed: Option<&Error>) -> Result<()> {
         self.settled = true;
+        if !self.queued.get() {
+            return Ok(());
+        }
         let counted = match failed {
             None => self.header.download(stream).map(|header| Counts::of(&header)),
-            // Nothing was queued.
-            Some(Error::WrongDevice { .. } | Error::Input(InputError::GridTooLarge { .. })) => return Ok(()),
-            // Threads that did not come to their end have not counted what they changed.
-            Some(_) => recounted::<K, V>(stream, self.words, self.header, self.layout),
+            Some(error) => Err(error.clone()),
         };
-        match counted {
-            Ok(counts) => *self.counts = counts,
-            Err(error) => {
-                let error = failed.cloned().unwrap_or(error);
-                *self.interrupted = Some(Interrupted { change: Change::Lent, error: error.clone() });
-                return Err(error);
+        let error = match counted {
+            Ok(counts) => {
+                *self.counts = counts;
+                return Ok(());
             }
+            Err(error) => error,
+        };
+        // Threads that did not come to their end have not counted what they changed.
+        match self.recounted(stream) {
+            Ok(counts) => *self.counts = counts,
+            Err(_) => *self.interrupted = Some(Interrupted { change: Change::Lent, error: error.clone() }),
         }
-        Ok(())
+        Err(error)
     }
 }
 
 impl<K: KeyWord, V: ValueWord> Drop for Lent<'_, K, V> {
     fn drop(&mut self) {
-        if !self.settled {
+        if !self.settled && self.queued.get() {
             let (kernel, fault) = ("that changed a map".to_owned(), "its launch did not come to an end".to_owned());
             *self.interrupted = Some(Interrupted { change: Change::Lent, error: Error::Kernel { kernel, fault } });
         }
@@ -89,7 +103,8 @@ impl<'b> Uses<'b> {
     /// A map that was changed partway by a batch that failed is counted first. If that is
     /// impossible, the launch returns the error. If the launch fails, or the kernel, what it
     /// changed until then is in the map, and is counted by the slots. If not even that is possible,
-    /// lookups return errors that say so, until a change succeeds.
+    /// or the kernel panicked on the CPU engine, lookups return errors that say so, until a change
+    /// succeeds.
     ///
     /// The map is lent once, and to nobody else meanwhile:
     ///
@@ -113,7 +128,7 @@ impl<'b> Uses<'b> {
         let recovered = map.table.recover(batch.stream());
         let LinearTable { words, header, layout, counts, interrupted, .. } = &mut map.table;
         let (words, header) = (&*words, &*header);
-        let layout = *layout;
+        let (layout, queued) = (*layout, batch.queued());
         match recovered {
             Ok(()) => batch.settle_later(Box::new(Lent::<K::Word, V::Word> {
                 words,
@@ -121,6 +136,7 @@ impl<'b> Uses<'b> {
                 layout,
                 counts,
                 interrupted,
+                queued,
                 settled: false,
             })),
             Err(error) => batch.fail(error),

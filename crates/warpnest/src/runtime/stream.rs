@@ -5,9 +5,10 @@ use crate::runtime::engine::{Engine, Queue, same_device};
 use crate::runtime::event::Event;
 use crate::{Error, InputError, Result};
 use gpu_kernels::seam::Kernel;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::ffi::c_void;
 use std::fmt;
+use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -89,16 +90,19 @@ impl Stream {
     /// };
     /// ```
     ///
+    /// A launch with [`Uses::table_mut`] waits until the kernel is done.
+    ///
     /// # Errors
-    /// [`InputError::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`]; [`Error::Kernel`]
+    /// [`InputError::GridTooLarge`], [`Error::WrongDevice`], [`Error::Driver`]; the error of a
+    /// change of one of the tables that failed partway; [`Error::Kernel`]
     /// if the module of the kernel's package is not loaded, or its PTX takes other arguments;
     /// [`Error::Jit`] if the driver refuses the kernel. Nothing is launched then.
     ///
     /// # Safety
-    /// The kernel's arguments must be what the kernel's documentation demands. Every pointer among
-    /// them must be one that [`Uses`] gave for this launch, or null where that text allows it.
-    /// Those that the kernel writes through must be from [`Uses::write`]. The pointers may go
-    /// nowhere else.
+    /// The kernel's arguments must be what the kernel's documentation demands. Every pointer and
+    /// every table among them must be one that [`Uses`] gave for this launch, or a pointer null
+    /// where that text allows it. Those that the kernel writes through must be from [`Uses::write`]
+    /// or [`Uses::table_mut`]. They may go nowhere else.
     pub unsafe fn launch<'b, K: Kernel>(&'b self, threads: usize, kernel: impl FnOnce(&Uses<'b>) -> K) -> Result<()> {
         self.record_uses(|uses| {
             let kernel = kernel(uses);
@@ -192,6 +196,7 @@ impl Stream {
             stream: self,
             uses: RefCell::default(),
             failure: RefCell::default(),
+            queued: Rc::default(),
             settling: RefCell::default(),
         });
         // Until the buffers have the event, nothing else can wait for the work.
@@ -297,6 +302,8 @@ pub(crate) struct Batch<'b> {
     uses: RefCell<Vec<Use<'b>>>,
     /// The first error of a buffer. After it nothing is queued.
     failure: RefCell<Option<Error>>,
+    /// Whether a step may have been queued.
+    queued: Rc<Cell<bool>>,
     /// The tables that have something to do once all is queued.
     settling: RefCell<Vec<Box<dyn Settle + 'b>>>,
 }
@@ -356,6 +363,11 @@ impl<'b> Batch<'b> {
         self.stream
     }
 
+    /// Returns whether a step may have been queued, now and later.
+    pub fn queued(&self) -> Rc<Cell<bool>> {
+        self.queued.clone()
+    }
+
     /// Records what is to be done once all is queued.
     pub fn settle_later(&self, table: Box<dyn Settle + 'b>) {
         self.settling.borrow_mut().push(table);
@@ -373,7 +385,10 @@ impl<'b> Batch<'b> {
     pub fn queue(&self) -> Result<&'b dyn Queue> {
         match &*self.failure.borrow() {
             Some(error) => Err(error.clone()),
-            None => Ok(&*self.stream.queue),
+            None => {
+                self.queued.set(true);
+                Ok(&*self.stream.queue)
+            }
         }
     }
 

@@ -2,6 +2,7 @@
 //! and that nothing has changed.
 
 use std::any::Any;
+use std::ffi::c_void;
 use std::sync::Arc;
 use warpnest::low_level::engine::Memory;
 use warpnest::low_level::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
@@ -249,6 +250,9 @@ unsafe impl Engine for Boastful {
 struct BoastfulQueue(Box<dyn Queue>);
 
 impl Queue for BoastfulQueue {
+    fn foreign(&self, _work: &mut dyn FnMut(*mut c_void)) -> Result<()> {
+        panic!("a call that is refused let others queue something")
+    }
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
         // SAFETY: the caller upholds the contract.
         unsafe { self.0.upload(from, to) }

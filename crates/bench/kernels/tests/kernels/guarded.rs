@@ -79,20 +79,105 @@ fn a_grid_that_is_too_large_leaves_the_map_as_it_was() {
 }
 
 #[test]
-fn after_a_kernel_that_panics_the_map_is_counted_or_says_that_it_is_not() {
+fn after_a_kernel_that_panics_lookups_say_so_until_a_change_counts_the_keys() {
     let device = Device::cpu();
     let mut map = three(&device);
     map.reserve(1000).unwrap();
-    let ended = catch_unwind(AssertUnwindSafe(|| put(&device, &mut map, 500, 300)));
-    assert!(!matches!(ended, Ok(Ok(()))), "the kernel panicked");
-    // The table is whole; a change counts its keys, if the launch could not.
-    match map.get_many(&[1]) {
-        Ok(found) => assert_eq!(found, [Some(10)]),
-        Err(error) => assert!(error.to_string().contains("did not come to an end"), "{error}"),
+    catch_unwind(AssertUnwindSafe(|| put(&device, &mut map, 500, 300))).unwrap_err();
+    for error in [map.get_many(&[1]).unwrap_err(), look(&device, &map).unwrap_err()] {
+        assert!(error.to_string().contains("did not come to an end"), "{error}");
     }
-    map.insert_many(&[4], &[40]).unwrap();
+    // To lend it again counts, too.
+    put(&device, &mut map, 1, 9).unwrap();
     check_linear_map(&map).unwrap();
-    assert_eq!(map.get_many(&[1, 2, 3, 4]).unwrap(), [10, 20, 30, 40].map(Some));
+    assert!((4..=503).contains(&map.len()), "{}", map.len());
+    assert_eq!(map.get_many(&[1, 2, 3, 100]).unwrap(), [10, 20, 30, 0].map(Some));
+}
+
+#[test]
+fn a_closure_that_panics_before_the_launch_leaves_the_map_alone() {
+    let device = Device::cpu();
+    let mut map = three(&device);
+    let stream = device.default_stream();
+    let ended = catch_unwind(AssertUnwindSafe(|| {
+        // SAFETY: nothing is launched.
+        unsafe {
+            stream.launch(1, |uses| -> Put {
+                let _lent = uses.table_mut(&mut map);
+                panic!("as planned")
+            })
+        }
+    }));
+    assert!(ended.is_err());
+    assert_eq!(map.get_many(&[1, 4]).unwrap(), [Some(10), None]);
+    check_linear_map(&map).unwrap();
+}
+
+warpnest::low_level::kernels::kernel! {
+    /// Moves the pairs of keys below `count` from one map to another.
+    Move<>, "move", threads 64;
+    { from: LinearRefMut<u32, u32>, to: LinearRefMut<u32, u32>, moved: Global<u32>, count: u64 }
+}
+
+impl Move {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        args.from.each_item(block, args.count, |key, map| {
+            args.moved.store(key, map.remove(key as u32).unwrap_or(0));
+        });
+        block.sync();
+        args.to.each_item(block, args.count, |key, map| {
+            let value = args.moved.load(key);
+            if value != 0 {
+                map.insert(key as u32, value);
+            }
+        });
+    }
+}
+
+#[test]
+fn two_maps_that_are_lent_are_both_counted_and_neither_if_one_is_on_another_device() {
+    let device = Device::cpu();
+    let move_all = |from: &mut LinearMap<u32, u32>, to: &mut LinearMap<u32, u32>| {
+        let mut moved = Buffer::zeroed(&device, 64)?;
+        // SAFETY: a block's threads have a word each.
+        unsafe {
+            device.default_stream().launch(64, |uses| {
+                let (from, to) = (uses.table_mut(from), uses.table_mut(to));
+                Move { from, to, moved: uses.write(&mut moved), count: 64 }
+            })
+        }
+    };
+    let (mut from, mut to) = (three(&device), LinearMap::new(&device).unwrap());
+    to.insert_many(&[70], &[7]).unwrap();
+    move_all(&mut from, &mut to).unwrap();
+    assert_eq!((from.len(), to.len()), (0, 4));
+    for map in [&from, &to] {
+        check_linear_map(map).unwrap();
+    }
+    assert_eq!(to.get_many(&[1, 2, 3, 70]).unwrap(), [10, 20, 30, 7].map(Some));
+    let there = elsewhere();
+    let mut other = three(&there);
+    assert_wrong_device(move_all(&mut to, &mut other).unwrap_err(), "a buffer", &there, &device);
+    assert_eq!((to.len(), other.len()), (4, 3));
+    assert_eq!(other.get_many(&[1]).unwrap(), [Some(10)]);
+    check_linear_map(&to).unwrap();
+    check_linear_map(&other).unwrap();
+}
+
+#[test]
+fn code_of_others_is_not_called_with_what_is_on_another_device() {
+    let (here, there) = (Device::cpu(), elsewhere());
+    let map = three(&there);
+    // SAFETY: nothing is queued.
+    let refused = unsafe {
+        here.default_stream().launch_foreign(|uses| uses.table(&map), |_, _| -> u8 { panic!("it is called") })
+    };
+    assert_wrong_device(refused.unwrap_err(), "a buffer", &there, &here);
+    // SAFETY: nothing is queued.
+    let null = unsafe { there.default_stream().launch_foreign(|uses| uses.table(&map), |_, stream| stream.is_null()) };
+    assert_eq!(null, Ok(true));
 }
 
 #[test]

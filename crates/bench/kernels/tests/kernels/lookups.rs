@@ -116,6 +116,26 @@ fn maps_answer_by_refs_as_a_hash_map_does<K: Key, V: Value>() {
     );
 }
 
+#[test]
+fn maps_of_no_pair_and_of_the_last_key_alone() {
+    let queries = [0, 1, u64::MAX];
+    for engine in engines() {
+        for (keys, last) in [(&[][..], None), (&[u64::MAX][..], Some(5))] {
+            for (design, answers) in asked_by_refs(&engine.device, (keys, &[5u64][..keys.len()]), &queries).unwrap() {
+                assert_eq!(answers, [None, None, last], "{design} on {}", engine.device.name());
+            }
+            let narrow: Vec<u32> = keys.iter().map(|_| u32::MAX).collect();
+            for found in flagged(&engine.device, &narrow, &[0, u32::MAX]).unwrap() {
+                assert_eq!(found, [false, last.is_some()]);
+            }
+            let sum = if last.is_some() { 1 + 5 } else { 0 };
+            for sums in weighed(&engine.device, (keys, &[5u32][..keys.len()]), &queries).unwrap() {
+                assert_eq!(sums, [0, 0, sum]);
+            }
+        }
+    }
+}
+
 mod maps {
     use super::{maps_answer_by_refs_as_a_hash_map_does, of_all_widths};
     of_all_widths!(maps_answer_by_refs_as_a_hash_map_does);

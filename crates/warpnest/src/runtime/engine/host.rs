@@ -6,6 +6,7 @@ use crate::{Error, Module, Result};
 use gpu_kernels::seam::Kernel;
 use rayon::prelude::*;
 use std::any::Any;
+use std::ffi::c_void;
 use std::fmt::Debug;
 use std::sync::Arc;
 use std::time::Instant;
@@ -203,6 +204,10 @@ impl<R: Runner> Queue for HostQueue<R> {
     unsafe fn launch(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
         // SAFETY: the caller vouches for the kernel's pointers.
         unsafe { self.runner.run(kernel, blocks) }
+    }
+    fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()> {
+        work(std::ptr::null_mut());
+        Ok(())
     }
     fn record(&self, _timed: bool) -> Result<Arc<dyn QueueEvent>> {
         Ok(Arc::new(HostEvent(Instant::now())))

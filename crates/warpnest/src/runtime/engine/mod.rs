@@ -140,12 +140,8 @@ pub trait Queue: Debug + Send + Sync {
     fn synchronize(&self) -> Result<()>;
     /// Runs `work`, which queues something by other means than these methods, behind what has been
     /// queued. It gets the queue's handle: a `CUstream` whose context is current meanwhile, or null
-    /// if the device is the host, where all earlier work is done.
-    fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()> {
-        self.synchronize()?;
-        work(std::ptr::null_mut());
-        Ok(())
-    }
+    /// if the device is the host, where all earlier work is done then.
+    fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()>;
     /// Returns the queue as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }

@@ -76,7 +76,9 @@ impl fmt::Debug for CudaQueue {
 impl Queue for CudaQueue {
     fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()> {
         let _entered = self.shared.primary.enter()?;
-        work(self.stream.cast());
+        // The legacy stream has two handles, and null says that there is none.
+        let handle = if self.stream.is_null() { driver::constant::STREAM_LEGACY } else { self.stream };
+        work(handle.cast());
         Ok(())
     }
 
