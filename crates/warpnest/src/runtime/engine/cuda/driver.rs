@@ -36,8 +36,8 @@ pub(crate) mod constant {
     pub const FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
     pub const STREAM_NON_BLOCKING: c_uint = 1;
     pub const EVENT_DISABLE_TIMING: c_uint = 2;
-    #[cfg(feature = "cudarc")]
     pub const STREAM_LEGACY: super::Stream = std::ptr::without_provenance_mut(1);
+    #[cfg(feature = "cudarc")]
     pub const STREAM_PER_THREAD: super::Stream = std::ptr::without_provenance_mut(2);
     #[cfg(feature = "cust")]
     pub const POINTER_ATTRIBUTE_CONTEXT: c_int = 1;
