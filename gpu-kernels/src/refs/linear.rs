@@ -46,7 +46,7 @@ asked! { LinearRef, ValueWord }
 ///
 /// It ends searches in a table that has hardly an empty slot left. With one slot in twenty empty,
 /// less than one search in 10^9 is as long as this.
-const MAX_PROBED_BUCKETS: [u32; 2] = [512, 4096];
+const MAX_PROBED_BUCKETS: [u32; 2] = [512, 16384];
 
 /// A linear map that is lent to a kernel exclusively, as its argument: threads insert, look up,
 /// combine and remove, all at the same time.
@@ -56,12 +56,12 @@ const MAX_PROBED_BUCKETS: [u32; 2] = [512, 4096];
 /// it, and nothing else. They order no other memory: what a thread wrote elsewhere before it
 /// inserted a key may not be visible yet to one that finds the key.
 ///
-/// **Capacity.** A kernel cannot make the table grow: reserve room beforehand. The table's load
-/// does not bind a kernel, which may fill it to the last slot; searches for absent keys then read
+/// **Capacity.** A kernel cannot make the table grow: reserve capacity beforehand. The table's load
+/// does not bind a kernel, which may fill it to the last slot. Searches for absent keys then read
 /// much of it, until a batch of insertions makes it grow. An insertion that finds no slot among the
-/// first buckets of its search (512, or 4096 with linear probing) says so, and changes nothing. In
-/// a table of a load of up to .95 that does not happen. A removed key's slot stays that key's own
-/// until the host makes a batch of insertions.
+/// first buckets of its search (512, or 16,384 with linear probing) says so, and changes nothing.
+/// In a table of a load of up to .95 that does not happen. A removed key's slot stays that key's
+/// own until the host makes a batch of insertions.
 ///
 /// With keys or values of 64 bits a kernel's declaration says `wide atomics` behind its threads
 /// ([`kernel!`](crate::kernel)). Then PTX for GPUs that have none has no entry point for these

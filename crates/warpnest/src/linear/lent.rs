@@ -2,7 +2,7 @@
 
 use super::{Change, Counts, Interrupted, LinearMap, LinearTable};
 use crate::low_level::Uses;
-use crate::runtime::stream::Settle;
+use crate::runtime::stream::Finish;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{InspectParams, Layout, Recount, header};
@@ -21,7 +21,7 @@ struct Lent<'b, K: KeyWord, V: ValueWord> {
     interrupted: &'b mut Option<Interrupted>,
     /// Whether the launch may have been queued.
     queued: Rc<Cell<bool>>,
-    settled: bool,
+    finished: bool,
 }
 
 impl<K: KeyWord, V: ValueWord> Lent<'_, K, V> {
@@ -30,9 +30,9 @@ impl<K: KeyWord, V: ValueWord> Lent<'_, K, V> {
     }
 }
 
-impl<K: KeyWord, V: ValueWord> Settle for Lent<'_, K, V> {
-    fn settle(mut self: Box<Self>, stream: &Stream, failed: Option<&Error>) -> Result<()> {
-        self.settled = true;
+impl<K: KeyWord, V: ValueWord> Finish for Lent<'_, K, V> {
+    fn finish(mut self: Box<Self>, stream: &Stream, failed: Option<&Error>) -> Result<()> {
+        self.finished = true;
         if !self.queued.get() {
             return Ok(());
         }
@@ -58,7 +58,7 @@ impl<K: KeyWord, V: ValueWord> Settle for Lent<'_, K, V> {
 
 impl<K: KeyWord, V: ValueWord> Drop for Lent<'_, K, V> {
     fn drop(&mut self) {
-        if !self.settled && self.queued.get() {
+        if !self.finished && self.queued.get() {
             let (kernel, fault) = ("that changed a map".to_owned(), "its launch did not come to an end".to_owned());
             *self.interrupted = Some(Interrupted { change: Change::Lent, error: Error::Kernel { kernel, fault } });
         }
@@ -98,7 +98,7 @@ impl<'b> Uses<'b> {
     /// Lends a map to the kernel, which may look up, insert, combine and remove: see
     /// [`LinearRefMut`]. The launch then waits until the kernel is done, and counts the keys.
     ///
-    /// Make room first, by [`LinearMap::reserve`]: a kernel cannot make the table grow.
+    /// Reserve capacity first, by [`LinearMap::reserve`]: a kernel cannot make the table grow.
     ///
     /// A map that was changed partway by a batch that failed is counted first. If that is
     /// impossible, the launch returns the error. If the launch fails, or the kernel, what it
@@ -130,14 +130,14 @@ impl<'b> Uses<'b> {
         let (words, header) = (&*words, &*header);
         let (layout, queued) = (*layout, batch.queued());
         match recovered {
-            Ok(()) => batch.settle_later(Box::new(Lent::<K::Word, V::Word> {
+            Ok(()) => batch.finish_later(Box::new(Lent::<K::Word, V::Word> {
                 words,
                 header,
                 layout,
                 counts,
                 interrupted,
                 queued,
-                settled: false,
+                finished: false,
             })),
             Err(error) => batch.fail(error),
         }

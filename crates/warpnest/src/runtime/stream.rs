@@ -197,20 +197,20 @@ impl Stream {
             uses: RefCell::default(),
             failure: RefCell::default(),
             queued: Rc::default(),
-            settling: RefCell::default(),
+            finishing: RefCell::default(),
         });
         // Until the buffers have the event, nothing else can wait for the work.
         let unrecorded = Unrecorded(&*self.queue);
         let done = steps(&uses);
-        let Batch { uses, failure, settling, .. } = uses.0;
+        let Batch { uses, failure, finishing, .. } = uses.0;
         let done = failure.into_inner().map_or(done, Err);
         let done = self.record_end(uses.into_inner(), unrecorded, done);
         // The first error says most.
-        let mut settled = Ok(());
-        for table in settling.into_inner() {
-            settled = settled.and(table.settle(self, done.as_ref().err()));
+        let mut finished = Ok(());
+        for table in finishing.into_inner() {
+            finished = finished.and(table.finish(self, done.as_ref().err()));
         }
-        done.and_then(|result| settled.map(|()| result))
+        done.and_then(|result| finished.map(|()| result))
     }
 
     /// Gives the buffers that were used the event at the end of what was queued; returns `done`, or
@@ -305,13 +305,13 @@ pub(crate) struct Batch<'b> {
     /// Whether a step may have been queued.
     queued: Rc<Cell<bool>>,
     /// The tables that have something to do once all is queued.
-    settling: RefCell<Vec<Box<dyn Settle + 'b>>>,
+    finishing: RefCell<Vec<Box<dyn Finish + 'b>>>,
 }
 
 /// What a table that a launch changes still has to do when the launch is queued.
-pub(crate) trait Settle: fmt::Debug {
+pub(crate) trait Finish: fmt::Debug {
     /// Does it; `failed` is the error of the launch. It may wait.
-    fn settle(self: Box<Self>, stream: &Stream, failed: Option<&Error>) -> Result<()>;
+    fn finish(self: Box<Self>, stream: &Stream, failed: Option<&Error>) -> Result<()>;
 }
 
 /// The use of a buffer by a batch.
@@ -369,8 +369,8 @@ impl<'b> Batch<'b> {
     }
 
     /// Records what is to be done once all is queued.
-    pub fn settle_later(&self, table: Box<dyn Settle + 'b>) {
-        self.settling.borrow_mut().push(table);
+    pub fn finish_later(&self, table: Box<dyn Finish + 'b>) {
+        self.finishing.borrow_mut().push(table);
     }
 
     /// Keeps steps from being queued from now on; the batch returns the first error.
