@@ -63,8 +63,13 @@ impl Columns {
     }
 }
 
-/// Checks that each column of each id is that of its row.
+/// Checks that each column of each id is that of its row, and that there are no columns without rows.
 fn check_columns(ids: &RowIds, expected: &[Tuple], columns: usize) -> Result<(), TestCaseError> {
+    if expected.is_empty() {
+        let refused = ids.column::<u32>(0, &[]).unwrap_err();
+        prop_assert!(matches!(refused, Error::Input(InputError::NoColumn { .. })), "{refused}");
+        return Ok(());
+    }
     let all: Vec<u32> = (0..expected.len() as u32).collect();
     let first: Vec<u32> = expected.iter().map(|row| row.0).collect();
     prop_assert_eq!(ids.column::<u32>(0, &all).unwrap(), first);

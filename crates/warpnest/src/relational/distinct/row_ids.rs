@@ -134,7 +134,8 @@ impl RowIds {
     /// Returns the result of [`RowIds::column`] on the device; waits for nothing.
     ///
     /// # Errors
-    /// [`InputError::NoColumn`] unless the rows have a column of that number and type, from 0 on;
+    /// [`InputError::NoColumn`] unless the rows have a column of that number and type, from 0 on
+    /// (before the first row there are none);
     /// [`InputError::TooManyItems`], [`Error::OutOfMemory`], [`Error::WrongDevice`],
     /// [`Error::Driver`].
     pub fn column_on<K: Key>(
