@@ -6,7 +6,7 @@ use crate::primitives::radix::tile::{
     item_of_row, items, load_rows, offset_in_tile, prefetch_rows, sum_of_sets,
 };
 use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
-use crate::types::{KeyWord, Payload, WordOf};
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 use super::header;
 use super::held::Held;
@@ -54,7 +54,8 @@ kernel! {
     /// bin by one atomic addition instead of looking back.
     ///
     /// With `REPEATS` keys may be repeated: the split keeps the order of the pairs of a bin, unless
-    /// they are keys alone.
+    /// they are keys alone. Without, the values of the first split may be null: they are the numbers
+    /// of the pairs then.
     Split<K: KeyWord, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
         shared sums: u32 = 16, shared kept: u32 = 1;
@@ -147,6 +148,16 @@ fn split<K: KeyWord, V: Payload, const REPEATS: bool, B: Block>(
     });
     let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
     let side_by_side = Pairs::<REPEATS, K, V>::SIDE_BY_SIDE;
+    let are_numbers = !REPEATS && V::VALUE_BITS != 0 && args.values.is_null();
+    let load_values = |thread: u32, values: &mut [V::Word; MAX_ITEMS]| {
+        if are_numbers {
+            for row in 0..items::<K, V>() {
+                values[row] = Scalar::from_u64(first + item_of_row::<K, V>(thread, row) as u64);
+            }
+        } else {
+            load_rows::<K, V, V::Word>(args.values.offset(first), here, thread, values);
+        }
+    };
     block.each(&mut held, |thread, held| {
         if plan.level != 0 && side_by_side {
             let pairs_in = Pairs::<REPEATS, K, V>::new(args.keys, args.values);
@@ -160,8 +171,8 @@ fn split<K: KeyWord, V: Payload, const REPEATS: bool, B: Block>(
         }
         load_rows::<K, V, K>(args.keys.offset(first), here, thread, &mut held.keys);
         if side_by_side {
-            load_rows::<K, V, V::Word>(args.values.offset(first), here, thread, &mut held.values);
-        } else if V::VALUE_BITS != 0 {
+            load_values(thread, &mut held.values);
+        } else if V::VALUE_BITS != 0 && !are_numbers {
             prefetch_rows::<K, V, V::Word>(args.values.offset(first), here, thread);
         }
         if plan.level == 0 {
@@ -376,7 +387,7 @@ fn split<K: KeyWord, V: Payload, const REPEATS: bool, B: Block>(
     }
     block.phase(&mut held, |thread, held| {
         let mut values = [<V::Word>::default(); MAX_ITEMS];
-        load_rows::<K, V, V::Word>(args.values.offset(first), here, thread, &mut values);
+        load_values(thread, &mut values);
         for row in 0..items::<K, V>() {
             staged_values.set(held.offsets[row], values[row]);
         }

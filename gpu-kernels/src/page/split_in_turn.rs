@@ -5,7 +5,7 @@ use super::pairs::{AT_ONCE, Pairs, in_order};
 use super::split_plan::{NOWHERE, SplitArrays, SplitParams};
 use crate::primitives::radix::tile::{PREFIX, Published, SUM, tile};
 use crate::seam::{Shared, Work};
-use crate::types::{KeyWord, Payload};
+use crate::types::{KeyWord, Nothing, Payload, Scalar};
 
 /// The split of a region's tile by one thread: it counts the pairs of each bin, and then writes
 /// each to the next offset of its bin.
@@ -122,7 +122,17 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
         let here = (self.here - item).min(AT_ONCE as u32);
         // Pairs that are kept in order are never stored side by side.
         let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
-        let (mut keys, values) = pairs.load_many(self.first + item as u64, here, REPEATS || plan.level == 0);
+        let first = self.first + item as u64;
+        let (mut keys, values) = if !REPEATS && V::VALUE_BITS != 0 && args.values.is_null() {
+            let keys = Pairs::<false, K, Nothing>::new(args.keys, args.keys.cast());
+            let mut numbers = [<V::Word>::default(); AT_ONCE];
+            for i in 0..AT_ONCE {
+                numbers[i] = Scalar::from_u64(first + i as u64);
+            }
+            (keys.load_many(first, here, true).0, numbers)
+        } else {
+            pairs.load_many(first, here, REPEATS || plan.level == 0)
+        };
         if plan.level == 0 {
             for key in &mut keys {
                 *key = key.mixed(plan.a, plan.b);

@@ -1,4 +1,4 @@
-//! Group-by: aggregates of the rows of each key.
+//! Group-by and joins: aggregates of the rows of each key, and the rows of two sides with equal keys.
 
 mod bin;
 mod chained;
@@ -12,6 +12,7 @@ pub mod hot_build;
 mod hot_groups;
 pub mod hot_table;
 pub mod ids;
+pub mod join;
 pub mod keys;
 mod on_chip;
 mod page_groups;

@@ -4,10 +4,11 @@
 use super::aggregates::Aggregates;
 use super::by_hot::Regions;
 use super::hash_plan::{Expected, HashPlan, Machine, Page};
+use super::splits::{SplitArrays, or_null, queue_split};
 use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::page::{Split, SplitParams, header};
+use gpu_kernels::page::header;
 use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
 use gpu_kernels::relational::{GroupChains, GroupChainsParams, GroupPages, GroupPagesParams, Wanted};
 use gpu_kernels::seam::Global;
@@ -228,35 +229,19 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
 
     /// Queues the split of level `number`, to bins that begin at `starts` if these are given.
     fn split(&self, batch: &Batch<'a>, number: usize, starts: Option<Global<u32>>) -> Result<()> {
-        let ([a, b], level) = (self.constants, &self.plan.levels[number]);
-        let (from, to) = (self.rows(batch, number), self.rows(batch, number + 1));
-        let split = Split::<K, V, false> {
-            keys: from.keys,
-            values: from.values,
-            keys_out: to.keys,
-            values_out: to.values,
-            counts_in: or_null(self.counts_in(batch, number)),
-            starts_out: or_null(starts),
-            counts_out: self.counts(batch, number),
-            state: or_null(None),
+        let arrays = SplitArrays {
+            from: self.rows(batch, number),
+            to: self.rows(batch, number + 1),
+            counts_in: self.counts_in(batch, number),
+            starts,
+            counts: self.counts(batch, number),
             header: batch.write(self.scratch),
-            plan: SplitParams {
-                a,
-                b,
-                region_capacity: level.region_capacity,
-                pairs: self.plan.rows,
-                bin_capacity: level.bin_capacity as u32,
-                tiles: level.tiles as u32,
-                shift: K::BITS - level.bits_so_far,
-                bits: level.bits,
-                skew_limit: u32::MAX,
-                level: number as u32,
-            },
         };
+        let level = (number, &self.plan.levels[number]);
         // SAFETY: the scratch has each split's counts, which are 0, and bins at their offsets: the
         // bins of a capacity, or those of the starts, which all rows fit. A split reads where the
-        // one before it wrote. One that keeps no order takes no state.
-        unsafe { batch.launch_blocks(&split, level.regions * level.tiles) }
+        // one before it wrote.
+        unsafe { queue_split::<K, V>(batch, level, self.plan.rows, self.constants, arrays) }
     }
 
     /// Queues the pages of the last split's bins, which begin at `starts` if these are given. Only
@@ -350,10 +335,4 @@ impl<K: KeyWord, W> Output<K, W> {
             capacity: lengths.into_iter().flatten().min().unwrap_or(0) as u64,
         }
     }
-}
-
-/// Returns the array, or null for an argument that may be left out.
-fn or_null<T>(array: Option<Global<T>>) -> Global<T> {
-    // SAFETY: the kernels' documentation allows null for these arguments.
-    array.unwrap_or_else(|| unsafe { Global::null() })
 }

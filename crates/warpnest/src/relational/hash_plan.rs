@@ -1,15 +1,13 @@
 //! The sizes of a group-by by hashing, all of which are known before anything is allocated.
 
 use super::by_hot::Regions;
+use super::splits::{Level, MAX_ROWS, are_valid, levels, split_bits};
 use crate::Stream;
 use crate::primitives::Pairs;
-use gpu_kernels::page::{MAX_SPLIT_BITS, header, split_tile};
+use gpu_kernels::page::{MAX_SPLIT_BITS, header};
 use gpu_kernels::primitives::scan::state_words;
 use gpu_kernels::relational::{BLOCKS, CHAINED_ROWS, Wanted};
 use gpu_kernels::types::{KeyWord, Payload};
-
-/// The most rows: offsets of rows in bins have 32 bits.
-pub(super) const MAX_ROWS: u64 = 1 << 31;
 
 /// The most rows that are not split: each block reads all of them. Cores read them one block after
 /// the other.
@@ -36,8 +34,7 @@ const MIN_GROUPS: u64 = 16;
 /// The fewest rows of a bin that are worth a block of their own where rows are not split.
 const ROWS_A_BLOCK: u64 = 1 << 11;
 
-/// The standard deviations by which a bin may exceed the mean, if the number of groups is what is
-/// expected. It may be half of that.
+/// The standard deviations by which a page may have more groups than the mean.
 const DEVIATIONS: f64 = 8.0;
 
 /// The most rows of a group, on average, for which rows are chained. With more, most rows are added
@@ -46,9 +43,6 @@ const CHAINED_ROWS_A_GROUP: u64 = 2;
 
 /// The most rows of a bin, on average, if they are chained: a block takes [`CHAINED_ROWS`].
 const ROWS_OF_CHAINS: u64 = 1 << 11;
-
-/// The most rows that the bins of a split have capacity for: from here on offsets stand for no row.
-const MAX_CAPACITY: u64 = 0xffff_0000;
 
 /// The number of groups that is expected: bins have capacity for as few as the least, pages for as
 /// many as the most.
@@ -96,29 +90,6 @@ pub(super) enum Page {
     Chains,
 }
 
-/// The sizes of one split.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Level {
-    pub bits: u32,
-    /// The bits of the levels up to this one: there are 2^`bits_so_far` bins.
-    pub bits_so_far: u32,
-    pub regions: u64,
-    pub tiles: u64,
-    pub region_capacity: u64,
-    pub bin_capacity: u64,
-}
-
-impl Level {
-    fn bins(&self) -> u64 {
-        1 << self.bits_so_far
-    }
-
-    /// Returns the number of rows that the split's output has capacity for.
-    pub fn capacity(&self) -> u64 {
-        self.bins() * self.bin_capacity
-    }
-}
-
 /// The sizes of a group-by, and the layout of its scratch: the header, the counts of all bins and
 /// the words of a scan, which are 0 at first, the starts of bins, and the rows of the last split
 /// and of the one before it.
@@ -133,13 +104,6 @@ pub(super) struct HashPlan {
     pub levels: Vec<Level>,
     /// The words of the rows of the last split, and of the one before it.
     storage: [u64; 2],
-}
-
-/// Returns the bits of the splits that make so many. The first ones may have fewer: their tiles are
-/// then larger shares of their bins.
-fn split_bits(page_bits: u32) -> Vec<u32> {
-    let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
-    (0..splits).map(|split| (page_bits + split) / splits).collect()
 }
 
 impl HashPlan {
@@ -199,29 +163,13 @@ impl HashPlan {
         bits: &[u32],
     ) -> Option<Self> {
         let [least, most] = [expected.least, expected.most].map(|groups| groups.clamp(1, rows.max(1)));
-        let (mut levels, mut bits_so_far) = (Vec::new(), 0);
-        let mut from = regions.unwrap_or(Regions { number: 1, capacity: rows, most: rows });
-        for &bits in bits {
-            let Regions { number: regions, capacity: region_capacity, most } = from;
-            let tiles = most.div_ceil(split_tile::<K, V>()).max(1);
-            bits_so_far += bits;
-            let mean = rows as f64 / (1u64 << bits_so_far) as f64;
-            // A bin varies by whole groups, and each of these has all of its rows.
-            let groups_of_bin = least as f64 / (1u64 << bits_so_far) as f64;
-            let slack = DEVIATIONS * mean / groups_of_bin.sqrt() + 64.0;
-            // Later splits have a tile for every part of a bin's capacity, full or not.
-            let of_heaviest = if bits_so_far == page_bits { 2 * expected.heaviest } else { 0 };
-            let of_heaviest = of_heaviest.min(expected.spare >> bits_so_far);
-            let bin_capacity = ((mean + slack).ceil() as u64 + of_heaviest).min(rows);
-            levels.push(Level { bits, bits_so_far, regions, tiles, region_capacity, bin_capacity });
-            from = Regions { number: 1 << bits_so_far, capacity: bin_capacity, most: bin_capacity };
-        }
+        let of_heaviest = (2 * expected.heaviest).min(expected.spare >> page_bits);
+        let levels = levels::<K, V>((rows, regions), least, of_heaviest, bits);
         let storage = [0, 1].map(|back| {
             let levels = levels.iter().rev().skip(back).step_by(2);
             levels.map(|level| Pairs::<K, V>::words(level.capacity())).max().unwrap_or(0)
         });
-        let valid = |level: &Level| (1..=MAX_SPLIT_BITS).contains(&level.bits) && level.capacity() < MAX_CAPACITY;
-        let fits = rows <= MAX_ROWS && levels.len() <= header::LEVELS as usize && levels.iter().all(valid);
+        let fits = rows <= MAX_ROWS && are_valid(&levels);
         // Pages vary, and fewer slots are cleared sooner.
         let groups_of_page = most as f64 / (1u64 << page_bits) as f64;
         let enough = (groups_of_page + DEVIATIONS * groups_of_page.sqrt() + 16.0) / LOW_LOAD;
@@ -236,8 +184,7 @@ impl HashPlan {
 
     /// Returns the offset of the counts of level `level`, in 64-bit words.
     pub fn counts_at(&self, level: usize) -> u64 {
-        let words = |level: &Level| level.bins().div_ceil(2).next_multiple_of(2);
-        header::WORDS as u64 + self.levels[..level].iter().map(words).sum::<u64>()
+        header::WORDS as u64 + self.levels[..level].iter().map(Level::counts_words).sum::<u64>()
     }
 
     /// Returns the offset of the end of all counts, in 64-bit words.

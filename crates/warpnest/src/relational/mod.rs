@@ -43,6 +43,7 @@ mod memory;
 mod on_chip;
 mod query;
 pub(crate) mod sample;
+mod splits;
 
 pub use column::Column;
 pub use distinct::{Distinct, OnDevice, OnHost, Part, RowIds, Rows, Unique};

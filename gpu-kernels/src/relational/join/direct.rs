@@ -1,0 +1,73 @@
+//! Joins with a small build side, which is ordered by bucket in memory: probe rows need not be split,
+//! since the cache has all that they ask for.
+
+use super::buckets::InMemory;
+use super::emit::{Emit, Outputs, emit_last, emit_pairs};
+use super::fill::{COUNTERS, TOTAL};
+use super::probe::{HELD, ROUND_ROWS, Thread, find, row};
+use crate::seam::{Block, Global, Shared};
+use crate::types::KeyWord;
+
+/// The scalar arguments of [`JoinDirect`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct JoinDirectParams {
+    /// The first constant of the mix.
+    pub a: u64,
+    /// The second constant of the mix.
+    pub b: u64,
+    /// The number of probe rows.
+    pub probe: u64,
+    /// The number of pairs that the outputs have capacity for; with 0 they are counted alone.
+    pub capacity: u64,
+    /// What is written of each probe row: an [`Emit`].
+    pub emit: u32,
+    /// The binary logarithm of the number of buckets.
+    pub bucket_bits: u32,
+}
+
+kernel! {
+    /// Joins the probe rows, [`ROUND_ROWS`](super::ROUND_ROWS) a block, with build rows that are
+    /// ordered by their buckets: the upper bits of their mixed keys. `starts` has the start of each
+    /// bucket, and the end of the last.
+    ///
+    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
+    /// as many are written as there is capacity for.
+    JoinDirect<K: KeyWord>, "join_direct", threads 384, resident 3, shared start: u64 = 1,
+        shared counters: u32 = COUNTERS;
+    {
+        build_keys: Global<K>, build_rows: Global<u32>, starts: Global<u32>, probe_keys: Global<K>,
+        build_out: Global<u32>, probe_out: Global<u32>, header: Global<u64>, plan: JoinDirectParams,
+    }
+}
+
+impl<K: KeyWord> JoinDirect<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, start: B::Shared<u64>, counters: B::Shared<u32>) {
+        let JoinDirectParams { a, b, probe, capacity, emit, bucket_bits } = self.plan;
+        let emit = Emit(emit);
+        let build = InMemory { keys: self.build_keys, rows: self.build_rows, starts: self.starts, bucket_bits };
+        let outputs = Outputs { build: self.build_out, probe: self.probe_out, capacity, header: self.header };
+        let first = block.index() as u64 * ROUND_ROWS as u64;
+        let here = (probe - first).min(ROUND_ROWS as u64) as u32;
+        let keys = self.probe_keys.offset(first);
+        let mut threads = block.local(|_| Thread::<K>::new());
+        block.phase(&mut threads, |thread, state| {
+            for i in 0..HELD {
+                if row(thread, i) < here {
+                    state.keys[i] = keys.load_streaming(row(thread, i) as u64).mixed(a, b);
+                    state.rows[i] = first as u32 + row(thread, i);
+                    state.there |= 1 << i;
+                }
+            }
+            if thread == 0 {
+                counters.set(TOTAL, 0);
+            }
+        });
+        find(block, &mut threads, build);
+        if emit.has(Emit::PAIRS) {
+            emit_pairs(block, &mut threads, outputs, (start, counters), build);
+        }
+        emit_last(block, &mut threads, outputs, (start, counters), emit);
+    }
+}

@@ -1,0 +1,236 @@
+//! Writing what a round of probe rows has met.
+
+use super::buckets::Buckets;
+use super::fill::TOTAL;
+use super::header;
+use super::probe::{HELD, LONG, Thread, element, pick_key};
+use crate::seam::{Block, Global, Shared, Tile, opaque};
+use crate::types::KeyWord;
+
+/// What a join writes of each probe row. The flags are added up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Emit(pub u32);
+
+impl Emit {
+    /// Each pair of rows with equal keys.
+    pub const PAIRS: Self = Self(1);
+    /// Each probe row that has met no build row, once.
+    pub const UNMATCHED: Self = Self(2);
+    /// Each probe row that has met a build row, once.
+    pub const MATCHED: Self = Self(4);
+
+    /// Returns whether all flags of `other` are among these.
+    #[inline(always)]
+    pub const fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    /// Returns both.
+    pub const fn and(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Returns whether what is written of a row depends on all build rows.
+    #[inline(always)]
+    pub const fn needs_all(self) -> bool {
+        self.has(Self::UNMATCHED) || self.has(Self::MATCHED)
+    }
+}
+
+/// The build row of a probe row that has none.
+pub const NO_ROW: u32 = u32::MAX;
+
+/// The arrays that pairs of rows are written to.
+#[derive(Clone, Copy)]
+pub(super) struct Outputs {
+    /// The numbers of the build rows; null if they are not wanted.
+    pub build: Global<u32>,
+    pub probe: Global<u32>,
+    /// The number of pairs that there is capacity for.
+    pub capacity: u64,
+    pub header: Global<u64>,
+}
+
+impl Outputs {
+    #[inline(always)]
+    pub fn store(&self, target: u64, probe: u32, build: u32) {
+        if target < self.capacity {
+            self.probe.store_streaming(target, probe);
+            if !self.build.is_null() {
+                self.build.store_streaming(target, build);
+            }
+        }
+    }
+
+    /// Reserves output rows of the block; returns the number of the first.
+    #[inline(always)]
+    pub fn reserve(&self, rows: u64) -> u64 {
+        self.header.atomic(header::LENGTH).fetch_add(rows)
+    }
+}
+
+/// Returns the number of lanes before this one whose bit is set.
+#[inline(always)]
+fn rank(lanes: u32, lane: u32) -> u32 {
+    (lanes & ((1 << lane) - 1)).count_ones()
+}
+
+/// Reserves as many output rows as `wanted` says for each thread. `start` becomes the number of the
+/// block's first, and each thread is told its warp's first behind that. The counter [`TOTAL`] is 0
+/// before and after.
+#[inline(always)]
+fn reserve<K: KeyWord, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K>>,
+    outputs: Outputs,
+    (start, counters): (impl Shared<u64>, impl Shared<u32>),
+    wanted: impl Fn(&Thread<K>) -> u32 + Sync,
+) {
+    block.tiles_of::<32, _>(threads, |warp, threads| {
+        warp.exclusive_sum(
+            threads,
+            |_, thread| wanted(thread),
+            |lane, thread, _, sum| {
+                if lane == 0 {
+                    thread.next = if sum == 0 { 0 } else { counters.fetch_add(TOTAL, sum) };
+                }
+            },
+        );
+        let first = warp.pick(threads, 0, |thread| thread.next);
+        warp.each(threads, |_, thread| thread.next = first);
+    });
+    block.sync();
+    block.phase(threads, |thread, _| {
+        if thread == 0 {
+            let rows = counters.get(TOTAL);
+            if rows != 0 {
+                start.set(0, outputs.reserve(rows as u64));
+            }
+            counters.set(TOTAL, 0);
+        }
+    });
+}
+
+/// Writes each pair of a probe row of the round and a build row with the same key.
+#[inline(always)]
+pub(super) fn emit_pairs<K: KeyWord, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K>>,
+    outputs: Outputs,
+    (start, counters): (impl Shared<u64>, impl Shared<u32>),
+    build: impl Buckets<K>,
+) {
+    reserve(block, threads, outputs, (start, counters), Thread::pairs);
+    if outputs.capacity == 0 {
+        return;
+    }
+    block.tiles_of::<32, _>(threads, |warp, threads| {
+        let has_several = |thread: &Thread<K>| {
+            let mut several = false;
+            for i in 0..HELD {
+                several |= thread.counts[i] > 1;
+            }
+            several
+        };
+        if warp.ballot(threads, |_, thread| has_several(thread)) == 0 {
+            for i in 0..HELD {
+                let lanes = warp.ballot(threads, |_, thread| thread.counts[i] != 0);
+                warp.each(threads, |lane, thread| {
+                    if thread.counts[i] != 0 {
+                        let target = start.get(0) + (thread.next + rank(lanes, lane)) as u64;
+                        outputs.store(target, thread.rows[i], build.row(thread.at[i]));
+                    }
+                    thread.next += lanes.count_ones();
+                });
+            }
+            return;
+        }
+        for i in 0..opaque(HELD as u32) {
+            warp.exclusive_sum(
+                threads,
+                |_, thread| element(&thread.counts, i) & !LONG,
+                |_, thread, before, sum| {
+                    thread.target = thread.next + before;
+                    thread.next += sum;
+                },
+            );
+            warp.each(threads, |_, thread| {
+                let mut left = element(&thread.counts, i);
+                if left & LONG != 0 {
+                    return;
+                }
+                let (key, row) = (super::probe::key(&thread.keys, i), element(&thread.rows, i));
+                let (mut at, mut target) = (element(&thread.at, i), start.get(0) + thread.target as u64);
+                while left != 0 {
+                    if build.key(at) == key {
+                        outputs.store(target, row, build.row(at));
+                        target += 1;
+                        left -= 1;
+                    }
+                    at += 1;
+                }
+            });
+            let mut long = warp.ballot(threads, |_, thread| element(&thread.counts, i) > LONG);
+            while long != 0 {
+                let lane = long.trailing_zeros();
+                let key = pick_key::<K, _>(warp, threads, lane, i);
+                let row = warp.pick(threads, lane, |thread| element(&thread.rows, i));
+                let mut target = start.get(0) + warp.pick(threads, lane, |thread| thread.target) as u64;
+                let (mut at, end) = build.bucket(key);
+                while at < end {
+                    let here = |lane: u32| at + lane < end && build.key(at + lane) == key;
+                    let lanes = warp.ballot(threads, |lane, _| here(lane));
+                    warp.each(threads, |lane, _| {
+                        if lanes >> lane & 1 != 0 {
+                            outputs.store(target + rank(lanes, lane) as u64, row, build.row(at + lane));
+                        }
+                    });
+                    target += lanes.count_ones() as u64;
+                    at += 32;
+                }
+                long &= long - 1;
+            }
+        }
+    });
+}
+
+/// Writes those probe rows of the round whose bit is set in what `wanted` says.
+#[inline(always)]
+pub(super) fn emit_once<K: KeyWord, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K>>,
+    outputs: Outputs,
+    (start, counters): (impl Shared<u64>, impl Shared<u32>),
+    wanted: impl Fn(&Thread<K>) -> u32 + Sync,
+) {
+    reserve(block, threads, outputs, (start, counters), |thread| wanted(thread).count_ones());
+    if outputs.capacity == 0 {
+        return;
+    }
+    block.tiles_of::<32, _>(threads, |warp, threads| {
+        for i in 0..HELD {
+            let lanes = warp.ballot(threads, |_, thread| wanted(thread) >> i & 1 != 0);
+            warp.each(threads, |lane, thread| {
+                if lanes >> lane & 1 != 0 {
+                    outputs.store(start.get(0) + (thread.next + rank(lanes, lane)) as u64, thread.rows[i], NO_ROW);
+                }
+                thread.next += lanes.count_ones();
+            });
+        }
+    });
+}
+
+/// Writes what is wanted of a round that has met all build rows.
+#[inline(always)]
+pub(super) fn emit_last<K: KeyWord, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K>>,
+    outputs: Outputs,
+    shared: (impl Shared<u64>, impl Shared<u32>),
+    emit: Emit,
+) {
+    if emit.needs_all() {
+        let flip = if emit.has(Emit::UNMATCHED) { u32::MAX } else { 0 };
+        emit_once(block, threads, outputs, shared, |thread| thread.there & (thread.matched ^ flip));
+    }
+}

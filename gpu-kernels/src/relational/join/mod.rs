@@ -1,0 +1,30 @@
+//! Joins: the rows of two sides whose keys are equal.
+//!
+//! The rows of the build side are ordered by bucket, on chip or in memory, and those of the probe
+//! side look for their keys there. Ranks within buckets come from atomic additions, as in the
+//! bucket-chained partitioned joins of (Sioulas 2019, §4), but the rows of a bucket are side by
+//! side: a warp reads a long bucket together.
+
+mod buckets;
+mod direct;
+mod emit;
+mod fill;
+mod in_turn;
+mod pages;
+mod probe;
+mod starts;
+
+pub use buckets::{MAX_PAGE_ROWS, PAGE_ROWS};
+pub use direct::{JoinDirect, JoinDirectParams};
+pub use emit::{Emit, NO_ROW};
+pub use pages::{JoinPages, JoinPagesParams, MIN_ITEM_ROWS, item_rows};
+pub use probe::ROUND_ROWS;
+pub use starts::{BinStarts, BinStartsParams};
+
+/// The words of the header that a join adds to those of its splits.
+pub mod header {
+    pub use crate::page::header::{LENGTH, WORDS};
+
+    /// The number of work items that were listed.
+    pub const ITEMS: u64 = crate::page::header::LISTED;
+}

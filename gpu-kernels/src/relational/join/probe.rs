@@ -1,0 +1,168 @@
+//! A round of probe rows: each thread holds some, and finds out how many build rows have their keys.
+
+use super::buckets::Buckets;
+use crate::seam::{Block, Tile, opaque};
+use crate::types::KeyWord;
+
+/// The threads of a block.
+pub(super) const THREADS: u32 = 384;
+
+/// The rows of a thread.
+pub(super) const HELD: usize = 7;
+
+/// The rows of a block's round.
+pub const ROUND_ROWS: u32 = THREADS * HELD as u32;
+
+/// The longest bucket that a thread reads by itself. Longer ones are read by a warp.
+const MAX_SHORT: u32 = 12;
+
+/// The bit of a count that says that the key's bucket is long.
+pub(super) const LONG: u32 = 1 << 31;
+
+/// What a thread keeps of its rows.
+pub(super) struct Thread<K> {
+    /// The mixed keys, and the numbers of the rows in their table.
+    pub keys: [K; HELD],
+    pub rows: [u32; HELD],
+    /// Where the first build row with the key is; in a long bucket, where the bucket begins.
+    pub at: [u32; HELD],
+    /// The number of build rows with the key, and [`LONG`].
+    pub counts: [u32; HELD],
+    /// A bit for each row that there is, and for each that has met a build row.
+    pub there: u32,
+    pub matched: u32,
+    /// The number of the thread's next output row, of those that its block has reserved; or a sum
+    /// of the thread.
+    pub next: u32,
+    /// The same for the rows that are being written.
+    pub target: u32,
+}
+
+impl<K: KeyWord> Thread<K> {
+    pub fn new() -> Self {
+        Self {
+            keys: [K::default(); HELD],
+            rows: [0; HELD],
+            at: [0; HELD],
+            counts: [0; HELD],
+            there: 0,
+            matched: 0,
+            next: 0,
+            target: 0,
+        }
+    }
+
+    /// Returns the number of all build rows that the thread's rows have met.
+    #[inline(always)]
+    pub fn pairs(&self) -> u32 {
+        let mut sum = 0;
+        for i in 0..HELD {
+            sum += self.counts[i] & !LONG;
+        }
+        sum
+    }
+}
+
+/// Returns the number in its round of a thread's row `i`.
+#[inline(always)]
+pub(super) fn row(thread: u32, i: usize) -> u32 {
+    thread + i as u32 * THREADS
+}
+
+/// Returns element `i` of what a thread keeps in registers. An index that is not constant would put
+/// the array on the stack.
+#[inline(always)]
+pub(super) fn element(array: &[u32; HELD], i: u32) -> u32 {
+    let mut element = 0;
+    for j in 0..HELD {
+        element |= if j as u32 == i { array[j] } else { 0 };
+    }
+    element
+}
+
+/// Returns key `i` of those that a thread keeps in registers.
+#[inline(always)]
+pub(super) fn key<K: KeyWord>(keys: &[K; HELD], i: u32) -> K {
+    let mut key = K::default();
+    for j in 0..HELD {
+        key = key.either(keys[j] & if j as u32 == i { K::ALL_ONES } else { K::default() });
+    }
+    key
+}
+
+/// Returns key `i` of a lane to all lanes.
+#[inline(always)]
+pub(super) fn pick_key<K: KeyWord, W: Tile>(warp: &mut W, threads: &W::Local<Thread<K>>, lane: u32, i: u32) -> K {
+    let low = warp.pick(threads, lane, |thread| key(&thread.keys, i).to_u64() as u32) as u64;
+    if K::BITS == 32 {
+        return K::from_u64(low);
+    }
+    let high = warp.pick(threads, lane, |thread| (key(&thread.keys, i).to_u64() >> 32) as u32) as u64;
+    K::from_u64(high << 32 | low)
+}
+
+/// Finds the build rows of all rows that the threads have; sets their positions and counts, and
+/// the bits of those that have met one.
+#[inline(always)]
+pub(super) fn find<K: KeyWord, B: Block>(block: &mut B, threads: &mut B::Local<Thread<K>>, build: impl Buckets<K>) {
+    block.tiles_of::<32, _>(threads, |warp, threads| {
+        warp.each(threads, |_, thread| {
+            for i in 0..HELD {
+                thread.counts[i] = 0;
+                if thread.there >> i & 1 == 0 {
+                    continue;
+                }
+                let (mut at, end) = build.bucket(thread.keys[i]);
+                thread.at[i] = at;
+                if end - at > MAX_SHORT {
+                    thread.counts[i] = LONG;
+                    continue;
+                }
+                let mut count = 0;
+                while at < end {
+                    if build.key(at) == thread.keys[i] {
+                        thread.at[i] = if count == 0 { at } else { thread.at[i] };
+                        count += 1;
+                    }
+                    at += 1;
+                }
+                thread.counts[i] = count;
+                thread.matched |= ((count != 0) as u32) << i;
+            }
+        });
+        let any_long = |thread: &Thread<K>| {
+            let mut any = 0;
+            for i in 0..HELD {
+                any |= thread.counts[i];
+            }
+            any & LONG != 0
+        };
+        if warp.ballot(threads, |_, thread| any_long(thread)) == 0 {
+            return;
+        }
+        for i in 0..opaque(HELD as u32) {
+            let mut long = warp.ballot(threads, |_, thread| element(&thread.counts, i) == LONG);
+            while long != 0 {
+                let lane = long.trailing_zeros();
+                let key = pick_key::<K, _>(warp, threads, lane, i);
+                let (mut at, end) = build.bucket(key);
+                let mut count = 0;
+                while at < end {
+                    let here = |lane: u32| at + lane < end && build.key(at + lane) == key;
+                    count += warp.ballot(threads, |lane, _| here(lane)).count_ones();
+                    at += 32;
+                }
+                warp.each(threads, |own, thread| {
+                    if own != lane {
+                        return;
+                    }
+                    for j in 0..HELD {
+                        thread.counts[j] |= if j as u32 == i { count } else { 0 };
+                    }
+                    thread.matched |= ((count != 0) as u32) << i;
+                });
+                long &= long - 1;
+            }
+        }
+    });
+}

@@ -1,0 +1,45 @@
+//! The starts of bins, once rows are in the order of their bins.
+
+use crate::seam::{Block, Global};
+use crate::types::KeyWord;
+
+/// The scalar arguments of [`BinStarts`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct BinStartsParams {
+    /// The number of keys.
+    pub keys: u64,
+    /// The bits of a bin's number, at least 1.
+    pub bits: u32,
+    /// 0.
+    pub padding: u32,
+}
+
+kernel! {
+    /// Sets `starts[b]` to the number of the first mixed key whose upper bits are `b` or more, and
+    /// the last start to the number of keys. The keys are in the order of these bits.
+    ///
+    /// One thread per start does a binary search.
+    BinStarts<K: KeyWord>, "join_starts", threads 256;
+    { keys: Global<K>, starts: Global<u32>, plan: BinStartsParams }
+}
+
+impl<K: KeyWord> BinStarts<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let BinStarts { keys, starts, plan } = self;
+        let BinStartsParams { keys: count, bits, .. } = plan;
+        block.each_item((1 << bits) + 1, |bin| {
+            let (mut low, mut high) = (0, count);
+            while low < high {
+                let middle = low.midpoint(high);
+                if (keys.load_read_only(middle).bits_from(K::BITS - bits) as u64) < bin {
+                    low = middle + 1;
+                } else {
+                    high = middle;
+                }
+            }
+            starts.store(bin, low as u32);
+        });
+    }
+}
