@@ -66,6 +66,7 @@ mod relational {
     mod hard;
     mod hash;
     mod hot;
+    mod join;
     mod row_ids;
     mod rows;
 }

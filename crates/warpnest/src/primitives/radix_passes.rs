@@ -79,11 +79,21 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     /// Returns the passes that order pairs by the bucket that the first of `functions` gives their
     /// keys, a number of `bits` bits. There are none if there is one bucket.
     pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64, cores: Option<usize>) -> Self {
+        Self::by(functions, DigitOf::Bucket, (0, bits), items, cores)
+    }
+
+    /// Returns the passes that order pairs by the upper `bits` bits of their keys, mixed by the
+    /// first of `functions`. The keys are written mixed.
+    pub fn by_mixed_key(functions: HashFunctions, bits: u32, items: u64, cores: Option<usize>) -> Self {
+        Self::by(functions, DigitOf::MixedKey, (K::BITS - bits, bits), items, cores)
+    }
+
+    fn by(functions: HashFunctions, of: DigitOf, (shift, bits): (u32, u32), items: u64, cores: Option<usize>) -> Self {
         // One pass is taken if that is enough, since each costs a launch. Otherwise passes of few
         // bits cost less than fewer passes of many bits.
         let passes = if bits <= MAX_BITS { 1 } else { bits.div_ceil(FEW_BITS) };
         let bits_each = bits.div_ceil(passes).max(1);
-        let digit = Digit { functions, of: DigitOf::Bucket as u32, shift: 0, bits: bits_each, padding: 0 };
+        let digit = Digit { functions, of: of as u32, shift, bits: bits_each, padding: 0 };
         Self::new(digit, bits, items, cores)
     }
 

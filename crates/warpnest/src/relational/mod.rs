@@ -1,6 +1,6 @@
-//! Group-by: aggregates of the rows of each key.
+//! Group-by, joins, and different keys with their ids.
 //!
-//! [`GroupBy`] names the key column and what is wanted of the others; [`GroupBy::run`] gives the
+//! [`Join`] gives the rows of two tables whose keys are equal. [`GroupBy`] names the key column and what is wanted of the others; [`GroupBy::run`] gives the
 //! [`Groups`].
 //!
 //! ```
@@ -38,6 +38,7 @@ pub(crate) mod exposed;
 mod group_by;
 mod groups;
 mod hash_plan;
+mod join;
 mod keys;
 mod memory;
 mod on_chip;
@@ -51,4 +52,5 @@ pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, unique, un
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
 pub use group_by::GroupBy;
 pub use groups::{GroupReport, Groups, Method};
+pub use join::{Join, JoinKind, JoinMethod, JoinReport, Joined, NO_ROW};
 pub use query::{Aggregate, Order};

@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 pub const PAGE_ROWS: u32 = super::ROUND_ROWS;
 
 /// The binary logarithm of the number of buckets of such a page.
-pub(super) const PAGE_BUCKET_BITS: u32 = 12;
+pub const PAGE_BUCKET_BITS: u32 = 12;
 
 /// The most rows of any page: starts of buckets have 16 bits.
 pub const MAX_PAGE_ROWS: u32 = 1 << 15;

@@ -14,10 +14,10 @@ mod pages;
 mod probe;
 mod starts;
 
-pub use buckets::{MAX_PAGE_ROWS, PAGE_ROWS};
+pub use buckets::{MAX_PAGE_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS};
 pub use direct::{JoinDirect, JoinDirectParams};
 pub use emit::{Emit, NO_ROW};
-pub use pages::{JoinPages, JoinPagesParams, MIN_ITEM_ROWS, item_rows};
+pub use pages::{JoinPages, JoinPagesParams, MAX_ROUNDS, MIN_ITEM_ROWS, item_rows};
 pub use probe::ROUND_ROWS;
 pub use starts::{BinStarts, BinStartsParams};
 

@@ -11,8 +11,8 @@ use crate::page::{Pairs, split_overflowed};
 use crate::seam::{Block, Global, Shared, vectorized};
 use crate::types::KeyWord;
 
-/// The rounds of a block that takes one page.
-const ROUNDS: u32 = 8;
+/// The most rounds of a block.
+pub const MAX_ROUNDS: u32 = 8;
 
 /// The pairs of rows that a block compares, about, if the build side of its bin has several pages.
 /// With the keys that such bins come of, it writes as many.
@@ -92,6 +92,10 @@ pub struct JoinPagesParams {
     pub page_rows: u32,
     /// The binary logarithm of the number of buckets of a page, at least 1.
     pub bucket_bits: u32,
+    /// The most rounds of a block, from 1 to [`MAX_ROUNDS`].
+    pub rounds: u32,
+    /// 0.
+    pub padding: u32,
 }
 
 kernel! {
@@ -122,14 +126,15 @@ kernel! {
     }
 }
 
-/// Returns the number of probe rows that a block takes of a bin with so many build rows.
+/// Returns the number of probe rows that a block takes of a bin with so many build rows, in at most
+/// so many rounds.
 #[inline(always)]
-pub fn item_rows(build: u32, emit: Emit) -> u32 {
+pub fn item_rows(build: u32, emit: Emit, rounds: u32) -> u32 {
     if build <= PAGE_ROWS {
-        ROUNDS * ROUND_ROWS
+        rounds * ROUND_ROWS
     } else {
         let few = COMPARED / build;
-        let most = if emit.needs_all() { ROUND_ROWS } else { ROUNDS * ROUND_ROWS };
+        let most = if emit.needs_all() { ROUND_ROWS } else { rounds * ROUND_ROWS };
         if few < MIN_ITEM_ROWS {
             MIN_ITEM_ROWS
         } else if few > most {
@@ -200,7 +205,7 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
         return;
     }
 
-    let most = item_rows(build_count, emit);
+    let most = item_rows(build_count, emit, plan.rounds);
     let first = if is_split { item as u32 } else { block.index() * most };
     if first >= probe_count || (build_count == 0 && !emit.needs_all()) {
         return;

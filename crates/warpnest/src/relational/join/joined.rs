@@ -1,0 +1,114 @@
+//! What is joined, how, and the result.
+
+use crate::{Buffer, Device, Result};
+
+/// The rows that a join gives.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JoinKind {
+    /// Each pair of a left and a right row with equal keys.
+    #[default]
+    Inner,
+    /// Those pairs, and each left row that is in none.
+    Left,
+    /// Those pairs, and each right row that is in none.
+    Right,
+    /// Those pairs, and each row of either side that is in none.
+    Full,
+    /// Each left row whose key a right row has, once.
+    Semi,
+    /// Each left row whose key no right row has.
+    Anti,
+}
+
+impl JoinKind {
+    /// Returns whether the result has right rows.
+    pub(super) fn has_right_rows(self) -> bool {
+        !matches!(self, Self::Semi | Self::Anti)
+    }
+}
+
+/// How a join is computed. One of its sides is the build side, among whose rows those of the other
+/// side look for their keys.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum JoinMethod {
+    /// The one of the others that is likely the fastest, by the numbers of rows.
+    #[default]
+    Auto,
+    /// Each block takes the whole build side on chip, one part after the other.
+    OnChip,
+    /// The build side is ordered by bucket in memory, and looked up from there. A full join cannot
+    /// be computed so, nor does a CPU do it: rows are split instead.
+    Direct,
+    /// The rows of both sides are split into bins by their keys, and each bin is joined on chip.
+    Split,
+}
+
+/// What is known of the way that a join was computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct JoinReport {
+    /// The method: not [`JoinMethod::Auto`].
+    pub method: JoinMethod,
+    /// Whether bins overflowed that were to hold rows of different keys, since some keys have many
+    /// rows. Then rows were brought in the order of their bins by a sort.
+    pub overflowed: bool,
+    /// The number of work items into which bins with many rows were divided, beside one for each
+    /// bin.
+    pub further_items: u64,
+}
+
+/// The result of a join, on the device: pairs of row numbers, in any order.
+#[derive(Debug)]
+pub struct Joined {
+    pub(super) left: Buffer<u32>,
+    /// None if there are no right rows in the result.
+    pub(super) right: Buffer<u32>,
+    pub(super) report: JoinReport,
+}
+
+impl Joined {
+    /// Returns a result without rows, and without memory: for
+    /// [`Join::run_into`](super::Join::run_into).
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn new(device: &Device) -> Result<Self> {
+        let report = JoinReport { method: JoinMethod::OnChip, overflowed: false, further_items: 0 };
+        let [left, right] = [Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?];
+        Ok(Self { left, right, report })
+    }
+
+    /// Returns the number of pairs, or of rows of a semi or anti join.
+    pub fn len(&self) -> usize {
+        self.left.len()
+    }
+
+    /// Returns whether there are no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.left.is_empty()
+    }
+
+    /// Returns the numbers of the left rows, from 0 on; [`NO_ROW`](super::NO_ROW) beside a right row
+    /// that has met none.
+    pub fn left_rows(&self) -> &Buffer<u32> {
+        &self.left
+    }
+
+    /// Returns the numbers of the right rows; [`NO_ROW`](super::NO_ROW) beside a left row that has
+    /// met none. There are none after a semi or anti join.
+    pub fn right_rows(&self) -> &Buffer<u32> {
+        &self.right
+    }
+
+    /// Returns how the join was computed.
+    pub fn report(&self) -> JoinReport {
+        self.report
+    }
+
+    /// Returns both columns of row numbers.
+    pub fn into_rows(self) -> (Buffer<u32>, Buffer<u32>) {
+        (self.left, self.right)
+    }
+}

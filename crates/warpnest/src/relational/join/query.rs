@@ -1,0 +1,227 @@
+//! What a join is asked for.
+
+use super::joined::{JoinKind, JoinMethod, Joined};
+use super::run::{Input, run};
+use crate::primitives::{Scratch, check_items};
+use crate::relational::column::{Column, OnDevice};
+use crate::relational::keys::{KeyColumns, KeysOnDevice};
+use crate::table::hash::random_seed;
+use crate::types::KeyOrder;
+use crate::{Buffer, Device, Key, Result, Stream};
+use gpu_kernels::plain::PlainHalf;
+use gpu_kernels::types::KeyWord;
+use std::fmt;
+use std::ops::Deref;
+
+/// A join of two tables: the numbers of those rows of a left and of a right table whose keys are
+/// equal.
+///
+/// ```
+/// use warpnest::Device;
+/// use warpnest::relational::{Join, JoinKind, NO_ROW};
+///
+/// let device = Device::best()?;
+/// let orders = [30u32, 10, 99, 10]; // the customer of each order
+/// let customers = [10u32, 20, 30];
+///
+/// let joined = Join::new(&orders, &customers).kind(JoinKind::Left).run(&device)?;
+/// let stream = device.default_stream();
+/// let (left, right) = (joined.left_rows().download(stream)?, joined.right_rows().download(stream)?);
+/// let mut pairs: Vec<_> = left.into_iter().zip(right).collect();
+/// pairs.sort();
+/// assert_eq!(pairs, [(0, 2), (1, 0), (2, NO_ROW), (3, 0)]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// - **Columns** are slices or buffers, and every call reads them anew. What stands beside the keys
+///   is gathered by row number ([`gather`](crate::primitives::gather)).
+/// - **Keys** are equal if their words are: those of a floating-point type of your own by their
+///   bits, so a NaN meets the same NaN. Any number of rows may have one key, on both sides.
+/// - **Order.** Pairs come in any order, which may differ from run to run. Sorting them is up to
+///   you.
+/// - **Complexity.** Rows are read and written three times if the smaller side is large
+///   ([`JoinMethod::Split`]), the build side alone otherwise. If some keys have very many rows they
+///   are sorted by bin instead ([`JoinReport::overflowed`](super::JoinReport::overflowed)), which
+///   takes about half as long again. Work on a key with many rows is divided among blocks by pairs.
+/// - **Memory.** The scratch takes up to 14 bytes for each row of 32-bit keys, and 23 with 64-bit
+///   ones, of both sides together; the result 8 bytes a pair. It is written into memory for as
+///   many pairs as there are if each row meets one at most. If there are more, memory for all is
+///   allocated, and the last step made again; [`Join::run_into`] uses the memory of an earlier
+///   result.
+/// - **Guarantee beside concurrent operations.** As of every operation that takes a stream: the
+///   columns are read when their writers are done, and the result is there when the call returns.
+///
+/// Source: the partitioned hash join (Sioulas 2019), with a counting sort in place of chains.
+pub struct Join<'q, K> {
+    left: KeyColumns<'q, K>,
+    right: KeyColumns<'q, K>,
+    kind: JoinKind,
+    method: JoinMethod,
+    seed: Option<u64>,
+}
+
+impl<'q, K: Key> Join<'q, K> {
+    /// Returns an inner join of the rows of a left and of a right table, by these keys.
+    pub fn new(left: impl Into<Column<'q, K>>, right: impl Into<Column<'q, K>>) -> Self {
+        Self::of(KeyColumns::One(left.into()), KeyColumns::One(right.into()))
+    }
+
+    fn of(left: KeyColumns<'q, K>, right: KeyColumns<'q, K>) -> Self {
+        Self { left, right, kind: JoinKind::Inner, method: JoinMethod::Auto, seed: None }
+    }
+
+    /// Sets which rows the join gives; [`JoinKind::Inner`] if this is not called.
+    pub fn kind(&mut self, kind: JoinKind) -> &mut Self {
+        self.kind = kind;
+        self
+    }
+
+    /// Sets how the join is computed; [`JoinMethod::Auto`] if this is not called. The report says
+    /// what was done.
+    pub fn method(&mut self, method: JoinMethod) -> &mut Self {
+        self.method = method;
+        self
+    }
+
+    /// Sets the seed of the hash constants, which are random if this is not called.
+    pub fn seed(&mut self, seed: u64) -> &mut Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Returns the pairs, when they are there.
+    ///
+    /// # Errors
+    /// As for [`Join::run_on`].
+    pub fn run(&self, device: &Device) -> Result<Joined> {
+        self.run_on(device.default_stream(), &mut Scratch::new(device))
+    }
+
+    /// Returns the pairs, computed on `stream`; waits until they are there. The scratch is best kept
+    /// for the next call.
+    ///
+    /// # Errors
+    /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more of a
+    /// side; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless both key columns
+    /// of a table have as many rows; [`Error::OutOfMemory`](crate::Error::OutOfMemory), also if the
+    /// pairs are more than there is memory for; [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Joined> {
+        let mut joined = Joined::new(scratch.device())?;
+        self.run_into(stream, scratch, &mut joined)?;
+        Ok(joined)
+    }
+
+    /// Computes the pairs as [`Join::run_on`] does, in the memory of an earlier result, which grows
+    /// as needed. After an error there are no pairs, unless the result is of another device: then it
+    /// stays as it is.
+    ///
+    /// # Errors
+    /// As for [`Join::run_on`].
+    pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, joined: &mut Joined) -> Result<()> {
+        joined.left.check_device("the joined rows", scratch.device())?;
+        let done = self.run_with(stream, scratch, Some(joined));
+        if done.is_err() {
+            joined.left.empty();
+            joined.right.empty();
+        }
+        done.map(|_| ())
+    }
+
+    /// Returns the number of pairs, when it is known. Nothing but the scratch is allocated.
+    ///
+    /// # Errors
+    /// As for [`Join::run_on`].
+    pub fn size(&self, device: &Device) -> Result<u64> {
+        self.size_on(device.default_stream(), &mut Scratch::new(device))
+    }
+
+    /// Returns the number of pairs, counted on `stream`; waits until it is known.
+    ///
+    /// # Errors
+    /// As for [`Join::run_on`].
+    pub fn size_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<u64> {
+        self.run_with(stream, scratch, None)
+    }
+
+    fn run_with(&self, stream: &Stream, scratch: &mut Scratch, joined: Option<&mut Joined>) -> Result<u64> {
+        let Self { left, right, kind, method, seed } = self;
+        let device = scratch.device().clone();
+        stream.check_device(&device)?;
+        let sides = [left, right].map(|side| on_device(stream, &device, side));
+        let [left, right] = sides;
+        let (left, right) = (left?, right?);
+        let seed = seed.unwrap_or_else(random_seed);
+        let input = Input { keys: [&*left, &*right], kind: *kind, method: *method, seed };
+        run(stream, scratch, input, joined).map(|(pairs, _)| pairs)
+    }
+}
+
+/// The keys of a table on the device.
+enum Keys<'q, W> {
+    Column(OnDevice<'q, W>),
+    Combined(Buffer<W>),
+}
+
+impl<W> Deref for Keys<'_, W> {
+    type Target = Buffer<W>;
+    fn deref(&self) -> &Buffer<W> {
+        match self {
+            Self::Column(column) => column,
+            Self::Combined(buffer) => buffer,
+        }
+    }
+}
+
+/// Returns the keys of a table on the device. Two columns become one.
+fn on_device<'q, K: Key>(stream: &Stream, device: &Device, keys: &KeyColumns<'q, K>) -> Result<Keys<'q, K::Word>> {
+    let rows = check_items(keys.rows()?)?;
+    Ok(match keys.on_device(device)? {
+        KeysOnDevice::One(column) => Keys::Column(column),
+        two @ KeysOnDevice::Two(_) => {
+            let combined = Buffer::uninitialized(device, rows as usize)?;
+            combine(stream, &two, rows, &combined)?;
+            Keys::Combined(combined)
+        }
+    })
+}
+
+fn combine<W: KeyWord>(stream: &Stream, keys: &KeysOnDevice<'_, W>, rows: u64, combined: &Buffer<W>) -> Result<()> {
+    // SAFETY: there is a word for each row.
+    stream.batch(|batch| unsafe { keys.encode(batch, KeyOrder::default(), rows, batch.write(combined)) })
+}
+
+impl<'q, A, B> Join<'q, (A, B)>
+where
+    A: Key<Word = u32> + PlainHalf,
+    B: Key<Word = u32> + PlainHalf,
+{
+    /// Returns an inner join of the rows that are equal in two columns of 32-bit keys: the first and
+    /// second column of the left table, and those of the right one.
+    ///
+    /// ```
+    /// use warpnest::Device;
+    /// use warpnest::relational::Join;
+    ///
+    /// let device = Device::best()?;
+    /// let (years, months) = ([2024u32, 2023], [5u32, 1]);
+    /// let joined = Join::by_two((&years, &months), (&[2023u32], &[1u32])).run(&device)?;
+    /// assert_eq!(joined.left_rows().download(device.default_stream())?, [1]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    pub fn by_two(
+        left: (impl Into<Column<'q, A>>, impl Into<Column<'q, B>>),
+        right: (impl Into<Column<'q, A>>, impl Into<Column<'q, B>>),
+    ) -> Self {
+        Self::of(
+            KeyColumns::Two(Box::new((left.0.into(), left.1.into()))),
+            KeyColumns::Two(Box::new((right.0.into(), right.1.into()))),
+        )
+    }
+}
+
+impl<K> fmt::Debug for Join<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Join").field("kind", &self.kind).field("method", &self.method).finish_non_exhaustive()
+    }
+}
