@@ -12,6 +12,7 @@ mod group_by_lying;
 #[cfg(feature = "figures")]
 mod hashbrown;
 pub mod input;
+mod join;
 mod linear;
 pub mod maps;
 mod multi;
@@ -143,6 +144,8 @@ enum Part {
     /// Group-by of rows whose sample lies, beside honest ones of as many groups.
     #[value(name = "group_by_lying")]
     GroupByLying,
+    /// Joins of unique and of repeated keys, with large and small build sides.
+    Join,
     /// Different keys with ids and counts, and membership.
     Unique,
     /// `CuckooMap` and `CuckooSet`.
@@ -294,6 +297,10 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         if wanted(Part::GroupByLying) {
             show(format!("group-by of lying samples, {n} rows"));
             keep_both(&|| group_by_lying::measure::<u32, u32>(at), &|| group_by_lying::measure::<u64, u64>(at))?;
+        }
+        if wanted(Part::Join) {
+            show(format!("joins, {n} with {n} rows"));
+            keep_both(&|| join::measure::<u32>(at), &|| join::measure::<u64>(at))?;
         }
         if wanted(Part::Unique) {
             show(format!("different keys of columns, {n} rows"));

@@ -30,6 +30,9 @@ pub struct Record {
     /// The exponent of a Zipf distribution of the keys; without it, they are uniform.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub skew: Option<f64>,
+    /// The most rows of a key on a side of a join.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub multiplicity: Option<u64>,
     pub ms: f64,
     pub gops: f64,
     pub limit_gops: f64,
@@ -91,6 +94,7 @@ impl Run {
             value_bits: subject.value_bits,
             groups: None,
             skew: None,
+            multiplicity: None,
             ms: rounded(ms),
             gops: rounded(subject.n as f64 / ms / 1e6),
             limit_gops: rounded(limit_gops),
@@ -133,10 +137,11 @@ pub fn table(records: &[Record]) -> Table {
     for r in records {
         let share = if r.limit_gops > 0.0 { format!("{:.0} %", 100.0 * r.gops / r.limit_gops) } else { String::new() };
         let groups = r.groups.map_or(String::new(), |groups| format!(", {groups} groups"));
+        let times = r.multiplicity.map_or(String::new(), |times| format!(", {times} rows a key"));
         let skew = r.skew.map_or(String::new(), |skew| format!(", Zipf {skew}"));
         table.add_row([
             r.table.clone(),
-            format!("{}{groups}{skew}", r.op),
+            format!("{}{groups}{times}{skew}", r.op),
             r.n.to_string(),
             if r.load > 0.0 { format!("{:.2}", r.load) } else { String::new() },
             format!("{}/{}", r.key_bits, r.value_bits),

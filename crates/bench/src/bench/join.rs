@@ -1,0 +1,188 @@
+//! Benchmarks of joins: unique keys, small build sides, repeated keys, and all kinds.
+
+use super::input::key;
+use super::record::{Record, Subject};
+use super::roofline::median_ms;
+use super::{Bench, is_cpu};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::thread::{available_parallelism, scope};
+use warpnest::Buffer;
+use warpnest::primitives::Scratch;
+use warpnest::relational::{Join, JoinKind, JoinReport, Joined, NO_ROW};
+use warpnest::types::WordKey as Key;
+
+/// The numbers of rows of a key, and the most pairs where both sides have as many.
+const MULTIPLICITIES: [u64; 7] = [2, 16, 1 << 8, 1 << 11, 1 << 14, 1 << 17, 1 << 20];
+const MAX_PAIRS: u64 = 1 << 28;
+
+/// The binary logarithms of the rows of small build sides.
+const BUILD_BITS: [u32; 8] = [10, 12, 14, 16, 18, 20, 21, 22];
+
+/// A join: the number of the key of each row, from the first number of its side on.
+struct Case {
+    op: String,
+    kind: JoinKind,
+    /// The rows of each side, the rows of each of its keys, and the number of its first key.
+    sides: [Rows; 2],
+}
+
+#[derive(Clone, Copy)]
+struct Rows {
+    rows: u64,
+    of_key: u64,
+    first: u64,
+}
+
+impl Rows {
+    fn new(rows: u64, of_key: u64) -> Self {
+        Self { rows, of_key, first: 0 }
+    }
+
+    /// Returns the range of the numbers of the keys.
+    fn keys(&self) -> (u64, u64) {
+        (self.first, self.first + self.rows / self.of_key)
+    }
+
+    /// Returns the keys of the rows. Those of one key are far apart; `step` is a prime that does not
+    /// divide the number of rows, and determines the order.
+    fn column<K: Key>(&self, step: u64) -> Vec<K> {
+        (0..self.rows).map(|row| key(self.first + row * step % self.rows / self.of_key)).collect()
+    }
+}
+
+impl Case {
+    /// Returns the number of keys that both sides have.
+    fn common(&self) -> u64 {
+        let [(a, b), (c, d)] = [self.sides[0].keys(), self.sides[1].keys()];
+        b.min(d).saturating_sub(a.max(c))
+    }
+
+    /// Returns the number of pairs of rows with equal keys, and of rows of either side in none.
+    fn pairs(&self) -> (u64, [u64; 2]) {
+        let [left, right] = self.sides;
+        let alone = self.sides.map(|side| side.rows - self.common() * side.of_key);
+        (self.common() * left.of_key * right.of_key, alone)
+    }
+
+    /// Returns the number of rows of the result.
+    fn results(&self) -> u64 {
+        let (pairs, [left, right]) = self.pairs();
+        match self.kind {
+            JoinKind::Inner => pairs,
+            JoinKind::Left => pairs + left,
+            JoinKind::Right => pairs + right,
+            JoinKind::Full => pairs + left + right,
+            JoinKind::Semi => self.sides[0].rows - left,
+            _ => left,
+        }
+    }
+}
+
+/// Returns the cases with `n` rows on each side.
+fn cases(n: u64) -> Vec<Case> {
+    let unique = Rows::new(n, 1);
+    let half = Rows { first: n / 2, ..unique };
+    let inner = |op: &str, left, right| Case { op: op.to_owned(), kind: JoinKind::Inner, sides: [left, right] };
+    let kind = |op: &str, kind| Case { op: op.to_owned(), kind, sides: [unique, half] };
+    let mut cases = vec![
+        inner("join", unique, unique),
+        inner("join_half", unique, half),
+        kind("join_left", JoinKind::Left),
+        kind("join_full", JoinKind::Full),
+        kind("join_semi", JoinKind::Semi),
+        kind("join_anti", JoinKind::Anti),
+    ];
+    for bits in BUILD_BITS.into_iter().filter(|bits| 1 << bits < n) {
+        let build = 1u64 << bits;
+        cases.push(inner(&format!("join_build_2^{bits}"), Rows::new(n, n / build), Rows::new(build, 1)));
+    }
+    for times in MULTIPLICITIES.into_iter().filter(|times| times * 8 <= n) {
+        cases.push(inner("join_repeated_probe", Rows::new(n, times), unique));
+        cases.push(inner("join_repeated_build", unique, Rows::new(n, times)));
+        if times * times <= MAX_PAIRS {
+            let rows = n.min(MAX_PAIRS / times);
+            cases.push(inner("join_repeated_both", Rows::new(rows, times), Rows::new(rows, times)));
+        }
+    }
+    cases
+}
+
+/// Measures joins of `n` with `n` rows, and of `n` with fewer. `n` of the records is the number of
+/// rows of both sides. All pairs are checked.
+///
+/// The limit is a copy of as many bytes as keys and pairs have.
+pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
+    cases(at.n).iter().map(|case| case.measure::<K>(&at)).collect()
+}
+
+impl Case {
+    fn measure<K: Key>(&self, at: &Bench<'_>) -> anyhow::Result<Record> {
+        let Bench { device, run, runs, .. } = *at;
+        let (op, kind) = (self.op.as_str(), self.kind);
+        let stream = device.default_stream();
+        let columns = [self.sides[0].column::<K>(2_654_435_761), self.sides[1].column::<K>(2_147_483_647)];
+        let [left, right] = [Buffer::from_slice(device, &columns[0])?, Buffer::from_slice(device, &columns[1])?];
+        let (mut scratch, mut joined) = (Scratch::new(device), Joined::new(device)?);
+        let mut join = Join::new(&left, &right);
+        join.kind(kind).seed(1).run_into(stream, &mut scratch, &mut joined)?;
+        let warm_ups = if is_cpu(device) { 0 } else { 2 };
+        let ms = median_ms(stream, warm_ups, runs, || join.run_into(stream, &mut scratch, &mut joined))?;
+        let wrong = self.wrong(&columns, joined.left_rows().download(stream)?, joined.right_rows().download(stream)?);
+        let JoinReport { method, overflowed, further_items, .. } = joined.report();
+        let rows = self.sides.map(|side| side.rows);
+        let scratch_bytes = scratch.memory_bytes() as u64 / (rows[0] + rows[1]);
+        eprintln!(
+            "{op}, {rows:?} rows: {method:?}, overflowed {overflowed}, {further_items} further items, {scratch_bytes} bytes of scratch a row"
+        );
+        let n = rows[0] + rows[1];
+        let bytes = n * K::BITS as u64 / 8 + 8 * self.results();
+        let limit = n as f64 / (at.roofline.copy_milliseconds((bytes / 16).next_multiple_of(2).max(2))? * 1e6);
+        let subject = Subject { table: "join".to_owned(), op, n, load: 0.0, key_bits: K::BITS, value_bits: 32 };
+        let record = run.record(subject, ms, limit, wrong);
+        let multiplicity = self.sides[0].of_key.max(self.sides[1].of_key);
+        Ok(Record { multiplicity: Some(multiplicity), ..record })
+    }
+
+    /// Returns the number of rows of either side that are in a wrong number of pairs, and of pairs
+    /// that should not be there.
+    fn wrong<K: Key>(&self, columns: &[Vec<K>; 2], left: Vec<u32>, mut right: Vec<u32>) -> u64 {
+        let has_pairs = !matches!(self.kind, JoinKind::Semi | JoinKind::Anti);
+        right.resize(left.len(), NO_ROW);
+        let times = columns.each_ref().map(|column| column.iter().map(|_| AtomicU32::new(0)).collect::<Vec<_>>());
+        let wrong = AtomicU64::new(left.len().abs_diff(self.results() as usize) as u64);
+        let a_thread = left.len().div_ceil(available_parallelism().map_or(1, usize::from)).max(1);
+        scope(|scope| {
+            for (left, right) in left.chunks(a_thread).zip(right.chunks(a_thread)) {
+                let (times, wrong) = (&times, &wrong);
+                scope.spawn(move || {
+                    for (&left, &right) in left.iter().zip(right) {
+                        for (row, times) in [left, right].into_iter().zip(times).filter(|(row, _)| *row != NO_ROW) {
+                            times[row as usize].fetch_add(1, Ordering::Relaxed);
+                        }
+                        let is_pair = left != NO_ROW && right != NO_ROW;
+                        let agree = !is_pair || columns[0][left as usize] == columns[1][right as usize];
+                        if !agree || is_pair && !has_pairs || left == NO_ROW && right == NO_ROW {
+                            wrong.fetch_add(1, Ordering::Relaxed);
+                        }
+                    }
+                });
+            }
+        });
+        // Rows of one side are in as many pairs as the other side has rows of the key, or once.
+        let (pairs, alone) = self.pairs();
+        for (side, times) in times.iter().enumerate() {
+            let of_other = if has_pairs { self.sides[1 - side].of_key } else { 1 };
+            let is_wrong = |times: &&AtomicU32| ![0, 1, of_other as u32].contains(&times.load(Ordering::Relaxed));
+            let all: u64 = times.iter().map(|times| times.load(Ordering::Relaxed) as u64).sum();
+            let expected = match (self.kind, side) {
+                (JoinKind::Semi | JoinKind::Anti, 0) => self.results(),
+                (JoinKind::Semi | JoinKind::Anti, _) => 0,
+                (JoinKind::Full, _) | (JoinKind::Left, 0) | (JoinKind::Right, 1) => pairs + alone[side],
+                _ => pairs,
+            };
+            let of_side = times.iter().filter(is_wrong).count() as u64 + all.abs_diff(expected);
+            wrong.fetch_add(of_side, Ordering::Relaxed);
+        }
+        wrong.into_inner()
+    }
+}
