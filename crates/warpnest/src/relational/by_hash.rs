@@ -4,12 +4,11 @@
 use super::aggregates::Aggregates;
 use super::by_hot::Regions;
 use super::hash_plan::{Expected, HashPlan, Machine, Page};
-use super::splits::{SplitArrays, or_null, queue_split};
+use super::splits::{SplitArrays, or_null, queue_split, queue_starts};
 use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::header;
-use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
 use gpu_kernels::relational::{GroupChains, GroupChainsParams, GroupPages, GroupPagesParams, Wanted};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, WordOf, inverse_multiplier};
@@ -150,16 +149,10 @@ pub(super) fn with_plan<K: KeyWord, V: Payload>(
         stream.batch(|batch| {
             launches.record(batch);
             let starts = batch.write(scratch).offset(plan.starts_at()).cast::<u32>();
-            let add_up = Scan::<u32> {
-                input: launches.counts(batch, last as usize),
-                output: starts,
-                total: starts.offset(bins),
-                state: batch.write(scratch).offset(plan.scan_at()),
-                plan: ScanParams { items: bins },
-            };
+            let state = batch.write(scratch).offset(plan.scan_at());
             // SAFETY: there is a count for each bin, and the words for the starts, their end, and
             // what the scan publishes, which are 0.
-            unsafe { batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>()))? };
+            unsafe { queue_starts(batch, bins, launches.counts(batch, last as usize), starts, state)? };
             batch.zero(scratch, header::WORDS)?;
             batch.zero_range(scratch, plan.counts_at(last as usize) as usize..plan.counts_end() as usize)?;
             launches.split(batch, last as usize, Some(starts))?;

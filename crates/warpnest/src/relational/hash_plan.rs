@@ -1,11 +1,10 @@
 //! The sizes of a group-by by hashing, all of which are known before anything is allocated.
 
 use super::by_hot::Regions;
-use super::splits::{Level, MAX_ROWS, are_valid, levels, split_bits};
+use super::splits::{Level, MAX_ROWS, are_valid, levels, split_bits, starts_state_words};
 use crate::Stream;
 use crate::primitives::Pairs;
 use gpu_kernels::page::{MAX_SPLIT_BITS, header};
-use gpu_kernels::primitives::scan::state_words;
 use gpu_kernels::relational::{BLOCKS, CHAINED_ROWS, Wanted};
 use gpu_kernels::types::{KeyWord, Payload};
 
@@ -164,7 +163,7 @@ impl HashPlan {
     ) -> Option<Self> {
         let [least, most] = [expected.least, expected.most].map(|groups| groups.clamp(1, rows.max(1)));
         let of_heaviest = (2 * expected.heaviest).min(expected.spare >> page_bits);
-        let levels = levels::<K, V>((rows, regions), least, of_heaviest, bits);
+        let levels = levels::<K, V>((rows, regions), |_| least, of_heaviest, bits);
         let storage = [0, 1].map(|back| {
             let levels = levels.iter().rev().skip(back).step_by(2);
             levels.map(|level| Pairs::<K, V>::words(level.capacity())).max().unwrap_or(0)
@@ -199,7 +198,7 @@ impl HashPlan {
 
     /// Returns the number of words that are 0 at first.
     pub fn zeros(&self) -> u64 {
-        let of_scan = if self.levels.is_empty() { 0 } else { state_words::<u32>(self.pages()) };
+        let of_scan = if self.levels.is_empty() { 0 } else { starts_state_words(self.pages()) };
         self.scan_at() + of_scan
     }
 

@@ -6,6 +6,7 @@ use crate::Result;
 use crate::primitives::Pairs;
 use crate::runtime::stream::Batch;
 use gpu_kernels::page::{MAX_SPLIT_BITS, Split, SplitParams, header, split_tile};
+use gpu_kernels::primitives::scan::{Scan, ScanParams, state_words, tile};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload};
 
@@ -55,11 +56,11 @@ pub(super) fn split_bits(page_bits: u32) -> Vec<u32> {
 }
 
 /// Returns the sizes of splits with so many bits each, of rows that are in regions or side by side.
-/// Bins have capacity for the rows of at least `groups` keys, and those of the last split for
-/// `besides` more.
+/// Bins have capacity for the rows of as many keys as `groups` says for a split, at least, and those
+/// of the last split for `besides` more.
 pub(super) fn levels<K: KeyWord, V: Payload>(
     (rows, regions): (u64, Option<Regions>),
-    groups: u64,
+    groups: impl Fn(usize) -> u64,
     besides: u64,
     bits: &[u32],
 ) -> Vec<Level> {
@@ -71,7 +72,7 @@ pub(super) fn levels<K: KeyWord, V: Payload>(
         bits_so_far += bits_here;
         let mean = rows as f64 / (1u64 << bits_so_far) as f64;
         // A bin varies by whole groups, and each of these has all of its rows.
-        let groups_of_bin = groups as f64 / (1u64 << bits_so_far) as f64;
+        let groups_of_bin = groups(number) as f64 / (1u64 << bits_so_far) as f64;
         let slack = DEVIATIONS * mean / groups_of_bin.sqrt() + 64.0;
         // Later splits have a tile for every part of a bin's capacity, full or not.
         let besides = if number + 1 == bits.len() { besides } else { 0 };
@@ -139,6 +140,34 @@ pub(super) unsafe fn queue_split<K: KeyWord, V: Payload>(
     };
     // SAFETY: as the caller promises. A split that keeps no order takes no state.
     unsafe { batch.launch_blocks(&split, level.regions * level.tiles) }
+}
+
+/// Queues adding up the numbers of rows of the bins to their starts, and the end of the last.
+///
+/// # Safety
+/// The batch gave all arrays, the last two to write. There is a count for each bin, one start more,
+/// and [`starts_state_words`] for what the scan publishes, which are 0.
+pub(super) unsafe fn queue_starts(
+    batch: &Batch<'_>,
+    bins: u64,
+    counts: Global<u32>,
+    starts: Global<u32>,
+    state: Global<u64>,
+) -> Result<()> {
+    let add_up = Scan::<u32> {
+        input: counts,
+        output: starts,
+        total: starts.offset(bins),
+        state,
+        plan: ScanParams { items: bins },
+    };
+    // SAFETY: as the caller promises.
+    unsafe { batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>())) }
+}
+
+/// Returns the number of words that [`queue_starts`] publishes in.
+pub(super) fn starts_state_words(bins: u64) -> u64 {
+    state_words::<u32>(bins)
 }
 
 /// Returns the array, or null for an argument that may be left out.

@@ -4,7 +4,7 @@
 use super::buckets::InMemory;
 use super::emit::{Emit, Outputs, emit_last, emit_pairs};
 use super::fill::{COUNTERS, TOTAL};
-use super::probe::{HELD, ROUND_ROWS, Thread, find, row};
+use super::probe::{HELD, THREADS, Thread, find, row};
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
 
@@ -24,16 +24,20 @@ pub struct JoinDirectParams {
     pub emit: u32,
     /// The binary logarithm of the number of buckets.
     pub bucket_bits: u32,
+    /// The probe rows of a block, at most [`ROUND_ROWS`](super::ROUND_ROWS).
+    pub block_rows: u32,
+    /// 0.
+    pub padding: u32,
 }
 
 kernel! {
-    /// Joins the probe rows, [`ROUND_ROWS`](super::ROUND_ROWS) a block, with build rows that are
+    /// Joins the probe rows, as many a block as the plan says, with build rows that are
     /// ordered by their buckets: the upper bits of their mixed keys. `starts` has the start of each
     /// bucket, and the end of the last.
     ///
     /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
-    /// as many are written as there is capacity for.
-    JoinDirect<K: KeyWord>, "join_direct", threads 384, resident 3, shared start: u64 = 1,
+    /// all are written if there is capacity for them.
+    JoinDirect<K: KeyWord>, "join_direct", threads 512, resident 2, shared start: u64 = 1,
         shared counters: u32 = COUNTERS;
     {
         build_keys: Global<K>, build_rows: Global<u32>, starts: Global<u32>, probe_keys: Global<K>,
@@ -44,12 +48,18 @@ kernel! {
 impl<K: KeyWord> JoinDirect<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, start: B::Shared<u64>, counters: B::Shared<u32>) {
-        let JoinDirectParams { a, b, probe, capacity, emit, bucket_bits } = self.plan;
+        let JoinDirectParams { a, b, probe, capacity, emit, bucket_bits, block_rows, .. } = self.plan;
         let emit = Emit(emit);
         let build = InMemory { keys: self.build_keys, rows: self.build_rows, starts: self.starts, bucket_bits };
         let outputs = Outputs { build: self.build_out, probe: self.probe_out, capacity, header: self.header };
-        let first = block.index() as u64 * ROUND_ROWS as u64;
-        let here = (probe - first).min(ROUND_ROWS as u64) as u32;
+        let first = block.index() as u64 * block_rows as u64;
+        let here = (probe - first).min(block_rows as u64) as u32;
+        // Few rows are spread over all warps, since each may have much to write.
+        let is_spread = block_rows < THREADS;
+        let row = |thread: u32, i: usize| {
+            let thread = if is_spread { thread % 32 * (THREADS / 32) + thread / 32 } else { thread };
+            row(thread, i)
+        };
         let keys = self.probe_keys.offset(first);
         let mut threads = block.local(|_| Thread::<K>::new());
         block.phase(&mut threads, |thread, state| {

@@ -52,22 +52,40 @@ pub(super) struct Outputs {
 }
 
 impl Outputs {
+    /// Writes a pair that there is capacity for.
     #[inline(always)]
     pub fn store(&self, target: u64, probe: u32, build: u32) {
-        if target < self.capacity {
-            self.probe.store_streaming(target, probe);
-            if !self.build.is_null() {
-                self.build.store_streaming(target, build);
-            }
+        self.probe.store_streaming(target, probe);
+        self.build.store_streaming(target, build);
+    }
+
+    /// Writes a probe row without a build row; there is capacity for it.
+    #[inline(always)]
+    pub fn store_alone(&self, target: u64, probe: u32) {
+        self.probe.store_streaming(target, probe);
+        if !self.build.is_null() {
+            self.build.store_streaming(target, NO_ROW);
         }
     }
 
-    /// Reserves output rows of the block; returns the number of the first.
+    /// Reserves output rows; returns the number of the first, or `None` if there is not capacity for
+    /// all: then everything is written again, once there is.
     #[inline(always)]
-    pub fn reserve(&self, rows: u64) -> u64 {
-        self.header.atomic(header::LENGTH).fetch_add(rows)
+    pub fn reserve(&self, rows: u64) -> Option<u64> {
+        let first = self.header.atomic(header::LENGTH).fetch_add(rows);
+        if first + rows <= self.capacity { Some(first) } else { None }
+    }
+
+    /// Returns the outputs from number `first` on.
+    #[inline(always)]
+    fn from(&self, first: u64) -> Self {
+        let build = if self.build.is_null() { self.build } else { self.build.offset(first) };
+        Self { build, probe: self.probe.offset(first), ..*self }
     }
 }
+
+/// The start of a block's output rows if there is not capacity for them, or if there are none.
+const NOWHERE: u64 = u64::MAX;
 
 /// Returns the number of lanes before this one whose bit is set.
 #[inline(always)]
@@ -103,9 +121,8 @@ fn reserve<K: KeyWord, B: Block>(
     block.phase(threads, |thread, _| {
         if thread == 0 {
             let rows = counters.get(TOTAL);
-            if rows != 0 {
-                start.set(0, outputs.reserve(rows as u64));
-            }
+            let first = if rows == 0 { None } else { outputs.reserve(rows as u64) };
+            start.set(0, first.unwrap_or(NOWHERE));
             counters.set(TOTAL, 0);
         }
     });
@@ -121,9 +138,10 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
     build: impl Buckets<K>,
 ) {
     reserve(block, threads, outputs, (start, counters), Thread::pairs);
-    if outputs.capacity == 0 {
+    if start.get(0) == NOWHERE {
         return;
     }
+    let outputs = outputs.from(start.get(0));
     block.tiles_of::<32, _>(threads, |warp, threads| {
         let has_several = |thread: &Thread<K>| {
             let mut several = false;
@@ -137,8 +155,8 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                 let lanes = warp.ballot(threads, |_, thread| thread.counts[i] != 0);
                 warp.each(threads, |lane, thread| {
                     if thread.counts[i] != 0 {
-                        let target = start.get(0) + (thread.next + rank(lanes, lane)) as u64;
-                        outputs.store(target, thread.rows[i], build.row(thread.at[i]));
+                        let target = thread.next + rank(lanes, lane);
+                        outputs.store(target as u64, thread.rows[i], build.row(thread.at[i]));
                     }
                     thread.next += lanes.count_ones();
                 });
@@ -160,7 +178,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                     return;
                 }
                 let (key, row) = (super::probe::key(&thread.keys, i), element(&thread.rows, i));
-                let (mut at, mut target) = (element(&thread.at, i), start.get(0) + thread.target as u64);
+                let (mut at, mut target) = (element(&thread.at, i), thread.target as u64);
                 while left != 0 {
                     if build.key(at) == key {
                         outputs.store(target, row, build.row(at));
@@ -175,8 +193,20 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                 let lane = long.trailing_zeros();
                 let key = pick_key::<K, _>(warp, threads, lane, i);
                 let row = warp.pick(threads, lane, |thread| element(&thread.rows, i));
-                let mut target = start.get(0) + warp.pick(threads, lane, |thread| thread.target) as u64;
+                let mut target = warp.pick(threads, lane, |thread| thread.target) as u64;
+                let count = warp.pick(threads, lane, |thread| element(&thread.counts, i)) & !LONG;
                 let (mut at, end) = build.bucket(key);
+                if count == end - at {
+                    // The bucket has no other key.
+                    warp.each(threads, |lane, _| {
+                        let mut other = lane;
+                        while other < count {
+                            outputs.store(target + other as u64, row, build.row(at + other));
+                            other += 32;
+                        }
+                    });
+                    at = end;
+                }
                 while at < end {
                     let here = |lane: u32| at + lane < end && build.key(at + lane) == key;
                     let lanes = warp.ballot(threads, |lane, _| here(lane));
@@ -204,15 +234,16 @@ pub(super) fn emit_once<K: KeyWord, B: Block>(
     wanted: impl Fn(&Thread<K>) -> u32 + Sync,
 ) {
     reserve(block, threads, outputs, (start, counters), |thread| wanted(thread).count_ones());
-    if outputs.capacity == 0 {
+    if start.get(0) == NOWHERE {
         return;
     }
+    let outputs = outputs.from(start.get(0));
     block.tiles_of::<32, _>(threads, |warp, threads| {
         for i in 0..HELD {
             let lanes = warp.ballot(threads, |_, thread| wanted(thread) >> i & 1 != 0);
             warp.each(threads, |lane, thread| {
                 if lanes >> lane & 1 != 0 {
-                    outputs.store(start.get(0) + (thread.next + rank(lanes, lane)) as u64, thread.rows[i], NO_ROW);
+                    outputs.store_alone((thread.next + rank(lanes, lane)) as u64, thread.rows[i]);
                 }
                 thread.next += lanes.count_ones();
             });

@@ -11,7 +11,7 @@ const WARPS: u32 = THREADS / 32;
 
 /// The counters of a block: the sums of its warps, and the output rows of a round.
 pub(super) const TOTAL: u32 = WARPS;
-pub(super) const COUNTERS: usize = 16;
+pub(super) const COUNTERS: usize = 20;
 
 /// Fills the page with `count` rows, which `load` gives by their number. Ends with a barrier.
 #[inline(always)]

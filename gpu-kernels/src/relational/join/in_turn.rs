@@ -1,26 +1,10 @@
 //! The join of a bin by one thread.
 
 use super::buckets::{Buckets, Page};
-use super::emit::{Emit, NO_ROW, Outputs};
-use super::pages::Side;
+use super::emit::{Emit, Outputs};
+use super::pages::Rows;
 use crate::seam::{Shared, Work};
 use crate::types::KeyWord;
-
-/// The rows of a bin.
-#[derive(Clone, Copy)]
-pub(super) struct Rows<K> {
-    pub side: Side<K>,
-    /// The number of the first row.
-    pub first: u64,
-    pub count: u32,
-}
-
-impl<K: KeyWord> Rows<K> {
-    #[inline(always)]
-    fn load(&self, row: u32) -> (K, u32) {
-        self.side.load(self.first + row as u64)
-    }
-}
 
 /// The probe rows that are joined with one page before the next is filled, if what is written of
 /// them depends on all build rows; and those whose output rows are reserved at once.
@@ -127,23 +111,23 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
             pairs += found as u64;
             matched[i / 32] |= ((found != 0) as u32) << (i % 32);
         }
-        if emit.has(Emit::PAIRS) && pairs != 0 {
-            let mut target = outputs.reserve(pairs);
-            if outputs.capacity != 0 {
-                for i in 0..count as usize {
-                    if counts[i] == 0 {
-                        continue;
+        if emit.has(Emit::PAIRS)
+            && pairs != 0
+            && let Some(mut target) = outputs.reserve(pairs)
+        {
+            for i in 0..count as usize {
+                if counts[i] == 0 {
+                    continue;
+                }
+                let (key, row) = probe.load(first + i as u32);
+                let (mut from, mut left) = (at[i], counts[i]);
+                while left != 0 {
+                    if page.key(from) == key {
+                        outputs.store(target, row, page.row(from));
+                        target += 1;
+                        left -= 1;
                     }
-                    let (key, row) = probe.load(first + i as u32);
-                    let (mut from, mut left) = (at[i], counts[i]);
-                    while left != 0 {
-                        if page.key(from) == key {
-                            outputs.store(target, row, page.row(from));
-                            target += 1;
-                            left -= 1;
-                        }
-                        from += 1;
-                    }
+                    from += 1;
                 }
             }
         }
@@ -159,10 +143,10 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
         if rows == 0 {
             return;
         }
-        let mut target = outputs.reserve(rows);
+        let Some(mut target) = outputs.reserve(rows) else { return };
         for i in 0..count {
             if is_wanted(matched, i) != 0 {
-                outputs.store(target, probe.load(first + i).1, NO_ROW);
+                outputs.store_alone(target, probe.load(first + i).1);
                 target += 1;
             }
         }

@@ -5,10 +5,10 @@ use super::buckets::{PAGE_BUCKET_BITS, PAGE_ROWS, Page};
 use super::emit::{Emit, Outputs, emit_last, emit_pairs};
 use super::fill::{COUNTERS, TOTAL, fill};
 use super::header;
-use super::in_turn::{JoinInTurn, Rows};
+use super::in_turn::JoinInTurn;
 use super::probe::{HELD, ROUND_ROWS, THREADS, Thread, find, row};
 use crate::page::{Pairs, split_overflowed};
-use crate::seam::{Block, Global, Shared, vectorized};
+use crate::seam::{Block, Global, Shared, opaque, vectorized};
 use crate::types::KeyWord;
 
 /// The most rounds of a block.
@@ -21,45 +21,58 @@ const COMPARED: u32 = 1 << 22;
 /// The fewest probe rows of a work item, but for the last of a bin.
 pub const MIN_ITEM_ROWS: u32 = THREADS;
 
-/// The rows of a side of the join.
-#[derive(Clone, Copy)]
-pub(super) struct Side<K> {
-    pub pairs: Pairs<false, K, u32>,
-    pub keys: Global<K>,
-    /// The numbers of rows of the bins, or their starts if their capacity is 0; null if rows are
-    /// not split.
-    pub counts: Global<u32>,
-    pub bin_capacity: u64,
-    /// The number of all rows, if they are not split.
-    pub rows: u64,
-    pub a: u64,
-    pub b: u64,
+/// How the rows of a bin are stored.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Format {
+    /// Keys as they are; their numbers are those of the rows.
+    Whole,
+    /// As splits leave them.
+    Split,
+    /// Keys and numbers apart.
+    Apart,
 }
 
-impl<K: KeyWord> Side<K> {
-    /// Returns the number of a bin's first row, and how many there are.
+/// The rows of a bin on one side.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<K> {
+    keys: Global<K>,
+    numbers: Global<u32>,
+    /// The number of the first row, if they are not split.
+    first: u32,
+    pub count: u32,
+    format: Format,
+    a: u64,
+    b: u64,
+}
+
+impl<K: KeyWord> Rows<K> {
+    /// Returns the rows from number `row` on.
     #[inline(always)]
-    pub fn bin(&self, bin: u64) -> (u64, u32) {
-        if self.counts.is_null() {
-            (0, self.rows as u32)
-        } else if self.bin_capacity == 0 {
-            let start = self.counts.load_read_only(bin);
-            (start as u64, self.counts.load_read_only(bin + 1) - start)
-        } else {
-            (bin * self.bin_capacity, self.counts.load_read_only(bin))
-        }
+    pub fn from(&self, row: u32) -> Self {
+        let scale = if self.format == Format::Split && Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };
+        let numbers = if self.format == Format::Whole { self.numbers } else { self.numbers.offset(row as u64) };
+        let (first, count) = (self.first + row, self.count - row);
+        Self { keys: self.keys.offset(row as u64 * scale), numbers, first, count, ..*self }
     }
 
     /// Returns the mixed key of a row and its number in its table.
     #[inline(always)]
-    pub fn load(&self, at: u64) -> (K, u32) {
-        if self.counts.is_null() {
-            (self.keys.load_streaming(at).mixed(self.a, self.b), at as u32)
-        } else if self.bin_capacity == 0 {
-            // A radix partition keeps keys and values apart.
-            self.pairs.load_apart(at)
-        } else {
-            self.pairs.load(at)
+    pub fn load(&self, row: u32) -> (K, u32) {
+        let pairs = Pairs::<false, K, u32>::new(self.keys, self.numbers);
+        match self.format {
+            Format::Whole => (self.keys.load_streaming(row as u64).mixed(self.a, self.b), self.first + row),
+            Format::Split => pairs.load(row as u64),
+            Format::Apart => pairs.load_apart(row as u64),
+        }
+    }
+
+    /// Prefetches the first rows that come from a split, as many as threads have lines.
+    #[inline(always)]
+    fn prefetch(&self, rows: u32, thread: u32) {
+        let words = if Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };
+        let line = 1024 / (words * K::BITS);
+        if self.format == Format::Split && thread * line < rows {
+            self.keys.prefetch_far((thread * line * words) as u64);
         }
     }
 }
@@ -94,6 +107,11 @@ pub struct JoinPagesParams {
     pub bucket_bits: u32,
     /// The most rounds of a block, from 1 to [`MAX_ROUNDS`].
     pub rounds: u32,
+    /// 1 if the keys and numbers of the build side are stored apart, as a sort leaves them, and 0 if
+    /// they are stored as a split leaves them.
+    pub build_apart: u32,
+    /// The same of the probe side.
+    pub probe_apart: u32,
     /// 0.
     pub padding: u32,
 }
@@ -104,8 +122,8 @@ kernel! {
     ///
     /// Both sides come from splits by the same bits of mixed keys, and are stored as
     /// [`Pairs`] of a mixed key and the number of the row. Bin `p` of a side has the rows
-    /// from `p` times its capacity on, `counts[p]` of them. If the capacity is 0, keys and numbers
-    /// are stored apart, and the bin goes from `counts[p]` to `counts[p + 1]`. If the counts of both
+    /// from `p` times its capacity on, `counts[p]` of them. If the capacity is 0, the bin goes from
+    /// `counts[p]` to `counts[p + 1]`. If the counts of both
     /// sides are null, rows are not split: there is one bin, of keys as they are, and each block
     /// takes other probe rows.
     ///
@@ -116,8 +134,9 @@ kernel! {
     /// The list has capacity for one item for each [`MIN_ITEM_ROWS`] probe rows.
     ///
     /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
-    /// as many are written as there is capacity for. If a split has lost rows, nothing is done.
-    JoinPages<K: KeyWord; const LISTED: bool>, "join_pages" | "join_pages_listed", threads 384, resident 3,
+    /// all are written if there is capacity for them. If a split of either side has lost rows, by the
+    /// header or by the second one behind it, nothing is done.
+    JoinPages<K: KeyWord; const LISTED: bool>, "join_pages" | "join_pages_listed", threads 512, resident 2,
         dynamic memory: u32, shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
         build_keys: Global<K>, build_rows: Global<u32>, build_counts: Global<u32>, probe_keys: Global<K>,
@@ -159,6 +178,97 @@ impl<K: KeyWord, const LISTED: bool> JoinPages<K, LISTED> {
     }
 }
 
+/// A bin, and the arguments of its kernel. What follows from these is computed where it is needed:
+/// to keep it takes registers.
+#[derive(Clone, Copy)]
+struct Bin<K: KeyWord, const LISTED: bool> {
+    args: JoinPages<K, LISTED>,
+    number: u32,
+    /// Whether the plan's probe side is the build side of this bin.
+    is_swapped: bool,
+}
+
+impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
+    /// Returns the bin. Rows that are in pairs alone may change sides, so that one page is enough.
+    #[inline(always)]
+    fn new(args: JoinPages<K, LISTED>, number: u32) -> Self {
+        let bin = Self { args, number, is_swapped: false };
+        let is_swapped = !args.build_counts.is_null() && !Emit(args.plan.emit).needs_all() && {
+            let (build, probe) = (bin.build().count, bin.probe().count);
+            build > args.plan.page_rows && probe < build
+        };
+        Self { is_swapped, ..bin }
+    }
+
+    /// Returns the rows of the build side.
+    #[inline(always)]
+    fn build(&self) -> Rows<K> {
+        if self.is_swapped { self.of_probe() } else { self.of_build() }
+    }
+
+    /// Returns the rows of the probe side.
+    #[inline(always)]
+    fn probe(&self) -> Rows<K> {
+        if self.is_swapped { self.of_build() } else { self.of_probe() }
+    }
+
+    #[inline(always)]
+    fn of_build(&self) -> Rows<K> {
+        let (args, plan) = (&self.args, &self.args.plan);
+        let format = Self::format(args.build_counts, plan.build_apart);
+        self.rows((args.build_keys, args.build_rows, args.build_counts), plan.build_capacity, plan.build, format)
+    }
+
+    #[inline(always)]
+    fn of_probe(&self) -> Rows<K> {
+        let (args, plan) = (&self.args, &self.args.plan);
+        let format = Self::format(args.probe_counts, plan.probe_apart);
+        self.rows((args.probe_keys, args.probe_rows, args.probe_counts), plan.probe_capacity, plan.probe, format)
+    }
+
+    #[inline(always)]
+    fn format(counts: Global<u32>, apart: u32) -> Format {
+        if counts.is_null() {
+            Format::Whole
+        } else if apart == 0 {
+            Format::Split
+        } else {
+            Format::Apart
+        }
+    }
+
+    #[inline(always)]
+    fn rows(
+        &self,
+        (keys, numbers, counts): (Global<K>, Global<u32>, Global<u32>),
+        capacity: u64,
+        all: u64,
+        format: Format,
+    ) -> Rows<K> {
+        let JoinPagesParams { a, b, .. } = self.args.plan;
+        let bin = opaque(self.number) as u64;
+        if format == Format::Whole {
+            return Rows { keys, numbers, first: 0, count: all as u32, format, a, b };
+        }
+        let (first, count) = if capacity == 0 {
+            let start = counts.load_read_only(bin);
+            (start as u64, counts.load_read_only(bin + 1) - start)
+        } else {
+            (bin * capacity, counts.load_read_only(bin))
+        };
+        let scale = if format == Format::Split && Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };
+        Rows { keys: keys.offset(first * scale), numbers: numbers.offset(first), first: 0, count, format, a, b }
+    }
+
+    /// Returns the arrays that pairs are written to.
+    #[inline(always)]
+    fn outputs(&self) -> Outputs {
+        let JoinPages { build_out, probe_out, header, plan, .. } = self.args;
+        let (build, probe) = if self.is_swapped { (probe_out, build_out) } else { (build_out, probe_out) };
+        Outputs { build, probe, capacity: plan.capacity, header }
+    }
+}
+
 #[inline(always)]
 fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
     block: &mut B,
@@ -167,39 +277,25 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
     start: impl Shared<u64>,
     counters: impl Shared<u32>,
 ) {
-    let plan = args.plan;
-    if split_overflowed(args.header) {
+    if split_overflowed(args.header) || split_overflowed(args.header.offset(header::WORDS as u64)) {
         return;
     }
-    let JoinPagesParams { a, b, emit, .. } = plan;
-    let emit = Emit(emit);
-    let side = |keys, rows, counts, bin_capacity, all| Side {
-        pairs: Pairs::new(keys, rows),
-        keys,
-        counts,
-        bin_capacity,
-        rows: all,
-        a,
-        b,
-    };
-    let build = side(args.build_keys, args.build_rows, args.build_counts, plan.build_capacity, plan.build);
-    let probe = side(args.probe_keys, args.probe_rows, args.probe_counts, plan.probe_capacity, plan.probe);
+    let plan = args.plan;
+    let emit = Emit(plan.emit);
     let is_split = !args.build_counts.is_null();
     let item = if LISTED { args.items.load_read_only(block.index() as u64) } else { (block.index() as u64) << 32 };
-    let bin = if is_split { item >> 32 } else { 0 };
-    let ((build_first, build_count), (probe_first, probe_count)) = (build.bin(bin), probe.bin(bin));
-    let outputs =
-        Outputs { build: args.build_out, probe: args.probe_out, capacity: plan.capacity, header: args.header };
+    let bin = Bin::new(args, if is_split { (item >> 32) as u32 } else { 0 });
+    let (build_count, probe_count) = (bin.build().count, bin.probe().count);
     if B::IN_TURN {
         // Rows that are not split are shared out among the blocks.
         let (share, of) = if is_split { (0, 1) } else { (block.index() as u64, block.grid() as u64) };
-        let [begin, end] = [share, share + 1].map(|share| probe_count as u64 * share / of);
+        let [begin, end] = [share, share + 1].map(|share| (probe_count as u64 * share / of) as u32);
         vectorized(JoinInTurn {
             page: Page::new(memory, plan.page_bits, plan.bucket_bits, plan.page_rows),
             page_rows: plan.page_rows,
-            build: Rows { side: build, first: build_first, count: build_count },
-            probe: Rows { side: probe, first: probe_first + begin, count: (end - begin) as u32 },
-            outputs,
+            build: bin.build(),
+            probe: Rows { count: end - begin, ..bin.probe().from(begin) },
+            outputs: bin.outputs(),
             emit,
         });
         return;
@@ -221,32 +317,35 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
         block.each_thread(|thread| {
             let mut other = thread;
             while other < others {
-                args.items.store(start.get(0) + other as u64, bin << 32 | ((other + 1) * most) as u64);
+                let item = (bin.number as u64) << 32 | ((other + 1) * most) as u64;
+                args.items.store(start.get(0) + other as u64, item);
                 other += THREADS;
             }
         });
     }
-    let here = (probe_count - first).min(most);
-    let (probe_first, page) =
-        (probe_first + first as u64, Page::<K, _>::new(memory, plan.page_bits, PAGE_BUCKET_BITS, PAGE_ROWS));
+    let end = first + (probe_count - first).min(most);
+    let page = Page::<K, _>::new(memory, plan.page_bits, PAGE_BUCKET_BITS, PAGE_ROWS);
     let mut threads = block.local(|_| Thread::<K>::new());
+    let probe = bin.probe().from(first);
     block.each(&mut threads, |thread, _| {
         if thread == 0 {
             counters.set(TOTAL, 0);
         }
+        probe.prefetch(end - first, thread);
     });
     let mut page_first = 0;
     loop {
         let count = (build_count - page_first).min(PAGE_ROWS);
-        let from = build_first + page_first as u64;
-        fill(block, &mut threads, page, counters, count, |row| build.load(from + row as u64));
-        let mut round = 0;
-        while round < here {
+        let build = bin.build().from(page_first);
+        fill(block, &mut threads, page, counters, count, |row| build.load(row));
+        let mut round = first;
+        while round < end {
+            let probe = bin.probe().from(round);
             block.each(&mut threads, |thread, state| {
                 state.there = 0;
                 for i in 0..HELD {
-                    if round + row(thread, i) < here {
-                        (state.keys[i], state.rows[i]) = probe.load(probe_first + (round + row(thread, i)) as u64);
+                    if round + row(thread, i) < end {
+                        (state.keys[i], state.rows[i]) = probe.load(row(thread, i));
                         state.there |= 1 << i;
                     }
                 }
@@ -258,10 +357,10 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
             });
             find(block, &mut threads, page);
             if emit.has(Emit::PAIRS) {
-                emit_pairs(block, &mut threads, outputs, (start, counters), page);
+                emit_pairs(block, &mut threads, bin.outputs(), (start, counters), page);
             }
             if page_first + count == build_count {
-                emit_last(block, &mut threads, outputs, (start, counters), emit);
+                emit_last(block, &mut threads, bin.outputs(), (start, counters), emit);
             }
             round += ROUND_ROWS;
         }

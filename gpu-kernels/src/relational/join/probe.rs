@@ -5,10 +5,10 @@ use crate::seam::{Block, Tile, opaque};
 use crate::types::KeyWord;
 
 /// The threads of a block.
-pub(super) const THREADS: u32 = 384;
+pub(super) const THREADS: u32 = 512;
 
 /// The rows of a thread.
-pub(super) const HELD: usize = 7;
+pub(super) const HELD: usize = 5;
 
 /// The rows of a block's round.
 pub const ROUND_ROWS: u32 = THREADS * HELD as u32;
@@ -103,31 +103,49 @@ pub(super) fn pick_key<K: KeyWord, W: Tile>(warp: &mut W, threads: &W::Local<Thr
 
 /// Finds the build rows of all rows that the threads have; sets their positions and counts, and
 /// the bits of those that have met one.
+///
+/// Nearly all buckets have two rows at most, which all lanes compare at the same time. Each lane
+/// goes on alone where a bucket has more, and a warp reads long ones together.
 #[inline(always)]
 pub(super) fn find<K: KeyWord, B: Block>(block: &mut B, threads: &mut B::Local<Thread<K>>, build: impl Buckets<K>) {
     block.tiles_of::<32, _>(threads, |warp, threads| {
         warp.each(threads, |_, thread| {
+            let mut more = 0;
             for i in 0..HELD {
-                thread.counts[i] = 0;
-                if thread.there >> i & 1 == 0 {
-                    continue;
+                let key = thread.keys[i];
+                let is_there = thread.there >> i & 1 != 0;
+                let (at, end) = if is_there { build.bucket(key) } else { (0, 0) };
+                let is_first = at < end && build.key(at) == key;
+                let is_second = at + 1 < end && build.key(at + 1) == key;
+                let found = is_first as u32 + is_second as u32;
+                thread.at[i] = if is_first { at } else { at + 1 };
+                thread.counts[i] = found;
+                thread.matched |= ((found != 0) as u32) << i;
+                more |= ((end - at > 2) as u32) << i;
+            }
+            while more != 0 {
+                let i = more.trailing_zeros();
+                more &= more - 1;
+                let key = key(&thread.keys, i);
+                let (begin, end) = build.bucket(key);
+                let (mut at, mut first, mut count) = (begin + 2, element(&thread.at, i), element(&thread.counts, i));
+                if end - begin > MAX_SHORT {
+                    (first, count) = (begin, LONG);
+                    at = end;
                 }
-                let (mut at, end) = build.bucket(thread.keys[i]);
-                thread.at[i] = at;
-                if end - at > MAX_SHORT {
-                    thread.counts[i] = LONG;
-                    continue;
-                }
-                let mut count = 0;
                 while at < end {
-                    if build.key(at) == thread.keys[i] {
-                        thread.at[i] = if count == 0 { at } else { thread.at[i] };
+                    if build.key(at) == key {
+                        first = if count == 0 { at } else { first };
                         count += 1;
                     }
                     at += 1;
                 }
-                thread.counts[i] = count;
-                thread.matched |= ((count != 0) as u32) << i;
+                for j in 0..HELD {
+                    let is_own = j as u32 == i;
+                    thread.at[j] = if is_own { first } else { thread.at[j] };
+                    thread.counts[j] = if is_own { count } else { thread.counts[j] };
+                }
+                thread.matched |= ((count & !LONG != 0) as u32) << i;
             }
         });
         let any_long = |thread: &Thread<K>| {

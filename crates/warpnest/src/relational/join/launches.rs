@@ -1,13 +1,14 @@
 //! The launches of a join.
 
-use super::plan::{Arrangement, JoinPlan, Pass, SideLayout};
+use super::joined::JoinMethod;
+use super::plan::{Arrangement, HEADERS, JoinPlan, Pass};
 use crate::primitives::{Pairs, Storage};
-use crate::relational::splits::{SplitArrays, or_null, queue_split};
+use crate::relational::splits::{SplitArrays, or_null, queue_split, queue_starts};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::relational::join::{
-    BinStarts, BinStartsParams, JoinDirect, JoinDirectParams, JoinPages, JoinPagesParams, ROUND_ROWS, header,
+    BinStarts, BinStartsParams, JoinDirect, JoinDirectParams, JoinPages, JoinPagesParams, header,
 };
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::KeyWord;
@@ -29,6 +30,8 @@ struct Side<K> {
     pairs: Pairs<K, u32>,
     counts: Option<Global<u32>>,
     bin_capacity: u64,
+    /// Whether keys and numbers are stored apart whatever their types.
+    are_apart: bool,
 }
 
 impl<'a, K: KeyWord> Launches<'a, K> {
@@ -37,57 +40,73 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         batch.write(self.scratch).offset(at).cast()
     }
 
-    fn header(&self, batch: &Batch<'a>) -> Global<u64> {
-        self.at(batch, self.plan.header_at)
+    /// Returns the header of a side; the first one is also the join's.
+    fn header(&self, batch: &Batch<'a>, side: usize) -> Global<u64> {
+        self.at(batch, self.plan.headers_at + (side * header::WORDS) as u64)
     }
 
-    /// Queues setting the header to 0.
-    pub fn clear_header(&self, batch: &Batch<'a>) -> Result<()> {
-        let begin = self.plan.header_at as usize;
-        batch.zero_range(self.scratch, begin..begin + header::WORDS)
+    /// Queues setting the headers to 0.
+    pub fn clear_headers(&self, batch: &Batch<'a>) -> Result<()> {
+        let begin = self.plan.headers_at as usize;
+        batch.zero_range(self.scratch, begin..begin + HEADERS as usize)
     }
 
     /// Queues bringing the rows together.
-    pub fn arrange(&self, batch: &Batch<'a>, passes: &[Pass]) -> Result<()> {
+    pub fn arrange(&self, batch: &Batch<'a>) -> Result<()> {
         let plan = self.plan;
         batch.writes(self.scratch);
-        batch.zero_range(self.scratch, plan.header_at as usize..plan.zeros_end as usize)?;
-        match plan.arrangement {
+        batch.zero_range(self.scratch, plan.headers_at as usize..plan.zeros_end as usize)?;
+        (0..2).try_for_each(|side| match plan.sides[side].arrangement {
             Arrangement::Whole => Ok(()),
-            Arrangement::Direct => passes.iter().try_for_each(|pass| self.sort(batch, pass.build)),
-            Arrangement::Split => (0..2).try_for_each(|side| self.split(batch, side)),
-            Arrangement::Sorted => (0..2).try_for_each(|side| self.sort(batch, side)),
-        }
+            Arrangement::Split => {
+                (0..plan.sides[side].levels.len()).try_for_each(|level| self.split(batch, (side, level), None))
+            }
+            Arrangement::Sorted => self.sort(batch, side),
+        })
     }
 
-    /// Returns the offset of the counts of the bins of a side's level, in 64-bit words.
-    fn counts_at(side: &SideLayout, level: usize) -> u64 {
-        side.counts_at + side.levels[..level].iter().map(|level| level.counts_words()).sum::<u64>()
-    }
-
-    /// Queues the splits of a side.
-    fn split(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
+    /// Queues the last split of a side anew: all rows were counted, so each bin can begin where the
+    /// one before it ends.
+    pub fn split_again(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
         let side = &self.plan.sides[number];
-        // The numbers of the rows are made by the first split.
-        let mut from = Pairs::<K, u32> { keys: batch.read(self.keys[number]), values: or_null(None) };
-        for (number, level) in side.levels.iter().enumerate() {
-            let is_last = (side.levels.len() - 1 - number) % 2 == 0;
-            let to =
-                Pairs::at(self.at(batch, if is_last { side.pairs_at } else { self.plan.between_at }), level.capacity());
-            let arrays = SplitArrays {
-                from,
-                to,
-                counts_in: number.checked_sub(1).map(|before| self.at(batch, Self::counts_at(side, before))),
-                starts: None,
-                counts: self.at(batch, Self::counts_at(side, number)),
-                header: self.header(batch),
-            };
-            // SAFETY: the scratch has the counts of each split, which are 0, and bins at their
-            // offsets, in turn: a split reads where the one before it wrote.
-            unsafe { queue_split(batch, (number, level), side.rows, self.constants, arrays)? };
-            from = to;
+        let (last, bins) = (side.levels.len() - 1, 1 << self.plan.page_bits);
+        let starts = self.at(batch, side.starts_at);
+        let state = self.at(batch, side.counts_of(last + 1));
+        // SAFETY: there is a count for each bin, and the words for the starts, their end, and what
+        // the scan publishes, which are 0.
+        unsafe { queue_starts(batch, bins, self.at(batch, side.counts_of(last)), starts, state)? };
+        batch.zero_range(self.scratch, side.counts_of(last) as usize..side.counts_of(last + 1) as usize)?;
+        self.split(batch, (number, last), Some(starts))
+    }
+
+    /// Returns the pairs of a side after so many splits.
+    fn pairs(&self, batch: &Batch<'a>, number: usize, splits: usize) -> Pairs<K, u32> {
+        let side = &self.plan.sides[number];
+        match splits.checked_sub(1) {
+            // The numbers of the rows are made by the first split.
+            None => Pairs { keys: batch.read(self.keys[number]), values: or_null(None) },
+            Some(level) => {
+                let is_own = (side.levels.len() - 1 - level) % 2 == 0;
+                let at = if is_own { side.pairs_at } else { self.plan.between_at };
+                Pairs::at(self.at(batch, at), side.levels[level].capacity())
+            }
         }
-        Ok(())
+    }
+
+    /// Queues a split of a side, to bins that begin at `starts` if these are given.
+    fn split(&self, batch: &Batch<'a>, (number, level): (usize, usize), starts: Option<Global<u32>>) -> Result<()> {
+        let side = &self.plan.sides[number];
+        let arrays = SplitArrays {
+            from: self.pairs(batch, number, level),
+            to: self.pairs(batch, number, level + 1),
+            counts_in: level.checked_sub(1).map(|before| self.at(batch, side.counts_of(before))),
+            starts,
+            counts: self.at(batch, side.counts_of(level)),
+            header: self.header(batch, number),
+        };
+        // SAFETY: the scratch has the counts of each split, which are 0, and bins at their offsets,
+        // in turn: a split reads where the one before it wrote.
+        unsafe { queue_split(batch, (level, &side.levels[level]), side.rows, self.constants, arrays) }
     }
 
     /// Queues sorting a side by bin.
@@ -100,7 +119,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let from = Pairs { keys: batch.read(self.keys[number]), values: numbers };
         let starts = BinStarts {
             keys: sorted.keys,
-            starts: self.at(batch, side.counts_at),
+            starts: self.at(batch, side.starts_at),
             plan: BinStartsParams { keys: side.rows, bits: plan.page_bits, padding: 0 },
         };
         let all = (1 << passes.digits()) - 1;
@@ -119,48 +138,55 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         }
     }
 
-    fn side(&self, batch: &Batch<'a>, number: usize) -> Side<K> {
+    /// Returns a side for the kernels. `has_starts` says that its last split was made again.
+    fn side(&self, batch: &Batch<'a>, number: usize, has_starts: bool) -> Side<K> {
         let side = &self.plan.sides[number];
-        match self.plan.arrangement {
-            Arrangement::Whole | Arrangement::Direct => Side {
-                pairs: Pairs { keys: batch.read(self.keys[number]), values: or_null(None) },
-                counts: None,
-                bin_capacity: 0,
-            },
+        let starts = self.at(batch, side.starts_at);
+        match side.arrangement {
+            Arrangement::Whole => {
+                Side { pairs: self.pairs(batch, number, 0), counts: None, bin_capacity: 0, are_apart: false }
+            }
             Arrangement::Split => {
                 let last = side.levels.len() - 1;
-                Side {
-                    pairs: Pairs::at(self.at(batch, side.pairs_at), side.levels[last].capacity()),
-                    counts: Some(self.at(batch, Self::counts_at(side, last))),
-                    bin_capacity: side.levels[last].bin_capacity,
-                }
+                let pairs = self.pairs(batch, number, side.levels.len());
+                let (counts, bin_capacity) = match has_starts {
+                    true => (starts, 0),
+                    false => (self.at(batch, side.counts_of(last)), side.levels[last].bin_capacity),
+                };
+                Side { pairs, counts: Some(counts), bin_capacity, are_apart: false }
             }
-            Arrangement::Sorted => Side {
-                pairs: Pairs::at(self.at(batch, side.pairs_at), side.rows),
-                counts: Some(self.at(batch, side.counts_at)),
-                bin_capacity: 0,
-            },
+            Arrangement::Sorted => {
+                let pairs = Pairs::at(self.at(batch, side.pairs_at), side.rows);
+                Side { pairs, counts: Some(starts), bin_capacity: 0, are_apart: true }
+            }
         }
     }
 
-    /// Queues a pass over all bins, or over as many listed items.
-    pub fn pass(&self, batch: &Batch<'a>, pass: Pass, outputs: Outputs<'a>, listed: Option<u64>) -> Result<()> {
+    /// Queues a pass over all bins, or over as many listed items. `have_starts` says for each side
+    /// whether its last split was made again.
+    pub fn pass(
+        &self,
+        batch: &Batch<'a>,
+        pass: Pass,
+        have_starts: [bool; 2],
+        outputs: Outputs<'a>,
+        listed: Option<u64>,
+    ) -> Result<()> {
         let plan = self.plan;
         let [a, b] = self.constants;
         let out = |side: usize| or_null(outputs.and_then(|outputs| outputs[side]).map(|buffer| batch.write(buffer)));
         let (build_out, probe_out) = (out(pass.build), out(pass.probe()));
         let lengths = outputs.into_iter().flatten().flatten().map(|buffer| buffer.len() as u64);
         let capacity = lengths.min().unwrap_or(0);
-        let (build, probe) = (self.side(batch, pass.build), self.side(batch, pass.probe()));
-        let header = self.header(batch);
-        if plan.arrangement == Arrangement::Direct {
-            let side = &plan.sides[pass.build];
-            let sorted = Pairs::<K, u32>::at(self.at(batch, side.pairs_at), side.rows);
-            let probes = plan.sides[pass.probe()].rows;
+        let side = |number: usize| self.side(batch, number, have_starts[number]);
+        let (build, probe) = (side(pass.build), side(pass.probe()));
+        let header = self.header(batch, 0);
+        if plan.method == JoinMethod::Direct {
+            let (block_rows, blocks) = plan.direct_blocks(pass);
             let direct = JoinDirect {
-                build_keys: sorted.keys,
-                build_rows: sorted.values,
-                starts: self.at(batch, side.counts_at),
+                build_keys: build.pairs.keys,
+                build_rows: build.pairs.values,
+                starts: or_null(build.counts),
                 probe_keys: probe.pairs.keys,
                 build_out,
                 probe_out,
@@ -168,15 +194,17 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 plan: JoinDirectParams {
                     a,
                     b,
-                    probe: probes,
+                    probe: plan.sides[pass.probe()].rows,
                     capacity,
                     emit: pass.emit.0,
                     bucket_bits: plan.page_bits,
+                    block_rows,
+                    padding: 0,
                 },
             };
             // SAFETY: the build side is sorted by bucket, there are as many probe rows, and the
             // outputs have the capacity.
-            return unsafe { batch.launch_blocks(&direct, probes.div_ceil(ROUND_ROWS as u64)) };
+            return unsafe { batch.launch_blocks(&direct, blocks) };
         }
         let (rounds, blocks) = plan.blocks(pass);
         let pages = JoinPages::<K, false> {
@@ -203,6 +231,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 page_rows: plan.page_rows,
                 bucket_bits: plan.bucket_bits,
                 rounds,
+                build_apart: build.are_apart as u32,
+                probe_apart: probe.are_apart as u32,
                 padding: 0,
             },
         };

@@ -2,7 +2,7 @@
 
 use super::joined::{JoinKind, JoinMethod};
 use crate::primitives::{Pairs, RadixPasses};
-use crate::relational::splits::{Level, MAX_ROWS, are_valid, levels, split_bits};
+use crate::relational::splits::{Level, MAX_ROWS, are_valid, levels, split_bits, starts_state_words};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::relational::join::{
     Emit, MAX_PAGE_ROWS, MAX_ROUNDS, MIN_ITEM_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS, header, item_rows,
@@ -16,12 +16,17 @@ const BIN_ROWS_ON_CORES: u64 = 1 << 13;
 /// The most rows of a build side that is looked up in memory: the second-level cache has them.
 const MAX_DIRECT: u64 = 1 << 20;
 
-/// The rows of a key that bins of a split have capacity for, if all keys have as many.
+/// The rows of a key that bins of the last split have capacity for, if all keys have as many, and
+/// the keys of a bin of an earlier split. If bins of the last one get more rows it is made again.
 const ROWS_A_KEY: u64 = 4;
+const KEYS_OF_EARLY_BIN: u64 = 1 << 10;
 
 /// The blocks that keep a GPU busy, and a core of a CPU.
 const BUSY_BLOCKS: u64 = 1024;
 const BLOCKS_A_CORE: u64 = 4;
+
+/// The fewest rows of a block that looks up its rows in memory.
+const MIN_BLOCK_ROWS: u64 = 32;
 
 /// The probe rows of a block of a CPU, for each build row, that are worth filling a page.
 const PROBES_A_BUILD: u64 = 8;
@@ -29,6 +34,9 @@ const PROBES_A_BUILD: u64 = 8;
 /// A side of the join: the left one, or the right one.
 pub(super) const LEFT: usize = 0;
 pub(super) const RIGHT: usize = 1;
+
+/// The words of the headers: one for each side, the first of which is the join's, too.
+pub(super) const HEADERS: u64 = 2 * header::WORDS as u64;
 
 /// A pass over the rows of both sides.
 #[derive(Clone, Copy, Debug)]
@@ -60,16 +68,14 @@ impl Pass {
     }
 }
 
-/// How rows are brought together.
+/// How the rows of a side are brought together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrangement {
-    /// Neither side is split: blocks take all build rows.
+    /// They are not: blocks read all of them, or each block a part.
     Whole,
-    /// The build side of the only pass is sorted by bucket.
-    Direct,
-    /// Both sides are split into bins of a capacity.
+    /// They are split into bins.
     Split,
-    /// Both sides are sorted by bin.
+    /// They are sorted by bin, or by bucket.
     Sorted,
 }
 
@@ -77,24 +83,28 @@ pub(super) enum Arrangement {
 #[derive(Clone, Debug)]
 pub(super) struct SideLayout {
     pub rows: u64,
+    pub arrangement: Arrangement,
     pub levels: Vec<Level>,
-    /// The counts of the bins of all levels, or the starts of the bins of sorted rows.
+    /// The counts of the bins of all levels, and what a scan of the last ones publishes.
     pub counts_at: u64,
+    /// The starts of the bins, if they have no capacity.
+    pub starts_at: u64,
     /// The pairs of mixed keys and row numbers, in the order of bins.
     pub pairs_at: u64,
 }
 
 impl SideLayout {
-    fn of_rows(rows: u64) -> Self {
-        Self { rows, levels: Vec::new(), counts_at: 0, pairs_at: 0 }
+    /// Returns the offset of the counts of the bins of a level, or of the end of all counts.
+    pub fn counts_of(&self, level: usize) -> u64 {
+        self.counts_at + self.levels[..level].iter().map(Level::counts_words).sum::<u64>()
     }
 }
 
-/// The sizes of a join, and the layout of its scratch: the words of radix passes, the header and
+/// The sizes of a join, and the layout of its scratch: the words of radix passes, the headers and
 /// the counts of bins, which are 0 at first, and the rows of both sides.
 #[derive(Clone, Debug)]
 pub(super) struct JoinPlan {
-    pub arrangement: Arrangement,
+    pub method: JoinMethod,
     pub sides: [SideLayout; 2],
     pub cores: Option<usize>,
     /// The bits of a bin's number, or of a bucket's if the build side is looked up in memory.
@@ -102,8 +112,8 @@ pub(super) struct JoinPlan {
     /// The most rows of a page, and the binary logarithm of the number of its buckets.
     pub page_rows: u32,
     pub bucket_bits: u32,
-    pub header_at: u64,
-    /// The end of the words that are 0 at first, from the header on.
+    pub headers_at: u64,
+    /// The end of the words that are 0 at first, from the headers on.
     pub zeros_end: u64,
     /// The rows between two splits or radix passes.
     pub between_at: u64,
@@ -119,128 +129,114 @@ fn bits_for(number: u64) -> u32 {
 }
 
 impl JoinPlan {
-    /// Makes the plan for so many rows on each side.
-    pub fn new<K: KeyWord>(cores: Option<usize>, rows: [u64; 2], (method, passes): (JoinMethod, &[Pass])) -> Self {
+    /// Makes the plan for so many rows on each side. Some sides may be sorted because their splits
+    /// overflowed.
+    pub fn new<K: KeyWord>(
+        cores: Option<usize>,
+        rows: [u64; 2],
+        (method, passes): (JoinMethod, &[Pass]),
+        are_skewed: [bool; 2],
+    ) -> Self {
         let build = passes.iter().map(|pass| rows[pass.build]).max().unwrap_or(0);
         let most_on_chip = if cores.is_some() { MAX_PAGE_ROWS } else { PAGE_ROWS } as u64;
-        let direct = cores.is_none() && passes.len() == 1;
-        let arrangement = match method {
-            JoinMethod::OnChip => Arrangement::Whole,
-            JoinMethod::Direct if direct => Arrangement::Direct,
-            JoinMethod::Direct | JoinMethod::Split => Arrangement::Split,
-            JoinMethod::Auto if build <= most_on_chip => Arrangement::Whole,
-            JoinMethod::Auto if direct && build <= MAX_DIRECT => Arrangement::Direct,
-            JoinMethod::Auto => Arrangement::Split,
+        let is_direct = cores.is_none() && passes.len() == 1;
+        let method = match method {
+            JoinMethod::Direct if !is_direct => JoinMethod::Split,
+            JoinMethod::Auto if build <= most_on_chip => JoinMethod::OnChip,
+            JoinMethod::Auto if is_direct && build <= MAX_DIRECT => JoinMethod::Direct,
+            JoinMethod::Auto => JoinMethod::Split,
+            method => method,
+        };
+        let bin_rows = if cores.is_some() { BIN_ROWS_ON_CORES } else { BIN_ROWS };
+        let page_bits = match method {
+            JoinMethod::Direct => bits_for(build).clamp(1, K::BITS - 1),
+            JoinMethod::Split => bits_for(build.div_ceil(bin_rows)).max(1),
+            _ => 0,
+        };
+        let side = |side: usize| {
+            let levels = levels_of::<K>(rows, side, page_bits);
+            let arrangement = match method {
+                JoinMethod::Direct if passes.iter().any(|pass| pass.build == side) => Arrangement::Sorted,
+                JoinMethod::Split if are_skewed[side] || rows[side] > MAX_ROWS || !are_valid(&levels) => {
+                    Arrangement::Sorted
+                }
+                JoinMethod::Split => Arrangement::Split,
+                _ => Arrangement::Whole,
+            };
+            let levels = if arrangement == Arrangement::Split { levels } else { Vec::new() };
+            SideLayout { rows: rows[side], arrangement, levels, counts_at: 0, starts_at: 0, pairs_at: 0 }
         };
         let plan = Self {
-            arrangement,
-            sides: rows.map(SideLayout::of_rows),
+            method,
+            sides: [LEFT, RIGHT].map(side),
             cores,
-            page_bits: 0,
+            page_bits,
             page_rows: PAGE_ROWS,
             bucket_bits: PAGE_BUCKET_BITS,
-            header_at: 0,
-            zeros_end: header::WORDS as u64,
+            headers_at: 0,
+            zeros_end: 0,
             between_at: 0,
             numbers_at: 0,
             items_at: 0,
             words: 0,
         };
-        let plan = if cores.is_some() { plan.with_page_of(build.min(most_on_chip)) } else { plan };
-        match arrangement {
-            Arrangement::Whole => Self { words: header::WORDS as u64, ..plan },
-            Arrangement::Direct => plan.direct::<K>(build, passes),
-            Arrangement::Split | Arrangement::Sorted => {
-                let bin_rows = if cores.is_some() { BIN_ROWS_ON_CORES } else { BIN_ROWS };
-                let page_bits = bits_for(build.div_ceil(bin_rows)).max(1);
-                let plan = Self { page_bits, ..plan };
-                plan.split::<K>(passes).unwrap_or_else(|| plan.sorted::<K>(passes))
-            }
-        }
+        plan.with_page(passes).with_layout::<K>(passes)
     }
 
-    /// Sets the sizes of pages of so many rows, for a CPU.
-    fn with_page_of(self, rows: u64) -> Self {
+    /// Sets the sizes of pages, for a CPU.
+    fn with_page(self, passes: &[Pass]) -> Self {
+        if self.cores.is_none() {
+            return self;
+        }
+        let most = |pass: &Pass| match &self.sides[pass.build] {
+            SideLayout { arrangement: Arrangement::Whole, rows, .. } => *rows,
+            side => side.levels.last().map_or(u64::MAX, |last| last.bin_capacity),
+        };
+        let rows = passes.iter().map(most).max().unwrap_or(0).min(MAX_PAGE_ROWS as u64);
         let page_rows = rows.max(1).next_multiple_of(4) as u32;
         Self { page_rows, bucket_bits: bits_for(rows).max(1), ..self }
     }
 
-    /// Adds the words of the work items.
-    fn with_items(self, passes: &[Pass]) -> Self {
-        let probe = passes.iter().map(|pass| self.sides[pass.probe()].rows).max().unwrap_or(0);
-        let items = if self.cores.is_some() { 0 } else { probe / MIN_ITEM_ROWS as u64 + 1 };
-        Self { items_at: self.words, words: (self.words + items).next_multiple_of(2), ..self }
-    }
-
-    /// Returns the plan with splits, if there are not too many rows.
-    fn split<K: KeyWord>(&self, passes: &[Pass]) -> Option<Self> {
-        let mut plan = self.clone();
-        let bits = split_bits(plan.page_bits);
-        for side in &mut plan.sides {
-            let least = (side.rows / ROWS_A_KEY).max(1);
-            side.levels = levels::<K, u32>((side.rows, None), least, 0, &bits);
-            side.counts_at = plan.zeros_end;
-            plan.zeros_end += side.levels.iter().map(Level::counts_words).sum::<u64>();
-            if side.rows > MAX_ROWS || !are_valid(&side.levels) {
-                return None;
-            }
-        }
-        plan.between_at = plan.zeros_end.next_multiple_of(2);
-        plan.words = plan.between_at;
-        // The last split writes to the side's own memory, and those before it in turn.
-        let words = |level: Option<&Level>| level.map_or(0, |level| Pairs::<K, u32>::words(level.capacity()));
-        let between = |side: &SideLayout| words(side.levels.iter().rev().nth(1));
-        plan.words += plan.sides.iter().map(between).max().unwrap_or(0);
-        for side in &mut plan.sides {
-            side.pairs_at = plan.words;
-            let all = side.levels.iter().rev().step_by(2).map(|level| words(Some(level)));
-            plan.words += all.max().unwrap_or(0);
-        }
-        if plan.cores.is_some() {
-            let of_build = |pass: &Pass| plan.sides[pass.build].levels.last().map_or(0, |last| last.bin_capacity);
-            let rows = passes.iter().map(of_build).max().unwrap_or(0);
-            plan = plan.with_page_of(rows.min(MAX_PAGE_ROWS as u64));
-        }
-        Some(plan.with_items(passes))
-    }
-
-    /// Returns the plan of the same bins with sorts, in which bins have no capacity.
-    pub fn sorted<K: KeyWord>(&self, passes: &[Pass]) -> Self {
-        let plan = Self { arrangement: Arrangement::Sorted, ..self.clone() };
-        let plan = plan.with_sorts::<K>([true; 2]);
-        let plan = if plan.cores.is_some() { plan.with_page_of(MAX_PAGE_ROWS as u64) } else { plan };
-        plan.with_items(passes)
-    }
-
-    /// Returns the plan of a build side that is looked up in memory.
-    fn direct<K: KeyWord>(self, build: u64, passes: &[Pass]) -> Self {
-        let plan = Self { page_bits: bits_for(build).clamp(1, K::BITS - 1), ..self };
-        let is_build = [LEFT, RIGHT].map(|side| passes.iter().any(|pass| pass.build == side));
-        plan.with_sorts::<K>(is_build)
-    }
-
-    /// Adds the words for sorting some of the sides.
-    fn with_sorts<K: KeyWord>(self, is_sorted: [bool; 2]) -> Self {
+    /// Lays the scratch out.
+    fn with_layout<K: KeyWord>(self, passes: &[Pass]) -> Self {
         let mut plan = self;
-        let most = plan.sides.iter().zip(is_sorted).filter(|(_, is)| *is).map(|(side, _)| side.rows).max();
-        let most = most.unwrap_or(0);
-        let of_passes = plan.passes::<K>([0; 2], most).words().next_multiple_of(2);
-        plan.header_at = of_passes;
-        plan.zeros_end = of_passes + header::WORDS as u64;
-        plan.words = plan.zeros_end.next_multiple_of(2);
-        plan.between_at = plan.words;
-        plan.words += Pairs::<K, u32>::words(most);
-        plan.numbers_at = plan.words;
-        plan.words += most.div_ceil(4) * 2;
-        let starts = ((1u64 << plan.page_bits) + 1).div_ceil(4) * 2;
-        for (side, is_sorted) in plan.sides.iter_mut().zip(is_sorted) {
-            side.levels.clear();
-            if is_sorted {
-                side.counts_at = plan.words;
-                side.pairs_at = plan.words + starts;
-                plan.words = side.pairs_at + Pairs::<K, u32>::words(side.rows);
-            }
+        let of = |arrangement| move |side: &&SideLayout| side.arrangement == arrangement;
+        let sorted = plan.sides.iter().filter(of(Arrangement::Sorted)).map(|side| side.rows).max();
+        let of_passes = sorted.map_or(0, |rows| plan.passes::<K>([0; 2], rows).words());
+        plan.headers_at = of_passes.next_multiple_of(2);
+        plan.zeros_end = plan.headers_at + HEADERS;
+        for side in &mut plan.sides {
+            side.counts_at = plan.zeros_end;
+            let of_scan = side.levels.last().map_or(0, |_| starts_state_words(1 << plan.page_bits));
+            plan.zeros_end = (side.counts_of(side.levels.len()) + of_scan).next_multiple_of(2);
         }
+        plan.words = plan.zeros_end;
+        let mut region = |words: u64| {
+            let at = plan.words;
+            plan.words += words.next_multiple_of(2);
+            at
+        };
+        // The last split writes to the side's own memory, and those before it in turn.
+        let of_level = |level: Option<&Level>| level.map_or(0, |level| Pairs::<K, u32>::words(level.capacity()));
+        let between = plan.sides.iter().map(|side| of_level(side.levels.iter().rev().nth(1))).max().unwrap_or(0);
+        plan.between_at = region(between.max(sorted.map_or(0, Pairs::<K, u32>::words)));
+        plan.numbers_at = region(sorted.map_or(0, |rows| rows.div_ceil(2)));
+        for side in &mut plan.sides {
+            let own = match side.arrangement {
+                Arrangement::Whole => continue,
+                Arrangement::Sorted => Pairs::<K, u32>::words(side.rows),
+                Arrangement::Split => {
+                    side.levels.iter().rev().step_by(2).map(|level| of_level(Some(level))).max().unwrap_or(0)
+                }
+            };
+            side.starts_at = region(((1u64 << plan.page_bits) + 1).div_ceil(2));
+            side.pairs_at = region(own);
+        }
+        let probe = passes.iter().map(|pass| plan.sides[pass.probe()].rows).max().unwrap_or(0);
+        // Rows of either side may be probe rows of a bin.
+        let most = plan.sides.iter().map(|side| side.rows).max().unwrap_or(0).max(probe);
+        let has_items = plan.cores.is_none() && plan.method == JoinMethod::Split;
+        plan.items_at = region(if has_items { most / MIN_ITEM_ROWS as u64 + 1 } else { 0 });
         plan
     }
 
@@ -253,7 +249,7 @@ impl JoinPlan {
 
     /// Returns the most rounds of a block, and the number of blocks of a pass over pages.
     pub fn blocks(&self, pass: Pass) -> (u32, u64) {
-        if self.arrangement != Arrangement::Whole {
+        if self.method == JoinMethod::Split {
             return (MAX_ROUNDS, 1 << self.page_bits);
         }
         let [build, probe] = [pass.build, pass.probe()].map(|side| self.sides[side].rows);
@@ -269,4 +265,24 @@ impl JoinPlan {
             }
         }
     }
+
+    /// Returns the number of probe rows of a block that looks them up in memory, and the number of
+    /// such blocks.
+    pub fn direct_blocks(&self, pass: Pass) -> (u32, u64) {
+        let probe = self.sides[pass.probe()].rows;
+        let rows = (probe / BUSY_BLOCKS).next_multiple_of(32).clamp(MIN_BLOCK_ROWS, ROUND_ROWS as u64);
+        (rows as u32, probe.div_ceil(rows))
+    }
+}
+
+/// Returns the sizes of the splits of a side.
+fn levels_of<K: KeyWord>(rows: [u64; 2], side: usize, page_bits: u32) -> Vec<Level> {
+    let bits = split_bits(page_bits);
+    // Where the other side has fewer rows, each of its keys is likely to have many rows on this one.
+    let keys = (rows[side] / ROWS_A_KEY).min(rows[1 - side]).max(1);
+    let least = |level: usize| {
+        let bins: u32 = bits[..=level].iter().sum();
+        if level + 1 < bits.len() { keys.min(KEYS_OF_EARLY_BIN << bins) } else { keys }
+    };
+    levels::<K, u32>((rows[side], None), least, 0, &bits)
 }

@@ -2,7 +2,7 @@
 
 use super::joined::{JoinKind, JoinMethod, JoinReport, Joined};
 use super::launches::{Launches, Outputs};
-use super::plan::{Arrangement, JoinPlan, LEFT, Pass, RIGHT};
+use super::plan::{HEADERS, JoinPlan, LEFT, Pass, RIGHT};
 use crate::primitives::Scratch;
 use crate::table::hash::constants;
 use crate::{Buffer, Result, Stream};
@@ -31,71 +31,137 @@ pub(super) fn run<K: KeyWord>(
     let device = scratch.device().clone();
     let rows = keys.map(|keys| keys.len() as u64);
     let passes = Pass::of(kind, rows);
-    let mut plan = JoinPlan::new::<K>(stream.cores(), rows, (method, &passes));
     let mut report = JoinReport { method, overflowed: false, further_items: 0 };
     if let Some(joined) = joined.as_deref_mut() {
         joined.reserve(&device, kind, usual_pairs(kind, rows))?;
     }
+    let mut are_skewed = [false; 2];
     loop {
+        let plan = JoinPlan::new::<K>(stream.cores(), rows, (method, &passes), are_skewed);
+        report.method = plan.method;
         let scratch = scratch.reserve(plan.words)?;
         let launches = Launches { plan: &plan, keys, constants: constants(seed), scratch };
-        let mut is_arranged = false;
-        loop {
+        let mut course = Course { stream, launches: &launches, passes: &passes, have_starts: [false; 2] };
+        let mut to_do = ToDo::Arrange;
+        let overflowed = loop {
             let outputs = joined.as_deref().map(|joined| joined.outputs(kind));
-            let Some((pairs, items)) = attempt(stream, &launches, &passes, outputs, is_arranged)? else { break };
-            (report.method, report.further_items) = (method_of(plan.arrangement), items);
-            match joined.as_deref_mut() {
-                Some(joined) if pairs > joined.left.len() as u64 => joined.reserve(&device, kind, pairs)?,
-                Some(joined) => {
-                    joined.set_length(kind, pairs as usize);
-                    joined.report = report;
-                    return Ok((pairs, report));
+            match course.attempt(outputs, to_do)? {
+                Attempt::Overflowed(levels) => {
+                    report.overflowed = true;
+                    if levels.contains(&Overflow::Early) {
+                        break levels;
+                    }
+                    course.have_starts = levels.map(|level| level == Overflow::Last);
+                    to_do = ToDo::SplitAgain;
                 }
-                None => return Ok((pairs, report)),
+                Attempt::Pairs { pairs, items } => {
+                    report.further_items = items;
+                    match joined.as_deref_mut() {
+                        Some(joined) if pairs > joined.left.len() as u64 => joined.reserve(&device, kind, pairs)?,
+                        Some(joined) => {
+                            joined.set_length(kind, pairs as usize);
+                            joined.report = report;
+                            return Ok((pairs, report));
+                        }
+                        None => return Ok((pairs, report)),
+                    }
+                    to_do = ToDo::Nothing;
+                }
             }
-            is_arranged = true;
+        };
+        for (is_skewed, overflow) in are_skewed.iter_mut().zip(overflowed) {
+            *is_skewed |= overflow == Overflow::Early;
         }
-        report.overflowed = true;
-        plan = plan.sorted::<K>(&passes);
     }
 }
 
-/// Makes all passes, after arranging the rows unless that is done. Returns the number of pairs, of
-/// which as many are written as there is capacity for, and that of further work items; `None` if
-/// bins overflowed.
-fn attempt<K: KeyWord>(
-    stream: &Stream,
-    launches: &Launches<'_, K>,
-    passes: &[Pass],
-    outputs: Outputs<'_>,
-    is_arranged: bool,
-) -> Result<Option<(u64, u64)>> {
-    let plan = launches.plan;
-    let (mut pairs, mut all_items) = (0, 0);
-    for (number, &pass) in passes.iter().enumerate() {
-        stream.batch(|batch| {
-            if number == 0 && !is_arranged {
-                launches.arrange(batch, passes)?;
+/// What has to be done before the passes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum ToDo {
+    Arrange,
+    /// The last splits of those sides that are to have starts.
+    SplitAgain,
+    Nothing,
+}
+
+/// Which bins of a side got more rows than their capacity.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Overflow {
+    None,
+    /// Bins of the last split alone, so that all rows were counted.
+    Last,
+    Early,
+}
+
+enum Attempt {
+    /// The number of pairs, all of which are written if there was capacity for them, and that of
+    /// further work items.
+    Pairs {
+        pairs: u64,
+        items: u64,
+    },
+    Overflowed([Overflow; 2]),
+}
+
+/// The course of a join with one plan.
+struct Course<'c, K> {
+    stream: &'c Stream,
+    launches: &'c Launches<'c, K>,
+    passes: &'c [Pass],
+    /// Whether the last split of a side was made again, to bins with starts.
+    have_starts: [bool; 2],
+}
+
+impl<K: KeyWord> Course<'_, K> {
+    /// Makes all passes, after what has to be done.
+    fn attempt(&self, outputs: Outputs<'_>, to_do: ToDo) -> Result<Attempt> {
+        let Self { stream, launches, have_starts, .. } = *self;
+        let (mut pairs, mut items) = (0, 0);
+        for (number, &pass) in self.passes.iter().enumerate() {
+            stream.batch(|batch| {
+                match to_do {
+                    _ if number != 0 => {}
+                    ToDo::Arrange => launches.arrange(batch)?,
+                    ToDo::SplitAgain => {
+                        launches.clear_headers(batch)?;
+                        for side in (0..2).filter(|&side| have_starts[side]) {
+                            launches.split_again(batch, side)?;
+                        }
+                    }
+                    ToDo::Nothing => launches.clear_headers(batch)?,
+                }
+                launches.pass(batch, pass, have_starts, outputs, None)
+            })?;
+            let found = self.headers()?;
+            let overflows = [0, 1].map(|side| self.overflow(&found, side));
+            if overflows != [Overflow::None; 2] {
+                return Ok(Attempt::Overflowed(overflows));
             }
-            if number == 0 && is_arranged {
-                launches.clear_header(batch)?;
+            let new_items = found[header::ITEMS as usize] - items;
+            pairs = found[header::LENGTH as usize];
+            if new_items != 0 {
+                stream.batch(|batch| launches.pass(batch, pass, have_starts, outputs, Some(new_items)))?;
+                pairs = self.headers()?[header::LENGTH as usize];
             }
-            launches.pass(batch, pass, outputs, None)
-        })?;
-        let read = || launches.scratch.elements_at::<u64>(plan.header_at, header::WORDS).download(stream);
-        let found = read()?;
-        if found[OVERFLOW as usize..(OVERFLOW + LEVELS) as usize].iter().any(|&word| word != 0) {
-            return Ok(None);
+            items += new_items;
         }
-        let items = found[header::ITEMS as usize] - all_items;
-        pairs = found[header::LENGTH as usize];
-        if items != 0 {
-            stream.batch(|batch| launches.pass(batch, pass, outputs, Some(items)))?;
-            pairs = read()?[header::LENGTH as usize];
-        }
-        all_items += items;
+        Ok(Attempt::Pairs { pairs, items })
     }
-    Ok(Some((pairs, all_items)))
+
+    fn headers(&self) -> Result<Vec<u64>> {
+        let Launches { plan, scratch, .. } = *self.launches;
+        scratch.elements_at::<u64>(plan.headers_at, HEADERS as usize).download(self.stream)
+    }
+
+    fn overflow(&self, headers: &[u64], side: usize) -> Overflow {
+        let first = side * header::WORDS + OVERFLOW as usize;
+        let levels = self.launches.plan.sides[side].levels.len();
+        match headers[first..first + LEVELS as usize].iter().position(|&word| word != 0) {
+            None => Overflow::None,
+            Some(level) if level + 1 == levels => Overflow::Last,
+            Some(_) => Overflow::Early,
+        }
+    }
 }
 
 /// Returns the number of pairs that there is memory for before they are counted: that of joins in
@@ -106,14 +172,6 @@ fn usual_pairs(kind: JoinKind, [left, right]: [u64; 2]) -> u64 {
         JoinKind::Left | JoinKind::Semi | JoinKind::Anti => left,
         JoinKind::Right => right,
         JoinKind::Full => left.max(right),
-    }
-}
-
-fn method_of(arrangement: Arrangement) -> JoinMethod {
-    match arrangement {
-        Arrangement::Whole => JoinMethod::OnChip,
-        Arrangement::Direct => JoinMethod::Direct,
-        Arrangement::Split | Arrangement::Sorted => JoinMethod::Split,
     }
 }
 
