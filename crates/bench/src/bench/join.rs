@@ -131,10 +131,11 @@ impl Case {
         let JoinReport { method, overflowed, further_items, .. } = joined.report();
         let rows = self.sides.map(|side| side.rows);
         let scratch_bytes = scratch.memory_bytes() as u64 / (rows[0] + rows[1]);
-        eprintln!(
-            "{op}, {rows:?} rows: {method:?}, overflowed {overflowed}, {further_items} further items, {scratch_bytes} bytes of scratch a row"
-        );
         let n = rows[0] + rows[1];
+        let (rate, how) = (n as f64 / ms / 1e6, if overflowed { " after an overflow" } else { "" });
+        eprintln!(
+            "{op}, {rows:?} rows: {ms:.3} ms, {rate:.1} G/s; {method:?}{how}, {further_items} further items, scratch {scratch_bytes} B a row"
+        );
         let bytes = n * K::BITS as u64 / 8 + 8 * self.results();
         let limit = n as f64 / (at.roofline.copy_milliseconds((bytes / 16).next_multiple_of(2).max(2))? * 1e6);
         let subject = Subject { table: "join".to_owned(), op, n, load: 0.0, key_bits: K::BITS, value_bits: 32 };

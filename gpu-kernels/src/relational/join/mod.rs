@@ -13,6 +13,7 @@ mod in_turn;
 mod pages;
 mod probe;
 mod starts;
+mod table;
 
 pub use buckets::{MAX_PAGE_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS};
 pub use direct::{JoinDirect, JoinDirectParams};
@@ -20,10 +21,11 @@ pub use emit::{Emit, NO_ROW};
 pub use pages::{JoinPages, JoinPagesParams, MAX_ROUNDS, MIN_ITEM_ROWS, item_rows};
 pub use probe::ROUND_ROWS;
 pub use starts::{BinStarts, BinStartsParams};
+pub use table::{CheckTable, FillTable, JoinTable, JoinTableParams, SECTOR_WORDS, TableParams, slots_of_sector};
 
 /// The words of the header that a join adds to those of its splits.
 pub mod header {
-    pub use crate::page::header::{LENGTH, WORDS};
+    pub use crate::page::header::{FAILED, LENGTH, WORDS};
 
     /// The number of work items that were listed.
     pub const ITEMS: u64 = crate::page::header::LISTED;

@@ -204,6 +204,29 @@ fn bins_that_overflow_are_sorted_and_the_report_says_so() {
     });
 }
 
+/// Checks so many rows that there are two splits, the last of which is made again on either side, or
+/// on both.
+#[test]
+fn many_rows_with_repeated_keys_are_split_again() {
+    on_each_engine(|engine| {
+        if engine.max_items < 100_000 {
+            return;
+        }
+        let side = |rows: u32, of_key: u32, step: u64| -> Vec<u32> {
+            (0..rows as u64).map(|row| (row * step % rows as u64) as u32 / of_key).collect()
+        };
+        let rows = (1 << 20) + 5;
+        let (left, right) = (side(rows, 24, 2_654_435_761), side(rows, 24, 2_147_483_647));
+        let unique = side(rows, 1, 2_654_435_761);
+        for (left, right) in [(&left, &unique), (&unique, &right), (&left, &right)] {
+            let mut join = Join::new(left, right);
+            let joined = join.method(JoinMethod::Split).seed(3).run(&engine.device).unwrap();
+            assert!(joined.report().overflowed, "{:?}", joined.report());
+            assert!(pairs_of(&engine.device, &joined) == expected(JoinKind::Inner, left, right));
+        }
+    });
+}
+
 /// Checks many rows on both sides whose frequencies fall by a power law.
 #[test]
 fn a_power_law_on_both_sides() {

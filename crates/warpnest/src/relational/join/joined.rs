@@ -38,8 +38,9 @@ pub enum JoinMethod {
     Auto,
     /// Each block takes the whole build side on chip, one part after the other.
     OnChip,
-    /// The build side is ordered by bucket in memory, and looked up from there. A full join cannot
-    /// be computed so, nor does a CPU do it: rows are split instead.
+    /// The build side is put into a hash table in memory and looked up from there; or it is ordered
+    /// by bucket, if keys have several rows. A full join cannot be computed so, nor does a CPU do
+    /// it: rows are split instead.
     Direct,
     /// The rows of both sides are split into bins by their keys, and each bin is joined on chip.
     Split,
@@ -51,8 +52,8 @@ pub enum JoinMethod {
 pub struct JoinReport {
     /// The method: not [`JoinMethod::Auto`].
     pub method: JoinMethod,
-    /// Whether bins overflowed that were to hold rows of different keys, since some keys have many
-    /// rows. Then rows were brought in the order of their bins by a sort.
+    /// Whether some keys have so many rows that bins, or a hash table, had no capacity for them: then
+    /// rows were brought together again, in another way.
     pub overflowed: bool,
     /// The number of work items into which bins with many rows were divided, beside one for each
     /// bin.

@@ -1,14 +1,15 @@
 //! The launches of a join.
 
 use super::joined::JoinMethod;
-use super::plan::{Arrangement, HEADERS, JoinPlan, Pass};
+use super::plan::{Arrangement, HEADERS, JoinPlan, Pass, RIGHT};
 use crate::primitives::{Pairs, Storage};
 use crate::relational::splits::{SplitArrays, or_null, queue_split, queue_starts};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::relational::join::{
-    BinStarts, BinStartsParams, JoinDirect, JoinDirectParams, JoinPages, JoinPagesParams, header,
+    BinStarts, BinStartsParams, CheckTable, FillTable, JoinDirect, JoinDirectParams, JoinPages, JoinPagesParams,
+    JoinTable, JoinTableParams, SECTOR_WORDS, TableParams, header,
 };
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::KeyWord;
@@ -62,11 +63,27 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 (0..plan.sides[side].levels.len()).try_for_each(|level| self.split(batch, (side, level), None))
             }
             Arrangement::Sorted => self.sort(batch, side),
+            Arrangement::Table => self.fill_table(batch, side),
         })
     }
 
-    /// Queues the last split of a side anew: all rows were counted, so each bin can begin where the
-    /// one before it ends.
+    /// Queues filling a table with a side's rows.
+    fn fill_table(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
+        let side = &self.plan.sides[number];
+        let (begin, [a, b]) = (side.pairs_at as usize, self.constants);
+        batch.zero_range(self.scratch, begin..begin + ((SECTOR_WORDS as usize) << self.plan.page_bits))?;
+        let (keys, words, header) =
+            (batch.read(self.keys[number]), self.at(batch, side.pairs_at), self.header(batch, 0));
+        let plan = TableParams { a, b, rows: side.rows, sector_bits: self.plan.page_bits, padding: 0 };
+        // SAFETY: there are as many keys, and the table's words, which are 0.
+        unsafe {
+            batch.launch(&FillTable { keys, words, header, plan }, side.rows)?;
+            batch.launch(&CheckTable { keys, words, header, plan }, side.rows)
+        }
+    }
+
+    /// Queues the splits of a side anew: all rows were counted, so each bin of the last one can begin
+    /// where the one before it ends.
     pub fn split_again(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
         let side = &self.plan.sides[number];
         let (last, bins) = (side.levels.len() - 1, 1 << self.plan.page_bits);
@@ -75,8 +92,10 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         // SAFETY: there is a count for each bin, and the words for the starts, their end, and what
         // the scan publishes, which are 0.
         unsafe { queue_starts(batch, bins, self.at(batch, side.counts_of(last)), starts, state)? };
-        batch.zero_range(self.scratch, side.counts_of(last) as usize..side.counts_of(last + 1) as usize)?;
-        self.split(batch, (number, last), Some(starts))
+        // The splits of the right side have taken the memory of the left one's, but for the last.
+        let first = if number == RIGHT { last } else { 0 };
+        batch.zero_range(self.scratch, side.counts_of(first) as usize..side.counts_of(last + 1) as usize)?;
+        (first..=last).try_for_each(|level| self.split(batch, (number, level), (level == last).then_some(starts)))
     }
 
     /// Returns the pairs of a side after so many splits.
@@ -155,6 +174,12 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 };
                 Side { pairs, counts: Some(counts), bin_capacity, are_apart: false }
             }
+            Arrangement::Table => Side {
+                pairs: Pairs { keys: self.at(batch, side.pairs_at), values: or_null(None) },
+                counts: None,
+                bin_capacity: 0,
+                are_apart: false,
+            },
             Arrangement::Sorted => {
                 let pairs = Pairs::at(self.at(batch, side.pairs_at), side.rows);
                 Side { pairs, counts: Some(starts), bin_capacity: 0, are_apart: true }
@@ -183,6 +208,29 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let header = self.header(batch, 0);
         if plan.method == JoinMethod::Direct {
             let (block_rows, blocks) = plan.direct_blocks(pass);
+            let probes = plan.sides[pass.probe()].rows;
+            if plan.sides[pass.build].arrangement == Arrangement::Table {
+                let table = JoinTable {
+                    words: build.pairs.keys.cast(),
+                    probe_keys: probe.pairs.keys,
+                    build_out,
+                    probe_out,
+                    header,
+                    plan: JoinTableParams {
+                        a,
+                        b,
+                        probe: probes,
+                        capacity,
+                        emit: pass.emit.0,
+                        sector_bits: plan.page_bits,
+                        block_rows,
+                        padding: 0,
+                    },
+                };
+                // SAFETY: the table has the build rows, there are as many probe rows, and the outputs
+                // have the capacity.
+                return unsafe { batch.launch_blocks(&table, blocks) };
+            }
             let direct = JoinDirect {
                 build_keys: build.pairs.keys,
                 build_rows: build.pairs.values,
@@ -194,7 +242,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 plan: JoinDirectParams {
                     a,
                     b,
-                    probe: plan.sides[pass.probe()].rows,
+                    probe: probes,
                     capacity,
                     emit: pass.emit.0,
                     bucket_bits: plan.page_bits,

@@ -5,7 +5,8 @@ use crate::primitives::{Pairs, RadixPasses};
 use crate::relational::splits::{Level, MAX_ROWS, are_valid, levels, split_bits, starts_state_words};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::relational::join::{
-    Emit, MAX_PAGE_ROWS, MAX_ROUNDS, MIN_ITEM_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS, header, item_rows,
+    Emit, MAX_PAGE_ROWS, MAX_ROUNDS, MIN_ITEM_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS, SECTOR_WORDS, header,
+    item_rows, slots_of_sector,
 };
 use gpu_kernels::types::KeyWord;
 
@@ -24,6 +25,9 @@ const KEYS_OF_EARLY_BIN: u64 = 1 << 10;
 /// The blocks that keep a GPU busy, and a core of a CPU.
 const BUSY_BLOCKS: u64 = 1024;
 const BLOCKS_A_CORE: u64 = 4;
+
+/// The slots of a table for each row.
+const SLOTS_A_ROW: u64 = 2;
 
 /// The fewest rows of a block that looks up its rows in memory.
 const MIN_BLOCK_ROWS: u64 = 32;
@@ -77,6 +81,8 @@ pub(super) enum Arrangement {
     Split,
     /// They are sorted by bin, or by bucket.
     Sorted,
+    /// They are in a hash table, if their keys differ.
+    Table,
 }
 
 /// The layout of a side in the scratch, in 64-bit words.
@@ -107,7 +113,8 @@ pub(super) struct JoinPlan {
     pub method: JoinMethod,
     pub sides: [SideLayout; 2],
     pub cores: Option<usize>,
-    /// The bits of a bin's number, or of a bucket's if the build side is looked up in memory.
+    /// The bits of a bin's number, or if the build side is looked up in memory those of a bucket's,
+    /// or of a sector's of its table.
     pub page_bits: u32,
     /// The most rows of a page, and the binary logarithm of the number of its buckets.
     pub page_rows: u32,
@@ -140,8 +147,10 @@ impl JoinPlan {
         let build = passes.iter().map(|pass| rows[pass.build]).max().unwrap_or(0);
         let most_on_chip = if cores.is_some() { MAX_PAGE_ROWS } else { PAGE_ROWS } as u64;
         let is_direct = cores.is_none() && passes.len() == 1;
+        let is_skewed = are_skewed.contains(&true);
         let method = match method {
             JoinMethod::Direct if !is_direct => JoinMethod::Split,
+            JoinMethod::Auto if is_direct && build <= MAX_DIRECT && !is_skewed => JoinMethod::Direct,
             JoinMethod::Auto if build <= most_on_chip => JoinMethod::OnChip,
             JoinMethod::Auto if is_direct && build <= MAX_DIRECT => JoinMethod::Direct,
             JoinMethod::Auto => JoinMethod::Split,
@@ -149,14 +158,18 @@ impl JoinPlan {
         };
         let bin_rows = if cores.is_some() { BIN_ROWS_ON_CORES } else { BIN_ROWS };
         let page_bits = match method {
-            JoinMethod::Direct => bits_for(build).clamp(1, K::BITS - 1),
+            JoinMethod::Direct if is_skewed => bits_for(build).clamp(1, K::BITS - 1),
+            JoinMethod::Direct => bits_for((SLOTS_A_ROW * build).div_ceil(slots_of_sector::<K>())).clamp(1, 31),
             JoinMethod::Split => bits_for(build.div_ceil(bin_rows)).max(1),
             _ => 0,
         };
         let side = |side: usize| {
             let levels = levels_of::<K>(rows, side, page_bits);
             let arrangement = match method {
-                JoinMethod::Direct if passes.iter().any(|pass| pass.build == side) => Arrangement::Sorted,
+                JoinMethod::Direct if passes.iter().any(|pass| pass.build == side) => match is_skewed {
+                    true => Arrangement::Sorted,
+                    false => Arrangement::Table,
+                },
                 JoinMethod::Split if are_skewed[side] || rows[side] > MAX_ROWS || !are_valid(&levels) => {
                     Arrangement::Sorted
                 }
@@ -225,11 +238,13 @@ impl JoinPlan {
             let own = match side.arrangement {
                 Arrangement::Whole => continue,
                 Arrangement::Sorted => Pairs::<K, u32>::words(side.rows),
+                Arrangement::Table => SECTOR_WORDS << plan.page_bits,
                 Arrangement::Split => {
                     side.levels.iter().rev().step_by(2).map(|level| of_level(Some(level))).max().unwrap_or(0)
                 }
             };
-            side.starts_at = region(((1u64 << plan.page_bits) + 1).div_ceil(2));
+            let has_starts = side.arrangement != Arrangement::Table;
+            side.starts_at = region(if has_starts { ((1u64 << plan.page_bits) + 1).div_ceil(2) } else { 0 });
             side.pairs_at = region(own);
         }
         let probe = passes.iter().map(|pass| plan.sides[pass.probe()].rows).max().unwrap_or(0);

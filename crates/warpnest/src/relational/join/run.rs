@@ -2,7 +2,7 @@
 
 use super::joined::{JoinKind, JoinMethod, JoinReport, Joined};
 use super::launches::{Launches, Outputs};
-use super::plan::{HEADERS, JoinPlan, LEFT, Pass, RIGHT};
+use super::plan::{Arrangement, HEADERS, JoinPlan, LEFT, Pass, RIGHT, SideLayout};
 use crate::primitives::Scratch;
 use crate::table::hash::constants;
 use crate::{Buffer, Result, Stream};
@@ -90,6 +90,7 @@ enum Overflow {
     None,
     /// Bins of the last split alone, so that all rows were counted.
     Last,
+    /// Bins of an earlier split; or a table got several rows of a key.
     Early,
 }
 
@@ -155,10 +156,14 @@ impl<K: KeyWord> Course<'_, K> {
 
     fn overflow(&self, headers: &[u64], side: usize) -> Overflow {
         let first = side * header::WORDS + OVERFLOW as usize;
-        let levels = self.launches.plan.sides[side].levels.len();
+        let SideLayout { arrangement, levels, .. } = &self.launches.plan.sides[side];
+        if *arrangement == Arrangement::Table && headers[header::FAILED as usize] != 0 {
+            return Overflow::Early;
+        }
         match headers[first..first + LEVELS as usize].iter().position(|&word| word != 0) {
             None => Overflow::None,
-            Some(level) if level + 1 == levels => Overflow::Last,
+            // Bins with starts have capacity for all rows.
+            Some(level) if level + 1 == levels.len() && !self.have_starts[side] => Overflow::Last,
             Some(_) => Overflow::Early,
         }
     }

@@ -1,0 +1,283 @@
+//! A hash table of the rows of a small build side whose keys differ, in memory. A probe reads one
+//! sector of 32 bytes, nearly always.
+
+use super::buckets::Buckets;
+use super::emit::{Emit, Outputs, emit_last, emit_pairs};
+use super::fill::{COUNTERS, TOTAL};
+use super::header;
+use super::probe::{HELD, Thread, key, row};
+use crate::seam::{Block, Global, Shared};
+use crate::types::KeyWord;
+
+/// The most sectors that a row may be away from its first one. Rows with equal keys are soon further
+/// away, and then the table is not used.
+const MAX_DISTANCE: u32 = 8;
+
+/// The 64-bit words of a sector.
+pub const SECTOR_WORDS: u64 = 4;
+
+/// Returns the number of slots of a sector.
+pub const fn slots_of_sector<K: KeyWord>() -> u64 {
+    SECTOR_WORDS * 32 / K::BITS as u64
+}
+
+/// The arguments of [`FillTable`] and of [`CheckTable`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct TableParams {
+    /// The first constant of the mix.
+    pub a: u64,
+    /// The second constant of the mix.
+    pub b: u64,
+    /// The number of rows, less than 2^31.
+    pub rows: u64,
+    /// The binary logarithm of the number of sectors, at least 1.
+    pub sector_bits: u32,
+    /// 0.
+    pub padding: u32,
+}
+
+/// The table: sectors of slots that follow each other. A slot is a mixed key and a row's number and
+/// 1, in one word of 64 bits if the key has 32, and in two otherwise. An empty slot is 0, and only
+/// the last slots of a sector are empty.
+#[derive(Clone, Copy)]
+pub(super) struct Table<K> {
+    words: Global<u64>,
+    sector_bits: u32,
+    keys: core::marker::PhantomData<K>,
+}
+
+/// What a sector tells of a key.
+pub(super) struct Seen {
+    /// The number of the row with the key and 1, or 0.
+    pub row: u32,
+    /// Whether the key may be in the next sector, if it is not in this one.
+    pub is_full: bool,
+}
+
+impl<K: KeyWord> Table<K> {
+    /// The 64-bit words of a slot.
+    const SLOT: u64 = K::BITS as u64 / 32;
+
+    #[inline(always)]
+    pub fn new(words: Global<u64>, sector_bits: u32) -> Self {
+        Self { words, sector_bits, keys: core::marker::PhantomData }
+    }
+
+    #[inline(always)]
+    pub fn sector_of(&self, mixed: K) -> u32 {
+        mixed.bits_from(K::BITS - self.sector_bits)
+    }
+
+    #[inline(always)]
+    pub fn next(&self, sector: u32) -> u32 {
+        (sector + 1) & ((1 << self.sector_bits) - 1)
+    }
+
+    /// Looks for a key in a sector.
+    #[inline(always)]
+    pub fn look(&self, mixed: K, sector: u32) -> Seen {
+        let words = self.words.load_four_read_only(SECTOR_WORDS * sector as u64);
+        let mut row = 0;
+        if K::BITS == 32 {
+            for i in 0..4 {
+                row |= if words[i] >> 32 == mixed.to_u64() { words[i] as u32 } else { 0 };
+            }
+        } else {
+            for i in 0..2 {
+                row |= if words[2 * i] == mixed.to_u64() { words[2 * i + 1] as u32 } else { 0 };
+            }
+        }
+        Seen { row, is_full: words[3] != 0 }
+    }
+
+    /// Returns the number of the row with the key and 1, or 0.
+    #[inline(always)]
+    pub fn find(&self, mixed: K) -> u32 {
+        let mut sector = self.sector_of(mixed);
+        let mut seen = self.look(mixed, sector);
+        // A row is at most so far away, and a table that has no empty slot within that is not used.
+        while seen.row == 0 && seen.is_full {
+            sector = self.next(sector);
+            seen = self.look(mixed, sector);
+        }
+        seen.row
+    }
+
+    /// Writes a row to the first empty slot; returns whether there is one near enough.
+    #[inline(always)]
+    fn insert(&self, mixed: K, row: u32) -> bool {
+        let mut sector = self.sector_of(mixed);
+        for _ in 0..MAX_DISTANCE {
+            for slot in 0..slots_of_sector::<K>() {
+                let at = SECTOR_WORDS * sector as u64 + slot * Self::SLOT;
+                if K::BITS == 32 {
+                    let word = mixed.to_u64() << 32 | (row + 1) as u64;
+                    if self.words.atomic(at).compare_exchange(0, word) == 0 {
+                        return true;
+                    }
+                } else if self.words.atomic(at + 1).compare_exchange(0, row as u64 + 1) == 0 {
+                    // Nobody reads keys before all rows are in the table.
+                    self.words.store(at, mixed.to_u64());
+                    return true;
+                }
+            }
+            sector = self.next(sector);
+        }
+        false
+    }
+}
+
+kernel! {
+    /// Writes each row to the table, whose words are 0. If rows are too far away, because some keys
+    /// have several rows, the header's [`FAILED`](super::header::FAILED) is not 0 in the end.
+    FillTable<K: KeyWord>, "join_fill_table", threads 256;
+    { keys: Global<K>, words: Global<u64>, header: Global<u64>, plan: TableParams }
+}
+
+impl<K: KeyWord> FillTable<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let Self { keys, words, header, plan } = self;
+        let table = Table::new(words, plan.sector_bits);
+        block.each_item(plan.rows, |row| {
+            let mixed = keys.load_streaming(row).mixed(plan.a, plan.b);
+            if !table.insert(mixed, row as u32) {
+                header.atomic(header::FAILED).store(1);
+            }
+        });
+    }
+}
+
+/// The numbers that probes have found in a table, in the place of buckets.
+#[derive(Clone, Copy)]
+struct Numbers;
+
+impl<K: KeyWord> Buckets<K> for Numbers {
+    #[inline(always)]
+    fn bucket(&self, _: K) -> (u32, u32) {
+        (0, 0)
+    }
+    #[inline(always)]
+    fn key(&self, _: u32) -> K {
+        K::default()
+    }
+    #[inline(always)]
+    fn row(&self, at: u32) -> u32 {
+        at
+    }
+}
+
+/// The scalar arguments of [`JoinTable`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct JoinTableParams {
+    /// The first constant of the mix.
+    pub a: u64,
+    /// The second constant of the mix.
+    pub b: u64,
+    /// The number of probe rows.
+    pub probe: u64,
+    /// The number of pairs that the outputs have capacity for; with 0 they are counted alone.
+    pub capacity: u64,
+    /// What is written of each probe row: an [`Emit`].
+    pub emit: u32,
+    /// The binary logarithm of the number of sectors.
+    pub sector_bits: u32,
+    /// The probe rows of a block, at most [`ROUND_ROWS`](super::ROUND_ROWS).
+    pub block_rows: u32,
+    /// 0.
+    pub padding: u32,
+}
+
+kernel! {
+    /// Joins the probe rows, as many a block as the plan says, with the rows of a table that
+    /// [`FillTable`] has filled. If that failed, nothing is done.
+    ///
+    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
+    /// all are written if there is capacity for them.
+    JoinTable<K: KeyWord>, "join_table", threads 512, resident 2, shared start: u64 = 1,
+        shared counters: u32 = COUNTERS;
+    {
+        words: Global<u64>, probe_keys: Global<K>, build_out: Global<u32>, probe_out: Global<u32>,
+        header: Global<u64>, plan: JoinTableParams,
+    }
+}
+
+impl<K: KeyWord> JoinTable<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, start: B::Shared<u64>, counters: B::Shared<u32>) {
+        let JoinTableParams { a, b, probe, capacity, emit, sector_bits, block_rows, .. } = self.plan;
+        if self.header.load_read_only(header::FAILED) != 0 {
+            return;
+        }
+        let emit = Emit(emit);
+        let table = Table::<K>::new(self.words, sector_bits);
+        let outputs = Outputs { build: self.build_out, probe: self.probe_out, capacity, header: self.header };
+        let first = block.index() as u64 * block_rows as u64;
+        let here = (probe - first).min(block_rows as u64) as u32;
+        let keys = self.probe_keys.offset(first);
+        let mut threads = block.local(|_| Thread::<K>::new());
+        block.phase(&mut threads, |thread, state| {
+            let mut more = 0;
+            for i in 0..HELD {
+                if row(thread, i) < here {
+                    state.keys[i] = keys.load_streaming(row(thread, i) as u64).mixed(a, b);
+                    state.rows[i] = first as u32 + row(thread, i);
+                    state.there |= 1 << i;
+                }
+            }
+            for i in 0..HELD {
+                if state.there >> i & 1 != 0 {
+                    let seen = table.look(state.keys[i], table.sector_of(state.keys[i]));
+                    state.at[i] = seen.row.wrapping_sub(1);
+                    state.counts[i] = (seen.row != 0) as u32;
+                    state.matched |= ((seen.row != 0) as u32) << i;
+                    more |= ((seen.row == 0 && seen.is_full) as u32) << i;
+                }
+            }
+            while more != 0 {
+                let i = more.trailing_zeros();
+                more &= more - 1;
+                let found = table.find(key(&state.keys, i));
+                for j in 0..HELD {
+                    let is_own = j as u32 == i && found != 0;
+                    state.at[j] = if is_own { found - 1 } else { state.at[j] };
+                    state.counts[j] |= is_own as u32;
+                }
+                state.matched |= ((found != 0) as u32) << i;
+            }
+            if thread == 0 {
+                counters.set(TOTAL, 0);
+            }
+        });
+        if emit.has(Emit::PAIRS) {
+            emit_pairs(block, &mut threads, outputs, (start, counters), Numbers);
+        }
+        emit_last(block, &mut threads, outputs, (start, counters), emit);
+    }
+}
+
+kernel! {
+    /// Sets the header's [`FAILED`](super::header::FAILED) if a key of the table has several rows.
+    CheckTable<K: KeyWord>, "join_check_table", threads 256;
+    { keys: Global<K>, words: Global<u64>, header: Global<u64>, plan: TableParams }
+}
+
+impl<K: KeyWord> CheckTable<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let Self { keys, words, header, plan } = self;
+        let table = Table::new(words, plan.sector_bits);
+        block.each_item(plan.rows, |row| {
+            let failed = header.atomic(header::FAILED);
+            if failed.load() != 0 {
+                return;
+            }
+            let mixed = keys.load_streaming(row).mixed(plan.a, plan.b);
+            if table.find(mixed) != row as u32 + 1 {
+                failed.store(1);
+            }
+        });
+    }
+}
