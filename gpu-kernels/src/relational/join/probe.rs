@@ -13,6 +13,9 @@ pub(super) const HELD: usize = 5;
 /// The rows of a block's round.
 pub const ROUND_ROWS: u32 = THREADS * HELD as u32;
 
+/// The rows of a bucket that all lanes compare at the same time.
+const COMPARED_BY_ALL: u32 = 3;
+
 /// The longest bucket that a thread reads by itself. Longer ones are read by a warp.
 const MAX_SHORT: u32 = 12;
 
@@ -104,7 +107,7 @@ pub(super) fn pick_key<K: KeyWord, W: Tile>(warp: &mut W, threads: &W::Local<Thr
 /// Finds the build rows of all rows that the threads have; sets their positions and counts, and
 /// the bits of those that have met one.
 ///
-/// Nearly all buckets have two rows at most, which all lanes compare at the same time. Each lane
+/// Nearly all buckets have three rows at most, which all lanes compare at the same time. Each lane
 /// goes on alone where a bucket has more, and a warp reads long ones together.
 #[inline(always)]
 pub(super) fn find<K: KeyWord, B: Block>(block: &mut B, threads: &mut B::Local<Thread<K>>, build: impl Buckets<K>) {
@@ -115,20 +118,27 @@ pub(super) fn find<K: KeyWord, B: Block>(block: &mut B, threads: &mut B::Local<T
                 let key = thread.keys[i];
                 let is_there = thread.there >> i & 1 != 0;
                 let (at, end) = if is_there { build.bucket(key) } else { (0, 0) };
-                let is_first = at < end && build.key(at) == key;
-                let is_second = at + 1 < end && build.key(at + 1) == key;
-                let found = is_first as u32 + is_second as u32;
-                thread.at[i] = if is_first { at } else { at + 1 };
+                let is_equal = |step: u32| at + step < end && build.key(at + step) == key;
+                let (is_first, is_second, is_third) = (is_equal(0), is_equal(1), is_equal(2));
+                let found = is_first as u32 + is_second as u32 + is_third as u32;
+                thread.at[i] = if is_first {
+                    at
+                } else if is_second {
+                    at + 1
+                } else {
+                    at + 2
+                };
                 thread.counts[i] = found;
                 thread.matched |= ((found != 0) as u32) << i;
-                more |= ((end - at > 2) as u32) << i;
+                more |= ((end - at > COMPARED_BY_ALL) as u32) << i;
             }
             while more != 0 {
                 let i = more.trailing_zeros();
                 more &= more - 1;
                 let key = key(&thread.keys, i);
                 let (begin, end) = build.bucket(key);
-                let (mut at, mut first, mut count) = (begin + 2, element(&thread.at, i), element(&thread.counts, i));
+                let (mut at, mut first, mut count) =
+                    (begin + COMPARED_BY_ALL, element(&thread.at, i), element(&thread.counts, i));
                 if end - begin > MAX_SHORT {
                     (first, count) = (begin, LONG);
                     at = end;

@@ -1,5 +1,5 @@
-//! A hash table of the rows of a small build side whose keys differ, in memory. A probe reads one
-//! sector of 32 bytes, nearly always.
+//! A hash table of the rows of a small build side whose keys differ, in memory. A probe reads 16
+//! bytes, nearly always.
 
 use super::buckets::Buckets;
 use super::emit::{Emit, Outputs, emit_last, emit_pairs};
@@ -11,10 +11,10 @@ use crate::types::KeyWord;
 
 /// The most sectors that a row may be away from its first one. Rows with equal keys are soon further
 /// away, and then the table is not used.
-const MAX_DISTANCE: u32 = 8;
+const MAX_DISTANCE: u32 = 128;
 
 /// The 64-bit words of a sector.
-pub const SECTOR_WORDS: u64 = 4;
+pub const SECTOR_WORDS: u64 = 2;
 
 /// Returns the number of slots of a sector.
 pub const fn slots_of_sector<K: KeyWord>() -> u64 {
@@ -37,7 +37,7 @@ pub struct TableParams {
     pub padding: u32,
 }
 
-/// The table: sectors of slots that follow each other. A slot is a mixed key and a row's number and
+/// The table: sectors of 16 bytes, with one or two slots. A slot is a mixed key and a row's number and
 /// 1, in one word of 64 bits if the key has 32, and in two otherwise. An empty slot is 0, and only
 /// the last slots of a sector are empty.
 #[derive(Clone, Copy)]
@@ -77,18 +77,16 @@ impl<K: KeyWord> Table<K> {
     /// Looks for a key in a sector.
     #[inline(always)]
     pub fn look(&self, mixed: K, sector: u32) -> Seen {
-        let words = self.words.load_four_read_only(SECTOR_WORDS * sector as u64);
-        let mut row = 0;
-        if K::BITS == 32 {
-            for i in 0..4 {
-                row |= if words[i] >> 32 == mixed.to_u64() { words[i] as u32 } else { 0 };
-            }
+        let [first, second] = self.words.load_pair_read_only(SECTOR_WORDS * sector as u64);
+        let row = if K::BITS == 32 {
+            let of = |word: u64| if word >> 32 == mixed.to_u64() { word as u32 } else { 0 };
+            of(first) | of(second)
+        } else if first == mixed.to_u64() {
+            second as u32
         } else {
-            for i in 0..2 {
-                row |= if words[2 * i] == mixed.to_u64() { words[2 * i + 1] as u32 } else { 0 };
-            }
-        }
-        Seen { row, is_full: words[3] != 0 }
+            0
+        };
+        Seen { row, is_full: second != 0 }
     }
 
     /// Returns the number of the row with the key and 1, or 0.
@@ -104,11 +102,15 @@ impl<K: KeyWord> Table<K> {
         seen.row
     }
 
-    /// Writes a row to the first empty slot; returns whether there is one near enough.
+    /// Writes a row to the first empty slot; returns whether there is one near enough. It gives up,
+    /// too, if `failed` says that another row has found none.
     #[inline(always)]
-    fn insert(&self, mixed: K, row: u32) -> bool {
+    fn insert(&self, mixed: K, row: u32, failed: impl Fn() -> bool) -> bool {
         let mut sector = self.sector_of(mixed);
-        for _ in 0..MAX_DISTANCE {
+        for distance in 0..MAX_DISTANCE {
+            if distance % 8 == 7 && failed() {
+                return false;
+            }
             for slot in 0..slots_of_sector::<K>() {
                 let at = SECTOR_WORDS * sector as u64 + slot * Self::SLOT;
                 if K::BITS == 32 {
@@ -142,8 +144,9 @@ impl<K: KeyWord> FillTable<K> {
         let table = Table::new(words, plan.sector_bits);
         block.each_item(plan.rows, |row| {
             let mixed = keys.load_streaming(row).mixed(plan.a, plan.b);
-            if !table.insert(mixed, row as u32) {
-                header.atomic(header::FAILED).store(1);
+            let failed = header.atomic(header::FAILED);
+            if !table.insert(mixed, row as u32, || failed.load() != 0) {
+                failed.store(1);
             }
         });
     }

@@ -216,7 +216,7 @@ fn many_rows_with_repeated_keys_are_split_again() {
             (0..rows as u64).map(|row| (row * step % rows as u64) as u32 / of_key).collect()
         };
         let rows = (1 << 20) + 5;
-        let (left, right) = (side(rows, 24, 2_654_435_761), side(rows, 24, 2_147_483_647));
+        let (left, right) = (side(rows, 48, 2_654_435_761), side(rows, 48, 2_147_483_647));
         let unique = side(rows, 1, 2_654_435_761);
         for (left, right) in [(&left, &unique), (&unique, &right), (&left, &right)] {
             let mut join = Join::new(left, right);
