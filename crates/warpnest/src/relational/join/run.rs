@@ -125,7 +125,9 @@ impl<K: KeyWord> Course<'_, K> {
                     ToDo::Arrange => launches.arrange(batch)?,
                     ToDo::SplitAgain => {
                         launches.clear_headers(batch)?;
-                        for side in (0..2).filter(|&side| have_starts[side]) {
+                        // What the right side's last split has read is there until the left side's
+                        // splits are made.
+                        for side in [RIGHT, LEFT].into_iter().filter(|&side| have_starts[side]) {
                             launches.split_again(batch, side)?;
                         }
                     }
