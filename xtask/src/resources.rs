@@ -12,8 +12,8 @@ pub const HOW_TO_GET_PTXAS: &str = "ptxas not found: skipped; pip install --no-d
 /// hold 12 and spill none (docs/primitives.md). The ordered split is such a pass. A page is built
 /// fastest with four blocks a multiprocessor. Its spills are in the code where pairs search for a
 /// slot, which few do (docs/page-map.md). The same holds for the pages that batches are added to
-/// and removed from; with keys alone, a bucket's eight words of tags do not fit the registers. A join
-/// keeps a few words of its bin in memory while it compares rows.
+/// and removed from; with keys alone, a bucket's eight words of tags do not fit the registers. A
+/// join keeps a few words of its bin in memory while it compares rows.
 const ALLOWED: [(&str, u32); 7] = [
     ("radix_partition_", 96),
     ("page_split_in_order_", 256),

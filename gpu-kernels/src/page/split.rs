@@ -54,8 +54,8 @@ kernel! {
     /// bin by one atomic addition instead of looking back.
     ///
     /// With `REPEATS` keys may be repeated: the split keeps the order of the pairs of a bin, unless
-    /// they are keys alone. Without, the values of the first split may be null: they are the numbers
-    /// of the pairs then.
+    /// they are keys alone. Without, the values of the first split may be null: they are the
+    /// numbers of the pairs then.
     Split<K: KeyWord, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
         shared sums: u32 = 16, shared kept: u32 = 1;

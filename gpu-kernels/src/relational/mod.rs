@@ -1,4 +1,5 @@
-//! Group-by and joins: aggregates of the rows of each key, and the rows of two sides with equal keys.
+//! Group-by and joins: aggregates of the rows of each key, and the rows of two sides with equal
+//! keys.
 
 mod bin;
 mod chained;

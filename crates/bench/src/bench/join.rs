@@ -43,8 +43,8 @@ impl Rows {
         (self.first, self.first + self.rows / self.of_key)
     }
 
-    /// Returns the keys of the rows. Those of one key are far apart; `step` is a prime that does not
-    /// divide the number of rows, and determines the order.
+    /// Returns the keys of the rows. Those of one key are far apart; `step` is a prime that does
+    /// not divide the number of rows, and determines the order.
     fn column<K: Key>(&self, step: u64) -> Vec<K> {
         (0..self.rows).map(|row| key(self.first + row * step % self.rows / self.of_key)).collect()
     }

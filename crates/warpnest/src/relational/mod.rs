@@ -1,7 +1,7 @@
 //! Group-by, joins, and different keys with their ids.
 //!
-//! [`Join`] gives the rows of two tables whose keys are equal. [`GroupBy`] names the key column and what is wanted of the others; [`GroupBy::run`] gives the
-//! [`Groups`].
+//! [`Join`] gives the rows of two tables whose keys are equal. [`GroupBy`] names the key column and
+//! what is wanted of the others; [`GroupBy::run`] gives the [`Groups`].
 //!
 //! ```
 //! use warpnest::Device;

@@ -33,7 +33,7 @@ pub(super) struct Level {
 }
 
 impl Level {
-    fn bins(&self) -> u64 {
+    pub fn bins(&self) -> u64 {
         1 << self.bits_so_far
     }
 
@@ -56,8 +56,8 @@ pub(super) fn split_bits(page_bits: u32) -> Vec<u32> {
 }
 
 /// Returns the sizes of splits with so many bits each, of rows that are in regions or side by side.
-/// Bins have capacity for the rows of as many keys as `groups` says for a split, at least, and those
-/// of the last split for `besides` more.
+/// Bins have capacity for the rows of as many keys as `groups` says for a split, at least, and
+/// those of the last split for `besides` more.
 pub(super) fn levels<K: KeyWord, V: Payload>(
     (rows, regions): (u64, Option<Regions>),
     groups: impl Fn(usize) -> u64,

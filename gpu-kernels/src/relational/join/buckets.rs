@@ -4,12 +4,6 @@ use crate::seam::{Global, Shared};
 use crate::types::KeyWord;
 use core::marker::PhantomData;
 
-/// The most rows of a page of a GPU. Those of a larger bin are taken one page after the other.
-pub const PAGE_ROWS: u32 = super::ROUND_ROWS;
-
-/// The binary logarithm of the number of buckets of such a page.
-pub const PAGE_BUCKET_BITS: u32 = 12;
-
 /// The most rows of any page: starts of buckets have 16 bits.
 pub const MAX_PAGE_ROWS: u32 = 1 << 15;
 

@@ -1,5 +1,5 @@
-//! Joins with a small build side, which is ordered by bucket in memory: probe rows need not be split,
-//! since the cache has all that they ask for.
+//! Joins with a small build side, which is ordered by bucket in memory: probe rows need not be
+//! split, since the cache has all that they ask for.
 
 use super::buckets::InMemory;
 use super::emit::{Emit, Outputs, emit_last, emit_pairs};

@@ -68,8 +68,8 @@ impl Outputs {
         }
     }
 
-    /// Reserves output rows; returns the number of the first, or `None` if there is not capacity for
-    /// all: then everything is written again, once there is.
+    /// Reserves output rows; returns the number of the first, or `None` if there is not capacity
+    /// for all: then everything is written again, once there is.
     #[inline(always)]
     pub fn reserve(&self, rows: u64) -> Option<u64> {
         let first = self.header.atomic(header::LENGTH).fetch_add(rows);

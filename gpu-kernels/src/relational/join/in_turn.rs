@@ -2,7 +2,7 @@
 
 use super::buckets::{Buckets, Page};
 use super::emit::{Emit, Outputs};
-use super::pages::Rows;
+use super::rows::Rows;
 use crate::seam::{Shared, Work};
 use crate::types::KeyWord;
 

@@ -12,13 +12,14 @@ mod fill;
 mod in_turn;
 mod pages;
 mod probe;
+mod rows;
 mod starts;
 mod table;
 
-pub use buckets::{MAX_PAGE_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS};
+pub use buckets::MAX_PAGE_ROWS;
 pub use direct::{JoinDirect, JoinDirectParams};
 pub use emit::{Emit, NO_ROW};
-pub use pages::{JoinPages, JoinPagesParams, MAX_ROUNDS, MIN_ITEM_ROWS, item_rows};
+pub use pages::{JoinPages, JoinPagesParams, MAX_ROUNDS, MIN_ITEM_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, item_rows};
 pub use probe::ROUND_ROWS;
 pub use starts::{BinStarts, BinStartsParams};
 pub use table::{CheckTable, FillTable, JoinTable, JoinTableParams, SECTOR_WORDS, TableParams, slots_of_sector};

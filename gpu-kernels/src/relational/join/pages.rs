@@ -1,15 +1,22 @@
 //! Joins of bins: a block takes the rows of a bin's build side on chip, and those of its probe side
 //! look for their keys there.
 
-use super::buckets::{PAGE_BUCKET_BITS, PAGE_ROWS, Page};
+use super::buckets::Page;
 use super::emit::{Emit, Outputs, emit_last, emit_pairs};
 use super::fill::{COUNTERS, TOTAL, fill};
 use super::header;
 use super::in_turn::JoinInTurn;
 use super::probe::{HELD, ROUND_ROWS, THREADS, Thread, find, row};
+use super::rows::{Format, Rows};
 use crate::page::{Pairs, split_overflowed};
 use crate::seam::{Block, Global, Shared, opaque, vectorized};
 use crate::types::KeyWord;
+
+/// The most rows of a page of a GPU. Those of a larger bin are taken one page after the other.
+pub const PAGE_ROWS: u32 = ROUND_ROWS;
+
+/// The binary logarithm of the number of buckets of such a page.
+pub const PAGE_BUCKET_BITS: u32 = 12;
 
 /// The most rounds of a block.
 pub const MAX_ROUNDS: u32 = 8;
@@ -20,62 +27,6 @@ const COMPARED: u32 = 1 << 22;
 
 /// The fewest probe rows of a work item, but for the last of a bin.
 pub const MIN_ITEM_ROWS: u32 = THREADS;
-
-/// How the rows of a bin are stored.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Format {
-    /// Keys as they are; their numbers are those of the rows.
-    Whole,
-    /// As splits leave them.
-    Split,
-    /// Keys and numbers apart.
-    Apart,
-}
-
-/// The rows of a bin on one side.
-#[derive(Clone, Copy)]
-pub(super) struct Rows<K> {
-    keys: Global<K>,
-    numbers: Global<u32>,
-    /// The number of the first row, if they are not split.
-    first: u32,
-    pub count: u32,
-    format: Format,
-    a: u64,
-    b: u64,
-}
-
-impl<K: KeyWord> Rows<K> {
-    /// Returns the rows from number `row` on.
-    #[inline(always)]
-    pub fn from(&self, row: u32) -> Self {
-        let scale = if self.format == Format::Split && Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };
-        let numbers = if self.format == Format::Whole { self.numbers } else { self.numbers.offset(row as u64) };
-        let (first, count) = (self.first + row, self.count - row);
-        Self { keys: self.keys.offset(row as u64 * scale), numbers, first, count, ..*self }
-    }
-
-    /// Returns the mixed key of a row and its number in its table.
-    #[inline(always)]
-    pub fn load(&self, row: u32) -> (K, u32) {
-        let pairs = Pairs::<false, K, u32>::new(self.keys, self.numbers);
-        match self.format {
-            Format::Whole => (self.keys.load_streaming(row as u64).mixed(self.a, self.b), self.first + row),
-            Format::Split => pairs.load(row as u64),
-            Format::Apart => pairs.load_apart(row as u64),
-        }
-    }
-
-    /// Prefetches the first rows that come from a split, as many as threads have lines.
-    #[inline(always)]
-    fn prefetch(&self, rows: u32, thread: u32) {
-        let words = if Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };
-        let line = 1024 / (words * K::BITS);
-        if self.format == Format::Split && thread * line < rows {
-            self.keys.prefetch_far((thread * line * words) as u64);
-        }
-    }
-}
 
 /// The scalar arguments of [`JoinPages`].
 #[derive(Clone, Copy, Debug)]
@@ -107,8 +58,8 @@ pub struct JoinPagesParams {
     pub bucket_bits: u32,
     /// The most rounds of a block, from 1 to [`MAX_ROUNDS`].
     pub rounds: u32,
-    /// 1 if the keys and numbers of the build side are stored apart, as a sort leaves them, and 0 if
-    /// they are stored as a split leaves them.
+    /// 1 if the keys and numbers of the build side are stored apart, as a sort leaves them, and 0
+    /// if they are stored as a split leaves them.
     pub build_apart: u32,
     /// The same of the probe side.
     pub probe_apart: u32,
@@ -117,8 +68,8 @@ pub struct JoinPagesParams {
 }
 
 kernel! {
-    /// Joins the rows of both sides of each bin, with a block for each bin, and writes the numbers of
-    /// rows that the plan's [`Emit`] asks for.
+    /// Joins the rows of both sides of each bin, with a block for each bin, and writes the numbers
+    /// of rows that the plan's [`Emit`] asks for.
     ///
     /// Both sides come from splits by the same bits of mixed keys, and are stored as
     /// [`Pairs`] of a mixed key and the number of the row. Bin `p` of a side has the rows
@@ -134,8 +85,8 @@ kernel! {
     /// The list has capacity for one item for each [`MIN_ITEM_ROWS`] probe rows.
     ///
     /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
-    /// all are written if there is capacity for them. If a split of either side has lost rows, by the
-    /// header or by the second one behind it, nothing is done.
+    /// all are written if there is capacity for them. If a split of either side has lost rows, by
+    /// the header or by the second one behind it, nothing is done.
     JoinPages<K: KeyWord; const LISTED: bool>, "join_pages" | "join_pages_listed", threads 512, resident 2,
         dynamic memory: u32, shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
@@ -349,8 +300,8 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
                         state.there |= 1 << i;
                     }
                 }
-                // A round that needs all build rows is the block's only one, or meets all of them at
-                // once.
+                // A round that needs all build rows is the block's only one, or meets all of them
+                // at once.
                 if page_first == 0 {
                     state.matched = 0;
                 }
@@ -362,7 +313,8 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
             if page_first + count == build_count {
                 emit_last(block, &mut threads, bin.outputs(), (start, counters), emit);
             }
-            round += ROUND_ROWS;
+            // The last row may have the highest number that there is.
+            round = round.saturating_add(ROUND_ROWS);
         }
         page_first += count;
         if page_first == build_count {

@@ -1,4 +1,5 @@
-//! A round of probe rows: each thread holds some, and finds out how many build rows have their keys.
+//! A round of probe rows: each thread holds some, and finds out how many build rows have their
+//! keys.
 
 use super::buckets::Buckets;
 use crate::seam::{Block, Tile, opaque};

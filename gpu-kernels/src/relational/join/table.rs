@@ -9,8 +9,8 @@ use super::probe::{HELD, Thread, key, row};
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
 
-/// The most sectors that a row may be away from its first one. Rows with equal keys are soon further
-/// away, and then the table is not used.
+/// The most sectors that a row may be away from its first one. Rows with equal keys are soon
+/// further away, and then the table is not used.
 const MAX_DISTANCE: u32 = 128;
 
 /// The 64-bit words of a sector.
@@ -37,9 +37,9 @@ pub struct TableParams {
     pub padding: u32,
 }
 
-/// The table: sectors of 16 bytes, with one or two slots. A slot is a mixed key and a row's number and
-/// 1, in one word of 64 bits if the key has 32, and in two otherwise. An empty slot is 0, and only
-/// the last slots of a sector are empty.
+/// The table: sectors of 16 bytes, with one or two slots. A slot is a mixed key and a row's number
+/// and 1, in one word of 64 bits if the key has 32, and in two otherwise. An empty slot is 0, and
+/// only the last slots of a sector are empty.
 #[derive(Clone, Copy)]
 pub(super) struct Table<K> {
     words: Global<u64>,

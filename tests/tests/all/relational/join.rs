@@ -204,8 +204,8 @@ fn bins_that_overflow_are_sorted_and_the_report_says_so() {
     });
 }
 
-/// Checks so many rows that there are two splits, the last of which is made again on either side, or
-/// on both.
+/// Checks so many rows that there are two splits, the last of which is made again on either side,
+/// or on both.
 #[test]
 fn many_rows_with_repeated_keys_are_split_again() {
     on_each_engine(|engine| {

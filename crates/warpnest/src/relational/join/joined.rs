@@ -9,11 +9,11 @@ pub enum JoinKind {
     /// Each pair of a left and a right row with equal keys.
     #[default]
     Inner,
-    /// Those pairs, and each left row that is in none.
+    /// The pairs of an inner join, and each left row that is in none.
     Left,
-    /// Those pairs, and each right row that is in none.
+    /// The pairs of an inner join, and each right row that is in none.
     Right,
-    /// Those pairs, and each row of either side that is in none.
+    /// The pairs of an inner join, and each row of either side that is in none.
     Full,
     /// Each left row whose key a right row has, once.
     Semi,
@@ -52,8 +52,8 @@ pub enum JoinMethod {
 pub struct JoinReport {
     /// The method: not [`JoinMethod::Auto`].
     pub method: JoinMethod,
-    /// Whether some keys have so many rows that bins, or a hash table, had no capacity for them: then
-    /// rows were brought together again, in another way.
+    /// Whether some keys have so many rows that bins, or a hash table, had no capacity for them:
+    /// then rows were brought together again, in another way.
     pub overflowed: bool,
     /// The number of work items into which bins with many rows were divided, beside one for each
     /// bin.
@@ -91,8 +91,8 @@ impl Joined {
         self.left.is_empty()
     }
 
-    /// Returns the numbers of the left rows, from 0 on; [`NO_ROW`](super::NO_ROW) beside a right row
-    /// that has met none.
+    /// Returns the numbers of the left rows, from 0 on; [`NO_ROW`](super::NO_ROW) beside a right
+    /// row that has met none.
     pub fn left_rows(&self) -> &Buffer<u32> {
         &self.left
     }

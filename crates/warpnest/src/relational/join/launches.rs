@@ -82,8 +82,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         }
     }
 
-    /// Queues the splits of a side anew: all rows were counted, so each bin of the last one can begin
-    /// where the one before it ends.
+    /// Queues the splits of a side anew: all rows were counted, so each bin of the last one can
+    /// begin where the one before it ends.
     pub fn split_again(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
         let side = &self.plan.sides[number];
         let (last, bins) = (side.levels.len() - 1, 1 << self.plan.page_bits);
@@ -105,7 +105,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             // The numbers of the rows are made by the first split.
             None => Pairs { keys: batch.read(self.keys[number]), values: or_null(None) },
             Some(level) => {
-                let is_own = (side.levels.len() - 1 - level) % 2 == 0;
+                let is_own = (side.levels.len() - 1 - level).is_multiple_of(2);
                 let at = if is_own { side.pairs_at } else { self.plan.between_at };
                 Pairs::at(self.at(batch, at), side.levels[level].capacity())
             }
@@ -227,8 +227,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                         padding: 0,
                     },
                 };
-                // SAFETY: the table has the build rows, there are as many probe rows, and the outputs
-                // have the capacity.
+                // SAFETY: the table has the build rows, there are as many probe rows, and the
+                // outputs have the capacity.
                 return unsafe { batch.launch_blocks(&table, blocks) };
             }
             let direct = JoinDirect {

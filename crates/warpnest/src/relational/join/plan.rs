@@ -75,13 +75,13 @@ impl Pass {
 /// How the rows of a side are brought together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrangement {
-    /// They are not: blocks read all of them, or each block a part.
+    /// As they are: blocks read all of them, or each block a part.
     Whole,
-    /// They are split into bins.
+    /// Split into bins.
     Split,
-    /// They are sorted by bin, or by bucket.
+    /// Sorted by bin, or by bucket.
     Sorted,
-    /// They are in a hash table, if their keys differ.
+    /// In a hash table, if their keys differ.
     Table,
 }
 
@@ -293,7 +293,8 @@ impl JoinPlan {
 /// Returns the sizes of the splits of a side.
 fn levels_of<K: KeyWord>(rows: [u64; 2], side: usize, page_bits: u32) -> Vec<Level> {
     let bits = split_bits(page_bits);
-    // Where the other side has fewer rows, each of its keys is likely to have many rows on this one.
+    // Where the other side has fewer rows, each of its keys is likely to have many rows on this
+    // one.
     let keys = (rows[side] / ROWS_A_KEY).min(rows[1 - side]).max(1);
     let least = |level: usize| {
         let bins: u32 = bits[..=level].iter().sum();

@@ -26,7 +26,8 @@ use std::ops::Deref;
 ///
 /// let joined = Join::new(&orders, &customers).kind(JoinKind::Left).run(&device)?;
 /// let stream = device.default_stream();
-/// let (left, right) = (joined.left_rows().download(stream)?, joined.right_rows().download(stream)?);
+/// let left = joined.left_rows().download(stream)?;
+/// let right = joined.right_rows().download(stream)?;
 /// let mut pairs: Vec<_> = left.into_iter().zip(right).collect();
 /// pairs.sort();
 /// assert_eq!(pairs, [(0, 2), (1, 0), (2, NO_ROW), (3, 0)]);
@@ -39,13 +40,14 @@ use std::ops::Deref;
 ///   bits, so a NaN meets the same NaN. Any number of rows may have one key, on both sides.
 /// - **Order.** Pairs come in any order, which may differ from run to run. Sorting them is up to
 ///   you.
-/// - **Complexity.** Rows are read and written three times if the smaller side is large
-///   ([`JoinMethod::Split`]), the build side alone otherwise. If some keys have very many rows they
-///   are sorted by bin instead ([`JoinReport::overflowed`](super::JoinReport::overflowed)), which
-///   takes about half as long again. Work on a key with many rows is divided among blocks by pairs.
-/// - **Memory.** The scratch takes up to 14 bytes for each row of 32-bit keys, and 23 with 64-bit
-///   ones, of both sides together; the result 8 bytes a pair. It is written into memory for as
-///   many pairs as there are if each row meets one at most. If there are more, memory for all is
+/// - **Complexity.** Rows are read three times and written twice if the smaller side is large
+///   ([`JoinMethod::Split`]); otherwise probe rows are read once. If some keys have many rows, one
+///   or both sides are split again or sorted
+///   ([`JoinReport::overflowed`](super::JoinReport::overflowed)), which takes up to three quarters
+///   as long again. Work on a key with many rows is divided among blocks.
+/// - **Memory.** The scratch takes 12 to 20 bytes for each row of both sides with 32-bit keys, and
+///   20 to 30 with 64-bit ones; the result 8 bytes a pair. It is written into memory for as many
+///   pairs as there are if each row meets one at most. If there are more, memory for all is
 ///   allocated, and the last step made again; [`Join::run_into`] uses the memory of an earlier
 ///   result.
 /// - **Guarantee beside concurrent operations.** As of every operation that takes a stream: the
@@ -97,15 +99,15 @@ impl<'q, K: Key> Join<'q, K> {
         self.run_on(device.default_stream(), &mut Scratch::new(device))
     }
 
-    /// Returns the pairs, computed on `stream`; waits until they are there. The scratch is best kept
-    /// for the next call.
+    /// Returns the pairs, computed on `stream`; waits until they are there. The scratch is best
+    /// kept for the next call.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more of a
-    /// side; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless both key columns
-    /// of a table have as many rows; [`Error::OutOfMemory`](crate::Error::OutOfMemory), also if the
-    /// pairs are more than there is memory for; [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
+    /// side; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless both key
+    /// columns of a table have as many rows; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// also if the pairs are more than there is memory for;
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Joined> {
         let mut joined = Joined::new(scratch.device())?;
         self.run_into(stream, scratch, &mut joined)?;
@@ -113,8 +115,8 @@ impl<'q, K: Key> Join<'q, K> {
     }
 
     /// Computes the pairs as [`Join::run_on`] does, in the memory of an earlier result, which grows
-    /// as needed. After an error there are no pairs, unless the result is of another device: then it
-    /// stays as it is.
+    /// as needed. After an error there are no pairs, unless the result is of another device: then
+    /// it stays as it is.
     ///
     /// # Errors
     /// As for [`Join::run_on`].
@@ -196,8 +198,8 @@ where
     A: Key<Word = u32> + PlainHalf,
     B: Key<Word = u32> + PlainHalf,
 {
-    /// Returns an inner join of the rows that are equal in two columns of 32-bit keys: the first and
-    /// second column of the left table, and those of the right one.
+    /// Returns an inner join of the rows that are equal in two columns of 32-bit keys: the first
+    /// and second column of the left table, and those of the right one.
     ///
     /// ```
     /// use warpnest::Device;
