@@ -2,7 +2,7 @@
 //!
 //! The rows of the build side are ordered by bucket, on chip or in memory, and those of the probe
 //! side look for their keys there. Ranks within buckets come from atomic additions, as in the
-//! bucket-chained partitioned joins of (Sioulas 2019, §4), but the rows of a bucket are side by
+//! bucket-chained partitioned joins of (Sioulas 2019), but the rows of a bucket are side by
 //! side: a warp reads a long bucket together.
 
 mod buckets;

@@ -216,7 +216,9 @@ fn many_rows_with_repeated_keys_are_split_again() {
             (0..rows as u64).map(|row| (row * step % rows as u64) as u32 / of_key).collect()
         };
         let rows = (1 << 20) + 5;
-        let (left, right) = (side(rows, 48, 2_654_435_761), side(rows, 48, 2_147_483_647));
+        let left = side(rows, 48, 2_654_435_761);
+        // Both sides have some of these keys.
+        let right: Vec<u32> = side(rows, 48, 2_147_483_647).into_iter().map(|key| key + 20_000).collect();
         let unique = side(rows, 1, 2_654_435_761);
         for (left, right) in [(&left, &unique), (&unique, &right), (&left, &right)] {
             let mut join = Join::new(left, right);
