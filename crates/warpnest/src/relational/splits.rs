@@ -76,7 +76,7 @@ pub(super) fn levels<K: KeyWord, V: Payload>(
         let slack = DEVIATIONS * mean / groups_of_bin.sqrt() + 64.0;
         // Later splits have a tile for every part of a bin's capacity, full or not.
         let besides = if number + 1 == bits.len() { besides } else { 0 };
-        let bin_capacity = ((mean + slack).ceil() as u64 + besides).min(rows);
+        let bin_capacity = ((mean + slack).ceil() as u64 + besides).min(rows).max(1);
         levels.push(Level { bits: bits_here, bits_so_far, regions, tiles, region_capacity, bin_capacity });
         from = Regions { number: 1 << bits_so_far, capacity: bin_capacity, most: bin_capacity };
     }

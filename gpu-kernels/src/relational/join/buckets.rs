@@ -123,7 +123,7 @@ impl<K: KeyWord, S: Shared<u32>> Page<K, S> {
 
     /// Writes a row.
     #[inline(always)]
-    pub fn place(&self, at: u32, mixed: K, row: u32) {
+    pub fn store(&self, at: u32, mixed: K, row: u32) {
         self.words.cast::<K>().set(self.keys_at() * 32 / K::BITS + at, mixed);
         self.words.set(self.rows_at() + at, row);
     }

@@ -19,7 +19,7 @@ impl Emit {
     /// Each probe row that has met a build row, once.
     pub const MATCHED: Self = Self(4);
 
-    /// Returns whether all flags of `other` are among these.
+    /// Returns whether one of the flags of `other` is among these.
     #[inline(always)]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 != 0

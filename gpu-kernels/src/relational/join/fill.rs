@@ -1,5 +1,5 @@
 //! Filling a page with the rows of a build side, by a counting sort: each row takes a rank within
-//! its bucket, the buckets' sizes are added up, and the rows are placed.
+//! its bucket, the buckets' sizes are added up, and the rows are written.
 
 use super::buckets::Page;
 use super::probe::{HELD, THREADS, Thread, row};
@@ -83,7 +83,7 @@ pub(super) fn fill<K: KeyWord, S: Shared<u32>, B: Block>(
         for i in 0..HELD {
             if row(thread, i) < count {
                 let key = state.keys[i];
-                page.place(page.start(page.bucket_of(key)) + state.at[i], key, state.rows[i]);
+                page.store(page.start(page.bucket_of(key)) + state.at[i], key, state.rows[i]);
             }
         }
     });

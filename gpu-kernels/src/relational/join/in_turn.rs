@@ -84,7 +84,7 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
         page.end(count);
         for row in first..first + count {
             let (key, number) = build.load(row);
-            page.place(page.count(page.bucket_of(key)), key, number);
+            page.store(page.count(page.bucket_of(key)), key, number);
         }
         // Each start has become the end of its bucket, which is the start of the next one.
         page.shift_starts();

@@ -82,7 +82,7 @@ kernel! {
     /// `items` there is a word for each further block, the bin in its upper half and the number of
     /// the first row within the bin in the lower one. The header's
     /// [`ITEMS`](super::header::ITEMS) becomes their number. With `LISTED` the blocks take these.
-    /// The list has capacity for one item for each [`MIN_ITEM_ROWS`] probe rows.
+    /// The list has capacity for one item for each [`MIN_ITEM_ROWS`] rows of both sides.
     ///
     /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
     /// all are written if there is capacity for them. If a split of either side has lost rows, by
@@ -295,7 +295,7 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
             block.each(&mut threads, |thread, state| {
                 state.there = 0;
                 for i in 0..HELD {
-                    if round + row(thread, i) < end {
+                    if row(thread, i) < end - round {
                         (state.keys[i], state.rows[i]) = probe.load(row(thread, i));
                         state.there |= 1 << i;
                     }

@@ -152,7 +152,7 @@ impl<K: KeyWord> FillTable<K> {
     }
 }
 
-/// The numbers that probes have found in a table, in the place of buckets.
+/// The numbers that probes have found in a table, instead of buckets.
 #[derive(Clone, Copy)]
 struct Numbers;
 

@@ -247,6 +247,35 @@ fn a_power_law_on_both_sides() {
     });
 }
 
+/// Checks that each pass lists work items of its own, that the list has capacity for bins whose
+/// sides are exchanged beside others, and that a result is used again that has more memory for one
+/// side.
+#[test]
+fn work_items_of_both_passes_and_of_exchanged_sides() {
+    on_each_engine(|engine| {
+        if engine.max_items < 2000 {
+            return;
+        }
+        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let (left, right) = (vec![1u32; 25_000], vec![2u32; 25_000]);
+        let mut join = Join::new(&left, &right);
+        let joined = join.kind(JoinKind::Full).method(JoinMethod::Split).run(device).unwrap();
+        assert!(pairs_of(device, &joined) == expected(JoinKind::Full, &left, &right));
+        assert!(joined.report().further_items > 0 || engine.in_turn);
+        let rows = |of_first: usize, of_second: usize| [vec![1u32; of_first], vec![2; of_second]].concat();
+        let (left, right) = (rows(5000, 3000), rows(3000, 5000));
+        let mut join = Join::new(&left, &right);
+        assert_eq!(join.method(JoinMethod::Split).size(device).unwrap(), 2 * 5000 * 3000);
+
+        let (mut scratch, many) = (Scratch::new(device), vec![7u32; 9000]);
+        let mut joined = Joined::new(device).unwrap();
+        Join::new(&many, &[7]).kind(JoinKind::Semi).run_into(stream, &mut scratch, &mut joined).unwrap();
+        assert_eq!((joined.len(), joined.right_rows().len()), (9000, 0));
+        Join::new(&many[..100], &many[..50]).run_into(stream, &mut scratch, &mut joined).unwrap();
+        assert!(pairs_of(device, &joined) == expected(JoinKind::Inner, &many[..100], &many[..50]));
+    });
+}
+
 #[test]
 fn a_result_is_used_again_and_two_columns_are_one_key() {
     on_each_engine(|engine| {

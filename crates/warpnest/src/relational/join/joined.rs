@@ -33,14 +33,14 @@ impl JoinKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinMethod {
-    /// The one of the others that is likely the fastest, by the numbers of rows.
+    /// The fastest method, as estimated from the numbers of rows.
     #[default]
     Auto,
     /// Each block takes the whole build side on chip, one part after the other.
     OnChip,
     /// The build side is put into a hash table in memory and looked up from there; or it is ordered
-    /// by bucket, if keys have several rows. A full join cannot be computed so, nor does a CPU do
-    /// it: rows are split instead.
+    /// by bucket, if keys have several rows. A full join is not computed so, nor one with more than
+    /// 2^20 build rows, nor any on a CPU: rows are split instead.
     Direct,
     /// The rows of both sides are split into bins by their keys, and each bin is joined on chip.
     Split,
@@ -52,8 +52,8 @@ pub enum JoinMethod {
 pub struct JoinReport {
     /// The method: not [`JoinMethod::Auto`].
     pub method: JoinMethod,
-    /// Whether some keys have so many rows that bins, or a hash table, had no capacity for them:
-    /// then rows were brought together again, in another way.
+    /// Whether some keys had more rows than there was capacity for: more than bins take, or more
+    /// than the one of a hash table. Then rows were brought together again, in another way.
     pub overflowed: bool,
     /// The number of work items into which bins with many rows were divided, beside one for each
     /// bin.
@@ -64,7 +64,7 @@ pub struct JoinReport {
 #[derive(Debug)]
 pub struct Joined {
     pub(super) left: Buffer<u32>,
-    /// None if there are no right rows in the result.
+    /// Empty if there are no right rows in the result.
     pub(super) right: Buffer<u32>,
     pub(super) report: JoinReport,
 }

@@ -52,6 +52,12 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         batch.zero_range(self.scratch, begin..begin + HEADERS as usize)
     }
 
+    /// Queues setting the number of listed work items to 0.
+    pub fn clear_items(&self, batch: &Batch<'a>) -> Result<()> {
+        let at = (self.plan.headers_at + header::ITEMS) as usize;
+        batch.zero_range(self.scratch, at..at + 1)
+    }
+
     /// Queues bringing the rows together.
     pub fn arrange(&self, batch: &Batch<'a>) -> Result<()> {
         let plan = self.plan;

@@ -14,13 +14,18 @@ use gpu_kernels::types::KeyWord;
 const BIN_ROWS: u64 = 2048;
 const BIN_ROWS_ON_CORES: u64 = 1 << 13;
 
-/// The most rows of a build side that is looked up in memory: the second-level cache has them.
+/// The most rows of a build side that is looked up in memory: the second-level cache has them. The
+/// pairs of a block's round fit a word.
 const MAX_DIRECT: u64 = 1 << 20;
+const _: () = assert!(MAX_DIRECT * (ROUND_ROWS as u64) < 1 << 32);
 
 /// The rows of a key that bins of the last split have capacity for, if all keys have as many, and
 /// the keys of a bin of an earlier split. If bins of the last one get more rows it is made again.
 const ROWS_A_KEY: u64 = 4;
 const KEYS_OF_EARLY_BIN: u64 = 1 << 10;
+/// The fewest keys of a bin of the last split that it has capacity for: with fewer it would be
+/// several times as large as the mean.
+const MIN_KEYS_OF_BIN: u64 = 1 << 8;
 
 /// The blocks that keep a GPU busy, and a core of a CPU.
 const BUSY_BLOCKS: u64 = 1024;
@@ -149,7 +154,7 @@ impl JoinPlan {
         let is_direct = cores.is_none() && passes.len() == 1;
         let is_skewed = are_skewed.contains(&true);
         let method = match method {
-            JoinMethod::Direct if !is_direct => JoinMethod::Split,
+            JoinMethod::Direct if !is_direct || build > MAX_DIRECT => JoinMethod::Split,
             JoinMethod::Auto if is_direct && build <= MAX_DIRECT && !is_skewed => JoinMethod::Direct,
             JoinMethod::Auto if build <= most_on_chip => JoinMethod::OnChip,
             JoinMethod::Auto if is_direct && build <= MAX_DIRECT => JoinMethod::Direct,
@@ -193,7 +198,7 @@ impl JoinPlan {
             items_at: 0,
             words: 0,
         };
-        plan.with_page(passes).with_layout::<K>(passes)
+        plan.with_page(passes).with_layout::<K>()
     }
 
     /// Sets the sizes of pages, for a CPU.
@@ -211,11 +216,12 @@ impl JoinPlan {
     }
 
     /// Lays the scratch out.
-    fn with_layout<K: KeyWord>(self, passes: &[Pass]) -> Self {
+    fn with_layout<K: KeyWord>(self) -> Self {
         let mut plan = self;
         let of = |arrangement| move |side: &&SideLayout| side.arrangement == arrangement;
         let sorted = plan.sides.iter().filter(of(Arrangement::Sorted)).map(|side| side.rows).max();
-        let of_passes = sorted.map_or(0, |rows| plan.passes::<K>([0; 2], rows).words());
+        let sides = plan.sides.iter().filter(of(Arrangement::Sorted));
+        let of_passes = sides.map(|side| plan.passes::<K>([0; 2], side.rows).words()).max().unwrap_or(0);
         plan.headers_at = of_passes.next_multiple_of(2);
         plan.zeros_end = plan.headers_at + HEADERS;
         for side in &mut plan.sides {
@@ -247,11 +253,10 @@ impl JoinPlan {
             side.starts_at = region(if has_starts { ((1u64 << plan.page_bits) + 1).div_ceil(2) } else { 0 });
             side.pairs_at = region(own);
         }
-        let probe = passes.iter().map(|pass| plan.sides[pass.probe()].rows).max().unwrap_or(0);
-        // Rows of either side may be probe rows of a bin.
-        let most = plan.sides.iter().map(|side| side.rows).max().unwrap_or(0).max(probe);
+        // In some bins a side has the probe rows, in others the other side.
+        let all: u64 = plan.sides.iter().map(|side| side.rows).sum();
         let has_items = plan.cores.is_none() && plan.method == JoinMethod::Split;
-        plan.items_at = region(if has_items { most / MIN_ITEM_ROWS as u64 + 1 } else { 0 });
+        plan.items_at = region(if has_items { all / MIN_ITEM_ROWS as u64 + 1 } else { 0 });
         plan
     }
 
@@ -295,10 +300,10 @@ fn levels_of<K: KeyWord>(rows: [u64; 2], side: usize, page_bits: u32) -> Vec<Lev
     let bits = split_bits(page_bits);
     // Where the other side has fewer rows, each of its keys is likely to have many rows on this
     // one.
-    let keys = (rows[side] / ROWS_A_KEY).min(rows[1 - side]).max(1);
+    let keys = (rows[side] / ROWS_A_KEY).min(rows[1 - side]).max(MIN_KEYS_OF_BIN << page_bits);
     let least = |level: usize| {
         let bins: u32 = bits[..=level].iter().sum();
-        if level + 1 < bits.len() { keys.min(KEYS_OF_EARLY_BIN << bins) } else { keys }
+        if level + 1 < bits.len() { KEYS_OF_EARLY_BIN << bins } else { keys }
     };
     levels::<K, u32>((rows[side], None), least, 0, &bits)
 }

@@ -44,12 +44,13 @@ use std::ops::Deref;
 ///   ([`JoinMethod::Split`]); otherwise probe rows are read once. If some keys have many rows, one
 ///   or both sides are split again or sorted
 ///   ([`JoinReport::overflowed`](super::JoinReport::overflowed)), which takes up to three quarters
-///   as long again. Work on a key with many rows is divided among blocks.
+///   as long again. On a GPU, work on a key with many rows is divided
+///   among blocks. Semi and anti joins compare all of its pairs, too.
 /// - **Memory.** The scratch takes 12 to 20 bytes for each row of both sides with 32-bit keys, and
-///   20 to 30 with 64-bit ones; the result 8 bytes a pair. It is written into memory for as many
-///   pairs as there are if each row meets one at most. If there are more, memory for all is
-///   allocated, and the last step made again; [`Join::run_into`] uses the memory of an earlier
-///   result.
+///   20 to 30 with 64-bit ones, if rows are split; a hash table 16 to 32 bytes a build row, or 32
+///   to 64. The result takes 8 bytes a pair. It is written into memory for as many pairs as there
+///   are if each row meets one at most. If there are more, memory for all is allocated, and the
+///   last step made again; [`Join::run_into`] uses the memory of an earlier result.
 /// - **Guarantee beside concurrent operations.** As of every operation that takes a stream: the
 ///   columns are read when their writers are done, and the result is there when the call returns.
 ///
@@ -130,7 +131,7 @@ impl<'q, K: Key> Join<'q, K> {
         done.map(|_| ())
     }
 
-    /// Returns the number of pairs, when it is known. Nothing but the scratch is allocated.
+    /// Returns the number of pairs, when it is known. No memory for pairs is allocated.
     ///
     /// # Errors
     /// As for [`Join::run_on`].

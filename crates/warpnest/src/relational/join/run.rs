@@ -57,7 +57,7 @@ pub(super) fn run<K: KeyWord>(
                 Attempt::Pairs { pairs, items } => {
                     report.further_items = items;
                     match joined.as_deref_mut() {
-                        Some(joined) if pairs > joined.left.len() as u64 => joined.reserve(&device, kind, pairs)?,
+                        Some(joined) if pairs > joined.capacity(kind) => joined.reserve(&device, kind, pairs)?,
                         Some(joined) => {
                             joined.set_length(kind, pairs as usize);
                             joined.report = report;
@@ -121,7 +121,8 @@ impl<K: KeyWord> Course<'_, K> {
         for (number, &pass) in self.passes.iter().enumerate() {
             stream.batch(|batch| {
                 match to_do {
-                    _ if number != 0 => {}
+                    // Each pass lists work items of its own.
+                    _ if number != 0 => launches.clear_items(batch)?,
                     ToDo::Arrange => launches.arrange(batch)?,
                     ToDo::SplitAgain => {
                         launches.clear_headers(batch)?;
@@ -140,7 +141,7 @@ impl<K: KeyWord> Course<'_, K> {
             if overflows != [Overflow::None; 2] {
                 return Ok(Attempt::Overflowed(overflows));
             }
-            let new_items = found[header::ITEMS as usize] - items;
+            let new_items = found[header::ITEMS as usize];
             pairs = found[header::LENGTH as usize];
             if new_items != 0 {
                 stream.batch(|batch| launches.pass(batch, pass, have_starts, outputs, Some(new_items)))?;
@@ -191,6 +192,12 @@ impl Joined {
             self.right.fit_at_least(device, pairs)?;
         }
         Ok(())
+    }
+
+    /// Returns the number of pairs that there is capacity for.
+    fn capacity(&self, kind: JoinKind) -> u64 {
+        let lengths = self.outputs(kind).into_iter().flatten().map(|buffer| buffer.len() as u64);
+        lengths.min().unwrap_or(0)
     }
 
     fn set_length(&mut self, kind: JoinKind, pairs: usize) {
