@@ -6,7 +6,7 @@ use super::emit::{Emit, Outputs, emit_last, emit_pairs};
 use super::fill::{COUNTERS, TOTAL};
 use super::header;
 use super::probe::{HELD, Thread, key, row};
-use crate::seam::{Block, Global, Shared};
+use crate::seam::{Block, Global, Shared, opaque};
 use crate::types::KeyWord;
 
 /// The most sectors that a row may be away from its first one. Rows with equal keys are soon
@@ -107,7 +107,7 @@ impl<K: KeyWord> Table<K> {
     #[inline(always)]
     fn insert(&self, mixed: K, row: u32, failed: impl Fn() -> bool) -> bool {
         let mut sector = self.sector_of(mixed);
-        for distance in 0..MAX_DISTANCE {
+        for distance in 0..opaque(MAX_DISTANCE) {
             if distance % 8 == 7 && failed() {
                 return false;
             }

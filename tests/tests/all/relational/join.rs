@@ -247,6 +247,21 @@ fn a_power_law_on_both_sides() {
     });
 }
 
+/// Checks a bin of more build rows than a page, whose other rows are listed, by every engine.
+#[test]
+fn listed_rows_of_a_bin_of_several_pages() {
+    fn check_width<K: WordKey + Eq + Hash + Debug>(device: &Device) {
+        let page = gpu_kernels::relational::join::PAGE_ROWS;
+        let left: Vec<K> = (2..4002).map(K::from_u64).collect();
+        let right: Vec<K> = (0..page + 40).map(|row| K::from_u64(row.saturating_sub(page).max(1) as u64)).collect();
+        check(device, &left, &right, (JoinKind::Left, JoinMethod::Split));
+    }
+    on_each_engine(|engine| {
+        check_width::<u32>(&engine.device);
+        check_width::<u64>(&engine.device);
+    });
+}
+
 /// Checks that each pass lists work items of its own, that the list has capacity for bins whose
 /// sides are exchanged beside others, and that a result is used again that has more memory for one
 /// side.
@@ -269,7 +284,7 @@ fn work_items_of_both_passes_and_of_exchanged_sides() {
 
         let (mut scratch, many) = (Scratch::new(device), vec![7u32; 9000]);
         let mut joined = Joined::new(device).unwrap();
-        Join::new(&many, &[7]).kind(JoinKind::Semi).run_into(stream, &mut scratch, &mut joined).unwrap();
+        Join::new(&many, &[7u32]).kind(JoinKind::Semi).run_into(stream, &mut scratch, &mut joined).unwrap();
         assert_eq!((joined.len(), joined.right_rows().len()), (9000, 0));
         Join::new(&many[..100], &many[..50]).run_into(stream, &mut scratch, &mut joined).unwrap();
         assert!(pairs_of(device, &joined) == expected(JoinKind::Inner, &many[..100], &many[..50]));
