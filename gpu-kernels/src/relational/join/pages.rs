@@ -237,10 +237,14 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
     let item = if LISTED { args.items.load_read_only(block.index() as u64) } else { (block.index() as u64) << 32 };
     let bin = Bin::new(args, if is_split { (item >> 32) as u32 } else { 0 });
     let (build_count, probe_count) = (bin.build().count, bin.probe().count);
+    let most = item_rows(build_count, emit, plan.rounds);
     if B::IN_TURN {
         // Rows that are not split are shared out among the blocks.
         let (share, of) = if is_split { (0, 1) } else { (block.index() as u64, block.grid() as u64) };
-        let [begin, end] = [share, share + 1].map(|share| (probe_count as u64 * share / of) as u32);
+        let [mut begin, mut end] = [share, share + 1].map(|share| (probe_count as u64 * share / of) as u32);
+        if LISTED {
+            (begin, end) = (item as u32, end.min((item as u32).saturating_add(most)));
+        }
         vectorized(JoinInTurn {
             page: Page::new(memory, plan.page_bits, plan.bucket_bits, plan.page_rows),
             page_rows: plan.page_rows,
@@ -252,7 +256,6 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
         return;
     }
 
-    let most = item_rows(build_count, emit, plan.rounds);
     let first = if is_split { item as u32 } else { block.index() * most };
     if first >= probe_count || (build_count == 0 && !emit.needs_all()) {
         return;
