@@ -7,18 +7,28 @@ use core::marker::PhantomData;
 /// The most rows of any page: starts of buckets have 16 bits.
 pub const MAX_PAGE_ROWS: u32 = 1 << 15;
 
+/// The rows behind the last one of a page that may be read, so that the first rows of a bucket are
+/// read without a look at how many it has.
+pub(super) const PADDING: u32 = 4;
+
 /// The rows of a build side, of which those of one bucket are side by side.
-pub(super) trait Buckets<K>: Copy + Sync {
-    /// Returns the number of the first row of a mixed key's bucket, and of the row behind its last.
+pub(super) trait Buckets<K: PartialEq>: Copy + Sync {
+    /// Returns the number of the first row of a mixed key's bucket, and the number of its rows.
     fn bucket(&self, mixed: K) -> (u32, u32);
     /// Returns the mixed key of a row.
     fn key(&self, at: u32) -> K;
+    /// Returns whether a bucket has more than `step` rows, [`PADDING`] at most, and row `step` has
+    /// the key.
+    #[inline(always)]
+    fn has_key(&self, (at, rows): (u32, u32), step: u32, mixed: K) -> bool {
+        rows > step && self.key(at + step) == mixed
+    }
     /// Returns the number of a row in its table.
     fn row(&self, at: u32) -> u32;
 }
 
-/// A page in shared memory: the starts of its buckets, two in a word, the keys, and the numbers of
-/// the rows.
+/// A page in shared memory: a word for each bucket, which has its start in the lower half and the
+/// number of its rows in the upper one, the keys, and the numbers of the rows.
 #[derive(Clone, Copy)]
 pub(super) struct Page<K, S> {
     words: S,
@@ -35,21 +45,16 @@ impl<K: KeyWord, S> Page<K, S> {
         Self { words, page_bits, bucket_bits, capacity, keys: PhantomData }
     }
 
-    /// Returns the number of words for the starts of buckets, without that behind the last one.
+    /// Returns the number of buckets: an even one, and the number of the word that the keys begin
+    /// at.
     #[inline(always)]
-    pub fn starts_words(&self) -> u32 {
-        1 << (self.bucket_bits - 1)
-    }
-
-    /// Returns the number of the word that the keys begin at: an even one.
-    #[inline(always)]
-    fn keys_at(&self) -> u32 {
-        self.starts_words() + 2
+    pub fn buckets(&self) -> u32 {
+        1 << self.bucket_bits
     }
 
     #[inline(always)]
     fn rows_at(&self) -> u32 {
-        self.keys_at() + self.capacity * (K::BITS / 32)
+        self.buckets() + (self.capacity + PADDING) * (K::BITS / 32)
     }
 
     /// Returns the number of all words.
@@ -66,78 +71,94 @@ impl<K: KeyWord, S> Page<K, S> {
 }
 
 impl<K: KeyWord, S: Shared<u32>> Page<K, S> {
-    /// Sets the words from number `first` on, every `stride`th, to 0 in which buckets are counted.
+    /// Sets the words of buckets from number `first` on, every `stride`th, to 0, in which rows are
+    /// counted.
     #[inline(always)]
     pub fn clear(&self, first: u32, stride: u32) {
-        let mut word = first;
-        while word < self.starts_words() {
-            self.words.set(word, 0);
-            word += stride;
+        let mut bucket = first;
+        while bucket < self.buckets() {
+            self.words.set(bucket, 0);
+            bucket += stride;
         }
     }
 
     /// Counts a row of this bucket; returns how many came before it.
     #[inline(always)]
     pub fn count(&self, bucket: u32) -> u32 {
-        self.words.fetch_add(bucket / 2, 1 << (bucket % 2 * 16)) >> (bucket % 2 * 16) & 0xffff
+        self.words.fetch_add(bucket, 1)
     }
 
-    /// Returns the counts of two neighbouring buckets.
+    /// Returns how many rows of a bucket were counted.
     #[inline(always)]
-    pub fn counts(&self, word: u32) -> [u32; 2] {
-        let counts = self.words.get(word);
-        [counts & 0xffff, counts >> 16]
+    pub fn counted(&self, bucket: u32) -> u32 {
+        self.words.get(bucket)
     }
 
-    /// Replaces the counts of two neighbouring buckets by their starts, the first of which is
-    /// given; returns the start of the bucket behind them.
+    /// Lets a bucket whose rows were counted begin at `start`; returns its end.
     #[inline(always)]
-    pub fn begin(&self, word: u32, start: u32) -> u32 {
-        let [first, second] = self.counts(word);
-        self.words.set(word, start | (start + first) << 16);
-        start + first + second
+    pub fn begin(&self, bucket: u32, start: u32) -> u32 {
+        let rows = self.counted(bucket);
+        self.words.set(bucket, start | rows << 16);
+        start + rows
     }
 
-    /// Sets the end of the last bucket.
+    /// Lets a bucket whose rows were counted begin at `start`, with none of them; returns its end.
     #[inline(always)]
-    pub fn end(&self, rows: u32) {
-        self.words.set(self.starts_words(), rows);
+    pub fn begin_empty(&self, bucket: u32, start: u32) -> u32 {
+        let rows = self.counted(bucket);
+        self.words.set(bucket, start);
+        start + rows
     }
 
-    /// Moves all starts one bucket up; the first one becomes 0.
+    /// Adds a row to a bucket that has begun empty; returns its number.
     #[inline(always)]
-    pub fn shift_starts(&self) {
-        let mut before = 0;
-        for word in 0..self.starts_words() {
-            let [first, second] = self.counts(word);
-            self.words.set(word, before | first << 16);
-            before = second;
-        }
+    pub fn add(&self, bucket: u32) -> u32 {
+        let word = self.words.fetch_add(bucket, 1 << 16);
+        (word & 0xffff) + (word >> 16)
     }
 
-    /// Returns the start of a bucket, or the end of the last one.
+    /// Returns the start of a bucket.
     #[inline(always)]
     pub fn start(&self, bucket: u32) -> u32 {
-        self.words.get(bucket / 2) >> (bucket % 2 * 16) & 0xffff
+        self.words.get(bucket) & 0xffff
+    }
+
+    #[inline(always)]
+    fn keys(&self) -> (S::As<K>, u32) {
+        (self.words.cast::<K>(), self.buckets() * 32 / K::BITS)
     }
 
     /// Writes a row.
     #[inline(always)]
     pub fn store(&self, at: u32, mixed: K, row: u32) {
-        self.words.cast::<K>().set(self.keys_at() * 32 / K::BITS + at, mixed);
+        let (keys, first) = self.keys();
+        keys.set(first + at, mixed);
         self.words.set(self.rows_at() + at, row);
+    }
+
+    /// Writes key `i` of those behind the last of so many rows; any key will do.
+    #[inline(always)]
+    pub fn pad(&self, rows: u32, i: u32) {
+        let (keys, first) = self.keys();
+        keys.set(first + rows + i, K::default());
     }
 }
 
 impl<K: KeyWord, S: Shared<u32>> Buckets<K> for Page<K, S> {
     #[inline(always)]
     fn bucket(&self, mixed: K) -> (u32, u32) {
-        let bucket = self.bucket_of(mixed);
-        (self.start(bucket), self.start(bucket + 1))
+        let word = self.words.get(self.bucket_of(mixed));
+        (word & 0xffff, word >> 16)
     }
     #[inline(always)]
     fn key(&self, at: u32) -> K {
-        self.words.cast::<K>().get(self.keys_at() * 32 / K::BITS + at)
+        let (keys, first) = self.keys();
+        keys.get(first + at)
+    }
+    #[inline(always)]
+    fn has_key(&self, (at, rows): (u32, u32), step: u32, mixed: K) -> bool {
+        // The load waits for nothing but the start.
+        (self.key(at + step) == mixed) & (rows > step)
     }
     #[inline(always)]
     fn row(&self, at: u32) -> u32 {
@@ -159,7 +180,8 @@ impl<K: KeyWord> Buckets<K> for InMemory<K> {
     #[inline(always)]
     fn bucket(&self, mixed: K) -> (u32, u32) {
         let bucket = mixed.bits_from(K::BITS - self.bucket_bits) as u64;
-        (self.starts.load_read_only(bucket), self.starts.load_read_only(bucket + 1))
+        let start = self.starts.load_read_only(bucket);
+        (start, self.starts.load_read_only(bucket + 1) - start)
     }
     #[inline(always)]
     fn key(&self, at: u32) -> K {

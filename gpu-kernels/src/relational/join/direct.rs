@@ -74,7 +74,7 @@ impl<K: KeyWord> JoinDirect<K> {
                 counters.set(TOTAL, 0);
             }
         });
-        find(block, &mut threads, build);
+        find(block, &mut threads, build, emit);
         if emit.has(Emit::PAIRS) {
             emit_pairs(block, &mut threads, outputs, (start, counters), build);
         }

@@ -35,6 +35,12 @@ impl Emit {
     pub const fn needs_all(self) -> bool {
         self.has(Self::UNMATCHED) || self.has(Self::MATCHED)
     }
+
+    /// Returns whether one build row says all about a probe row that meets several.
+    #[inline(always)]
+    pub const fn is_one_enough(self) -> bool {
+        !self.has(Self::PAIRS)
+    }
 }
 
 /// The build row of a probe row that has none.
@@ -144,11 +150,11 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
     let outputs = outputs.from(start.get(0));
     block.tiles_of::<32, _>(threads, |warp, threads| {
         let has_several = |thread: &Thread<K>| {
-            let mut several = false;
+            let mut all = 0;
             for i in 0..HELD {
-                several |= thread.counts[i] > 1;
+                all |= thread.counts[i];
             }
-            several
+            all > 1
         };
         if warp.ballot(threads, |_, thread| has_several(thread)) == 0 {
             for i in 0..HELD {
@@ -195,8 +201,9 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                 let row = warp.pick(threads, lane, |thread| element(&thread.rows, i));
                 let mut target = warp.pick(threads, lane, |thread| thread.target) as u64;
                 let count = warp.pick(threads, lane, |thread| element(&thread.counts, i)) & !LONG;
-                let (mut at, end) = build.bucket(key);
-                if count == end - at {
+                let (mut at, rows) = build.bucket(key);
+                let end = at + rows;
+                if count == rows {
                     // The bucket has no other key.
                     warp.each(threads, |lane, _| {
                         let mut other = lane;

@@ -1,8 +1,9 @@
 //! Filling a page with the rows of a build side, by a counting sort: each row takes a rank within
 //! its bucket, the buckets' sizes are added up, and the rows are written.
 
-use super::buckets::Page;
+use super::buckets::{PADDING, Page};
 use super::probe::{HELD, THREADS, Thread, row};
+use super::rows::Rows;
 use crate::seam::{Block, Shared, Tile};
 use crate::types::KeyWord;
 
@@ -40,14 +41,70 @@ pub(super) fn fill<K: KeyWord, S: Shared<u32>, B: Block>(
             }
         }
     });
-    let words = page.starts_words().div_ceil(THREADS);
+    begin_buckets::<THREADS, _, _, _>(block, threads, page, sums, |bucket, start| page.begin(bucket, start));
+    block.phase(threads, |thread, state| {
+        for i in 0..HELD {
+            if row(thread, i) < count {
+                let key = state.keys[i];
+                page.store(page.start(page.bucket_of(key)) + state.at[i], key, state.rows[i]);
+            }
+        }
+        if thread < PADDING {
+            page.pad(count, thread);
+        }
+    });
+}
+
+/// Fills the page with rows of which threads need not have all in registers, with `BLOCK` threads.
+/// Ends with a barrier. The counter [`TOTAL`] becomes 0.
+#[inline(always)]
+pub(super) fn fill_at_once<const BLOCK: u32, K: KeyWord, S: Shared<u32>, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K>>,
+    page: Page<K, S>,
+    (sums, counters): (impl Shared<u32>, impl Shared<u32>),
+    build: Rows<K>,
+) {
+    let rows = |thread: u32| (thread..build.count).step_by(BLOCK as usize);
+    block.phase(threads, |thread, _| {
+        page.clear(thread, BLOCK);
+        if thread == 0 {
+            counters.set(TOTAL, 0);
+        }
+    });
+    block.phase(threads, |thread, _| {
+        for row in rows(thread) {
+            page.count(page.bucket_of(build.load(row).0));
+        }
+    });
+    begin_buckets::<BLOCK, _, _, _>(block, threads, page, sums, |bucket, start| page.begin_empty(bucket, start));
+    block.phase(threads, |thread, _| {
+        for row in rows(thread) {
+            let (key, number) = build.load(row);
+            page.store(page.add(page.bucket_of(key)), key, number);
+        }
+        if thread < PADDING {
+            page.pad(build.count, thread);
+        }
+    });
+}
+
+/// Lets all buckets begin, whose rows were counted: `begin` takes a bucket and its start, and
+/// returns its end. The order of buckets does not matter, so threads take neighbouring ones, which
+/// are in different banks. Ends with a barrier.
+#[inline(always)]
+fn begin_buckets<const BLOCK: u32, K: KeyWord, S: Shared<u32>, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K>>,
+    page: Page<K, S>,
+    sums: impl Shared<u32>,
+    begin: impl Fn(u32, u32) -> u32 + Sync,
+) {
+    let buckets = |thread: u32| (thread..page.buckets()).step_by(BLOCK as usize);
     block.each(threads, |thread, state| {
         state.next = 0;
-        for word in thread * words..(thread + 1) * words {
-            if word < page.starts_words() {
-                let [first, second] = page.counts(word);
-                state.next += first + second;
-            }
+        for bucket in buckets(thread) {
+            state.next += page.counted(bucket);
         }
     });
     block.tiles_of::<32, _>(threads, |warp, threads| {
@@ -66,25 +123,12 @@ pub(super) fn fill<K: KeyWord, S: Shared<u32>, B: Block>(
     block.sync();
     block.phase(threads, |thread, state| {
         let mut start = state.next;
-        for warp in 0..WARPS {
+        for warp in 0..BLOCK / 32 {
             let earlier = sums.get(warp);
             start += if warp < thread / 32 { earlier } else { 0 };
         }
-        for word in thread * words..(thread + 1) * words {
-            if word < page.starts_words() {
-                start = page.begin(word, start);
-            }
-        }
-        if thread == 0 {
-            page.end(count);
-        }
-    });
-    block.phase(threads, |thread, state| {
-        for i in 0..HELD {
-            if row(thread, i) < count {
-                let key = state.keys[i];
-                page.store(page.start(page.bucket_of(key)) + state.at[i], key, state.rows[i]);
-            }
+        for bucket in buckets(thread) {
+            start = begin(bucket, start);
         }
     });
 }

@@ -34,7 +34,7 @@ impl<K: KeyWord, S: Shared<u32>> Work for JoinInTurn<K, S> {
         if !has_pages {
             self.fill(0, build.count);
         }
-        let rows = if emit.needs_all() && has_pages { ROWS_A_PAGE as u32 } else { probe.count };
+        let rows = if emit.needs_all() { ROWS_A_PAGE as u32 } else { probe.count };
         let mut first = 0;
         while first < probe.count {
             let here = (probe.count - first).min(rows);
@@ -46,26 +46,33 @@ impl<K: KeyWord, S: Shared<u32>> Work for JoinInTurn<K, S> {
                     self.fill(page_first, count);
                 }
                 page_first += count;
-                let is_last = page_first == build.count;
                 let mut row = 0;
                 while row < here {
                     let at_once = (here - row).min(AT_ONCE as u32);
-                    // Rows that meet all build rows at once use the same bits again.
-                    let word = if has_pages && emit.needs_all() { row as usize / 32 } else { 0 };
-                    let flags = &mut matched[word..word + AT_ONCE / 32];
-                    if page_first == count {
-                        flags.fill(0);
-                    }
-                    self.probe(first + row, at_once, flags, is_last);
+                    // Nobody asks for the bits of more rows.
+                    let word = if emit.needs_all() { row as usize / 32 } else { 0 };
+                    self.probe(first + row, at_once, &mut matched[word..word + AT_ONCE / 32]);
                     row += at_once;
                 }
-                if is_last {
+                // No other page says more of rows that have met one.
+                if page_first == build.count || (emit.is_one_enough() && ones(&matched, here) == here) {
                     break;
                 }
             }
+            self.emit_once(first, here, &matched);
             first += here;
         }
     }
+}
+
+/// Returns how many of the first `bits` bits are set, behind which there is none.
+#[inline(always)]
+fn ones(words: &[u32], bits: u32) -> u32 {
+    let mut ones = 0;
+    for word in &words[..bits.div_ceil(32) as usize] {
+        ones += word.count_ones();
+    }
+    ones
 }
 
 impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
@@ -78,34 +85,33 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
             page.count(page.bucket_of(build.load(row).0));
         }
         let mut start = 0;
-        for word in 0..page.starts_words() {
-            start = page.begin(word, start);
+        for bucket in 0..page.buckets() {
+            start = page.begin_empty(bucket, start);
         }
-        page.end(count);
         for row in first..first + count {
             let (key, number) = build.load(row);
-            page.store(page.count(page.bucket_of(key)), key, number);
+            page.store(page.add(page.bucket_of(key)), key, number);
         }
-        // Each start has become the end of its bucket, which is the start of the next one.
-        page.shift_starts();
     }
 
     /// Joins `count` probe rows from number `first` on with the page. `matched` has a bit for each.
     #[inline(always)]
-    fn probe(&self, first: u32, count: u32, matched: &mut [u32], is_last: bool) {
+    fn probe(&self, first: u32, count: u32, matched: &mut [u32]) {
         let Self { page, probe, outputs, emit, .. } = *self;
         let (mut at, mut counts) = ([0u32; AT_ONCE], [0u32; AT_ONCE]);
+        let is_one_enough = emit.is_one_enough();
         let mut pairs = 0;
         for i in 0..count as usize {
             let key = probe.load(first + i as u32).0;
-            let (mut from, end) = page.bucket(key);
+            let (mut from, rows) = page.bucket(key);
+            let end = from + rows;
             let mut found = 0;
             at[i] = from;
             while from < end {
                 let is_equal = page.key(from) == key;
                 at[i] = if is_equal && found == 0 { from } else { at[i] };
                 found += is_equal as u32;
-                from += 1;
+                from = if is_equal && is_one_enough { end } else { from + 1 };
             }
             counts[i] = found;
             pairs += found as u64;
@@ -131,21 +137,22 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
                 }
             }
         }
-        if !is_last || !emit.needs_all() {
+    }
+
+    /// Writes what is wanted of `count` probe rows from number `first` on that have met all build
+    /// rows that they need. `matched` has a bit for each.
+    #[inline(always)]
+    fn emit_once(&self, first: u32, count: u32, matched: &[u32]) {
+        let Self { probe, outputs, emit, .. } = *self;
+        let met = ones(matched, count);
+        let rows = if emit.has(Emit::UNMATCHED) { count - met } else { met };
+        if !emit.needs_all() || rows == 0 {
             return;
         }
         let flip = if emit.has(Emit::UNMATCHED) { u32::MAX } else { 0 };
-        let is_wanted = |matched: &[u32], i: u32| (matched[i as usize / 32] ^ flip) >> (i % 32) & 1;
-        let mut rows = 0;
+        let Some(mut target) = outputs.reserve(rows as u64) else { return };
         for i in 0..count {
-            rows += is_wanted(matched, i) as u64;
-        }
-        if rows == 0 {
-            return;
-        }
-        let Some(mut target) = outputs.reserve(rows) else { return };
-        for i in 0..count {
-            if is_wanted(matched, i) != 0 {
+            if (matched[i as usize / 32] ^ flip) >> (i % 32) & 1 != 0 {
                 outputs.store_alone(target, probe.load(first + i).1);
                 target += 1;
             }

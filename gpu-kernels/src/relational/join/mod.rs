@@ -10,6 +10,7 @@ mod direct;
 mod emit;
 mod fill;
 mod in_turn;
+mod on_chip;
 mod pages;
 mod probe;
 mod rows;
@@ -19,6 +20,9 @@ mod table;
 pub use buckets::MAX_PAGE_ROWS;
 pub use direct::{JoinDirect, JoinDirectParams};
 pub use emit::{Emit, NO_ROW};
+#[cfg(not(target_arch = "nvptx64"))]
+pub use on_chip::on_chip_words;
+pub use on_chip::{JoinOnChip, JoinOnChipParams, ON_CHIP_ROUND_ROWS};
 pub use pages::{JoinPages, JoinPagesParams, MAX_ROUNDS, MIN_ITEM_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, item_rows};
 pub use probe::ROUND_ROWS;
 pub use starts::{BinStarts, BinStartsParams};

@@ -32,14 +32,6 @@ pub const MIN_ITEM_ROWS: u32 = THREADS;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct JoinPagesParams {
-    /// The first constant of the mix, for rows that are not split.
-    pub a: u64,
-    /// The second constant of the mix.
-    pub b: u64,
-    /// The number of build rows.
-    pub build: u64,
-    /// The number of probe rows.
-    pub probe: u64,
     /// The distance from the first build row of one bin to that of the next, or 0 if the counts are
     /// the starts of bins.
     pub build_capacity: u64,
@@ -74,9 +66,7 @@ kernel! {
     /// Both sides come from splits by the same bits of mixed keys, and are stored as
     /// [`Pairs`] of a mixed key and the number of the row. Bin `p` of a side has the rows
     /// from `p` times its capacity on, `counts[p]` of them. If the capacity is 0, the bin goes from
-    /// `counts[p]` to `counts[p + 1]`. If the counts of both
-    /// sides are null, rows are not split: there is one bin, of keys as they are, and each block
-    /// takes other probe rows.
+    /// `counts[p]` to `counts[p + 1]`.
     ///
     /// A block takes so many probe rows of its bin. If there are more, others are listed: in
     /// `items` there is a word for each further block, the bin in its upper half and the number of
@@ -140,15 +130,15 @@ struct Bin<K: KeyWord, const LISTED: bool> {
 }
 
 impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
-    /// Returns the bin. Rows that are in pairs alone may change sides, so that one page is enough.
+    /// Returns the bin, and the numbers of its build and probe rows. Rows that are in pairs alone
+    /// may change sides, so that one page is enough.
     #[inline(always)]
-    fn new(args: JoinPages<K, LISTED>, number: u32) -> Self {
+    fn new(args: JoinPages<K, LISTED>, number: u32) -> (Self, u32, u32) {
         let bin = Self { args, number, is_swapped: false };
-        let is_swapped = !args.build_counts.is_null() && !Emit(args.plan.emit).needs_all() && {
-            let (build, probe) = (bin.build().count, bin.probe().count);
-            build > args.plan.page_rows && probe < build
-        };
-        Self { is_swapped, ..bin }
+        let (build, probe) = (bin.of_build().count, bin.of_probe().count);
+        let is_swapped = !Emit(args.plan.emit).needs_all() & (build > args.plan.page_rows) & (probe < build);
+        let (build, probe) = if is_swapped { (probe, build) } else { (build, probe) };
+        (Self { is_swapped, ..bin }, build, probe)
     }
 
     /// Returns the rows of the build side.
@@ -166,26 +156,13 @@ impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
     #[inline(always)]
     fn of_build(&self) -> Rows<K> {
         let (args, plan) = (&self.args, &self.args.plan);
-        let format = Self::format(args.build_counts, plan.build_apart);
-        self.rows((args.build_keys, args.build_rows, args.build_counts), plan.build_capacity, plan.build, format)
+        self.rows((args.build_keys, args.build_rows, args.build_counts), plan.build_capacity, plan.build_apart)
     }
 
     #[inline(always)]
     fn of_probe(&self) -> Rows<K> {
         let (args, plan) = (&self.args, &self.args.plan);
-        let format = Self::format(args.probe_counts, plan.probe_apart);
-        self.rows((args.probe_keys, args.probe_rows, args.probe_counts), plan.probe_capacity, plan.probe, format)
-    }
-
-    #[inline(always)]
-    fn format(counts: Global<u32>, apart: u32) -> Format {
-        if counts.is_null() {
-            Format::Whole
-        } else if apart == 0 {
-            Format::Split
-        } else {
-            Format::Apart
-        }
+        self.rows((args.probe_keys, args.probe_rows, args.probe_counts), plan.probe_capacity, plan.probe_apart)
     }
 
     #[inline(always)]
@@ -193,14 +170,10 @@ impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
         &self,
         (keys, numbers, counts): (Global<K>, Global<u32>, Global<u32>),
         capacity: u64,
-        all: u64,
-        format: Format,
+        apart: u32,
     ) -> Rows<K> {
-        let JoinPagesParams { a, b, .. } = self.args.plan;
+        let format = if apart == 0 { Format::Split } else { Format::Apart };
         let bin = opaque(self.number) as u64;
-        if format == Format::Whole {
-            return Rows { keys, numbers, first: 0, count: all as u32, format, a, b };
-        }
         let (first, count) = if capacity == 0 {
             let start = counts.load_read_only(bin);
             (start as u64, counts.load_read_only(bin + 1) - start)
@@ -208,7 +181,7 @@ impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
             (bin * capacity, counts.load_read_only(bin))
         };
         let scale = if format == Format::Split && Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };
-        Rows { keys: keys.offset(first * scale), numbers: numbers.offset(first), first: 0, count, format, a, b }
+        Rows { keys: keys.offset(first * scale), numbers: numbers.offset(first), first: 0, count, format, a: 0, b: 0 }
     }
 
     /// Returns the arrays that pairs are written to.
@@ -228,23 +201,22 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
     start: impl Shared<u64>,
     counters: impl Shared<u32>,
 ) {
-    if split_overflowed(args.header) || split_overflowed(args.header.offset(header::WORDS as u64)) {
+    // All loads are under way before the first is waited for.
+    let overflowed = [0, header::WORDS as u64].map(|side| split_overflowed(args.header.offset(side)));
+    let item = if LISTED { args.items.load_read_only(block.index() as u64) } else { (block.index() as u64) << 32 };
+    let (bin, build_count, probe_count) = Bin::new(args, (item >> 32) as u32);
+    if overflowed[0] | overflowed[1] {
         return;
     }
     let plan = args.plan;
     let emit = Emit(plan.emit);
-    let is_split = !args.build_counts.is_null();
-    let item = if LISTED { args.items.load_read_only(block.index() as u64) } else { (block.index() as u64) << 32 };
-    let bin = Bin::new(args, if is_split { (item >> 32) as u32 } else { 0 });
-    let (build_count, probe_count) = (bin.build().count, bin.probe().count);
-    let most = item_rows(build_count, emit, plan.rounds);
+    let (most, first) = (item_rows(build_count, emit, plan.rounds), item as u32);
+    if first >= probe_count || (build_count == 0 && !emit.needs_all()) {
+        return;
+    }
     if B::IN_TURN {
-        // Rows that are not split are shared out among the blocks.
-        let (share, of) = if is_split { (0, 1) } else { (block.index() as u64, block.grid() as u64) };
-        let [mut begin, mut end] = [share, share + 1].map(|share| (probe_count as u64 * share / of) as u32);
-        if LISTED {
-            (begin, end) = (item as u32, end.min((item as u32).saturating_add(most)));
-        }
+        // A thread takes all rows of a bin, but for those that others have listed.
+        let (begin, end) = if LISTED { (first, first + (probe_count - first).min(most)) } else { (0, probe_count) };
         vectorized(JoinInTurn {
             page: Page::new(memory, plan.page_bits, plan.bucket_bits, plan.page_rows),
             page_rows: plan.page_rows,
@@ -256,11 +228,7 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
         return;
     }
 
-    let first = if is_split { item as u32 } else { block.index() * most };
-    if first >= probe_count || (build_count == 0 && !emit.needs_all()) {
-        return;
-    }
-    if !LISTED && is_split && probe_count > most {
+    if !LISTED && probe_count > most {
         let others = (probe_count - 1) / most;
         block.each_thread(|thread| {
             if thread == 0 {
@@ -292,6 +260,7 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
         let count = (build_count - page_first).min(PAGE_ROWS);
         let build = bin.build().from(page_first);
         fill(block, &mut threads, page, counters, count, |row| build.load(row));
+        let mut is_last = page_first + count == build_count;
         let mut round = first;
         while round < end {
             let probe = bin.probe().from(round);
@@ -309,19 +278,22 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
                     state.matched = 0;
                 }
             });
-            find(block, &mut threads, page);
+            find(block, &mut threads, page, emit);
             if emit.has(Emit::PAIRS) {
                 emit_pairs(block, &mut threads, bin.outputs(), (start, counters), page);
+            } else if !is_last {
+                // No other page says more of rows that have met one.
+                is_last = block.count(&mut threads, |_, state| state.there & !state.matched != 0) == 0;
             }
-            if page_first + count == build_count {
+            if is_last {
                 emit_last(block, &mut threads, bin.outputs(), (start, counters), emit);
             }
             // The last row may have the highest number that there is.
             round = round.saturating_add(ROUND_ROWS);
         }
-        page_first += count;
-        if page_first == build_count {
+        if is_last {
             return;
         }
+        page_first += count;
     }
 }

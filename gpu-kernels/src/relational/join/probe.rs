@@ -1,9 +1,11 @@
 //! A round of probe rows: each thread holds some, and finds out how many build rows have their
 //! keys.
 
-use super::buckets::Buckets;
+use super::buckets::{Buckets, PADDING};
+use super::emit::Emit;
 use crate::seam::{Block, Tile, opaque};
 use crate::types::KeyWord;
+use core::array::from_fn;
 
 /// The threads of a block.
 pub(super) const THREADS: u32 = 512;
@@ -13,9 +15,6 @@ pub(super) const HELD: usize = 5;
 
 /// The rows of a block's round.
 pub const ROUND_ROWS: u32 = THREADS * HELD as u32;
-
-/// The rows of a bucket that all lanes compare at the same time.
-const COMPARED_BY_ALL: u32 = 3;
 
 /// The longest bucket that a thread reads by itself. Longer ones are read by a warp.
 const MAX_SHORT: u32 = 12;
@@ -105,42 +104,44 @@ pub(super) fn pick_key<K: KeyWord, W: Tile>(warp: &mut W, threads: &W::Local<Thr
     K::from_u64(high << 32 | low)
 }
 
-/// Finds the build rows of all rows that the threads have; sets their positions and counts, and
-/// the bits of those that have met one.
+/// Finds the build rows of all rows that the threads have; sets their positions and counts. If what
+/// is written of a row depends on all build rows, sets the bits of those that have met one.
 ///
-/// Nearly all buckets have three rows at most, which all lanes compare at the same time. Each lane
+/// Nearly all buckets have four rows at most, which all lanes compare at the same time. Each lane
 /// goes on alone where a bucket has more, and a warp reads long ones together.
 #[inline(always)]
-pub(super) fn find<K: KeyWord, B: Block>(block: &mut B, threads: &mut B::Local<Thread<K>>, build: impl Buckets<K>) {
+pub(super) fn find<K: KeyWord, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K>>,
+    build: impl Buckets<K>,
+    emit: Emit,
+) {
+    let is_one_enough = emit.is_one_enough();
     block.tiles_of::<32, _>(threads, |warp, threads| {
         warp.each(threads, |_, thread| {
             let mut more = 0;
+            // The loads of all rows are under way at the same time.
+            let buckets: [(u32, u32); HELD] = from_fn(|i| build.bucket(thread.keys[i]));
             for i in 0..HELD {
-                let key = thread.keys[i];
-                let is_there = thread.there >> i & 1 != 0;
-                let (at, end) = if is_there { build.bucket(key) } else { (0, 0) };
-                let is_equal = |step: u32| at + step < end && build.key(at + step) == key;
-                let (is_first, is_second, is_third) = (is_equal(0), is_equal(1), is_equal(2));
-                let found = is_first as u32 + is_second as u32 + is_third as u32;
-                thread.at[i] = if is_first {
-                    at
-                } else if is_second {
-                    at + 1
-                } else {
-                    at + 2
-                };
-                thread.counts[i] = found;
-                thread.matched |= ((found != 0) as u32) << i;
-                more |= ((end - at > COMPARED_BY_ALL) as u32) << i;
+                let (key, (at, rows)) = (thread.keys[i], buckets[i]);
+                let rows = if thread.there >> i & 1 != 0 { rows } else { 0 };
+                let is_equal: [bool; PADDING as usize] = from_fn(|step| build.has_key((at, rows), step as u32, key));
+                let mut behind = PADDING - 1;
+                for step in (0..PADDING - 1).rev() {
+                    behind = if is_equal[step as usize] { step } else { behind };
+                }
+                thread.at[i] = at + behind;
+                thread.counts[i] = is_equal.map(u32::from).iter().sum();
+                more |= ((rows > PADDING) as u32) << i;
             }
             while more != 0 {
                 let i = more.trailing_zeros();
                 more &= more - 1;
                 let key = key(&thread.keys, i);
-                let (begin, end) = build.bucket(key);
-                let (mut at, mut first, mut count) =
-                    (begin + COMPARED_BY_ALL, element(&thread.at, i), element(&thread.counts, i));
-                if end - begin > MAX_SHORT {
+                let (begin, rows) = build.bucket(key);
+                let (mut at, end) = (begin + PADDING, begin + rows);
+                let (mut first, mut count) = (element(&thread.at, i), element(&thread.counts, i));
+                if rows > MAX_SHORT {
                     (first, count) = (begin, LONG);
                     at = end;
                 }
@@ -156,7 +157,6 @@ pub(super) fn find<K: KeyWord, B: Block>(block: &mut B, threads: &mut B::Local<T
                     thread.at[j] = if is_own { first } else { thread.at[j] };
                     thread.counts[j] = if is_own { count } else { thread.counts[j] };
                 }
-                thread.matched |= ((count & !LONG != 0) as u32) << i;
             }
         });
         let any_long = |thread: &Thread<K>| {
@@ -166,20 +166,19 @@ pub(super) fn find<K: KeyWord, B: Block>(block: &mut B, threads: &mut B::Local<T
             }
             any & LONG != 0
         };
-        if warp.ballot(threads, |_, thread| any_long(thread)) == 0 {
-            return;
-        }
-        for i in 0..opaque(HELD as u32) {
+        let is_any_long = warp.ballot(threads, |_, thread| any_long(thread)) != 0;
+        for i in 0..opaque(if is_any_long { HELD as u32 } else { 0 }) {
             let mut long = warp.ballot(threads, |_, thread| element(&thread.counts, i) == LONG);
             while long != 0 {
                 let lane = long.trailing_zeros();
                 let key = pick_key::<K, _>(warp, threads, lane, i);
-                let (mut at, end) = build.bucket(key);
+                let (mut at, rows) = build.bucket(key);
+                let end = at + rows;
                 let mut count = 0;
                 while at < end {
                     let here = |lane: u32| at + lane < end && build.key(at + lane) == key;
                     count += warp.ballot(threads, |lane, _| here(lane)).count_ones();
-                    at += 32;
+                    at = if count != 0 && is_one_enough { end } else { at + 32 };
                 }
                 warp.each(threads, |own, thread| {
                     if own != lane {
@@ -188,10 +187,16 @@ pub(super) fn find<K: KeyWord, B: Block>(block: &mut B, threads: &mut B::Local<T
                     for j in 0..HELD {
                         thread.counts[j] |= if j as u32 == i { count } else { 0 };
                     }
-                    thread.matched |= ((count != 0) as u32) << i;
                 });
                 long &= long - 1;
             }
+        }
+        if emit.needs_all() {
+            warp.each(threads, |_, thread| {
+                for i in 0..HELD {
+                    thread.matched |= ((thread.counts[i] & !LONG != 0) as u32) << i;
+                }
+            });
         }
     });
 }

@@ -8,8 +8,8 @@ use crate::runtime::stream::Batch;
 use crate::{Buffer, Result};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::relational::join::{
-    BinStarts, BinStartsParams, CheckTable, FillTable, JoinDirect, JoinDirectParams, JoinPages, JoinPagesParams,
-    JoinTable, JoinTableParams, SECTOR_WORDS, TableParams, header,
+    BinStarts, BinStartsParams, CheckTable, FillTable, JoinDirect, JoinDirectParams, JoinOnChip, JoinOnChipParams,
+    JoinPages, JoinPagesParams, JoinTable, JoinTableParams, MAX_ROUNDS, SECTOR_WORDS, TableParams, header,
 };
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::KeyWord;
@@ -260,7 +260,31 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             // outputs have the capacity.
             return unsafe { batch.launch_blocks(&direct, blocks) };
         }
-        let (rounds, blocks) = plan.blocks(pass);
+        let probes = plan.sides[pass.probe()].rows;
+        if plan.method == JoinMethod::OnChip {
+            let (round_rows, blocks) = plan.on_chip_blocks(pass);
+            let on_chip = JoinOnChip {
+                build_keys: build.pairs.keys,
+                probe_keys: probe.pairs.keys,
+                build_out,
+                probe_out,
+                header,
+                plan: JoinOnChipParams {
+                    a,
+                    b,
+                    build: plan.sides[pass.build].rows,
+                    probe: probes,
+                    capacity,
+                    emit: pass.emit.0,
+                    page_rows: plan.page_rows,
+                    bucket_bits: plan.bucket_bits,
+                    round_rows,
+                },
+            };
+            // SAFETY: there are as many rows on each side, a page has memory for all build rows, and
+            // the outputs have the capacity.
+            return unsafe { batch.launch_blocks(&on_chip, blocks) };
+        }
         let pages = JoinPages::<K, false> {
             build_keys: build.pairs.keys,
             build_rows: build.pairs.values,
@@ -273,10 +297,6 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             probe_out,
             header,
             plan: JoinPagesParams {
-                a,
-                b,
-                build: plan.sides[pass.build].rows,
-                probe: plan.sides[pass.probe()].rows,
                 build_capacity: build.bin_capacity,
                 probe_capacity: probe.bin_capacity,
                 capacity,
@@ -284,7 +304,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 page_bits: plan.page_bits,
                 page_rows: plan.page_rows,
                 bucket_bits: plan.bucket_bits,
-                rounds,
+                rounds: MAX_ROUNDS,
                 build_apart: build.are_apart as u32,
                 probe_apart: probe.are_apart as u32,
                 padding: 0,
@@ -294,7 +314,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         // of the list, and the outputs have the capacity.
         unsafe {
             match listed {
-                None => batch.launch_blocks(&pages, blocks),
+                None => batch.launch_blocks(&pages, 1 << plan.page_bits),
                 Some(items) => batch.launch_blocks(&pages.variant::<true>(), items),
             }
         }

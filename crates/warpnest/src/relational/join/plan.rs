@@ -1,12 +1,13 @@
 //! The sizes of a join, all of which are known before anything is allocated.
 
 use super::joined::{JoinKind, JoinMethod};
+use crate::Stream;
 use crate::primitives::{Pairs, RadixPasses};
 use crate::relational::splits::{Level, MAX_ROWS, are_valid, levels, split_bits, starts_state_words};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::relational::join::{
-    Emit, MAX_PAGE_ROWS, MAX_ROUNDS, MIN_ITEM_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS, SECTOR_WORDS, header,
-    item_rows, slots_of_sector,
+    Emit, MAX_PAGE_ROWS, MIN_ITEM_ROWS, ON_CHIP_ROUND_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS, SECTOR_WORDS,
+    header, on_chip_words, slots_of_sector,
 };
 use gpu_kernels::types::KeyWord;
 
@@ -30,6 +31,12 @@ const MIN_KEYS_OF_BIN: u64 = 1 << 8;
 /// The blocks that keep a GPU busy, and a core of a CPU.
 const BUSY_BLOCKS: u64 = 1024;
 const BLOCKS_A_CORE: u64 = 4;
+
+/// The words of a block beside those of its page.
+const WORDS_BESIDE: u32 = 128;
+
+/// The multiprocessors of a device that does not say how many it has.
+const MULTIPROCESSORS: u32 = 4;
 
 /// The slots of a table for each row.
 const SLOTS_A_ROW: u64 = 2;
@@ -111,13 +118,50 @@ impl SideLayout {
     }
 }
 
+/// What a plan depends on of a device.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Machine {
+    /// Its cores, if it is a CPU.
+    pub cores: Option<usize>,
+    /// The blocks that are resident at a time, if each takes all memory of a multiprocessor.
+    pub resident: u64,
+    /// The 32-bit words of a block's page.
+    pub page_words: u32,
+}
+
+impl Machine {
+    pub fn of(stream: &Stream) -> Self {
+        let engine = stream.engine();
+        Self {
+            cores: stream.cores(),
+            resident: engine.multiprocessors().unwrap_or(MULTIPROCESSORS) as u64,
+            page_words: (engine.block_memory() / 4) as u32 - WORDS_BESIDE,
+        }
+    }
+
+    /// Returns the binary logarithm of the number of buckets of a page for so many rows, or `None`
+    /// if a block has not memory for it.
+    fn bucket_bits<K: KeyWord>(&self, rows: u64) -> Option<u32> {
+        let bits = bits_for(rows).max(1);
+        if rows > MAX_PAGE_ROWS as u64 {
+            return None;
+        }
+        if self.cores.is_some() {
+            return Some(bits);
+        }
+        // A few rows more in a bucket cost less than the second-level cache.
+        let fits = |bits: &u32| *bits != 0 && on_chip_words::<K>(rows as u32, *bits) <= self.page_words;
+        [bits + 1, bits, bits - 1].into_iter().find(fits)
+    }
+}
+
 /// The sizes of a join, and the layout of its scratch: the words of radix passes, the headers and
 /// the counts of bins, which are 0 at first, and the rows of both sides.
 #[derive(Clone, Debug)]
 pub(super) struct JoinPlan {
     pub method: JoinMethod,
     pub sides: [SideLayout; 2],
-    pub cores: Option<usize>,
+    pub machine: Machine,
     /// The bits of a bin's number, or if the build side is looked up in memory those of a bucket's,
     /// or of a sector's of its table.
     pub page_bits: u32,
@@ -144,20 +188,21 @@ impl JoinPlan {
     /// Makes the plan for so many rows on each side. Some sides may be sorted because their splits
     /// overflowed.
     pub fn new<K: KeyWord>(
-        cores: Option<usize>,
+        machine: Machine,
         rows: [u64; 2],
         (method, passes): (JoinMethod, &[Pass]),
         are_skewed: [bool; 2],
     ) -> Self {
         let build = passes.iter().map(|pass| rows[pass.build]).max().unwrap_or(0);
-        let most_on_chip = if cores.is_some() { MAX_PAGE_ROWS } else { PAGE_ROWS } as u64;
-        let is_direct = cores.is_none() && passes.len() == 1;
+        let cores = machine.cores;
+        let is_direct = cores.is_none() && passes.len() == 1 && build <= MAX_DIRECT;
         let is_skewed = are_skewed.contains(&true);
+        let on_chip = machine.bucket_bits::<K>(build);
         let method = match method {
-            JoinMethod::Direct if !is_direct || build > MAX_DIRECT => JoinMethod::Split,
-            JoinMethod::Auto if is_direct && build <= MAX_DIRECT && !is_skewed => JoinMethod::Direct,
-            JoinMethod::Auto if build <= most_on_chip => JoinMethod::OnChip,
-            JoinMethod::Auto if is_direct && build <= MAX_DIRECT => JoinMethod::Direct,
+            JoinMethod::Direct if !is_direct => JoinMethod::Split,
+            JoinMethod::OnChip if on_chip.is_none() => JoinMethod::Split,
+            JoinMethod::Auto if on_chip.is_some() => JoinMethod::OnChip,
+            JoinMethod::Auto if is_direct => JoinMethod::Direct,
             JoinMethod::Auto => JoinMethod::Split,
             method => method,
         };
@@ -187,7 +232,7 @@ impl JoinPlan {
         let plan = Self {
             method,
             sides: [LEFT, RIGHT].map(side),
-            cores,
+            machine,
             page_bits,
             page_rows: PAGE_ROWS,
             bucket_bits: PAGE_BUCKET_BITS,
@@ -198,21 +243,22 @@ impl JoinPlan {
             items_at: 0,
             words: 0,
         };
-        plan.with_page(passes).with_layout::<K>()
+        plan.with_page::<K>(passes).with_layout::<K>()
     }
 
-    /// Sets the sizes of pages, for a CPU.
-    fn with_page(self, passes: &[Pass]) -> Self {
-        if self.cores.is_none() {
+    /// Sets the sizes of pages, if they are not those of a GPU's bins.
+    fn with_page<K: KeyWord>(self, passes: &[Pass]) -> Self {
+        let is_on_chip = self.method == JoinMethod::OnChip;
+        if self.machine.cores.is_none() && !is_on_chip {
             return self;
         }
         let most = |pass: &Pass| match &self.sides[pass.build] {
-            SideLayout { arrangement: Arrangement::Whole, rows, .. } => *rows,
+            side if is_on_chip => side.rows,
             side => side.levels.last().map_or(u64::MAX, |last| last.bin_capacity),
         };
-        let rows = passes.iter().map(most).max().unwrap_or(0).min(MAX_PAGE_ROWS as u64);
-        let page_rows = rows.max(1).next_multiple_of(4) as u32;
-        Self { page_rows, bucket_bits: bits_for(rows).max(1), ..self }
+        let rows = passes.iter().map(most).max().unwrap_or(0).clamp(1, MAX_PAGE_ROWS as u64);
+        let bucket_bits = self.machine.bucket_bits::<K>(rows).unwrap_or(PAGE_BUCKET_BITS);
+        Self { page_rows: rows as u32, bucket_bits, ..self }
     }
 
     /// Lays the scratch out.
@@ -255,7 +301,7 @@ impl JoinPlan {
         }
         // In some bins a side has the probe rows, in others the other side.
         let all: u64 = plan.sides.iter().map(|side| side.rows).sum();
-        let has_items = plan.cores.is_none() && plan.method == JoinMethod::Split;
+        let has_items = plan.machine.cores.is_none() && plan.method == JoinMethod::Split;
         plan.items_at = region(if has_items { all / MIN_ITEM_ROWS as u64 + 1 } else { 0 });
         plan
     }
@@ -264,24 +310,21 @@ impl JoinPlan {
     pub fn passes<K: KeyWord>(&self, constants: [u64; 2], rows: u64) -> RadixPasses<K, u32> {
         let mut constants = constants.into_iter().cycle();
         let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || constants.next().unwrap_or_default());
-        RadixPasses::by_mixed_key(functions, self.page_bits, rows, self.cores)
+        RadixPasses::by_mixed_key(functions, self.page_bits, rows, self.machine.cores)
     }
 
-    /// Returns the most rounds of a block, and the number of blocks of a pass over pages.
-    pub fn blocks(&self, pass: Pass) -> (u32, u64) {
-        if self.method == JoinMethod::Split {
-            return (MAX_ROUNDS, 1 << self.page_bits);
-        }
+    /// Returns the number of probe rows of a round of a block that takes the whole build side, and
+    /// the number of such blocks.
+    pub fn on_chip_blocks(&self, pass: Pass) -> (u32, u64) {
         let [build, probe] = [pass.build, pass.probe()].map(|side| self.sides[side].rows);
-        match self.cores {
+        match self.machine.cores {
             Some(cores) => {
                 let worth_it = probe / (PROBES_A_BUILD * build.max(1));
-                (MAX_ROUNDS, worth_it.clamp(1, BLOCKS_A_CORE * cores as u64))
+                (ON_CHIP_ROUND_ROWS, worth_it.clamp(1, BLOCKS_A_CORE * cores as u64))
             }
             None => {
-                let rounds = (probe / (BUSY_BLOCKS * ROUND_ROWS as u64)).clamp(1, MAX_ROUNDS as u64) as u32;
-                let rows = item_rows(build.min(u32::MAX as u64) as u32, pass.emit, rounds);
-                (rounds, probe.div_ceil(rows as u64).max(1))
+                let rows = probe.div_ceil(self.machine.resident).clamp(MIN_BLOCK_ROWS, ON_CHIP_ROUND_ROWS as u64);
+                (rows as u32, probe.div_ceil(rows).clamp(1, self.machine.resident))
             }
         }
     }

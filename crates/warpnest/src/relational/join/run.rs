@@ -2,7 +2,7 @@
 
 use super::joined::{JoinKind, JoinMethod, JoinReport, Joined};
 use super::launches::{Launches, Outputs};
-use super::plan::{Arrangement, HEADERS, JoinPlan, LEFT, Pass, RIGHT, SideLayout};
+use super::plan::{Arrangement, HEADERS, JoinPlan, LEFT, Machine, Pass, RIGHT, SideLayout};
 use crate::primitives::Scratch;
 use crate::table::hash::constants;
 use crate::{Buffer, Result, Stream};
@@ -37,7 +37,7 @@ pub(super) fn run<K: KeyWord>(
     }
     let mut are_skewed = [false; 2];
     loop {
-        let plan = JoinPlan::new::<K>(stream.cores(), rows, (method, &passes), are_skewed);
+        let plan = JoinPlan::new::<K>(Machine::of(stream), rows, (method, &passes), are_skewed);
         report.method = plan.method;
         let scratch = scratch.reserve(plan.words)?;
         let launches = Launches { plan: &plan, keys, constants: constants(seed), scratch };

@@ -1,0 +1,128 @@
+//! Joins with a build side that fits on chip: each block takes all of it, and probe rows in turn.
+
+use super::buckets::Page;
+use super::emit::{Emit, Outputs, emit_last, emit_pairs};
+use super::fill::{COUNTERS, fill_at_once};
+use super::in_turn::JoinInTurn;
+use super::probe::{HELD, Thread, find};
+use super::rows::{Format, Rows};
+use crate::seam::{Block, Global, vectorized};
+use crate::types::KeyWord;
+
+/// The threads of a block: as many as a multiprocessor has registers for.
+const THREADS: u32 = 1024;
+
+/// The most probe rows of a round.
+pub const ON_CHIP_ROUND_ROWS: u32 = THREADS * HELD as u32;
+
+/// The scalar arguments of [`JoinOnChip`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct JoinOnChipParams {
+    /// The first constant of the mix.
+    pub a: u64,
+    /// The second constant of the mix.
+    pub b: u64,
+    /// The number of build rows.
+    pub build: u64,
+    /// The number of probe rows.
+    pub probe: u64,
+    /// The number of pairs that the outputs have capacity for; with 0 they are counted alone.
+    pub capacity: u64,
+    /// What is written of each probe row: an [`Emit`].
+    pub emit: u32,
+    /// The most rows of a page: as many as there are build rows, but for a thread that takes one
+    /// page after the other, and at most [`MAX_PAGE_ROWS`](super::MAX_PAGE_ROWS).
+    pub page_rows: u32,
+    /// The binary logarithm of the number of buckets of a page, at least 1.
+    pub bucket_bits: u32,
+    /// The probe rows of a block's round, at most [`ON_CHIP_ROUND_ROWS`].
+    pub round_rows: u32,
+}
+
+kernel! {
+    /// Joins all probe rows with all build rows. Each block takes the build side on chip, so it is
+    /// best to have as many blocks as are resident at a time.
+    ///
+    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
+    /// all are written if there is capacity for them.
+    JoinOnChip<K: KeyWord>, "join_on_chip", threads 1024, resident 1, dynamic memory: u32, shared start: u64 = 1,
+        shared counters: u32 = COUNTERS, shared sums: u32 = (THREADS / 32) as usize;
+    {
+        build_keys: Global<K>, probe_keys: Global<K>, build_out: Global<u32>, probe_out: Global<u32>,
+        header: Global<u64>, plan: JoinOnChipParams,
+    }
+}
+
+impl<K: KeyWord> JoinOnChip<K> {
+    /// Returns the number of words of a page.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn dynamic_words(&self) -> u32 {
+        let JoinOnChipParams { page_rows, bucket_bits, .. } = self.plan;
+        on_chip_words::<K>(page_rows, bucket_bits)
+    }
+
+    #[inline(always)]
+    fn run<B: Block>(
+        self,
+        block: &mut B,
+        memory: B::Shared<u32>,
+        start: B::Shared<u64>,
+        counters: B::Shared<u32>,
+        sums: B::Shared<u32>,
+    ) {
+        let JoinOnChipParams { a, b, build, probe, capacity, emit, page_rows, bucket_bits, round_rows } = self.plan;
+        let emit = Emit(emit);
+        let page = Page::new(memory, 0, bucket_bits, page_rows);
+        let outputs = Outputs { build: self.build_out, probe: self.probe_out, capacity, header: self.header };
+        // SAFETY: nothing is read there, since rows that are whole are numbered.
+        let numbers = unsafe { Global::null() };
+        let rows = |keys, count| Rows { keys, numbers, first: 0, count: count as u32, format: Format::Whole, a, b };
+        let (build, probes) = (rows(self.build_keys, build), rows(self.probe_keys, probe));
+        let (index, grid) = (block.index() as u64, block.grid() as u64);
+        if B::IN_TURN {
+            let [begin, end] = [index, index + 1].map(|share| (probe * share / grid) as u32);
+            let probe = Rows { count: end - begin, ..probes.from(begin) };
+            vectorized(JoinInTurn { page, page_rows, build, probe, outputs, emit });
+            return;
+        }
+
+        let mut threads = block.local(|_| Thread::<K>::new());
+        fill_at_once::<THREADS, _, _, _>(block, &mut threads, page, (sums, counters), build);
+        let mut first = index * round_rows as u64;
+        while first < probe {
+            let here = (probe - first).min(round_rows as u64) as u32;
+            block.each(&mut threads, |thread, state| {
+                state.there = 0;
+                state.matched = 0;
+                for i in 0..HELD {
+                    let row = spread(thread, round_rows) + i as u32 * THREADS;
+                    if row < here {
+                        state.keys[i] = self.probe_keys.load_streaming(first + row as u64).mixed(a, b);
+                        state.rows[i] = first as u32 + row;
+                        state.there |= 1 << i;
+                    }
+                }
+            });
+            find(block, &mut threads, page, emit);
+            if emit.has(Emit::PAIRS) {
+                emit_pairs(block, &mut threads, outputs, (start, counters), page);
+            }
+            emit_last(block, &mut threads, outputs, (start, counters), emit);
+            first += grid * round_rows as u64;
+        }
+    }
+}
+
+/// Returns the number of a thread in a round of so many rows: few rows are spread over all warps,
+/// since each may have much to write.
+#[inline(always)]
+fn spread(thread: u32, round_rows: u32) -> u32 {
+    if round_rows < THREADS { thread % 32 * (THREADS / 32) + thread / 32 } else { thread }
+}
+
+/// Returns the number of words of a page with so many rows and buckets.
+#[cfg(not(target_arch = "nvptx64"))]
+pub fn on_chip_words<K: KeyWord>(page_rows: u32, bucket_bits: u32) -> u32 {
+    Page::<K, ()>::new((), 0, bucket_bits, page_rows).words().next_multiple_of(2)
+}
