@@ -65,6 +65,7 @@ pub const LASTING_FAULTS: [Fault; 4] = [
 pub struct FaultPlan {
     state: Mutex<Planted>,
     bytes: AtomicU64,
+    most_bytes: AtomicU64,
 }
 
 #[derive(Debug, Default)]
@@ -87,6 +88,11 @@ impl FaultPlan {
     /// Returns the bytes that are allocated now.
     pub fn bytes(&self) -> u64 {
         self.bytes.load(Relaxed)
+    }
+
+    /// Returns the most bytes that were allocated at a time.
+    pub fn most_bytes(&self) -> u64 {
+        self.most_bytes.load(Relaxed)
     }
 
     /// Counts an operation, does it unless it fails before, and returns its outcome.
@@ -149,7 +155,8 @@ unsafe impl Engine for PlantedEngine {
     }
     fn allocate(&self, bytes: usize) -> Result<usize> {
         let address = self.plan.go(Operation::Allocate, || self.inner.allocate(bytes + GUARD))?;
-        self.plan.bytes.fetch_add(bytes as u64, Relaxed);
+        let before = self.plan.bytes.fetch_add(bytes as u64, Relaxed);
+        self.plan.most_bytes.fetch_max(before + bytes as u64, Relaxed);
         // SAFETY: the engine's memory is the host's, and as many bytes of it are new.
         unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0xa5, bytes + GUARD) };
         Ok(address)

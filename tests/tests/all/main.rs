@@ -67,6 +67,7 @@ mod relational {
     mod hash;
     mod hot;
     mod join;
+    mod join_forms;
     mod row_ids;
     mod rows;
 }

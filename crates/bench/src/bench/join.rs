@@ -6,10 +6,10 @@ use super::roofline::median_ms;
 use super::{Bench, is_cpu};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::thread::{available_parallelism, scope};
-use warpnest::Buffer;
 use warpnest::primitives::Scratch;
-use warpnest::relational::{Join, JoinKind, JoinReport, Joined, NO_ROW};
+use warpnest::relational::{Join, JoinKind, JoinReport, JoinWithValues, Joined, JoinedValues, KeptSide, NO_ROW};
 use warpnest::types::WordKey as Key;
+use warpnest::{Buffer, Device};
 
 /// The numbers of rows of a key, and the most pairs where both sides have as many.
 const MULTIPLICITIES: [u64; 7] = [2, 16, 1 << 8, 1 << 11, 1 << 14, 1 << 17, 1 << 20];
@@ -22,8 +22,29 @@ const BUILD_BITS: [u32; 8] = [10, 12, 14, 16, 18, 20, 21, 22];
 struct Case {
     op: String,
     kind: JoinKind,
+    form: Form,
     /// The rows of each side, the rows of each of its keys, and the number of its first key.
     sides: [Rows; 2],
+}
+
+/// What is written, and what is there before.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    RowNumbers,
+    /// Keys, and a value of each side. The values are row numbers, so that they can be checked.
+    Values,
+    /// Row numbers, with a right side that is kept; the rate is that of left rows.
+    Kept,
+}
+
+/// The result of a join on the host, and how it was computed.
+struct Found {
+    ms: f64,
+    left: Vec<u32>,
+    right: Vec<u32>,
+    /// The results whose key is another than that of its left row.
+    wrong_keys: u64,
+    report: JoinReport,
 }
 
 #[derive(Clone, Copy)]
@@ -82,8 +103,10 @@ impl Case {
 fn cases(n: u64) -> Vec<Case> {
     let unique = Rows::new(n, 1);
     let half = Rows { first: n / 2, ..unique };
-    let inner = |op: &str, left, right| Case { op: op.to_owned(), kind: JoinKind::Inner, sides: [left, right] };
-    let kind = |op: &str, kind| Case { op: op.to_owned(), kind, sides: [unique, half] };
+    let case = |op: &str, kind, form, sides| Case { op: op.to_owned(), kind, form, sides };
+    let inner = |op: &str, left, right| case(op, JoinKind::Inner, Form::RowNumbers, [left, right]);
+    let kind = |op: &str, kind| case(op, kind, Form::RowNumbers, [unique, half]);
+    let form = |op: &str, form| case(op, JoinKind::Inner, form, [unique, unique]);
     let mut cases = vec![
         inner("join", unique, unique),
         inner("join_half", unique, half),
@@ -91,6 +114,8 @@ fn cases(n: u64) -> Vec<Case> {
         kind("join_full", JoinKind::Full),
         kind("join_semi", JoinKind::Semi),
         kind("join_anti", JoinKind::Anti),
+        form("join_values", Form::Values),
+        form("join_kept", Form::Kept),
     ];
     for bits in BUILD_BITS.into_iter().filter(|bits| 1 << bits < n) {
         let build = 1u64 << bits;
@@ -108,7 +133,7 @@ fn cases(n: u64) -> Vec<Case> {
 }
 
 /// Measures joins of `n` with `n` rows, and of `n` with fewer. `n` of the records is the number of
-/// rows of both sides. All pairs are checked.
+/// rows of both sides, or of left rows if the right side is kept. All pairs are checked.
 ///
 /// The limit is a copy of as many bytes as keys and pairs have.
 pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
@@ -118,30 +143,69 @@ pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
 impl Case {
     fn measure<K: Key>(&self, at: &Bench<'_>) -> anyhow::Result<Record> {
         let Bench { device, run, runs, .. } = *at;
-        let (op, kind) = (self.op.as_str(), self.kind);
-        let stream = device.default_stream();
+        let op = self.op.as_str();
         let columns = [self.sides[0].column::<K>(2_654_435_761), self.sides[1].column::<K>(2_147_483_647)];
-        let [left, right] = [Buffer::from_slice(device, &columns[0])?, Buffer::from_slice(device, &columns[1])?];
-        let (mut scratch, mut joined) = (Scratch::new(device), Joined::new(device)?);
-        let mut join = Join::new(&left, &right);
-        join.kind(kind).seed(1).run_into(stream, &mut scratch, &mut joined)?;
+        let mut scratch = Scratch::new(device);
         let warm_ups = if is_cpu(device) { 0 } else { 2 };
-        let ms = median_ms(stream, warm_ups, runs, || join.run_into(stream, &mut scratch, &mut joined))?;
-        let wrong = self.wrong(&columns, joined.left_rows().download(stream)?, joined.right_rows().download(stream)?);
-        let JoinReport { method, overflowed, further_items, .. } = joined.report();
+        let found = self.run(device, &mut scratch, &columns, (warm_ups, runs))?;
+        let Found { ms, left, right, wrong_keys, report } = found;
+        let wrong = self.wrong(&columns, left, right) + wrong_keys;
+        let JoinReport { method, overflowed, further_items, .. } = report;
         let rows = self.sides.map(|side| side.rows);
         let scratch_bytes = scratch.memory_bytes() as u64 / (rows[0] + rows[1]);
-        let n = rows[0] + rows[1];
+        let n = if self.form == Form::Kept { rows[0] } else { rows[0] + rows[1] };
         let (rate, how) = (n as f64 / ms / 1e6, if overflowed { " after an overflow" } else { "" });
         eprintln!(
             "{op}, {rows:?} rows: {ms:.3} ms, {rate:.1} G/s; {method:?}{how}, {further_items} further items, scratch {scratch_bytes} B a row"
         );
-        let bytes = n * K::BITS as u64 / 8 + 8 * self.results();
+        let key_bytes = K::BITS as u64 / 8;
+        let bytes = match self.form {
+            Form::Values => (rows[0] + rows[1]) * (key_bytes + 4) + (key_bytes + 8) * self.results(),
+            _ => (rows[0] + rows[1]) * key_bytes + 8 * self.results(),
+        };
         let limit = n as f64 / (at.roofline.copy_milliseconds((bytes / 16).next_multiple_of(2).max(2))? * 1e6);
         let subject = Subject { table: "join".to_owned(), op, n, load: 0.0, key_bits: K::BITS, value_bits: 32 };
         let record = run.record(subject, ms, limit, wrong);
         let multiplicity = self.sides[0].of_key.max(self.sides[1].of_key);
         Ok(Record { multiplicity: Some(multiplicity), ..record })
+    }
+
+    /// Joins the columns so many times.
+    fn run<K: Key>(
+        &self,
+        device: &Device,
+        scratch: &mut Scratch,
+        columns: &[Vec<K>; 2],
+        (warm_ups, runs): (usize, usize),
+    ) -> anyhow::Result<Found> {
+        let stream = device.default_stream();
+        let [left, right] = [Buffer::from_slice(device, &columns[0])?, Buffer::from_slice(device, &columns[1])?];
+        if self.form == Form::Values {
+            let numbers =
+                |side: usize| Buffer::from_slice(device, &(0..columns[side].len() as u32).collect::<Vec<_>>());
+            let (left_numbers, right_numbers) = (numbers(0)?, numbers(1)?);
+            let mut join = JoinWithValues::new((&left, &left_numbers), (&right, &right_numbers));
+            let mut joined = JoinedValues::new(device)?;
+            join.seed(1).run_into(stream, scratch, &mut joined)?;
+            let ms = median_ms(stream, warm_ups, runs, || join.run_into(stream, scratch, &mut joined))?;
+            let (keys, left) = (joined.keys().download(stream)?, joined.left_values().download(stream)?);
+            let is_wrong = |(key, row): &(K, u32)| columns[0][*row as usize] != *key;
+            let wrong_keys = keys.into_iter().zip(left.iter().copied()).filter(is_wrong).count() as u64;
+            let right = joined.right_values().download(stream)?;
+            return Ok(Found { ms, left, right, wrong_keys, report: joined.report() });
+        }
+        let mut joined = Joined::new(device)?;
+        let ms = if self.form == Form::Kept {
+            let kept = KeptSide::new(device, &right)?;
+            kept.join_into(self.kind, stream, scratch, &left, &mut joined)?;
+            median_ms(stream, warm_ups, runs, || kept.join_into(self.kind, stream, scratch, &left, &mut joined))?
+        } else {
+            let mut join = Join::new(&left, &right);
+            join.kind(self.kind).seed(1).run_into(stream, scratch, &mut joined)?;
+            median_ms(stream, warm_ups, runs, || join.run_into(stream, scratch, &mut joined))?
+        };
+        let (left, right) = (joined.left_rows().download(stream)?, joined.right_rows().download(stream)?);
+        Ok(Found { ms, left, right, wrong_keys: 0, report: joined.report() })
     }
 
     /// Returns the number of rows of either side that are in a wrong number of pairs, and of pairs

@@ -140,6 +140,16 @@ pub enum InputError {
         bytes: u64,
     },
 
+    /// A join with a kept side was to give kept rows that no row meets.
+    #[error(
+        "a {kind} join gives the kept rows that none meets, which one batch of left rows does not tell: ask for an inner, left, semi or \
+         anti join, or join both tables at once"
+    )]
+    KeptJoin {
+        /// The kind that was asked for.
+        kind: &'static str,
+    },
+
     /// A launch would need more blocks than a grid can have.
     #[error(
         "{threads} threads need more blocks of {block} threads than the {limit} that a grid can have: work in several batches"

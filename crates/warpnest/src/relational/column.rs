@@ -95,9 +95,8 @@ impl<'q, W> OnDevice<'q, W> {
         match self {
             // SAFETY: as the caller promises.
             Self::Lent(lent) => OnDevice::Lent(unsafe { lent.reinterpreted() }),
-            // SAFETY: the layout of a buffer does not depend on the type of its elements; those are
-            // as the caller promises.
-            Self::Buffer(buffer) => OnDevice::Buffer(unsafe { &*std::ptr::from_ref(buffer).cast() }),
+            // SAFETY: as the caller promises.
+            Self::Buffer(buffer) => OnDevice::Buffer(unsafe { buffer.as_type() }),
         }
     }
 }

@@ -27,23 +27,19 @@ pub(crate) fn combined<K: KeyWord, V: ValueWord>(
     // SAFETY: each branch is that of the words' sizes, so each word is cast to itself.
     unsafe {
         let (keys, combined) = match (K::BITS, V::BITS) {
-            (32, 32) => of_typed::<u32, u32>(stream, scratch, cast(keys), values.map(|words| cast(words)), fold)?,
-            (32, _) => of_typed::<u32, u64>(stream, scratch, cast(keys), values.map(|words| cast(words)), fold)?,
-            (_, 32) => of_typed::<u64, u32>(stream, scratch, cast(keys), values.map(|words| cast(words)), fold)?,
-            (..) => of_typed::<u64, u64>(stream, scratch, cast(keys), values.map(|words| cast(words)), fold)?,
+            (32, 32) => {
+                of_typed::<u32, u32>(stream, scratch, keys.as_type(), values.map(|words| words.as_type()), fold)?
+            }
+            (32, _) => {
+                of_typed::<u32, u64>(stream, scratch, keys.as_type(), values.map(|words| words.as_type()), fold)?
+            }
+            (_, 32) => {
+                of_typed::<u64, u32>(stream, scratch, keys.as_type(), values.map(|words| words.as_type()), fold)?
+            }
+            (..) => of_typed::<u64, u64>(stream, scratch, keys.as_type(), values.map(|words| words.as_type()), fold)?,
         };
         Ok((keys.into_buffer(), combined.into_buffer()))
     }
-}
-
-/// Returns the same buffer as one of another type.
-///
-/// # Safety
-/// Elements of the one type are values of the other, and as large.
-unsafe fn cast<A, B>(buffer: &Buffer<A>) -> &Buffer<B> {
-    // SAFETY: the layout of a buffer does not depend on the type of its elements; those are as the
-    // caller promises.
-    unsafe { &*std::ptr::from_ref(buffer).cast() }
 }
 
 fn of_typed<K, V>(

@@ -52,5 +52,5 @@ pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, unique, un
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
 pub use group_by::GroupBy;
 pub use groups::{GroupReport, Groups, Method};
-pub use join::{Join, JoinKind, JoinMethod, JoinReport, Joined, NO_ROW};
+pub use join::{Join, JoinKind, JoinMethod, JoinReport, JoinWithValues, Joined, JoinedValues, KeptSide, NO_ROW};
 pub use query::{Aggregate, Order};

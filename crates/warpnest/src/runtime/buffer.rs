@@ -264,6 +264,16 @@ impl<T> Buffer<T> {
         Buffer { allocation, address, capacity, length, elements: PhantomData, tail: [] }
     }
 
+    /// Returns the same buffer as one of another type.
+    ///
+    /// # Safety
+    /// Elements of the one type are values of the other, and as large.
+    pub(crate) unsafe fn as_type<U>(&self) -> &Buffer<U> {
+        // SAFETY: the layout of a buffer does not depend on the type of its elements; those are as
+        // the caller promises.
+        unsafe { &*std::ptr::from_ref(self).cast() }
+    }
+
     /// Returns the memory alone.
     #[cfg(any(feature = "cust", feature = "cudarc"))]
     pub(crate) fn into_allocation(self) -> Allocation {

@@ -51,7 +51,7 @@ impl<K: KeyWord> JoinDirect<K> {
         let JoinDirectParams { a, b, probe, capacity, emit, bucket_bits, block_rows, .. } = self.plan;
         let emit = Emit(emit);
         let build = InMemory { keys: self.build_keys, rows: self.build_rows, starts: self.starts, bucket_bits };
-        let outputs = Outputs { build: self.build_out, probe: self.probe_out, capacity, header: self.header };
+        let outputs = Outputs::without_keys(self.build_out, self.probe_out, capacity, self.header);
         let first = block.index() as u64 * block_rows as u64;
         let here = (probe - first).min(block_rows as u64) as u32;
         // Few rows are spread over all warps, since each may have much to write.

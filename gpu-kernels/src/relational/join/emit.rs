@@ -48,21 +48,36 @@ pub const NO_ROW: u32 = u32::MAX;
 
 /// The arrays that pairs of rows are written to.
 #[derive(Clone, Copy)]
-pub(super) struct Outputs {
+pub(super) struct Outputs<K> {
     /// The numbers of the build rows; null if they are not wanted.
     pub build: Global<u32>,
     pub probe: Global<u32>,
+    /// The keys of the pairs; null if they are not wanted.
+    pub keys: Global<K>,
+    /// The first constant of the mix, and the inverse multiplier of the second, if keys are wanted.
+    pub mix: [u64; 2],
     /// The number of pairs that there is capacity for.
     pub capacity: u64,
     pub header: Global<u64>,
 }
 
-impl Outputs {
-    /// Writes a pair that there is capacity for.
+impl<K: KeyWord> Outputs<K> {
+    /// Returns the arrays of a join of which nobody wants the keys.
     #[inline(always)]
-    pub fn store(&self, target: u64, probe: u32, build: u32) {
+    pub fn without_keys(build: Global<u32>, probe: Global<u32>, capacity: u64, header: Global<u64>) -> Self {
+        // SAFETY: nothing is written there.
+        let keys = unsafe { Global::null() };
+        Self { build, probe, keys, mix: [0; 2], capacity, header }
+    }
+
+    /// Writes a pair that there is capacity for, with its mixed key.
+    #[inline(always)]
+    pub fn store(&self, target: u64, probe: u32, build: u32, mixed: K) {
         self.probe.store_streaming(target, probe);
         self.build.store_streaming(target, build);
+        if !self.keys.is_null() {
+            self.keys.store_streaming(target, mixed.unmixed_by(self.mix[0], self.mix[1]));
+        }
     }
 
     /// Writes a probe row without a build row; there is capacity for it.
@@ -86,7 +101,8 @@ impl Outputs {
     #[inline(always)]
     fn from(&self, first: u64) -> Self {
         let build = if self.build.is_null() { self.build } else { self.build.offset(first) };
-        Self { build, probe: self.probe.offset(first), ..*self }
+        let keys = if self.keys.is_null() { self.keys } else { self.keys.offset(first) };
+        Self { build, keys, probe: self.probe.offset(first), ..*self }
     }
 }
 
@@ -106,7 +122,7 @@ fn rank(lanes: u32, lane: u32) -> u32 {
 fn reserve<K: KeyWord, B: Block>(
     block: &mut B,
     threads: &mut B::Local<Thread<K>>,
-    outputs: Outputs,
+    outputs: Outputs<K>,
     (start, counters): (impl Shared<u64>, impl Shared<u32>),
     wanted: impl Fn(&Thread<K>) -> u32 + Sync,
 ) {
@@ -139,7 +155,7 @@ fn reserve<K: KeyWord, B: Block>(
 pub(super) fn emit_pairs<K: KeyWord, B: Block>(
     block: &mut B,
     threads: &mut B::Local<Thread<K>>,
-    outputs: Outputs,
+    outputs: Outputs<K>,
     (start, counters): (impl Shared<u64>, impl Shared<u32>),
     build: impl Buckets<K>,
 ) {
@@ -162,7 +178,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                 warp.each(threads, |lane, thread| {
                     if thread.counts[i] != 0 {
                         let target = thread.next + rank(lanes, lane);
-                        outputs.store(target as u64, thread.rows[i], build.row(thread.at[i]));
+                        outputs.store(target as u64, thread.rows[i], build.row(thread.at[i]), thread.keys[i]);
                     }
                     thread.next += lanes.count_ones();
                 });
@@ -187,7 +203,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                 let (mut at, mut target) = (element(&thread.at, i), thread.target as u64);
                 while left != 0 {
                     if build.key(at) == key {
-                        outputs.store(target, row, build.row(at));
+                        outputs.store(target, row, build.row(at), key);
                         target += 1;
                         left -= 1;
                     }
@@ -208,7 +224,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                     warp.each(threads, |lane, _| {
                         let mut other = lane;
                         while other < count {
-                            outputs.store(target + other as u64, row, build.row(at + other));
+                            outputs.store(target + other as u64, row, build.row(at + other), key);
                             other += 32;
                         }
                     });
@@ -219,7 +235,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                     let lanes = warp.ballot(threads, |lane, _| here(lane));
                     warp.each(threads, |lane, _| {
                         if lanes >> lane & 1 != 0 {
-                            outputs.store(target + rank(lanes, lane) as u64, row, build.row(at + lane));
+                            outputs.store(target + rank(lanes, lane) as u64, row, build.row(at + lane), key);
                         }
                     });
                     target += lanes.count_ones() as u64;
@@ -236,7 +252,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
 pub(super) fn emit_once<K: KeyWord, B: Block>(
     block: &mut B,
     threads: &mut B::Local<Thread<K>>,
-    outputs: Outputs,
+    outputs: Outputs<K>,
     (start, counters): (impl Shared<u64>, impl Shared<u32>),
     wanted: impl Fn(&Thread<K>) -> u32 + Sync,
 ) {
@@ -263,7 +279,7 @@ pub(super) fn emit_once<K: KeyWord, B: Block>(
 pub(super) fn emit_last<K: KeyWord, B: Block>(
     block: &mut B,
     threads: &mut B::Local<Thread<K>>,
-    outputs: Outputs,
+    outputs: Outputs<K>,
     shared: (impl Shared<u64>, impl Shared<u32>),
     emit: Emit,
 ) {

@@ -17,7 +17,7 @@ pub(super) struct JoinInTurn<K: KeyWord, S> {
     pub page_rows: u32,
     pub build: Rows<K>,
     pub probe: Rows<K>,
-    pub outputs: Outputs,
+    pub outputs: Outputs<K>,
     pub emit: Emit,
 }
 
@@ -129,7 +129,7 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
                 let (mut from, mut left) = (at[i], counts[i]);
                 while left != 0 {
                     if page.key(from) == key {
-                        outputs.store(target, row, page.row(from));
+                        outputs.store(target, row, page.row(from), key);
                         target += 1;
                         left -= 1;
                     }

@@ -74,7 +74,7 @@ impl<K: KeyWord> JoinOnChip<K> {
         let JoinOnChipParams { a, b, build, probe, capacity, emit, page_rows, bucket_bits, round_rows } = self.plan;
         let emit = Emit(emit);
         let page = Page::new(memory, 0, bucket_bits, page_rows);
-        let outputs = Outputs { build: self.build_out, probe: self.probe_out, capacity, header: self.header };
+        let outputs = Outputs::without_keys(self.build_out, self.probe_out, capacity, self.header);
         // SAFETY: nothing is read there, since rows that are whole are numbered.
         let numbers = unsafe { Global::null() };
         let rows = |keys, count| Rows { keys, numbers, first: 0, count: count as u32, format: Format::Whole, a, b };

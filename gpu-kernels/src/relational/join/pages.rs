@@ -32,6 +32,10 @@ pub const MIN_ITEM_ROWS: u32 = THREADS;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct JoinPagesParams {
+    /// The first constant of the mix, if keys are written.
+    pub a: u64,
+    /// The inverse multiplier of the second constant.
+    pub inverse_of_b: u64,
     /// The distance from the first build row of one bin to that of the next, or 0 if the counts are
     /// the starts of bins.
     pub build_capacity: u64,
@@ -61,7 +65,8 @@ pub struct JoinPagesParams {
 
 kernel! {
     /// Joins the rows of both sides of each bin, with a block for each bin, and writes the numbers
-    /// of rows that the plan's [`Emit`] asks for.
+    /// of rows that the plan's [`Emit`] asks for, and the keys of pairs unless `keys_out` is null.
+    /// In place of their numbers, rows may have any words.
     ///
     /// Both sides come from splits by the same bits of mixed keys, and are stored as
     /// [`Pairs`] of a mixed key and the number of the row. Bin `p` of a side has the rows
@@ -82,7 +87,7 @@ kernel! {
     {
         build_keys: Global<K>, build_rows: Global<u32>, build_counts: Global<u32>, probe_keys: Global<K>,
         probe_rows: Global<u32>, probe_counts: Global<u32>, items: Global<u64>, build_out: Global<u32>,
-        probe_out: Global<u32>, header: Global<u64>, plan: JoinPagesParams,
+        probe_out: Global<u32>, keys_out: Global<K>, header: Global<u64>, plan: JoinPagesParams,
     }
 }
 
@@ -186,10 +191,10 @@ impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
 
     /// Returns the arrays that pairs are written to.
     #[inline(always)]
-    fn outputs(&self) -> Outputs {
-        let JoinPages { build_out, probe_out, header, plan, .. } = self.args;
+    fn outputs(&self) -> Outputs<K> {
+        let JoinPages { build_out, probe_out, keys_out: keys, header, plan, .. } = self.args;
         let (build, probe) = if self.is_swapped { (probe_out, build_out) } else { (build_out, probe_out) };
-        Outputs { build, probe, capacity: plan.capacity, header }
+        Outputs { build, probe, keys, mix: [plan.a, plan.inverse_of_b], capacity: plan.capacity, header }
     }
 }
 

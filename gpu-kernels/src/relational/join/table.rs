@@ -216,7 +216,7 @@ impl<K: KeyWord> JoinTable<K> {
         }
         let emit = Emit(emit);
         let table = Table::<K>::new(self.words, sector_bits);
-        let outputs = Outputs { build: self.build_out, probe: self.probe_out, capacity, header: self.header };
+        let outputs = Outputs::without_keys(self.build_out, self.probe_out, capacity, self.header);
         let first = block.index() as u64 * block_rows as u64;
         let here = (probe - first).min(block_rows as u64) as u32;
         let keys = self.probe_keys.offset(first);

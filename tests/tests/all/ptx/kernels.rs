@@ -67,6 +67,7 @@ fn of_key<K: Key>() -> Entries {
         relational::join::CheckTable::<K>::ENTRY,
         relational::join::FillTable::<K>::ENTRY,
         relational::join::JoinDirect::<K>::ENTRY,
+        relational::join::JoinOnChip::<K>::ENTRY,
         relational::join::JoinPages::<K, false>::ENTRY,
         relational::join::JoinPages::<K, true>::ENTRY,
         relational::join::JoinTable::<K>::ENTRY,

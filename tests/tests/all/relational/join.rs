@@ -15,7 +15,7 @@ use warpnest_tests::{
 pub const KINDS: [JoinKind; 6] =
     [JoinKind::Inner, JoinKind::Left, JoinKind::Right, JoinKind::Full, JoinKind::Semi, JoinKind::Anti];
 
-const METHODS: [JoinMethod; 4] = [JoinMethod::Auto, JoinMethod::OnChip, JoinMethod::Direct, JoinMethod::Split];
+pub const METHODS: [JoinMethod; 4] = [JoinMethod::Auto, JoinMethod::OnChip, JoinMethod::Direct, JoinMethod::Split];
 
 /// Returns the pairs of a join, sorted; those of a semi or anti join have no right row.
 pub fn expected<K: Copy + Eq + Hash>(kind: JoinKind, left: &[K], right: &[K]) -> Vec<(u32, u32)> {
@@ -60,7 +60,7 @@ impl HasPairs for JoinKind {
 }
 
 /// Returns the pairs of a result, sorted.
-fn pairs_of(device: &Device, joined: &Joined) -> Vec<(u32, u32)> {
+pub fn pairs_of(device: &Device, joined: &Joined) -> Vec<(u32, u32)> {
     let stream = device.default_stream();
     let left = joined.left_rows().download(stream).unwrap();
     let mut right = joined.right_rows().download(stream).unwrap();
@@ -84,7 +84,7 @@ fn check<K: WordKey + Eq + Hash + Debug>(device: &Device, left: &[K], right: &[K
 }
 
 /// Returns a strategy for the keys of both sides.
-fn sides<K: WordKey>(engine: &TestEngine) -> impl Strategy<Value = (Vec<K>, Vec<K>)> + use<K> {
+pub fn sides<K: WordKey>(engine: &TestEngine) -> impl Strategy<Value = (Vec<K>, Vec<K>)> + use<K> {
     let most = engine.max_items.min(3000);
     let side = move || {
         prop_oneof![

@@ -1,5 +1,6 @@
 //! The launches of a join.
 
+use super::columns::Outputs;
 use super::joined::JoinMethod;
 use super::plan::{Arrangement, HEADERS, JoinPlan, Pass, RIGHT};
 use crate::primitives::{Pairs, Storage};
@@ -12,18 +13,18 @@ use gpu_kernels::relational::join::{
     JoinPages, JoinPagesParams, JoinTable, JoinTableParams, MAX_ROUNDS, SECTOR_WORDS, TableParams, header,
 };
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::KeyWord;
-
-/// The buffers that row numbers are written to: those of the left side, and of the right one if
-/// they are wanted; none if pairs are only counted.
-pub(super) type Outputs<'o> = Option<[Option<&'o Buffer<u32>>; 2]>;
+use gpu_kernels::types::{KeyWord, inverse_multiplier};
 
 /// A join, and what it works in.
 pub(super) struct Launches<'a, K> {
     pub plan: &'a JoinPlan,
     pub keys: [&'a Buffer<K>; 2],
+    /// The values of rows that are split, in place of their numbers.
+    pub values: Option<[&'a Buffer<u32>; 2]>,
     pub constants: [u64; 2],
     pub scratch: &'a Buffer<u64>,
+    /// The memory of a right side that has its own.
+    pub own: Option<&'a Buffer<u64>>,
 }
 
 /// A side of a pass as its kernel takes it.
@@ -39,6 +40,16 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     /// Returns the words of the scratch from number `at` on.
     fn at<T>(&self, batch: &Batch<'a>, at: u64) -> Global<T> {
         batch.write(self.scratch).offset(at).cast()
+    }
+
+    /// Returns the memory of a side.
+    fn memory(&self, number: usize) -> &'a Buffer<u64> {
+        self.own.filter(|_| number == RIGHT).unwrap_or(self.scratch)
+    }
+
+    /// Returns the words of a side from number `at` of its memory on.
+    fn of_side<T>(&self, batch: &Batch<'a>, number: usize, at: u64) -> Global<T> {
+        batch.write(self.memory(number)).offset(at).cast()
     }
 
     /// Returns the header of a side; the first one is also the join's.
@@ -61,15 +72,19 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     /// Queues bringing the rows together.
     pub fn arrange(&self, batch: &Batch<'a>) -> Result<()> {
         let plan = self.plan;
-        batch.writes(self.scratch);
-        batch.zero_range(self.scratch, plan.headers_at as usize..plan.zeros_end as usize)?;
-        (0..2).try_for_each(|side| match plan.sides[side].arrangement {
-            Arrangement::Whole => Ok(()),
-            Arrangement::Split => {
-                (0..plan.sides[side].levels.len()).try_for_each(|level| self.split(batch, (side, level), None))
+        self.clear_headers(batch)?;
+        plan.to_arrange.sides().try_for_each(|side| {
+            let layout = &plan.sides[side];
+            match layout.arrangement {
+                Arrangement::Whole => Ok(()),
+                Arrangement::Split => {
+                    let counts = layout.counts_at as usize..layout.counts_end as usize;
+                    batch.zero_range(self.memory(side), counts)?;
+                    (0..layout.levels.len()).try_for_each(|level| self.split(batch, (side, level), None))
+                }
+                Arrangement::Sorted => self.sort(batch, side),
+                Arrangement::Table => self.fill_table(batch, side),
             }
-            Arrangement::Sorted => self.sort(batch, side),
-            Arrangement::Table => self.fill_table(batch, side),
         })
     }
 
@@ -77,9 +92,10 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     fn fill_table(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
         let side = &self.plan.sides[number];
         let (begin, [a, b]) = (side.pairs_at as usize, self.constants);
-        batch.zero_range(self.scratch, begin..begin + ((SECTOR_WORDS as usize) << self.plan.page_bits))?;
-        let (keys, words, header) =
-            (batch.read(self.keys[number]), self.at(batch, side.pairs_at), self.header(batch, 0));
+        let end = begin + ((SECTOR_WORDS as usize) << self.plan.page_bits);
+        batch.zero_range(self.memory(number), begin..end)?;
+        let (keys, words) = (batch.read(self.keys[number]), self.of_side(batch, number, side.pairs_at));
+        let header = self.header(batch, 0);
         let plan = TableParams { a, b, rows: side.rows, sector_bits: self.plan.page_bits, padding: 0 };
         // SAFETY: there are as many keys, and the table's words, which are 0.
         unsafe {
@@ -93,14 +109,16 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     pub fn split_again(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
         let side = &self.plan.sides[number];
         let (last, bins) = (side.levels.len() - 1, 1 << self.plan.page_bits);
-        let starts = self.at(batch, side.starts_at);
-        let state = self.at(batch, side.counts_of(last + 1));
+        let starts = self.of_side(batch, number, side.starts_at);
+        let state = self.of_side(batch, number, side.counts_of(last + 1));
+        let counts = self.of_side(batch, number, side.counts_of(last));
         // SAFETY: there is a count for each bin, and the words for the starts, their end, and what
         // the scan publishes, which are 0.
-        unsafe { queue_starts(batch, bins, self.at(batch, side.counts_of(last)), starts, state)? };
+        unsafe { queue_starts(batch, bins, counts, starts, state)? };
         // The splits of the right side have taken the memory of the left one's, but for the last.
         let first = if number == RIGHT { last } else { 0 };
-        batch.zero_range(self.scratch, side.counts_of(first) as usize..side.counts_of(last + 1) as usize)?;
+        let counts = side.counts_of(first) as usize..side.counts_of(last + 1) as usize;
+        batch.zero_range(self.memory(number), counts)?;
         (first..=last).try_for_each(|level| self.split(batch, (number, level), (level == last).then_some(starts)))
     }
 
@@ -109,11 +127,17 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let side = &self.plan.sides[number];
         match splits.checked_sub(1) {
             // The numbers of the rows are made by the first split.
-            None => Pairs { keys: batch.read(self.keys[number]), values: or_null(None) },
+            None => {
+                let values = self.values.map(|values| batch.read(values[number]));
+                Pairs { keys: batch.read(self.keys[number]), values: or_null(values) }
+            }
             Some(level) => {
                 let is_own = (side.levels.len() - 1 - level).is_multiple_of(2);
-                let at = if is_own { side.pairs_at } else { self.plan.between_at };
-                Pairs::at(self.at(batch, at), side.levels[level].capacity())
+                let to = match is_own {
+                    true => self.of_side(batch, number, side.pairs_at),
+                    false => self.at(batch, self.plan.between_at),
+                };
+                Pairs::at(to, side.levels[level].capacity())
             }
         }
     }
@@ -124,9 +148,9 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let arrays = SplitArrays {
             from: self.pairs(batch, number, level),
             to: self.pairs(batch, number, level + 1),
-            counts_in: level.checked_sub(1).map(|before| self.at(batch, side.counts_of(before))),
+            counts_in: level.checked_sub(1).map(|before| self.of_side(batch, number, side.counts_of(before))),
             starts,
-            counts: self.at(batch, side.counts_of(level)),
+            counts: self.of_side(batch, number, side.counts_of(level)),
             header: self.header(batch, number),
         };
         // SAFETY: the scratch has the counts of each split, which are 0, and bins at their offsets,
@@ -139,20 +163,24 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let (plan, side) = (self.plan, &self.plan.sides[number]);
         let numbers = self.at::<u32>(batch, plan.numbers_at);
         let passes = plan.passes::<K>(self.constants, side.rows);
-        let [to, other] = [side.pairs_at, plan.between_at].map(|at| Storage::Words(self.at(batch, at)));
+        let to = Storage::Words(self.of_side(batch, number, side.pairs_at));
+        let other = Storage::Words(self.at(batch, plan.between_at));
         let sorted = to.pairs(side.rows);
-        let from = Pairs { keys: batch.read(self.keys[number]), values: numbers };
+        let values = self.values.map_or(numbers, |values| batch.read(values[number]));
+        let from = Pairs { keys: batch.read(self.keys[number]), values };
         let starts = BinStarts {
             keys: sorted.keys,
-            starts: self.at(batch, side.starts_at),
+            starts: self.of_side(batch, number, side.starts_at),
             plan: BinStartsParams { keys: side.rows, bits: plan.page_bits, padding: 0 },
         };
         let all = (1 << passes.digits()) - 1;
         // SAFETY: the scratch begins with the words of the passes, and has memory for the rows
         // twice, for their numbers, and for the starts of all bins and their end.
         unsafe {
-            let iota = Iota { output: numbers, plan: IotaParams { items: side.rows, first: 0, padding: 0 } };
-            batch.launch(&iota, side.rows)?;
+            if self.values.is_none() {
+                let iota = Iota { output: numbers, plan: IotaParams { items: side.rows, first: 0, padding: 0 } };
+                batch.launch(&iota, side.rows)?;
+            }
             passes.clear(batch, self.scratch)?;
             if side.rows != 0 {
                 passes.count(batch, self.scratch, from.keys)?;
@@ -166,7 +194,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     /// Returns a side for the kernels. `has_starts` says that its last split was made again.
     fn side(&self, batch: &Batch<'a>, number: usize, has_starts: bool) -> Side<K> {
         let side = &self.plan.sides[number];
-        let starts = self.at(batch, side.starts_at);
+        let starts = self.of_side(batch, number, side.starts_at);
         match side.arrangement {
             Arrangement::Whole => {
                 Side { pairs: self.pairs(batch, number, 0), counts: None, bin_capacity: 0, are_apart: false }
@@ -176,18 +204,18 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 let pairs = self.pairs(batch, number, side.levels.len());
                 let (counts, bin_capacity) = match has_starts {
                     true => (starts, 0),
-                    false => (self.at(batch, side.counts_of(last)), side.levels[last].bin_capacity),
+                    false => (self.of_side(batch, number, side.counts_of(last)), side.levels[last].bin_capacity),
                 };
                 Side { pairs, counts: Some(counts), bin_capacity, are_apart: false }
             }
             Arrangement::Table => Side {
-                pairs: Pairs { keys: self.at(batch, side.pairs_at), values: or_null(None) },
+                pairs: Pairs { keys: self.of_side(batch, number, side.pairs_at), values: or_null(None) },
                 counts: None,
                 bin_capacity: 0,
                 are_apart: false,
             },
             Arrangement::Sorted => {
-                let pairs = Pairs::at(self.at(batch, side.pairs_at), side.rows);
+                let pairs = Pairs::at(self.of_side(batch, number, side.pairs_at), side.rows);
                 Side { pairs, counts: Some(starts), bin_capacity: 0, are_apart: true }
             }
         }
@@ -200,15 +228,14 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         batch: &Batch<'a>,
         pass: Pass,
         have_starts: [bool; 2],
-        outputs: Outputs<'a>,
+        outputs: Option<Outputs<'a, K>>,
         listed: Option<u64>,
     ) -> Result<()> {
         let plan = self.plan;
         let [a, b] = self.constants;
-        let out = |side: usize| or_null(outputs.and_then(|outputs| outputs[side]).map(|buffer| batch.write(buffer)));
+        let out = |side: usize| or_null(outputs.and_then(|outputs| outputs.sides[side]).map(|out| batch.write(out)));
         let (build_out, probe_out) = (out(pass.build), out(pass.probe()));
-        let lengths = outputs.into_iter().flatten().flatten().map(|buffer| buffer.len() as u64);
-        let capacity = lengths.min().unwrap_or(0);
+        let capacity = outputs.map_or(0, |outputs| outputs.capacity());
         let side = |number: usize| self.side(batch, number, have_starts[number]);
         let (build, probe) = (side(pass.build), side(pass.probe()));
         let header = self.header(batch, 0);
@@ -295,8 +322,11 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             items: self.at(batch, plan.items_at),
             build_out,
             probe_out,
+            keys_out: or_null(outputs.and_then(|outputs| outputs.keys).map(|out| batch.write(out))),
             header,
             plan: JoinPagesParams {
+                a,
+                inverse_of_b: inverse_multiplier(b),
                 build_capacity: build.bin_capacity,
                 probe_capacity: probe.bin_capacity,
                 capacity,

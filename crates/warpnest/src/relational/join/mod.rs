@@ -1,11 +1,16 @@
 //! Joins: [`Join`](super::Join) has the documentation.
 
+mod columns;
 mod joined;
+mod kept;
 mod launches;
 mod plan;
 mod query;
 mod run;
+mod values;
 
 pub use gpu_kernels::relational::join::NO_ROW;
 pub use joined::{JoinKind, JoinMethod, JoinReport, Joined};
+pub use kept::KeptSide;
 pub use query::Join;
+pub use values::{JoinWithValues, JoinedValues};

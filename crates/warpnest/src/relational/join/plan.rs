@@ -10,6 +10,7 @@ use gpu_kernels::relational::join::{
     header, on_chip_words, slots_of_sector,
 };
 use gpu_kernels::types::KeyWord;
+use std::ops::Range;
 
 /// The rows of a bin's build side, about.
 const BIN_ROWS: u64 = 2048;
@@ -78,6 +79,12 @@ impl Pass {
         }
     }
 
+    /// Returns the pass of a join of left rows with a right side that is kept.
+    pub fn of_kept(kind: JoinKind) -> Vec<Self> {
+        let emit = Self::of(kind, [0, 0])[0].emit;
+        vec![Self { build: RIGHT, emit }]
+    }
+
     /// Returns the other side.
     pub fn probe(&self) -> usize {
         1 - self.build
@@ -105,13 +112,43 @@ pub(super) struct SideLayout {
     pub levels: Vec<Level>,
     /// The counts of the bins of all levels, and what a scan of the last ones publishes.
     pub counts_at: u64,
+    /// The end of these words, which are 0 at first.
+    pub counts_end: u64,
     /// The starts of the bins, if they have no capacity.
     pub starts_at: u64,
     /// The pairs of mixed keys and row numbers, in the order of bins.
     pub pairs_at: u64,
+    /// The end of the side's words.
+    pub end: u64,
 }
 
 impl SideLayout {
+    /// Returns the layout of so many rows as they are.
+    fn whole(rows: u64) -> Self {
+        let (arrangement, levels) = (Arrangement::Whole, Vec::new());
+        Self { rows, arrangement, levels, counts_at: 0, counts_end: 0, starts_at: 0, pairs_at: 0, end: 0 }
+    }
+
+    /// Returns the layout of a side with `page_bits` bits of bins, from word `at` on.
+    fn placed_at<K: KeyWord>(self, at: u64, page_bits: u32) -> Self {
+        let mut side = Self { counts_at: at, ..self };
+        let of_scan = side.levels.last().map_or(0, |_| starts_state_words(1 << page_bits));
+        side.counts_end = (side.counts_of(side.levels.len()) + of_scan).next_multiple_of(2);
+        let has_starts = matches!(side.arrangement, Arrangement::Split | Arrangement::Sorted);
+        let starts = if has_starts { ((1u64 << page_bits) + 1).div_ceil(2) } else { 0 };
+        side.starts_at = side.counts_end;
+        side.pairs_at = side.starts_at + starts.next_multiple_of(2);
+        let pairs = match side.arrangement {
+            Arrangement::Whole => 0,
+            Arrangement::Sorted => Pairs::<K, u32>::words(side.rows),
+            Arrangement::Table => SECTOR_WORDS << page_bits,
+            // The last split writes to the side's own memory, and those before it in turn.
+            Arrangement::Split => side.levels.iter().rev().step_by(2).map(pairs_words::<K>).max().unwrap_or(0),
+        };
+        side.end = side.pairs_at + pairs.next_multiple_of(2);
+        side
+    }
+
     /// Returns the offset of the counts of the bins of a level, or of the end of all counts.
     pub fn counts_of(&self, level: usize) -> u64 {
         self.counts_at + self.levels[..level].iter().map(Level::counts_words).sum::<u64>()
@@ -155,11 +192,38 @@ impl Machine {
     }
 }
 
-/// The sizes of a join, and the layout of its scratch: the words of radix passes, the headers and
-/// the counts of bins, which are 0 at first, and the rows of both sides.
+/// Returns the words of the pairs of all bins of a split.
+fn pairs_words<K: KeyWord>(level: &Level) -> u64 {
+    Pairs::<K, u32>::words(level.capacity())
+}
+
+/// Which sides are arranged, and where the right one is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ToArrange {
+    /// Both, in the scratch.
+    Both,
+    /// The right one, in memory of its own.
+    Right,
+    /// The left one, in the scratch; the right one is in memory of its own.
+    Left,
+}
+
+impl ToArrange {
+    pub fn sides(self) -> Range<usize> {
+        match self {
+            Self::Both => 0..2,
+            Self::Right => RIGHT..RIGHT + 1,
+            Self::Left => LEFT..LEFT + 1,
+        }
+    }
+}
+
+/// The sizes of a join, and the layout of its scratch: the words of radix passes, the headers,
+/// which are 0 at first, and the rows of both sides.
 #[derive(Clone, Debug)]
 pub(super) struct JoinPlan {
     pub method: JoinMethod,
+    pub to_arrange: ToArrange,
     pub sides: [SideLayout; 2],
     pub machine: Machine,
     /// The bits of a bin's number, or if the build side is looked up in memory those of a bucket's,
@@ -169,8 +233,6 @@ pub(super) struct JoinPlan {
     pub page_rows: u32,
     pub bucket_bits: u32,
     pub headers_at: u64,
-    /// The end of the words that are 0 at first, from the headers on.
-    pub zeros_end: u64,
     /// The rows between two splits or radix passes.
     pub between_at: u64,
     /// The numbers of rows, for radix passes.
@@ -185,13 +247,14 @@ fn bits_for(number: u64) -> u32 {
 }
 
 impl JoinPlan {
-    /// Makes the plan for so many rows on each side. Some sides may be sorted because their splits
-    /// overflowed.
+    /// Makes the plan for so many rows on each side, of both sides or of the right one. Some sides
+    /// may be sorted because their splits overflowed.
     pub fn new<K: KeyWord>(
         machine: Machine,
         rows: [u64; 2],
         (method, passes): (JoinMethod, &[Pass]),
         are_skewed: [bool; 2],
+        to_arrange: ToArrange,
     ) -> Self {
         let build = passes.iter().map(|pass| rows[pass.build]).max().unwrap_or(0);
         let cores = machine.cores;
@@ -213,37 +276,62 @@ impl JoinPlan {
             JoinMethod::Split => bits_for(build.div_ceil(bin_rows)).max(1),
             _ => 0,
         };
-        let side = |side: usize| {
-            let levels = levels_of::<K>(rows, side, page_bits);
-            let arrangement = match method {
-                JoinMethod::Direct if passes.iter().any(|pass| pass.build == side) => match is_skewed {
-                    true => Arrangement::Sorted,
-                    false => Arrangement::Table,
-                },
-                JoinMethod::Split if are_skewed[side] || rows[side] > MAX_ROWS || !are_valid(&levels) => {
-                    Arrangement::Sorted
-                }
-                JoinMethod::Split => Arrangement::Split,
-                _ => Arrangement::Whole,
-            };
-            let levels = if arrangement == Arrangement::Split { levels } else { Vec::new() };
-            SideLayout { rows: rows[side], arrangement, levels, counts_at: 0, starts_at: 0, pairs_at: 0 }
-        };
-        let plan = Self {
+        let mut plan = Self {
             method,
-            sides: [LEFT, RIGHT].map(side),
+            to_arrange,
+            sides: [LEFT, RIGHT].map(|side| SideLayout::whole(rows[side])),
             machine,
             page_bits,
             page_rows: PAGE_ROWS,
             bucket_bits: PAGE_BUCKET_BITS,
             headers_at: 0,
-            zeros_end: 0,
             between_at: 0,
             numbers_at: 0,
             items_at: 0,
             words: 0,
         };
-        plan.with_page::<K>(passes).with_layout::<K>()
+        for side in to_arrange.sides() {
+            let is_build = passes.iter().any(|pass| pass.build == side);
+            plan.sides[side].arrangement = match method {
+                JoinMethod::Direct if is_build && is_skewed => Arrangement::Sorted,
+                JoinMethod::Direct if is_build => Arrangement::Table,
+                JoinMethod::Split if are_skewed[side] => Arrangement::Sorted,
+                JoinMethod::Split => Arrangement::Split,
+                _ => Arrangement::Whole,
+            };
+        }
+        plan.with_splits::<K>().with_page::<K>(passes).with_layout::<K>()
+    }
+
+    /// Returns the plan for a join of so many left rows with the right side of this plan, which is
+    /// arranged.
+    pub fn probing<K: KeyWord>(&self, left: u64, is_skewed: bool) -> Self {
+        let mut plan = Self { to_arrange: ToArrange::Left, ..self.clone() };
+        plan.sides[LEFT] = SideLayout::whole(left);
+        if self.method == JoinMethod::Split {
+            plan.sides[LEFT].arrangement = if is_skewed { Arrangement::Sorted } else { Arrangement::Split };
+        }
+        plan.with_splits::<K>().with_layout::<K>()
+    }
+
+    /// Sets the splits of those sides that are arranged so; or has them sorted, if there are too
+    /// many rows.
+    fn with_splits<K: KeyWord>(self) -> Self {
+        let mut plan = self;
+        // A right side that is arranged alone is to meet as many rows.
+        let [left, right] = [LEFT, RIGHT].map(|side| plan.sides[side].rows);
+        let rows = if plan.to_arrange == ToArrange::Right { [right, right] } else { [left, right] };
+        for side in plan.to_arrange.sides() {
+            if plan.sides[side].arrangement == Arrangement::Split {
+                let levels = levels_of::<K>(rows, side, plan.page_bits);
+                if rows[side] > MAX_ROWS || !are_valid(&levels) {
+                    plan.sides[side].arrangement = Arrangement::Sorted;
+                } else {
+                    plan.sides[side].levels = levels;
+                }
+            }
+        }
+        plan
     }
 
     /// Sets the sizes of pages, if they are not those of a GPU's bins.
@@ -264,45 +352,32 @@ impl JoinPlan {
     /// Lays the scratch out.
     fn with_layout<K: KeyWord>(self) -> Self {
         let mut plan = self;
-        let of = |arrangement| move |side: &&SideLayout| side.arrangement == arrangement;
-        let sorted = plan.sides.iter().filter(of(Arrangement::Sorted)).map(|side| side.rows).max();
-        let sides = plan.sides.iter().filter(of(Arrangement::Sorted));
-        let of_passes = sides.map(|side| plan.passes::<K>([0; 2], side.rows).words()).max().unwrap_or(0);
+        let arranged = plan.to_arrange.sides();
+        let is_sorted = |side: &&SideLayout| side.arrangement == Arrangement::Sorted;
+        let sorted = plan.sides[arranged.clone()].iter().filter(is_sorted).map(|side| side.rows).max();
+        let of_passes = sorted.map_or(0, |rows| plan.passes::<K>([0; 2], rows).words());
         plan.headers_at = of_passes.next_multiple_of(2);
-        plan.zeros_end = plan.headers_at + HEADERS;
-        for side in &mut plan.sides {
-            side.counts_at = plan.zeros_end;
-            let of_scan = side.levels.last().map_or(0, |_| starts_state_words(1 << plan.page_bits));
-            plan.zeros_end = (side.counts_of(side.levels.len()) + of_scan).next_multiple_of(2);
-        }
-        plan.words = plan.zeros_end;
+        let mut end = plan.headers_at + HEADERS;
         let mut region = |words: u64| {
-            let at = plan.words;
-            plan.words += words.next_multiple_of(2);
+            let at = end;
+            end += words.next_multiple_of(2);
             at
         };
-        // The last split writes to the side's own memory, and those before it in turn.
-        let of_level = |level: Option<&Level>| level.map_or(0, |level| Pairs::<K, u32>::words(level.capacity()));
-        let between = plan.sides.iter().map(|side| of_level(side.levels.iter().rev().nth(1))).max().unwrap_or(0);
+        let of_split = |side: &SideLayout| side.levels.iter().rev().nth(1).map_or(0, pairs_words::<K>);
+        let between = plan.sides[arranged.clone()].iter().map(of_split).max().unwrap_or(0);
         plan.between_at = region(between.max(sorted.map_or(0, Pairs::<K, u32>::words)));
         plan.numbers_at = region(sorted.map_or(0, |rows| rows.div_ceil(2)));
-        for side in &mut plan.sides {
-            let own = match side.arrangement {
-                Arrangement::Whole => continue,
-                Arrangement::Sorted => Pairs::<K, u32>::words(side.rows),
-                Arrangement::Table => SECTOR_WORDS << plan.page_bits,
-                Arrangement::Split => {
-                    side.levels.iter().rev().step_by(2).map(|level| of_level(Some(level))).max().unwrap_or(0)
-                }
-            };
-            let has_starts = side.arrangement != Arrangement::Table;
-            side.starts_at = region(if has_starts { ((1u64 << plan.page_bits) + 1).div_ceil(2) } else { 0 });
-            side.pairs_at = region(own);
-        }
         // In some bins a side has the probe rows, in others the other side.
         let all: u64 = plan.sides.iter().map(|side| side.rows).sum();
         let has_items = plan.machine.cores.is_none() && plan.method == JoinMethod::Split;
         plan.items_at = region(if has_items { all / MIN_ITEM_ROWS as u64 + 1 } else { 0 });
+        for number in arranged {
+            let is_own = plan.to_arrange == ToArrange::Right;
+            let side = plan.sides[number].clone().placed_at::<K>(if is_own { 0 } else { end }, plan.page_bits);
+            end = if is_own { end } else { side.end };
+            plan.sides[number] = side;
+        }
+        plan.words = end;
         plan
     }
 

@@ -1,7 +1,8 @@
 //! What a join is asked for.
 
+use super::columns::Columns;
 use super::joined::{JoinKind, JoinMethod, Joined};
-use super::run::{Input, run};
+use super::run::{Input, run, scratch_bytes};
 use crate::primitives::{Scratch, check_items};
 use crate::relational::column::{Column, OnDevice};
 use crate::relational::keys::{KeyColumns, KeysOnDevice};
@@ -45,12 +46,13 @@ use std::ops::Deref;
 ///   or both sides are split again or sorted
 ///   ([`JoinReport::overflowed`](super::JoinReport::overflowed)), which takes up to three quarters
 ///   as long again. On a GPU, work on a key with many rows is divided
-///   among blocks. Semi and anti joins compare all of its pairs, too.
-/// - **Memory.** The scratch takes 12 to 20 bytes for each row of both sides with 32-bit keys, and
-///   20 to 30 with 64-bit ones, if rows are split; a hash table 16 to 32 bytes a build row, or 32
-///   to 64. The result takes 8 bytes a pair. It is written into memory for as many pairs as there
-///   are if each row meets one at most. If there are more, memory for all is allocated, and the
-///   last step made again; [`Join::run_into`] uses the memory of an earlier result.
+///   among blocks. Semi and anti joins are content with the first row that a row meets.
+/// - **Memory.** [`Join::scratch_bytes`] tells the most that the scratch takes: 12 to 20 bytes for
+///   each row of both sides with 32-bit keys, and 20 to 30 with 64-bit ones, if rows are split; a
+///   hash table 16 to 32 bytes a build row, or 32 to 64. The result takes 8 bytes a pair. It is
+///   written into memory for as many pairs as there are if each row meets one at most. If there are
+///   more, memory for all is allocated, and the last step made again; [`Join::run_into`] uses the
+///   memory of an earlier result.
 /// - **Guarantee beside concurrent operations.** As of every operation that takes a stream: the
 ///   columns are read when their writers are done, and the result is there when the call returns.
 ///
@@ -123,12 +125,29 @@ impl<'q, K: Key> Join<'q, K> {
     /// As for [`Join::run_on`].
     pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, joined: &mut Joined) -> Result<()> {
         joined.left.check_device("the joined rows", scratch.device())?;
-        let done = self.run_with(stream, scratch, Some(joined));
-        if done.is_err() {
-            joined.left.empty();
-            joined.right.empty();
+        let Joined { left, right, report } = joined;
+        let columns = Columns { left, right, keys: None };
+        match self.run_with(stream, scratch, |input, scratch| run(stream, scratch, input, None, Some(columns))) {
+            Ok((_, new)) => *report = new,
+            Err(error) => {
+                joined.left.empty();
+                joined.right.empty();
+                return Err(error);
+            }
         }
-        done.map(|_| ())
+        Ok(())
+    }
+
+    /// Returns the most bytes that the scratch takes for this join on `device`, whatever the keys.
+    /// The result takes 8 bytes a pair ([`Join::size`]), those of semi and anti joins 4; a slice on
+    /// a GPU takes its size, and two columns of keys take 8 bytes a row.
+    ///
+    /// # Errors
+    /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), as for [`Join::run_on`].
+    pub fn scratch_bytes(&self, device: &Device) -> Result<usize> {
+        let rows = [check_items(self.left.rows()?)?, check_items(self.right.rows()?)?];
+        Ok(scratch_bytes::<K::Word>(device.default_stream(), rows, self.kind, self.method) as usize)
     }
 
     /// Returns the number of pairs, when it is known. No memory for pairs is allocated.
@@ -144,10 +163,16 @@ impl<'q, K: Key> Join<'q, K> {
     /// # Errors
     /// As for [`Join::run_on`].
     pub fn size_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<u64> {
-        self.run_with(stream, scratch, None)
+        self.run_with(stream, scratch, |input, scratch| run(stream, scratch, input, None, None)).map(|(pairs, _)| pairs)
     }
 
-    fn run_with(&self, stream: &Stream, scratch: &mut Scratch, joined: Option<&mut Joined>) -> Result<u64> {
+    /// Brings the keys to the device, and runs a join of them.
+    pub(super) fn run_with<T>(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        run: impl FnOnce(Input<'_, K::Word>, &mut Scratch) -> Result<T>,
+    ) -> Result<T> {
         let Self { left, right, kind, method, seed } = self;
         let device = scratch.device().clone();
         stream.check_device(&device)?;
@@ -155,8 +180,8 @@ impl<'q, K: Key> Join<'q, K> {
         let [left, right] = sides;
         let (left, right) = (left?, right?);
         let seed = seed.unwrap_or_else(random_seed);
-        let input = Input { keys: [&*left, &*right], kind: *kind, method: *method, seed };
-        run(stream, scratch, input, joined).map(|(pairs, _)| pairs)
+        let input = Input { keys: [&*left, &*right], values: None, kind: *kind, method: *method, seed };
+        run(input, scratch)
     }
 }
 

@@ -1,9 +1,11 @@
 //! The course of a join.
 
-use super::joined::{JoinKind, JoinMethod, JoinReport, Joined};
-use super::launches::{Launches, Outputs};
-use super::plan::{Arrangement, HEADERS, JoinPlan, LEFT, Machine, Pass, RIGHT, SideLayout};
+use super::columns::{Columns, Outputs};
+use super::joined::{JoinKind, JoinMethod, JoinReport};
+use super::launches::Launches;
+use super::plan::{Arrangement, HEADERS, JoinPlan, LEFT, Machine, Pass, RIGHT, SideLayout, ToArrange};
 use crate::primitives::Scratch;
+use crate::runtime::stream::Batch;
 use crate::table::hash::constants;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::header::{LEVELS, OVERFLOW};
@@ -14,53 +16,106 @@ use gpu_kernels::types::KeyWord;
 #[derive(Clone, Copy)]
 pub(super) struct Input<'i, K> {
     pub keys: [&'i Buffer<K>; 2],
+    /// The values that are written in place of row numbers if rows are split.
+    pub values: Option<[&'i Buffer<u32>; 2]>,
     pub kind: JoinKind,
     pub method: JoinMethod,
     pub seed: u64,
 }
 
-/// Joins both sides into `joined`, whose memory grows as needed, or only counts the pairs; returns
-/// their number and how they were found.
+/// A right side that is arranged, in memory of its own.
+#[derive(Debug)]
+pub(super) struct Arranged {
+    pub plan: JoinPlan,
+    pub memory: Buffer<u64>,
+    /// Whether the last split was made again.
+    has_starts: bool,
+}
+
+/// Arranges the right side alone, for joins of left rows with it.
+pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input: Input<'_, K>) -> Result<Arranged> {
+    let Input { keys, method, seed, .. } = input;
+    let device = scratch.device().clone();
+    let rows = keys.map(|keys| keys.len() as u64);
+    // Any pass for which it is the build side.
+    let passes = Pass::of(JoinKind::Left, rows);
+    let mut is_skewed = false;
+    loop {
+        let how = (method, &passes[..]);
+        let plan = JoinPlan::new::<K>(Machine::of(stream), rows, how, [false, is_skewed], ToArrange::Right);
+        let memory = Buffer::uninitialized(&device, plan.sides[RIGHT].end as usize)?;
+        let scratch = scratch.reserve(plan.words)?;
+        let launches =
+            Launches { plan: &plan, keys, values: None, constants: constants(seed), scratch, own: Some(&memory) };
+        let mut course = Course { stream, launches: &launches, passes: &passes, have_starts: [false; 2] };
+        stream.batch(|batch| launches.arrange(batch))?;
+        let mut overflow = course.overflow(&course.headers()?, RIGHT);
+        if overflow == Overflow::Last {
+            course.have_starts[RIGHT] = true;
+            stream.batch(|batch| course.split_again(batch))?;
+            overflow = course.overflow(&course.headers()?, RIGHT);
+        }
+        match overflow {
+            Overflow::None => {
+                let has_starts = course.have_starts[RIGHT];
+                return Ok(Arranged { plan, memory, has_starts });
+            }
+            _ => is_skewed = true,
+        }
+    }
+}
+
+/// Joins both sides into `columns`, or only counts the pairs; returns their number and how they
+/// were found. Keys are written, and values, if rows are split. The right side may be arranged
+/// already.
 pub(super) fn run<K: KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,
     input: Input<'_, K>,
-    mut joined: Option<&mut Joined>,
+    arranged: Option<&Arranged>,
+    mut columns: Option<Columns<'_, K>>,
 ) -> Result<(u64, JoinReport)> {
-    let Input { keys, kind, method, seed } = input;
+    let Input { keys, values, kind, method, seed } = input;
     let device = scratch.device().clone();
     let rows = keys.map(|keys| keys.len() as u64);
-    let passes = Pass::of(kind, rows);
+    let passes = if arranged.is_some() { Pass::of_kept(kind) } else { Pass::of(kind, rows) };
     let mut report = JoinReport { method, overflowed: false, further_items: 0 };
-    if let Some(joined) = joined.as_deref_mut() {
-        joined.reserve(&device, kind, usual_pairs(kind, rows))?;
+    if let Some(columns) = &mut columns {
+        columns.reserve(&device, kind, usual_pairs(kind, rows))?;
     }
     let mut are_skewed = [false; 2];
     loop {
-        let plan = JoinPlan::new::<K>(Machine::of(stream), rows, (method, &passes), are_skewed);
+        let plan = match arranged {
+            Some(arranged) => arranged.plan.probing::<K>(rows[LEFT], are_skewed[LEFT]),
+            None => JoinPlan::new::<K>(Machine::of(stream), rows, (method, &passes), are_skewed, ToArrange::Both),
+        };
         report.method = plan.method;
         let scratch = scratch.reserve(plan.words)?;
-        let launches = Launches { plan: &plan, keys, constants: constants(seed), scratch };
-        let mut course = Course { stream, launches: &launches, passes: &passes, have_starts: [false; 2] };
+        let values = values.filter(|_| plan.method == JoinMethod::Split);
+        let own = arranged.map(|arranged| &arranged.memory);
+        let launches = Launches { plan: &plan, keys, values, constants: constants(seed), scratch, own };
+        let at_first = [false, arranged.is_some_and(|arranged| arranged.has_starts)];
+        let mut course = Course { stream, launches: &launches, passes: &passes, have_starts: at_first };
         let mut to_do = ToDo::Arrange;
         let overflowed = loop {
-            let outputs = joined.as_deref().map(|joined| joined.outputs(kind));
+            let outputs = columns.as_ref().map(|columns| columns.outputs(kind));
             match course.attempt(outputs, to_do)? {
                 Attempt::Overflowed(levels) => {
                     report.overflowed = true;
                     if levels.contains(&Overflow::Early) {
                         break levels;
                     }
-                    course.have_starts = levels.map(|level| level == Overflow::Last);
+                    for side in plan.to_arrange.sides() {
+                        course.have_starts[side] = levels[side] == Overflow::Last;
+                    }
                     to_do = ToDo::SplitAgain;
                 }
                 Attempt::Pairs { pairs, items } => {
                     report.further_items = items;
-                    match joined.as_deref_mut() {
-                        Some(joined) if pairs > joined.capacity(kind) => joined.reserve(&device, kind, pairs)?,
-                        Some(joined) => {
-                            joined.set_length(kind, pairs as usize);
-                            joined.report = report;
+                    match &mut columns {
+                        Some(columns) if pairs > columns.capacity(kind) => columns.reserve(&device, kind, pairs)?,
+                        Some(columns) => {
+                            columns.set_length(kind, pairs as usize);
                             return Ok((pairs, report));
                         }
                         None => return Ok((pairs, report)),
@@ -73,6 +128,18 @@ pub(super) fn run<K: KeyWord>(
             *is_skewed |= overflow == Overflow::Early;
         }
     }
+}
+
+/// Returns the most bytes of the scratch of a join with so many rows on each side, whatever the
+/// keys.
+pub(super) fn scratch_bytes<K: KeyWord>(stream: &Stream, rows: [u64; 2], kind: JoinKind, method: JoinMethod) -> u64 {
+    let passes = Pass::of(kind, rows);
+    let words = |are_skewed: [bool; 2]| {
+        let how = (method, &passes[..]);
+        JoinPlan::new::<K>(Machine::of(stream), rows, how, are_skewed, ToArrange::Both).words
+    };
+    let skews = [[false, false], [false, true], [true, false], [true, true]];
+    8 * skews.into_iter().map(words).max().unwrap_or(0)
 }
 
 /// What has to be done before the passes.
@@ -113,9 +180,9 @@ struct Course<'c, K> {
     have_starts: [bool; 2],
 }
 
-impl<K: KeyWord> Course<'_, K> {
+impl<'c, K: KeyWord> Course<'c, K> {
     /// Makes all passes, after what has to be done.
-    fn attempt(&self, outputs: Outputs<'_>, to_do: ToDo) -> Result<Attempt> {
+    fn attempt(&self, outputs: Option<Outputs<'_, K>>, to_do: ToDo) -> Result<Attempt> {
         let Self { stream, launches, have_starts, .. } = *self;
         let (mut pairs, mut items) = (0, 0);
         for (number, &pass) in self.passes.iter().enumerate() {
@@ -124,14 +191,7 @@ impl<K: KeyWord> Course<'_, K> {
                     // Each pass lists work items of its own.
                     _ if number != 0 => launches.clear_items(batch)?,
                     ToDo::Arrange => launches.arrange(batch)?,
-                    ToDo::SplitAgain => {
-                        launches.clear_headers(batch)?;
-                        // What the right side's last split has read is there until the left side's
-                        // splits are made.
-                        for side in [RIGHT, LEFT].into_iter().filter(|&side| have_starts[side]) {
-                            launches.split_again(batch, side)?;
-                        }
-                    }
+                    ToDo::SplitAgain => self.split_again(batch)?,
                     ToDo::Nothing => launches.clear_headers(batch)?,
                 }
                 launches.pass(batch, pass, have_starts, outputs, None)
@@ -150,6 +210,15 @@ impl<K: KeyWord> Course<'_, K> {
             items += new_items;
         }
         Ok(Attempt::Pairs { pairs, items })
+    }
+
+    /// Queues the last splits of those sides again whose bins are to begin at starts.
+    fn split_again(&self, batch: &Batch<'c>) -> Result<()> {
+        let Launches { plan, .. } = self.launches;
+        self.launches.clear_headers(batch)?;
+        // What the right side's last split has read is there until the left side's splits are made.
+        let mut sides = plan.to_arrange.sides().rev().filter(|&side| self.have_starts[side]);
+        sides.try_for_each(|side| self.launches.split_again(batch, side))
     }
 
     fn headers(&self) -> Result<Vec<u64>> {
@@ -180,35 +249,5 @@ fn usual_pairs(kind: JoinKind, [left, right]: [u64; 2]) -> u64 {
         JoinKind::Left | JoinKind::Semi | JoinKind::Anti => left,
         JoinKind::Right => right,
         JoinKind::Full => left.max(right),
-    }
-}
-
-impl Joined {
-    /// Makes capacity for `pairs` pairs.
-    fn reserve(&mut self, device: &crate::Device, kind: JoinKind, pairs: u64) -> Result<()> {
-        let pairs = pairs as usize;
-        self.left.fit_at_least(device, pairs)?;
-        if kind.has_right_rows() {
-            self.right.fit_at_least(device, pairs)?;
-        }
-        Ok(())
-    }
-
-    /// Returns the number of pairs that there is capacity for.
-    fn capacity(&self, kind: JoinKind) -> u64 {
-        let lengths = self.outputs(kind).into_iter().flatten().map(|buffer| buffer.len() as u64);
-        lengths.min().unwrap_or(0)
-    }
-
-    fn set_length(&mut self, kind: JoinKind, pairs: usize) {
-        self.left.set_length(pairs);
-        self.right.set_length(if kind.has_right_rows() { pairs } else { 0 });
-    }
-
-    fn outputs(&self, kind: JoinKind) -> [Option<&Buffer<u32>>; 2] {
-        let mut outputs = [None; 2];
-        outputs[LEFT] = Some(&self.left);
-        outputs[RIGHT] = kind.has_right_rows().then_some(&self.right);
-        outputs
     }
 }

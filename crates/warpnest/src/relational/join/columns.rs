@@ -1,0 +1,69 @@
+//! The columns that a join writes.
+
+use super::joined::JoinKind;
+use crate::types::Plain;
+use crate::{Buffer, Device, Result};
+
+/// The columns that a join writes, whose memory grows as needed.
+pub(super) struct Columns<'o, K> {
+    pub left: &'o mut Buffer<u32>,
+    /// Empty if the join gives no right rows.
+    pub right: &'o mut Buffer<u32>,
+    /// The keys of pairs, if they are wanted.
+    pub keys: Option<&'o mut Buffer<K>>,
+}
+
+/// The buffers that a join writes: row numbers, or values, of the left side, and of the right one
+/// and keys if they are wanted.
+#[derive(Debug)]
+pub(super) struct Outputs<'o, K> {
+    pub sides: [Option<&'o Buffer<u32>>; 2],
+    pub keys: Option<&'o Buffer<K>>,
+}
+
+impl<K> Clone for Outputs<'_, K> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<K> Copy for Outputs<'_, K> {}
+
+impl<K: Plain> Columns<'_, K> {
+    /// Makes capacity for `pairs` pairs.
+    pub fn reserve(&mut self, device: &Device, kind: JoinKind, pairs: u64) -> Result<()> {
+        let pairs = pairs as usize;
+        self.left.fit_at_least(device, pairs)?;
+        if kind.has_right_rows() {
+            self.right.fit_at_least(device, pairs)?;
+        }
+        self.keys.as_deref_mut().map_or(Ok(()), |keys| keys.fit_at_least(device, pairs))
+    }
+
+    /// Returns the number of pairs that there is capacity for.
+    pub fn capacity(&self, kind: JoinKind) -> u64 {
+        self.outputs(kind).capacity()
+    }
+
+    /// Sets the number of pairs.
+    pub fn set_length(&mut self, kind: JoinKind, pairs: usize) {
+        self.left.set_length(pairs);
+        self.right.set_length(if kind.has_right_rows() { pairs } else { 0 });
+        if let Some(keys) = self.keys.as_deref_mut() {
+            keys.set_length(pairs);
+        }
+    }
+
+    pub fn outputs(&self, kind: JoinKind) -> Outputs<'_, K> {
+        let right = kind.has_right_rows().then_some(&*self.right);
+        Outputs { sides: [Some(&*self.left), right], keys: self.keys.as_deref() }
+    }
+}
+
+impl<K> Outputs<'_, K> {
+    /// Returns the number of pairs that there is capacity for.
+    pub fn capacity(&self) -> u64 {
+        let of_sides = self.sides.iter().flatten().map(|buffer| buffer.len());
+        of_sides.chain(self.keys.map(Buffer::len)).min().unwrap_or(0) as u64
+    }
+}

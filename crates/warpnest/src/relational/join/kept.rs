@@ -1,0 +1,230 @@
+//! Right sides that are kept for many joins.
+
+use super::columns::Columns;
+use super::joined::{JoinKind, JoinMethod, Joined};
+use super::run::{Arranged, Input, arrange, run};
+use crate::primitives::{Scratch, check_items};
+use crate::relational::column::Column;
+use crate::table::hash::random_seed;
+use crate::{Buffer, Device, InputError, Key, Result, Stream};
+use gpu_kernels::types::KeyWord;
+use std::fmt;
+
+/// The right table of joins, whose rows are brought together by their keys once: batches of left
+/// rows are joined with it one after the other. It takes further rows at any time.
+///
+/// ```
+/// use warpnest::relational::{JoinKind, KeptSide};
+/// use warpnest::{Device, primitives::Scratch};
+///
+/// let device = Device::best()?;
+/// let (stream, mut scratch) = (device.default_stream(), Scratch::new(&device));
+/// let mut customers = KeptSide::new(&device, &[10u32, 20])?;
+///
+/// let joined = customers.join(JoinKind::Inner, &[20u32, 30])?;
+/// assert_eq!(joined.left_rows().download(stream)?, [0]);
+/// assert_eq!(joined.right_rows().download(stream)?, [1]);
+///
+/// customers.extend_on(stream, &mut scratch, &[30u32])?; // row 2
+/// let joined = customers.join(JoinKind::Inner, &[30u32])?;
+/// assert_eq!(joined.right_rows().download(stream)?, [2]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// - **Keys, order of pairs, guarantee beside concurrent operations**: those of
+///   [`Join`](super::Join). Joins on several streams are made one after the other.
+/// - **Complexity.** What is kept is as [`Join`](super::Join) would arrange a right side with as
+///   many left rows: on chip each time, a hash table, or bins. From bins all rows are read for each
+///   batch of left rows, however few these are. Further rows have all arranged anew: add many at a
+///   time.
+/// - **Memory.** [`KeptSide::bytes`]: the keys, and 8 to 20 bytes for each row with 32-bit keys, 12
+///   to 40 with 64-bit ones. While it is arranged there are the words of before, too, and the
+///   scratch takes as many again.
+pub struct KeptSide<K: Key> {
+    device: Device,
+    keys: Buffer<K::Word>,
+    /// A left side without rows.
+    nothing: Buffer<K::Word>,
+    method: JoinMethod,
+    seed: u64,
+    arranged: Arranged,
+}
+
+impl<K: Key> KeptSide<K> {
+    /// Returns the rows with these keys, numbered from 0 on.
+    ///
+    /// # Errors
+    /// As for [`KeptSide::new_on`].
+    pub fn new<'q>(device: &Device, keys: impl Into<Column<'q, K>>) -> Result<Self> {
+        Self::new_on(device.default_stream(), &mut Scratch::new(device), keys, JoinMethod::Auto)
+    }
+
+    /// Returns the rows with these keys, numbered from 0 on, brought together on `stream` for a
+    /// method; waits until they are.
+    ///
+    /// # Errors
+    /// [`InputError::TooManyItems`] for 2^32 rows or more;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn new_on<'q>(
+        stream: &Stream,
+        scratch: &mut Scratch,
+        keys: impl Into<Column<'q, K>>,
+        method: JoinMethod,
+    ) -> Result<Self> {
+        let device = scratch.device().clone();
+        stream.check_device(&device)?;
+        let column = keys.into().on_device(&device)?;
+        check_items(column.len())?;
+        let (keys, nothing) = (column.duplicate(stream, &device)?, Buffer::uninitialized(&device, 0)?);
+        let seed = random_seed();
+        let arranged = arranged(stream, scratch, [&nothing, &keys], method, seed)?;
+        Ok(Self { device, keys, nothing, method, seed, arranged })
+    }
+
+    /// Adds rows with these keys, whose numbers follow those of the others; waits until they are
+    /// there. After an error there are the rows of before.
+    ///
+    /// # Errors
+    /// As for [`KeptSide::new_on`].
+    pub fn extend_on<'q>(
+        &mut self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        keys: impl Into<Column<'q, K>>,
+    ) -> Result<()> {
+        let device = scratch.device().clone();
+        stream.check_device(&device)?;
+        self.keys.check_device("the kept rows", &device)?;
+        let (column, rows) = (keys.into().on_device(&device)?, self.keys.len());
+        check_items(rows.saturating_add(column.len()))?;
+        let done = self.extend_keys(stream, &column).and_then(|()| {
+            // The old words are freed when the new ones are whole.
+            self.arranged = arranged(stream, scratch, [&self.nothing, &self.keys], self.method, self.seed)?;
+            Ok(())
+        });
+        if done.is_err() {
+            self.keys.set_length(rows);
+        }
+        done
+    }
+
+    fn extend_keys(&mut self, stream: &Stream, column: &Buffer<K::Word>) -> Result<()> {
+        let rows = self.keys.len();
+        self.keys.resize(stream, rows + column.len())?;
+        self.keys.slice_mut(rows..)?.copy_from(stream, column)
+    }
+
+    /// Returns the pairs of a join of left rows with these keys, when they are there.
+    ///
+    /// # Errors
+    /// As for [`KeptSide::join_into`].
+    pub fn join<'q>(&self, kind: JoinKind, keys: impl Into<Column<'q, K>>) -> Result<Joined> {
+        let mut joined = Joined::new(&self.device)?;
+        self.join_into(kind, self.device.default_stream(), &mut Scratch::new(&self.device), keys, &mut joined)?;
+        Ok(joined)
+    }
+
+    /// Computes the pairs of a join of left rows with these keys, in the memory of an earlier
+    /// result, which grows as needed; waits until they are there. After an error there are no
+    /// pairs, unless the result is of another device: then it stays as it is.
+    ///
+    /// # Errors
+    /// [`InputError::KeptJoin`] for right and full joins: one batch does not tell which kept rows
+    /// none meets; else as for [`Join::run_on`](super::Join::run_on).
+    pub fn join_into<'q>(
+        &self,
+        kind: JoinKind,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        keys: impl Into<Column<'q, K>>,
+        joined: &mut Joined,
+    ) -> Result<()> {
+        joined.left.check_device("the joined rows", scratch.device())?;
+        let Joined { left, right, report } = joined;
+        let done = self.run_with(kind, stream, scratch, keys.into(), Some(Columns { left, right, keys: None }));
+        match done {
+            Ok((_, new)) => *report = new,
+            Err(error) => {
+                joined.left.empty();
+                joined.right.empty();
+                return Err(error);
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns the number of pairs of a join of left rows with these keys, when it is known. No
+    /// memory for pairs is allocated.
+    ///
+    /// # Errors
+    /// As for [`KeptSide::join_into`].
+    pub fn size_on<'q>(
+        &self,
+        kind: JoinKind,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        keys: impl Into<Column<'q, K>>,
+    ) -> Result<u64> {
+        self.run_with(kind, stream, scratch, keys.into(), None).map(|(pairs, _)| pairs)
+    }
+
+    fn run_with(
+        &self,
+        kind: JoinKind,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        keys: Column<'_, K>,
+        columns: Option<Columns<'_, K::Word>>,
+    ) -> Result<(u64, super::JoinReport)> {
+        match kind {
+            JoinKind::Right => return Err(InputError::KeptJoin { kind: "right" }.into()),
+            JoinKind::Full => return Err(InputError::KeptJoin { kind: "full" }.into()),
+            _ => {}
+        }
+        let device = scratch.device().clone();
+        stream.check_device(&device)?;
+        self.keys.check_device("the kept rows", &device)?;
+        let left = keys.on_device(&device)?;
+        check_items(left.len())?;
+        let Self { method, seed, .. } = *self;
+        let input = Input { keys: [&*left, &self.keys], values: None, kind, method, seed };
+        run(stream, scratch, input, Some(&self.arranged), columns)
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Returns whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Returns the bytes of memory that are kept.
+    pub fn bytes(&self) -> u64 {
+        (self.keys.capacity() * size_of::<K::Word>() + self.arranged.memory.capacity() * 8) as u64
+    }
+
+    /// Returns how left rows will be joined: not [`JoinMethod::Auto`].
+    pub fn method(&self) -> JoinMethod {
+        self.arranged.plan.method
+    }
+}
+
+fn arranged<W: KeyWord>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: [&Buffer<W>; 2],
+    method: JoinMethod,
+    seed: u64,
+) -> Result<Arranged> {
+    arrange(stream, scratch, Input { keys, values: None, kind: JoinKind::Left, method, seed })
+}
+
+impl<K: Key> fmt::Debug for KeptSide<K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KeptSide").field("rows", &self.len()).field("method", &self.method()).finish()
+    }
+}

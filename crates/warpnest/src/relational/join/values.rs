@@ -1,0 +1,202 @@
+//! Joins that give keys and values.
+
+use super::columns::Columns;
+use super::joined::{JoinMethod, JoinReport, Joined};
+use super::query::Join;
+use super::run::{Input, run};
+use crate::error::same_length;
+use crate::primitives::{Scratch, gather};
+use crate::relational::column::Column;
+use crate::{Buffer, Device, Key, Result, Stream, Value};
+use std::fmt;
+
+/// An inner join that gives the key of each pair of rows, and a value of each side, in place of row
+/// numbers. Values have 32 bits.
+///
+/// ```
+/// use warpnest::Device;
+/// use warpnest::relational::JoinWithValues;
+///
+/// let device = Device::best()?;
+/// let (readings, degrees) = ([7u32, 9, 7], [20.5f32, 18.0, 21.5]);
+/// let (sensors, floors) = ([7u32, 8], [-1i32, 4]);
+///
+/// let joined = JoinWithValues::new((&readings, &degrees), (&sensors, &floors)).run(&device)?;
+/// let stream = device.default_stream();
+/// assert_eq!(joined.keys().download(stream)?, [7, 7]);
+/// assert_eq!(joined.right_values().download(stream)?, [-1, -1]);
+/// assert_eq!(joined.left_values().download(stream)?.iter().sum::<f32>(), 42.0);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// - **Which to take.** [`Join`] gives row numbers, by which columns of any type are gathered, one
+///   random read a row. Here values go the way of their rows, if these are split
+///   ([`JoinMethod::Split`]): it is faster for one column of each side. If a side is small they are
+///   gathered, too.
+/// - **Order, complexity, guarantee beside concurrent operations**: those of [`Join`].
+/// - **Memory.** The scratch is that of a [`Join`]; the result takes 12 bytes a pair with 32-bit
+///   keys, and 16 with 64-bit ones. If a side is small, values are gathered into further memory, of
+///   8 bytes a pair.
+pub struct JoinWithValues<'q, K, L, R> {
+    join: Join<'q, K>,
+    left: Column<'q, L>,
+    right: Column<'q, R>,
+}
+
+impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinWithValues<'q, K, L, R> {
+    /// Returns the join of a left and of a right table: the keys and the values of each.
+    pub fn new(
+        left: (impl Into<Column<'q, K>>, impl Into<Column<'q, L>>),
+        right: (impl Into<Column<'q, K>>, impl Into<Column<'q, R>>),
+    ) -> Self {
+        Self { join: Join::new(left.0, right.0), left: left.1.into(), right: right.1.into() }
+    }
+
+    /// Sets how the join is computed, as [`Join::method`] does.
+    pub fn method(&mut self, method: JoinMethod) -> &mut Self {
+        self.join.method(method);
+        self
+    }
+
+    /// Sets the seed of the hash constants, which are random if this is not called.
+    pub fn seed(&mut self, seed: u64) -> &mut Self {
+        self.join.seed(seed);
+        self
+    }
+
+    /// Returns the pairs, when they are there.
+    ///
+    /// # Errors
+    /// As for [`JoinWithValues::run_on`].
+    pub fn run(&self, device: &Device) -> Result<JoinedValues<K, L, R>> {
+        self.run_on(device.default_stream(), &mut Scratch::new(device))
+    }
+
+    /// Returns the pairs, computed on `stream`; waits until they are there. The scratch is best
+    /// kept for the next call.
+    ///
+    /// # Errors
+    /// As for [`Join::run_on`]; and [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
+    /// unless there is a value for each key.
+    pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<JoinedValues<K, L, R>> {
+        let mut joined = JoinedValues::new(scratch.device())?;
+        self.run_into(stream, scratch, &mut joined)?;
+        Ok(joined)
+    }
+
+    /// Computes the pairs as [`JoinWithValues::run_on`] does, in the memory of an earlier result,
+    /// which grows as needed. After an error there are no pairs, unless the result is of another
+    /// device: then it stays as it is.
+    ///
+    /// # Errors
+    /// As for [`JoinWithValues::run_on`].
+    pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, joined: &mut JoinedValues<K, L, R>) -> Result<()> {
+        let device = scratch.device().clone();
+        joined.keys.check_device("the joined rows", &device)?;
+        let done = self.compute(stream, scratch, &device, joined);
+        if done.is_err() {
+            joined.keys.empty();
+            joined.sides.left.empty();
+            joined.sides.right.empty();
+        }
+        done
+    }
+
+    fn compute(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        device: &Device,
+        joined: &mut JoinedValues<K, L, R>,
+    ) -> Result<()> {
+        let [of_left, of_right] = [self.left.rows(), self.right.rows()];
+        let (left, right) = (self.left.on_device(device)?, self.right.on_device(device)?);
+        let JoinedValues { keys, sides, gathered, .. } = joined;
+        let Joined { left: left_out, right: right_out, report } = sides;
+        self.join.run_with(stream, scratch, |input, scratch| {
+            same_length(("the left keys", input.keys[0].len()), ("the left values", of_left))?;
+            same_length(("the right keys", input.keys[1].len()), ("the right values", of_right))?;
+            let input = Input { values: Some([&*left, &*right]), ..input };
+            let columns = Columns { left: &mut *left_out, right: &mut *right_out, keys: Some(&mut *keys) };
+            (_, *report) = run(stream, scratch, input, None, Some(columns))?;
+            if report.method == JoinMethod::Split {
+                return Ok(());
+            }
+            // The columns are row numbers.
+            keys.fit(device, left_out.len())?;
+            gather(stream, input.keys[0], left_out, keys)?;
+            for (rows, values) in [(left_out, &*left), (right_out, &*right)] {
+                gathered.fit(device, rows.len())?;
+                gather(stream, values, rows, gathered)?;
+                std::mem::swap(rows, gathered);
+            }
+            stream.synchronize()
+        })
+    }
+}
+
+/// The result of a join, on the device: the keys and the values of pairs of rows, in any order.
+pub struct JoinedValues<K: Key, L, R> {
+    keys: Buffer<K::Word>,
+    /// Both columns of values.
+    sides: Joined,
+    /// Memory that values are gathered to.
+    gathered: Buffer<u32>,
+    types: std::marker::PhantomData<(L, R)>,
+}
+
+impl<K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinedValues<K, L, R> {
+    /// Returns a result without rows, and without memory: for [`JoinWithValues::run_into`].
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn new(device: &Device) -> Result<Self> {
+        let (keys, gathered) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        Ok(Self { keys, sides: Joined::new(device)?, gathered, types: std::marker::PhantomData })
+    }
+
+    /// Returns the number of pairs.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Returns whether there are no pairs.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Returns the keys.
+    pub fn keys(&self) -> &Buffer<K> {
+        // SAFETY: the words are keys of the type.
+        unsafe { self.keys.as_type() }
+    }
+
+    /// Returns the values of the left rows.
+    pub fn left_values(&self) -> &Buffer<L> {
+        // SAFETY: the words are values of the type.
+        unsafe { self.sides.left.as_type() }
+    }
+
+    /// Returns the values of the right rows.
+    pub fn right_values(&self) -> &Buffer<R> {
+        // SAFETY: the words are values of the type.
+        unsafe { self.sides.right.as_type() }
+    }
+
+    /// Returns how the join was computed.
+    pub fn report(&self) -> JoinReport {
+        self.sides.report
+    }
+}
+
+impl<K, L, R> fmt::Debug for JoinWithValues<'_, K, L, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("JoinWithValues").field(&self.join).finish()
+    }
+}
+
+impl<K: Key, L, R> fmt::Debug for JoinedValues<K, L, R> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("JoinedValues").field("pairs", &self.keys.len()).field("report", &self.sides.report).finish()
+    }
+}
