@@ -176,7 +176,7 @@ impl Case {
         device: &Device,
         scratch: &mut Scratch,
         columns: &[Vec<K>; 2],
-        (warm_ups, runs): (usize, usize),
+        (warm_ups, runs): (u32, u32),
     ) -> anyhow::Result<Found> {
         let stream = device.default_stream();
         let [left, right] = [Buffer::from_slice(device, &columns[0])?, Buffer::from_slice(device, &columns[1])?];
