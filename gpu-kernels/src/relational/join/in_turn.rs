@@ -144,9 +144,12 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
     #[inline(always)]
     fn emit_once(&self, first: u32, count: u32, matched: &[u32]) {
         let Self { probe, outputs, emit, .. } = *self;
+        if !emit.needs_all() {
+            return;
+        }
         let met = ones(matched, count);
         let rows = if emit.has(Emit::UNMATCHED) { count - met } else { met };
-        if !emit.needs_all() || rows == 0 {
+        if rows == 0 {
             return;
         }
         let flip = if emit.has(Emit::UNMATCHED) { u32::MAX } else { 0 };

@@ -141,7 +141,7 @@ impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
     fn new(args: JoinPages<K, LISTED>, number: u32) -> (Self, u32, u32) {
         let bin = Self { args, number, is_swapped: false };
         let (build, probe) = (bin.of_build().count, bin.of_probe().count);
-        let is_swapped = !Emit(args.plan.emit).needs_all() & (build > args.plan.page_rows) & (probe < build);
+        let is_swapped = !Emit(args.plan.emit).needs_all() && build > args.plan.page_rows && probe < build;
         let (build, probe) = if is_swapped { (probe, build) } else { (build, probe) };
         (Self { is_swapped, ..bin }, build, probe)
     }
@@ -206,13 +206,11 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
     start: impl Shared<u64>,
     counters: impl Shared<u32>,
 ) {
-    // All loads are under way before the first is waited for.
-    let overflowed = [0, header::WORDS as u64].map(|side| split_overflowed(args.header.offset(side)));
-    let item = if LISTED { args.items.load_read_only(block.index() as u64) } else { (block.index() as u64) << 32 };
-    let (bin, build_count, probe_count) = Bin::new(args, (item >> 32) as u32);
-    if overflowed[0] | overflowed[1] {
+    if split_overflowed(args.header) || split_overflowed(args.header.offset(header::WORDS as u64)) {
         return;
     }
+    let item = if LISTED { args.items.load_read_only(block.index() as u64) } else { (block.index() as u64) << 32 };
+    let (bin, build_count, probe_count) = Bin::new(args, (item >> 32) as u32);
     let plan = args.plan;
     let emit = Emit(plan.emit);
     let (most, first) = (item_rows(build_count, emit, plan.rounds), item as u32);
