@@ -69,6 +69,8 @@ mod relational {
     mod join;
     mod row_ids;
     mod rows;
+    mod wide_join;
+    mod wide_keys;
 }
 
 mod page {

@@ -60,7 +60,7 @@ impl HasPairs for JoinKind {
 }
 
 /// Returns the pairs of a result, sorted.
-fn pairs_of(device: &Device, joined: &Joined) -> Vec<(u32, u32)> {
+pub fn pairs_of(device: &Device, joined: &Joined) -> Vec<(u32, u32)> {
     let stream = device.default_stream();
     let left = joined.left_rows().download(stream).unwrap();
     let mut right = joined.right_rows().download(stream).unwrap();

@@ -1,5 +1,6 @@
 //! Joins: [`Join`](super::Join) has the documentation.
 
+mod in_place;
 mod joined;
 mod launches;
 mod plan;
