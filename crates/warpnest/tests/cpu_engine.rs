@@ -14,7 +14,7 @@ use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
     inclusive_scan, inclusive_scan_in_place, partition_pairs, sort_pairs,
 };
-use warpnest::relational::Unique;
+use warpnest::relational::{JoinKind, TextColumn, Unique, WideJoin, WideKeys};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
     Answers, Buffer, BulkMap, CompactingConfig, Config, CuckooConfig, Device, ExtendibleConfig, LinearConfig,
@@ -369,6 +369,32 @@ fn sorts_shared_by_cores() {
         with::<u32, u32>(device);
         with::<u64, u64>(device);
         with::<u32, u64>(device);
+    });
+}
+
+/// Joins texts by whole hashes, and by those of a few bits, whose pairs are mostly of other rows.
+#[test]
+fn joins_of_texts() {
+    let n = if cfg!(miri) { 40 } else { 10_000 };
+    let side = |first: usize| (first..first + n).map(|row| "x".repeat(row % 11) + &(row / 2).to_string());
+    let (left, right): (Vec<String>, Vec<String>) = (side(0).collect(), side(n / 2).collect());
+    let met: std::collections::HashSet<_> = right.iter().collect();
+    let met = left.iter().filter(|text| met.contains(text)).count();
+    on_several_cores(|device| {
+        let [ours, theirs] = [&left, &right].map(|texts| TextColumn::new(device, texts).unwrap());
+        for (kind, rows) in [(JoinKind::Inner, met), (JoinKind::Full, 2 * n - met), (JoinKind::Anti, n - met)] {
+            for bits in [64, 10] {
+                let mut join = WideJoin::new(WideKeys::of_text(&ours), WideKeys::of_text(&theirs));
+                let joined = join.kind(kind).hash_bits(bits).run(device).unwrap();
+                assert_eq!(joined.len(), rows, "{kind:?}, {bits} bits");
+                let stream = device.default_stream();
+                let left_rows = joined.left_rows().download(stream).unwrap();
+                for (l, r) in left_rows.into_iter().zip(joined.right_rows().download(stream).unwrap()) {
+                    let pair = (left.get(l as usize), right.get(r as usize));
+                    assert!(pair.0.is_none() || pair.1.is_none() || pair.0 == pair.1);
+                }
+            }
+        }
     });
 }
 

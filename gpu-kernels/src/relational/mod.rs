@@ -1,5 +1,5 @@
-//! Group-by and joins: aggregates of the rows of each key, and the rows of two sides with equal
-//! keys.
+//! Group-by and joins: aggregates of the rows of each key, the rows of two sides with equal keys,
+//! and hashes and comparisons of rows of several columns.
 
 mod bin;
 mod chained;
@@ -19,6 +19,7 @@ mod on_chip;
 mod page_groups;
 mod pages;
 mod pages_in_turn;
+pub mod rows;
 pub mod sample;
 
 pub use chained::CHAINED_ROWS;

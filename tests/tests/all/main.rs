@@ -70,6 +70,8 @@ mod relational {
     mod join_forms;
     mod row_ids;
     mod rows;
+    mod wide_join;
+    mod wide_keys;
 }
 
 mod page {

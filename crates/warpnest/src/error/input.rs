@@ -128,6 +128,30 @@ pub enum InputError {
         held: Vec<&'static str>,
     },
 
+    /// A column of keys has another number of rows than the first one.
+    #[error("column {number} of the keys has {rows} rows, and column 0 has {first}: give columns of one table")]
+    ColumnLength {
+        /// The number of the column, from 0 on.
+        number: usize,
+        /// The number of its rows.
+        rows: u64,
+        /// The number of rows of the first column.
+        first: u64,
+    },
+
+    /// The keys of two tables have columns of different types, or more columns in one of them.
+    #[error(
+        "the left keys are of {left:?} and the right ones of {right:?}, so column {number} differs: give as many columns of the same types"
+    )]
+    KeysDiffer {
+        /// The number of the first column that differs, from 0 on.
+        number: usize,
+        /// The types of the left columns.
+        left: Vec<&'static str>,
+        /// The types of the right columns.
+        right: Vec<&'static str>,
+    },
+
     /// The offsets of a column of strings do not ascend, or lead beyond its bytes.
     #[error(
         "offset {number} of the strings is less than the one before it, or beyond their {bytes} bytes: give offsets that ascend, and the \

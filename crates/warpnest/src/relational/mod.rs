@@ -1,7 +1,8 @@
 //! Group-by, joins, and different keys with their ids.
 //!
-//! [`Join`] gives the rows of two tables whose keys are equal. [`GroupBy`] names the key column and
-//! what is wanted of the others; [`GroupBy::run`] gives the [`Groups`].
+//! [`Join`] gives the rows of two tables whose keys are equal, and [`WideJoin`] does so for keys of
+//! any columns, texts among them. [`GroupBy`] names the key column and what is wanted of the
+//! others; [`GroupBy::run`] gives the [`Groups`].
 //!
 //! ```
 //! use warpnest::Device;
@@ -29,6 +30,7 @@ mod aggregates;
 mod by_chip;
 mod by_hash;
 mod by_hot;
+mod by_rows;
 mod by_sort;
 mod cast;
 mod column;
@@ -46,6 +48,8 @@ mod query;
 pub(crate) mod sample;
 mod splits;
 
+pub use by_rows::{TextColumn, TextOffset, WideJoin, WideKeys};
+pub use by_rows::{flag_equal_rows, hash_rows, hash_rows_into, hash_rows_on, retain_equal_rows};
 pub use column::Column;
 pub use distinct::{Distinct, OnDevice, OnHost, Part, RowIds, Rows, Unique};
 pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, unique, unique_on};

@@ -32,6 +32,8 @@ fn of_no_type() -> Entries {
         relational::ids::FlagFirsts::ENTRY,
         relational::ids::FlagRepeated::ENTRY,
         relational::ids::NumberRows::ENTRY,
+        relational::rows::AppendRows::ENTRY,
+        relational::rows::RaiseOutcomes::ENTRY,
     ]
 }
 
@@ -72,6 +74,10 @@ fn of_key<K: Key>() -> Entries {
         relational::join::JoinPages::<K, true>::ENTRY,
         relational::join::JoinTable::<K>::ENTRY,
         relational::keys::EncodeKeys::<K>::ENTRY,
+        relational::rows::CheckOffsets::<K>::ENTRY,
+        relational::rows::CompareWords::<K>::ENTRY,
+        relational::rows::HashTexts::<K>::ENTRY,
+        relational::rows::HashWords::<K>::ENTRY,
         relational::SampleKeys::<K>::ENTRY,
         relational::SelectHot::<K>::ENTRY,
         scan::InclusiveScan::<K>::ENTRY,
@@ -136,6 +142,7 @@ fn of_pair<K: Key, V: Value>() -> Entries {
         extendible::Repack::<K, V>::ENTRY,
         extendible::Unpack::<K, V>::ENTRY,
         extendible::Update::<K, V>::ENTRY,
+        relational::rows::CompareTexts::<K, V>::ENTRY,
         sorted::BinarySearch::<K, V>::ENTRY,
         sorted::Find::<K, V>::ENTRY,
         two_level::BuildBuckets::<K, V>::ENTRY,

@@ -1,6 +1,7 @@
 //! Joins: [`Join`](super::Join) has the documentation.
 
 mod columns;
+mod in_place;
 mod joined;
 mod kept;
 mod launches;

@@ -1,0 +1,54 @@
+//! Joins that give pairs: those of the hashes, without the pairs of rows that differ.
+
+use super::equal::{Pairs, compacted, flags};
+use super::on_device::KeysOn;
+use super::outcomes::{append, outcomes};
+use crate::primitives::Scratch;
+use crate::relational::{JoinKind, Joined};
+use crate::{Result, Stream};
+use gpu_kernels::relational::rows::Outcome;
+
+/// Removes the pairs of rows that differ from a join of hashes. Rows that have lost all of their
+/// pairs by it are added alone, if the kind has such rows.
+pub(super) fn verify(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: [&KeysOn<'_>; 2],
+    kind: JoinKind,
+    joined: &mut Joined,
+) -> Result<()> {
+    let [left, right] = joined.rows_mut();
+    let pairs = left.len();
+    let (keep, removed) = flags(stream, scratch, keys, Pairs { rows: [left, right], keeps_alone: true })?;
+    if removed == 0 {
+        scratch.give_back(keep);
+        return Ok(());
+    }
+    // A removed pair leaves at most one row of each side alone.
+    let has_alone = match kind {
+        JoinKind::Left => [true, false],
+        JoinKind::Right => [false, true],
+        JoinKind::Full => [true, true],
+        _ => [false, false],
+    };
+    let besides = if has_alone == [true; 2] { removed as usize } else { 0 };
+    let mut kept =
+        [compacted(stream, scratch, left, &keep, besides)?, compacted(stream, scratch, right, &keep, besides)?];
+    let mut header = scratch.lend::<u64>(1)?;
+    header.upload(stream, &[pairs as u64 - removed])?;
+    for side in [0, 1].into_iter().filter(|&side| has_alone[side]) {
+        let rows_of_pairs = if side == 0 { &*left } else { &*right };
+        let outcomes = outcomes(stream, scratch, keys[side].rows, (rows_of_pairs, &keep))?;
+        let outputs = (&kept[side], Some(&kept[1 - side]));
+        append(stream, (&outcomes, Outcome::Lost.bit()), outputs, &header)?;
+        scratch.give_back(outcomes);
+    }
+    let length = header.download_at(stream, 0)? as usize;
+    scratch.give_back(header);
+    scratch.give_back(keep);
+    kept.iter_mut().for_each(|rows| rows.set_length(length));
+    for (rows, kept) in [left, right].into_iter().zip(kept) {
+        scratch.give_back(std::mem::replace(rows, kept));
+    }
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! Columns of texts on a device.
+
+use crate::primitives::{Scratch, check_items};
+use crate::strings::Strings;
+use crate::{Buffer, Device, InputError, Result, Stream, Value};
+use gpu_kernels::relational::rows::{CheckOffsets, CheckOffsetsParams};
+use gpu_kernels::types::Scalar;
+use std::fmt;
+
+/// The elements of a column's memory: eight bytes of its texts.
+pub(super) type Eight = [u8; 8];
+
+/// A column of texts on a device: byte strings of any length, one a row.
+///
+/// ```
+/// use warpnest::Device;
+/// use warpnest::relational::TextColumn;
+///
+/// let device = Device::best()?;
+/// let names = TextColumn::new(&device, &["Ada", "", "Grace"])?;
+/// assert_eq!(names.len(), 3);
+/// assert_eq!(names.download(device.default_stream())?, [&b"Ada"[..], b"", b"Grace"]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// - **Layout**, which is that of string columns in Arrow: the bytes of all texts one behind the
+///   other, and where each begins. Row `i` has the bytes from `offsets[i]` to `offsets[i + 1]`.
+/// - **Bytes** are bytes: texts need not be UTF-8, may be empty, and may have zeros. They are equal
+///   if they have the same length and the same bytes.
+/// - **Memory**: the bytes, and 4 for each row, or 8 if there are 2^32 bytes or more.
+///
+/// A column never changes, so its offsets are checked once, when it is made.
+pub struct TextColumn {
+    offsets: Offsets,
+    bytes: Buffer<Eight>,
+}
+
+/// The offsets of a column: none, or one more than rows. They ascend, and none is beyond the bytes.
+pub(super) enum Offsets {
+    Narrow(Buffer<u32>),
+    Wide(Buffer<u64>),
+}
+
+mod sealed {
+    pub trait Sealed {
+        /// The greatest offset of the type.
+        const MAX: u64;
+    }
+}
+
+/// A type of offsets of texts: `u32` or `u64`, or `i32` or `i64` as in Arrow.
+pub trait TextOffset: Value + sealed::Sealed {}
+
+macro_rules! offsets {
+    ($($offset:ty),+) => {$(
+        impl sealed::Sealed for $offset {
+            const MAX: u64 = <$offset>::MAX as u64;
+        }
+        impl TextOffset for $offset {}
+    )+};
+}
+offsets!(u32, u64, i32, i64);
+
+impl TextColumn {
+    /// Returns the column of the host's `texts`: slices, arrays and vectors of anything that has
+    /// bytes, or a [`StringColumn`](crate::strings::StringColumn). All are copied.
+    ///
+    /// # Errors
+    /// [`InputError::TooManyItems`] for 2^32 texts or more;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn new<S: Strings + ?Sized>(device: &Device, texts: &S) -> Result<Self> {
+        check_items(texts.rows())?;
+        let (mut bytes, mut ends) = (Vec::new(), Vec::with_capacity(texts.rows() + 1));
+        ends.push(0u64);
+        for row in 0..texts.rows() {
+            bytes.extend_from_slice(texts.row(row));
+            ends.push(bytes.len() as u64);
+        }
+        let narrow = || ends.iter().map(|&end| u32::try_from(end).ok()).collect::<Option<Vec<u32>>>();
+        let offsets = match narrow() {
+            Some(ends) => Offsets::Narrow(Buffer::from_slice(device, &ends)?),
+            None => Offsets::Wide(Buffer::from_slice(device, &ends)?),
+        };
+        bytes.resize(bytes.len().next_multiple_of(8), 0);
+        Ok(Self { offsets, bytes: Buffer::from_slice(device, bytes.as_chunks().0)? })
+    }
+
+    /// Returns the column of texts that are on the device: their bytes, eight an element, and their
+    /// offsets in bytes. There is an offset more than rows, or there is none. What is behind the
+    /// last text does not matter. Nothing is copied; waits until the offsets are checked.
+    ///
+    /// ```
+    /// use warpnest::primitives::Scratch;
+    /// use warpnest::relational::TextColumn;
+    /// use warpnest::{Buffer, Device};
+    ///
+    /// let device = Device::best()?;
+    /// let (stream, mut scratch) = (device.default_stream(), Scratch::new(&device));
+    /// let bytes = Buffer::from_slice(&device, &[*b"tobeorno", *b"t       "])?;
+    /// let offsets = Buffer::from_slice(&device, &[0i32, 2, 4, 6, 9])?;
+    /// let words = TextColumn::from_buffers(stream, &mut scratch, offsets, bytes)?;
+    /// assert_eq!(words.download(stream)?, [&b"to"[..], b"be", b"or", b"not"]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InputError::Offsets`] if an offset is less than the one before it, or beyond the bytes;
+    /// [`InputError::TooManyItems`] for 2^32 texts or more;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn from_buffers<O: TextOffset>(
+        stream: &Stream,
+        scratch: &mut Scratch,
+        offsets: Buffer<O>,
+        bytes: Buffer<Eight>,
+    ) -> Result<Self> {
+        stream.check_device(scratch.device())?;
+        offsets.check_device("the buffer of offsets", scratch.device())?;
+        bytes.check_device("the buffer of bytes", scratch.device())?;
+        check_items(offsets.len().saturating_sub(1))?;
+        // SAFETY: each type of offsets has the bytes of its word, and the branch is that of its
+        // size.
+        let offsets = unsafe {
+            if O::Word::BITS == 32 {
+                Offsets::Narrow(offsets.reinterpreted())
+            } else {
+                Offsets::Wide(offsets.reinterpreted())
+            }
+        };
+        let held = 8 * bytes.len() as u64;
+        let limit = held.min(<O as sealed::Sealed>::MAX);
+        let first_wrong = match &offsets {
+            Offsets::Narrow(offsets) => first_wrong(stream, scratch, offsets, limit)?,
+            Offsets::Wide(offsets) => first_wrong(stream, scratch, offsets, limit)?,
+        };
+        match first_wrong {
+            Some(number) => Err(InputError::Offsets { number, bytes: held }.into()),
+            None => Ok(Self { offsets, bytes }),
+        }
+    }
+
+    /// Returns the number of rows.
+    pub fn len(&self) -> usize {
+        let offsets = match &self.offsets {
+            Offsets::Narrow(offsets) => offsets.len(),
+            Offsets::Wide(offsets) => offsets.len(),
+        };
+        offsets.saturating_sub(1)
+    }
+
+    /// Returns whether there are no rows.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the bytes on the device.
+    pub fn memory_bytes(&self) -> usize {
+        let offsets = match &self.offsets {
+            Offsets::Narrow(offsets) => 4 * offsets.len(),
+            Offsets::Wide(offsets) => 8 * offsets.len(),
+        };
+        offsets + 8 * self.bytes.len()
+    }
+
+    /// Copies the texts to the host; returns when they are there.
+    ///
+    /// # Errors
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn download(&self, stream: &Stream) -> Result<Vec<Vec<u8>>> {
+        let bytes = self.bytes.download(stream)?;
+        let bytes = bytes.as_flattened();
+        let text = |start: u64, end: u64| bytes[start as usize..end as usize].to_vec();
+        Ok(match &self.offsets {
+            Offsets::Narrow(offsets) => {
+                offsets.download(stream)?.windows(2).map(|pair| text(pair[0].into(), pair[1].into())).collect()
+            }
+            Offsets::Wide(offsets) => offsets.download(stream)?.windows(2).map(|pair| text(pair[0], pair[1])).collect(),
+        })
+    }
+
+    /// Returns the offsets and the bytes, if the column is on `device`.
+    pub(super) fn parts(&self, device: &Device) -> Result<(&Offsets, &Buffer<Eight>)> {
+        self.bytes.check_device("the column of texts", device)?;
+        Ok((&self.offsets, &self.bytes))
+    }
+}
+
+/// Returns the number of the first offset that is less than the one before it, or greater than the
+/// limit.
+fn first_wrong<O: Scalar>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    offsets: &Buffer<O>,
+    limit: u64,
+) -> Result<Option<u64>> {
+    if offsets.is_empty() {
+        return Ok(None);
+    }
+    let header = scratch.lend::<u64>(1)?;
+    let plan = CheckOffsetsParams { offsets: offsets.len() as u64, limit };
+    stream.batch(|batch| {
+        batch.zero(&header, 1)?;
+        let check = CheckOffsets { offsets: batch.read(offsets), header: batch.write(&header), plan };
+        // SAFETY: there are that many offsets, and the word is 0.
+        unsafe { batch.launch(&check, plan.offsets) }
+    })?;
+    let found = header.download_at(stream, 0)?;
+    scratch.give_back(header);
+    Ok((found != 0).then(|| u64::MAX - found))
+}
+
+impl fmt::Debug for TextColumn {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let bytes = 8 * self.bytes.len();
+        f.debug_struct("TextColumn").field("rows", &self.len()).field("bytes", &bytes).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,132 @@
+//! Which pairs of rows of two tables are equal.
+
+use super::text::Texts;
+use crate::relational::join::NO_ROW;
+use crate::seam::{Block, Global, Tile};
+use crate::types::Scalar;
+
+/// The scalar arguments of a launch that compares a column of pairs of rows.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct CompareParams {
+    /// The number of pairs.
+    pub pairs: u64,
+    /// The number of rows of the left table.
+    pub left_rows: u64,
+    /// The number of rows of the right table.
+    pub right_rows: u64,
+    /// 1 for the first column; 0 for others, which clear flags alone.
+    pub is_first: u32,
+    /// 1 if pairs with [`NO_ROW`] on a side are flagged, 0 if they are not.
+    pub keeps_alone: u32,
+}
+
+/// The pairs of rows, and what becomes of them.
+#[derive(Clone, Copy)]
+struct Pairs {
+    left: Global<u32>,
+    right: Global<u32>,
+    keep: Global<u32>,
+    header: Global<u64>,
+    plan: CompareParams,
+}
+
+/// What a lane knows of its pair.
+struct Compared {
+    /// Whether the columns before have left it flagged.
+    was_flagged: bool,
+    is_flagged: bool,
+}
+
+/// Compares pairs, one thread a pair; `is_equal` is asked for rows that are there.
+#[inline(always)]
+fn compare<B: Block>(block: &mut B, pairs: &Pairs, is_equal: impl Fn(u64, u64) -> bool + Sync) {
+    let CompareParams { pairs: number, left_rows, right_rows, is_first, keeps_alone } = pairs.plan;
+    let block_first = block.first_thread();
+    block.tiles::<32>(|warp| {
+        let first = block_first + warp.first_thread() as u64;
+        let mut compared = warp.local(|lane| {
+            let pair = first + lane as u64;
+            let was_flagged = pair < number && (is_first != 0 || pairs.keep.load(first / 32) >> lane & 1 != 0);
+            let is_flagged = was_flagged && {
+                let (left, right) = (pairs.left.load_streaming(pair), pairs.right.load_streaming(pair));
+                if (left as u64) < left_rows && (right as u64) < right_rows {
+                    is_equal(left as u64, right as u64)
+                } else {
+                    keeps_alone != 0 && (left == NO_ROW || right == NO_ROW)
+                }
+            };
+            Compared { was_flagged, is_flagged }
+        });
+        let before = warp.ballot(&compared, |_, pair| pair.was_flagged);
+        let flagged = warp.ballot(&compared, |_, pair| pair.is_flagged);
+        warp.each(&mut compared, |lane, _| {
+            if lane == 0 && first < number {
+                pairs.keep.store(first / 32, flagged);
+                if before != flagged {
+                    pairs.header.atomic(0).fetch_add((before & !flagged).count_ones() as u64);
+                }
+            }
+        });
+    });
+}
+
+kernel! {
+    /// Flags pair `i`, bit `i mod 32` of `keep[i / 32]`, if its rows have the same words; unless it
+    /// is the first column, if it was flagged, too. Bits past the last pair become 0. One thread a
+    /// pair.
+    ///
+    /// A pair of a row that its table lacks is not flagged, unless the plan says so. The word
+    /// `header[0]` is increased by the number of pairs whose flag this column cleared or did not
+    /// set.
+    CompareWords<W: Scalar>, "compare_words", threads 256;
+    {
+        left_words: Global<W>, right_words: Global<W>, left: Global<u32>, right: Global<u32>, keep: Global<u32>,
+        header: Global<u64>, plan: CompareParams,
+    }
+}
+
+impl<W: Scalar> CompareWords<W> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let pairs = Pairs { left: args.left, right: args.right, keep: args.keep, header: args.header, plan: args.plan };
+        compare(block, &pairs, |left, right| {
+            args.left_words.load_read_only(left) == args.right_words.load_read_only(right)
+        });
+    }
+}
+
+kernel! {
+    /// Flags pairs as [`CompareWords`] does, if their rows have the same texts.
+    ///
+    /// There is an offset more than rows in each table. They ascend, and none is beyond the bytes.
+    CompareTexts<L: Scalar, R: Scalar>, "compare_texts", threads 256;
+    {
+        left_offsets: Global<L>, left_bytes: Global<u64>, right_offsets: Global<R>, right_bytes: Global<u64>,
+        left: Global<u32>, right: Global<u32>, keep: Global<u32>, header: Global<u64>, plan: CompareParams,
+    }
+}
+
+impl<L: Scalar, R: Scalar> CompareTexts<L, R> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let left_texts = Texts { offsets: args.left_offsets, bytes: args.left_bytes };
+        let right_texts = Texts { offsets: args.right_offsets, bytes: args.right_bytes };
+        let pairs = Pairs { left: args.left, right: args.right, keep: args.keep, header: args.header, plan: args.plan };
+        compare(block, &pairs, |left, right| {
+            let (left, right) = (left_texts.text(left), right_texts.text(right));
+            if left.length != right.length {
+                return false;
+            }
+            let (mut left, mut right) = (left.words(), right.words());
+            while left.left != 0 {
+                if left.next() != right.next() {
+                    return false;
+                }
+            }
+            true
+        });
+    }
+}

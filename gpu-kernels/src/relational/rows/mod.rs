@@ -1,0 +1,16 @@
+//! Rows of several columns: their hashes, and which rows of two tables are equal.
+//!
+//! A column has words of 4 or 8 bytes, or texts. Each launch is for one column: it continues the
+//! hashes that the launches before it began, or clears the flags of pairs that differ in its
+//! column.
+
+mod compare;
+mod hash;
+mod offsets;
+mod outcomes;
+mod text;
+
+pub use compare::{CompareParams, CompareTexts, CompareWords};
+pub use hash::{HashParams, HashTexts, HashWords, PRIME};
+pub use offsets::{CheckOffsets, CheckOffsetsParams};
+pub use outcomes::{AppendRows, AppendRowsParams, Outcome, RaiseOutcomes, RaiseOutcomesParams};
