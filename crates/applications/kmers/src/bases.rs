@@ -1,14 +1,14 @@
-//! Bases of two bits: sequences packed on the host, and the texts of keys.
+//! Bases of two bits: packed on the host, as the kernel takes them, and as the texts of keys.
 
 use warpnest_applications_kernels::kmers::BASES_IN_WORD;
 
 /// What a byte of a sequence is, if it is no base: the end of a line, which says nothing.
-const LINE_END: u8 = 4;
+pub const LINE_END: u8 = 4;
 /// The same of any other byte, over which no k-mer goes.
-const OTHER: u8 = 5;
+pub const OTHER: u8 = 5;
 
 /// The code of each byte: that of a base, or one of the two above.
-const CODES: [u8; 256] = {
+pub const CODES: [u8; 256] = {
     let mut codes = [OTHER; 256];
     let mut code = 0;
     while code < 4 {
@@ -40,106 +40,53 @@ pub struct Batch {
     pub kmers: usize,
 }
 
-/// What makes batches of sequences.
-///
-/// Bases stand side by side, those of all sequences. A run of bases that nothing else divides gives
-/// the k-mers; where a batch is full, the next one repeats the last bases of the run.
-#[derive(Debug)]
-pub struct Packer {
-    k: usize,
-    /// The most bases of a batch, a multiple of those in a word.
-    capacity: usize,
-    batch: Batch,
+/// A batch in the making: runs of bases, each with one k-mer at least, side by side.
+#[derive(Clone, Debug, Default)]
+pub struct Runs {
+    bases: Vec<u64>,
+    starts: Vec<u32>,
+    /// The number of bases.
+    pub length: usize,
     /// The bases that do not fill a word yet, in its low bits.
     word: u64,
-    /// The base of the batch with which the run begins.
-    run: usize,
-    /// The number of bases that were added.
-    pub bases: u64,
-    /// The number of other letters.
-    pub others: u64,
 }
 
-impl Packer {
-    /// Returns a packer of batches of about so many bases, for k-mers of `k` bases: 1 to 32.
-    pub fn new(k: u32, capacity: usize) -> Self {
-        // The bases that are repeated leave as many to be added.
-        let capacity = capacity.clamp(2 * BASES_IN_WORD, 1 << 30).next_multiple_of(BASES_IN_WORD);
-        Self { k: k as usize, capacity, batch: Batch::default(), word: 0, run: 0, bases: 0, others: 0 }
-    }
-
-    /// Adds a whole sequence. Batches that become full go to `full`, whose error ends it.
-    pub fn add<E>(&mut self, sequence: &[u8], full: &mut dyn FnMut(Batch) -> Result<(), E>) -> Result<(), E> {
-        let (mut line_ends, mut others) = (0, 0);
-        for &byte in sequence {
-            match CODES[byte as usize] {
-                LINE_END => line_ends += 1,
-                OTHER => {
-                    others += 1;
-                    self.end_run();
-                }
-                code => {
-                    self.push(code);
-                    if self.batch.length == self.capacity {
-                        full(self.take())?;
-                    }
-                }
+impl Runs {
+    /// Adds the run of bases from `start` to `end` of packed ones, behind which is another word.
+    pub fn add(&mut self, packed: &[u64], start: usize, end: usize, k: usize) {
+        let first = self.length;
+        let mut at = start;
+        while at < end {
+            let space = BASES_IN_WORD - self.length % BASES_IN_WORD;
+            let taken = (end - at).min(space);
+            let (word, place) = (at / BASES_IN_WORD, at % BASES_IN_WORD);
+            // In two steps, as no shift is by all bits of a word.
+            let window = packed[word] << (2 * place) | packed[word + 1] >> 1 >> (63 - 2 * place);
+            self.word = self.word << 1 << (2 * taken - 1) | window >> (64 - 2 * taken);
+            self.length += taken;
+            at += taken;
+            if taken == space {
+                self.bases.push(self.word);
             }
         }
-        self.end_run();
-        self.others += others;
-        self.bases += sequence.len() as u64 - line_ends - others;
-        Ok(())
+        set_bits(&mut self.starts, first, self.length - k + 1);
     }
 
-    /// Returns the bases that are left, if a k-mer begins at one.
-    pub fn finish(mut self) -> Option<Batch> {
-        let batch = self.take();
-        (batch.kmers > 0).then_some(batch)
-    }
-
-    #[inline(always)]
-    fn push(&mut self, code: u8) {
-        self.word = self.word << 2 | u64::from(code);
-        self.batch.length += 1;
-        if self.batch.length.is_multiple_of(BASES_IN_WORD) {
-            self.batch.bases.push(self.word);
+    /// Returns the batch, and leaves nothing.
+    pub fn take(&mut self) -> Batch {
+        let Self { mut bases, mut starts, length, word } = std::mem::take(self);
+        let words = length.div_ceil(BASES_IN_WORD);
+        if bases.len() < words {
+            bases.push(word << (2 * (words * BASES_IN_WORD - length)));
         }
-    }
-
-    /// Marks where the k-mers of the run begin. The next base begins another one.
-    fn end_run(&mut self) {
-        let length = self.batch.length;
-        if length - self.run >= self.k {
-            set_bits(&mut self.batch.starts, self.run, length - self.k + 1);
+        bases.push(0);
+        starts.resize(words, 0);
+        let (mut before, mut kmers) = (Vec::with_capacity(words), 0);
+        for starts in &starts {
+            before.push(kmers as u32);
+            kmers += starts.count_ones() as usize;
         }
-        self.run = length;
-    }
-
-    /// Returns the batch, and begins the next one with the last bases of the run, which is not at
-    /// its end.
-    fn take(&mut self) -> Batch {
-        let repeated = (self.batch.length - self.run).min(self.k - 1);
-        let last = self.word;
-        self.end_run();
-        let mut batch = std::mem::take(&mut self.batch);
-        let words = batch.length.div_ceil(BASES_IN_WORD);
-        if batch.bases.len() < words {
-            batch.bases.push(self.word << (2 * (words * BASES_IN_WORD - batch.length)));
-        }
-        batch.bases.push(0);
-        batch.starts.resize(words, 0);
-        for starts in &batch.starts {
-            batch.before.push(batch.kmers as u32);
-            batch.kmers += starts.count_ones() as usize;
-        }
-        (self.word, self.run) = (0, 0);
-        // As many as the next batch will have at most.
-        self.batch.bases.reserve(batch.bases.len());
-        for place in (0..repeated).rev() {
-            self.push((last >> (2 * place)) as u8 & 3);
-        }
-        batch
+        Batch { bases, starts, before, length, kmers }
     }
 }
 
@@ -160,66 +107,28 @@ pub fn text_of(key: u64, k: u32) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::convert::Infallible;
 
-    /// Returns the batches of some sequences.
-    fn packed(k: u32, capacity: usize, sequences: &[&[u8]]) -> (Vec<Batch>, [u64; 2]) {
-        let mut packer = Packer::new(k, capacity);
-        let mut batches = Vec::new();
-        for sequence in sequences {
-            let Ok(()) = packer.add::<Infallible>(sequence, &mut |batch| {
-                batches.push(batch);
-                Ok(())
-            });
+    #[test]
+    fn runs_stand_side_by_side() {
+        let packed: Vec<u64> = (1..=6u64).map(|i| i.wrapping_mul(0x9e37_79b9_7f4a_7c15)).collect();
+        let base = |words: &[u64], at: usize| words[at / 32] >> (62 - 2 * (at % 32)) & 3;
+        let mut runs = Runs::default();
+        let (mut expected, mut begin) = (Vec::new(), Vec::new());
+        for (start, end) in [(0, 5), (3, 160), (31, 63), (32, 64), (64, 159), (7, 8), (1, 33)] {
+            let k = (end - start).min(9);
+            runs.add(&packed, start, end, k);
+            begin.extend(expected.len()..expected.len() + end - start - k + 1);
+            expected.extend((start..end).map(|at| base(&packed, at)));
         }
-        let totals = [packer.bases, packer.others];
-        batches.extend(packer.finish());
-        (batches, totals)
-    }
-
-    /// Returns the texts of a batch's k-mers.
-    fn kmers(batch: &Batch, k: u32) -> Vec<String> {
-        let base = |at: usize| batch.bases[at / 32] >> (62 - 2 * (at % 32)) & 3;
+        let batch = runs.take();
+        assert_eq!((batch.length, batch.kmers), (expected.len(), begin.len()));
+        assert!((0..batch.length).map(|at| base(&batch.bases, at)).eq(expected));
         let begins = |at: &usize| batch.starts[at / 32] >> (at % 32) & 1 != 0;
-        let starts = (0..batch.length).filter(begins);
-        let key = |at: usize| (at..at + k as usize).fold(0, |key, at| key << 2 | base(at));
-        starts.map(|at| text_of(key(at), k)).collect()
-    }
-
-    #[test]
-    fn other_letters_and_sequences_divide_runs_and_lines_do_not() {
-        let (batches, totals) = packed(3, 1 << 20, &[b"ac\r\nGTnAC\nGRTT", b"TA", b"CCC", b""]);
-        let expected = ["ACG", "CGT", "ACG", "CCC"];
-        assert_eq!(batches.len(), 1);
-        assert_eq!(kmers(&batches[0], 3), expected);
-        assert_eq!((batches[0].kmers, totals), (4, [14, 2]));
-        assert_eq!(packed(3, 100, &[b"AC", b"GT", b"ACNNGT-AC"]).0, []);
-    }
-
-    #[test]
-    fn batches_have_the_kmers_of_the_whole_once() {
-        let sequence: Vec<u8> = (0..1000u32).map(|i| LETTERS[(i * i % 251 % 4) as usize]).collect();
-        let (first, second) = sequence.split_at(333);
-        for k in [1, 2, 5, 16, 31, 32] {
-            let texts = |text: &[u8]| {
-                text.windows(k as usize).map(|it| String::from_utf8(it.to_vec()).unwrap()).collect::<Vec<_>>()
-            };
-            let expected = [texts(first), texts(second)].concat();
-            for capacity in [64, 96, 320, 4096] {
-                let (batches, totals) = packed(k, capacity, &[first, second]);
-                let found: Vec<String> = batches.iter().flat_map(|batch| kmers(batch, k)).collect();
-                assert_eq!(found, expected, "{k} {capacity}");
-                assert_eq!(totals, [1000, 0]);
-                for batch in &batches {
-                    let words = batch.length.div_ceil(32);
-                    assert!(batch.length <= capacity);
-                    assert_eq!(
-                        (batch.bases.len(), batch.starts.len(), batch.before.len()),
-                        (words + 1, words, words)
-                    );
-                }
-            }
-        }
+        assert!((0..batch.length).filter(begins).eq(begin));
+        let words = batch.length.div_ceil(32);
+        assert_eq!((batch.bases.len(), batch.starts.len(), batch.before.len()), (words + 1, words, words));
+        assert_eq!(batch.before[2], batch.starts[0].count_ones() + batch.starts[1].count_ones());
+        assert_eq!(Runs::default().take(), Batch { bases: vec![0], ..Batch::default() });
     }
 
     #[test]
@@ -228,9 +137,15 @@ mod tests {
             for end in start + 1..100 {
                 let mut words = vec![];
                 set_bits(&mut words, start, end);
-                let found: Vec<usize> = (0..32 * words.len()).filter(|at| words[at / 32] >> (at % 32) & 1 != 0).collect();
-                assert_eq!(found, (start..end).collect::<Vec<_>>());
+                let found = (0..32 * words.len()).filter(|at| words[at / 32] >> (at % 32) & 1 != 0);
+                assert!(found.eq(start..end));
             }
         }
+    }
+
+    #[test]
+    fn texts_are_in_the_order_of_keys() {
+        assert_eq!([0, 1, 4, 0x1b].map(|key| text_of(key, 4)), ["AAAA", "AAAC", "AACA", "ACGT"]);
+        assert_eq!(text_of(u64::MAX, 32), "T".repeat(32));
     }
 }

@@ -1,151 +1,175 @@
-//! Counting the k-mers of files: one thread reads and packs, while the device counts.
+//! Counting packed k-mers on a device, some bins at a time.
 
-use super::bases::{Batch, Packer};
-use super::counter::Counter;
-use super::counts::Counts;
-use super::read::{MAX_RECORD_BYTES, ReadError, Stop, read};
-use std::path::{Path, PathBuf};
-use std::sync::mpsc::{SyncSender, sync_channel};
-use std::time::{Duration, Instant};
-use warpnest::Device;
-use warpnest_applications_kernels::kmers::MAX_K;
+use super::bases::Batch;
+use super::keys::KeyMaker;
+use super::map::CountMap;
+use super::packed::{Packed, kmers};
+use warpnest::primitives::{Scratch, runs_of_sorted, sort_keys};
+use warpnest::types::WordKey;
+use warpnest::{Buffer, Device, Result};
+use warpnest_applications_kernels::kmers::MAX_NARROW_K;
 
-/// The bases that are packed at once.
-const BATCH: usize = 1 << 22;
-/// The batches that wait for the device.
-const WAITING: usize = 2;
-/// The bases that a byte of a compressed file is expected to have.
-const BASES_IN_COMPRESSED_BYTE: u64 = 4;
+/// The k-mers of a part on the cores of a CPU, so that its keys stay in a cache.
+const PART_ON_CORES: usize = 1 << 18;
+/// The k-mers of a part on a GPU, so that launches take most of the time.
+const PART_ON_GPU: usize = 1 << 26;
+/// The pairs that are copied to the host at once.
+const CHUNK: usize = 1 << 18;
 
-/// The reason why nothing is counted.
-#[derive(Debug, thiserror::Error)]
-pub enum CountError {
-    #[error("{k} bases are no k-mer that can be counted; give a k from 1 to {MAX_K}")]
-    Length { k: u32 },
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    #[error("cannot count the k-mers: {0}; if memory is short, give a smaller --batch")]
-    Device(#[from] warpnest::Error),
-}
-
-/// What is counted, and how.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// The number of bases of a k-mer.
-    pub k: u32,
-    /// Whether a k-mer and its reverse complement are one, named by the smaller of both.
-    pub canonical: bool,
-    /// The most keys that are counted at once.
-    pub keys_at_once: usize,
-    /// The most bytes of memory that a record may take.
-    pub max_record_bytes: u64,
-}
-
-impl Default for Options {
-    fn default() -> Self {
-        Self { k: 21, canonical: true, keys_at_once: 1 << 26, max_record_bytes: MAX_RECORD_BYTES }
-    }
-}
-
-/// What was read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Totals {
-    pub records: u64,
-    /// The number of bases: A, C, G and T.
-    pub bases: u64,
-    /// The number of other letters.
-    pub others: u64,
-    pub kmers: u64,
-}
-
-/// The k-mers of files, and what they took.
-#[derive(Debug)]
-pub struct Counted {
-    pub totals: Totals,
-    pub counts: Counts,
-    /// The time on the device, also while files were read.
-    pub counting: Duration,
-    /// The time of everything.
-    pub total: Duration,
-}
-
-/// Counts the k-mers of files. `progress` is told the bytes of the files, as they are read.
+/// Counts k-mers, and hands all different ones to `work`, by their keys and with their counts, some
+/// at a time and in any order. The first error of `work` ends it.
+///
+/// Bins are joined to parts, whose keys are made and sorted at once. A bin of more k-mers than
+/// `at_once`, whose keys would take too much memory, is counted by a map, which holds each
+/// different one once.
 ///
 /// # Errors
-/// [`CountError`].
-pub fn count(
+/// [`Error::OutOfMemory`](warpnest::Error::OutOfMemory), [`Error::Driver`](warpnest::Error::Driver),
+/// and those of loading kernels.
+pub fn count<E>(
     device: &Device,
-    files: &[PathBuf],
-    options: Options,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Counted, CountError> {
-    let Options { k, canonical, keys_at_once, max_record_bytes } = options;
-    if !(1..=MAX_K).contains(&k) {
-        return Err(CountError::Length { k });
+    packed: &Packed,
+    at_once: usize,
+    work: &mut dyn FnMut(&[(u64, u64)]) -> Result<(), E>,
+) -> Result<Result<(), E>> {
+    match packed.options.k <= MAX_NARROW_K {
+        true => Counter::<u32, E>::new(device, packed, at_once, work)?.count(),
+        false => Counter::<u64, E>::new(device, packed, at_once, work)?.count(),
     }
-    let start = Instant::now();
-    let mut counter = Counter::new(device, k, canonical, keys_at_once.max(1), expected_bases(files))?;
-    let (sender, receiver) = sync_channel(WAITING);
-    let packing = move || {
-        let mut packer = Packer::new(k, BATCH.min(keys_at_once));
-        let read = read_all(files, max_record_bytes, &mut packer, &sender, progress);
-        // The other end is told that no batch follows.
-        drop(sender);
-        read
-    };
-    std::thread::scope(|scope| {
-        let reader = scope.spawn(packing);
-        let mut totals = Totals::default();
-        // Taken by value, so that a reader with nobody to read for ends.
-        for batch in receiver {
-            totals.kmers += batch.kmers as u64;
-            counter.add(&batch)?;
-        }
-        let of_reader = match reader.join() {
-            Ok(done) => done?,
-            Err(panic) => std::panic::resume_unwind(panic),
-        };
-        let (counts, counting) = counter.finish()?;
-        let totals = Totals { kmers: totals.kmers, ..of_reader };
-        Ok(Counted { totals, counts, counting, total: start.elapsed() })
-    })
 }
 
-/// Reads all files, and sends their batches.
-fn read_all(
-    files: &[PathBuf],
-    max_record_bytes: u64,
-    packer: &mut Packer,
-    sender: &SyncSender<Batch>,
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<Totals, ReadError> {
-    let mut full = |batch| sender.send(batch).map_err(|_| Stop::Unwanted);
-    let mut totals = Totals::default();
-    for path in files {
-        match read(path, max_record_bytes, packer, &mut full, progress) {
-            Ok(records) => totals.records += records,
-            Err(Stop::Failed(error)) => return Err(error),
-            // Whoever took the batches has an error of its own.
-            Err(Stop::Unwanted) => break,
-        }
+/// What counts with keys of a type. Memory is used again from part to part.
+struct Counter<'c, K, E> {
+    device: &'c Device,
+    packed: &'c Packed,
+    at_once: usize,
+    maker: KeyMaker,
+    keys: Buffer<K>,
+    /// The different keys, where each begins among all, and their number.
+    distinct: Buffer<K>,
+    starts: Buffer<u32>,
+    length: Buffer<u32>,
+    scratch: Scratch,
+    work: &'c mut dyn FnMut(&[(u64, u64)]) -> Result<(), E>,
+    pairs: Vec<(u64, u64)>,
+}
+
+impl<'c, K: WordKey + Into<u64>, E> Counter<'c, K, E> {
+    fn new(
+        device: &'c Device,
+        packed: &'c Packed,
+        at_once: usize,
+        work: &'c mut dyn FnMut(&[(u64, u64)]) -> Result<(), E>,
+    ) -> Result<Self> {
+        Ok(Self {
+            device,
+            packed,
+            at_once: at_once.max(1),
+            maker: KeyMaker::new(device, packed.options.k, packed.options.canonical)?,
+            keys: Buffer::zeroed(device, 0)?,
+            distinct: Buffer::zeroed(device, 0)?,
+            starts: Buffer::zeroed(device, 0)?,
+            length: Buffer::zeroed(device, 1)?,
+            scratch: Scratch::new(device),
+            work,
+            pairs: Vec::new(),
+        })
     }
-    (totals.bases, totals.others) = (packer.bases, packer.others);
-    let last = std::mem::replace(packer, Packer::new(1, 0)).finish();
-    let _ = last.map(full);
-    Ok(totals)
-}
 
-/// Returns about how many bases files have.
-fn expected_bases(files: &[PathBuf]) -> usize {
-    let of_file = |path: &PathBuf| {
-        let bytes = path.metadata().map_or(0, |metadata| metadata.len());
-        if is_compressed(path) { BASES_IN_COMPRESSED_BYTE * bytes } else { bytes }
-    };
-    usize::try_from(files.iter().map(of_file).sum::<u64>()).unwrap_or(usize::MAX)
-}
+    fn count(mut self) -> Result<Result<(), E>> {
+        let usual = if *self.device == Device::cpu() { PART_ON_CORES } else { PART_ON_GPU };
+        let limit = self.at_once.min(usual);
+        let mut bins = &self.packed.bins[..];
+        while let Some(first) = bins.first() {
+            let (mut of_part, mut total) = (1, kmers(first));
+            while let Some(next) = bins.get(of_part).map(|bin| kmers(bin)).filter(|next| total + next <= limit) {
+                total += next;
+                of_part += 1;
+            }
+            let (part, rest) = bins.split_at(of_part);
+            bins = rest;
+            let batches: Vec<&Batch> = part.iter().flatten().collect();
+            let counted = if total <= self.at_once { self.sort(&batches, total)? } else { self.add_up(&batches)? };
+            if counted.is_err() {
+                return Ok(counted);
+            }
+        }
+        Ok(Ok(()))
+    }
 
-fn is_compressed(path: &Path) -> bool {
-    path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("gz"))
+    /// Counts some k-mers by sorting them.
+    fn sort(&mut self, batches: &[&Batch], total: usize) -> Result<Result<(), E>> {
+        if total == 0 {
+            return Ok(Ok(()));
+        }
+        let stream = self.device.default_stream();
+        self.make_keys(batches, total)?;
+        self.distinct.resize(stream, total)?;
+        self.starts.resize(stream, total + 1)?;
+        let Self { keys, distinct, starts, length, scratch, .. } = self;
+        sort_keys(stream, scratch, keys)?;
+        runs_of_sorted(stream, scratch, keys, distinct, starts, length)?;
+        let length = length.download(stream)?.first().map_or(0, |length| *length as usize);
+        for first in (0..length).step_by(CHUNK) {
+            let end = length.min(first + CHUNK);
+            let keys = self.distinct.slice(first..end)?.download(stream)?;
+            let starts = self.starts.slice(first..end + 1)?.download(stream)?;
+            let counts = starts.windows(2).map(|pair| u64::from(pair[1] - pair[0]));
+            self.pairs.clear();
+            self.pairs.extend(keys.into_iter().map(Into::into).zip(counts));
+            if let Err(error) = (self.work)(&self.pairs) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Counts some k-mers by a map, batch by batch.
+    fn add_up(&mut self, batches: &[&Batch]) -> Result<Result<(), E>> {
+        let mut map: Option<CountMap<K>> = None;
+        let mut batches = batches;
+        while let Some(first) = batches.first() {
+            let (mut of_turn, mut total) = (1, first.kmers);
+            while let Some(next) = batches.get(of_turn).filter(|next| total + next.kmers <= self.at_once) {
+                total += next.kmers;
+                of_turn += 1;
+            }
+            let (turn, rest) = batches.split_at(of_turn);
+            batches = rest;
+            self.make_keys(turn, total)?;
+            let map = match &mut map {
+                Some(map) => map,
+                none => none.insert(CountMap::new(self.device, total)?),
+            };
+            map.count(self.device, &self.keys)?;
+        }
+        let Some(map) = map else { return Ok(Ok(())) };
+        let (keys, counts) = map.pairs(self.device)?;
+        drop(map);
+        let stream = self.device.default_stream();
+        for first in (0..keys.len()).step_by(CHUNK) {
+            let end = keys.len().min(first + CHUNK);
+            let (keys, counts) =
+                (keys.slice(first..end)?.download(stream)?, counts.slice(first..end)?.download(stream)?);
+            self.pairs.clear();
+            self.pairs.extend(keys.into_iter().map(Into::into).zip(counts));
+            if let Err(error) = (self.work)(&self.pairs) {
+                return Ok(Err(error));
+            }
+        }
+        Ok(Ok(()))
+    }
+
+    /// Makes the keys of all batches.
+    fn make_keys(&mut self, batches: &[&Batch], total: usize) -> Result<()> {
+        self.keys.resize(self.device.default_stream(), total)?;
+        let mut first = 0;
+        for batch in batches {
+            self.maker.write(batch, &mut self.keys, first)?;
+            first += batch.kmers;
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]

@@ -41,7 +41,8 @@ impl KeyMaker {
         starts.upload(stream, &batch.starts)?;
         before.resize(stream, batch.before.len())?;
         before.upload(stream, &batch.before)?;
-        let plan = KmersParams { bases: batch.length as u64, first: first as u64, k: *k, canonical: u32::from(*canonical) };
+        let plan =
+            KmersParams { bases: batch.length as u64, first: first as u64, k: *k, canonical: u32::from(*canonical) };
         // SAFETY: a batch has words for all its bases and one more, and the bits of k-mers whose
         // bases are there; there is a key for each of them.
         unsafe {

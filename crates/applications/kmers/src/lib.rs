@@ -3,10 +3,12 @@
 
 pub mod bases;
 pub mod count;
-pub mod counter;
-pub mod counts;
 pub mod genome;
 pub mod keys;
+pub mod map;
+pub mod minimizer;
+pub mod pack;
+pub mod packed;
 pub mod read;
 pub mod spectrum;
 

@@ -1,6 +1,7 @@
 //! The sequences of a file, as batches of bases.
 
-use super::bases::{Batch, Packer};
+use super::bases::Batch;
+use super::pack::Packer;
 use flate2::bufread::MultiGzDecoder;
 use needletail::errors::{ParseError, ParseErrorKind};
 use needletail::parse_fastx_reader;
@@ -42,21 +43,6 @@ pub enum ReadError {
     TooLong { path: PathBuf, record: u64, limit: u64 },
 }
 
-/// The reason why reading ended early.
-#[derive(Debug)]
-pub enum Stop {
-    /// The file cannot be read.
-    Failed(ReadError),
-    /// Nobody takes batches any more.
-    Unwanted,
-}
-
-impl From<ReadError> for Stop {
-    fn from(error: ReadError) -> Self {
-        Self::Failed(error)
-    }
-}
-
 /// Reads a file, plain or compressed by gzip, whatever its name; returns the number of its records.
 /// A record of more bytes than `limit` is refused. `progress` is told the bytes of the file, as they
 /// are read.
@@ -64,12 +50,12 @@ pub fn read(
     path: &Path,
     limit: u64,
     packer: &mut Packer,
-    full: &mut dyn FnMut(Batch) -> Result<(), Stop>,
+    full: &mut dyn FnMut(usize, Batch),
     progress: &(dyn Fn(u64) + Sync),
-) -> Result<u64, Stop> {
+) -> Result<u64, ReadError> {
     let failed = |source| ReadError::Open { path: path.to_owned(), source };
     if path.is_dir() {
-        return Err(ReadError::Folder { path: path.to_owned() }.into());
+        return Err(ReadError::Folder { path: path.to_owned() });
     }
     let file = Counted { inner: File::open(path).map_err(failed)?, progress };
     let mut file = BufReader::with_capacity(READ_BYTES, file);
@@ -96,7 +82,7 @@ pub fn read(
     let mut parser = parse_fastx_reader(text).map_err(|source| of_record(1, source))?;
     while let Some(record) = parser.next() {
         let record = record.map_err(|source| of_record(records + 1, source))?;
-        packer.add(record.raw_seq(), full)?;
+        packer.add(record.raw_seq(), full);
         records += 1;
         taken.store(0, Relaxed);
     }

@@ -1,9 +1,10 @@
 //! The spectrum of k-mers, and the most frequent ones.
 
-use super::counts::Counts;
+use super::count::count;
+use super::packed::Packed;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
-use warpnest::Result;
+use warpnest::{Device, Result};
 
 /// The counts below which k-mers are counted in an array.
 const SMALL: usize = 1 << 12;
@@ -36,6 +37,11 @@ impl Spectrum {
         small.chain(self.large.iter().map(|(count, kmers)| (*count, *kmers)))
     }
 
+    /// Returns the number of different k-mers.
+    pub fn distinct(&self) -> u64 {
+        self.iter().map(|(_, kmers)| kmers).sum()
+    }
+
     /// Returns the number of k-mers that occur once.
     pub fn singletons(&self) -> u64 {
         self.small[1]
@@ -52,56 +58,72 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Looks at all k-mers once, and keeps the `top` most frequent ones.
+    /// Counts k-mers, `at_once` of them as [`count`] does, and keeps the `top` most frequent ones.
+    /// All of them go to `also`, some at a time; its first error ends it.
     ///
     /// # Errors
-    /// As for [`Counts::each`].
-    pub fn of(counts: &Counts, top: usize) -> Result<Self> {
-        let mut spectrum = Spectrum::default();
-        // The least frequent one of those that are kept is on top of the heap.
-        let mut kept = BinaryHeap::new();
-        let Ok(()) = counts.each::<std::convert::Infallible>(&mut |pairs| {
-            for &(key, count) in pairs {
-                spectrum.add(count);
-                let candidate = Reverse((count, Reverse(key)));
-                if kept.len() < top {
-                    kept.push(candidate);
-                } else if kept.peek().is_some_and(|least| candidate < *least) {
-                    kept.pop();
-                    kept.push(candidate);
-                }
-            }
-            Ok(())
+    /// As for [`count`].
+    pub fn of<E>(
+        device: &Device,
+        packed: &Packed,
+        (at_once, top): (usize, usize),
+        also: &mut dyn FnMut(&[(u64, u64)]) -> Result<(), E>,
+    ) -> Result<Result<Self, E>> {
+        let mut collector = Collector { spectrum: Spectrum::default(), kept: BinaryHeap::new(), top };
+        let counted = count(device, packed, at_once, &mut |pairs| {
+            pairs.iter().for_each(|(key, count)| collector.add(*key, *count));
+            also(pairs)
         })?;
-        let top = kept.into_sorted_vec().into_iter().map(|Reverse((count, Reverse(key)))| (key, count)).collect();
-        Ok(Self { spectrum, top })
+        Ok(counted.map(|()| collector.finish()))
+    }
+}
+
+/// A survey in the making.
+struct Collector {
+    spectrum: Spectrum,
+    /// The most frequent k-mers so far, the least frequent one of them on top.
+    kept: BinaryHeap<Reverse<(u64, Reverse<u64>)>>,
+    top: usize,
+}
+
+impl Collector {
+    fn add(&mut self, key: u64, count: u64) {
+        self.spectrum.add(count);
+        let candidate = Reverse((count, Reverse(key)));
+        if self.kept.len() < self.top {
+            self.kept.push(candidate);
+        } else if self.kept.peek().is_some_and(|least| candidate < *least) {
+            self.kept.pop();
+            self.kept.push(candidate);
+        }
+    }
+
+    fn finish(self) -> Survey {
+        let by_count = self.kept.into_sorted_vec().into_iter();
+        let top = by_count.map(|Reverse((count, Reverse(key)))| (key, count)).collect();
+        Survey { spectrum: self.spectrum, top }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use warpnest::{Buffer, Device};
 
     #[test]
     fn counts_of_all_sizes_are_in_the_spectrum_and_the_most_frequent_on_top() {
-        let device = Device::cpu();
-        let keys: Vec<u64> = (0..100_000u64).rev().collect();
         let of_key = |key: u64| if key < 5 { 1 << (8 * key) } else { key % 3 + 1 };
-        let counts: Vec<u64> = keys.iter().map(|key| of_key(*key)).collect();
-        let counts = Counts::new(
-            &device,
-            Buffer::from_slice(&device, &keys).unwrap(),
-            Buffer::from_slice(&device, &counts).unwrap(),
-        );
-        let survey = Survey::of(&counts, 7).unwrap();
-        assert_eq!(survey.top, [(4, 1 << 32), (3, 1 << 24), (2, 1 << 16), (1, 256), (5, 3), (8, 3), (11, 3)]);
-        let spectrum: Vec<(u64, u64)> = survey.spectrum.iter().collect();
+        let survey = |top| {
+            let mut collector = Collector { spectrum: Spectrum::default(), kept: BinaryHeap::new(), top };
+            (0..100_000u64).rev().for_each(|key| collector.add(key, of_key(key)));
+            collector.finish()
+        };
+        let found = survey(7);
+        assert_eq!(found.top, [(4, 1 << 32), (3, 1 << 24), (2, 1 << 16), (1, 256), (5, 3), (8, 3), (11, 3)]);
+        let spectrum: Vec<(u64, u64)> = found.spectrum.iter().collect();
         let ones = (5..100_000u64).filter(|key| key % 3 == 0).count() as u64 + 1;
         let rest = [(256, 1), (1 << 16, 1), (1 << 24, 1), (1 << 32, 1)];
-        assert_eq!((spectrum[0], survey.spectrum.singletons(), &spectrum[3..]), ((1, ones), ones, &rest[..]));
-        assert_eq!(spectrum.iter().map(|(_, kmers)| kmers).sum::<u64>(), 100_000);
-        assert_eq!(Survey::of(&counts, 0).unwrap().top, []);
-        assert_eq!(Survey::of(&counts, usize::MAX).unwrap().top.len(), 100_000);
+        assert_eq!((spectrum[0], found.spectrum.singletons(), &spectrum[3..]), ((1, ones), ones, &rest[..]));
+        assert_eq!((found.spectrum.distinct(), survey(0).top.len()), (100_000, 0));
+        assert_eq!(survey(usize::MAX).top.len(), 100_000);
     }
 }

@@ -5,49 +5,50 @@ use std::convert::Infallible;
 use warpnest::types::WordKey;
 use warpnest::{Buffer, Device};
 use warpnest_applications_kernels::kmers::{MAX_K, MAX_NARROW_K, reverse_complement};
-use warpnest_kmers::bases::{Batch, Packer, text_of};
-use warpnest_kmers::counter::Counter;
+use warpnest_kmers::bases::{Batch, text_of};
+use warpnest_kmers::count::count;
 use warpnest_kmers::keys::KeyMaker;
+use warpnest_kmers::minimizer::BINS;
+use warpnest_kmers::pack::Packer;
+use warpnest_kmers::packed::{Options, Packed, Totals};
 use warpnest_tests::{at, on_all};
 
-/// Two records, with letters that are no bases, some of them in the places where words begin.
+/// Records with letters that are no bases between others.
 const RECORDS: [&str; 3] = [
     "ACGTTGCAACGTGGCATTACGATCGATCTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTTGCNACGATGCATCGACTAGC",
     "NTAGCTAGGGCATCNNTCTAGAGCTCTAGCTAGCGCTATATCGCGATTAGCGCTAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA",
     "TTTGCGCTATAGCGCTATCGATCGCATGCTAGCTAGCATCGATCGATCGCGCTAGATCGACTACGACT",
 ];
 
-fn packed(k: u32, capacity: usize) -> Vec<Batch> {
+/// Returns the batches of the records in bins, those of short k-mers in one.
+fn packed(k: u32, capacity: usize) -> Vec<Vec<Batch>> {
     let mut packer = Packer::new(k, capacity);
-    let mut batches = Vec::new();
-    for record in RECORDS {
-        let Ok(()) = packer.add::<Infallible>(record.as_bytes(), &mut |batch| {
-            batches.push(batch);
-            Ok(())
-        });
-    }
-    batches.extend(packer.finish());
-    batches
+    let mut bins = vec![Vec::new(); BINS];
+    let mut full = |bin: usize, batch| bins[bin].push(batch);
+    RECORDS.iter().for_each(|record| packer.add(record.as_bytes(), &mut full));
+    packer.finish(&mut full);
+    bins
 }
 
-/// Returns the texts of the k-mers' names.
+/// Returns the names of the k-mers, sorted.
 fn names(k: usize, canonical: bool) -> Vec<String> {
     let windows = RECORDS.iter().flat_map(|record| record.as_bytes().windows(k));
     let kmers = windows.map(|kmer| std::str::from_utf8(kmer).unwrap()).filter(|kmer| !kmer.contains('N'));
     let complement = |base| "TGCA".as_bytes()["ACGT".find(base).unwrap()] as char;
-    kmers
-        .map(|kmer| {
-            let other: String = kmer.chars().rev().map(complement).collect();
-            if canonical && *other < *kmer { other } else { kmer.to_owned() }
-        })
-        .collect()
+    let name = |kmer: &str| {
+        let other: String = kmer.chars().rev().map(complement).collect();
+        if canonical && *other < *kmer { other } else { kmer.to_owned() }
+    };
+    let mut names: Vec<String> = kmers.map(name).collect();
+    names.sort();
+    names
 }
 
 fn keys<K: WordKey + Into<u64>>(device: &Device, k: u32, canonical: bool) -> Vec<String> {
     const FIRST: usize = 3;
     let mut maker = KeyMaker::new(device, k, canonical).unwrap();
     let mut all = Vec::new();
-    for batch in packed(k, 128) {
+    for batch in packed(k, 100).into_iter().flatten() {
         let old = vec![K::ALL_ONES; FIRST + batch.kmers + 1];
         let mut keys = Buffer::from_slice(device, &old).unwrap();
         maker.write(&batch, &mut keys, FIRST).unwrap();
@@ -55,6 +56,7 @@ fn keys<K: WordKey + Into<u64>>(device: &Device, k: u32, canonical: bool) -> Vec
         assert!(keys[..FIRST].iter().chain(keys.last()).all(|key| *key == K::ALL_ONES), "keys beside the batch's");
         all.extend(keys[FIRST..FIRST + batch.kmers].iter().map(|key| text_of((*key).into(), k)));
     }
+    all.sort();
     all
 }
 
@@ -75,25 +77,22 @@ fn keys_are_those_of_the_texts() {
 }
 
 #[test]
-fn kmers_of_one_batch_and_of_many_are_counted() {
+fn kmers_are_counted_by_sorts_and_by_maps() {
     on_all(|device| {
         for (k, canonical) in [(1, true), (2, false), (16, true), (17, true), (32, false)] {
             let mut expected = BTreeMap::new();
             names(k as usize, canonical).into_iter().for_each(|name| *expected.entry(name).or_insert(0) += 1);
-            for limit in [1, 150, 1000] {
-                let _at = at(format!("k {k}, canonical {canonical}, {limit} at once"));
-                let mut counter = Counter::new(device, k, canonical, limit, 100).unwrap();
-                packed(k, 128).iter().for_each(|batch| counter.add(batch).unwrap());
-                let (mut counts, _) = counter.finish().unwrap();
-                counts.sort().unwrap();
-                let mut found = Vec::new();
-                let Ok(()) = counts
-                    .each::<Infallible>(&mut |pairs| {
-                        found.extend(pairs.iter().map(|(key, count)| (text_of(*key, k), *count)));
-                        Ok(())
-                    })
-                    .unwrap();
-                assert!(found.into_iter().eq(expected.clone()));
+            let options = Options { k, canonical, ..Options::default() };
+            let packed = Packed { options, totals: Totals::default(), bins: packed(k, 100) };
+            for at_once in [2, 1000] {
+                let _at = at(format!("k {k}, canonical {canonical}, {at_once} at once"));
+                let mut found = BTreeMap::new();
+                let Ok(()) = count::<Infallible>(device, &packed, at_once, &mut |pairs| {
+                    found.extend(pairs.iter().map(|(key, count)| (text_of(*key, k), *count)));
+                    Ok(())
+                })
+                .unwrap();
+                assert_eq!(found, expected);
             }
         }
     });

@@ -12,16 +12,17 @@ use std::{
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
     process::ExitCode,
+    time::Instant,
 };
 
 use anyhow::{Context, ensure};
 use chart::Format;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
-use output::Summary;
+use output::{Dump, Summary};
 use warpnest::Device;
-use warpnest_kmers::count::{Options, count};
 use warpnest_kmers::genome;
+use warpnest_kmers::packed::{Options, Packed};
 use warpnest_kmers::spectrum::Survey;
 
 /// Count the k-mers of FASTA and FASTQ files.
@@ -30,8 +31,7 @@ use warpnest_kmers::spectrum::Survey;
     after_help = "Files are FASTA or FASTQ, plain or compressed by gzip. A k-mer is k neighbouring bases of one record: A, C, G and T, in\n\
     either case. No k-mer goes over another letter, such as N, or from one record to the next.\n\n\
     A k-mer and its reverse complement count as one, named by the smaller of both, unless --not-canonical is given.\n\n\
-    Memory: 8 bytes a k-mer and about as many again while all fit --batch (4 bytes up to k = 16), else 20 to 40 bytes\n\
-    for each different k-mer, and 60 for a moment when the map grows, on the device.\n\n\
+    Memory: about 2 bytes a k-mer on the host. The device counts some of the k-mers at once, all that are equal together.\n\n\
     The table goes to the standard output; progress, summary and errors go to the standard error.\n\n\
     examples:\n  kmers genome.fna.gz\n  \
     kmers reads_1.fq.gz reads_2.fq.gz -k 31 --spectrum spectrum.csv --chart spectrum.svg\n  \
@@ -56,14 +56,14 @@ struct Arguments {
     /// Draw how many k-mers occur how often: .svg or .png
     #[arg(short, long, value_name = "FILE")]
     chart: Option<PathBuf>,
-    /// Write all k-mers and their counts to this file, a line each, in the order of their letters
+    /// Write all k-mers and their counts to this file, a line each, in any order
     #[arg(long, value_name = "FILE")]
     dump: Option<PathBuf>,
     /// Where k-mers are counted: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
-    /// The most k-mers that are counted at once, in millions
-    #[arg(long, default_value_t = 128, value_parser = clap::value_parser!(u16).range(1..=4000))]
+    /// The most k-mers that are sorted at once, in millions; where more cannot be told apart, a map counts them
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4000))]
     batch: u16,
     /// Before all else, write a made-up genome of so many bases to the file, which must not exist
     #[arg(long, value_name = "BASES", value_parser = clap::value_parser!(u64).range(1..=1 << 33))]
@@ -101,21 +101,27 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
         ensure!(arguments.files.len() == 1, "--make writes one file; give one");
         make(bases, &arguments.files[0])?;
     }
-    let options = Options {
-        k: arguments.k,
-        canonical: !arguments.not_canonical,
-        keys_at_once: usize::from(arguments.batch) * 1_000_000,
-        ..Options::default()
-    };
+    let options = Options { k: arguments.k, canonical: !arguments.not_canonical, ..Options::default() };
+    let mut dump = arguments.dump.as_deref().map(|path| Dump::create(path, arguments.k)).transpose()?;
 
     let length = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
     let bar = bar(arguments.files.iter().map(length).sum());
-    let mut counted = count(&device, &arguments.files, options, &|bytes| bar.inc(bytes))?;
+    let start = Instant::now();
+    let packed = Packed::read(&arguments.files, options, &|bytes| bar.inc(bytes))?;
+    let reading = start.elapsed();
+    bar.set_message("counting");
+    let sizes = (usize::from(arguments.batch) * 1_000_000, arguments.top as usize);
+    let counted = Survey::of(&device, &packed, sizes, &mut |pairs| match &mut dump {
+        Some(dump) => dump.write(pairs),
+        None => Ok(()),
+    });
+    let survey = counted.context("if memory is short, give a smaller --batch")??;
+    dump.map_or(Ok(()), Dump::finish)?;
+    let counting = start.elapsed() - reading;
     bar.finish_and_clear();
 
-    let survey = Survey::of(&counted.counts, arguments.top as usize)?;
     if arguments.top > 0 {
-        output::print(&survey, &counted, arguments.k, out)?;
+        output::print(&survey, packed.totals, arguments.k, out)?;
     }
     if let Some(path) = &arguments.spectrum {
         output::write_spectrum(&survey.spectrum, path)?;
@@ -123,10 +129,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     if let Some((path, format)) = chart {
         chart::write(&survey.spectrum, arguments.k, path, format)?;
     }
-    if let Some(path) = &arguments.dump {
-        output::write_dump(&mut counted, arguments.k, path)?;
-    }
-    Summary { device: &device, counted: &counted, survey: &survey, options }.print(&mut io::stderr())?;
+    Summary { device: &device, packed: &packed, survey: &survey, reading, counting }.print(&mut io::stderr())?;
     Ok(())
 }
 
@@ -141,7 +144,7 @@ fn make(bases: u64, path: &Path) -> anyhow::Result<()> {
 fn bar(bytes: u64) -> ProgressBar {
     let bar = ProgressBar::new(bytes);
     // The template is a constant; were it wrong, the plain bar would do.
-    if let Ok(style) = ProgressStyle::with_template("{wide_bar} {percent}% {bytes_per_sec} {eta}") {
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {bytes_per_sec} {eta}") {
         bar.set_style(style);
     }
     bar

@@ -4,23 +4,24 @@
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
+use std::time::Duration;
 
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
 use warpnest::Device;
 use warpnest_kmers::bases::text_of;
-use warpnest_kmers::count::{Counted, Options};
+use warpnest_kmers::packed::{Packed, Totals};
 use warpnest_kmers::spectrum::{Spectrum, Survey};
 
 use super::cannot_write;
 
 /// Prints a table of the most frequent k-mers.
-pub fn print(survey: &Survey, counted: &Counted, k: u32, out: &mut impl Write) -> io::Result<()> {
+pub fn print(survey: &Survey, totals: Totals, k: u32, out: &mut impl Write) -> io::Result<()> {
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
     table.set_header(["rank", "k-mer", "count", "share"]);
     for (&(key, count), rank) in survey.top.iter().zip(1..) {
-        let share = format!("{:.4} %", 100.0 * count as f64 / counted.totals.kmers as f64);
+        let share = format!("{:.4} %", 100.0 * count as f64 / totals.kmers as f64);
         table.add_row([rank.to_string(), text_of(key, k), grouped(count), share]);
     }
     for column in [0, 2, 3] {
@@ -44,30 +45,43 @@ pub fn write_spectrum(spectrum: &Spectrum, path: &Path) -> anyhow::Result<()> {
     write().with_context(|| cannot_write(path, "--spectrum"))
 }
 
-/// Writes all k-mers with their counts, one a line, in the order of their texts.
-pub fn write_dump(counted: &mut Counted, k: u32, path: &Path) -> anyhow::Result<()> {
-    counted.counts.sort()?;
-    let failed = || cannot_write(path, "--dump");
-    let mut file = BufWriter::with_capacity(1 << 20, File::create(path).with_context(failed)?);
-    let written = counted
-        .counts
-        .each(&mut |pairs| pairs.iter().try_for_each(|(key, count)| writeln!(file, "{}\t{count}", text_of(*key, k))))?;
-    written.and_then(|()| file.flush()).with_context(failed)
+/// A file with all k-mers and their counts, one a line.
+pub struct Dump<'p> {
+    path: &'p Path,
+    k: u32,
+    file: BufWriter<File>,
+}
+
+impl<'p> Dump<'p> {
+    pub fn create(path: &'p Path, k: u32) -> anyhow::Result<Self> {
+        let file = File::create(path).with_context(|| cannot_write(path, "--dump"))?;
+        Ok(Self { path, k, file: BufWriter::with_capacity(1 << 20, file) })
+    }
+
+    pub fn write(&mut self, pairs: &[(u64, u64)]) -> anyhow::Result<()> {
+        let mut lines = pairs.iter();
+        let written = lines.try_for_each(|(key, count)| writeln!(self.file, "{}\t{count}", text_of(*key, self.k)));
+        written.with_context(|| cannot_write(self.path, "--dump"))
+    }
+
+    pub fn finish(mut self) -> anyhow::Result<()> {
+        self.file.flush().with_context(|| cannot_write(self.path, "--dump"))
+    }
 }
 
 /// What is told besides the k-mers.
 pub struct Summary<'a> {
     pub device: &'a Device,
-    pub counted: &'a Counted,
+    pub packed: &'a Packed,
     pub survey: &'a Survey,
-    pub options: Options,
+    pub reading: Duration,
+    pub counting: Duration,
 }
 
 impl Summary<'_> {
     pub fn print(&self, out: &mut impl Write) -> io::Result<()> {
-        let Self { device, counted, survey, options } = self;
-        let totals = counted.totals;
-        let seconds = counted.total.as_secs_f64();
+        let Self { device, packed, survey, reading, counting } = self;
+        let (totals, options) = (packed.totals, packed.options);
         writeln!(
             out,
             "{} bases and {} other letters in {} records; {} {}-mers{}, {} different, {} of them once ({} shown)",
@@ -77,14 +91,16 @@ impl Summary<'_> {
             grouped(totals.kmers),
             options.k,
             if options.canonical { " of both strands" } else { "" },
-            grouped(counted.counts.distinct() as u64),
+            grouped(survey.spectrum.distinct()),
             grouped(survey.spectrum.singletons()),
             survey.top.len(),
         )?;
+        let seconds = (*reading + *counting).as_secs_f64();
         writeln!(
             out,
-            "{seconds:.3} s with reading, {:.3} s of them counting on {}; {:.1} M bases/s",
-            counted.counting.as_secs_f64(),
+            "{:.3} s reading, {:.3} s counting on {}; {:.1} M bases/s",
+            reading.as_secs_f64(),
+            counting.as_secs_f64(),
             device.name(),
             totals.bases as f64 / seconds.max(f64::MIN_POSITIVE) / 1e6,
         )?;

@@ -70,13 +70,20 @@ fn table(out: &str) -> Vec<Vec<&str>> {
     lines.map(|line| line.split_whitespace().collect()).collect()
 }
 
+/// Returns the lines of a file, sorted.
+fn lines(path: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
 #[test]
 fn kmers_are_printed_written_drawn_and_summed_up() {
     let folder = Folder::new("all");
     let text = folder.write("text.fa", TEXT.as_bytes());
     let [svg, csv, dump] = ["spectrum.svg", "spectrum.csv", "all.tsv"].map(|name| folder.path(name));
-    let [out, error] =
-        printed(&[&text, "-k", "3", "--top", "2", "--chart", &svg, "--spectrum", &csv, "--dump", &dump]);
+    let [out, error] = printed(&[&text, "-k", "3", "--top", "2", "--chart", &svg, "--spectrum", &csv, "--dump", &dump]);
     // ACG and its reverse complement CGT; CGA and TCG; GAC and GTC; GGG and CCC.
     assert_eq!(
         table(&out),
@@ -89,18 +96,18 @@ fn kmers_are_printed_written_drawn_and_summed_up() {
     for words in [
         "13 bases and 1 other letters in 2 records; ",
         "; 9 3-mers of both strands, 4 different, 0 of them once (2 shown)",
-        " s of them counting on CPU; ",
+        " s counting on CPU; ",
     ] {
         assert!(error.contains(words), "{words} in {error}");
     }
     assert_eq!(std::fs::read_to_string(&csv).unwrap(), "count,kmers\n2,3\n3,1\n");
-    assert_eq!(std::fs::read_to_string(&dump).unwrap(), "ACG\t3\nCCC\t2\nCGA\t2\nGAC\t2\n");
+    assert_eq!(lines(&dump), ["ACG\t3", "CCC\t2", "CGA\t2", "GAC\t2"]);
     let drawn = std::fs::read_to_string(&svg).unwrap();
     for text in ["How many 3-mers occur how often", "occurrences of a k-mer", "<circle", "<polyline"] {
         assert!(drawn.contains(text), "{text} in {drawn}");
     }
     let [out, error] = printed(&[&text, "-k", "3", "--not-canonical", "--top", "0", "--dump", &dump]);
-    assert_eq!(std::fs::read_to_string(&dump).unwrap(), "ACG\t3\nCGA\t2\nGAC\t2\nGGG\t2\n");
+    assert_eq!(lines(&dump), ["ACG\t3", "CGA\t2", "GAC\t2", "GGG\t2"]);
     assert!(table(&out).is_empty() && error.contains("; 9 3-mers, 4 different"), "{out} {error}");
 }
 
@@ -131,8 +138,14 @@ fn a_made_up_genome_is_written_once_and_counted_in_one_batch_and_in_many() {
     let [_, error] = printed(&[&genome, "--make", "2100000", "--spectrum", &csv]);
     let one = std::fs::read_to_string(&csv).unwrap();
     assert!(error.contains(" in 1 records; "), "{error}");
-    printed(&[&genome, "--batch", "1", "--spectrum", &csv]);
-    assert_eq!(std::fs::read_to_string(&csv).unwrap(), one);
+    // Short k-mers are in one bin, which one batch does not hold: a map counts them.
+    for (k, batches) in [("21", ["1", "64"]), ("12", ["1", "64"])] {
+        let [few, many] = batches.map(|batch| {
+            printed(&[&genome, "-k", k, "--batch", batch, "--spectrum", &csv]);
+            std::fs::read_to_string(&csv).unwrap()
+        });
+        assert!(few == many && (k == "12" || few == one), "{k}");
+    }
     let again = program(&[&genome, "--make", "10"]);
     assert!(!again.status.success() && String::from_utf8_lossy(&again.stderr).contains("give a new one"));
 }

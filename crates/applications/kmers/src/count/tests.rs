@@ -2,6 +2,8 @@
 
 use super::*;
 use crate::bases::text_of;
+use crate::packed::{Options, PackError, Totals};
+use crate::read::ReadError;
 use crate::spectrum::Survey;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -9,8 +11,11 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
 use std::collections::BTreeMap;
+use std::convert::Infallible;
 use std::io::Write;
+use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
+use warpnest_applications_kernels::kmers::MAX_K;
 
 /// A file that goes with the test.
 struct File(PathBuf);
@@ -78,53 +83,55 @@ fn plain(records: &[Vec<u8>], k: usize, canonical: bool) -> BTreeMap<String, u64
     counts
 }
 
-fn options(k: u32, canonical: bool, keys_at_once: usize) -> Options {
-    Options { k, canonical, keys_at_once, ..Options::default() }
+fn options(k: u32, canonical: bool) -> Options {
+    Options { k, canonical, ..Options::default() }
 }
 
-fn count_all(files: &[&File], options: Options) -> Result<Counted, CountError> {
+fn read_all(files: &[&File], options: Options) -> Result<Packed, PackError> {
     let files: Vec<PathBuf> = files.iter().map(|file| file.0.clone()).collect();
     let bytes = AtomicU64::new(0);
-    let counted = count(&Device::cpu(), &files, options, &|read| {
+    let packed = Packed::read(&files, options, &|read| {
         bytes.fetch_add(read, Ordering::Relaxed);
     })?;
     let lengths = files.iter().map(|path| path.metadata().unwrap().len()).sum::<u64>();
     assert_eq!(bytes.into_inner(), lengths, "progress");
-    Ok(counted)
+    Ok(packed)
 }
 
-/// Returns the counts in the order of a sort.
-fn sorted(counted: &mut Counted, k: u32) -> Vec<(String, u64)> {
-    let mut all = Vec::new();
-    counted.counts.sort().unwrap();
-    let Ok(()) = counted
-        .counts
-        .each::<std::convert::Infallible>(&mut |pairs| {
-            all.extend(pairs.iter().map(|(key, count)| (text_of(*key, k), *count)));
-            Ok(())
-        })
-        .unwrap();
-    all
+/// Returns the counts by their texts, and a survey of three.
+fn counted(packed: &Packed, at_once: usize) -> (BTreeMap<String, u64>, Survey) {
+    let mut all = BTreeMap::new();
+    let counted = Survey::of::<Infallible>(&Device::cpu(), packed, (at_once, 3), &mut |pairs| {
+        for (key, count) in pairs {
+            assert_eq!(all.insert(text_of(*key, packed.options.k), *count), None, "a k-mer twice");
+        }
+        Ok(())
+    });
+    let Ok(survey) = counted.unwrap();
+    (all, survey)
 }
 
 /// Counts a file of records, and compares with the plain count.
-fn check(file: &File, records: &[Vec<u8>], options: Options) {
-    let mut counted = count_all(&[file], options).unwrap();
+fn check(file: &File, records: &[Vec<u8>], options: Options, limits: &[usize]) {
     let expected = plain(records, options.k as usize, options.canonical);
-    let found = sorted(&mut counted, options.k);
-    assert!(found.iter().map(|(kmer, count)| (kmer, count)).eq(expected.iter()), "{options:?} {found:?} {expected:?}");
+    let packed = read_all(&[file], options).unwrap();
     let letters = records.iter().map(|record| record.len() as u64).sum::<u64>();
-    let is_base = |letter: &&u8| b"ACGTacgt".contains(letter);
-    let bases = records.iter().flatten().filter(is_base).count() as u64;
+    let bases = records.iter().flatten().filter(|letter| b"ACGTacgt".contains(letter)).count() as u64;
     let kmers = expected.values().sum();
-    assert_eq!(counted.totals, Totals { records: records.len() as u64, bases, others: letters - bases, kmers });
-    let survey = Survey::of(&counted.counts, 3).unwrap();
-    assert_eq!(survey.spectrum.iter().map(|(count, kmers)| count * kmers).sum::<u64>(), kmers);
-    assert_eq!(survey.spectrum.singletons(), expected.values().filter(|count| **count == 1).count() as u64);
+    assert_eq!(packed.totals, Totals { records: records.len() as u64, bases, others: letters - bases, kmers });
     let mut by_count: Vec<(&String, &u64)> = expected.iter().collect();
     by_count.sort_by_key(|(_, count)| std::cmp::Reverse(**count));
     by_count.truncate(3);
-    assert!(by_count.into_iter().eq(survey.top.iter().map(|(key, count)| (text_of(*key, options.k), *count)).collect::<Vec<_>>().iter().map(|(kmer, count)| (kmer, count))));
+    for &at_once in limits {
+        let (found, survey) = counted(&packed, at_once);
+        assert_eq!(found, expected, "{options:?} {at_once}");
+        let spectrum = &survey.spectrum;
+        assert_eq!(spectrum.iter().map(|(count, kmers)| count * kmers).sum::<u64>(), kmers);
+        assert_eq!(spectrum.singletons(), expected.values().filter(|count| **count == 1).count() as u64);
+        assert_eq!(spectrum.distinct(), expected.len() as u64);
+        let top: Vec<(String, u64)> = survey.top.iter().map(|it| (text_of(it.0, options.k), it.1)).collect();
+        assert!(by_count.iter().copied().eq(top.iter().map(|(kmer, count)| (kmer, count))));
+    }
 }
 
 /// Returns the letters of a record: mostly bases, sometimes repeated ones.
@@ -153,8 +160,7 @@ proptest! {
         for k in 1..=MAX_K {
             let file = &files[(k as usize + line) % files.len()];
             for canonical in [true, false] {
-                check(file, &records, options(k, canonical, at_once));
-                check(file, &records, options(k, canonical, 1 << 20));
+                check(file, &records, options(k, canonical), &[at_once, 1 << 20]);
             }
         }
     }
@@ -168,37 +174,38 @@ proptest! {
         let text = [start, &bytes].concat();
         let whole = compressed(&text);
         for bytes in [&text[..], &whole, &whole[..whole.len().min(cut)]] {
-            match count_all_of(bytes) {
-                Ok(counted) => assert!(counted.totals.records > 0),
+            match read_one(bytes) {
+                Ok(packed) => assert!(packed.totals.records > 0),
                 Err(error) => assert!(error.to_string().contains("warpnest-kmers-"), "{error}"),
             }
         }
     }
 }
 
-/// Counts a file that may be anything.
-fn count_all_of(bytes: &[u8]) -> Result<Counted, CountError> {
+/// Reads a file that may be anything.
+fn read_one(bytes: &[u8]) -> Result<Packed, PackError> {
     let file = File::new(bytes);
-    count(&Device::cpu(), std::slice::from_ref(&file.0), options(3, true, 100), &|_| ())
+    Packed::read(std::slice::from_ref(&file.0), options(3, true), &|_| ())
+}
+
+fn expected(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
+    counts.iter().map(|(kmer, count)| ((*kmer).to_owned(), *count)).collect()
 }
 
 #[test]
 fn palindromes_count_once_where_they_are() {
     let records = [b"ACGTACGT".to_vec(), b"AATT".to_vec()];
     let file = File::new(&fasta(&records, 60, "\n"));
-    let found = sorted(&mut count_all(&[&file], options(4, true, 1 << 20)).unwrap(), 4);
+    let found = |canonical| counted(&read_all(&[&file], options(4, canonical)).unwrap(), 1 << 20).0;
     // ACGT, GTAC and AATT are their own reverse complements; CGTA and TACG are each other's.
-    let expected = [("AATT", 1), ("ACGT", 2), ("CGTA", 2), ("GTAC", 1)];
-    assert_eq!(found, expected.map(|(kmer, count)| (kmer.to_owned(), count)));
-    let apart = sorted(&mut count_all(&[&file], options(4, false, 1 << 20)).unwrap(), 4);
-    let expected = [("AATT", 1), ("ACGT", 2), ("CGTA", 1), ("GTAC", 1), ("TACG", 1)];
-    assert_eq!(apart, expected.map(|(kmer, count)| (kmer.to_owned(), count)));
+    assert_eq!(found(true), expected(&[("AATT", 1), ("ACGT", 2), ("CGTA", 2), ("GTAC", 1)]));
+    assert_eq!(found(false), expected(&[("AATT", 1), ("ACGT", 2), ("CGTA", 1), ("GTAC", 1), ("TACG", 1)]));
     for k in (2..=32).step_by(2) {
         let half: Vec<u8> = b"ACGGTCATTGCAACGT".iter().copied().take(k as usize / 2).collect();
         let other = half.iter().rev().map(|base| b"TGCA"[b"ACGT".iter().position(|it| it == base).unwrap()]);
         let palindrome: Vec<u8> = half.iter().copied().chain(other).collect();
-        let file = File::new(&fasta(&[palindrome.clone()], 7, "\n"));
-        check(&file, std::slice::from_ref(&palindrome), options(k, true, 1 << 20));
+        let file = File::new(&fasta(std::slice::from_ref(&palindrome), 7, "\n"));
+        check(&file, &[palindrome], options(k, true), &[1, 1 << 20]);
     }
 }
 
@@ -206,26 +213,37 @@ fn palindromes_count_once_where_they_are() {
 fn files_are_counted_together_and_kmers_do_not_go_over_records() {
     let [one, two] = [vec![b"ACG".to_vec(), b"TTT".to_vec()], vec![b"CGTA".to_vec()]];
     let files = [File::new(&fasta(&one, 2, "\n")), File::new(&compressed(&fastq(&two, "\n")))];
-    let mut counted = count_all(&[&files[0], &files[1]], options(3, true, 1)).unwrap();
-    let expected = [("AAA", 1), ("ACG", 2), ("GTA", 1)].map(|(kmer, count)| (kmer.to_owned(), count));
-    assert_eq!(sorted(&mut counted, 3), expected);
-    assert_eq!(counted.totals, Totals { records: 3, bases: 10, others: 0, kmers: 4 });
+    let packed = read_all(&[&files[0], &files[1]], options(3, true)).unwrap();
+    assert_eq!(counted(&packed, 1).0, expected(&[("AAA", 1), ("ACG", 2), ("GTA", 1)]));
+    assert_eq!(packed.totals, Totals { records: 3, bases: 10, others: 0, kmers: 4 });
 }
 
 #[test]
-fn many_batches_give_what_one_gives() {
+fn many_parts_give_what_one_gives_and_fewer_bytes_than_keys() {
     let mut text = Vec::new();
-    crate::genome::write(300_000, 5, &mut text).unwrap();
+    crate::genome::write(600_000, 5, &mut text).unwrap();
     let file = File::new(&text);
-    for k in [3, 16, 17, 31] {
-        let mut counts = [1000, 70_000, 1 << 20].map(|at_once| {
-            let mut counted = count_all(&[&file], options(k, true, at_once)).unwrap();
-            sorted(&mut counted, k)
+    for k in [3, 12, 13, 16, 17, 31] {
+        let packed = read_all(&[&file], options(k, true)).unwrap();
+        let [few, some, one] = [1000, 70_000, 1 << 20].map(|at_once| counted(&packed, at_once));
+        assert!(few == some && some == one, "{k}");
+        assert!(one.0.values().any(|count| *count > 1));
+        assert_eq!(one.0.values().sum::<u64>(), packed.totals.kmers);
+        let bytes = packed.memory_bytes() as u64;
+        assert!(bytes < 3 * packed.totals.kmers, "{k}: {bytes} of {:?}", packed.totals);
+    }
+}
+
+#[test]
+fn what_takes_the_counts_can_end_it() {
+    let packed = read_one(b">x\nACGTTGCA\n").unwrap();
+    for at_once in [1, 100] {
+        let mut calls = 0;
+        let ended = count(&Device::cpu(), &packed, at_once, &mut |_| {
+            calls += 1;
+            Err("full")
         });
-        let last = counts.len() - 1;
-        let (others, one) = counts.split_at_mut(last);
-        assert!(others.iter().all(|it| *it == one[0]), "{k}");
-        assert!(k == 3 || one[0].iter().any(|(_, count)| *count > 1));
+        assert_eq!((ended.unwrap(), calls), (Err("full"), 1));
     }
 }
 
@@ -233,12 +251,13 @@ fn many_batches_give_what_one_gives() {
 fn lengths_that_no_key_has_are_refused() {
     let file = File::new(b">x\nACGT\n");
     for k in [0, 33, u32::MAX] {
-        let error = count_all(&[&file], options(k, true, 100)).unwrap_err();
-        assert!(matches!(error, CountError::Length { k: refused } if refused == k), "{error}");
+        let error = read_all(&[&file], options(k, true)).unwrap_err();
+        assert!(matches!(error, PackError::Length { k: refused } if refused == k), "{error}");
     }
     // Longer k-mers than any record are none.
-    let counted = count_all(&[&file], options(5, true, 100)).unwrap();
-    assert_eq!((counted.totals.kmers, counted.counts.distinct(), counted.totals.bases), (0, 0, 4));
+    let packed = read_all(&[&file], options(5, true)).unwrap();
+    assert_eq!((packed.totals.kmers, packed.totals.bases), (0, 4));
+    assert_eq!(counted(&packed, 100), (BTreeMap::new(), Survey::default()));
 }
 
 #[test]
@@ -259,11 +278,11 @@ fn errors_name_the_file_and_the_record() {
         (cut, "cannot read the file"),
         (b"\x1f\x8b\x08 no gzip", "cannot read the file"),
     ] {
-        let error = count_all_of(bytes).unwrap_err().to_string();
+        let error = read_one(bytes).unwrap_err().to_string();
         assert!(error.contains("warpnest-kmers-") && error.contains(words), "{words}: {error}");
     }
     let folder = std::env::temp_dir();
-    let of_path = |path: PathBuf| count(&Device::cpu(), &[path], Options::default(), &|_| ()).unwrap_err().to_string();
+    let of_path = |path: PathBuf| Packed::read(&[path], Options::default(), &|_| ()).unwrap_err().to_string();
     assert!(of_path(folder.clone()).contains("is a folder"));
     assert!(of_path(folder.join("warpnest-no-such.fna")).contains("warpnest-no-such.fna: cannot read the file"));
 }
@@ -272,11 +291,11 @@ fn errors_name_the_file_and_the_record() {
 fn a_record_may_not_take_all_memory() {
     let records = [b"ACGT".repeat(100_000), b"ACGT".repeat(500_000)];
     let file = File::new(&compressed(&fasta(&records, 80, "\n")));
-    let limited = |max_record_bytes| Options { max_record_bytes, ..options(21, true, 1 << 20) };
-    let error = count_all(&[&file], limited(1 << 20)).unwrap_err();
-    assert!(matches!(&error, CountError::Read(ReadError::TooLong { record: 2, limit: 0x10_0000, .. })), "{error}");
-    assert_eq!(count_all(&[&file], limited(1 << 22)).unwrap().totals.records, 2);
+    let limited = |max_record_bytes| Options { max_record_bytes, ..options(21, true) };
+    let error = read_all(&[&file], limited(1 << 20)).unwrap_err();
+    assert!(matches!(&error, PackError::Read(ReadError::TooLong { record: 2, limit: 0x10_0000, .. })), "{error}");
+    assert_eq!(read_all(&[&file], limited(1 << 22)).unwrap().totals.records, 2);
     // Lines count, too.
     let file = File::new(&[b">x\n", &b"\n".repeat(1 << 20)[..], b">y\nA\n"].concat());
-    assert!(count_all(&[&file], limited(1 << 22)).is_err());
+    assert!(read_all(&[&file], limited(1 << 22)).is_err());
 }
