@@ -16,6 +16,11 @@ const PART_ON_GPU: usize = 1 << 26;
 /// The pairs that are copied to the host at once.
 const CHUNK: usize = 1 << 18;
 
+/// The key of a k-mer, and its count.
+pub type Count = (u64, u64);
+/// A function that takes some counts.
+pub type Work<'w, E> = dyn FnMut(&[Count]) -> std::result::Result<(), E> + 'w;
+
 /// Counts k-mers, and hands all different ones to `work`, by their keys and with their counts, some
 /// at a time and in any order. The first error of `work` ends it.
 ///
@@ -26,12 +31,7 @@ const CHUNK: usize = 1 << 18;
 /// # Errors
 /// [`Error::OutOfMemory`](warpnest::Error::OutOfMemory), [`Error::Driver`](warpnest::Error::Driver),
 /// and those of loading kernels.
-pub fn count<E>(
-    device: &Device,
-    packed: &Packed,
-    at_once: usize,
-    work: &mut dyn FnMut(&[(u64, u64)]) -> Result<(), E>,
-) -> Result<Result<(), E>> {
+pub fn count<E>(device: &Device, packed: &Packed, at_once: usize, work: &mut Work<'_, E>) -> Result<Result<(), E>> {
     match packed.options.k <= MAX_NARROW_K {
         true => Counter::<u32, E>::new(device, packed, at_once, work)?.count(),
         false => Counter::<u64, E>::new(device, packed, at_once, work)?.count(),
@@ -50,17 +50,12 @@ struct Counter<'c, K, E> {
     starts: Buffer<u32>,
     length: Buffer<u32>,
     scratch: Scratch,
-    work: &'c mut dyn FnMut(&[(u64, u64)]) -> Result<(), E>,
-    pairs: Vec<(u64, u64)>,
+    work: &'c mut Work<'c, E>,
+    pairs: Vec<Count>,
 }
 
 impl<'c, K: WordKey + Into<u64>, E> Counter<'c, K, E> {
-    fn new(
-        device: &'c Device,
-        packed: &'c Packed,
-        at_once: usize,
-        work: &'c mut dyn FnMut(&[(u64, u64)]) -> Result<(), E>,
-    ) -> Result<Self> {
+    fn new(device: &'c Device, packed: &'c Packed, at_once: usize, work: &'c mut Work<'c, E>) -> Result<Self> {
         Ok(Self {
             device,
             packed,
@@ -82,7 +77,7 @@ impl<'c, K: WordKey + Into<u64>, E> Counter<'c, K, E> {
         let mut bins = &self.packed.bins[..];
         while let Some(first) = bins.first() {
             let (mut of_part, mut total) = (1, kmers(first));
-            while let Some(next) = bins.get(of_part).map(|bin| kmers(bin)).filter(|next| total + next <= limit) {
+            while let Some(next) = bins.get(of_part).map(kmers).filter(|next| total + next <= limit) {
                 total += next;
                 of_part += 1;
             }

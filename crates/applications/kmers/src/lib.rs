@@ -11,6 +11,7 @@ pub mod pack;
 pub mod packed;
 pub mod read;
 pub mod spectrum;
+pub mod texts;
 
 /// The kernels of the applications.
 pub static KERNELS: warpnest::Module = warpnest::module!("../../kernels/ptx/applications");

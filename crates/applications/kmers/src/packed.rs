@@ -1,16 +1,22 @@
-//! The k-mers of files as packed bases in bins, on the host.
+//! The k-mers of files as packed bases in bins, on the host: one thread reads, others pack.
 
 use super::bases::Batch;
 use super::minimizer::BINS;
 use super::pack::Packer;
 use super::read::{MAX_RECORD_BYTES, ReadError, read};
+use super::texts::{Text, Texts};
 use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use warpnest_applications_kernels::kmers::MAX_K;
 
 /// The bases of a batch, if there are many bins: each has one in the making.
 const BATCH_OF_MANY: usize = 1 << 16;
 /// The same if there is one bin.
 const BATCH_OF_ONE: usize = 1 << 22;
+
+/// The most threads that pack, which one that reads can keep busy.
+const MAX_PACKERS: usize = 8;
 
 /// The reason why nothing is packed.
 #[derive(Debug, thiserror::Error)]
@@ -30,11 +36,13 @@ pub struct Options {
     pub canonical: bool,
     /// The most bytes of memory that a record may take.
     pub max_record_bytes: u64,
+    /// The bytes of sequences that are packed at once.
+    pub text_bytes: usize,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { k: 21, canonical: true, max_record_bytes: MAX_RECORD_BYTES }
+        Self { k: 21, canonical: true, max_record_bytes: MAX_RECORD_BYTES, text_bytes: 1 << 20 }
     }
 }
 
@@ -66,17 +74,53 @@ impl Packed {
         if !(1..=MAX_K).contains(&k) {
             return Err(PackError::Length { k });
         }
-        let capacity = if Packer::has_bins(k) { BATCH_OF_MANY } else { BATCH_OF_ONE };
-        let mut packer = Packer::new(k, capacity);
+        let packers = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_PACKERS);
+        let (sender, receiver) = sync_channel(2 * packers);
+        let (receiver, mut texts) = (Arc::new(Mutex::new(receiver)), Texts::new(k, options.text_bytes, sender));
+        std::thread::scope(|scope| {
+            let pack = |receiver: Arc<Mutex<Receiver<Text>>>| scope.spawn(move || Self::pack(options, &receiver));
+            // They alone have the receiver, so that the reader ends if all of them panic.
+            let packers: Vec<_> = std::iter::repeat_n(receiver, packers).map(pack).collect();
+            let records: Result<u64, ReadError> =
+                files.iter().map(|path| read(path, options.max_record_bytes, &mut texts, progress)).sum();
+            texts.send();
+            // The others are told that nothing follows.
+            drop(texts);
+            let mut packed = Self { options, totals: Totals::default(), bins: vec![Vec::new(); BINS] };
+            for packer in packers {
+                packed.add(packer.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            }
+            packed.totals.records = records?;
+            Ok(packed)
+        })
+    }
+
+    /// Packs texts until no more come.
+    fn pack(options: Options, texts: &Mutex<Receiver<Text>>) -> Self {
+        let capacity = if Packer::has_bins(options.k) { BATCH_OF_MANY } else { BATCH_OF_ONE };
+        let mut packer = Packer::new(options.k, capacity);
         let mut packed = Self { options, totals: Totals::default(), bins: vec![Vec::new(); BINS] };
         let mut full = |bin: usize, batch| packed.bins[bin].push(batch);
-        for path in files {
-            packed.totals.records += read(path, options.max_record_bytes, &mut packer, &mut full, progress)?;
+        let next = || texts.lock().unwrap_or_else(PoisonError::into_inner).recv();
+        let mut of_others = [0, 0];
+        while let Ok(text) = next() {
+            packer.add(&text.letters, &mut full);
+            let [bases, others] = text.of_others();
+            of_others = [of_others[0] + bases, of_others[1] + others];
         }
         packer.finish(&mut full);
-        (packed.totals.bases, packed.totals.others) = (packer.bases, packer.others);
-        packed.totals.kmers = packed.bins.iter().map(|bin| kmers(bin)).sum::<usize>() as u64;
-        Ok(packed)
+        let kmers = packed.bins.iter().map(kmers).sum::<usize>() as u64;
+        let (bases, others) = (packer.bases - of_others[0], packer.others - of_others[1]);
+        packed.totals = Totals { records: 0, bases, others, kmers };
+        packed
+    }
+
+    /// Adds the k-mers of another one.
+    fn add(&mut self, mut other: Self) {
+        self.bins.iter_mut().zip(&mut other.bins).for_each(|(bin, batches)| bin.append(batches));
+        self.totals.bases += other.totals.bases;
+        self.totals.others += other.totals.others;
+        self.totals.kmers += other.totals.kmers;
     }
 
     /// Returns the bytes of the packed bases.

@@ -1,7 +1,6 @@
-//! The sequences of a file, as batches of bases.
+//! The sequences of a file.
 
-use super::bases::Batch;
-use super::pack::Packer;
+use super::texts::Texts;
 use flate2::bufread::MultiGzDecoder;
 use needletail::errors::{ParseError, ParseErrorKind};
 use needletail::parse_fastx_reader;
@@ -46,13 +45,7 @@ pub enum ReadError {
 /// Reads a file, plain or compressed by gzip, whatever its name; returns the number of its records.
 /// A record of more bytes than `limit` is refused. `progress` is told the bytes of the file, as they
 /// are read.
-pub fn read(
-    path: &Path,
-    limit: u64,
-    packer: &mut Packer,
-    full: &mut dyn FnMut(usize, Batch),
-    progress: &(dyn Fn(u64) + Sync),
-) -> Result<u64, ReadError> {
+pub fn read(path: &Path, limit: u64, texts: &mut Texts, progress: &(dyn Fn(u64) + Sync)) -> Result<u64, ReadError> {
     let failed = |source| ReadError::Open { path: path.to_owned(), source };
     if path.is_dir() {
         return Err(ReadError::Folder { path: path.to_owned() });
@@ -69,8 +62,8 @@ pub fn read(
     let mut text = Weighed { inner: text, taken: taken.clone(), limit };
     match first_letter(&mut text.inner).map_err(failed)? {
         Some(b'>' | b'@') => (),
-        Some(first) => return Err(ReadError::Format { path: path.to_owned(), first }.into()),
-        None => return Err(ReadError::NoRecords { path: path.to_owned() }.into()),
+        Some(first) => return Err(ReadError::Format { path: path.to_owned(), first }),
+        None => return Err(ReadError::NoRecords { path: path.to_owned() }),
     }
     let mut records = 0;
     let of_record = |record: u64, source: ParseError| match source.kind {
@@ -82,7 +75,7 @@ pub fn read(
     let mut parser = parse_fastx_reader(text).map_err(|source| of_record(1, source))?;
     while let Some(record) = parser.next() {
         let record = record.map_err(|source| of_record(records + 1, source))?;
-        packer.add(record.raw_seq(), full);
+        texts.add(record.raw_seq());
         records += 1;
         taken.store(0, Relaxed);
     }

@@ -1,6 +1,6 @@
 //! The spectrum of k-mers, and the most frequent ones.
 
-use super::count::count;
+use super::count::{Count, Work, count};
 use super::packed::Packed;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -54,7 +54,7 @@ pub struct Survey {
     pub spectrum: Spectrum,
     /// The keys of the most frequent k-mers with their counts: those that occur most often first,
     /// of as frequent ones the smaller ones.
-    pub top: Vec<(u64, u64)>,
+    pub top: Vec<Count>,
 }
 
 impl Survey {
@@ -67,7 +67,7 @@ impl Survey {
         device: &Device,
         packed: &Packed,
         (at_once, top): (usize, usize),
-        also: &mut dyn FnMut(&[(u64, u64)]) -> Result<(), E>,
+        also: &mut Work<'_, E>,
     ) -> Result<Result<Self, E>> {
         let mut collector = Collector { spectrum: Spectrum::default(), kept: BinaryHeap::new(), top };
         let counted = count(device, packed, at_once, &mut |pairs| {

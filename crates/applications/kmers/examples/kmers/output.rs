@@ -98,8 +98,9 @@ impl Summary<'_> {
         let seconds = (*reading + *counting).as_secs_f64();
         writeln!(
             out,
-            "{:.3} s reading, {:.3} s counting on {}; {:.1} M bases/s",
+            "{:.3} s reading into {:.1} MB, {:.3} s counting on {}; {:.1} M bases/s",
             reading.as_secs_f64(),
+            packed.memory_bytes() as f64 / 1e6,
             counting.as_secs_f64(),
             device.name(),
             totals.bases as f64 / seconds.max(f64::MIN_POSITIVE) / 1e6,

@@ -84,7 +84,8 @@ fn plain(records: &[Vec<u8>], k: usize, canonical: bool) -> BTreeMap<String, u64
 }
 
 fn options(k: u32, canonical: bool) -> Options {
-    Options { k, canonical, ..Options::default() }
+    // Short texts, so that many a record is in several of them.
+    Options { k, canonical, text_bytes: 100, ..Options::default() }
 }
 
 fn read_all(files: &[&File], options: Options) -> Result<Packed, PackError> {
