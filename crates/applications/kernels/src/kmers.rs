@@ -3,8 +3,8 @@
 //! These kernels belong to the example `kmers`.
 //!
 //! **Bases** have the codes A 0, C 1, G 2 and T 3, so that the complement of a code is its bits
-//! inverted. A word has [`BASES_IN_WORD`] of them, the first one in its highest bits. So keys are in
-//! the order of their texts.
+//! inverted. A word has [`BASES_IN_WORD`] of them, the first one in its highest bits. So keys are
+//! in the order of their texts.
 
 use gpu_kernels::seam::{Block, Global};
 use gpu_kernels::types::KeyWord;

@@ -17,9 +17,9 @@ const CHANGES: u64 = 100;
 /// The parts of which one is followed by letters that are no bases.
 const GAPS: u64 = 400;
 
-/// Writes a made-up genome of so many letters as FASTA. A quarter of its parts are copies of earlier
-/// ones, half of these of the other strand and all with changes, so some k-mers are frequent. A seed
-/// makes one genome.
+/// Writes a made-up genome of so many letters as FASTA. A quarter of its parts are copies of
+/// earlier ones, half of these of the other strand and all with changes, so some k-mers are
+/// frequent. A seed makes one genome.
 pub fn write(bases: usize, seed: u64, out: &mut impl Write) -> io::Result<()> {
     for (number, record) in genome(bases, seed).chunks(RECORD).enumerate() {
         writeln!(out, ">made-up-{} seed {seed}", number + 1)?;

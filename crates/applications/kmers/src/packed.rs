@@ -68,7 +68,11 @@ pub struct Packed {
 }
 
 impl Packed {
-    /// Reads files one after the other. `progress` is told the bytes of the files, as they are read.
+    /// Reads files one after the other. `progress` is told the bytes of the files, as they are
+    /// read.
+    ///
+    /// # Errors
+    /// [`PackError`]. Then nothing is left of what was read.
     pub fn read(files: &[PathBuf], options: Options, progress: &(dyn Fn(u64) + Sync)) -> Result<Self, PackError> {
         let k = options.k;
         if !(1..=MAX_K).contains(&k) {

@@ -43,8 +43,11 @@ pub enum ReadError {
 }
 
 /// Reads a file, plain or compressed by gzip, whatever its name; returns the number of its records.
-/// A record of more bytes than `limit` is refused. `progress` is told the bytes of the file, as they
-/// are read.
+/// A record of more bytes than `limit` is refused. `progress` is told the bytes of the file, as
+/// they are read.
+///
+/// # Errors
+/// [`ReadError`].
 pub fn read(path: &Path, limit: u64, texts: &mut Texts, progress: &(dyn Fn(u64) + Sync)) -> Result<u64, ReadError> {
     let failed = |source| ReadError::Open { path: path.to_owned(), source };
     if path.is_dir() {
@@ -82,7 +85,8 @@ pub fn read(path: &Path, limit: u64, texts: &mut Texts, progress: &(dyn Fn(u64) 
     Ok(records)
 }
 
-/// Returns the first byte that is no white space, and leaves it to be read; `None` if there is none.
+/// Returns the first byte that is no white space, and leaves it to be read; `None` if there is
+/// none.
 fn first_letter(text: &mut dyn BufRead) -> io::Result<Option<u8>> {
     loop {
         let bytes = text.fill_buf()?;

@@ -62,7 +62,8 @@ struct Arguments {
     /// Where k-mers are counted: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
-    /// The most k-mers that are sorted at once, in millions; where more cannot be told apart, a map counts them
+    /// The most k-mers that are sorted at once, in millions; where more cannot be told apart, a map
+    /// counts them
     #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4000))]
     batch: u16,
     /// Before all else, write a made-up genome of so many bases to the file, which must not exist
