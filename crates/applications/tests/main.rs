@@ -11,6 +11,10 @@ mod images {
     mod tally;
 }
 
+mod kmers {
+    mod keys;
+}
+
 mod shapes {
     mod frames;
     mod reference;

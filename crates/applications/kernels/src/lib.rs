@@ -3,6 +3,7 @@
 //!
 //! * [`shapes`]: two shapes that move through each other.
 //! * [`images`]: pictures that are found in scenes by their geometry.
+//! * [`kmers`]: the k-mers of sequences as keys.
 #![no_std]
 #![allow(
     clippy::needless_range_loop,
@@ -11,4 +12,5 @@
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
 pub mod images;
+pub mod kmers;
 pub mod shapes;

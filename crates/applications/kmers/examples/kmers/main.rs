@@ -1,0 +1,157 @@
+//! The example counts the k-mers of sequences, prints the most frequent ones, and draws how many
+//! occur how often.
+
+mod chart;
+mod output;
+#[cfg(test)]
+mod tests;
+
+use std::{
+    ffi::OsString,
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::{Path, PathBuf},
+    process::ExitCode,
+    time::Instant,
+};
+
+use anyhow::{Context, ensure};
+use chart::Format;
+use clap::Parser;
+use indicatif::{ProgressBar, ProgressStyle};
+use output::{Dump, Summary};
+use warpnest::Device;
+use warpnest_kmers::genome;
+use warpnest_kmers::packed::{Options, Packed};
+use warpnest_kmers::spectrum::Survey;
+
+/// Count the k-mers of FASTA and FASTQ files.
+#[derive(Debug, Parser)]
+#[command(
+    after_help = "Files are FASTA or FASTQ, plain or compressed by gzip. A k-mer is k neighbouring bases of one record: A, C, G and T, in\n\
+    either case. No k-mer goes over another letter, such as N, or from one record to the next.\n\n\
+    A k-mer and its reverse complement count as one, named by the smaller of both, unless --not-canonical is given.\n\n\
+    Memory: about 2 bytes a k-mer on the host. The device counts some of the k-mers at once, all that are equal together.\n\n\
+    The table goes to the standard output; progress, summary and errors go to the standard error.\n\n\
+    examples:\n  kmers genome.fna.gz\n  \
+    kmers reads_1.fq.gz reads_2.fq.gz -k 31 --spectrum spectrum.csv --chart spectrum.svg\n  \
+    kmers made-up.fna --make 100000000 --dump counts.tsv"
+)]
+struct Arguments {
+    /// The files to read
+    #[arg(required = true)]
+    files: Vec<PathBuf>,
+    /// The number of bases of a k-mer, 1 to 32
+    #[arg(short, default_value_t = 21, value_parser = clap::value_parser!(u32).range(1..=32))]
+    k: u32,
+    /// Count a k-mer and its reverse complement apart
+    #[arg(short, long)]
+    not_canonical: bool,
+    /// The number of k-mers to show
+    #[arg(short, long, default_value_t = 10)]
+    top: u32,
+    /// Write how many k-mers occur how often to this file, as CSV
+    #[arg(short, long, value_name = "FILE")]
+    spectrum: Option<PathBuf>,
+    /// Draw how many k-mers occur how often: .svg or .png
+    #[arg(short, long, value_name = "FILE")]
+    chart: Option<PathBuf>,
+    /// Write all k-mers and their counts to this file, a line each, in any order
+    #[arg(long, value_name = "FILE")]
+    dump: Option<PathBuf>,
+    /// Where k-mers are counted: best, cpu, cuda or cuda:N
+    #[arg(short, long, default_value = "best")]
+    device: String,
+    /// The most k-mers that are sorted at once, in millions; where more cannot be told apart, a map
+    /// counts them
+    #[arg(long, default_value_t = 64, value_parser = clap::value_parser!(u16).range(1..=4000))]
+    batch: u16,
+    /// Before all else, write a made-up genome of so many bases to the file, which must not exist
+    #[arg(long, value_name = "BASES", value_parser = clap::value_parser!(u64).range(1..=1 << 33))]
+    make: Option<u64>,
+}
+
+fn main() -> ExitCode {
+    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the program with a command line. An error is printed.
+fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
+    let arguments = match Arguments::try_parse_from(line) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Where nothing reads it, nothing is to be said.
+            let _ = error.print();
+            return !error.use_stderr();
+        }
+    };
+    let done = run(&arguments, &mut io::stdout());
+    if let Err(error) = &done {
+        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
+        // backtrace.
+        eprintln!("error: {error:#}");
+    }
+    done.is_ok()
+}
+
+fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
+    // What is wrong with the command is said before a long file is read.
+    let chart = arguments.chart.as_ref().map(|path| Ok::<_, anyhow::Error>((path, Format::of(path)?))).transpose()?;
+    let device: Device = arguments.device.parse()?;
+    if let Some(bases) = arguments.make {
+        ensure!(arguments.files.len() == 1, "--make writes one file; give one");
+        make(bases, &arguments.files[0])?;
+    }
+    let options = Options { k: arguments.k, canonical: !arguments.not_canonical, ..Options::default() };
+    let mut dump = arguments.dump.as_deref().map(|path| Dump::create(path, arguments.k)).transpose()?;
+
+    let length = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
+    let bar = bar(arguments.files.iter().map(length).sum());
+    let start = Instant::now();
+    let packed = Packed::read(&arguments.files, options, &|bytes| bar.inc(bytes))?;
+    let reading = start.elapsed();
+    bar.set_message("counting");
+    let sizes = (usize::from(arguments.batch) * 1_000_000, arguments.top as usize);
+    let counted = Survey::of(&device, &packed, sizes, &mut |pairs| match &mut dump {
+        Some(dump) => dump.write(pairs),
+        None => Ok(()),
+    });
+    let survey = counted.context("if memory is short, give a smaller --batch")??;
+    dump.map_or(Ok(()), Dump::finish)?;
+    let counting = start.elapsed() - reading;
+    bar.finish_and_clear();
+
+    if arguments.top > 0 {
+        output::print(&survey, packed.totals, arguments.k, out)?;
+    }
+    if let Some(path) = &arguments.spectrum {
+        output::write_spectrum(&survey.spectrum, path)?;
+    }
+    if let Some((path, format)) = chart {
+        chart::write(&survey.spectrum, arguments.k, path, format)?;
+    }
+    Summary { device: &device, packed: &packed, survey: &survey, reading, counting }.print(&mut io::stderr())?;
+    Ok(())
+}
+
+/// Writes a made-up genome to a new file.
+fn make(bases: u64, path: &Path) -> anyhow::Result<()> {
+    let failed = || format!("{}: cannot write the file; give a new one that --make may write", path.display());
+    let mut file = BufWriter::new(File::create_new(path).with_context(failed)?);
+    genome::write(bases as usize, 1, &mut file).with_context(failed)
+}
+
+/// Returns a progress bar over bytes; nothing where the output is not a terminal.
+fn bar(bytes: u64) -> ProgressBar {
+    let bar = ProgressBar::new(bytes);
+    // The template is a constant; were it wrong, the plain bar would do.
+    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {bytes_per_sec} {eta}") {
+        bar.set_style(style);
+    }
+    bar
+}
+
+/// Returns the error of a file that cannot be written.
+fn cannot_write(path: &Path, option: &str) -> String {
+    format!("{}: cannot write the file; give another {option}", path.display())
+}

@@ -1,0 +1,219 @@
+//! The program, run as a person runs it: in a process of its own.
+
+use std::io::Write;
+use std::path::PathBuf;
+use std::process::{Command, Output, exit};
+
+use clap::CommandFactory;
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use super::Arguments;
+
+/// The variable with the program's arguments, one a line.
+const ARGUMENTS: &str = "WARPNEST_KMERS_ARGUMENTS";
+
+/// Runs the program: this binary, which is compiled of the same files.
+fn program(arguments: &[&str]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "tests::run_as_a_program", "--nocapture"]).env(ARGUMENTS, arguments.join("\n"));
+    command.output().unwrap()
+}
+
+/// Is the program where [`program`] started it, and does nothing otherwise.
+#[test]
+fn run_as_a_program() {
+    let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
+    let succeeds = super::succeeds(["kmers"].into_iter().chain(arguments.lines()));
+    exit(if succeeds { 0 } else { 1 });
+}
+
+/// A folder that goes with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = std::env::temp_dir().join(format!("warpnest-kmers-program-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).unwrap();
+        Self(folder)
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.join(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, bytes: &[u8]) -> String {
+        std::fs::write(self.0.join(name), bytes).unwrap();
+        self.path(name)
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+const TEXT: &str = ">one\nACGACG\nacgN\n>two\nGGGG\n";
+
+/// Returns the standard output and error of a run that succeeds.
+fn printed(arguments: &[&str]) -> [String; 2] {
+    let output = program(&[arguments, &["--device", "cpu"]].concat());
+    let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(output.status.success(), "{error}");
+    [out, error]
+}
+
+/// Returns the words of each line of the table.
+fn table(out: &str) -> Vec<Vec<&str>> {
+    let lines = out.lines().skip_while(|line| !line.trim_start().starts_with("rank"));
+    lines.map(|line| line.split_whitespace().collect()).collect()
+}
+
+/// Returns the lines of a file, sorted.
+fn lines(path: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines.sort();
+    lines
+}
+
+#[test]
+fn kmers_are_printed_written_drawn_and_summed_up() {
+    let folder = Folder::new("all");
+    let text = folder.write("text.fa", TEXT.as_bytes());
+    let [svg, csv, dump] = ["spectrum.svg", "spectrum.csv", "all.tsv"].map(|name| folder.path(name));
+    let [out, error] = printed(&[&text, "-k", "3", "--top", "2", "--chart", &svg, "--spectrum", &csv, "--dump", &dump]);
+    // ACG and its reverse complement CGT; CGA and TCG; GAC and GTC; GGG and CCC.
+    assert_eq!(
+        table(&out),
+        [
+            vec!["rank", "k-mer", "count", "share"],
+            vec!["1", "ACG", "3", "33.3333", "%"],
+            vec!["2", "CCC", "2", "22.2222", "%"],
+        ]
+    );
+    for words in [
+        "13 bases and 1 other letters in 2 records; ",
+        "; 9 3-mers of both strands, 4 different, 0 of them once (2 shown)",
+        " s counting on CPU; ",
+    ] {
+        assert!(error.contains(words), "{words} in {error}");
+    }
+    assert_eq!(std::fs::read_to_string(&csv).unwrap(), "count,kmers\n2,3\n3,1\n");
+    assert_eq!(lines(&dump), ["ACG\t3", "CCC\t2", "CGA\t2", "GAC\t2"]);
+    let drawn = std::fs::read_to_string(&svg).unwrap();
+    for text in ["How many 3-mers occur how often", "occurrences of a k-mer", "<circle", "<polyline"] {
+        assert!(drawn.contains(text), "{text} in {drawn}");
+    }
+    let [out, error] = printed(&[&text, "-k", "3", "--not-canonical", "--top", "0", "--dump", &dump]);
+    assert_eq!(lines(&dump), ["ACG\t3", "CGA\t2", "GAC\t2", "GGG\t2"]);
+    assert!(table(&out).is_empty() && error.contains("; 9 3-mers, 4 different"), "{out} {error}");
+}
+
+#[test]
+fn several_files_also_compressed_ones_are_counted_together() {
+    let folder = Folder::new("several");
+    let one = folder.write("one.fa", TEXT.as_bytes());
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(b"@r\nACGT\n+\nIIII\n").unwrap();
+    let two = folder.write("two.fq.gz", &encoder.finish().unwrap());
+    let png = folder.path("spectrum.png");
+    let [out, error] = printed(&[&one, &two, "-k", "4", "--chart", &png]);
+    assert_eq!(table(&out)[1][..3], ["1", "ACGA", "2"]);
+    assert!(error.contains("17 bases and 1 other letters in 3 records"), "{error}");
+    let mut reader = png::Decoder::new(std::io::Cursor::new(std::fs::read(&png).unwrap())).read_info().unwrap();
+    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
+    let info = reader.next_frame(&mut pixels).unwrap();
+    assert_eq!((info.width, info.height), (1000, 640));
+    // Two points of 37 pixels each, and a line between them.
+    let blue = pixels.chunks(3).filter(|pixel| **pixel == [0, 114, 178]).count();
+    assert!((2 * 37..3000).contains(&blue), "{blue}");
+}
+
+#[test]
+fn a_made_up_genome_is_written_once_and_counted_in_one_batch_and_in_many() {
+    let folder = Folder::new("made");
+    let (genome, csv) = (folder.path("made.fa"), folder.path("spectrum.csv"));
+    let [_, error] = printed(&[&genome, "--make", "2100000", "--spectrum", &csv]);
+    let one = std::fs::read_to_string(&csv).unwrap();
+    assert!(error.contains(" in 1 records; "), "{error}");
+    // Short k-mers are in one bin, which one batch does not hold: a map counts them.
+    for (k, batches) in [("21", ["1", "64"]), ("12", ["1", "64"])] {
+        let [few, many] = batches.map(|batch| {
+            printed(&[&genome, "-k", k, "--batch", batch, "--spectrum", &csv]);
+            std::fs::read_to_string(&csv).unwrap()
+        });
+        assert!(few == many && (k == "12" || few == one), "{k}");
+    }
+    let again = program(&[&genome, "--make", "10"]);
+    assert!(!again.status.success() && String::from_utf8_lossy(&again.stderr).contains("give a new one"));
+}
+
+#[test]
+fn short_sequences_have_no_kmers() {
+    let folder = Folder::new("short");
+    let text = folder.write("short.fa", b">x\nACGT\n>y\n\n");
+    let [out, error] = printed(&[&text, "--chart", &folder.path("none.svg"), "--dump", &folder.path("none.tsv")]);
+    assert_eq!(table(&out).len(), 1);
+    assert!(error.contains("4 bases and 0 other letters in 2 records; 0 21-mers"), "{error}");
+    assert_eq!(std::fs::read(folder.path("none.tsv")).unwrap(), b"");
+}
+
+#[test]
+fn whatever_is_wrong_is_said_in_one_line() {
+    let folder = Folder::new("wrong");
+    let text = &folder.write("text.fa", TEXT.as_bytes())[..];
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
+    encoder.write_all(TEXT.as_bytes()).unwrap();
+    let whole = encoder.finish().unwrap();
+    let cut = &folder.write("cut.gz", &whole[..whole.len() - 4])[..];
+    let empty = &folder.write("empty.fa", b"")[..];
+    let uneven = &folder.write("uneven.fq", b"@r1 x\nACGT\n+\nIII\n")[..];
+    let out = folder.path("none/out.csv");
+    for (arguments, words) in [
+        (&["none.fa"][..], &["none.fa: cannot read the file"][..]),
+        (&[text, &folder.0.display().to_string()], &["is a folder; give the files in it"]),
+        (&[text, cut], &["cut.gz: cannot read the file"]),
+        (&[empty], &["empty.fa: the file has no records"]),
+        (&[uneven], &["uneven.fq: record 1: ", "4", "3", "r1"]),
+        (&[text, "--chart", "a.gif"], &["a.gif: a chart is SVG or PNG"]),
+        (&[text, "--spectrum", &out], &["out.csv: cannot write the file; give another --spectrum"]),
+        (&[text, "--dump", &out], &["out.csv: cannot write the file; give another --dump"]),
+        (&[text, "--chart", &(out.clone() + ".png")], &["cannot write the file; give another --chart"]),
+        (&[text, "-k", "0"], &["-k"]),
+        (&[text, "-k", "33"], &["-k", "33"]),
+        (&[text, "--batch", "0"], &["--batch"]),
+        (&["a.fa", "b.fa", "--make", "10"], &["--make writes one file"]),
+        (&[], &["<FILES>"]),
+        (&[text, "--device", "cuda:x"], &["cuda:x"]),
+    ] {
+        let output = program(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+        assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
+        assert!(!error.contains("panicked"), "{error}");
+    }
+}
+
+#[test]
+fn the_help_has_what_is_needed() {
+    Arguments::command().debug_assert();
+    let output = program(&["--help"]);
+    assert!(output.status.success());
+    let help = String::from_utf8(output.stdout).unwrap();
+    for word in [
+        "--not-canonical",
+        "--top",
+        "--spectrum",
+        "--chart",
+        "--dump",
+        "--device",
+        "--batch",
+        "--make",
+        "gzip",
+        "reverse complement",
+    ] {
+        assert!(help.contains(word), "{word} in {help}");
+    }
+}

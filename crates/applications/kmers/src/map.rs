@@ -1,0 +1,56 @@
+//! A map from k-mers to their counts, for k-mers that are too many to be sorted at once.
+
+use warpnest::types::WordKey;
+use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, PageMap, Result};
+
+/// The share of the slots that k-mers may take, also on a CPU: with more slots the map is faster
+/// there, but it is most of the memory.
+const LOAD: f64 = 0.8;
+
+/// A map from k-mers to their counts, which have 64 bits: in a file of any size none is too large.
+#[derive(Debug)]
+pub enum CountMap<K: WordKey> {
+    Linear(LinearMap<K, u64>),
+    /// For GPUs without atomic operations on 128 bits.
+    Page(PageMap<K, u64>),
+}
+
+impl<K: WordKey> CountMap<K> {
+    /// Returns an empty map with capacity for some k-mers. Each takes 20 to 40 bytes, and while the
+    /// map grows 60.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::new`](warpnest::BulkMap::new).
+    pub fn new(device: &Device, capacity: usize) -> Result<Self> {
+        match LinearConfig::default().load(LOAD).pairs(capacity).create(device) {
+            Ok(map) => Ok(Self::Linear(map)),
+            Err(Error::NoWideAtomics { .. }) => Ok(Self::Page(PageMap::new(device)?)),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Counts each key once more.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::count_many`](warpnest::BulkMap::count_many).
+    pub fn count(&mut self, device: &Device, keys: &Buffer<K>) -> Result<()> {
+        let stream = device.default_stream();
+        match self {
+            Self::Linear(map) => map.count_many_on(stream, keys)?,
+            Self::Page(map) => map.count_many_on(stream, keys)?,
+        };
+        Ok(())
+    }
+
+    /// Returns the keys and their counts, in any order.
+    ///
+    /// # Errors
+    /// As for [`BulkMap::pairs_on`](warpnest::BulkMap::pairs_on).
+    pub fn pairs(&self, device: &Device) -> Result<(Buffer<K>, Buffer<u64>)> {
+        let stream = device.default_stream();
+        match self {
+            Self::Linear(map) => map.pairs_on(stream),
+            Self::Page(map) => map.pairs_on(stream),
+        }
+    }
+}

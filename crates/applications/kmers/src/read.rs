@@ -1,0 +1,134 @@
+//! The sequences of a file.
+
+use super::texts::Texts;
+use flate2::bufread::MultiGzDecoder;
+use needletail::errors::{ParseError, ParseErrorKind};
+use needletail::parse_fastx_reader;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// The most bytes of memory that a record may take, as its parser keeps it: its text, and a number
+/// for each of its lines.
+pub const MAX_RECORD_BYTES: u64 = 4 << 30;
+/// The bytes of such a number.
+const LINE_BYTES: u64 = 8;
+/// The bytes of a file that are read at once.
+const READ_BYTES: usize = 1 << 18;
+
+/// The reason why a file cannot be read.
+#[derive(Debug, thiserror::Error)]
+pub enum ReadError {
+    #[error("{}: is a folder; give the files in it", path.display())]
+    Folder { path: PathBuf },
+    #[error("{}: cannot read the file: {source}", path.display())]
+    Open { path: PathBuf, source: io::Error },
+    #[error("{}: the file has no records; give a FASTA or FASTQ file", path.display())]
+    NoRecords { path: PathBuf },
+    #[error(
+        "{}: neither FASTA nor FASTQ: the text begins with '{}', and not with '>' or '@'; plain files and gzip are read",
+        path.display(),
+        first.escape_ascii()
+    )]
+    Format { path: PathBuf, first: u8 },
+    #[error("{}: record {record}: {source}; nothing was counted, so repair the file or fetch it again", path.display())]
+    Record { path: PathBuf, record: u64, source: ParseError },
+    #[error(
+        "{}: record {record} takes more than {limit} bytes of memory; is this a file of sequences? Divide the record",
+        path.display()
+    )]
+    TooLong { path: PathBuf, record: u64, limit: u64 },
+}
+
+/// Reads a file, plain or compressed by gzip, whatever its name; returns the number of its records.
+/// A record of more bytes than `limit` is refused. `progress` is told the bytes of the file, as
+/// they are read.
+///
+/// # Errors
+/// [`ReadError`].
+pub fn read(path: &Path, limit: u64, texts: &mut Texts, progress: &(dyn Fn(u64) + Sync)) -> Result<u64, ReadError> {
+    let failed = |source| ReadError::Open { path: path.to_owned(), source };
+    if path.is_dir() {
+        return Err(ReadError::Folder { path: path.to_owned() });
+    }
+    let file = Counted { inner: File::open(path).map_err(failed)?, progress };
+    let mut file = BufReader::with_capacity(READ_BYTES, file);
+    const GZIP: [u8; 2] = [0x1f, 0x8b];
+    let is_compressed = file.fill_buf().map_err(failed)?.starts_with(&GZIP);
+    let taken = Arc::new(AtomicU64::new(0));
+    let text: Box<dyn BufRead + Send> = match is_compressed {
+        true => Box::new(BufReader::with_capacity(READ_BYTES, MultiGzDecoder::new(file))),
+        false => Box::new(file),
+    };
+    let mut text = Weighed { inner: text, taken: taken.clone(), limit };
+    match first_letter(&mut text.inner).map_err(failed)? {
+        Some(b'>' | b'@') => (),
+        Some(first) => return Err(ReadError::Format { path: path.to_owned(), first }),
+        None => return Err(ReadError::NoRecords { path: path.to_owned() }),
+    }
+    let mut records = 0;
+    let of_record = |record: u64, source: ParseError| match source.kind {
+        _ if taken.load(Relaxed) > limit => ReadError::TooLong { path: path.to_owned(), record, limit },
+        ParseErrorKind::EmptyFile => ReadError::NoRecords { path: path.to_owned() },
+        ParseErrorKind::Io => failed(io::Error::other(source.msg)),
+        _ => ReadError::Record { path: path.to_owned(), record, source },
+    };
+    let mut parser = parse_fastx_reader(text).map_err(|source| of_record(1, source))?;
+    while let Some(record) = parser.next() {
+        let record = record.map_err(|source| of_record(records + 1, source))?;
+        texts.add(record.raw_seq());
+        records += 1;
+        taken.store(0, Relaxed);
+    }
+    Ok(records)
+}
+
+/// Returns the first byte that is no white space, and leaves it to be read; `None` if there is
+/// none.
+fn first_letter(text: &mut dyn BufRead) -> io::Result<Option<u8>> {
+    loop {
+        let bytes = text.fill_buf()?;
+        let spaces = bytes.iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+        let (first, is_end) = (bytes.get(spaces).copied(), bytes.is_empty());
+        text.consume(spaces);
+        if first.is_some() || is_end {
+            return Ok(first);
+        }
+    }
+}
+
+/// A reader that tells how many bytes were read.
+struct Counted<'p, R> {
+    inner: R,
+    progress: &'p (dyn Fn(u64) + Sync),
+}
+
+impl<R: Read> Read for Counted<'_, R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let read = self.inner.read(bytes)?;
+        (self.progress)(read as u64);
+        Ok(read)
+    }
+}
+
+/// A reader that fails once a record would take too much memory.
+struct Weighed<R> {
+    inner: R,
+    /// The bytes that were read since the last record.
+    taken: Arc<AtomicU64>,
+    limit: u64,
+}
+
+impl<R: Read> Read for Weighed<R> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        if self.taken.load(Relaxed) > self.limit {
+            return Err(io::Error::other("a record is too long"));
+        }
+        let read = self.inner.read(bytes)?;
+        let lines = bytes[..read].iter().filter(|byte| **byte == b'\n').count() as u64;
+        self.taken.fetch_add(read as u64 + LINE_BYTES * lines, Relaxed);
+        Ok(read)
+    }
+}
