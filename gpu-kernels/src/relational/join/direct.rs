@@ -2,9 +2,10 @@
 //! split, since the cache has all that they ask for.
 
 use super::buckets::InMemory;
-use super::emit::{Emit, Outputs, emit_last, emit_pairs};
+use super::emit::{Outputs, emit_last, emit_pairs};
 use super::fill::{COUNTERS, TOTAL};
 use super::probe::{HELD, THREADS, Thread, find, row};
+use super::written::Emit;
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
 

@@ -1,8 +1,9 @@
 //! The join of a bin by one thread.
 
 use super::buckets::{Buckets, Page};
-use super::emit::{Emit, Outputs};
+use super::emit::Outputs;
 use super::rows::Rows;
+use super::written::Emit;
 use crate::seam::{Shared, Work};
 use crate::types::KeyWord;
 

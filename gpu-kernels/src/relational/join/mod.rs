@@ -16,10 +16,11 @@ mod probe;
 mod rows;
 mod starts;
 mod table;
+mod written;
 
 pub use buckets::MAX_PAGE_ROWS;
 pub use direct::{JoinDirect, JoinDirectParams};
-pub use emit::{Emit, NO_ROW};
+pub use emit::NO_ROW;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use on_chip::on_chip_words;
 pub use on_chip::{JoinOnChip, JoinOnChipParams, ON_CHIP_ROUND_ROWS};
@@ -27,6 +28,7 @@ pub use pages::{JoinPages, JoinPagesParams, MAX_ROUNDS, MIN_ITEM_ROWS, PAGE_BUCK
 pub use probe::ROUND_ROWS;
 pub use starts::{BinStarts, BinStartsParams};
 pub use table::{CheckTable, FillTable, JoinTable, JoinTableParams, SECTOR_WORDS, TableParams, slots_of_sector};
+pub use written::Emit;
 
 /// The words of the header that a join adds to those of its splits.
 pub mod header {

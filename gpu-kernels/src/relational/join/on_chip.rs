@@ -1,11 +1,12 @@
 //! Joins with a build side that fits on chip: each block takes all of it, and probe rows in turn.
 
 use super::buckets::Page;
-use super::emit::{Emit, Outputs, emit_last, emit_pairs};
+use super::emit::{Outputs, emit_last, emit_pairs};
 use super::fill::{COUNTERS, fill_at_once};
 use super::in_turn::JoinInTurn;
 use super::probe::{HELD, Thread, find};
 use super::rows::{Format, Rows};
+use super::written::Emit;
 use crate::seam::{Block, Global, vectorized};
 use crate::types::KeyWord;
 

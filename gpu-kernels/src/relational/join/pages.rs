@@ -2,12 +2,13 @@
 //! look for their keys there.
 
 use super::buckets::Page;
-use super::emit::{Emit, Outputs, emit_last, emit_pairs};
+use super::emit::{Outputs, emit_last, emit_pairs};
 use super::fill::{COUNTERS, TOTAL, fill};
 use super::header;
 use super::in_turn::JoinInTurn;
 use super::probe::{HELD, ROUND_ROWS, THREADS, Thread, find, row};
 use super::rows::{Format, Rows};
+use super::written::Emit;
 use crate::page::{Pairs, split_overflowed};
 use crate::seam::{Block, Global, Shared, opaque, vectorized};
 use crate::types::KeyWord;

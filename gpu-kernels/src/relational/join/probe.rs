@@ -2,7 +2,7 @@
 //! keys.
 
 use super::buckets::{Buckets, PADDING};
-use super::emit::Emit;
+use super::written::Emit;
 use crate::seam::{Block, Tile, opaque};
 use crate::types::KeyWord;
 use core::array::from_fn;

@@ -2,10 +2,11 @@
 //! bytes, nearly always.
 
 use super::buckets::Buckets;
-use super::emit::{Emit, Outputs, emit_last, emit_pairs};
+use super::emit::{Outputs, emit_last, emit_pairs};
 use super::fill::{COUNTERS, TOTAL};
 use super::header;
 use super::probe::{HELD, Thread, key, row};
+use super::written::Emit;
 use crate::seam::{Block, Global, Shared, opaque};
 use crate::types::KeyWord;
 

@@ -36,8 +36,8 @@ pub enum JoinMethod {
     /// The fastest method, as estimated from the numbers of rows.
     #[default]
     Auto,
-    /// Each block takes the whole build side on chip. If that has more rows than fit there, rows are
-    /// split instead: on an H200 more than 2^14, and 2^15 on a CPU.
+    /// Each block takes the whole build side on chip. If that has more rows than fit there, rows
+    /// are split instead: on an H200 more than 2^14, and 2^15 on a CPU.
     OnChip,
     /// The build side is put into a hash table in memory and looked up from there; or it is ordered
     /// by bucket, if keys have several rows. A full join is not computed so, nor one with more than

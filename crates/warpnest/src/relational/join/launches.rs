@@ -308,8 +308,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                     round_rows,
                 },
             };
-            // SAFETY: there are as many rows on each side, a page has memory for all build rows, and
-            // the outputs have the capacity.
+            // SAFETY: there are as many rows on each side, a page has memory for all build rows,
+            // and the outputs have the capacity.
             return unsafe { batch.launch_blocks(&on_chip, blocks) };
         }
         let pages = JoinPages::<K, false> {
