@@ -169,6 +169,7 @@ fn after_a_failure_there_are_the_rows_of_before() {
             let mut kept = KeptSide::new_on(stream, &mut scratch, &first, JoinMethod::Split).unwrap();
             let (done, failed) = plan.with(fault, good, || kept.extend_on(stream, &mut scratch, &second));
             let all: Vec<u32> = first.iter().chain(if done.is_ok() { &second[..] } else { &[] }).copied().collect();
+            assert_eq!(kept.len(), all.len(), "{fault:?} {good}");
             let joined = kept.join(JoinKind::Inner, &[250u32, 40_400]).unwrap();
             assert!(pairs_of(&device, &joined) == expected(JoinKind::Inner, &[250, 40_400], &all), "{fault:?} {good}");
             if failed.is_empty() {

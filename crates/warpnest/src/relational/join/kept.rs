@@ -37,9 +37,10 @@ use std::fmt;
 ///   many left rows: on chip each time, a hash table, or bins. From bins all rows are read for each
 ///   batch of left rows, however few these are. Further rows have all arranged anew: add many at a
 ///   time.
-/// - **Memory.** [`KeptSide::bytes`]: the keys, and 8 to 20 bytes for each row with 32-bit keys, 12
-///   to 40 with 64-bit ones. While it is arranged there are the words of before, too, and the
-///   scratch takes as many again.
+/// - **Memory.** [`KeptSide::bytes`] tells it: the keys, and beside them nothing for rows that are
+///   taken on chip, a hash table of 16 to 32 bytes a row, or bins of up to 20; with 64-bit keys 32
+///   to 64, or up to 30. While further rows are arranged there is the memory of before, too, and the
+///   scratch takes as much again.
 pub struct KeptSide<K: Key> {
     device: Device,
     keys: Buffer<K::Word>,
