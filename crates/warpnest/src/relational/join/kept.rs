@@ -39,8 +39,8 @@ use std::fmt;
 ///   time.
 /// - **Memory.** [`KeptSide::bytes`] tells it: the keys, and beside them nothing for rows that are
 ///   taken on chip, a hash table of 16 to 32 bytes a row, or bins of up to 20; with 64-bit keys 32
-///   to 64, or up to 30. While further rows are arranged there is the memory of before, too, and the
-///   scratch takes as much again.
+///   to 64, or up to 30. While further rows are arranged there is the memory of before, too, and
+///   the scratch takes as much again.
 pub struct KeptSide<K: Key> {
     device: Device,
     keys: Buffer<K::Word>,
