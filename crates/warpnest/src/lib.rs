@@ -8,6 +8,8 @@ compile_error!("warpnest needs a 64-bit host: a table may take more than 4 GiB")
 #[cfg(not(target_endian = "little"))]
 compile_error!("warpnest needs a little-endian host: its files have the words of a table as they are in memory");
 
+#[cfg(feature = "arrow")]
+pub mod arrow;
 #[cfg(any(doc, doctest))]
 #[doc = include_str!("cookbook.md")]
 pub mod cookbook {}

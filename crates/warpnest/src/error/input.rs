@@ -164,6 +164,66 @@ pub enum InputError {
         bytes: u64,
     },
 
+    /// A table has no column of a name, or several.
+    #[error("{}", column_name(table, name, *several, held))]
+    ColumnName {
+        /// The table: the left one, the right one, or the only one.
+        table: &'static str,
+        /// The name that was asked for.
+        name: String,
+        /// Whether there are several columns of the name.
+        several: bool,
+        /// The names of all columns.
+        held: Vec<String>,
+    },
+
+    /// A column has a type that an operation does not take.
+    #[error("the column {column:?} is of type {of_type}, of which there is {what}: {remedy}")]
+    ColumnType {
+        /// The name of the column.
+        column: String,
+        /// The type of the column.
+        of_type: String,
+        /// What there is not, such as `no sum`.
+        what: &'static str,
+        /// What to do.
+        remedy: &'static str,
+    },
+
+    /// Two columns that are joined by have different types.
+    #[error(
+        "the left column {left:?} is of type {left_type} and the right column {right:?} of type {right_type}: cast one of them to the type \
+         of the other"
+    )]
+    KeyTypes {
+        /// The name of the left column.
+        left: String,
+        /// The type of the left column.
+        left_type: String,
+        /// The name of the right column.
+        right: String,
+        /// The type of the right column.
+        right_type: String,
+    },
+
+    /// No columns of keys were named, or more of one table than of the other.
+    #[error("{left} left and {right} right columns of keys were named: name as many of both tables, and one at least")]
+    KeyColumns {
+        /// The number of columns of the left table, or of the only one.
+        left: usize,
+        /// The number of columns of the right table, or of the only one.
+        right: usize,
+    },
+
+    /// Two columns of a result would have the same name.
+    #[error("the result would have two columns {name:?}: {remedy}")]
+    SameName {
+        /// The name of both.
+        name: String,
+        /// What to do.
+        remedy: &'static str,
+    },
+
     /// A join with a kept side was to give kept rows that no row meets.
     #[error(
         "a {kind} join gives the kept rows that none meets, which one batch of left rows does not tell: ask for an inner, left, semi or \
@@ -186,4 +246,11 @@ pub enum InputError {
         /// The most blocks of a grid.
         limit: u32,
     },
+}
+
+fn column_name(table: &str, name: &str, several: bool, held: &[String]) -> String {
+    match several {
+        true => format!("{table} has several columns {name:?}: rename all but one of them"),
+        false => format!("{table} has no column {name:?}, but {held:?}: name one of these"),
+    }
 }

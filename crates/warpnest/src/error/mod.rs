@@ -124,6 +124,17 @@ pub enum Error {
         name: String,
     },
 
+    /// Arrow could not make an array of a result.
+    #[error(
+        "Arrow could not make {what}: {reason}; take fewer rows, leave out columns of such types, or cast them first"
+    )]
+    Arrow {
+        /// What was to be made.
+        what: String,
+        /// Arrow's own words.
+        reason: String,
+    },
+
     /// A module of kernels cannot be loaded.
     #[error("the module of {package} cannot be loaded: {reason}")]
     Module {

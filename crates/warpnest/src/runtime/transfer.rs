@@ -6,6 +6,7 @@ use crate::runtime::device::Device;
 use crate::runtime::stream::{Batch, Stream};
 use gpu_kernels::plain::Plain;
 use std::ops::Range;
+use std::ptr::NonNull;
 
 /// Copies of a buffer, or of a part of one.
 impl<T: Plain> Buffer<T> {
@@ -56,18 +57,24 @@ impl<T: Plain> Buffer<T> {
     /// the device's memory, they are read in place, so no work that began after this may write them
     /// meanwhile.
     pub(crate) fn with_elements<R>(&self, stream: &Stream, work: impl FnOnce(&[T]) -> R) -> Result<R> {
-        let in_place = self.engine().shares_memory_with_host() && self.address().is_multiple_of(align_of::<T>());
-        if !in_place || self.is_empty() {
-            return Ok(work(&self.download(stream)?));
+        let Some(first) = self.in_place(stream)? else { return Ok(work(&self.download(stream)?)) };
+        // SAFETY: the memory is the host's and has so many elements. Safe code that writes them has
+        // the buffer exclusively, and no work is in progress. They were initialized to zeros.
+        Ok(work(unsafe { std::slice::from_raw_parts(first.as_ptr(), self.len()) }))
+    }
+
+    /// Returns the first element in the host's memory, after the work that writes the elements now;
+    /// `None` where the host does not share the device's memory, or if there are no elements.
+    pub(crate) fn in_place(&self, stream: &Stream) -> Result<Option<NonNull<T>>> {
+        let is_shared = self.engine().shares_memory_with_host() && self.address().is_multiple_of(align_of::<T>());
+        if !is_shared || self.is_empty() {
+            return Ok(None);
         }
         stream.batch(|batch| {
             batch.reads(self);
             batch.queue()?.synchronize()
         })?;
-        let first = std::ptr::with_exposed_provenance::<T>(self.address());
-        // SAFETY: the memory is the host's and has so many elements. Safe code that writes them has
-        // the buffer exclusively, and no work is in progress. They were initialized to zeros.
-        Ok(work(unsafe { std::slice::from_raw_parts(first, self.len()) }))
+        Ok(NonNull::new(std::ptr::with_exposed_provenance_mut(self.address())))
     }
 
     /// Copies one element to the host, after the work that writes the buffer now; returns when it

@@ -1,0 +1,225 @@
+//! Group-bys of record batches.
+
+use super::aggregates::{Function, Inputs, Wanted};
+use super::columns::{column_number, of_arrow};
+use super::ids::by_ids;
+use super::keys::{elements, values};
+use super::numbers::Numbers;
+use crate::primitives::{Scratch, check_items};
+use crate::relational::{GroupBy, Order};
+use crate::{Device, InputError, Key, Result, Stream};
+use arrow_array::{Array, ArrayRef, RecordBatch};
+use arrow_schema::{Field, FieldRef, Schema};
+use std::collections::HashSet;
+use std::sync::Arc;
+
+/// A group-by of a record batch: rows with equal keys, in columns of any types, become one row of
+/// the result.
+///
+/// ```
+/// use arrow_array::record_batch;
+/// use warpnest::Device;
+/// use warpnest::arrow::ArrowGroupBy;
+///
+/// let batch = record_batch!(
+///     ("city", Utf8, [Some("Ulm"), Some("Bonn"), Some("Ulm"), None]),
+///     ("price", Float64, [Some(2.5), None, Some(1.5), Some(9.0)])
+/// )?;
+/// let query = ArrowGroupBy::new(&batch).by(["city"]).count_rows("rows").mean("price", "mean").in_order_of_appearance();
+/// let expected = record_batch!(
+///     ("city", Utf8, [Some("Ulm"), Some("Bonn"), None]),
+///     ("rows", Int64, [2, 1, 1]),
+///     ("mean", Float64, [Some(2.0), None, Some(9.0)])
+/// )?;
+/// let groups = query.run(&Device::best()?)?;
+/// assert_eq!(groups.columns(), expected.columns());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+///
+/// - **Columns of the result** are the keys, and the aggregates in the order in which they were
+///   asked for.
+/// - **Null keys** are equal: those rows are one group, or one for each combination with the other
+///   keys. Keys are equal if their bytes are: each NaN with itself, and −0 is not 0.
+/// - **Null values** are ignored, as in SQL. An aggregate without values is null; counts never are.
+/// - **Sums** of integers are `Int64` or `UInt64` and wrap, and so do the sums that means are of.
+///   Those of floating-point numbers are `Float64`. **Least and greatest** values keep the column's
+///   type; those of floating-point numbers are by [`f64::total_cmp`]. **Means** are `Float64`, and
+///   **counts** `Int64`. **First and last** values are of any type.
+/// - **Order.** Groups come in any order, unless [`ArrowGroupBy::in_order_of_appearance`] is called.
+/// - **Complexity.** One key column of numbers or times of 4 or 8 bytes, without nulls, is a
+///   [`GroupBy`] of Arrow's own memory. Other keys get ids first, exactly, by
+///   [`Rows`](crate::relational::Rows) and [`strings::unique`](crate::strings::unique); then rows are grouped by id. Columns with nulls are copied.
+#[derive(Clone, Debug)]
+pub struct ArrowGroupBy<'q> {
+    batch: &'q RecordBatch,
+    by: Vec<String>,
+    wanted: Vec<Wanted>,
+    order: Order,
+}
+
+impl<'q> ArrowGroupBy<'q> {
+    /// Returns a query for the groups of a batch. The key columns are yet to be named. Without
+    /// aggregates it gives the different keys.
+    pub fn new(batch: &'q RecordBatch) -> Self {
+        Self { batch, by: Vec::new(), wanted: Vec::new(), order: Order::Any }
+    }
+
+    /// Names the key columns.
+    #[must_use]
+    pub fn by<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
+        self.by = names.into_iter().map(Into::into).collect();
+        self
+    }
+
+    /// Gives groups in the order in which their keys appear first, so that it is the same in every
+    /// run.
+    #[must_use]
+    pub fn in_order_of_appearance(mut self) -> Self {
+        self.order = Order::FirstSeen;
+        self
+    }
+
+    /// Asks for the number of rows of each group, in a column `name`.
+    #[must_use]
+    pub fn count_rows(self, name: impl Into<String>) -> Self {
+        self.want(Function::CountRows, String::new(), name)
+    }
+
+    /// Asks for the number of rows of each group whose `column` is not null.
+    #[must_use]
+    pub fn count(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.want(Function::Count, column, name)
+    }
+
+    /// Asks for the sum of `column` in each group: of integers or floating-point numbers.
+    #[must_use]
+    pub fn sum(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.want(Function::Sum, column, name)
+    }
+
+    /// Asks for the least value of `column` in each group: of numbers, times, or decimals of up to
+    /// 64 bits.
+    #[must_use]
+    pub fn min(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.want(Function::Min, column, name)
+    }
+
+    /// Asks for the greatest value of `column` in each group, of types as [`ArrowGroupBy::min`].
+    #[must_use]
+    pub fn max(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.want(Function::Max, column, name)
+    }
+
+    /// Asks for the mean of `column` in each group: of integers or floating-point numbers.
+    #[must_use]
+    pub fn mean(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.want(Function::Mean, column, name)
+    }
+
+    /// Asks for the first value of `column` in each group that is not null.
+    #[must_use]
+    pub fn first(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.want(Function::First, column, name)
+    }
+
+    /// Asks for the last value of `column` in each group that is not null.
+    #[must_use]
+    pub fn last(self, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.want(Function::Last, column, name)
+    }
+
+    fn want(mut self, function: Function, column: impl Into<String>, name: impl Into<String>) -> Self {
+        self.wanted.push(Wanted { function, column: column.into(), name: name.into() });
+        self
+    }
+
+    /// Returns the groups.
+    ///
+    /// # Errors
+    /// As for [`ArrowGroupBy::run_on`].
+    pub fn run(&self, device: &Device) -> Result<RecordBatch> {
+        self.run_on(device.default_stream(), &mut Scratch::new(device))
+    }
+
+    /// Returns the groups, computed on `stream`. The scratch is best kept for the next call.
+    ///
+    /// # Errors
+    /// [`InputError::KeyColumns`] if no key column is named; [`InputError::ColumnName`] for a name
+    /// that no column has, or several have; [`InputError::ColumnType`] for columns that cannot be
+    /// keys, or have no such aggregate; [`InputError::SameName`] if two columns of the result
+    /// would have one name; [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot gather a column;
+    /// and as for [`GroupBy::run_on`] and [`Rows::distinct_on`](crate::relational::Rows::distinct_on).
+    pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<RecordBatch> {
+        let Self { batch, by, wanted, order } = self;
+        stream.check_device(scratch.device())?;
+        if by.is_empty() {
+            return Err(InputError::KeyColumns { left: 0, right: 0 }.into());
+        }
+        let numbers = by.iter().map(|name| column_number("the batch", batch, name)).collect::<Result<Vec<_>>>()?;
+        let mut names = HashSet::new();
+        if let Some(name) = by.iter().chain(wanted.iter().map(|wanted| &wanted.name)).find(|name| !names.insert(*name))
+        {
+            let (name, remedy) = (name.clone(), "name each key once, and give each aggregate a name of its own");
+            return Err(InputError::SameName { name, remedy }.into());
+        }
+        check_items(batch.num_rows())?;
+        let inputs = Inputs::new(batch, wanted)?;
+        let keys: Vec<(&String, &ArrayRef)> =
+            by.iter().zip(numbers.iter().map(|number| batch.column(*number))).collect();
+        let (key_arrays, aggregates) = match &keys[..] {
+            [(_, keys)] if is_word(keys) => {
+                let (keys, aggregates) = by_words(stream, scratch, keys, &inputs, *order)?;
+                (vec![keys], aggregates)
+            }
+            _ => by_ids(stream, scratch, &keys, &inputs, *order)?,
+        };
+        let key_fields = numbers.iter().map(|number| batch.schema_ref().fields()[*number].clone());
+        let new_field = |(wanted, array): (&Wanted, &ArrayRef)| {
+            let is_nullable = !matches!(wanted.function, Function::CountRows | Function::Count);
+            FieldRef::new(Field::new(&wanted.name, array.data_type().clone(), is_nullable))
+        };
+        let fields: Vec<FieldRef> = key_fields.chain(wanted.iter().zip(&aggregates).map(new_field)).collect();
+        let arrays = key_arrays.into_iter().chain(aggregates).collect();
+        RecordBatch::try_new(Arc::new(Schema::new(fields)), arrays).map_err(of_arrow("of the groups"))
+    }
+}
+
+/// Returns whether an array has words of 4 or 8 bytes, and no nulls.
+fn is_word(keys: &ArrayRef) -> bool {
+    keys.null_count() == 0 && matches!(keys.data_type().primitive_width(), Some(4 | 8))
+}
+
+/// Returns the keys and the aggregates of groups by words.
+fn by_words(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &ArrayRef,
+    inputs: &Inputs,
+    order: Order,
+) -> Result<(ArrayRef, Vec<ArrayRef>)> {
+    let of_type = keys.data_type();
+    let (keys, aggregates) = match of_type.primitive_width() {
+        Some(4) => {
+            let (keys, aggregates) = by_keys::<u32>(stream, scratch, &elements(&values(keys, 4)), inputs, order)?;
+            (Numbers::U32(keys.into()), aggregates)
+        }
+        _ => {
+            let (keys, aggregates) = by_keys::<u64>(stream, scratch, &elements(&values(keys, 8)), inputs, order)?;
+            (Numbers::U64(keys.into()), aggregates)
+        }
+    };
+    Ok((keys.into_array(of_type, None), aggregates))
+}
+
+fn by_keys<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &[K],
+    inputs: &Inputs,
+    order: Order,
+) -> Result<(Vec<K>, Vec<ArrayRef>)> {
+    let mut query = GroupBy::new(keys);
+    query.order(order);
+    let (groups, aggregates) = inputs.aggregates(stream, scratch, query)?;
+    Ok((groups.keys().download(stream)?, aggregates))
+}

@@ -1,0 +1,79 @@
+//! Group-bys by keys of any types, which get ids first.
+
+use super::aggregates::Inputs;
+use super::columns::taken;
+use super::keys::{KeyColumn, Part};
+use super::memory::from_buffer;
+use crate::primitives::Scratch;
+use crate::relational::{Distinct, GroupBy, Order, Rows};
+use crate::{Device, Result, Stream, strings};
+use arrow_array::{ArrayRef, UInt32Array};
+use arrow_buffer::{NullBuffer, ScalarBuffer};
+
+/// A column that makes rows differ.
+enum Words {
+    Narrow(ScalarBuffer<u32>),
+    Wide(ScalarBuffer<u64>),
+}
+
+/// Returns the keys and the aggregates of groups by columns of any types, given with their names.
+pub(super) fn by_ids(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &[(&String, &ArrayRef)],
+    inputs: &Inputs,
+    order: Order,
+) -> Result<(Vec<ArrayRef>, Vec<ArrayRef>)> {
+    let words = words_of(scratch.device(), keys)?;
+    // There is a column at least.
+    let rows = words.iter().fold(None, with_column).unwrap_or_else(|| Rows::of(&[0u32; 0]));
+    let rows = if order == Order::FirstSeen { rows.in_order_of_appearance() } else { rows };
+    let Distinct { ids, first_rows, .. } = rows.distinct_on(stream, scratch)?;
+    let mut query = GroupBy::new(&ids);
+    // Ids are dense, so the groups are in the order of the first rows.
+    query.order(Order::ByKey);
+    let (_, aggregates) = inputs.aggregates(stream, scratch, query)?;
+    let first_rows = UInt32Array::new(from_buffer(stream, first_rows)?, None);
+    let keys = keys.iter().map(|(name, keys)| taken(name, keys, &first_rows)).collect::<Result<_>>()?;
+    Ok((keys, aggregates))
+}
+
+fn with_column<'w>(rows: Option<Rows<'w>>, words: &'w Words) -> Option<Rows<'w>> {
+    Some(match (rows, words) {
+        (None, Words::Narrow(words)) => Rows::of(&words[..]),
+        (None, Words::Wide(words)) => Rows::of(&words[..]),
+        (Some(rows), Words::Narrow(words)) => rows.and(&words[..]),
+        (Some(rows), Words::Wide(words)) => rows.and(&words[..]),
+    })
+}
+
+/// Returns columns in which two rows are equal if and only if their keys are, nulls among them.
+fn words_of(device: &Device, keys: &[(&String, &ArrayRef)]) -> Result<Vec<Words>> {
+    let (mut words, mut nulls) = (Vec::new(), Vec::new());
+    for (name, keys) in keys {
+        let column = KeyColumn::new(name, keys)?;
+        for part in column.parts {
+            let part = match &column.nulls {
+                Some(nulls) => part.with_equal_nulls(nulls),
+                None => part,
+            };
+            words.push(match part {
+                Part::Narrow(words) => Words::Narrow(words),
+                Part::Wide(words) => Words::Wide(words),
+                Part::Texts(texts) => Words::Narrow(strings::unique(device, &texts)?.ids.into()),
+            });
+        }
+        nulls.extend(column.nulls);
+    }
+    words.extend(nulls.chunks(32).map(|nulls| Words::Narrow(null_bits(nulls))));
+    Ok(words)
+}
+
+/// Returns a bit for each of at most 32 columns, which says whether the row's key there is null.
+fn null_bits(columns: &[NullBuffer]) -> ScalarBuffer<u32> {
+    let mut bits = vec![0u32; columns.first().map_or(0, NullBuffer::len)];
+    for (number, nulls) in columns.iter().enumerate() {
+        bits.iter_mut().zip(nulls).for_each(|(bits, is_valid)| *bits |= u32::from(!is_valid) << number);
+    }
+    bits.into()
+}

@@ -1,0 +1,45 @@
+//! Memory of this library as Arrow's.
+
+use crate::types::Plain;
+use crate::{Buffer, Result, Stream};
+use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, ScalarBuffer};
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+/// Returns the elements of a buffer as Arrow's, when they are there. On the CPU engine nothing is
+/// copied, and Arrow frees the memory; from a GPU they are downloaded once.
+///
+/// ```
+/// use arrow_array::UInt32Array;
+/// use warpnest::{Buffer, Device, arrow};
+///
+/// let device = Device::best()?;
+/// let keys = Buffer::from_slice(&device, &[5u32, 6, 7])?;
+/// let array = UInt32Array::new(arrow::from_buffer(device.default_stream(), keys)?, None);
+/// assert_eq!(array, UInt32Array::from(vec![5, 6, 7]));
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// # Errors
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+pub fn from_buffer<T: ArrowNativeType + Plain>(stream: &Stream, buffer: Buffer<T>) -> Result<ScalarBuffer<T>> {
+    let length = buffer.len();
+    Ok(ScalarBuffer::new(arrow_buffer(stream, buffer)?, 0, length))
+}
+
+/// Returns the bits of words, bit `i % 32` of word `i / 32`, as Arrow's; memory as [`from_buffer`].
+pub(super) fn bits(stream: &Stream, words: Buffer<u32>, length: usize) -> Result<NullBuffer> {
+    let bits = arrow_buffer(stream, words)?;
+    // The words of a little-endian host have Arrow's order of bits.
+    Ok(NullBuffer::new(BooleanBuffer::new(bits, 0, length)))
+}
+
+fn arrow_buffer<T: ArrowNativeType + Plain>(stream: &Stream, buffer: Buffer<T>) -> Result<arrow_buffer::Buffer> {
+    let Some(first) = buffer.in_place(stream)? else {
+        return Ok(arrow_buffer::Buffer::from_vec(buffer.download(stream)?));
+    };
+    let bytes = buffer.len() * size_of::<T>();
+    // SAFETY: the memory is the host's, has so many bytes, and is initialized. It lives as long as
+    // the buffer, whose owner is Arrow now: no work and no safe code writes it any more.
+    Ok(unsafe { arrow_buffer::Buffer::from_custom_allocation(first.cast(), bytes, Arc::new(AssertUnwindSafe(buffer))) })
+}

@@ -1,0 +1,209 @@
+//! Columns of numbers that are aggregated, and aggregates of them.
+
+use super::keys::{elements, values};
+use crate::relational::{Aggregate, GroupBy, Groups};
+use crate::{Key, Result, Stream};
+use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_primitive};
+use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, ScalarBuffer};
+use arrow_schema::DataType;
+use std::sync::Arc;
+
+/// Numbers of a type that is aggregated.
+#[derive(Clone, Debug)]
+pub(super) enum Numbers {
+    U32(ScalarBuffer<u32>),
+    I32(ScalarBuffer<i32>),
+    U64(ScalarBuffer<u64>),
+    I64(ScalarBuffer<i64>),
+    F32(ScalarBuffer<f32>),
+    F64(ScalarBuffer<f64>),
+}
+
+/// What null rows are taken for, so that they change no aggregate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fill {
+    Zero,
+    Least,
+    Greatest,
+}
+
+/// An aggregate that a group-by is asked for.
+pub(super) enum Asked {
+    U32(Aggregate<u32>),
+    I32(Aggregate<i32>),
+    U64(Aggregate<u64>),
+    I64(Aggregate<i64>),
+    F32(Aggregate<f32>),
+    F64(Aggregate<f64>),
+}
+
+/// Evaluates an expression for the numbers of each type: with their type, its sum's variant, and
+/// what null rows are taken for.
+macro_rules! for_each_type {
+    ($work:ident) => {
+        $work! {
+            U32: u32, U64, (0, u32::MIN, u32::MAX);
+            I32: i32, I64, (0, i32::MIN, i32::MAX);
+            U64: u64, U64, (0, u64::MIN, u64::MAX);
+            I64: i64, I64, (0, i64::MIN, i64::MAX);
+            // -0 changes no sum, not even one of -0. In the total order NaNs are at both ends.
+            F32: f32, F64, (-0.0, f32::from_bits(u32::MAX), f32::from_bits(u32::MAX >> 1));
+            F64: f64, F64, (-0.0, f64::from_bits(u64::MAX), f64::from_bits(u64::MAX >> 1));
+        }
+    };
+}
+
+impl Numbers {
+    /// Returns the numbers of an array, if its values can be compared: integers, floating-point
+    /// numbers, times, and decimals of up to 64 bits. Those of 4 and 8 bytes are not copied.
+    pub fn new(array: &dyn Array) -> Option<Self> {
+        use DataType::{
+            Date32, Date64, Decimal32, Decimal64, Duration, Float32, Float64, Int8, Int16, Int32, Int64, Time32,
+            Time64, Timestamp, UInt8, UInt16, UInt32, UInt64,
+        };
+        let values = values(array, array.data_type().primitive_width()?);
+        Some(match array.data_type() {
+            Int8 => Self::I32(elements::<i8>(&values).iter().map(|value| i32::from(*value)).collect()),
+            Int16 => Self::I32(elements::<i16>(&values).iter().map(|value| i32::from(*value)).collect()),
+            UInt8 => Self::U32(elements::<u8>(&values).iter().map(|value| u32::from(*value)).collect()),
+            UInt16 => Self::U32(elements::<u16>(&values).iter().map(|value| u32::from(*value)).collect()),
+            Int32 | Date32 | Time32(_) | Decimal32(..) => Self::I32(elements(&values)),
+            Int64 | Date64 | Time64(_) | Timestamp(..) | Duration(_) | Decimal64(..) => Self::I64(elements(&values)),
+            UInt32 => Self::U32(elements(&values)),
+            UInt64 => Self::U64(elements(&values)),
+            Float32 => Self::F32(elements(&values)),
+            Float64 => Self::F64(elements(&values)),
+            _ => return None,
+        })
+    }
+
+    /// Returns the numbers with others in the rows that are null.
+    pub fn filled(&self, nulls: &NullBuffer, fill: Fill) -> Self {
+        macro_rules! filled {
+            ($($variant:ident: $type:ty, $sum:ident, ($zero:expr, $least:expr, $greatest:expr);)+) => {
+                match self {
+                    $(Self::$variant(values) => {
+                        let other = match fill {
+                            Fill::Zero => $zero,
+                            Fill::Least => $least,
+                            Fill::Greatest => $greatest,
+                        };
+                        let filled = values.iter().zip(nulls).map(|(value, is_valid)| if is_valid { *value } else { other });
+                        Self::$variant(filled.collect())
+                    })+
+                }
+            };
+        }
+        for_each_type!(filled)
+    }
+
+    /// Asks a query for the sum of the numbers in each group.
+    pub fn sum<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
+        macro_rules! sum {
+            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
+                match self {
+                    $(Self::$variant(values) => Asked::$sum(query.sum(&values[..])),)+
+                }
+            };
+        }
+        for_each_type!(sum)
+    }
+
+    /// Asks a query for the least number in each group.
+    pub fn min<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
+        macro_rules! min {
+            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
+                match self {
+                    $(Self::$variant(values) => Asked::$variant(query.min(&values[..])),)+
+                }
+            };
+        }
+        for_each_type!(min)
+    }
+
+    /// Asks a query for the greatest number in each group.
+    pub fn max<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
+        macro_rules! max {
+            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
+                match self {
+                    $(Self::$variant(values) => Asked::$variant(query.max(&values[..])),)+
+                }
+            };
+        }
+        for_each_type!(max)
+    }
+
+    /// Asks a query for the mean of the numbers in each group.
+    pub fn mean<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
+        macro_rules! mean {
+            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
+                match self {
+                    $(Self::$variant(values) => Asked::F64(query.mean(&values[..])),)+
+                }
+            };
+        }
+        for_each_type!(mean)
+    }
+
+    /// Returns the numbers as `f64`.
+    pub fn as_f64(&self) -> Vec<f64> {
+        macro_rules! as_f64 {
+            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
+                match self {
+                    $(Self::$variant(values) => values.iter().map(|value| *value as f64).collect(),)+
+                }
+            };
+        }
+        for_each_type!(as_f64)
+    }
+
+    /// Returns an array of a type that [`Numbers::new`] takes, or of one whose values are as large.
+    pub fn into_array(self, of_type: &DataType, nulls: Option<NullBuffer>) -> ArrayRef {
+        fn cut<T: ArrowNativeType, U: ArrowNativeType>(values: &ScalarBuffer<T>, narrow: impl Fn(T) -> U) -> Buffer {
+            values.iter().map(|value| narrow(*value)).collect::<ScalarBuffer<U>>().into_inner()
+        }
+        let buffer = match (self, of_type) {
+            (Self::I32(values), DataType::Int8) => cut(&values, |value| value as i8),
+            (Self::I32(values), DataType::Int16) => cut(&values, |value| value as i16),
+            (Self::U32(values), DataType::UInt8) => cut(&values, |value| value as u8),
+            (Self::U32(values), DataType::UInt16) => cut(&values, |value| value as u16),
+            (numbers, _) => numbers.into_inner(),
+        };
+        macro_rules! array {
+            ($type:ty) => {
+                Arc::new(PrimitiveArray::<$type>::new(buffer.into(), nulls).with_data_type(of_type.clone()))
+            };
+        }
+        downcast_primitive! {
+            of_type => (array),
+            _ => unreachable!("{of_type} is a primitive type"),
+        }
+    }
+
+    fn into_inner(self) -> Buffer {
+        macro_rules! inner {
+            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
+                match self {
+                    $(Self::$variant(values) => values.into_inner(),)+
+                }
+            };
+        }
+        for_each_type!(inner)
+    }
+}
+
+impl Asked {
+    /// Returns the aggregate of each group, on the host.
+    pub fn download<K: Key>(self, stream: &Stream, groups: &Groups<K>) -> Result<Numbers> {
+        macro_rules! download {
+            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
+                match self {
+                    $(Self::$variant(asked) => {
+                        Ok(Numbers::$variant(groups.column(asked)?.download(stream)?.into()))
+                    })+
+                }
+            };
+        }
+        for_each_type!(download)
+    }
+}
