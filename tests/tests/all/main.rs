@@ -6,6 +6,14 @@ mod deferred;
 mod formulas;
 mod hash;
 
+mod arrow {
+    mod columns;
+    mod group_by;
+    mod join;
+    mod join_columns;
+    mod lookup;
+}
+
 mod planted {
     mod built;
     mod changing;

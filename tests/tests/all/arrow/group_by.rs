@@ -1,0 +1,255 @@
+//! Group-bys of record batches beside a map of the standard library.
+
+use super::columns::{SHAPES, cell, column};
+use arrow_array::cast::AsArray;
+use arrow_array::types::{ArrowPrimitiveType, Float64Type, Int8Type, Int32Type, TimestampSecondType, UInt64Type};
+use arrow_array::{
+    Array, ArrayRef, DictionaryArray, Float64Array, Int8Array, Int32Array, Int64Array, PrimitiveArray, RecordBatch,
+    StringArray, TimestampSecondArray, UInt32Array, UInt64Array, record_batch,
+};
+use arrow_schema::DataType;
+use arrow_select::take::take;
+use proptest::prelude::*;
+use std::collections::HashMap;
+use std::sync::Arc;
+use warpnest::arrow::ArrowGroupBy;
+use warpnest::{Device, Error, InputError};
+use warpnest_tests::{at, on_each_engine, on_every_engine};
+
+/// A row: numbers of its keys, and of its values.
+type Row = ([Option<u8>; 3], [Option<u8>; 2]);
+
+/// Returns the values of a batch: integers whose sums wrap, floating-point numbers whose sums are
+/// exact, others with NaNs and zeros, small integers, times and texts.
+fn values(rows: &[Row]) -> Vec<(&'static str, ArrayRef)> {
+    let numbers = |column: usize| rows.iter().map(move |(_, values)| values[column]);
+    let special = |number: u8| match number % 6 {
+        0 => 0.0,
+        1 => -0.0,
+        2 => f64::NAN,
+        3 => -f64::NAN,
+        4 => f64::INFINITY,
+        _ => -f64::from(number),
+    };
+    let times = numbers(1).map(|number| number.map(|number| i64::from(number) - 99)).collect::<TimestampSecondArray>();
+    let texts: StringArray = numbers(0).map(|number| number.map(|number| format!("text {number}"))).collect();
+    let dictionary: DictionaryArray<Int8Type> = {
+        let texts: Vec<Option<String>> =
+            numbers(1).map(|number| number.map(|number| format!("{}", number % 9))).collect();
+        texts.iter().map(|text| text.as_deref()).collect()
+    };
+    let int = numbers(0).map(|number| number.map(|number| i32::from(number) - 100)).collect::<Int32Array>();
+    let exact = numbers(1).map(|number| number.map(|number| f64::from(number) / 4.0 - 9.0)).collect::<Float64Array>();
+    vec![
+        ("int", Arc::new(int)),
+        (
+            "large",
+            Arc::new(
+                numbers(1)
+                    .map(|number| number.map(|number| u64::MAX / 7 * u64::from(number % 8)))
+                    .collect::<UInt64Array>(),
+            ),
+        ),
+        ("exact", Arc::new(exact)),
+        ("special", Arc::new(numbers(0).map(|number| number.map(special)).collect::<Float64Array>())),
+        ("tiny", Arc::new(numbers(1).map(|number| number.map(|number| number as i8)).collect::<Int8Array>())),
+        ("time", Arc::new(times.with_timezone("+02:00"))),
+        ("text", Arc::new(texts)),
+        ("word", Arc::new(dictionary)),
+    ]
+}
+
+/// Returns an aggregate of each group of rows, of the values that are not null.
+fn folded<T: ArrowPrimitiveType, U: ArrowPrimitiveType>(
+    groups: &[Vec<usize>],
+    values: &ArrayRef,
+    fold: impl Fn(&[T::Native]) -> U::Native,
+) -> ArrayRef {
+    let values = values.as_primitive::<T>();
+    let of_group = |rows: &Vec<usize>| {
+        let valid = rows.iter().filter(|row| values.is_valid(**row)).map(|row| values.value(*row));
+        let valid: Vec<T::Native> = valid.collect();
+        (!valid.is_empty()).then(|| fold(&valid))
+    };
+    Arc::new(groups.iter().map(of_group).collect::<PrimitiveArray<U>>())
+}
+
+/// Returns the values in a row of each group: of those that are not null.
+fn chosen(groups: &[Vec<usize>], values: &ArrayRef, last: bool) -> ArrayRef {
+    let nulls = values.logical_nulls();
+    let rows = groups.iter().map(|rows| {
+        let mut valid = rows.iter().filter(|row| nulls.as_ref().is_none_or(|nulls| nulls.is_valid(**row)));
+        let row = if last { valid.next_back() } else { valid.next() };
+        row.map(|row| *row as u32)
+    });
+    take(values, &rows.collect::<UInt32Array>(), None).unwrap()
+}
+
+fn check(device: &Device, rows: &[Row], shapes: &[usize], offset: usize) {
+    let _at = at(format!("shapes {shapes:?}, offset {offset}: {rows:?}"));
+    let names = &["a", "b", "c"][..shapes.len()];
+    let keys: Vec<ArrayRef> = (0..shapes.len())
+        .map(|number| column(shapes[number], &rows.iter().map(|row| row.0[number]).collect::<Vec<_>>(), offset))
+        .collect();
+    // Values of slices, too.
+    let before = std::iter::repeat_n(([None; 3], [Some(9), None]), offset);
+    let all: Vec<Row> = before.chain(rows.iter().copied()).collect();
+    let values: Vec<(&str, ArrayRef)> =
+        values(&all).into_iter().map(|(name, array)| (name, array.slice(offset, rows.len()))).collect();
+    let columns = names.iter().copied().zip(keys.iter().cloned()).chain(values.iter().cloned());
+    let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
+
+    let (mut ids, mut groups) = (HashMap::new(), Vec::<Vec<usize>>::new());
+    for (row, (numbers, _)) in rows.iter().enumerate() {
+        let key: Vec<Option<u64>> = shapes.iter().zip(numbers).map(|(shape, number)| cell(*shape, *number)).collect();
+        let id = *ids.entry(key).or_insert(groups.len());
+        if id == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[id].push(row);
+    }
+    let array = |name: &str| &values.iter().find(|(other, _)| *other == name).unwrap().1;
+    let first_rows: UInt32Array = groups.iter().map(|rows| Some(rows[0] as u32)).collect();
+    let count = |name: &str| -> ArrayRef {
+        let values = array(name);
+        let count = |rows: &Vec<usize>| rows.iter().filter(|row| values.is_valid(**row)).count() as i64;
+        Arc::new(groups.iter().map(|rows| Some(count(rows))).collect::<Int64Array>())
+    };
+    let least = |values: &[f64]| values.iter().copied().min_by(f64::total_cmp).unwrap();
+    let greatest = |values: &[f64]| values.iter().copied().max_by(f64::total_cmp).unwrap();
+    let wrapped = |values: &[u64]| values.iter().fold(0u64, |sum, value| sum.wrapping_add(*value));
+    let of_int = |values: &[i32]| values.iter().map(|value| i64::from(*value)).sum::<i64>();
+    let zoned = |times: ArrayRef| -> ArrayRef {
+        Arc::new(times.as_primitive::<TimestampSecondType>().clone().with_timezone("+02:00"))
+    };
+    type Long = arrow_array::types::Int64Type;
+    let mut query = ArrowGroupBy::new(&batch).by(names.to_vec()).in_order_of_appearance();
+    let mut expected: Vec<ArrayRef> = keys.iter().map(|keys| take(keys, &first_rows, None).unwrap()).collect();
+    macro_rules! ask {
+        ($function:ident($column:literal), $expected:expr) => {
+            query = query.$function($column, format!("{}_{}", stringify!($function), $column));
+            expected.push($expected);
+        };
+    }
+    query = query.count_rows("rows");
+    expected.push(Arc::new(groups.iter().map(|rows| Some(rows.len() as i64)).collect::<Int64Array>()));
+    ask!(count("int"), count("int"));
+    ask!(count("text"), count("text"));
+    ask!(sum("int"), folded::<Int32Type, Long>(&groups, array("int"), of_int));
+    ask!(min("int"), folded::<Int32Type, Int32Type>(&groups, array("int"), |values| *values.iter().min().unwrap()));
+    ask!(max("int"), folded::<Int32Type, Int32Type>(&groups, array("int"), |values| *values.iter().max().unwrap()));
+    let mean = |values: &[i32]| of_int(values) as f64 / values.len() as f64;
+    ask!(mean("int"), folded::<Int32Type, Float64Type>(&groups, array("int"), mean));
+    ask!(sum("large"), folded::<UInt64Type, UInt64Type>(&groups, array("large"), wrapped));
+    ask!(
+        max("large"),
+        folded::<UInt64Type, UInt64Type>(&groups, array("large"), |values| *values.iter().max().unwrap())
+    );
+    ask!(sum("exact"), folded::<Float64Type, Float64Type>(&groups, array("exact"), |values| values.iter().sum()));
+    let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
+    ask!(mean("exact"), folded::<Float64Type, Float64Type>(&groups, array("exact"), mean));
+    ask!(min("special"), folded::<Float64Type, Float64Type>(&groups, array("special"), least));
+    ask!(max("special"), folded::<Float64Type, Float64Type>(&groups, array("special"), greatest));
+    let of_tiny = |values: &[i8]| values.iter().map(|value| i64::from(*value)).sum::<i64>();
+    ask!(sum("tiny"), folded::<Int8Type, Long>(&groups, array("tiny"), of_tiny));
+    ask!(min("tiny"), folded::<Int8Type, Int8Type>(&groups, array("tiny"), |values| *values.iter().min().unwrap()));
+    let earliest = |values: &[i64]| *values.iter().min().unwrap();
+    ask!(min("time"), zoned(folded::<TimestampSecondType, TimestampSecondType>(&groups, array("time"), earliest)));
+    for name in ["special", "time", "text", "word"] {
+        query = query.first(name, format!("first_{name}")).last(name, format!("last_{name}"));
+        expected.extend([chosen(&groups, array(name), false), chosen(&groups, array(name), true)]);
+    }
+    let found = query.run(device).unwrap();
+    for (number, (found_column, expected)) in found.columns().iter().zip(&expected).enumerate() {
+        assert_eq!(found_column, expected, "{}", found.schema().field(number).name());
+    }
+    assert_eq!(found.num_columns(), expected.len());
+}
+
+fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {
+    let key = prop_oneof![1 => Just(None), 6 => (0u8..5).prop_map(Some), 1 => any::<u8>().prop_map(Some)];
+    let value = prop_oneof![1 => Just(None), 4 => any::<u8>().prop_map(Some)];
+    let no_nulls = (prop::array::uniform3((0u8..9).prop_map(Some)), prop::array::uniform2(any::<u8>().prop_map(Some)));
+    prop_oneof![
+        3 => prop::collection::vec((prop::array::uniform3(key), prop::array::uniform2(value)), 0..=most),
+        1 => prop::collection::vec(no_nulls, 0..=most),
+    ]
+}
+
+#[test]
+fn any_batch_by_any_columns() {
+    on_every_engine(
+        |engine| (rows(engine.max_items.min(600) / 4), prop::collection::vec(0..SHAPES, 1..=3), 0..40usize),
+        |engine, (rows, shapes, offset)| {
+            check(&engine.device, &rows, &shapes, offset);
+            Ok(())
+        },
+    );
+}
+
+#[test]
+fn each_type_alone_with_and_without_nulls() {
+    on_each_engine(|engine| {
+        for shape in 0..SHAPES {
+            for has_nulls in [false, true] {
+                let number = |row: u8| (!has_nulls || row % 4 != 0).then_some(row % 5);
+                let rows: Vec<Row> = (0..30).map(|row| ([number(row); 3], [number(row / 3), number(row)])).collect();
+                check(&engine.device, &rows, &[shape], 3);
+            }
+            check(&engine.device, &[], &[shape], 0);
+        }
+    });
+}
+
+/// Checks more nullable columns of keys than a word has bits.
+#[test]
+fn nulls_of_many_columns_make_groups() {
+    let (device, columns, rows) = (Device::cpu(), 40usize, 40usize);
+    let batch = RecordBatch::try_from_iter((0..columns).map(|column| {
+        let numbers = (0..rows).map(|row| (row / 2 != column).then_some(7)).collect::<Int32Array>();
+        (format!("k{column}"), Arc::new(numbers) as ArrayRef)
+    }));
+    let names = (0..columns).map(|column| format!("k{column}"));
+    let groups = ArrowGroupBy::new(&batch.unwrap()).by(names).count_rows("n").run(&device).unwrap();
+    assert_eq!(groups.num_rows(), rows / 2);
+    assert!(groups.column(columns).as_primitive::<arrow_array::types::Int64Type>().values().iter().all(|n| *n == 2));
+}
+
+#[test]
+fn without_aggregates_there_are_the_different_keys() {
+    let batch = record_batch!(("a", Utf8, ["x", "y", "x"]), ("b", Int32, [1, 1, 1])).unwrap();
+    let groups = ArrowGroupBy::new(&batch).by(["b", "a"]).in_order_of_appearance().run(&Device::cpu()).unwrap();
+    let expected = record_batch!(("b", Int32, [1, 1]), ("a", Utf8, ["x", "y"])).unwrap();
+    assert_eq!(groups, expected);
+}
+
+#[test]
+fn what_cannot_be_aggregated_is_refused() {
+    let device = Device::cpu();
+    let batch = record_batch!(("a", Int32, [1]), ("t", Utf8, ["x"]), ("b", Boolean, [true])).unwrap();
+    let query = || ArrowGroupBy::new(&batch).by(["a"]);
+    let input_error = |query: ArrowGroupBy<'_>| match query.run(&device) {
+        Err(Error::Input(error)) => error,
+        other => panic!("{other:?}"),
+    };
+    let of_type = |query, column: &str, what: &str| match input_error(query) {
+        InputError::ColumnType { column: found, what: found_what, .. } => {
+            assert_eq!((&found[..], found_what), (column, what))
+        }
+        other => panic!("{other}"),
+    };
+    of_type(query().sum("t", "s"), "t", "no sum");
+    of_type(query().min("t", "first").mean("b", "s"), "t", "no least or greatest value");
+    of_type(query().max("b", "s"), "b", "no least or greatest value");
+    of_type(query().mean("b", "s"), "b", "no mean");
+    assert_eq!(input_error(ArrowGroupBy::new(&batch).count_rows("n")), InputError::KeyColumns { left: 0, right: 0 });
+    for twice in [query().count_rows("a"), query().count_rows("n").sum("a", "n"), query().by(["a", "a"])] {
+        assert!(matches!(input_error(twice), InputError::SameName { .. }));
+    }
+    assert!(matches!(input_error(query().sum("x", "s")), InputError::ColumnName { several: false, .. }));
+    // Times have a least one, but no sum, also where that was computed for another aggregate.
+    let times: ArrayRef = Arc::new(TimestampSecondArray::from(vec![1, 2]));
+    let batch = RecordBatch::try_from_iter([("t", times)]).unwrap();
+    of_type(ArrowGroupBy::new(&batch).by(["t"]).min("t", "m").sum("t", "s"), "t", "no sum");
+    assert_eq!(batch.schema().field(0).data_type(), &DataType::Timestamp(arrow_schema::TimeUnit::Second, None));
+}
