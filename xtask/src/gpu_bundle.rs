@@ -48,6 +48,7 @@ enum Only {
     Shapes,
     FindImage,
     Groupby,
+    Join,
     Kmers,
     Renumber,
     Wordcount,
@@ -66,6 +67,7 @@ impl Only {
             Only::Shapes => &["build", "--example", "shapes"],
             Only::FindImage => &["build", "--example", "find-image"],
             Only::Groupby => &["build", "--example", "groupby"],
+            Only::Join => &["build", "--example", "join"],
             Only::Kmers => &["build", "--example", "kmers"],
             Only::Renumber => &["build", "--example", "renumber"],
             Only::Wordcount => &["build", "--example", "wordcount"],
@@ -77,7 +79,7 @@ impl Only {
 ///
 /// They are the same each time: with others, cargo could join features differently and compile the
 /// library again. Only a machine with a driver can run tests that are shared with `cust`.
-const TESTS: [&str; 28] = [
+const TESTS: [&str; 30] = [
     "--profile",
     "bundle",
     "-p",
@@ -90,6 +92,8 @@ const TESTS: [&str; 28] = [
     "warpnest-find-image",
     "-p",
     "warpnest-groupby",
+    "-p",
+    "warpnest-join",
     "-p",
     "warpnest-kmers",
     "-p",
@@ -125,7 +129,7 @@ pub fn main(args: &Args) -> Result<()> {
     let mut binaries = Vec::new();
     if args.only.is_empty() {
         // Not `--examples`, which would build the program fuzz.
-        let examples = ["find-image", "groupby", "kmers", "renumber", "shapes", "voxels", "wordcount"]
+        let examples = ["find-image", "groupby", "join", "kmers", "renumber", "shapes", "voxels", "wordcount"]
             .map(|name| ["--example", name])
             .concat();
         let tests =

@@ -6,7 +6,7 @@
 #   run.sh figures [ARGS]          the figures: cargo xtask figures ARGS (without the CPU engine)
 #   run.sh sanitize TOOL [FILTER]  all tests on the GPU alone under compute-sanitizer (memcheck racecheck initcheck
 #                                  synccheck), in JOBS processes (a core each), whose output is left in $OUT or sanitize
-#   run.sh EXAMPLE [ARGS]          an example: voxels, shapes, find-image, groupby, kmers, renumber or wordcount
+#   run.sh EXAMPLE [ARGS]          an example: voxels, shapes, find-image, groupby, join, kmers, renumber or wordcount
 #
 # The files kernels_sm75.ptx and kernels_sm90.ptx beside this one take the place of the PTX in the binaries.
 set -euo pipefail
@@ -75,6 +75,6 @@ case $command in
         [ $# -ge 1 ] || usage
         each_test sanitize_test "$@"
         ;;
-    voxels | shapes | find-image | groupby | kmers | renumber | wordcount) exec "$here/$command" "$@" ;;
+    voxels | shapes | find-image | groupby | join | kmers | renumber | wordcount) exec "$here/$command" "$@" ;;
     *) usage ;;
 esac

@@ -1,0 +1,178 @@
+//! The example joins the rows of two CSV or Parquet files, as one would in SQL: it prints the first
+//! rows, or writes all to a file.
+
+mod output;
+#[cfg(test)]
+mod tests;
+
+use anyhow::Context;
+use arrow_array::RecordBatch;
+use clap::Parser;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
+use output::Summary;
+use std::ffi::OsString;
+use std::io::{self, Write};
+use std::panic;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+use warpnest::Device;
+use warpnest::arrow::ArrowJoin;
+use warpnest::relational::{JoinKind, JoinMethod};
+use warpnest_join::made_up::orders_and_customers;
+use warpnest_join::read::{KeysAs, read};
+use warpnest_join::write::{self, write};
+
+/// Join the rows of two CSV or Parquet files whose keys are equal.
+#[derive(Debug, Parser)]
+#[command(
+    after_help = "Without files, two are made up: orders and customers.\n\n\
+    Files: .csv, .txt (comma), .tsv (tab), whose first line names the columns; .parquet, .pq (without compression or\n\
+    with Snappy). Types of CSV are inferred from all rows: integers of 64 bits, other numbers, booleans, dates, times,\n\
+    and text. An empty field is null.\n\n\
+    Kinds: inner (rows that meet), left, right, full (and the rows of that side, or of both, that meet none, with\n\
+    nulls beside them), semi (left rows that meet one, once), anti (left rows that meet none).\n\n\
+    Keys: null keys meet no row, as in SQL, so anti joins keep rows with null keys. Both columns must have the same\n\
+    type; --text compares them as text. Columns that are joined by --on NAME become one column.\n\n\
+    Rows come in any order. The preview goes to the standard output; summary and errors go to the standard error.\n\n\
+    examples:\n  join orders.csv customers.parquet --on customer=id --kind left --out out.csv\n  \
+    join a.csv b.csv --on city --on year --kind anti --device cuda"
+)]
+struct Arguments {
+    /// The left file
+    #[arg(requires = "right", requires = "on")]
+    left: Option<PathBuf>,
+    /// The right file
+    right: Option<PathBuf>,
+    /// The columns to join by: LEFT=RIGHT, or a name that both have; any number of times
+    #[arg(long, value_name = "LEFT=RIGHT", requires = "left")]
+    on: Vec<String>,
+    /// Which rows to give
+    #[arg(short, long, default_value = "inner", value_parser = kinds())]
+    kind: JoinKind,
+    /// What is added to the name of a right column if the left file has one of that name
+    #[arg(long, default_value = "_right")]
+    suffix: String,
+    /// Write all rows to this file: .csv, .tsv, .txt, .parquet or .pq
+    #[arg(short, long, value_name = "FILE")]
+    out: Option<PathBuf>,
+    /// Compare keys as text
+    #[arg(long)]
+    text: bool,
+    /// How the join is computed
+    #[arg(long, default_value = "auto", value_parser = methods())]
+    method: JoinMethod,
+    /// Where the rows are joined: best, cpu, cuda or cuda:N
+    #[arg(short, long, default_value = "best")]
+    device: String,
+}
+
+fn kinds() -> impl TypedValueParser<Value = JoinKind> {
+    PossibleValuesParser::new(["inner", "left", "right", "full", "semi", "anti"]).map(|kind| match &kind[..] {
+        "left" => JoinKind::Left,
+        "right" => JoinKind::Right,
+        "full" => JoinKind::Full,
+        "semi" => JoinKind::Semi,
+        "anti" => JoinKind::Anti,
+        _ => JoinKind::Inner,
+    })
+}
+
+fn methods() -> impl TypedValueParser<Value = JoinMethod> {
+    PossibleValuesParser::new(["auto", "on-chip", "direct", "split"]).map(|method| match &method[..] {
+        "on-chip" => JoinMethod::OnChip,
+        "direct" => JoinMethod::Direct,
+        "split" => JoinMethod::Split,
+        _ => JoinMethod::Auto,
+    })
+}
+
+fn main() -> ExitCode {
+    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the program with a command line. An error is printed.
+fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
+    let arguments = match Arguments::try_parse_from(line) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Where nothing reads it, nothing is to be said.
+            let _ = error.print();
+            return !error.use_stderr();
+        }
+    };
+    let done = run(&arguments, &mut io::stdout());
+    if let Err(error) = &done {
+        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
+        // backtrace.
+        eprintln!("error: {error:#}");
+    }
+    done.is_ok()
+}
+
+fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
+    // What is wrong with the command is said before long files are read.
+    arguments.out.as_deref().map(write::check).transpose()?;
+    let device: Device = arguments.device.parse()?;
+    match (&arguments.left, &arguments.right) {
+        (Some(left), Some(right)) => {
+            let pairs = arguments.on.iter().map(|on| on.split_once('=').unwrap_or((on, on)));
+            let (left_on, right_on): (Vec<String>, Vec<String>) =
+                pairs.map(|(left, right)| (left.to_owned(), right.to_owned())).unzip();
+            join([left, right], [left_on, right_on], arguments, &device, out)
+        }
+        _ => {
+            let folder = tempfile::tempdir().context("cannot make a folder for made-up files; give two files")?;
+            let paths = [folder.path().join("orders.csv"), folder.path().join("customers.parquet")];
+            for (path, batch) in paths.iter().zip(&orders_and_customers(1000, 200, 7)?) {
+                write(path, batch)?;
+            }
+            eprintln!("made up: orders.csv and customers.parquet, joined by --on customer=id");
+            let on = [vec!["customer".to_owned()], vec!["id".to_owned()]];
+            join([&paths[0], &paths[1]], on, arguments, &device, out)
+        }
+    }
+}
+
+fn join(
+    paths: [&Path; 2],
+    on: [Vec<String>; 2],
+    arguments: &Arguments,
+    device: &Device,
+    out: &mut impl Write,
+) -> anyhow::Result<()> {
+    let keys_as = if arguments.text { KeysAs::Text } else { KeysAs::TheyAre };
+    let start = Instant::now();
+    let [left, right] = without_panic_messages(|| {
+        Ok::<_, anyhow::Error>([read(paths[0], &on[0], keys_as)?, read(paths[1], &on[1], keys_as)?])
+    })?;
+    let reading = start.elapsed();
+    let start = Instant::now();
+    let [left_on, right_on] = on;
+    let query = ArrowJoin::new(&left, &right).left_on(left_on).right_on(right_on).kind(arguments.kind);
+    let joined: RecordBatch = query
+        .method(arguments.method)
+        .suffix(&arguments.suffix)
+        .run(device)
+        .with_context(|| format!("{} and {} cannot be joined", paths[0].display(), paths[1].display()))?;
+    let joining = start.elapsed();
+    let start = Instant::now();
+    match &arguments.out {
+        Some(path) => write(path, &joined)?,
+        None => output::print(&joined, out)?,
+    }
+    let rows_in = [left.num_rows(), right.num_rows()];
+    let writing = arguments.out.as_ref().map(|_| start.elapsed());
+    Summary { device, rows_in, rows_out: joined.num_rows(), reading, joining, writing }.print(&mut io::stderr())?;
+    Ok(())
+}
+
+/// Reads without the messages of panics, which reading a damaged Parquet file catches and makes
+/// errors of.
+fn without_panic_messages<T>(read: impl FnOnce() -> T) -> T {
+    let hook = panic::take_hook();
+    panic::set_hook(Box::new(|_| ()));
+    let done = read();
+    panic::set_hook(hook);
+    done
+}

@@ -1,0 +1,233 @@
+//! The program, run as a person runs it: in a process of its own.
+
+use super::Arguments;
+use clap::CommandFactory;
+use std::path::Path;
+use std::process::{Command, Output, exit};
+use tempfile::TempDir;
+use warpnest_join::read::{KeysAs, read};
+
+/// The variable with the program's arguments, one a line.
+const ARGUMENTS: &str = "WARPNEST_JOIN_ARGUMENTS";
+
+/// Runs the program: this binary, which is compiled of the same files.
+fn program(arguments: &[&str]) -> Output {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "tests::run_as_a_program", "--nocapture"]).env(ARGUMENTS, arguments.join("\n"));
+    command.output().unwrap()
+}
+
+/// Is the program where [`program`] started it, and does nothing otherwise.
+#[test]
+fn run_as_a_program() {
+    let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
+    let succeeds = super::succeeds(["join"].into_iter().chain(arguments.lines()));
+    exit(if succeeds { 0 } else { 1 });
+}
+
+/// A folder that goes with the test.
+struct Folder(TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(TempDir::new().unwrap())
+    }
+
+    fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.0.path().join(name), bytes).unwrap();
+        self.path(name)
+    }
+}
+
+const ORDERS: &str = "order,customer,price\n1,30,2.5\n2,,9\n3,10,4\n4,99,1\n5,10,7\n";
+const CUSTOMERS: &str = "id,name,order\n10,Ada,x\n20,\"Bo, \"\"B\"\"\",\n30,Cy,y\n,Dee,z\n";
+
+/// Returns the standard output and error of a run that succeeds.
+fn printed(arguments: &[&str]) -> [String; 2] {
+    let output = program(&[arguments, &["--device", "cpu"]].concat());
+    let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
+    assert!(output.status.success(), "{error}");
+    [out, error]
+}
+
+/// Returns the lines of a file: the first one, and then the others sorted.
+fn lines(path: &str) -> Vec<String> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let mut lines: Vec<String> = text.lines().map(str::to_owned).collect();
+    lines[1..].sort_unstable();
+    lines
+}
+
+#[test]
+fn each_kind_of_join_is_written_as_csv() {
+    let folder = Folder::new();
+    let (orders, customers) = (folder.write("orders.csv", ORDERS), folder.write("customers.csv", CUSTOMERS));
+    let out = folder.path("out.csv");
+    let header = "order,customer,price,id,name,order_right";
+    let inner = ["1,30,2.5,30,Cy,y", "3,10,4.0,10,Ada,x", "5,10,7.0,10,Ada,x"];
+    let left = ["2,,9.0,,,", "4,99,1.0,,,"];
+    let right = [",,,,Dee,z", ",,,20,\"Bo, \"\"B\"\"\","];
+    let semi = ["1,30,2.5", "3,10,4.0", "5,10,7.0"];
+    for (kind, header, rows) in [
+        ("inner", header, inner.to_vec()),
+        ("left", header, [&inner[..], &left].concat()),
+        ("right", header, [&inner[..], &right].concat()),
+        ("full", header, [&inner[..], &left, &right].concat()),
+        ("semi", "order,customer,price", semi.to_vec()),
+        ("anti", "order,customer,price", vec!["2,,9.0", "4,99,1.0"]),
+    ] {
+        for method in ["auto", "split"] {
+            let arguments = [&orders, &customers, "--on", "customer=id", "--kind", kind, "--method", method, "--out", &out];
+            let [printed, error] = printed(&arguments);
+            let mut rows = rows.clone();
+            rows.sort_unstable();
+            let found = lines(&out);
+            assert_eq!((&found[0][..], &found[1..]), (header, &rows.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>()[..]), "{kind}");
+            assert!(error.contains(&format!("5 left and 4 right rows in, {} rows out; ", rows.len())), "{error}");
+            assert!(error.contains("s joining on CPU") && error.contains(" s writing"), "{error}");
+            assert!(!printed.contains("Ada"), "{printed}");
+        }
+    }
+}
+
+#[test]
+fn rows_are_previewed_and_columns_of_one_name_are_one() {
+    let folder = Folder::new();
+    let left = folder.write("left.csv", "city,year,visits\nUlm,2024,7\nBonn,2024,8\nUlm,2023,9\n");
+    let right = folder.write("right.tsv", "year\tcity\tvisits\n2024\tUlm\t1\n2023\tJena\t2\n");
+    let [out, error] = printed(&[&left, &right, "--on", "city", "--on", "year", "--kind", "full", "--suffix", "_b"]);
+    let table = out.lines().skip_while(|line| !line.contains("city"));
+    let mut rows: Vec<Vec<&str>> = table.map(|line| line.split_whitespace().collect()).collect();
+    rows[1..].sort_unstable();
+    let expected = [
+        ["city", "year", "visits", "visits_b"],
+        ["Bonn", "2024", "8", "null"],
+        ["Jena", "2023", "null", "2"],
+        ["Ulm", "2023", "9", "null"],
+        ["Ulm", "2024", "7", "1"],
+    ];
+    assert_eq!(rows, expected);
+    assert!(error.contains("3 left and 2 right rows in, 4 rows out; ") && !error.contains("writing"), "{error}");
+}
+
+#[test]
+fn what_is_written_as_parquet_is_read_again() {
+    let folder = Folder::new();
+    let (orders, customers) = (folder.write("orders.csv", ORDERS), folder.write("customers.csv", CUSTOMERS));
+    let [first, second] = [folder.path("first.parquet"), folder.path("second.csv")];
+    printed(&[&orders, &customers, "--on", "customer=id", "--kind", "left", "--out", &first]);
+    let read = read(Path::new(&first), &["customer".to_owned()], KeysAs::TheyAre).unwrap();
+    assert_eq!((read.num_rows(), read.num_columns()), (5, 6));
+    printed(&[&first, &customers, "--on", "customer=id", "--on", "name", "--kind", "semi", "--out", &second]);
+    assert_eq!(lines(&second).len(), 4);
+    // Parquet has integers, and this CSV text.
+    let texts = folder.write("texts.csv", "id\n10\n010\nx\n");
+    printed(&[&first, &texts, "--on", "customer=id", "--text", "--out", &second]);
+    assert_eq!(lines(&second).len(), 3);
+}
+
+#[test]
+fn without_files_some_are_made_up() {
+    let [out, error] = printed(&[]);
+    assert!(out.contains("customer") && out.contains("city") && out.contains("more rows; --out FILE"), "{out}");
+    assert!(error.contains("1,000 left and 200 right rows in, "), "{error}");
+}
+
+#[test]
+fn whatever_is_wrong_is_said_in_one_line() {
+    let folder = Folder::new();
+    let orders = &folder.write("orders.csv", ORDERS)[..];
+    let customers = &folder.write("customers.csv", CUSTOMERS)[..];
+    let texts = &folder.write("texts.csv", "id\n10\nx\n")[..];
+    let empty = &folder.write("empty.csv", "")[..];
+    let ragged = &folder.write("ragged.csv", "a,b\n1,2\n3\n4,5\n")[..];
+    let long = &folder.write("long.csv", "a,b\n1,2\n3,4,5\n")[..];
+    let twice = &folder.write("twice.csv", "a,a\n1,2\n")[..];
+    let large = &folder.write("large.csv", "a\n1\n99999999999999999999999\n")[..];
+    let garbage: Vec<u8> = (0..5000u32).map(|i| (i.wrapping_mul(2_654_435_761) >> 13) as u8).collect();
+    let [garbage_csv, garbage_parquet] =
+        [&folder.write("garbage.csv", &garbage)[..], &folder.write("garbage.parquet", &garbage)[..]];
+    let no_parquet = &folder.write("empty.parquet", "")[..];
+    let parquet = folder.path("good.parquet");
+    printed(&[orders, customers, "--on", "customer=id", "--out", &parquet]);
+    let mut damaged = std::fs::read(&parquet).unwrap();
+    let middle = damaged.len() / 3;
+    damaged[4..middle].iter_mut().for_each(|byte| *byte ^= 0x55);
+    let damaged = &folder.write("damaged.parquet", &damaged)[..];
+    let here = &folder.0.path().display().to_string()[..];
+    let folder_csv = &folder.path("folder.csv")[..];
+    std::fs::create_dir(folder_csv).unwrap();
+    let out = folder.path("none/out.csv");
+    for (arguments, words) in [
+        (&["none.csv", customers, "--on", "id"][..], &["none.csv: cannot read the file"][..]),
+        (&[orders, "none.parquet", "--on", "order"], &["none.parquet: cannot read the file"]),
+        (&[folder_csv, customers, "--on", "id"], &["folder.csv: is a folder"]),
+        (&[here, customers, "--on", "id"], &["its name does not say what it is"]),
+        (&[empty, customers, "--on", "id"], &["empty.csv: the file is empty"]),
+        (&[ragged, customers, "--on", "a=id"], &["ragged.csv: cannot be read as CSV", "line 3"]),
+        (&[long, customers, "--on", "a=id"], &["long.csv: cannot be read as CSV", "line 3"]),
+        (&[large, customers, "--on", "a=id"], &["large.csv"]),
+        (&[twice, customers, "--on", "a=id"], &["twice.csv: several columns are named \"a\""]),
+        (&[garbage_csv, customers, "--on", "id"], &["garbage.csv: "]),
+        (&[garbage_parquet, customers, "--on", "id"], &["garbage.parquet: cannot be read as Parquet"]),
+        (&[no_parquet, customers, "--on", "id"], &["empty.parquet: cannot be read as Parquet"]),
+        (&[damaged, customers, "--on", "customer=id"], &["damaged.parquet: "]),
+        (
+            &[orders, customers, "--on", "customer=number"],
+            &["customers.csv: there is no column \"number\"; there are id, name, order"],
+        ),
+        (
+            &[orders, texts, "--on", "customer=id"],
+            &["orders.csv and ", "the left column \"customer\" is of type Int64 and the right column \"id\" of type Utf8"],
+        ),
+        (&[orders, customers, "--on", "customer=id", "--suffix="], &["two columns \"order\"", "another suffix"]),
+        (&[orders, customers, "--on", "customer=id", "--out", &out], &["out.csv: cannot write the file"]),
+        (&[orders, customers, "--on", "customer=id", "--out", "out.xml"], &["out.xml: its name does not say"]),
+        (&[orders, customers], &["--on"]),
+        (&[orders], &["<RIGHT>"]),
+        (&["--on", "a"], &["<LEFT>"]),
+        (&[orders, customers, "--on", "customer=id", "--kind", "outer"], &["possible values: inner, left"]),
+        (&[orders, customers, "--on", "customer=id", "--device", "cuda:x"], &["cuda:x"]),
+    ] {
+        let output = program(arguments);
+        let error = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+        assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
+        assert!(!error.contains("panicked"), "{error}");
+    }
+}
+
+/// Checks that no damage of a Parquet file makes the program panic.
+#[test]
+fn damage_of_a_file_is_an_error_or_other_rows() {
+    let folder = Folder::new();
+    let (orders, customers) = (folder.write("orders.csv", ORDERS), folder.write("customers.csv", CUSTOMERS));
+    let parquet = folder.path("good.parquet");
+    printed(&[&orders, &customers, "--on", "customer=id", "--out", &parquet]);
+    let good = std::fs::read(&parquet).unwrap();
+    let keys = ["customer".to_owned()];
+    super::without_panic_messages(|| {
+        for byte in 0..good.len() {
+            let mut bad = good.clone();
+            bad[byte] ^= 1 << (byte % 8);
+            let path = folder.write("bad.parquet", &bad);
+            let _ = read(Path::new(&path), &keys, KeysAs::TheyAre);
+            let _ = read(Path::new(&folder.write("cut.parquet", &good[..byte])), &keys, KeysAs::Text);
+        }
+    });
+}
+
+#[test]
+fn the_help_has_what_is_needed() {
+    Arguments::command().debug_assert();
+    let output = program(&["--help"]);
+    assert!(output.status.success());
+    let help = String::from_utf8(output.stdout).unwrap();
+    for word in ["--on", "--kind", "--suffix", "--out", "--method", "--device", "--text", "anti", "null", "customer=id"] {
+        assert!(help.contains(word), "{word} in {help}");
+    }
+}

@@ -1,0 +1,8 @@
+//! Record batches of CSV and Parquet files, for the example `join`: reading, writing, and made-up
+//! ones.
+
+pub mod error;
+mod format;
+pub mod made_up;
+pub mod read;
+pub mod write;
