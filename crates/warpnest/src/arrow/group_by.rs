@@ -25,13 +25,13 @@ use std::sync::Arc;
 ///     ("city", Utf8, [Some("Ulm"), Some("Bonn"), Some("Ulm"), None]),
 ///     ("price", Float64, [Some(2.5), None, Some(1.5), Some(9.0)])
 /// )?;
-/// let query = ArrowGroupBy::new(&batch).by(["city"]).count_rows("rows").mean("price", "mean").in_order_of_appearance();
+/// let query = ArrowGroupBy::new(&batch).by(["city"]).count_rows("rows").mean("price", "mean");
+/// let groups = query.in_order_of_appearance().run(&Device::best()?)?;
 /// let expected = record_batch!(
 ///     ("city", Utf8, [Some("Ulm"), Some("Bonn"), None]),
 ///     ("rows", Int64, [2, 1, 1]),
 ///     ("mean", Float64, [Some(2.0), None, Some(9.0)])
 /// )?;
-/// let groups = query.run(&Device::best()?)?;
 /// assert_eq!(groups.columns(), expected.columns());
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
@@ -45,10 +45,12 @@ use std::sync::Arc;
 ///   Those of floating-point numbers are `Float64`. **Least and greatest** values keep the column's
 ///   type; those of floating-point numbers are by [`f64::total_cmp`]. **Means** are `Float64`, and
 ///   **counts** `Int64`. **First and last** values are of any type.
-/// - **Order.** Groups come in any order, unless [`ArrowGroupBy::in_order_of_appearance`] is called.
+/// - **Order.** Groups come in any order, unless [`ArrowGroupBy::in_order_of_appearance`] is
+///   called.
 /// - **Complexity.** One key column of numbers or times of 4 or 8 bytes, without nulls, is a
 ///   [`GroupBy`] of Arrow's own memory. Other keys get ids first, exactly, by
-///   [`Rows`](crate::relational::Rows) and [`strings::unique`](crate::strings::unique); then rows are grouped by id. Columns with nulls are copied.
+///   [`Rows`](crate::relational::Rows) and [`strings::unique`](crate::strings::unique); then rows
+///   are grouped by id. Columns with nulls are copied.
 #[derive(Clone, Debug)]
 pub struct ArrowGroupBy<'q> {
     batch: &'q RecordBatch,
@@ -148,7 +150,8 @@ impl<'q> ArrowGroupBy<'q> {
     /// that no column has, or several have; [`InputError::ColumnType`] for columns that cannot be
     /// keys, or have no such aggregate; [`InputError::SameName`] if two columns of the result
     /// would have one name; [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot gather a column;
-    /// and as for [`GroupBy::run_on`] and [`Rows::distinct_on`](crate::relational::Rows::distinct_on).
+    /// and as for [`GroupBy::run_on`] and
+    /// [`Rows::distinct_on`](crate::relational::Rows::distinct_on).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<RecordBatch> {
         let Self { batch, by, wanted, order } = self;
         stream.check_device(scratch.device())?;

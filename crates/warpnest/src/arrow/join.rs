@@ -18,8 +18,10 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 /// use warpnest::arrow::ArrowJoin;
 /// use warpnest::relational::JoinKind;
 ///
-/// let orders = record_batch!(("customer", UInt32, [30, 10, 99]), ("price", Float64, [2.5, 4.0, 1.0]))?;
-/// let customers = record_batch!(("id", UInt32, [10, 20, 30]), ("name", Utf8, ["Ada", "Bo", "Cy"]))?;
+/// let prices = [2.5, 4.0, 1.0];
+/// let orders = record_batch!(("customer", UInt32, [30, 10, 99]), ("price", Float64, prices))?;
+/// let names = ["Ada", "Bo", "Cy"];
+/// let customers = record_batch!(("id", UInt32, [10, 20, 30]), ("name", Utf8, names))?;
 ///
 /// let join = ArrowJoin::new(&orders, &customers).left_on(["customer"]).right_on(["id"]);
 /// let joined = join.kind(JoinKind::Left).run(&Device::best()?)?;
@@ -32,11 +34,11 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 /// - **Columns of the result** are those of the left batch, and then those of the right one; semi
 ///   and anti joins give the left ones alone. A right column gets a suffix if the left batch has
 ///   one of its name ([`ArrowJoin::suffix`]). Key columns that have the same name in both batches
-///   are one column of the result, as by SQL's `USING`; a row that has met none has its own keys
-///   there. Unmatched sides are null.
-/// - **Null keys** meet no row, as in SQL, also if only one of several key columns is null. So left,
-///   right and full joins give rows with null keys unmatched, semi joins leave them out, and anti
-///   joins keep them (`NOT EXISTS`).
+///   are one column of the result, as by USING in SQL; a row that has met none has its
+///   own keys there. Unmatched sides are null.
+/// - **Null keys** meet no row, as in SQL, also if only one of several key columns is null. So
+///   left, right and full joins give rows with null keys unmatched, semi joins leave them out, and
+///   anti joins keep them, as NOT EXISTS does.
 /// - **Key types** are numbers, decimals, times, texts, bytes, booleans, nulls, and dictionaries
 ///   of these, which are compared by their values. Both columns must have the same type.
 /// - **Keys** are equal if their bytes are: a NaN meets the same NaN, and −0 does not meet 0.
@@ -151,7 +153,8 @@ impl<'q> ArrowJoin<'q> {
     /// use warpnest::Device;
     /// use warpnest::arrow::ArrowJoin;
     ///
-    /// let visits = record_batch!(("city", Utf8, [Some("Ulm"), None]), ("year", Int32, [2024, 2024]))?;
+    /// let cities = [Some("Ulm"), None];
+    /// let visits = record_batch!(("city", Utf8, cities), ("year", Int32, [2024, 2024]))?;
     /// let fairs = record_batch!(("year", Int32, [2023, 2024]), ("city", Utf8, ["Ulm", "Ulm"]))?;
     /// let rows = ArrowJoin::new(&visits, &fairs).on(["city", "year"]).rows(&Device::best()?)?;
     /// assert_eq!(rows.left.values(), &[0]);

@@ -47,7 +47,8 @@ where
 /// use arrow_array::{Float64Array, UInt32Array};
 /// use warpnest::{Device, PageMap, arrow};
 ///
-/// let (stations, heights) = (UInt32Array::from(vec![3, 4, 5]), Float64Array::from(vec![0.3, 0.4, 0.5]));
+/// let stations = UInt32Array::from(vec![3, 4, 5]);
+/// let heights = Float64Array::from(vec![0.3, 0.4, 0.5]);
 /// let map = PageMap::build(&Device::best()?, stations.values(), heights.values())?;
 /// let queries = UInt32Array::from(vec![Some(5), None, Some(9), Some(3)]);
 /// let found: Float64Array = arrow::lookup(&map, &queries)?;

@@ -14,8 +14,8 @@
 //!
 //! let device = Device::best()?;
 //! let joined = ArrowJoin::new(&trips, &zones).on(["zone"]).run(&device)?;
-//! let by_borough = ArrowGroupBy::new(&joined).by(["borough"]).count_rows("trips").sum("fare", "fares");
-//! let groups = by_borough.run(&device)?;
+//! let query = ArrowGroupBy::new(&joined).by(["borough"]).count_rows("trips").sum("fare", "fares");
+//! let groups = query.run(&device)?;
 //! assert_eq!((joined.num_rows(), groups.num_rows(), groups.num_columns()), (3, 2, 3));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -25,8 +25,7 @@ use warpnest_join::write::{self, write};
 
 /// Join the rows of two CSV or Parquet files whose keys are equal.
 #[derive(Debug, Parser)]
-#[command(
-    after_help = "Without files, two are made up: orders and customers.\n\n\
+#[command(after_help = "Without files, two are made up: orders and customers.\n\n\
     Files: .csv, .txt (comma), .tsv (tab), whose first line names the columns; .parquet, .pq (without compression or\n\
     with Snappy). Types of CSV are inferred from all rows: integers of 64 bits, other numbers, booleans, dates, times,\n\
     and text. An empty field is null.\n\n\
@@ -36,8 +35,7 @@ use warpnest_join::write::{self, write};
     type; --text compares them as text. Columns that are joined by --on NAME become one column.\n\n\
     Rows come in any order. The preview goes to the standard output; summary and errors go to the standard error.\n\n\
     examples:\n  join orders.csv customers.parquet --on customer=id --kind left --out out.csv\n  \
-    join a.csv b.csv --on city --on year --kind anti --device cuda"
-)]
+    join a.csv b.csv --on city --on year --kind anti --device cuda")]
 struct Arguments {
     /// The left file
     #[arg(requires = "right", requires = "on")]

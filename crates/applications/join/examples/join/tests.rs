@@ -81,12 +81,17 @@ fn each_kind_of_join_is_written_as_csv() {
         ("anti", "order,customer,price", vec!["2,,9.0", "4,99,1.0"]),
     ] {
         for method in ["auto", "split"] {
-            let arguments = [&orders, &customers, "--on", "customer=id", "--kind", kind, "--method", method, "--out", &out];
+            let arguments =
+                [&orders, &customers, "--on", "customer=id", "--kind", kind, "--method", method, "--out", &out];
             let [printed, error] = printed(&arguments);
             let mut rows = rows.clone();
             rows.sort_unstable();
             let found = lines(&out);
-            assert_eq!((&found[0][..], &found[1..]), (header, &rows.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>()[..]), "{kind}");
+            assert_eq!(
+                (&found[0][..], &found[1..]),
+                (header, &rows.iter().map(|row| (*row).to_owned()).collect::<Vec<_>>()[..]),
+                "{kind}"
+            );
             assert!(error.contains(&format!("5 left and 4 right rows in, {} rows out; ", rows.len())), "{error}");
             assert!(error.contains("s joining on CPU") && error.contains(" s writing"), "{error}");
             assert!(!printed.contains("Ada"), "{printed}");
@@ -182,7 +187,10 @@ fn whatever_is_wrong_is_said_in_one_line() {
         ),
         (
             &[orders, texts, "--on", "customer=id"],
-            &["orders.csv and ", "the left column \"customer\" is of type Int64 and the right column \"id\" of type Utf8"],
+            &[
+                "orders.csv and ",
+                "the left column \"customer\" is of type Int64 and the right column \"id\" of type Utf8",
+            ],
         ),
         (&[orders, customers, "--on", "customer=id", "--suffix="], &["two columns \"order\"", "another suffix"]),
         (&[orders, customers, "--on", "customer=id", "--out", &out], &["out.csv: cannot write the file"]),
@@ -227,7 +235,8 @@ fn the_help_has_what_is_needed() {
     let output = program(&["--help"]);
     assert!(output.status.success());
     let help = String::from_utf8(output.stdout).unwrap();
-    for word in ["--on", "--kind", "--suffix", "--out", "--method", "--device", "--text", "anti", "null", "customer=id"] {
+    for word in ["--on", "--kind", "--suffix", "--out", "--method", "--device", "--text", "anti", "null", "customer=id"]
+    {
         assert!(help.contains(word), "{word} in {help}");
     }
 }
