@@ -75,7 +75,9 @@ mod relational {
     mod hash;
     mod hot;
     mod join;
+    mod join_chunks;
     mod join_forms;
+    mod join_nulls;
     mod row_ids;
     mod rows;
     mod wide_join;

@@ -1,6 +1,7 @@
 //! `cargo xtask beside`: every table on the CPU engine beside what a Rust program has already.
 
 mod drawing;
+mod joins;
 mod maps;
 mod record;
 mod rows;
@@ -49,6 +50,9 @@ pub struct Args {
     /// How often the text is there. The words of each copy end in its number, so they are new.
     #[arg(long, value_name = "N", requires = "text", value_delimiter = ',', default_values_t = [1])]
     copies: Vec<usize>,
+    /// Only joins, beside the polars of this Python, which needs `polars` and `numpy`.
+    #[arg(long, value_name = "PYTHON", conflicts_with_all = ["text", "draw"])]
+    polars: Option<PathBuf>,
     /// Time for each comparison, in milliseconds; at least 5 runs are timed.
     #[arg(long, default_value_t = 300)]
     time: u64,
@@ -122,6 +126,10 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             let words: Vec<&str> = text.split_whitespace().collect();
             sizes.push(words.len() as u64);
             all.extend(of_words(&lab(words.len() as u64), &words)?);
+        }
+    } else if let Some(python) = &args.polars {
+        for &n in &sizes {
+            all.extend(joins::beside_polars(&lab(n), python)?);
         }
     } else {
         for &n in &sizes {

@@ -27,6 +27,7 @@
 //! ```
 
 mod aggregates;
+mod append;
 mod by_chip;
 mod by_hash;
 mod by_hot;

@@ -215,7 +215,7 @@ impl<'b> Batch<'b> {
     }
 
     /// Sets some bytes of a buffer's memory.
-    pub(super) fn fill_bytes<T>(&self, buffer: &'b Buffer<T>, bytes: Range<usize>, byte: u8) -> Result<()> {
+    pub(crate) fn fill_bytes<T>(&self, buffer: &'b Buffer<T>, bytes: Range<usize>, byte: u8) -> Result<()> {
         let at = buffer.address_of(&bytes);
         self.writes(buffer);
         let queue = self.queue()?;

@@ -88,38 +88,29 @@ impl<K: KeyWord> JoinOnChip<K> {
             return;
         }
 
-        let row = |thread: u32, i: usize| spread(thread, round_rows) + i as u32 * THREADS;
-        let here = |first: u64| if first < probe { (probe - first).min(round_rows as u64) as u32 } else { 0 };
-        let load = |first: u64, thread: u32, state: &mut Thread<K>| {
-            for i in 0..HELD {
-                if row(thread, i) < here(first) {
-                    state.ahead[i] = self.probe_keys.load_streaming(first + row(thread, i) as u64);
-                }
-            }
-        };
-        let mut first = index * round_rows as u64;
         let mut threads = block.local(|_| Thread::<K>::new());
-        block.each(&mut threads, |thread, state| load(first, thread, state));
         fill_at_once::<THREADS, _, _, _>(block, &mut threads, page, (sums, counters), build);
+        let mut first = index * round_rows as u64;
         while first < probe {
-            let next = first + grid * round_rows as u64;
+            let here = (probe - first).min(round_rows as u64) as u32;
             block.each(&mut threads, |thread, state| {
                 state.there = 0;
                 state.matched = 0;
                 for i in 0..HELD {
-                    state.keys[i] = state.ahead[i].mixed(a, b);
-                    state.rows[i] = first as u32 + row(thread, i);
-                    state.there |= ((row(thread, i) < here(first)) as u32) << i;
+                    let row = spread(thread, round_rows) + i as u32 * THREADS;
+                    if row < here {
+                        state.keys[i] = self.probe_keys.load_streaming(first + row as u64).mixed(a, b);
+                        state.rows[i] = first as u32 + row;
+                        state.there |= 1 << i;
+                    }
                 }
-                // They come while this round is looked up and written.
-                load(next, thread, state);
             });
             find(block, &mut threads, page, emit);
             if emit.has(Emit::PAIRS) {
                 emit_pairs(block, &mut threads, outputs, (start, counters), page);
             }
             emit_last(block, &mut threads, outputs, (start, counters), emit);
-            first = next;
+            first += grid * round_rows as u64;
         }
     }
 }

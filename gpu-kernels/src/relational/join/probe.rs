@@ -39,8 +39,6 @@ pub(super) struct Thread<K> {
     pub next: u32,
     /// The same for the rows that are being written.
     pub target: u32,
-    /// The keys of the next round, if they are loaded before it.
-    pub ahead: [K; HELD],
 }
 
 impl<K: KeyWord> Thread<K> {
@@ -54,7 +52,6 @@ impl<K: KeyWord> Thread<K> {
             matched: 0,
             next: 0,
             target: 0,
-            ahead: [K::default(); HELD],
         }
     }
 
@@ -123,9 +120,10 @@ pub(super) fn find<K: KeyWord, B: Block>(
     block.tiles_of::<32, _>(threads, |warp, threads| {
         warp.each(threads, |_, thread| {
             let mut more = 0;
+            // The loads of all rows are under way at the same time.
+            let buckets: [(u32, u32); HELD] = from_fn(|i| build.bucket(thread.keys[i]));
             for i in 0..HELD {
-                let key = thread.keys[i];
-                let (at, rows) = build.bucket(key);
+                let (key, (at, rows)) = (thread.keys[i], buckets[i]);
                 let rows = if thread.there >> i & 1 != 0 { rows } else { 0 };
                 let is_equal: [bool; PADDING as usize] = from_fn(|step| build.has_key((at, rows), step as u32, key));
                 let mut behind = PADDING - 1;

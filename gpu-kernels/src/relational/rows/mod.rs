@@ -4,13 +4,17 @@
 //! hashes that the launches before it began, or clears the flags of pairs that differ in its
 //! column.
 
+mod append;
 mod compare;
 mod hash;
 mod offsets;
 mod outcomes;
+mod renumber;
 mod text;
 
+pub use append::{AppendRows, AppendRowsParams};
 pub use compare::{CompareParams, CompareTexts, CompareWords};
 pub use hash::{HashParams, HashTexts, HashWords, PRIME};
 pub use offsets::{CheckOffsets, CheckOffsetsParams};
-pub use outcomes::{AppendRows, AppendRowsParams, Outcome, RaiseOutcomes, RaiseOutcomesParams};
+pub use outcomes::{Outcome, RaiseOutcomes, RaiseOutcomesParams};
+pub use renumber::{RenumberRows, RenumberRowsParams};

@@ -1,7 +1,5 @@
-//! Outcomes: what became of the pairs of each row, and the rows with some outcome.
+//! Outcomes: what became of the pairs of each row.
 
-use crate::primitives::append::{WARPS, reserve};
-use crate::relational::join::NO_ROW;
 use crate::seam::{Block, Global};
 
 /// The outcome of a row: what became of its pairs. It is the greatest outcome of one of them.
@@ -57,60 +55,6 @@ impl RaiseOutcomes {
             let word = args.outcomes.atomic(row);
             if word.load() < outcome {
                 word.fetch_max(outcome);
-            }
-        });
-    }
-}
-
-/// The scalar arguments of [`AppendRows`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct AppendRowsParams {
-    /// The number of rows.
-    pub rows: u64,
-    /// The number of output rows that there is capacity for.
-    pub capacity: u64,
-    /// The outcomes that are wanted: the sum of their [`Outcome::bit`].
-    pub wanted: u32,
-    /// 0.
-    pub padding: u32,
-}
-
-/// A row, and the offset that it is written to.
-struct Row {
-    is_wanted: bool,
-    target: u64,
-}
-
-kernel! {
-    /// Appends the numbers of the rows whose outcome is wanted to `rows_out`, in any order, from
-    /// offset `next[0]` on, which is increased by their number. Beside them [`NO_ROW`] is written
-    /// to `others_out`, which may be null. One thread a row.
-    AppendRows<>, "append_rows", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
-    {
-        outcomes: Global<u32>, rows_out: Global<u32>, others_out: Global<u32>, next: Global<u64>, plan: AppendRowsParams,
-    }
-}
-
-impl AppendRows {
-    #[inline(always)]
-    fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
-        let args = self;
-        let AppendRowsParams { rows, capacity, wanted, .. } = args.plan;
-        let first = block.first_thread();
-        let mut threads = block.local(|thread| {
-            let row = first + thread as u64;
-            let is_wanted = row < rows && wanted >> args.outcomes.load_streaming(row) & 1 != 0;
-            Row { is_wanted, target: 0 }
-        });
-        let found = |row: &Row| row.is_wanted as u32;
-        reserve(block, &mut threads, (sums, start), args.next, found, |row| &mut row.target);
-        block.each(&mut threads, |thread, row| {
-            if row.is_wanted && row.target < capacity {
-                args.rows_out.store(row.target, (first + thread as u64) as u32);
-                if !args.others_out.is_null() {
-                    args.others_out.store(row.target, NO_ROW);
-                }
             }
         });
     }

@@ -34,6 +34,7 @@ fn of_no_type() -> Entries {
         relational::ids::NumberRows::ENTRY,
         relational::rows::AppendRows::ENTRY,
         relational::rows::RaiseOutcomes::ENTRY,
+        relational::rows::RenumberRows::ENTRY,
     ]
 }
 

@@ -1,9 +1,11 @@
 //! Joins by keys of any number of columns.
 
 use super::hash::{RowHash, queue_hashes};
+use super::presence::HashedRows;
 use super::wide_keys::WideKeys;
 use super::{pairs, presence};
 use crate::primitives::Scratch;
+use crate::relational::column::Column;
 use crate::relational::{Join, JoinKind, JoinMethod, Joined};
 use crate::table::hash::random_seed;
 use crate::{Buffer, Device, Result, Stream};
@@ -41,7 +43,8 @@ use std::fmt;
 ///   in both tables, and of the same types. Keys of one or two columns up to 64 bits take no hash:
 ///   that is [`Join`](super::super::Join), which has the six kinds, the methods and the result.
 /// - **Keys** are equal if their bytes are: a NaN meets the same NaN. Any number of rows may have
-///   one key, on both sides. Pairs come in any order.
+///   one key, on both sides. A null key meets none ([`WideJoin::left_valid`]). Pairs come in any
+///   order.
 /// - **Complexity.** Beside the join of the hashes, each column is read once for them, and once
 ///   more at both rows of each pair. Semi and anti joins first find one row of each different right
 ///   key, and compare each right row with that. If some pairs differ, all are compacted.
@@ -57,6 +60,7 @@ use std::fmt;
 #[doc(alias("string_join", "composite_key", "multi_column"))]
 pub struct WideJoin<'q> {
     keys: [WideKeys<'q>; 2],
+    valid: [Option<Column<'q, u32>>; 2],
     kind: JoinKind,
     method: JoinMethod,
     seed: Option<u64>,
@@ -68,12 +72,25 @@ impl<'q> WideJoin<'q> {
     /// Returns an inner join of the rows of a left and of a right table, by these keys.
     pub fn new(left: WideKeys<'q>, right: WideKeys<'q>) -> Self {
         let (kind, method) = (JoinKind::Inner, JoinMethod::Auto);
-        Self { keys: [left, right], kind, method, seed: None, mask: u64::MAX }
+        Self { keys: [left, right], valid: [None; 2], kind, method, seed: None, mask: u64::MAX }
     }
 
     /// Sets which rows the join gives; [`JoinKind::Inner`] if this is not called.
     pub fn kind(&mut self, kind: JoinKind) -> &mut Self {
         self.kind = kind;
+        self
+    }
+
+    /// Sets which left rows have a key, as [`Join::left_valid`] does: a key is null if it is in one
+    /// of its columns.
+    pub fn left_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
+        self.valid[0] = Some(bits.into());
+        self
+    }
+
+    /// Sets which right rows have a key, as [`WideJoin::left_valid`] does for left ones.
+    pub fn right_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
+        self.valid[1] = Some(bits.into());
         self
     }
 
@@ -140,7 +157,7 @@ impl<'q> WideJoin<'q> {
     }
 
     fn run_with(&self, stream: &Stream, scratch: &mut Scratch, joined: &mut Joined) -> Result<()> {
-        let Self { keys: [left, right], kind, method, seed, mask } = self;
+        let Self { keys: [left, right], valid, kind, method, seed, mask } = self;
         let device = scratch.device().clone();
         stream.check_device(&device)?;
         left.check_types(right)?;
@@ -153,11 +170,11 @@ impl<'q> WideJoin<'q> {
         }
         let [left_hashes, right_hashes] = &hashes;
         if matches!(kind, JoinKind::Semi | JoinKind::Anti) {
-            let input = (keys, [left_hashes, right_hashes]);
-            presence::run(stream, scratch, input, (*kind, *method, seed), joined)?;
+            let rows = |side: usize| HashedRows { keys: keys[side], hashes: &hashes[side], valid: valid[side] };
+            presence::run(stream, scratch, [rows(0), rows(1)], (*kind, *method, seed), joined)?;
         } else {
             let mut join = Join::new(left_hashes, right_hashes);
-            join.kind(*kind).method(*method).seed(seed).run_into(stream, scratch, joined)?;
+            join.valid(*valid).kind(*kind).method(*method).seed(seed).run_into(stream, scratch, joined)?;
             pairs::verify(stream, scratch, keys, *kind, joined)?;
         }
         hashes.into_iter().for_each(|hashes| scratch.give_back(hashes));

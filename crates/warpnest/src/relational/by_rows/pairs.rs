@@ -2,8 +2,9 @@
 
 use super::equal::{Pairs, compacted, flags};
 use super::on_device::KeysOn;
-use super::outcomes::{append, outcomes};
+use super::outcomes::outcomes;
 use crate::primitives::Scratch;
+use crate::relational::append::{Chosen, append};
 use crate::relational::{JoinKind, Joined};
 use crate::{Result, Stream};
 use gpu_kernels::relational::rows::Outcome;
@@ -25,12 +26,7 @@ pub(super) fn verify(
         return Ok(());
     }
     // A removed pair leaves at most one row of each side alone.
-    let has_alone = match kind {
-        JoinKind::Left => [true, false],
-        JoinKind::Right => [false, true],
-        JoinKind::Full => [true, true],
-        _ => [false, false],
-    };
+    let has_alone = kind.has_rows_alone();
     let besides = if has_alone == [true; 2] { removed as usize } else { 0 };
     let mut kept =
         [compacted(stream, scratch, left, &keep, besides)?, compacted(stream, scratch, right, &keep, besides)?];
@@ -40,7 +36,7 @@ pub(super) fn verify(
         let rows_of_pairs = if side == 0 { &*left } else { &*right };
         let outcomes = outcomes(stream, scratch, keys[side].rows, (rows_of_pairs, &keep))?;
         let outputs = (&kept[side], Some(&kept[1 - side]));
-        append(stream, (&outcomes, Outcome::Lost.bit()), outputs, &header)?;
+        append(stream, Chosen::Outcomes(&outcomes, Outcome::Lost.bit()), outputs, &header)?;
         scratch.give_back(outcomes);
     }
     let length = header.download_at(stream, 0)? as usize;

@@ -2,11 +2,23 @@
 
 use super::equal::{Pairs, flags};
 use super::on_device::KeysOn;
-use super::outcomes::{append, outcomes};
+use super::outcomes::outcomes;
 use crate::primitives::{Scratch, gather, iota};
+use crate::relational::append::{Chosen, append};
+use crate::relational::column::Column;
+use crate::relational::join::{Table, renumber};
+use crate::relational::keys::KeyColumns;
 use crate::relational::{Join, JoinKind, JoinMethod, Joined, Unique};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::rows::Outcome;
+
+/// The rows of a table: their keys, the hashes of these, and which rows have a key.
+#[derive(Clone, Copy)]
+pub(super) struct HashedRows<'h> {
+    pub keys: &'h KeysOn<'h>,
+    pub hashes: &'h Buffer<u64>,
+    pub valid: Option<Column<'h, u32>>,
+}
 
 /// Writes those left rows to `joined` that are equal to a right row, or to none.
 ///
@@ -15,30 +27,42 @@ use gpu_kernels::relational::rows::Outcome;
 pub(super) fn run(
     stream: &Stream,
     scratch: &mut Scratch,
-    (keys, hashes): ([&KeysOn<'_>; 2], [&Buffer<u64>; 2]),
+    [left_rows, right_rows]: [HashedRows<'_>; 2],
     (kind, method, seed): (JoinKind, JoinMethod, u64),
     joined: &mut Joined,
 ) -> Result<()> {
-    let [left_keys, right_keys] = keys;
-    let unique = Unique::of(hashes[1]).ids().first_rows().seed(seed).run_on(stream, scratch)?;
-    let (mut rows, mut firsts) = (scratch.lend(hashes[1].len())?, scratch.lend(hashes[1].len())?);
+    let (left_keys, right_keys) = (left_rows.keys, right_rows.keys);
+    let right = Table { keys: KeyColumns::One(right_rows.hashes.into()), valid: right_rows.valid }
+        .on_device(stream, scratch)?;
+    let (valid_hashes, numbers) = (right.keys(), right.numbers());
+    let unique = Unique::of(valid_hashes).ids().first_rows().seed(seed).run_on(stream, scratch)?;
+    let (mut rows, mut firsts) = (scratch.lend(valid_hashes.len())?, scratch.lend(valid_hashes.len())?);
     iota(stream, &mut rows)?;
     gather(stream, &unique.first_rows, &unique.ids, &mut firsts)?;
+    if let Some(numbers) = numbers {
+        renumber(stream, &rows, Some(numbers), 0)?;
+        renumber(stream, &firsts, Some(numbers), 0)?;
+    }
     let pairs = Pairs { rows: [&rows, &firsts], keeps_alone: false };
     let (keep, others) = flags(stream, scratch, [right_keys, right_keys], pairs)?;
     scratch.give_back(keep);
     scratch.give_back(rows);
     scratch.give_back(firsts);
 
-    let right_hashes = if others == 0 { &unique.keys } else { hashes[1] };
-    Join::new(hashes[0], right_hashes).method(method).seed(seed).run_into(stream, scratch, joined)?;
-    let [left, right] = joined.rows_mut();
+    let right_hashes = if others == 0 { &unique.keys } else { valid_hashes };
+    Join::new(left_rows.hashes, right_hashes)
+        .valid([left_rows.valid, None])
+        .method(method)
+        .seed(seed)
+        .run_into(stream, scratch, joined)?;
+    let [left, met] = joined.rows_mut();
     if others == 0 {
-        let mut right_rows = scratch.lend(right.len())?;
-        gather(stream, &unique.first_rows, right, &mut right_rows)?;
-        scratch.give_back(std::mem::replace(right, right_rows));
+        renumber(stream, met, Some(&unique.first_rows), 0)?;
     }
-    let (keep, _) = flags(stream, scratch, keys, Pairs { rows: [left, right], keeps_alone: false })?;
+    if let Some(numbers) = numbers {
+        renumber(stream, met, Some(numbers), 0)?;
+    }
+    let (keep, _) = flags(stream, scratch, [left_keys, right_keys], Pairs { rows: [left, met], keeps_alone: false })?;
     let outcomes = outcomes(stream, scratch, left_keys.rows, (left, &keep))?;
     scratch.give_back(keep);
     let wanted = match kind {
@@ -48,11 +72,12 @@ pub(super) fn run(
     let header = scratch.lend::<u64>(1)?;
     stream.batch(|batch| batch.zero(&header, 1))?;
     let mut alone = scratch.lend(left_keys.rows as usize)?;
-    append(stream, (&outcomes, wanted), (&alone, None), &header)?;
+    append(stream, Chosen::Outcomes(&outcomes, wanted), (&alone, None), &header)?;
     alone.set_length(header.download_at(stream, 0)? as usize);
     scratch.give_back(outcomes);
     scratch.give_back(header);
     scratch.give_back(std::mem::replace(left, alone));
-    right.empty();
+    met.empty();
+    right.give_back(scratch);
     Ok(())
 }

@@ -6,6 +6,8 @@ use crate::{Buffer, Device, Result};
 
 /// The columns that a join writes, whose memory grows as needed.
 pub(super) struct Columns<'o, K> {
+    /// The most pairs that are written: if there are more, none is.
+    pub most: u64,
     pub left: &'o mut Buffer<u32>,
     /// Empty if the join gives no right rows.
     pub right: &'o mut Buffer<u32>,
@@ -17,6 +19,7 @@ pub(super) struct Columns<'o, K> {
 /// and keys if they are wanted.
 #[derive(Debug)]
 pub(super) struct Outputs<'o, K> {
+    most: u64,
     pub sides: [Option<&'o Buffer<u32>>; 2],
     pub keys: Option<&'o Buffer<K>>,
 }
@@ -30,9 +33,9 @@ impl<K> Clone for Outputs<'_, K> {
 impl<K> Copy for Outputs<'_, K> {}
 
 impl<K: Plain> Columns<'_, K> {
-    /// Makes capacity for `pairs` pairs.
+    /// Makes capacity for `pairs` pairs, or for the most that are written.
     pub fn reserve(&mut self, device: &Device, kind: JoinKind, pairs: u64) -> Result<()> {
-        let pairs = pairs as usize;
+        let pairs = pairs.min(self.most) as usize;
         self.left.fit_at_least(device, pairs)?;
         if kind.has_right_rows() {
             self.right.fit_at_least(device, pairs)?;
@@ -56,7 +59,7 @@ impl<K: Plain> Columns<'_, K> {
 
     pub fn outputs(&self, kind: JoinKind) -> Outputs<'_, K> {
         let right = kind.has_right_rows().then_some(&*self.right);
-        Outputs { sides: [Some(&*self.left), right], keys: self.keys.as_deref() }
+        Outputs { most: self.most, sides: [Some(&*self.left), right], keys: self.keys.as_deref() }
     }
 }
 
@@ -64,6 +67,7 @@ impl<K> Outputs<'_, K> {
     /// Returns the number of pairs that there is capacity for.
     pub fn capacity(&self) -> u64 {
         let of_sides = self.sides.iter().flatten().map(|buffer| buffer.len());
-        of_sides.chain(self.keys.map(Buffer::len)).min().unwrap_or(0) as u64
+        let capacity = of_sides.chain(self.keys.map(Buffer::len)).min().unwrap_or(0);
+        (capacity as u64).min(self.most)
     }
 }

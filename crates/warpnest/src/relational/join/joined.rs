@@ -26,6 +26,16 @@ impl JoinKind {
     pub(super) fn has_right_rows(self) -> bool {
         !matches!(self, Self::Semi | Self::Anti)
     }
+
+    /// Returns whether the result has rows of the left and of the right table that meet none.
+    pub(in crate::relational) fn has_rows_alone(self) -> [bool; 2] {
+        match self {
+            Self::Inner | Self::Semi => [false, false],
+            Self::Left | Self::Anti => [true, false],
+            Self::Right => [false, true],
+            Self::Full => [true, true],
+        }
+    }
 }
 
 /// How a join is computed. One of its sides is the build side, among whose rows those of the other

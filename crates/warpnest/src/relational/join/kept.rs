@@ -143,7 +143,13 @@ impl<K: Key> KeptSide<K> {
     ) -> Result<()> {
         joined.left.check_device("the joined rows", scratch.device())?;
         let Joined { left, right, report } = joined;
-        let done = self.run_with(kind, stream, scratch, keys.into(), Some(Columns { left, right, keys: None }));
+        let done = self.run_with(
+            kind,
+            stream,
+            scratch,
+            keys.into(),
+            Some(Columns { most: u64::MAX, left, right, keys: None }),
+        );
         match done {
             Ok((_, new)) => *report = new,
             Err(error) => {
@@ -189,7 +195,7 @@ impl<K: Key> KeptSide<K> {
         let left = keys.on_device(&device)?;
         check_items(left.len())?;
         let Self { method, seed, .. } = *self;
-        let input = Input { keys: [&*left, &self.keys], values: None, kind, method, seed };
+        let input = Input { keys: [&*left, &self.keys], values: [None; 2], kind, method, seed };
         run(stream, scratch, input, Some(&self.arranged), columns)
     }
 
@@ -221,7 +227,7 @@ fn arranged<W: KeyWord>(
     method: JoinMethod,
     seed: u64,
 ) -> Result<Arranged> {
-    arrange(stream, scratch, Input { keys, values: None, kind: JoinKind::Left, method, seed })
+    arrange(stream, scratch, Input { keys, values: [None; 2], kind: JoinKind::Left, method, seed })
 }
 
 impl<K: Key> fmt::Debug for KeptSide<K> {

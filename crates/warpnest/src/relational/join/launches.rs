@@ -20,7 +20,7 @@ pub(super) struct Launches<'a, K> {
     pub plan: &'a JoinPlan,
     pub keys: [&'a Buffer<K>; 2],
     /// The values of rows that are split, in place of their numbers.
-    pub values: Option<[&'a Buffer<u32>; 2]>,
+    pub values: [Option<&'a Buffer<u32>>; 2],
     pub constants: [u64; 2],
     pub scratch: &'a Buffer<u64>,
     /// The memory of a right side that has its own.
@@ -128,7 +128,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         match splits.checked_sub(1) {
             // The numbers of the rows are made by the first split.
             None => {
-                let values = self.values.map(|values| batch.read(values[number]));
+                let values = self.values[number].map(|values| batch.read(values));
                 Pairs { keys: batch.read(self.keys[number]), values: or_null(values) }
             }
             Some(level) => {
@@ -166,7 +166,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let to = Storage::Words(self.of_side(batch, number, side.pairs_at));
         let other = Storage::Words(self.at(batch, plan.between_at));
         let sorted = to.pairs(side.rows);
-        let values = self.values.map_or(numbers, |values| batch.read(values[number]));
+        let values = self.values[number].map_or(numbers, |values| batch.read(values));
         let from = Pairs { keys: batch.read(self.keys[number]), values };
         let starts = BinStarts {
             keys: sorted.keys,
@@ -177,7 +177,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         // SAFETY: the scratch begins with the words of the passes, and has memory for the rows
         // twice, for their numbers, and for the starts of all bins and their end.
         unsafe {
-            if self.values.is_none() {
+            if self.values[number].is_none() {
                 let iota = Iota { output: numbers, plan: IotaParams { items: side.rows, first: 0, padding: 0 } };
                 batch.launch(&iota, side.rows)?;
             }

@@ -2,17 +2,15 @@
 
 use super::columns::Columns;
 use super::joined::{JoinKind, JoinMethod, Joined};
-use super::run::{Input, run, scratch_bytes};
-use crate::primitives::{Scratch, check_items};
-use crate::relational::column::{Column, OnDevice};
-use crate::relational::keys::{KeyColumns, KeysOnDevice};
+use super::run::{run, scratch_bytes, usual_pairs};
+use super::sides::{Sides, Table};
+use crate::primitives::Scratch;
+use crate::relational::column::Column;
+use crate::relational::keys::KeyColumns;
 use crate::table::hash::random_seed;
-use crate::types::KeyOrder;
-use crate::{Buffer, Device, Key, Result, Stream};
+use crate::{Device, Key, Result, Stream};
 use gpu_kernels::plain::PlainHalf;
-use gpu_kernels::types::KeyWord;
 use std::fmt;
-use std::ops::Deref;
 
 /// A join of two tables: the numbers of those rows of a left and of a right table whose keys are
 /// equal.
@@ -38,7 +36,8 @@ use std::ops::Deref;
 /// - **Columns** are slices or buffers, and every call reads them anew. What stands beside the keys
 ///   is gathered by row number ([`gather`](crate::primitives::gather)).
 /// - **Keys** are equal if their words are: those of a floating-point type of your own by their
-///   bits, so a NaN meets the same NaN. Any number of rows may have one key, on both sides.
+///   bits, so a NaN meets the same NaN. Any number of rows may have one key, on both sides. A null
+///   key meets none ([`Join::left_valid`]).
 /// - **Order.** Pairs come in any order, which may differ from run to run. Sorting them is up to
 ///   you.
 /// - **Complexity.** Rows are read three times and written twice if the smaller side is large
@@ -52,14 +51,16 @@ use std::ops::Deref;
 ///   hash table 16 to 32 bytes a build row, or 32 to 64. The result takes 8 bytes a pair. It is
 ///   written into memory for as many pairs as there are if each row meets one at most. If there are
 ///   more, memory for all is allocated, and the last step made again; [`Join::run_into`] uses the
-///   memory of an earlier result.
+///   memory of an earlier result. Pairs that are more than there is memory for are given in chunks
+///   ([`Join::run_in_chunks`]). Where keys may be null, those that are not are compacted first:
+///   that takes 8 bytes a row of such a side, or 12.
 /// - **Guarantee beside concurrent operations.** As of every operation that takes a stream: the
 ///   columns are read when their writers are done, and the result is there when the call returns.
 ///
 /// Source: the partitioned hash join (Sioulas 2019), with a counting sort in place of chains.
 pub struct Join<'q, K> {
-    left: KeyColumns<'q, K>,
-    right: KeyColumns<'q, K>,
+    left: Table<'q, K>,
+    right: Table<'q, K>,
     kind: JoinKind,
     method: JoinMethod,
     seed: Option<u64>,
@@ -72,12 +73,55 @@ impl<'q, K: Key> Join<'q, K> {
     }
 
     fn of(left: KeyColumns<'q, K>, right: KeyColumns<'q, K>) -> Self {
+        let [left, right] = [left, right].map(|keys| Table { keys, valid: None });
         Self { left, right, kind: JoinKind::Inner, method: JoinMethod::Auto, seed: None }
     }
 
     /// Sets which rows the join gives; [`JoinKind::Inner`] if this is not called.
     pub fn kind(&mut self, kind: JoinKind) -> &mut Self {
         self.kind = kind;
+        self
+    }
+
+    /// Sets which left rows have a key: those `i` whose bit `i % 32` of word `i / 32` is set, as in
+    /// a validity bitmap of Arrow. The key of each other row is null, whatever its word: it is
+    /// equal to no key, as in SQL. So an inner or semi join leaves the row out, and a left, full or
+    /// anti join has it alone.
+    ///
+    /// ```
+    /// use warpnest::Device;
+    /// use warpnest::relational::{Join, JoinKind, NO_ROW};
+    ///
+    /// let device = Device::best()?;
+    /// let (left, right) = ([1u32, 2, 0], [0u32, 2]); // the last left key is null
+    /// let mut join = Join::new(&left, &right);
+    /// let joined = join.left_valid(&[0b011]).kind(JoinKind::Left).run(&device)?;
+    /// let stream = device.default_stream();
+    /// let left = joined.left_rows().download(stream)?;
+    /// let right = joined.right_rows().download(stream)?;
+    /// let mut pairs: Vec<_> = left.into_iter().zip(right).collect();
+    /// pairs.sort();
+    /// assert_eq!(pairs, [(0, NO_ROW), (1, 1), (2, NO_ROW)]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// Where nulls are to meet nulls, the validity is a column of the key: with
+    /// [`WideJoin`](super::super::WideJoin), and the same word in all rows whose key is null.
+    pub fn left_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
+        self.left.valid = Some(bits.into());
+        self
+    }
+
+    /// Sets which right rows have a key, as [`Join::left_valid`] does for left ones. A right or
+    /// full join has the others alone.
+    pub fn right_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
+        self.right.valid = Some(bits.into());
+        self
+    }
+
+    /// Sets which rows of both sides have a key.
+    pub(in crate::relational) fn valid(&mut self, [left, right]: [Option<Column<'q, u32>>; 2]) -> &mut Self {
+        (self.left.valid, self.right.valid) = (left, right);
         self
     }
 
@@ -108,9 +152,10 @@ impl<'q, K: Key> Join<'q, K> {
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more of a
     /// side; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless both key
-    /// columns of a table have as many rows; [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// also if the pairs are more than there is memory for;
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    /// columns of a table have as many rows, and a bit of its validity;
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), also if the pairs are more than there is
+    /// memory for; [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Joined> {
         let mut joined = Joined::new(scratch.device())?;
         self.run_into(stream, scratch, &mut joined)?;
@@ -126,16 +171,22 @@ impl<'q, K: Key> Join<'q, K> {
     pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, joined: &mut Joined) -> Result<()> {
         joined.left.check_device("the joined rows", scratch.device())?;
         let Joined { left, right, report } = joined;
-        let columns = Columns { left, right, keys: None };
-        match self.run_with(stream, scratch, |input, scratch| run(stream, scratch, input, None, Some(columns))) {
-            Ok((_, new)) => *report = new,
-            Err(error) => {
-                joined.left.empty();
-                joined.right.empty();
-                return Err(error);
+        let done = self.run_with(stream, scratch, |sides, scratch| {
+            let input = sides.input();
+            let mut columns = Columns { most: u64::MAX, left: &mut *left, right: &mut *right, keys: None };
+            if sides.null_rows() != 0 {
+                // Once, for them and for the usual number of pairs.
+                let pairs = usual_pairs(sides.kind, input.keys.map(|keys| keys.len() as u64));
+                columns.reserve(scratch.device(), sides.kind, pairs + sides.null_rows())?;
             }
+            (_, *report) = run(stream, scratch, input, None, Some(columns))?;
+            sides.finish(stream, scratch, report.method, [&mut *left, &mut *right])
+        });
+        if done.is_err() {
+            joined.left.empty();
+            joined.right.empty();
         }
-        Ok(())
+        done
     }
 
     /// Returns the most bytes that the scratch takes for this join on `device`, whatever the keys.
@@ -146,8 +197,10 @@ impl<'q, K: Key> Join<'q, K> {
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), as for [`Join::run_on`].
     pub fn scratch_bytes(&self, device: &Device) -> Result<usize> {
-        let rows = [check_items(self.left.rows()?)?, check_items(self.right.rows()?)?];
-        Ok(scratch_bytes::<K::Word>(device.default_stream(), rows, self.kind, self.method) as usize)
+        let Self { left, right, kind, method, .. } = self;
+        let rows = [left.rows()?, right.rows()?];
+        let of_join = scratch_bytes::<K::Word>(device.default_stream(), rows, *kind, *method);
+        Ok((of_join + left.scratch_bytes()? + right.scratch_bytes()?) as usize)
     }
 
     /// Returns the number of pairs, when it is known. No memory for pairs is allocated.
@@ -163,60 +216,28 @@ impl<'q, K: Key> Join<'q, K> {
     /// # Errors
     /// As for [`Join::run_on`].
     pub fn size_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<u64> {
-        self.run_with(stream, scratch, |input, scratch| run(stream, scratch, input, None, None)).map(|(pairs, _)| pairs)
+        self.run_with(stream, scratch, |sides, scratch| {
+            let (pairs, _) = run(stream, scratch, sides.input(), None, None)?;
+            Ok(pairs + sides.null_rows())
+        })
     }
 
-    /// Brings the keys to the device, and runs a join of them.
+    /// Brings the tables to the device, and runs a join of them.
     pub(super) fn run_with<T>(
         &self,
         stream: &Stream,
         scratch: &mut Scratch,
-        run: impl FnOnce(Input<'_, K::Word>, &mut Scratch) -> Result<T>,
+        run: impl FnOnce(&Sides<'_, K::Word>, &mut Scratch) -> Result<T>,
     ) -> Result<T> {
         let Self { left, right, kind, method, seed } = self;
-        let device = scratch.device().clone();
-        stream.check_device(&device)?;
-        let sides = [left, right].map(|side| on_device(stream, &device, side));
-        let [left, right] = sides;
-        let (left, right) = (left?, right?);
+        stream.check_device(scratch.device())?;
+        let (left, right) = (left.on_device(stream, scratch)?, right.on_device(stream, scratch)?);
         let seed = seed.unwrap_or_else(random_seed);
-        let input = Input { keys: [&*left, &*right], values: None, kind: *kind, method: *method, seed };
-        run(input, scratch)
+        let sides = Sides { left, right, kind: *kind, method: *method, seed };
+        let done = run(&sides, scratch)?;
+        sides.give_back(scratch);
+        Ok(done)
     }
-}
-
-/// The keys of a table on the device.
-enum Keys<'q, W> {
-    Column(OnDevice<'q, W>),
-    Combined(Buffer<W>),
-}
-
-impl<W> Deref for Keys<'_, W> {
-    type Target = Buffer<W>;
-    fn deref(&self) -> &Buffer<W> {
-        match self {
-            Self::Column(column) => column,
-            Self::Combined(buffer) => buffer,
-        }
-    }
-}
-
-/// Returns the keys of a table on the device. Two columns become one.
-fn on_device<'q, K: Key>(stream: &Stream, device: &Device, keys: &KeyColumns<'q, K>) -> Result<Keys<'q, K::Word>> {
-    let rows = check_items(keys.rows()?)?;
-    Ok(match keys.on_device(device)? {
-        KeysOnDevice::One(column) => Keys::Column(column),
-        two @ KeysOnDevice::Two(_) => {
-            let combined = Buffer::uninitialized(device, rows as usize)?;
-            combine(stream, &two, rows, &combined)?;
-            Keys::Combined(combined)
-        }
-    })
-}
-
-fn combine<W: KeyWord>(stream: &Stream, keys: &KeysOnDevice<'_, W>, rows: u64, combined: &Buffer<W>) -> Result<()> {
-    // SAFETY: there is a word for each row.
-    stream.batch(|batch| unsafe { keys.encode(batch, KeyOrder::default(), rows, batch.write(combined)) })
 }
 
 impl<'q, A, B> Join<'q, (A, B)>

@@ -17,7 +17,7 @@ use gpu_kernels::types::KeyWord;
 pub(super) struct Input<'i, K> {
     pub keys: [&'i Buffer<K>; 2],
     /// The values that are written in place of row numbers if rows are split.
-    pub values: Option<[&'i Buffer<u32>; 2]>,
+    pub values: [Option<&'i Buffer<u32>>; 2],
     pub kind: JoinKind,
     pub method: JoinMethod,
     pub seed: u64,
@@ -34,7 +34,7 @@ pub(super) struct Arranged {
 
 /// Arranges the right side alone, for joins of left rows with it.
 pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input: Input<'_, K>) -> Result<Arranged> {
-    let Input { keys, method, seed, .. } = input;
+    let Input { keys, values, method, seed, .. } = input;
     let device = scratch.device().clone();
     let rows = keys.map(|keys| keys.len() as u64);
     // Any pass for which it is the build side.
@@ -45,8 +45,9 @@ pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input:
         let plan = JoinPlan::new::<K>(Machine::of(stream), rows, how, [false, is_skewed], ToArrange::Right);
         let memory = Buffer::uninitialized(&device, plan.sides[RIGHT].end as usize)?;
         let scratch = scratch.reserve(plan.words)?;
-        let launches =
-            Launches { plan: &plan, keys, values: None, constants: constants(seed), scratch, own: Some(&memory) };
+        let values = if plan.method == JoinMethod::Split { values } else { [None; 2] };
+        let own = Some(&memory);
+        let launches = Launches { plan: &plan, keys, values, constants: constants(seed), scratch, own };
         let mut course = Course { stream, launches: &launches, passes: &passes, have_starts: [false; 2] };
         stream.batch(|batch| launches.arrange(batch))?;
         let mut overflow = course.overflow(&course.headers()?, RIGHT);
@@ -66,8 +67,8 @@ pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input:
 }
 
 /// Joins both sides into `columns`, or only counts the pairs; returns their number and how they
-/// were found. Keys are written, and values, if rows are split. The right side may be arranged
-/// already.
+/// were found. Keys are written, and values, if rows are split. If there are more pairs than are
+/// to be written, none is. The right side may be arranged already.
 pub(super) fn run<K: KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -91,7 +92,7 @@ pub(super) fn run<K: KeyWord>(
         };
         report.method = plan.method;
         let scratch = scratch.reserve(plan.words)?;
-        let values = values.filter(|_| plan.method == JoinMethod::Split);
+        let values = if plan.method == JoinMethod::Split { values } else { [None; 2] };
         let own = arranged.map(|arranged| &arranged.memory);
         let launches = Launches { plan: &plan, keys, values, constants: constants(seed), scratch, own };
         let at_first = [false, arranged.is_some_and(|arranged| arranged.has_starts)];
@@ -113,9 +114,12 @@ pub(super) fn run<K: KeyWord>(
                 Attempt::Pairs { pairs, items } => {
                     report.further_items = items;
                     match &mut columns {
-                        Some(columns) if pairs > columns.capacity(kind) => columns.reserve(&device, kind, pairs)?,
+                        Some(columns) if pairs > columns.capacity(kind) && pairs <= columns.most => {
+                            columns.reserve(&device, kind, pairs)?;
+                        }
                         Some(columns) => {
-                            columns.set_length(kind, pairs as usize);
+                            let written = if pairs <= columns.most { pairs as usize } else { 0 };
+                            columns.set_length(kind, written);
                             return Ok((pairs, report));
                         }
                         None => return Ok((pairs, report)),
@@ -243,7 +247,7 @@ impl<'c, K: KeyWord> Course<'c, K> {
 
 /// Returns the number of pairs that there is memory for before they are counted: that of joins in
 /// which each row meets one row at most.
-fn usual_pairs(kind: JoinKind, [left, right]: [u64; 2]) -> u64 {
+pub(super) fn usual_pairs(kind: JoinKind, [left, right]: [u64; 2]) -> u64 {
     match kind {
         JoinKind::Inner => left.min(right),
         JoinKind::Left | JoinKind::Semi | JoinKind::Anti => left,

@@ -4,11 +4,14 @@ use super::columns::Columns;
 use super::joined::{JoinMethod, JoinReport, Joined};
 use super::query::Join;
 use super::run::{Input, run};
+use super::sides::Side;
 use crate::error::same_length;
 use crate::primitives::{Scratch, gather};
 use crate::relational::column::Column;
 use crate::{Buffer, Device, Key, Result, Stream, Value};
+use gpu_kernels::types::KeyWord;
 use std::fmt;
+use std::ops::Deref;
 
 /// An inner join that gives the key of each pair of rows, and a value of each side, in place of row
 /// numbers. Values have 32 bits.
@@ -50,6 +53,18 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinWithValues<'q, 
         right: (impl Into<Column<'q, K>>, impl Into<Column<'q, R>>),
     ) -> Self {
         Self { join: Join::new(left.0, right.0), left: left.1.into(), right: right.1.into() }
+    }
+
+    /// Sets which left rows have a key, as [`Join::left_valid`] does. The others are left out.
+    pub fn left_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
+        self.join.left_valid(bits);
+        self
+    }
+
+    /// Sets which right rows have a key, as [`Join::right_valid`] does. The others are left out.
+    pub fn right_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
+        self.join.right_valid(bits);
+        self
     }
 
     /// Sets how the join is computed, as [`Join::method`] does.
@@ -113,25 +128,68 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinWithValues<'q, 
         let (left, right) = (self.left.on_device(device)?, self.right.on_device(device)?);
         let JoinedValues { keys, sides, gathered, .. } = joined;
         let Joined { left: left_out, right: right_out, report } = sides;
-        self.join.run_with(stream, scratch, |input, scratch| {
-            same_length(("the left keys", input.keys[0].len()), ("the left values", of_left))?;
-            same_length(("the right keys", input.keys[1].len()), ("the right values", of_right))?;
-            let input = Input { values: Some([&*left, &*right]), ..input };
-            let columns = Columns { left: &mut *left_out, right: &mut *right_out, keys: Some(&mut *keys) };
+        self.join.run_with(stream, scratch, |sides, scratch| {
+            let [left_keys, right_keys] = [&sides.left, &sides.right].map(|side| side.rows());
+            same_length(("the left keys", left_keys), ("the left values", of_left))?;
+            same_length(("the right keys", right_keys), ("the right values", of_right))?;
+            let left = of_valid_rows(stream, scratch, &sides.left, &left)?;
+            let right = of_valid_rows(stream, scratch, &sides.right, &right)?;
+            let input = Input { values: [Some(&*left), Some(&*right)], ..sides.input() };
+            let (left_out, right_out) = (&mut *left_out, &mut *right_out);
+            let columns =
+                Columns { most: u64::MAX, left: &mut *left_out, right: &mut *right_out, keys: Some(&mut *keys) };
             (_, *report) = run(stream, scratch, input, None, Some(columns))?;
-            if report.method == JoinMethod::Split {
-                return Ok(());
+            if report.method != JoinMethod::Split {
+                // The columns are row numbers.
+                keys.fit(device, left_out.len())?;
+                gather(stream, input.keys[0], left_out, keys)?;
+                for (rows, values) in [(left_out, &*left), (right_out, &*right)] {
+                    gathered.fit(device, rows.len())?;
+                    gather(stream, values, rows, gathered)?;
+                    std::mem::swap(rows, gathered);
+                }
+                stream.synchronize()?;
             }
-            // The columns are row numbers.
-            keys.fit(device, left_out.len())?;
-            gather(stream, input.keys[0], left_out, keys)?;
-            for (rows, values) in [(left_out, &*left), (right_out, &*right)] {
-                gathered.fit(device, rows.len())?;
-                gather(stream, values, rows, gathered)?;
-                std::mem::swap(rows, gathered);
-            }
-            stream.synchronize()
+            [left, right].into_iter().for_each(|values| values.give_back(scratch));
+            Ok(())
         })
+    }
+}
+
+/// Values of the rows that have keys.
+enum Values<'v> {
+    All(&'v Buffer<u32>),
+    Compacted(Buffer<u32>),
+}
+
+/// Returns the values of those rows of a table that have keys.
+fn of_valid_rows<'v, W: KeyWord>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    side: &Side<'_, W>,
+    values: &'v Buffer<u32>,
+) -> Result<Values<'v>> {
+    let Some(numbers) = side.numbers() else { return Ok(Values::All(values)) };
+    let mut compacted = scratch.lend(numbers.len())?;
+    gather(stream, values, numbers, &mut compacted)?;
+    Ok(Values::Compacted(compacted))
+}
+
+impl Values<'_> {
+    fn give_back(self, scratch: &mut Scratch) {
+        if let Self::Compacted(values) = self {
+            scratch.give_back(values);
+        }
+    }
+}
+
+impl Deref for Values<'_> {
+    type Target = Buffer<u32>;
+    fn deref(&self) -> &Buffer<u32> {
+        match self {
+            Self::All(values) => values,
+            Self::Compacted(values) => values,
+        }
     }
 }
 

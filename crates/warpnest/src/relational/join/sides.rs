@@ -1,0 +1,232 @@
+//! The tables of a join: their keys, and which rows have one.
+
+use super::joined::{JoinKind, JoinMethod};
+use super::run::Input;
+use crate::error::same_length;
+use crate::primitives::{Scratch, check_items, gather};
+use crate::relational::append::{Chosen, append};
+use crate::relational::column::{Column, OnDevice};
+use crate::relational::keys::{KeyColumns, KeysOnDevice};
+use crate::relational::splits::or_null;
+use crate::types::KeyOrder;
+use crate::{Buffer, Key, Result, Stream};
+use gpu_kernels::relational::rows::{RenumberRows, RenumberRowsParams};
+use gpu_kernels::types::KeyWord;
+use std::ops::Deref;
+
+/// A table as a join is asked for it.
+pub(in crate::relational) struct Table<'q, K> {
+    pub keys: KeyColumns<'q, K>,
+    /// A bit for each row, set if its key is not null; without it no key is.
+    pub valid: Option<Column<'q, u32>>,
+}
+
+impl<'q, K: Key> Table<'q, K> {
+    /// Returns the number of rows, if all columns have as many.
+    pub fn rows(&self) -> Result<u64> {
+        let rows = self.keys.rows()?;
+        if let Some(valid) = &self.valid {
+            let words = ("the words that say which keys are valid", valid.rows());
+            same_length(("the keys, in words of 32,", rows.div_ceil(32)), words)?;
+        }
+        check_items(rows)
+    }
+
+    /// Returns the bytes of the scratch that rows with keys take beside others.
+    pub fn scratch_bytes(&self) -> Result<u64> {
+        let rows = self.rows()?;
+        Ok(self.valid.map_or(0, |_| rows * (4 + size_of::<K::Word>() as u64) + 8))
+    }
+
+    /// Brings the table to the device. If some keys may be null, the rows with keys are compacted.
+    pub fn on_device(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Side<'q, K::Word>> {
+        let device = scratch.device().clone();
+        let rows = self.rows()?;
+        let keys = match self.keys.on_device(&device)? {
+            KeysOnDevice::One(column) => Keys::Column(column),
+            two @ KeysOnDevice::Two(_) => {
+                let combined = Buffer::uninitialized(&device, rows as usize)?;
+                combine(stream, &two, rows, &combined)?;
+                Keys::Own(combined)
+            }
+        };
+        let Some(valid) = &self.valid else { return Ok(Side { keys, nulls: None }) };
+        let bits = valid.on_device(&device)?;
+        let mut numbers = scratch.lend::<u32>(rows as usize)?;
+        let valid_rows = appended(stream, scratch, Chosen::Valid(&bits, rows), &numbers)?;
+        numbers.set_length(valid_rows);
+        let mut compacted = scratch.lend::<K::Word>(valid_rows)?;
+        gather(stream, &keys, &numbers, &mut compacted)?;
+        Ok(Side { keys: Keys::Own(compacted), nulls: Some(Nulls { bits, rows, numbers }) })
+    }
+}
+
+fn combine<W: KeyWord>(stream: &Stream, keys: &KeysOnDevice<'_, W>, rows: u64, combined: &Buffer<W>) -> Result<()> {
+    // SAFETY: there is a word for each row.
+    stream.batch(|batch| unsafe { keys.encode(batch, KeyOrder::default(), rows, batch.write(combined)) })
+}
+
+/// Writes the numbers of the chosen rows, and returns how many they are.
+fn appended(stream: &Stream, scratch: &mut Scratch, chosen: Chosen<'_>, numbers: &Buffer<u32>) -> Result<usize> {
+    let header = scratch.lend::<u64>(1)?;
+    stream.batch(|batch| batch.zero(&header, 1))?;
+    append(stream, chosen, (numbers, None), &header)?;
+    let length = header.download_at(stream, 0)?;
+    scratch.give_back(header);
+    Ok(length as usize)
+}
+
+/// The keys of a table on the device.
+enum Keys<'q, W> {
+    Column(OnDevice<'q, W>),
+    Own(Buffer<W>),
+}
+
+impl<W> Deref for Keys<'_, W> {
+    type Target = Buffer<W>;
+    fn deref(&self) -> &Buffer<W> {
+        match self {
+            Self::Column(column) => column,
+            Self::Own(buffer) => buffer,
+        }
+    }
+}
+
+/// A table on the device: those of its rows that have keys.
+pub(in crate::relational) struct Side<'q, W> {
+    keys: Keys<'q, W>,
+    nulls: Option<Nulls<'q>>,
+}
+
+/// Which rows have keys, and which have none.
+struct Nulls<'q> {
+    bits: OnDevice<'q, u32>,
+    /// The number of rows.
+    rows: u64,
+    /// The numbers of the rows that have keys.
+    numbers: Buffer<u32>,
+}
+
+impl<W> Side<'_, W> {
+    /// Returns the keys of the rows that have one.
+    pub fn keys(&self) -> &Buffer<W> {
+        &self.keys
+    }
+
+    /// Returns the number of rows of the table.
+    pub fn rows(&self) -> usize {
+        self.nulls.as_ref().map_or(self.keys().len(), |nulls| nulls.rows as usize)
+    }
+
+    /// Returns the numbers of the rows that have keys, unless all have one.
+    pub fn numbers(&self) -> Option<&Buffer<u32>> {
+        self.nulls.as_ref().map(|nulls| &nulls.numbers)
+    }
+
+    /// Returns the number of rows without a key.
+    pub fn null_rows(&self) -> u64 {
+        self.nulls.as_ref().map_or(0, |nulls| nulls.rows - nulls.numbers.len() as u64)
+    }
+
+    /// Writes the numbers of the rows without a key to the front of the buffer, in any order.
+    pub fn write_null_rows(&self, stream: &Stream, scratch: &mut Scratch, rows: &Buffer<u32>) -> Result<()> {
+        let Some(nulls) = &self.nulls else { return Ok(()) };
+        appended(stream, scratch, Chosen::Null(&nulls.bits, nulls.rows), rows).map(|_| ())
+    }
+
+    /// Gives the memory back that rows with keys took.
+    pub fn give_back(self, scratch: &mut Scratch) {
+        if let (Keys::Own(keys), Some(nulls)) = (self.keys, self.nulls) {
+            scratch.give_back(keys);
+            scratch.give_back(nulls.numbers);
+        }
+    }
+}
+
+/// Both tables of a join on the device, and how they are joined.
+pub(super) struct Sides<'q, W> {
+    pub left: Side<'q, W>,
+    pub right: Side<'q, W>,
+    pub kind: JoinKind,
+    pub method: JoinMethod,
+    pub seed: u64,
+}
+
+impl<W: KeyWord> Sides<'_, W> {
+    /// Returns the rows that have keys as what is joined. If they are split, their numbers are
+    /// carried as values.
+    pub fn input(&self) -> Input<'_, W> {
+        let Self { left, right, kind, method, seed } = self;
+        let values = [left.numbers(), right.numbers()];
+        Input { keys: [left.keys(), right.keys()], values, kind: *kind, method: *method, seed: *seed }
+    }
+
+    /// Returns the number of rows without a key that are in the result.
+    pub fn null_rows(&self) -> u64 {
+        let [of_left, of_right] = self.kind.has_rows_alone();
+        of_left as u64 * self.left.null_rows() + of_right as u64 * self.right.null_rows()
+    }
+
+    /// Makes the rows of a join of those that have keys the rows of the tables, and appends those
+    /// without a key that are in the result. `method` is how they were joined.
+    pub fn finish(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        method: JoinMethod,
+        [left, right]: [&mut Buffer<u32>; 2],
+    ) -> Result<()> {
+        for (side, rows) in [(&self.left, &*left), (&self.right, &*right)] {
+            // Splits have carried the numbers.
+            if method != JoinMethod::Split
+                && let Some(numbers) = side.numbers()
+            {
+                renumber(stream, rows, Some(numbers), 0)?;
+            }
+        }
+        if self.null_rows() == 0 {
+            return Ok(());
+        }
+        let (pairs, has_right) = (left.len(), self.kind.has_right_rows());
+        left.resize(stream, pairs + self.null_rows() as usize)?;
+        if has_right {
+            right.resize(stream, left.len())?;
+        }
+        let mut header = scratch.lend::<u64>(1)?;
+        header.upload(stream, &[pairs as u64])?;
+        let [of_left, of_right] = self.kind.has_rows_alone();
+        for (nulls, rows, others) in [
+            (self.left.nulls.as_ref().filter(|_| of_left), &*left, has_right.then_some(&*right)),
+            (self.right.nulls.as_ref().filter(|_| of_right), &*right, Some(&*left)),
+        ] {
+            if let Some(nulls) = nulls {
+                append(stream, Chosen::Null(&nulls.bits, nulls.rows), (rows, others), &header)?;
+            }
+        }
+        stream.synchronize()?;
+        scratch.give_back(header);
+        Ok(())
+    }
+
+    /// Gives the memory back that rows with keys took.
+    pub fn give_back(self, scratch: &mut Scratch) {
+        self.left.give_back(scratch);
+        self.right.give_back(scratch);
+    }
+}
+
+/// Queues replacing row number `r` by `numbers[r]`, or by itself, plus `first`. `NO_ROW` stays.
+pub(in crate::relational) fn renumber(
+    stream: &Stream,
+    rows: &Buffer<u32>,
+    numbers: Option<&Buffer<u32>>,
+    first: u32,
+) -> Result<()> {
+    let rows_of_table = numbers.map_or(u64::from(u32::MAX), |numbers| numbers.len() as u64);
+    let plan = RenumberRowsParams { items: rows.len() as u64, rows: rows_of_table, first, padding: 0 };
+    stream.batch(|batch| {
+        let numbers = or_null(numbers.map(|numbers| batch.read(numbers)));
+        // SAFETY: there are that many row numbers, and a number for each row unless it is null.
+        unsafe { batch.launch(&RenumberRows { items: batch.write(rows), numbers, plan }, plan.items) }
+    })
+}

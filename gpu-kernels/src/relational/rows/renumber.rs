@@ -1,0 +1,40 @@
+//! New numbers of rows.
+
+use crate::seam::{Block, Global};
+
+/// The scalar arguments of [`RenumberRows`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct RenumberRowsParams {
+    /// The number of row numbers.
+    pub items: u64,
+    /// The number of rows that they may name; other numbers stay as they are, among them
+    /// [`NO_ROW`](crate::relational::join::NO_ROW).
+    pub rows: u64,
+    /// What is added to a number.
+    pub first: u32,
+    /// 0.
+    pub padding: u32,
+}
+
+kernel! {
+    /// Replaces row number `r` by `numbers[r] + first`, or by `r + first` if `numbers` is null. One
+    /// thread a row number.
+    RenumberRows<>, "renumber_rows", threads 256;
+    { items: Global<u32>, numbers: Global<u32>, plan: RenumberRowsParams }
+}
+
+impl RenumberRows {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let RenumberRowsParams { items, rows, first, .. } = args.plan;
+        block.each_item(items, |item| {
+            let row = args.items.load_streaming(item);
+            if (row as u64) < rows {
+                let number = if args.numbers.is_null() { row } else { args.numbers.load_read_only(row as u64) };
+                args.items.store_streaming(item, number.wrapping_add(first));
+            }
+        });
+    }
+}
