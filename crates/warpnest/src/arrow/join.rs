@@ -337,14 +337,3 @@ impl Side {
         self.parts.iter().fold(None, add).unwrap_or_else(|| WideKeys::of(&[0u32; 0]))
     }
 }
-
-trait Valid {
-    fn left_valid(&mut self, _: &[u32]) -> &mut Self {
-        self
-    }
-    fn right_valid(&mut self, _: &[u32]) -> &mut Self {
-        self
-    }
-}
-impl<K> Valid for Join<'_, K> {}
-impl Valid for WideJoin<'_> {}
