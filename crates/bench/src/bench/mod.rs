@@ -13,6 +13,7 @@ mod group_by_lying;
 mod hashbrown;
 pub mod input;
 mod join;
+mod join_forms;
 mod linear;
 pub mod maps;
 mod multi;
@@ -301,6 +302,8 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
         if wanted(Part::Join) {
             show(format!("joins, {n} with {n} rows"));
             keep_both(&|| join::measure::<u32>(at), &|| join::measure::<u64>(at))?;
+            keep_both(&|| join_forms::measure::<u32>(at), &|| join_forms::measure::<u64>(at))?;
+            keep_both(&|| join_forms::measure_wide(at), &|| Ok(vec![]))?;
         }
         if wanted(Part::Unique) {
             show(format!("different keys of columns, {n} rows"));
