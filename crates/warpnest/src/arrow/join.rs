@@ -13,14 +13,14 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 /// A join of two record batches by columns of any types, whose result is a record batch.
 ///
 /// ```
-/// use arrow_array::{RecordBatch, StringArray, UInt32Array, record_batch};
+/// use arrow_array::record_batch;
 /// use warpnest::Device;
 /// use warpnest::arrow::ArrowJoin;
 /// use warpnest::relational::JoinKind;
 ///
-/// let prices = [2.5, 4.0, 1.0];
+/// let prices = vec![2.5, 4.0, 1.0];
 /// let orders = record_batch!(("customer", UInt32, [30, 10, 99]), ("price", Float64, prices))?;
-/// let names = ["Ada", "Bo", "Cy"];
+/// let names = vec!["Ada", "Bo", "Cy"];
 /// let customers = record_batch!(("id", UInt32, [10, 20, 30]), ("name", Utf8, names))?;
 ///
 /// let join = ArrowJoin::new(&orders, &customers).left_on(["customer"]).right_on(["id"]);
@@ -153,7 +153,7 @@ impl<'q> ArrowJoin<'q> {
     /// use warpnest::Device;
     /// use warpnest::arrow::ArrowJoin;
     ///
-    /// let cities = [Some("Ulm"), None];
+    /// let cities = vec![Some("Ulm"), None];
     /// let visits = record_batch!(("city", Utf8, cities), ("year", Int32, [2024, 2024]))?;
     /// let fairs = record_batch!(("year", Int32, [2023, 2024]), ("city", Utf8, ["Ulm", "Ulm"]))?;
     /// let rows = ArrowJoin::new(&visits, &fairs).on(["city", "year"]).rows(&Device::best()?)?;
