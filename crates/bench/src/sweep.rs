@@ -1,7 +1,8 @@
-//! `cargo xtask sweep`: the sweep of group-by over numbers of groups and skews, drawn from records.
+//! `cargo xtask sweep`: group-by over numbers of groups and skews, and joins over rows of a key,
+//! drawn from records.
 
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 
@@ -10,19 +11,22 @@ use crate::figures;
 use crate::figures::figure::{Axis, Figure, Series};
 use crate::figures::scale::Scale;
 
-/// Draw the sweep of group-by from records that `bench --only group-by --every-power` appended.
+/// Draw sweeps from records that `bench --only group-by --every-power` and `bench --only join`
+/// appended.
 ///
 /// Writes group_by_groups (rate over the number of groups) and group_by_skew (rate over the
 /// exponent of a Zipf distribution) to OUTPUT, over what is there, as .svg and as .png, with the
 /// numbers drawn in figures.jsonl. They have the rates by the way that is chosen and by sorting,
 /// and 64-bit keys and values if there are records of them. They are of one commit, and of its
-/// largest number of rows.
+/// largest number of rows. join_multiplicity has joins with keys of 32 bits by the rows of a key,
+/// of the last commit that has them.
 #[derive(clap::Args)]
 pub struct Args {
     /// The file of records.
     #[arg(long, value_name = "FILE", default_value = "docs/measurements/nvidia-h200.jsonl")]
     records: PathBuf,
-    /// The commit whose records are drawn, as the records name it. Default: that of the last ones.
+    /// The commit whose group-bys are drawn, as the records name it. Default: that of the last
+    /// ones.
     #[arg(long)]
     commit: Option<String>,
     /// The folder for the figures.
@@ -34,12 +38,14 @@ pub struct Args {
 pub fn main(args: &Args) -> anyhow::Result<()> {
     let file = &args.records;
     let text = fs::read_to_string(file).with_context(|| format!("cannot read {}", file.display()))?;
-    let mut records = Vec::new();
+    let (mut records, mut joins) = (Vec::new(), Vec::new());
     for (number, line) in text.lines().enumerate() {
         let record: Record = serde_json::from_str(line)
             .with_context(|| format!("line {} of {} is no record", number + 1, file.display()))?;
         if OPS.contains(&record.op.as_str()) {
             records.push(record);
+        } else if record.table == "join" && record.key_bits == 32 {
+            joins.push(record);
         }
     }
     let commit = args.commit.as_ref().or(records.last().map(|record| &record.commit)).cloned();
@@ -47,11 +53,56 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     let Some(last) = of_commit.last() else {
         anyhow::bail!("{} has no group-by of commit {}", file.display(), commit.unwrap_or_else(|| "any".to_owned()))
     };
+    save(&args.output, &sweep(&of_commit), last)?;
+    if let Some(last) = joins.last() {
+        let of_commit: Vec<&Record> = joins.iter().filter(|record| record.commit == last.commit).collect();
+        save(&args.output, &[multiplicities(&of_commit)], last)?;
+    }
+    Ok(())
+}
+
+/// Writes figures of records of one run, of which `last` is one.
+fn save(folder: &Path, drawn: &[Figure], last: &Record) -> anyhow::Result<()> {
     let run = Run { date: last.date.clone(), commit: last.commit.clone(), device: last.device.clone() };
-    for path in figures::save(&args.output, &sweep(&of_commit), &run)? {
+    for path in figures::save(folder, drawn, &run)? {
         println!("wrote {}", path.display());
     }
     Ok(())
+}
+
+/// The joins that are drawn: name, operation, and whether keys have many rows on both sides.
+const JOINS: [(&str, &str, bool); 3] = [
+    ("many rows on the probe side", "join_repeated_probe", false),
+    ("many rows on the build side", "join_repeated_build", false),
+    ("as many on both", "join_repeated_both", true),
+];
+
+/// Returns the figure of joins by the rows of a key. All lines begin with unique keys.
+fn multiplicities(records: &[&Record]) -> Figure {
+    let line = |(name, op, are_both): (&'static str, &str, bool)| {
+        let of_line = |record: &&&Record| record.op == op || record.op == "join";
+        let mut points: Vec<(f64, f64)> = Vec::new();
+        for record in records.iter().filter(of_line) {
+            let multiplicity = record.multiplicity.unwrap_or(1);
+            // Each row of the one side is in a pair, or in as many as the other side has rows of
+            // its key.
+            let pairs = record.n / 2 * if are_both { multiplicity } else { 1 };
+            let point = (multiplicity as f64, (record.n + pairs) as f64 / record.ms / 1e6);
+            points.retain(|known| known.0 != point.0);
+            points.push(point);
+        }
+        points.sort_by(|one, other| one.0.total_cmp(&other.0));
+        Series { name, points, cited: None }
+    };
+    Figure {
+        name: "join_multiplicity",
+        title: "Inner joins by the rows of a key".to_owned(),
+        note: "2²⁷ with 2²⁷ rows, or 2²⁸ pairs where both sides have many; keys of 32 bits, row numbers".to_owned(),
+        x: Axis { label: "rows of a key", scale: Scale::Log2 },
+        y: Axis { label: "10⁹ rows read and pairs written a second", scale: Scale::Log10 },
+        series: JOINS.into_iter().map(line).filter(|series| !series.points.is_empty()).collect(),
+        end: None,
+    }
 }
 
 /// The operations that are drawn.
@@ -128,5 +179,19 @@ mod tests {
         let uniform = [("32 bits", vec![(2.0, 2.0), (8.0, 0.5)]), ("32 bits, by sorting", vec![(2.0, 1.0)])];
         assert_eq!(lines(&figures[0]), uniform);
         assert_eq!(lines(&figures[1]), [("32 bits", vec![(1.2, 8.0)])]);
+    }
+
+    #[test]
+    fn joins_are_drawn_by_the_rows_read_and_the_pairs_written() {
+        let record = |op, n, multiplicity, ms| {
+            let subject = Subject { table: "join".to_owned(), op, n, load: 0.0, key_bits: 32, value_bits: 32 };
+            let run = Run { date: String::new(), commit: String::new(), device: String::new() };
+            Record { multiplicity: Some(multiplicity), ..run.record(subject, ms, 0.0, 0) }
+        };
+        let records = [record("join", 4_000_000, 1, 1.0), record("join_repeated_both", 2_000_000, 4, 1.0)];
+        let figure = multiplicities(&records.iter().collect::<Vec<_>>());
+        let points = |name: &str| figure.series.iter().find(|series| series.name == name).unwrap().points.clone();
+        assert_eq!(points(JOINS[2].0), [(1.0, 6.0), (4.0, 6.0)]);
+        assert_eq!(points(JOINS[0].0), [(1.0, 6.0)]);
     }
 }

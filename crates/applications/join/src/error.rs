@@ -26,7 +26,7 @@ pub enum FileError {
     Csv { path: PathBuf, columns: String, source: ArrowError },
     #[error("{path}: cannot be read as Parquet; write the file anew, without compression or with Snappy")]
     Parquet { path: PathBuf, source: ParquetError },
-    #[error("{path}: cannot be read; write the file anew, without compression or with Snappy")]
+    #[error("{path}: its rows cannot be brought together; if texts of a column have more than 2 GiB, divide the file")]
     Batches { path: PathBuf, source: ArrowError },
     #[error("{path}: its decoding failed ({what}); the file is damaged: write it anew")]
     Damaged { path: PathBuf, what: String },

@@ -13,8 +13,10 @@ use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
 use std::sync::Arc;
 
-/// The rows that are decoded at once.
+/// The rows that are decoded at once, and the fields of CSV, for each of which memory is taken
+/// whatever the size of the file.
 const BATCH: usize = 1 << 16;
+const MAX_FIELDS: usize = 1 << 20;
 
 /// How key columns are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -39,10 +41,17 @@ pub fn read(path: &Path, keys: &[String], keys_as: KeysAs) -> Result<RecordBatch
     if file.metadata().map_err(in_path)?.is_dir() {
         return Err(FileError::Folder { path: path.to_owned() });
     }
-    match format {
+    // The crate `parquet` panics at some damage of a file (60.1.0 at a dictionary that is cut
+    // short). What a panic leaves half done is dropped: nothing outside refers to it.
+    let read = AssertUnwindSafe(|| match format {
         Format::Csv(delimiter) => read_csv(path, file, delimiter, keys, keys_as),
         Format::Parquet => read_parquet(path, file, keys, keys_as),
-    }
+    });
+    panic::catch_unwind(read).unwrap_or_else(|payload| {
+        let text = payload.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given");
+        Err(FileError::Damaged { path: path.to_owned(), what: text.to_owned() })
+    })
 }
 
 fn read_csv(path: &Path, mut file: File, delimiter: u8, keys: &[String], keys_as: KeysAs) -> Result<RecordBatch> {
@@ -63,30 +72,21 @@ fn read_csv(path: &Path, mut file: File, delimiter: u8, keys: &[String], keys_as
     let schema = SchemaRef::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()));
     file.rewind().map_err(read)?;
     let csv = csv(names(&schema));
-    let builder = arrow_csv::ReaderBuilder::new(schema.clone()).with_format(format).with_batch_size(BATCH);
+    let batch = (MAX_FIELDS / schema.fields().len()).clamp(1, BATCH);
+    let builder = arrow_csv::ReaderBuilder::new(schema.clone()).with_format(format).with_batch_size(batch);
     let batches = builder.build(file).and_then(|batches| batches.collect::<Result<Vec<_>, ArrowError>>());
     batches.and_then(|batches| concat_batches(&schema, &batches)).map_err(csv)
 }
 
-/// Reads Parquet. The crate `parquet` panics at some damage of a file (60.1.0 at a dictionary that
-/// is cut short), so panics are caught here.
 fn read_parquet(path: &Path, file: File, keys: &[String], keys_as: KeysAs) -> Result<RecordBatch> {
-    let read = || {
-        let parquet = |source| FileError::Parquet { path: path.to_owned(), source };
-        let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(parquet)?;
-        let schema = builder.schema().clone();
-        check_keys(path, &schema, keys)?;
-        let batches = builder.with_batch_size(BATCH).build().map_err(parquet)?;
-        let batches = batches.collect::<Result<Vec<_>, ArrowError>>();
-        let whole = batches.and_then(|batches| concat_batches(&schema, &batches));
-        whole.map_err(|source| FileError::Batches { path: path.to_owned(), source })
-    };
-    // What a panic leaves half done is dropped: nothing outside refers to it.
-    let batch = panic::catch_unwind(AssertUnwindSafe(read)).unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given");
-        Err(FileError::Damaged { path: path.to_owned(), what: text.to_owned() })
-    })?;
+    let parquet = |source| FileError::Parquet { path: path.to_owned(), source };
+    let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(parquet)?;
+    let schema = builder.schema().clone();
+    check_keys(path, &schema, keys)?;
+    let batches = builder.with_batch_size(BATCH).build().map_err(parquet)?;
+    let batches = batches.collect::<Result<Vec<_>, ArrowError>>();
+    let whole = batches.and_then(|batches| concat_batches(&schema, &batches));
+    let batch = whole.map_err(|source| FileError::Batches { path: path.to_owned(), source })?;
     if keys_as == KeysAs::Text { with_texts(path, &batch, keys) } else { Ok(batch) }
 }
 
@@ -129,7 +129,10 @@ fn check_keys(path: &Path, schema: &Schema, keys: &[String]) -> Result<()> {
 /// Returns the names of columns, as far as a message holds them.
 fn names(schema: &Schema) -> String {
     const MOST: usize = 30;
-    let shown = schema.fields().iter().take(MOST).map(|field| field.name().chars().take(40).collect::<String>());
+    let shown = schema.fields().iter().take(MOST).map(|field| {
+        // A name may have what a terminal obeys.
+        field.name().chars().take(40).flat_map(char::escape_debug).collect::<String>()
+    });
     let shown: Vec<String> = shown.collect();
     let more = schema.fields().len().saturating_sub(MOST);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };

@@ -4,11 +4,12 @@ use crate::error::{FileError, Result};
 use crate::format::Format;
 use arrow_array::RecordBatch;
 use arrow_csv::WriterBuilder;
+use arrow_schema::ArrowError;
 use parquet::arrow::ArrowWriter;
 use parquet::basic::Compression;
+use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
-use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::Path;
 
 /// Fails unless a file's name says in which format rows are written there.
@@ -27,19 +28,32 @@ pub fn check(path: &Path) -> Result<()> {
 pub fn write(path: &Path, batch: &RecordBatch) -> Result<()> {
     let format = Format::of(path)?;
     let io = |source| FileError::Write { path: path.to_owned(), source };
-    let mut file = BufWriter::new(File::create(path).map_err(io)?);
+    // Beside the old file, which may be one of those that are joined: it stays if this one fails.
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut beside = tempfile::Builder::new();
+    #[cfg(unix)]
+    beside.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    let beside = beside.tempfile_in(folder).map_err(io)?;
+    let mut file = BufWriter::new(beside);
     match format {
         Format::Csv(delimiter) => {
             let mut writer = WriterBuilder::new().with_header(true).with_delimiter(delimiter).build(&mut file);
-            writer.write(batch).map_err(|source| FileError::WriteCsv { path: path.to_owned(), source })?;
+            writer.write(batch).map_err(|source| match source {
+                ArrowError::IoError(_, source) => io(source),
+                source => FileError::WriteCsv { path: path.to_owned(), source },
+            })?;
         }
         Format::Parquet => {
-            let parquet = |source| FileError::WriteParquet { path: path.to_owned(), source };
+            let parquet = |source| match source {
+                ParquetError::External(source) if source.is::<std::io::Error>() => io(std::io::Error::other(source)),
+                source => FileError::WriteParquet { path: path.to_owned(), source },
+            };
             let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
             let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).map_err(parquet)?;
             writer.write(batch).map_err(parquet)?;
             writer.close().map_err(parquet)?;
         }
     }
-    file.flush().map_err(io)
+    let beside = file.into_inner().map_err(|error| io(error.into_error()))?;
+    beside.persist(path).map_err(|error| io(error.error)).map(|_| ())
 }

@@ -116,7 +116,7 @@ fn chunks<K: Key>(at: &Bench<'_>) -> anyhow::Result<Record> {
     let most = (pairs / 16).clamp(1, MAX_CHUNK) as usize;
     let mut join = Join::new(&columns[0], &columns[1]);
     join.seed(1);
-    let (mut wrong, mut chunks) = (0, 0);
+    let (mut wrong, mut chunks, mut sums) = (0, 0, [0u64; 2]);
     let found = join.run_in_chunks(stream, &mut scratch, most, |chunk| {
         let mut keep = Buffer::zeroed(device, chunk.len().div_ceil(32))?;
         let rows = (chunk.left_rows(), chunk.right_rows());
@@ -124,9 +124,14 @@ fn chunks<K: Key>(at: &Bench<'_>) -> anyhow::Result<Record> {
         let equal: u64 = keep.download(stream)?.into_iter().map(|word| u64::from(word.count_ones())).sum();
         wrong += chunk.len() as u64 - equal;
         chunks += 1;
+        for (sum, rows) in sums.iter_mut().zip([rows.0, rows.1]) {
+            *sum += rows.download(stream)?.into_iter().map(u64::from).sum::<u64>();
+        }
         Ok::<(), Error>(())
     })?;
-    wrong += found.abs_diff(pairs);
+    // Each row is in as many pairs as the other side has rows of its key.
+    let expected = rows * (rows - 1) / 2 * multiplicity;
+    wrong += found.abs_diff(pairs) + sums.into_iter().filter(|sum| *sum != expected).count() as u64;
     eprintln!("{pairs} pairs in {chunks} chunks of at most {most}");
     let ms = median_ms(stream, 0, runs.min(3), || {
         join.run_in_chunks(stream, &mut scratch, most, |_| Ok::<(), Error>(())).map(|_| ())
@@ -155,8 +160,7 @@ fn texts(at: &Bench<'_>) -> anyhow::Result<Record> {
     let rows = (n / 8).max(1);
     let texts = |side| numbers(rows, side).map(|number| format!("{:016x}", key::<u64>(number))).collect::<Vec<_>>();
     let [left, right] = [TextColumn::new(device, &texts(0))?, TextColumn::new(device, &texts(1))?];
-    // With their offsets.
-    wide(at, "join_texts", rows, 20, || [&left, &right].map(WideKeys::of_text))
+    wide(at, "join_texts", rows, 16, || [&left, &right].map(WideKeys::of_text))
 }
 
 /// Measures an inner join by different keys of so many bytes.

@@ -26,6 +26,7 @@ struct Tables {
 impl Tables {
     /// Makes tables with so many rows of each key on the left, and one on the right; all match.
     fn new(n: u64, multiplicity: u64) -> Self {
+        let n = n.next_multiple_of(multiplicity);
         let mut keys = [multiplicity, 1]
             .map(|of_key| -> Vec<u32> { (0..n * of_key / multiplicity).map(|row| key(row / of_key)).collect() });
         // The right rows once more, so that they are in an order of their own.
@@ -134,8 +135,8 @@ mod tests {
 
     #[test]
     fn tables_have_the_pairs_that_are_expected() {
-        for multiplicity in [1, MULTIPLICITY] {
-            let tables = Tables::new(64, multiplicity);
+        for (rows, multiplicity) in [(64, 1), (64, MULTIPLICITY), (57, MULTIPLICITY)] {
+            let tables = Tables::new(rows, multiplicity);
             assert_eq!(tables.keys[0].len() as u64, tables.keys[1].len() as u64 * multiplicity);
             assert!(tables.keys[0].iter().all(|key| tables.keys[1].contains(key)));
             assert_eq!(tables.expected()[0], 64);

@@ -148,11 +148,12 @@ fn join(
     let start = Instant::now();
     let [left_on, right_on] = on;
     let query = ArrowJoin::new(&left, &right).left_on(left_on).right_on(right_on).kind(arguments.kind);
-    let joined: RecordBatch = query
-        .method(arguments.method)
-        .suffix(&arguments.suffix)
-        .run(device)
-        .with_context(|| format!("{} and {} cannot be joined", paths[0].display(), paths[1].display()))?;
+    let joined: RecordBatch =
+        query.method(arguments.method).suffix(&arguments.suffix).run(device).with_context(|| {
+            let hint =
+                if arguments.text { "" } else { "; --text compares keys of different types as they are written" };
+            format!("{} and {} cannot be joined{hint}", paths[0].display(), paths[1].display())
+        })?;
     let joining = start.elapsed();
     let start = Instant::now();
     match &arguments.out {

@@ -52,6 +52,7 @@ use std::fmt;
 ///   takes; then a bit for each pair, and 8 bytes if some pairs differ. Semi and anti joins take 24
 ///   bytes a right row and 20 a left row beside that. Should right rows that differ have the same
 ///   hash, it is 8 bytes for each pair.
+/// - **Nulls** take 12 bytes more for each row of a side some of whose keys may be null.
 /// - **Guarantee beside concurrent operations.** As of every operation that takes a stream: the
 ///   columns are read when their writers are done, and the result is there when the call returns.
 ///
@@ -128,8 +129,10 @@ impl<'q> WideJoin<'q> {
     /// # Errors
     /// [`InputError::KeysDiffer`](crate::InputError::KeysDiffer) unless both tables have columns of
     /// the same types; [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless those
-    /// of a table have as many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems)
-    /// for 2^32 rows or more of a side, or if some of 2^32 or more pairs differ;
+    /// of a table have as many rows;
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there is a bit of
+    /// validity for each row; [`InputError::TooManyItems`](crate::InputError::TooManyItems) for
+    /// 2^32 rows or more of a side, or if some of 2^32 or more pairs differ;
     /// [`Error::BuildFailed`](crate::Error::BuildFailed) of a semi or anti join, as for
     /// [`Unique::run_on`](super::super::Unique::run_on);
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), also if the pairs are more than there is

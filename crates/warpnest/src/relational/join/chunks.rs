@@ -39,14 +39,16 @@ impl<K: Key> Join<'_, K> {
     /// ```
     ///
     /// - **Kinds.** All of them. Those right rows of a right or full join that meet none come last.
-    /// - **Complexity.** The right rows are arranged once, and read for each chunk, as those of a
-    ///   [`KeptSide`](super::KeptSide). Left rows are joined a part at a time. A part that has more
+    /// - **Complexity.** The rows of one side are arranged once, and read for each chunk, as those
+    ///   of a [`KeptSide`](super::KeptSide): those of the smaller side for inner joins, and else
+    ///   the right ones. Those of the other side are joined a part at a time. A part that has more
     ///   pairs than a chunk is divided by their number, so some rows are looked up twice or three
-    ///   times. A left row with more pairs than a chunk has them a part of the right rows at a
-    ///   time.
-    /// - **Memory.** A chunk takes 8 bytes a pair, and its memory is used for the next one. The
-    ///   scratch takes as much as [`Join::scratch_bytes`] tells, and arranged right rows as much as
-    ///   [`KeptSide`](super::KeptSide) says.
+    ///   times. A row with more pairs than a chunk has them a part of the other side at a time.
+    ///   Right and full joins arrange the left rows, too, for the right rows that meet none.
+    /// - **Memory.** A chunk takes 8 bytes a pair, and its memory is used for the next one. A side
+    ///   that is arranged takes what [`KeptSide`](super::KeptSide) says, and the scratch as much as
+    ///   a [`KeptSide`](super::KeptSide) takes of it: it may be more than
+    ///   [`Join::scratch_bytes`] tells, since large sides are split.
     ///
     /// # Errors
     /// As for [`Join::run_on`], and those of `each`, which gets no further chunk then.
@@ -106,12 +108,17 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
     fn all<W: KeyWord>(&mut self, sides: &Sides<'_, W>, scratch: &mut Scratch) -> Result<(), E> {
         let Sides { left, right, method, seed, .. } = sides;
         let task = |sides, kind, are_swapped| Task { sides, kind, method: *method, seed: *seed, are_swapped };
+        let right_is_larger = left.keys().len() < right.keys().len();
         let (first, has_right_alone) = match sides.kind {
             JoinKind::Right => (JoinKind::Inner, true),
             JoinKind::Full => (JoinKind::Left, true),
             kind => (kind, false),
         };
-        self.by_parts(scratch, &task([left, right], first, false))?;
+        // The smaller side is arranged, if either may be.
+        match first {
+            JoinKind::Inner if right_is_larger => self.by_parts(scratch, &task([right, left], first, true))?,
+            _ => self.by_parts(scratch, &task([left, right], first, false))?,
+        }
         if has_right_alone { self.by_parts(scratch, &task([right, left], JoinKind::Anti, true)) } else { Ok(()) }
     }
 
@@ -176,7 +183,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         let values = [left_numbers.as_deref(), right_numbers.as_deref()];
         let input = Input { keys: [&*left_keys, &*right_keys], values, kind, method, seed };
         let Joined { left, right, report } = &mut self.joined;
-        let columns = Columns { most: self.most as u64, left: &mut *left, right: &mut *right, keys: None };
+        let columns = Columns { most: self.most as u64, besides: 0, left: &mut *left, right: &mut *right, keys: None };
         let (pairs, new) = run(stream, scratch, input, arranged, Some(columns))?;
         *report = new;
         for ((rows, numbers), part) in [left, right].into_iter().zip(values).zip(parts) {
@@ -219,7 +226,9 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         if task.are_swapped {
             let Joined { left, right, .. } = &mut self.joined;
             std::mem::swap(left, right);
-            alone(self.stream, left, right.len())?;
+            if !task.kind.has_right_rows() {
+                alone(self.stream, left, right.len())?;
+            }
         }
         self.stream.synchronize()?;
         self.pairs += self.joined.len() as u64;

@@ -8,6 +8,8 @@ use crate::{Buffer, Device, Result};
 pub(super) struct Columns<'o, K> {
     /// The most pairs that are written: if there are more, none is.
     pub most: u64,
+    /// The pairs that there is to be memory for beside them.
+    pub besides: u64,
     pub left: &'o mut Buffer<u32>,
     /// Empty if the join gives no right rows.
     pub right: &'o mut Buffer<u32>,
@@ -20,6 +22,7 @@ pub(super) struct Columns<'o, K> {
 #[derive(Debug)]
 pub(super) struct Outputs<'o, K> {
     most: u64,
+    besides: u64,
     pub sides: [Option<&'o Buffer<u32>>; 2],
     pub keys: Option<&'o Buffer<K>>,
 }
@@ -33,9 +36,9 @@ impl<K> Clone for Outputs<'_, K> {
 impl<K> Copy for Outputs<'_, K> {}
 
 impl<K: Plain> Columns<'_, K> {
-    /// Makes capacity for `pairs` pairs, or for the most that are written.
+    /// Makes capacity for `pairs` pairs, or for the most that are written, and for those besides.
     pub fn reserve(&mut self, device: &Device, kind: JoinKind, pairs: u64) -> Result<()> {
-        let pairs = pairs.min(self.most) as usize;
+        let pairs = (pairs.min(self.most) + self.besides) as usize;
         self.left.fit_at_least(device, pairs)?;
         if kind.has_right_rows() {
             self.right.fit_at_least(device, pairs)?;
@@ -59,7 +62,12 @@ impl<K: Plain> Columns<'_, K> {
 
     pub fn outputs(&self, kind: JoinKind) -> Outputs<'_, K> {
         let right = kind.has_right_rows().then_some(&*self.right);
-        Outputs { most: self.most, sides: [Some(&*self.left), right], keys: self.keys.as_deref() }
+        Outputs {
+            most: self.most,
+            besides: self.besides,
+            sides: [Some(&*self.left), right],
+            keys: self.keys.as_deref(),
+        }
     }
 }
 
@@ -68,6 +76,6 @@ impl<K> Outputs<'_, K> {
     pub fn capacity(&self) -> u64 {
         let of_sides = self.sides.iter().flatten().map(|buffer| buffer.len());
         let capacity = of_sides.chain(self.keys.map(Buffer::len)).min().unwrap_or(0);
-        (capacity as u64).min(self.most)
+        (capacity as u64).saturating_sub(self.besides).min(self.most)
     }
 }

@@ -148,7 +148,7 @@ impl<K: Key> KeptSide<K> {
             stream,
             scratch,
             keys.into(),
-            Some(Columns { most: u64::MAX, left, right, keys: None }),
+            Some(Columns { most: u64::MAX, besides: 0, left, right, keys: None }),
         );
         match done {
             Ok((_, new)) => *report = new,

@@ -2,7 +2,7 @@
 
 use super::columns::Columns;
 use super::joined::{JoinKind, JoinMethod, Joined};
-use super::run::{run, scratch_bytes, usual_pairs};
+use super::run::{run, scratch_bytes};
 use super::sides::{Sides, Table};
 use crate::primitives::Scratch;
 use crate::relational::column::Column;
@@ -172,14 +172,9 @@ impl<'q, K: Key> Join<'q, K> {
         joined.left.check_device("the joined rows", scratch.device())?;
         let Joined { left, right, report } = joined;
         let done = self.run_with(stream, scratch, |sides, scratch| {
-            let input = sides.input();
-            let mut columns = Columns { most: u64::MAX, left: &mut *left, right: &mut *right, keys: None };
-            if sides.null_rows() != 0 {
-                // Once, for them and for the usual number of pairs.
-                let pairs = usual_pairs(sides.kind, input.keys.map(|keys| keys.len() as u64));
-                columns.reserve(scratch.device(), sides.kind, pairs + sides.null_rows())?;
-            }
-            (_, *report) = run(stream, scratch, input, None, Some(columns))?;
+            let besides = sides.null_rows();
+            let columns = Columns { most: u64::MAX, besides, left: &mut *left, right: &mut *right, keys: None };
+            (_, *report) = run(stream, scratch, sides.input(), None, Some(columns))?;
             sides.finish(stream, scratch, report.method, [&mut *left, &mut *right])
         });
         if done.is_err() {

@@ -247,7 +247,7 @@ impl<'c, K: KeyWord> Course<'c, K> {
 
 /// Returns the number of pairs that there is memory for before they are counted: that of joins in
 /// which each row meets one row at most.
-pub(super) fn usual_pairs(kind: JoinKind, [left, right]: [u64; 2]) -> u64 {
+fn usual_pairs(kind: JoinKind, [left, right]: [u64; 2]) -> u64 {
     match kind {
         JoinKind::Inner => left.min(right),
         JoinKind::Left | JoinKind::Semi | JoinKind::Anti => left,

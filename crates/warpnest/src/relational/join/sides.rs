@@ -176,6 +176,9 @@ impl<W: KeyWord> Sides<'_, W> {
         method: JoinMethod,
         [left, right]: [&mut Buffer<u32>; 2],
     ) -> Result<()> {
+        if self.left.nulls.is_none() && self.right.nulls.is_none() {
+            return Ok(());
+        }
         for (side, rows) in [(&self.left, &*left), (&self.right, &*right)] {
             // Splits have carried the numbers.
             if method != JoinMethod::Split
@@ -184,9 +187,19 @@ impl<W: KeyWord> Sides<'_, W> {
                 renumber(stream, rows, Some(numbers), 0)?;
             }
         }
-        if self.null_rows() == 0 {
-            return Ok(());
+        if self.null_rows() != 0 {
+            self.append_null_rows(stream, scratch, [left, right])?;
         }
+        stream.synchronize()
+    }
+
+    /// Queues appending the rows without a key that are in the result.
+    fn append_null_rows(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        [left, right]: [&mut Buffer<u32>; 2],
+    ) -> Result<()> {
         let (pairs, has_right) = (left.len(), self.kind.has_right_rows());
         left.resize(stream, pairs + self.null_rows() as usize)?;
         if has_right {
@@ -203,7 +216,6 @@ impl<W: KeyWord> Sides<'_, W> {
                 append(stream, Chosen::Null(&nulls.bits, nulls.rows), (rows, others), &header)?;
             }
         }
-        stream.synchronize()?;
         scratch.give_back(header);
         Ok(())
     }

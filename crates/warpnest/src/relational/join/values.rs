@@ -37,9 +37,9 @@ use std::ops::Deref;
 ///   ([`JoinMethod::Split`]): it is faster for one column of each side. If a side is small they are
 ///   gathered, too.
 /// - **Order, complexity, guarantee beside concurrent operations**: those of [`Join`].
-/// - **Memory.** The scratch is that of a [`Join`]; the result takes 12 bytes a pair with 32-bit
-///   keys, and 16 with 64-bit ones. If a side is small, values are gathered into further memory, of
-///   8 bytes a pair.
+/// - **Memory.** The scratch is that of a [`Join`], and 4 bytes a row more of a side whose keys may
+///   be null; the result takes 12 bytes a pair with 32-bit keys, and 16 with 64-bit ones. If a side
+///   is small, values are gathered into further memory, of 8 bytes a pair.
 pub struct JoinWithValues<'q, K, L, R> {
     join: Join<'q, K>,
     left: Column<'q, L>,
@@ -136,8 +136,13 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinWithValues<'q, 
             let right = of_valid_rows(stream, scratch, &sides.right, &right)?;
             let input = Input { values: [Some(&*left), Some(&*right)], ..sides.input() };
             let (left_out, right_out) = (&mut *left_out, &mut *right_out);
-            let columns =
-                Columns { most: u64::MAX, left: &mut *left_out, right: &mut *right_out, keys: Some(&mut *keys) };
+            let columns = Columns {
+                most: u64::MAX,
+                besides: 0,
+                left: &mut *left_out,
+                right: &mut *right_out,
+                keys: Some(&mut *keys),
+            };
             (_, *report) = run(stream, scratch, input, None, Some(columns))?;
             if report.method != JoinMethod::Split {
                 // The columns are row numbers.
