@@ -13,7 +13,8 @@ use std::time::{Duration, Instant};
 use warpnest::low_level::engine::Cores;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error};
-use warpnest_tests::files::{Contents, Sample, limited, samples};
+use warpnest_tests::files::{Contents, Sample, samples};
+use warpnest_tests::limited::limited;
 use warpnest_tests::mutations::mutate;
 use warpnest_tests::{CheckedRunner, PtxRunner};
 

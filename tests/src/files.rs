@@ -2,15 +2,14 @@
 //! and whatever loads is asked, changed and saved again.
 
 use crate::distinct_keys;
-use std::any::Any;
+use crate::rows::{Row, check, rows_of};
 use std::collections::HashMap;
 use std::fmt;
 use warpnest::design::{Builds, Changes, Design, Ids, Sets};
-use warpnest::low_level::engine::{Engine, HostEngine, Memory, Queue, Runner};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
     BulkMap, BulkSet, CompactingConfig, CompactingTable, Config, CuckooConfig, Device, Error, ExtendibleConfig,
-    HashFamily, LinearConfig, MultiConfig, MultiMap, PageConfig, Result, SortedConfig, TwoLevelConfig,
+    HashFamily, LinearConfig, MultiConfig, MultiMap, PageConfig, Result, RowMap, SortedConfig, TwoLevelConfig,
 };
 
 /// The use of a file: all that can be done with the table in it.
@@ -242,6 +241,46 @@ pub fn compacting<K: Key, D: Ids>(
     Ok(Sample { name: format!("{what} of {} bits", K::BITS), bytes, uses: Box::new(uses) })
 }
 
+/// Returns the sample of a row map: keys came and went, so that rows are free.
+pub fn rows<K: Key, R: Row, D: Changes>(device: &Device, what: &str, config: Config<D>, n: usize) -> Result<Sample> {
+    let (keys, _) = pairs::<K, u32>(n);
+    let mut map: RowMap<K, R, D> = config.create_rows(device)?;
+    map.insert_many(&keys, &rows_of(n, 5))?;
+    map.erase_many(&keys[n - n / 4..])?;
+    let bytes = save(|to| map.save(to))?;
+    let kept = n - n / 4;
+    let uses = move |device: &Device, bytes: &[u8], contents: Contents| {
+        let mut map = RowMap::<K, R, D>::load(device, bytes)?;
+        let mut reference: HashMap<K, R> = keys[..kept].iter().copied().zip(rows_of(n, 5)).collect();
+        let copy = map.try_clone()?;
+        let saved = save(|to| copy.save(to))?;
+        let right = |map: &RowMap<K, R, D>, reference: &HashMap<K, R>, queries: &[K]| {
+            if contents == Contents::Same {
+                check(map, reference, queries).unwrap();
+            }
+        };
+        right(&map, &reference, &keys);
+        assert!(contents == Contents::Any || saved == bytes, "a map that is loaded and saved again has the same file");
+        // Free rows are used again, and then others are added.
+        let more: Vec<K> = distinct_keys(n / 2 + 3, 1_234_567);
+        let new = rows_of(more.len(), 77);
+        map.insert_many(&more, &new)?;
+        reference.extend(more.iter().copied().zip(new));
+        right(&map, &reference, &keys);
+        assert!(contents == Contents::Any || map.rows().len() == map.len().max(n));
+        map.remove_many(&more[2..])?;
+        reference.retain(|key, _| !more[2..].contains(key));
+        map.shrink_to_fit()?;
+        right(&map, &reference, &keys);
+        map.to_pairs()?;
+        map.clear()?;
+        map.insert_many(&keys, &rows_of(n, 9))?;
+        assert!(contents == Contents::Any || map.len() == n);
+        Ok(())
+    };
+    Ok(Sample { name: format!("{what}, {} bits and {} bytes", K::BITS, size_of::<R>()), bytes, uses: Box::new(uses) })
+}
+
 /// Returns the sample of a multimap, where key `i` has `1 + i mod 3` values.
 pub fn multi<K: Key, V: Value, D: Ids>(
     device: &Device,
@@ -311,6 +350,8 @@ pub fn samples<K: Key, V: Value>(device: &Device, n: usize) -> Vec<Sample> {
         ),
         multi::<K, V, _>(device, "multimap", MultiConfig::on(PageConfig::default().seed(seed)), n),
         multi::<K, V, _>(device, "multimap on cuckoo", MultiConfig::on(CuckooConfig::default().seed(seed)), n),
+        rows::<K, [u32; 5], _>(device, "row map", PageConfig::default().seed(seed), n),
+        rows::<K, [u64; 3], _>(device, "linear row map", LinearConfig::default().seed(seed), n),
     ];
     let can_be = |sample: Result<Sample>| match sample {
         Err(Error::NoWideAtomics { .. }) => None,
@@ -366,50 +407,4 @@ pub fn repair(bytes: &mut [u8]) {
             bytes[checksums + 8 * chunk..][..8].copy_from_slice(&checksum.to_le_bytes());
         }
     }
-}
-
-/// A host engine that has little memory, whatever the machine has.
-#[derive(Debug)]
-struct Limited<R> {
-    inner: HostEngine<R>,
-    most: usize,
-}
-
-// SAFETY: the inner engine does all the work; this one only refuses some of it.
-unsafe impl<R: Runner> Engine for Limited<R> {
-    fn name(&self) -> &str {
-        self.inner.name()
-    }
-    fn memory(&self) -> Result<Memory> {
-        self.inner.memory()
-    }
-    fn allocate(&self, bytes: usize) -> Result<usize> {
-        if bytes > self.most {
-            let (asked, free) = (bytes as u64, self.most as u64);
-            return Err(Error::OutOfMemory { asked, free, device: self.name().to_owned() });
-        }
-        self.inner.allocate(bytes)
-    }
-    unsafe fn free(&self, address: usize, bytes: usize) {
-        // SAFETY: the caller upholds the contract.
-        unsafe { self.inner.free(address, bytes) }
-    }
-    fn queue(&self) -> Result<Box<dyn Queue>> {
-        self.inner.queue()
-    }
-    fn has_wide_atomics(&self) -> bool {
-        self.inner.has_wide_atomics()
-    }
-    fn cores(&self) -> Option<usize> {
-        self.inner.cores()
-    }
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-/// Returns a device on which no allocation of more than `most` bytes succeeds.
-pub fn limited(runner: impl Runner, most: usize) -> Device {
-    let engine = Limited { inner: HostEngine::new(runner), most };
-    Device::from_engine(engine).expect("a host engine always has a queue")
 }

@@ -27,6 +27,7 @@ pub mod extendible_parts;
 mod faults;
 pub mod files;
 pub mod forms;
+pub mod limited;
 pub mod linear_checker;
 pub mod maps;
 pub mod mutations;
@@ -34,6 +35,7 @@ pub mod page_batches;
 pub mod page_checker;
 pub mod pages;
 pub mod random;
+pub mod rows;
 pub mod sets;
 pub mod sorted_checker;
 

@@ -42,6 +42,7 @@ pub use error::{BuildError, ConfigError, Error, FileError, FullError, InputError
 pub use extendible::{ExtendibleConfig, ExtendibleMap};
 pub use layered::compacting::{CompactingConfig, CompactingTable};
 pub use layered::multi::{MultiConfig, MultiMap, Retrieved};
+pub use layered::rows::RowMap;
 pub use linear::{LinearConfig, LinearMap, LinearOperation};
 pub use page::{PageConfig, PageMap, PageSet};
 pub use relational::{factorize, isin, mode, top_k, unique, value_counts};
@@ -56,7 +57,7 @@ pub use table::answers::Answers;
 pub use table::combining::Fold;
 pub use table::config::Config;
 pub use table::design;
-pub use table::file::Mapped;
+pub use table::file::{FileInfo, Mapped};
 pub use table::hash::{Arithmetic, HashFamily};
 pub use table::map::BulkMap;
 pub use table::probes::ProbeLengths;

@@ -8,7 +8,7 @@ use crate::types::Scalar;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ScatterParams {
-    /// The number of rows of the input.
+    /// The number of rows that are copied.
     pub rows: u64,
     /// The number of rows of the output.
     pub targets: u64,
@@ -17,12 +17,14 @@ pub struct ScatterParams {
 }
 
 kernel! {
-    /// Copies row `i` of `values` to row `indices[i]` of `output`. One thread a word of the input.
+    /// Copies row `sources[i]` of `values`, or row `i` if `sources` is null, to row `indices[i]` of
+    /// `output`. One thread a word that is copied.
     ///
-    /// A row is left out if the output has no row of its index. Where several rows have the same
-    /// index, each word of the output's row is that of one of them.
+    /// Every row that `sources` names must be there. A row is left out if the output has no row of
+    /// its index. Where several rows have the same index, each word of the output's row is that of
+    /// one of them.
     ScatterRows<T: Scalar>, "scatter_rows", threads 256;
-    { values: Global<T>, indices: Global<u32>, output: Global<T>, plan: ScatterParams }
+    { values: Global<T>, sources: Global<u32>, indices: Global<u32>, output: Global<T>, plan: ScatterParams }
 }
 
 impl<T: Scalar> ScatterRows<T> {
@@ -38,7 +40,8 @@ impl<T: Scalar> ScatterRows<T> {
             }
             let target = args.indices.load_read_only(row) as u64;
             if target < targets {
-                let value = args.values.load_read_only(row * words.get() as u64 + word);
+                let source = if args.sources.is_null() { row } else { args.sources.load_read_only(row) as u64 };
+                let value = args.values.load_read_only(source * words.get() as u64 + word);
                 // Other threads may store to the same word.
                 args.output.atomic(target * words.get() as u64 + word).store(value);
             }

@@ -170,6 +170,12 @@ mod multi {
     mod properties;
 }
 
+mod rows {
+    mod edges;
+    mod faults;
+    mod properties;
+}
+
 mod strings {
     mod cores;
     mod edges;

@@ -24,6 +24,7 @@ mod primitives;
 pub mod record;
 mod refs;
 pub mod roofline;
+mod rows;
 mod set;
 mod sorted;
 mod two_level;
@@ -169,6 +170,8 @@ enum Part {
     Multi,
     /// `SortedMap`.
     Sorted,
+    /// `RowMap`, with rows of 24 bytes.
+    Rows,
     /// Kernels of one's own that take maps as arguments, beside the batches that do the same.
     Refs,
     /// Saving and loading, if asked for: it writes files.
@@ -358,6 +361,10 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
                     linear::rounds::<u64>(at, config, rounds)
                 })?;
             }
+        }
+        if wanted(Part::Rows) {
+            show(format!("RowMap, {n} rows"));
+            keep_both(&|| rows::measure::<u32>(at), &|| rows::measure::<u64>(at))?;
         }
         if wanted(Part::Refs) {
             show(format!("maps as arguments, {n} pairs"));

@@ -20,7 +20,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
     pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, functions, report, .. } = self;
         let Cuckoo { functions: count, size, hash, chain_limit } = config.design;
-        parts.config(config);
+        parts.table(self.length, config);
         parts.number(count as u64);
         match size {
             Size::PerPair(slots) => parts.numbers([0, slots.to_bits()]),
@@ -31,7 +31,6 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         parts.numbers([functions.slots() as u64, functions.count() as u64]);
         parts.numbers(family_number(family_of::<K>(functions, hash)));
         parts.numbers(constants_of(functions).into_iter().flatten());
-        parts.number(self.length);
         let CuckooReport { seed, restarts, chain_limit, repeated_keys, chains } = *report;
         parts.numbers([seed, restarts as u64, chain_limit as u64, repeated_keys as u64]);
         parts.option(chains.map(|chains| chains.longest as u64));
@@ -42,7 +41,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
     }
 
     pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
-        let config = incoming.config(|incoming| {
+        let (length, config) = incoming.table(|incoming| {
             let functions = incoming.short()?;
             let size = match (incoming.flag()?, incoming.number()?) {
                 (false, slots) => Size::PerPair(f64::from_bits(slots)),
@@ -59,7 +58,6 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         }
         let family = family_from(incoming)?;
         let functions = functions_from::<K>(incoming, family, count, slots)?;
-        let length = incoming.number()?;
         // The key that is all ones has no slot.
         if length > slots as u64 + 1 {
             return Err(FileError::inconsistent("there are more keys than slots"));

@@ -156,12 +156,12 @@ pub struct TableKind {
     /// The name of the design, such as `Page`, or of the table under a compacting table or a
     /// multimap.
     pub design: &'static str,
-    /// The name of the façade: `Map`, `Set`, `CompactingTable` or `MultiMap`.
+    /// The name of the façade: `Map`, `Set`, `CompactingTable`, `MultiMap` or `RowMap`.
     pub form: &'static str,
     /// The bytes of a key: 4 or 8.
     pub key_bytes: u8,
-    /// The bytes of a value: 4 or 8; 0 in a set or a compacting table.
-    pub value_bytes: u8,
+    /// The bytes of a value, 4 or 8; 0 in a set or a compacting table; those of a row in a row map.
+    pub value_bytes: u32,
 }
 
 impl fmt::Display for TableKind {
@@ -172,6 +172,10 @@ impl fmt::Display for TableKind {
             _ => write!(f, "a {form} on {design}")?,
         }
         write!(f, " with keys of {key_bytes} bytes")?;
-        if *value_bytes == 0 { Ok(()) } else { write!(f, " and values of {value_bytes}") }
+        match (*form, *value_bytes) {
+            (_, 0) => Ok(()),
+            ("RowMap", bytes) => write!(f, " and rows of {bytes}"),
+            (_, bytes) => write!(f, " and values of {bytes}"),
+        }
     }
 }

@@ -25,11 +25,11 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         self.check()?;
         let Self { config, table, .. } = self;
         let Extendible { segments, buckets, records, max_segments } = config.design;
-        parts.config(config);
+        parts.table(self.length, config);
         parts.numbers([segments as u64, buckets as u64, records as u64, max_segments]);
         parts.numbers(table.constants);
         parts.numbers([table.directory.depth() as u64, table.directory.table_count() as u64]);
-        parts.numbers([table.used, self.length, self.unmerged as u64]);
+        parts.numbers([table.used, self.unmerged as u64]);
 
         let numbers = table.directory.dense_numbers();
         parts.section(Section::of_host(numbers.iter().flat_map(|number| number.to_le_bytes()).collect()));
@@ -44,7 +44,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     }
 
     pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
-        let config = incoming.config(|incoming| {
+        let (length, config) = incoming.table(|incoming| {
             let (segments, buckets, records) = (incoming.short()?, incoming.short()?, incoming.short()?);
             Ok(Extendible { segments, buckets, records, max_segments: incoming.number()? })
         })?;
@@ -52,7 +52,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         let shape = config.shape::<K, V>().map_err(no_such)?;
         let constants = [incoming.number()?, incoming.number()?];
         let (depth, tables, used) = (incoming.short()?, incoming.short()?, incoming.number()?);
-        let (length, unmerged) = (incoming.number()?, incoming.flag()?);
+        let unmerged = incoming.flag()?;
         let segments = (shape.groups as u64) << depth.min(shape.max_depth);
         if depth > shape.max_depth || tables as u64 > segments || crate::error::check_slots(used).is_err() {
             return Err(FileError::inconsistent("there is no extendible table with so many segments and buckets"));

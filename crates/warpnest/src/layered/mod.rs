@@ -3,3 +3,4 @@
 pub(crate) mod compacting;
 pub(crate) mod id_table;
 pub(crate) mod multi;
+pub(crate) mod rows;

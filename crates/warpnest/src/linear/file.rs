@@ -21,17 +21,17 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.check()?;
         let Self { config, layout, counts, .. } = self;
         let Linear { pairs, load, grows, linear, .. } = config.design;
-        parts.config(config);
+        parts.table(counts.keys, config);
         // A load of 0, which no table has, says that none was asked for.
         parts.numbers([pairs, load.unwrap_or_default().to_bits(), grows as u64, linear as u64]);
-        parts.numbers([layout.a, layout.b, layout.lines as u64, counts.keys]);
+        parts.numbers([layout.a, layout.b, layout.lines as u64]);
         parts.section(Section::new().with(&self.header, header::CELL..header::ASKED));
         parts.section(Section::of(&self.words, self.slots()));
         Ok(())
     }
 
     pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
-        let config = incoming.config(|incoming| {
+        let (keys, config) = incoming.table(|incoming| {
             let (pairs, load) = (incoming.number()?, incoming.float()?);
             let load = (load.to_bits() != 0).then_some(load);
             Ok(Linear { pairs, load, grows: incoming.flag()?, linear: incoming.flag()?, combines_first: None })
@@ -39,7 +39,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         let no_such = |_: Error| FileError::inconsistent("no linear table has its configuration");
         config.lines_for::<PackedPair<K, V>>(0, config.load_on(incoming.device)).map_err(no_such)?;
         let [a, b] = [incoming.number()?, incoming.number()?];
-        let (lines, keys) = (incoming.short()?, incoming.number()?);
+        let lines = incoming.short()?;
         let layout = Layout { a, b, lines, linear: config.design.linear as u32 };
         // Unless a step leads to every line, a search for all keys might never end.
         if !config.can_have::<PackedPair<K, V>>(lines) {

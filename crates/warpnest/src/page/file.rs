@@ -32,11 +32,11 @@ pub(super) struct Numbers {
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
     pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, layout, report, .. } = self;
-        parts.config(config);
+        parts.table(self.length, config);
         parts.option(config.design.load.map(f64::to_bits));
         parts.numbers([config.design.pairs]);
         parts.numbers([layout.a, layout.b, layout.page_bits as u64, layout.page_buckets as u64]);
-        parts.numbers([layout.holes as u64, self.length]);
+        parts.number(layout.holes as u64);
         let PageReport { seed, failures, split_again, counted, skewed, ordered, resolved, moved, stages: _ } = *report;
         parts.numbers([seed, failures as u64, split_again as u64, counted as u64, skewed as u64]);
         parts.numbers([ordered as u64, resolved, moved]);
@@ -45,8 +45,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     fn numbers(incoming: &mut Incoming<'_>) -> Result<Numbers> {
-        let config = incoming
-            .config(|incoming| Ok(Page { load: incoming.option()?.map(f64::from_bits), pairs: incoming.number()? }))?;
+        let (length, config) = incoming
+            .table(|incoming| Ok(Page { load: incoming.option()?.map(f64::from_bits), pairs: incoming.number()? }))?;
         let [a, b] = [incoming.number()?, incoming.number()?];
         let (page_bits, page_buckets) = (incoming.short()?, incoming.short()?);
         let buckets = (page_buckets as u64).checked_shl(page_bits).filter(|_| page_bits < 32).unwrap_or(0);
@@ -55,7 +55,6 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Err(FileError::inconsistent("there is no page table with so many buckets"));
         }
         let layout = Layout { holes: incoming.flag()? as u32, ..Layout::new::<K, V>(a, b, page_bits, page_buckets) };
-        let length = incoming.number()?;
         if length > buckets * layout.slots as u64 {
             return Err(FileError::inconsistent("there are more keys than slots"));
         }

@@ -24,7 +24,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let found = Buffer::<u32>::uninitialized(&self.device, keys.len().div_ceil(32))?;
         // SAFETY: there is a found-word for every 32 keys, and nobody else has them.
         unsafe { self.find(stream, &keys, None, &found)? };
-        Ok(dropped(&self.device, stream, &keys, &found)?.1 as u64)
+        Ok(dropped(&self.device, stream, &keys, &found)?.len() as u64)
     }
 
     /// Replaces the table by a larger one, of its pairs and those of a batch, whose values count.

@@ -1,5 +1,6 @@
 //! Gather: rows of an array, by their indices.
 
+use super::scatter::check_row;
 use crate::runtime::stream::Batch;
 use crate::types::Plain;
 use crate::{Answers, Buffer, BufferSlice, Result, Stream};
@@ -75,8 +76,7 @@ fn launch<T: Plain>(
     found: Option<&Buffer<u32>>,
     output: &mut BufferSlice<T>,
 ) -> Result<()> {
-    const { assert!(size_of::<T>() != 0 && size_of::<T>().is_multiple_of(4), "rows are of whole words of 4 bytes") };
-    const { assert!(size_of::<T>() / 4 <= u32::MAX as usize, "a row has less than 2^32 words of 4 bytes") };
+    const { check_row::<T>() };
     crate::error::same_length(("the indices", indices.len()), ("the output", output.len()))?;
     // Kernels take arrays that are aligned to 16 bytes.
     let width = if size_of::<T>().is_multiple_of(16) { WIDE } else { 1 };

@@ -53,6 +53,7 @@ pub use reduce::{Max, Min, Reduction, Sum, reduce_by_key, segmented_reduce};
 pub(crate) use reduce::{Reduce, Segments, heads_words, starts_words};
 pub use scan::{exclusive_scan, exclusive_scan_in_place, inclusive_scan, inclusive_scan_in_place};
 pub use scatter::scatter;
+pub(crate) use scatter::{check_row, launch_scatter};
 pub use scratch::Scratch;
 pub use search::binary_search;
 pub(crate) use unique::{queue_runs, runs_words};

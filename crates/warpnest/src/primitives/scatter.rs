@@ -5,6 +5,7 @@ use crate::types::Plain;
 use crate::{Buffer, BufferSlice, Result, Stream};
 use gpu_kernels::hash::Divisor;
 use gpu_kernels::primitives::scatter::{ScatterParams, ScatterRows};
+use gpu_kernels::seam::Global;
 use gpu_kernels::types::Scalar;
 
 /// Queues copying row `i` of `values` to `output[indices[i]]`, for rows of any plain type whose
@@ -40,30 +41,60 @@ pub fn scatter<T: Plain>(
     indices: &Buffer<u32>,
     output: &mut BufferSlice<T>,
 ) -> Result<()> {
-    const { assert!(size_of::<T>() != 0 && size_of::<T>().is_multiple_of(4), "rows are of whole words of 4 bytes") };
-    const { assert!(size_of::<T>() / 4 <= u32::MAX as usize, "a row has less than 2^32 words of 4 bytes") };
     crate::error::same_length(("the values", values.len()), ("the indices", indices.len()))?;
-    stream.batch(|batch| match size_of::<T>().is_multiple_of(8) {
-        true => launch::<T, u64>(batch, values, indices, output),
-        false => launch::<T, u32>(batch, values, indices, output),
-    })
+    // SAFETY: the kernel's documentation allows no sources.
+    stream.batch(|batch| unsafe { launch_scatter(batch, values, Global::null(), indices, output) })
 }
 
-/// Queues the scatter of rows word by word; the size of a row is a multiple of that of a word.
-fn launch<'b, T, W: Scalar>(
+/// Queues copying row `sources[i]` of `values` to `output[indices[i]]`, for each index, or row `i`
+/// if `sources` is null.
+///
+/// # Safety
+/// There is a source for each index, if there are any, and `values` has all of these rows;
+/// otherwise it has a row for each index.
+pub(crate) unsafe fn launch_scatter<'b, T: Plain>(
     batch: &Batch<'b>,
     values: &'b Buffer<T>,
+    sources: Global<u32>,
+    indices: &'b Buffer<u32>,
+    output: &'b Buffer<T>,
+) -> Result<()> {
+    const { check_row::<T>() };
+    // SAFETY: as the caller promises.
+    unsafe {
+        match size_of::<T>().is_multiple_of(8) {
+            true => launch::<T, u64>(batch, values, sources, indices, output),
+            false => launch::<T, u32>(batch, values, sources, indices, output),
+        }
+    }
+}
+
+/// Fails to compile for a type that is no row: one whose size is not a multiple of 4 bytes.
+pub(crate) const fn check_row<T>() {
+    assert!(size_of::<T>() != 0 && size_of::<T>().is_multiple_of(4), "rows are of whole words of 4 bytes");
+    assert!(size_of::<T>() / 4 <= u32::MAX as usize, "a row has less than 2^32 words of 4 bytes");
+}
+
+/// Queues [`launch_scatter`] word by word; the size of a row is a multiple of that of a word.
+///
+/// # Safety
+/// As for [`launch_scatter`].
+unsafe fn launch<'b, T, W: Scalar>(
+    batch: &Batch<'b>,
+    values: &'b Buffer<T>,
+    sources: Global<u32>,
     indices: &'b Buffer<u32>,
     output: &'b Buffer<T>,
 ) -> Result<()> {
     let words = Divisor::new((size_of::<T>() / size_of::<W>()) as u32);
-    let plan = ScatterParams { rows: values.len() as u64, targets: output.len() as u64, words };
+    let plan = ScatterParams { rows: indices.len() as u64, targets: output.len() as u64, words };
     let scatter = ScatterRows::<W> {
         values: batch.read(values).cast(),
+        sources,
         indices: batch.read(indices),
         output: batch.write(output).cast(),
         plan,
     };
-    // SAFETY: there is an index for each row, and the plan has the rows of both arrays.
+    // SAFETY: as the caller promises; the plan has the rows of the output.
     unsafe { batch.launch(&scatter, plan.rows * words.get() as u64) }
 }

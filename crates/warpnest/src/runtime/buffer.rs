@@ -179,6 +179,18 @@ impl<T: Plain> Buffer<T> {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
     pub fn resize(&mut self, stream: &Stream, length: usize) -> Result<()> {
+        self.reserve(stream, length)?;
+        let new = (length.saturating_sub(self.length)) * size_of::<T>();
+        if new > 0 {
+            let end = self.bytes();
+            stream.batch(|batch| batch.fill_bytes(self, end..end + new, 0))?;
+        }
+        self.length = length;
+        Ok(())
+    }
+
+    /// Makes memory for `length` elements, as [`Buffer::resize`] does, and keeps the length.
+    pub(crate) fn reserve(&mut self, stream: &Stream, length: usize) -> Result<()> {
         if length > self.capacity() {
             let engine = self.engine();
             let mut grown = match Self::allocated(engine, length.saturating_add(length / 4)) {
@@ -189,12 +201,6 @@ impl<T: Plain> Buffer<T> {
             grown.copy_from(stream, self)?;
             *self = grown;
         }
-        let new = (length.saturating_sub(self.length)) * size_of::<T>();
-        if new > 0 {
-            let end = self.bytes();
-            stream.batch(|batch| batch.fill_bytes(self, end..end + new, 0))?;
-        }
-        self.length = length;
         Ok(())
     }
 

@@ -225,7 +225,12 @@ impl<'b> Batch<'b> {
 
     /// Copies some bytes of a buffer to the front of another one.
     pub fn copy<T, U>(&self, from: &'b Buffer<T>, bytes: Range<usize>, to: &'b Buffer<U>) -> Result<()> {
-        let (from_at, to_at) = (from.address_of(&bytes), to.address_of(&(0..bytes.len())));
+        self.copy_to(from, bytes, to, 0)
+    }
+
+    /// Copies some bytes of a buffer to those of another one from byte `at` on.
+    pub fn copy_to<T, U>(&self, from: &'b Buffer<T>, bytes: Range<usize>, to: &'b Buffer<U>, at: usize) -> Result<()> {
+        let (from_at, to_at) = (from.address_of(&bytes), to.address_of(&(at..at + bytes.len())));
         self.reads(from);
         self.writes(to);
         let queue = self.queue()?;

@@ -13,16 +13,16 @@ use gpu_kernels::types::{KeyWord, ValueWord};
 
 impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
     pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
-        parts.config(&self.config);
-        parts.numbers([self.layout.keys, self.report.repeats]);
+        parts.table(self.layout.keys, &self.config);
+        parts.number(self.report.repeats);
         parts.section(Section::of(&self.keys, self.layout.keys));
         parts.section(Section::of(&self.values, self.layout.keys));
         Ok(())
     }
 
     pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
-        let config = incoming.config(|_| Ok(Sorted))?;
-        let (length, repeats) = (incoming.number()?, incoming.number()?);
+        let (length, config) = incoming.table(|_| Ok(Sorted))?;
+        let repeats = incoming.number()?;
         if length > MAX_ITEMS as u64 {
             return Err(FileError::inconsistent("there are more keys than a sorted table numbers"));
         }

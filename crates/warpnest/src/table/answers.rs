@@ -72,7 +72,7 @@ impl<V: Plain> Answers<V> {
     }
 
     /// Waits for the answers and writes all of them to `spare`, which has as many elements.
-    pub(super) fn write_to(&self, stream: &Stream, spare: &mut [MaybeUninit<Option<V>>]) -> Result<()> {
+    pub(crate) fn write_to(&self, stream: &Stream, spare: &mut [MaybeUninit<Option<V>>]) -> Result<()> {
         let found = self.found.download(stream)?;
         self.values.with_elements(stream, |values| {
             assert_eq!(values.len(), spare.len(), "there is an element for each answer");

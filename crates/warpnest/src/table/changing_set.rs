@@ -171,10 +171,10 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     where
         D: Changes,
     {
-        let (dropped, count) = dropped(self.device(), stream, keys.words(), keep)?;
+        check_keys(self.device(), stream, keys)?;
+        let dropped = dropped(self.device(), stream, keys.words(), keep)?;
         // SAFETY: there are no outputs.
-        let removed =
-            unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, &*dropped.slice(..count)?, None, None) };
+        let removed = unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, &dropped, None, None) };
         removed.map(|keys| keys as usize)
     }
 

@@ -3,7 +3,7 @@
 use super::answers::bit;
 use super::raw::RawTable;
 use crate::runtime::lent::Lent;
-use crate::{Answers, Buffer, BufferSlice, Key, Result, Stream, Value};
+use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
 
 /// The number of queries that a core answers at once if the answers go to the host: it finds them
@@ -14,10 +14,9 @@ const AT_ONCE_OF_CORE: usize = 1 << 13;
 pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queries: &[K]) -> Result<Vec<Option<V>>> {
     // No queries make no chunk, and a table that cannot answer says so all the same.
     table.check_usable()?;
-    let at_once = if table.device().engine().cores().is_some() { AT_ONCE_OF_CORE } else { queries.len().max(1) };
     let mut values = Vec::with_capacity(queries.len());
     let spare = &mut values.spare_capacity_mut()[..queries.len()];
-    for_each_chunk(queries, spare, at_once, |queries, spare| {
+    for_each_chunk(table.device(), queries, spare, |queries, spare| {
         let (device, stream) = (table.device(), table.device().default_stream());
         let queries = Lent::new(device, queries)?;
         let mut answers = Answers::uninitialized(device, queries.len())?;
@@ -29,14 +28,15 @@ pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queri
     Ok(values)
 }
 
-/// Runs `work` with every `at_once` queries and the memory for their answers, on all cores of a CPU
-/// if that is what answers.
-fn for_each_chunk<K: Sync, A: Send>(
+/// Runs `work` with chunks of the queries and the memory for their answers, on all cores of a CPU if
+/// that is what answers; elsewhere with all of them.
+pub fn for_each_chunk<K: Sync, A: Send>(
+    device: &Device,
     queries: &[K],
     answers: &mut [A],
-    at_once: usize,
     work: impl Fn(&[K], &mut [A]) -> Result<()> + Sync,
 ) -> Result<()> {
+    let at_once = if device.engine().cores().is_some() { AT_ONCE_OF_CORE } else { queries.len().max(1) };
     #[cfg(feature = "cpu")]
     if queries.len() > at_once && rayon::current_num_threads() > 1 {
         use rayon::prelude::*;

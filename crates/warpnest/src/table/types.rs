@@ -31,13 +31,13 @@ use std::marker::PhantomData;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// Larger values stay in an array, and the map keeps their indices:
-/// [`gather_found`](crate::primitives::gather_found).
+/// Larger values are rows of a [`RowMap`](crate::RowMap), which come and go; or they stay in an
+/// array, and a map keeps their indices: [`gather_found`](crate::primitives::gather_found).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key or a value of a table",
     label = "not a type of 4 or 8 bytes that tables know",
     note = "values are `u32`, `i32`, `f32`, `char`, `u64`, `i64`, `f64`, `usize`, `isize`, `[u8; 4]`, `[u8; 8]`, or a pair of two of the first four",
-    note = "convert a smaller integer by `u32::from`; keep larger values, or strings, in an array, and give the map their indices: see `primitives::gather_found`",
+    note = "convert a smaller integer by `u32::from`; keep larger values in a `RowMap`; or, as strings, in an array, and give the map their indices: see `primitives::gather_found`",
     note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::value!(Type);`"
 )]
 pub trait Value: Plain {

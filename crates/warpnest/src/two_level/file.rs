@@ -20,7 +20,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         let Self { config, report, layout, .. } = self;
         let TwoLevel { capacity, mean, sub_tables, sub_table_slots, hash, sub_table_hash, seeds, rounds } =
             config.design;
-        parts.config(config);
+        parts.table(self.length, config);
         parts.number(capacity as u64);
         parts.option(mean.map(f64::to_bits));
         parts.numbers([sub_tables as u64, sub_table_slots as u64]);
@@ -28,7 +28,6 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         parts.numbers(family_number(sub_table_hash));
         parts.numbers([seeds as u64, rounds as u64, self.buckets()]);
         parts.numbers(constants_of(&layout.buckets).into_iter().flatten());
-        parts.number(self.length);
         let TwoLevelReport { seed, overflows, failures, reseeded, passes, sorted, rounds, stages: _ } = *report;
         parts.numbers([seed, overflows as u64, failures as u64, reseeded, passes as u64, sorted as u64]);
         parts.option(rounds.map(|(most, _)| most));
@@ -40,7 +39,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
     }
 
     pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
-        let config = incoming.config(|incoming| {
+        let (length, config) = incoming.table(|incoming| {
             let (capacity, mean) = (incoming.short()?, incoming.option()?.map(f64::from_bits));
             let (sub_tables, sub_table_slots) = (incoming.short()?, incoming.short()?);
             let (hash, sub_table_hash) = (family_from(incoming)?, family_from(incoming)?);
@@ -57,7 +56,6 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         }
         let functions = functions_from::<K>(incoming, config.design.hash, 1, buckets)?;
         let layout = Layout { buckets: functions, ..layout::<K>(&config, buckets as u64, || 0) };
-        let length = incoming.number()?;
         // The key that is all ones has no slot.
         if length > slots + 1 {
             return Err(FileError::inconsistent("there are more keys than slots"));

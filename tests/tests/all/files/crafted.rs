@@ -6,7 +6,8 @@ use rand_xoshiro::rand_core::SeedableRng;
 use warpnest::low_level::engine::Cores;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error, ExtendibleConfig, FileError, LinearConfig, MultiConfig, PageConfig, SortedConfig};
-use warpnest_tests::files::{Contents, Sample, built, changing, limited, multi, repair, samples, sections};
+use warpnest_tests::files::{Contents, Sample, built, changing, multi, repair, rows, samples, sections};
+use warpnest_tests::limited::limited;
 use warpnest_tests::mutations::mutate;
 use warpnest_tests::random::derived;
 use warpnest_tests::{CheckedRunner, PtxRunner, at, elsewhere};
@@ -107,6 +108,24 @@ fn numbers_of_runs_that_there_are_not_are_found() {
     says(with_words::<u64>(&sample, 0, |header| header[1] = 30), "a value numbers nothing");
     let value_of = |slots: &mut [u64]| *slots.iter_mut().find(|slot| **slot != u64::MAX).unwrap() |= 0xffff_ffff;
     says(with_words(&sample, 1, value_of), "a value numbers nothing");
+}
+
+#[test]
+fn rows_that_two_keys_have_or_that_there_are_not_are_found() {
+    let sample = rows::<u32, [u32; 5], _>(&elsewhere(), "row map", PageConfig::default().seed(1), 30).unwrap();
+    // The values are behind the tags, as in a multimap.
+    let slots = |words: &[u32]| -> Vec<usize> {
+        (0..words.len()).filter(|at| at % 8 < 4 && words[*at] << 1 != 0).map(|at| at + 4).collect()
+    };
+    let (missing, shared) = ("a row that there is not", "two keys have the same row");
+    says(with_words::<u32>(&sample, 0, |words| words[slots(words)[0]] = 30), missing);
+    says(with_words::<u32>(&sample, 0, |words| words[slots(words)[2]] = u32::MAX), missing);
+    says(with_words::<u32>(&sample, 0, |words| words[slots(words)[3]] = words[slots(words)[4]]), shared);
+    // A key less, of which the header does not know.
+    says(with_words::<u32>(&sample, 0, |words| words[slots(words)[0] - 4] = 0), "another number of keys");
+    let linear = rows::<u32, [u32; 5], _>(&elsewhere(), "linear row map", LinearConfig::default().seed(1), 30).unwrap();
+    let first = |slots: &[u64]| slots.iter().position(|&slot| slot >> 32 != u32::MAX as u64).unwrap();
+    says(with_words::<u64>(&linear, 1, |slots| slots[first(slots)] |= u32::MAX as u64), missing);
 }
 
 #[test]

@@ -55,14 +55,14 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     fn parts(&self) -> Result<Parts<'_>> {
         let mut parts = Parts::default();
         let keys = self.keys.len() as u64;
-        parts.numbers([self.config.in_order as u64, keys]);
+        parts.numbers([keys, self.config.in_order as u64]);
         self.ids.table.parts(&mut parts)?;
         parts.section(Section::of(&self.keys, keys));
         Ok(parts)
     }
 
     fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
-        let (in_order, keys) = (incoming.flag()?, incoming.number()?);
+        let (keys, in_order) = (incoming.number()?, incoming.flag()?);
         incoming.values = Some(Limit { below: keys, copies: true });
         let ids: BulkMap<K, u32, D> = BulkMap::of(RawTable::from_parts(incoming)?);
         if ids.len() as u64 != keys {

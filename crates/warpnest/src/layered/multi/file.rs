@@ -57,7 +57,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     }
 
     fn kind() -> TableKind {
-        let (key_bytes, value_bytes) = (size_of::<K>() as u8, size_of::<V>() as u8);
+        let (key_bytes, value_bytes) = (size_of::<K>() as u8, size_of::<V>() as u32);
         TableKind { design: D::NAME, form: "MultiMap", key_bytes, value_bytes }
     }
 

@@ -13,7 +13,7 @@ pub const CHECKSUM: u64 = 8;
 /// The first bytes of a file. Programs that change line ends or the eighth bit damage them.
 const MAGIC: [u8; 8] = *b"\x89WNEST\r\n";
 /// The version of the format that is written, and the newest one that is read.
-const VERSION: u32 = 1;
+pub const VERSION: u32 = 1;
 /// The offset of the header's checksum, which covers the bytes before it.
 const CHECKSUM_AT: usize = PAGE as usize - 8;
 /// The offset of the numbers. The lengths of the sections follow them.
@@ -21,10 +21,36 @@ const NUMBERS_AT: usize = 32;
 /// The most bytes of a section. So sums of lengths do not overflow.
 const MAX_SECTION: u64 = 1 << 56;
 
-/// The names of designs; the number of a design in a file is its index, plus one.
-const DESIGNS: [&str; 6] = ["Page", "Cuckoo", "TwoLevel", "Sorted", "Linear", "Extendible"];
-/// The names of façades, numbered likewise.
-const FORMS: [&str; 4] = ["Map", "Set", "CompactingTable", "MultiMap"];
+/// The names of designs, and of the sections of their tables; the number of a design in a file is
+/// its index, plus one.
+const DESIGNS: [(&str, &[&str]); 6] = [
+    ("Page", &["buckets"]),
+    ("Cuckoo", &["header", "slots"]),
+    ("TwoLevel", &["header", "seeds", "slots"]),
+    ("Sorted", &["keys", "values"]),
+    ("Linear", &["cell", "slots"]),
+    ("Extendible", &["segments", "headers", "bucket tables", "records"]),
+];
+/// The names of façades, and of the sections that they have behind those of a design, numbered
+/// likewise.
+const FORMS: [(&str, &[&str]); 5] = [
+    ("Map", &[]),
+    ("Set", &[]),
+    ("CompactingTable", &["keys"]),
+    ("MultiMap", &["ends of runs", "values"]),
+    (ROW_MAP, &["rows"]),
+];
+/// The façade whose values may have more bytes than one of the header's can say. Their number is
+/// the second number.
+pub const ROW_MAP: &str = "RowMap";
+
+/// Returns the names of the sections of a table, in their order.
+pub fn section_names(kind: &TableKind) -> Vec<&'static str> {
+    let of = |names: &[(&str, &'static [&'static str])], name| {
+        names.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, sections)| *sections)
+    };
+    [of(&DESIGNS, kind.design), of(&FORMS, kind.form)].concat()
+}
 
 /// What the header says.
 #[derive(Clone, Debug, PartialEq)]
@@ -56,12 +82,14 @@ impl Header {
     /// Returns the header as a file has it, and its checksum.
     pub fn encode(&self) -> (Vec<u8>, u64) {
         let mut page = vec![0; PAGE as usize];
-        let number_of =
-            |names: &[&str], name| names.iter().position(|&known| known == name).map_or(0, |at| at as u8 + 1);
+        let number_of = |names: &[(&str, &[&str])], name| {
+            names.iter().position(|(known, _)| *known == name).map_or(0, |at| at as u8 + 1)
+        };
         let TableKind { design, form, key_bytes, value_bytes } = self.kind;
         page[..8].copy_from_slice(&MAGIC);
         page[8..12].copy_from_slice(&VERSION.to_le_bytes());
-        page[12..16].copy_from_slice(&[number_of(&FORMS, form), number_of(&DESIGNS, design), key_bytes, value_bytes]);
+        let value_byte = if form == ROW_MAP { 0 } else { value_bytes as u8 };
+        page[12..16].copy_from_slice(&[number_of(&FORMS, form), number_of(&DESIGNS, design), key_bytes, value_byte]);
         page[16..20].copy_from_slice(&(self.numbers.len() as u32).to_le_bytes());
         page[20..24].copy_from_slice(&(self.sections.len() as u32).to_le_bytes());
         page[24..32].copy_from_slice(&self.file_bytes().to_le_bytes());
@@ -95,17 +123,26 @@ impl Header {
         if short(8) != VERSION {
             return Err(Error::File(FileError::Newer { version: short(8), newest: VERSION }));
         }
-        let named = |names: &[&'static str], number: u8| names.get((number as usize).wrapping_sub(1)).copied();
+        let named = |names: &[(&'static str, _)], number: u8| {
+            names.get((number as usize).wrapping_sub(1)).map(|(name, _)| *name)
+        };
         let (Some(form), Some(design)) = (named(&FORMS, page[12]), named(&DESIGNS, page[13])) else {
             return Err(FileError::inconsistent("its header names a kind of table that there is not"));
         };
-        let kind = TableKind { design, form, key_bytes: page[14], value_bytes: page[15] };
         let (numbers, sections) = (short(16) as usize, short(20) as usize);
         if numbers.saturating_add(sections) > (CHECKSUM_AT - NUMBERS_AT) / 8 {
             return Err(FileError::inconsistent("its header has more numbers than fit into it"));
         }
         let words = |from: usize, count| (from..from + count).map(|i| word(NUMBERS_AT + 8 * i)).collect::<Vec<_>>();
-        let header = Self { kind, numbers: words(0, numbers), sections: words(numbers, sections) };
+        let (numbers, sections) = (words(0, numbers), words(numbers, sections));
+        let Some(value_bytes) = (match form {
+            ROW_MAP => numbers.get(1).and_then(|&bytes| u32::try_from(bytes).ok()),
+            _ => Some(page[15] as u32),
+        }) else {
+            return Err(FileError::inconsistent("its header does not say how many bytes a row has"));
+        };
+        let kind = TableKind { design, form, key_bytes: page[14], value_bytes };
+        let header = Self { kind, numbers, sections };
         if header.sections.iter().any(|&bytes| bytes > MAX_SECTION) {
             return Err(FileError::inconsistent("a section is longer than any device's memory"));
         }
@@ -169,7 +206,8 @@ mod tests {
         assert_eq!(forged(&|page| page[8] = 7), Error::File(newer));
         let inconsistent =
             |error: Error| assert!(matches!(error, Error::File(FileError::Inconsistent { .. })), "{error}");
-        inconsistent(forged(&|page| page[12] = 5));
+        inconsistent(forged(&|page| page[12] = 6));
+        inconsistent(forged(&|page| (page[12], page[NUMBERS_AT + 8 + 7]) = (5, 1)));
         inconsistent(forged(&|page| page[13] = 0));
         inconsistent(forged(&|page| page[16..24].fill(0xff)));
         inconsistent(forged(&|page| page[24] += 1));

@@ -4,6 +4,7 @@
 mod api;
 pub(crate) mod functions;
 mod header;
+mod info;
 mod mapped;
 mod order;
 pub(crate) mod parts;
@@ -15,6 +16,8 @@ mod write;
 use gpu_kernels::types::Scalar;
 
 pub(crate) use api::{load, load_from, save, save_to};
+pub(crate) use header::ROW_MAP;
+pub use info::FileInfo;
 pub use mapped::Mapped;
 pub(crate) use mapped::MapsFile;
 pub(crate) use order::Order;

@@ -107,8 +107,10 @@ impl<'t> Parts<'t> {
         self.number(number.to_bits());
     }
 
-    /// Adds what all designs have in common of a configuration.
-    pub fn config<D>(&mut self, config: &Config<D>) {
+    /// Adds what the numbers of all maps and sets begin with: the number of keys, and what all
+    /// designs have in common of a configuration.
+    pub fn table<D>(&mut self, keys: u64, config: &Config<D>) {
+        self.number(keys);
         let Config { design: _, seed, restarts, unique, statistics, timings } = config;
         self.option(*seed);
         self.numbers([*restarts as u64, *unique as u64, *statistics as u64, *timings as u64]);
@@ -121,7 +123,7 @@ impl<'t> Parts<'t> {
 
 /// Returns the kind of a map or a set.
 pub fn kind_of<K: crate::Key, P: Payload>(design: &'static str) -> TableKind {
-    let value_bytes = (P::VALUE_BITS / 8) as u8;
+    let value_bytes = P::VALUE_BITS / 8;
     let form = if value_bytes == 0 { "Set" } else { "Map" };
     TableKind { design, form, key_bytes: size_of::<K>() as u8, value_bytes }
 }

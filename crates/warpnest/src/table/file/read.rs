@@ -94,11 +94,12 @@ impl<'r> Incoming<'r> {
         Ok(is_some.then_some(number))
     }
 
-    /// Returns the configuration, whose own settings `design` reads.
-    pub fn config<D>(&mut self, design: impl FnOnce(&mut Self) -> Result<D>) -> Result<Config<D>> {
+    /// Returns the number of keys and the configuration, whose own settings `design` reads.
+    pub fn table<D>(&mut self, design: impl FnOnce(&mut Self) -> Result<D>) -> Result<(u64, Config<D>)> {
+        let keys = self.number()?;
         let (seed, restarts) = (self.option()?, self.short()?);
         let (unique, statistics, timings) = (self.flag()?, self.flag()?, self.flag()?);
-        Ok(Config { design: design(self)?, seed, restarts, unique, statistics, timings })
+        Ok((keys, Config { design: design(self)?, seed, restarts, unique, statistics, timings }))
     }
 
     /// Fails if the file has numbers or sections that the table did not ask for.

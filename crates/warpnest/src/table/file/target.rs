@@ -50,7 +50,8 @@ impl<T: Plain> Loading<T> {
 
 impl<T: Plain> Target for Loading<T> {
     fn reserve(&mut self, bytes: u64) -> Result<()> {
-        let wanted = bytes / size_of::<T>() as u64;
+        // The last element may have come in part.
+        let wanted = bytes.div_ceil(size_of::<T>() as u64);
         let length = if wanted >= self.loaded { self.length } else { wanted };
         if length <= self.buffer.len() as u64 {
             return Ok(());

@@ -1,0 +1,101 @@
+//! The example tells what a file holds that a table was saved to, and checks it for damage.
+
+#[cfg(test)]
+mod tests;
+
+use clap::{Parser, Subcommand};
+use indicatif::{ProgressBar, ProgressStyle};
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+use std::time::Instant;
+use warpnest::FileInfo;
+use warpnest_table::{Description, grouped};
+
+/// Tell what a file holds that a table of warpnest was saved to.
+#[derive(Debug, Parser)]
+#[command(
+    name = "table",
+    after_help = "Neither the types of keys and values nor a GPU is needed.\n\n\
+    examples:\n  table info customers.warpnest\n  table verify *.warpnest"
+)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Tell the table, its types, keys, bytes and checksum; reads the first 4096 bytes of a file
+    Info {
+        /// The files
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+    /// Read all of a file, and compare all checksums with the contents
+    Verify {
+        /// The files
+        #[arg(required = true)]
+        files: Vec<PathBuf>,
+    },
+}
+
+fn main() -> ExitCode {
+    if succeeds(std::env::args_os(), &mut io::stdout()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+/// Runs the program with a command line. What is wrong with one file is printed, and the others are
+/// looked at all the same.
+fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>, out: &mut impl Write) -> bool {
+    let arguments = match Arguments::try_parse_from(line) {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Where nothing reads it, nothing is to be said.
+            let _ = error.print();
+            return !error.use_stderr();
+        }
+    };
+    let (files, look): (_, fn(&Path, &mut _) -> anyhow::Result<()>) = match &arguments.command {
+        Command::Info { files } => (files, tell),
+        Command::Verify { files } => (files, verify),
+    };
+    let mut good = true;
+    for file in files {
+        if let Err(error) = look(file, out) {
+            good = false;
+            eprintln!("error: {}: {error:#}", file.display());
+        }
+    }
+    good
+}
+
+fn tell(path: &Path, out: &mut impl Write) -> anyhow::Result<()> {
+    let info = FileInfo::open(path)?;
+    writeln!(out, "{}\n{}", path.display(), Description(&info))?;
+    Ok(())
+}
+
+fn verify(path: &Path, out: &mut impl Write) -> anyhow::Result<()> {
+    // A file of another length is refused before it is read.
+    let info = FileInfo::open(path)?;
+    let bar = ProgressBar::new(info.bytes).with_style(ProgressStyle::with_template(
+        "{msg} {bar:30} {decimal_bytes}/{decimal_total_bytes}, {decimal_bytes_per_sec}",
+    )?);
+    bar.set_message(path.display().to_string());
+    let start = Instant::now();
+    let verified = FileInfo::verify(bar.wrap_read(File::open(path)?));
+    bar.finish_and_clear();
+    verified?;
+    let seconds = start.elapsed().as_secs_f64();
+    let speed = info.bytes as f64 / seconds / 1e9;
+    writeln!(
+        out,
+        "{}: {}, {} bytes, no damage ({seconds:.3} s, {speed:.2} GB/s)",
+        path.display(),
+        info.kind,
+        grouped(info.bytes)
+    )?;
+    Ok(())
+}

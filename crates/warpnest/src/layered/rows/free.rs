@@ -1,0 +1,61 @@
+//! The rows that no key has. They are a stack of their numbers: insertions take from its end, and
+//! removals put there.
+
+use super::RowMap;
+use crate::design::Changes;
+use crate::error::FileError;
+use crate::primitives::{Scratch, iota, number_from, scatter, sort_keys};
+use crate::table::raw::RawTable;
+use crate::types::Plain;
+use crate::{Buffer, Device, Key, Result, Stream};
+
+impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
+    /// Returns how many rows no key has, of those that there are. After a change that failed, finds
+    /// out first which they are.
+    pub(super) fn free_rows(&mut self, stream: &Stream) -> Result<usize> {
+        if let Some(free) = &self.free {
+            return Ok(free.len());
+        }
+        if self.map.table.check_usable().is_err() {
+            // What the map has is found out by its next change, be it one of nothing.
+            let nothing = (Buffer::uninitialized(self.device(), 0)?, Buffer::uninitialized(self.device(), 0)?);
+            self.map.insert_many_on(stream, &nothing.0, &nothing.1)?;
+        }
+        let (_, used) = self.map.pairs_on(stream)?;
+        let free = unused(stream, self.device(), &used, self.rows.len())?;
+        let free = free.ok_or_else(|| FileError::inconsistent("two keys have the same row"))?;
+        Ok(self.free.insert(free).len())
+    }
+
+    /// Returns the numbers of the rows that so many new keys get: `reused` free ones, and then the
+    /// ones behind all rows. The free ones stay on the stack.
+    pub(super) fn targets(&self, stream: &Stream, new: usize, reused: usize) -> Result<Buffer<u32>> {
+        let mut targets = Buffer::uninitialized(self.device(), new)?;
+        // The first numbers make way for those of the free rows.
+        number_from(stream, (self.rows.len() as u32).wrapping_sub(reused as u32), &mut targets)?;
+        if let Some(free) = self.free.as_ref().filter(|_| reused != 0) {
+            let [from, end] = [free.len() - reused, free.len()].map(|row| row * size_of::<u32>());
+            stream.batch(|batch| batch.copy(free, from..end, &targets))?;
+        }
+        Ok(targets)
+    }
+}
+
+/// Returns the numbers below `end` that are not among `used`; none if some of those are equal, or
+/// not below `end`.
+pub(super) fn unused(stream: &Stream, device: &Device, used: &Buffer<u32>, end: usize) -> Result<Option<Buffer<u32>>> {
+    let Some(free) = end.checked_sub(used.len()) else { return Ok(None) };
+    let mut numbers = Buffer::uninitialized(device, end)?;
+    iota(stream, &mut numbers)?;
+    // Numbers in use are struck out: they become the greatest, which none is. So they are behind
+    // the others once all are sorted, and as many, if they were different.
+    let mut struck = Buffer::<u32>::uninitialized(device, used.len())?;
+    struck.set_bytes(stream, 0xff)?;
+    scatter(stream, &struck, used, &mut numbers)?;
+    sort_keys(stream, &mut Scratch::new(device), &mut numbers)?;
+    if free < end && numbers.download_at(stream, free)? != u32::MAX {
+        return Ok(None);
+    }
+    numbers.set_length(free);
+    Ok(Some(numbers))
+}

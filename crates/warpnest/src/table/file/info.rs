@@ -1,0 +1,142 @@
+//! A look at a file whose table, or whose types, are not known.
+
+use super::header::{CHECKSUM, CHUNK, Header, PAGE, checksum, padded, section_names};
+use super::paths::{open, with_path};
+use super::read::{check_length, read_up_to};
+use crate::error::{FileError, TableKind};
+use crate::{Error, Result};
+use std::io::Read;
+use std::path::Path;
+
+/// The contents of a file, as far as they can be told without the types of its keys and values.
+///
+/// ```
+/// use warpnest::{Device, FileInfo, RowMap};
+///
+/// let path = std::env::temp_dir().join(format!("places-{}.warpnest", std::process::id()));
+/// let places = RowMap::<u64, [f32; 3]>::build(&Device::best()?, &[7, 8], &[[0.0; 3], [1.0; 3]])?;
+/// places.save_to(&path)?;
+/// let info = FileInfo::open(&path)?;
+/// assert_eq!(info.kind.to_string(), "a RowMap on Page with keys of 8 bytes and rows of 12");
+/// assert_eq!((info.keys, info.values), (2, 2));
+/// assert_eq!(FileInfo::verify(std::fs::File::open(&path).unwrap())?, info);
+/// # let _ = std::fs::remove_file(path);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct FileInfo {
+    /// The kind of the table, and the sizes of its keys and values.
+    pub kind: TableKind,
+    /// The version of the format.
+    pub format: u32,
+    /// The number of keys.
+    pub keys: u64,
+    /// The number of values: that of the keys, 0 in a set or a compacting table, and more than keys
+    /// in a multimap.
+    pub values: u64,
+    /// The bytes of the file.
+    pub bytes: u64,
+    /// The sections, with the bytes of each.
+    pub sections: Vec<(&'static str, u64)>,
+    /// The checksum of the header.
+    pub checksum: u64,
+}
+
+impl FileInfo {
+    /// Reads the header of a file. Compares its checksum with it, and the length of the file with
+    /// the one that it says, but does not read the contents.
+    ///
+    /// # Errors
+    /// [`FileError`](crate::FileError), of the header.
+    pub fn open(path: impl AsRef<Path>) -> Result<Self> {
+        let path = path.as_ref();
+        let (mut file, bytes) = open(path)?;
+        let told = read_header(&mut file, bytes).map(|(header, seal)| Self::of(&header, seal));
+        told.map_err(|error| with_path(error, path))
+    }
+
+    /// Reads all of a file, and compares all checksums with the contents. Takes about two mebibytes
+    /// of memory.
+    ///
+    /// # Errors
+    /// [`FileError`](crate::FileError): which says what is damaged, and where, or the error of
+    /// `from`.
+    pub fn verify(mut from: impl Read) -> Result<Self> {
+        let (header, seal) = read_header(&mut from, None)?;
+        verify(&mut from, &header, seal)?;
+        let needs = header.file_bytes();
+        match read_up_to(&mut from, &mut [0])? {
+            0 => Ok(Self::of(&header, seal)),
+            more => Err(Error::File(FileError::Longer { has: needs + more as u64, needs })),
+        }
+    }
+
+    fn of(header: &Header, seal: u64) -> Self {
+        let number = |at: usize| header.numbers.get(at).copied().unwrap_or(0);
+        let keys = number(0);
+        let values = match (header.kind.form, header.kind.value_bytes) {
+            (_, 0) => 0,
+            ("MultiMap", _) => number(1),
+            _ => keys,
+        };
+        let sections = section_names(&header.kind).into_iter().zip(header.sections.iter().copied()).collect();
+        Self {
+            kind: header.kind,
+            format: super::header::VERSION,
+            keys,
+            values,
+            bytes: header.file_bytes(),
+            sections,
+            checksum: seal,
+        }
+    }
+}
+
+/// Reads a header; returns its checksum, too.
+fn read_header(from: &mut dyn Read, bytes: Option<u64>) -> Result<(Header, u64)> {
+    let mut page = vec![0; PAGE as usize];
+    let read = read_up_to(from, &mut page)?;
+    let (header, seal) = Header::decode(&page[..read])?;
+    check_length(&header, bytes)?;
+    if section_names(&header.kind).len() != header.sections.len() || header.numbers.len() < 2 {
+        return Err(FileError::inconsistent("its header has other numbers or sections than such a table"));
+    }
+    Ok((header, seal))
+}
+
+/// Reads the sections that follow a header, and compares all checksums with their contents.
+pub(super) fn verify(from: &mut dyn Read, header: &Header, seal: u64) -> Result<()> {
+    let mut at = PAGE;
+    let mut read = |bytes: &mut [u8], at: u64| -> Result<()> {
+        match read_up_to(from, bytes)? {
+            read if read == bytes.len() => Ok(()),
+            read => Err(Error::File(FileError::Cut { has: at + read as u64, needs: header.file_bytes() })),
+        }
+    };
+    for (section, &bytes) in section_names(&header.kind).into_iter().zip(&header.sections) {
+        let damaged = |chunk: u64, at: u64| {
+            Error::File(FileError::Damaged { section, chunk, offset: at + (chunk * CHUNK).min(bytes) })
+        };
+        let mut chunk = vec![0; bytes.min(CHUNK) as usize];
+        let mut computed = Vec::new();
+        for done in (0..bytes).step_by(CHUNK as usize) {
+            let chunk = &mut chunk[..(bytes - done).min(CHUNK) as usize];
+            read(chunk, at + done)?;
+            computed.push(checksum(seal, at + done, chunk));
+        }
+        let mut tail = vec![0; (padded(bytes) - bytes) as usize];
+        read(&mut tail, at + bytes)?;
+        let (padding, rest) = tail.split_at((bytes.next_multiple_of(CHECKSUM) - bytes) as usize);
+        let (expected, after) = rest.split_at(computed.len() * CHECKSUM as usize);
+        let differs = |(expected, computed): (&[u8], &u64)| *expected != computed.to_le_bytes();
+        if let Some(chunk) = expected.chunks_exact(CHECKSUM as usize).zip(&computed).position(differs) {
+            return Err(damaged(chunk as u64, at));
+        }
+        if padding.iter().chain(after).any(|&byte| byte != 0) {
+            return Err(damaged(computed.len() as u64, at));
+        }
+        at += padded(bytes);
+    }
+    Ok(())
+}
