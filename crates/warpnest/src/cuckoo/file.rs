@@ -69,9 +69,9 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         let chains = longest.map(|longest| EvictionChains { longest: longest as u32, mean });
         let report = CuckooReport { seed, restarts, chain_limit, repeated_keys, chains };
 
-        let mut beside = Collected::default();
+        let mut beside = Collected::<u64>::default();
         incoming.section("header", 8 * header::WORDS as u64, &mut beside, &|_, _| Ok(()))?;
-        let beside = beside.words::<u64>();
+        let beside = beside.words();
         // Where keys were repeated, copies that lookups do not find may have got no number.
         let limit = incoming.values.filter(|limit| !limit.copies || !repeated_keys && !config.unique);
         let below = limit.map(|limit| limit.below);

@@ -3,6 +3,7 @@
 use super::parts::kind_of;
 use super::paths::{io_error, open, with_path};
 use super::read::Incoming;
+use super::source::Source;
 use crate::design::Page;
 use crate::error::{FileError, TableKind};
 use crate::table::types::check_any_bytes;
@@ -122,7 +123,7 @@ unsafe fn map<R: MapsFile, T>(
     let file = unsafe { Mmap::map(&file) }.map_err(io_error("map", path))?;
     let table = (|| {
         let mut bytes = &file[..];
-        let mut incoming = Incoming::open(device, kind, &mut bytes, Some(file.len() as u64))?;
+        let mut incoming = Incoming::open(device, kind, Source::Stream(&mut bytes), Some(file.len() as u64))?;
         // SAFETY: the device reads the host's memory. The table is dropped before the mapping, and
         // only lent out, so that nothing writes to it.
         let table = unsafe { R::in_place(&mut incoming, &file)? };
@@ -155,5 +156,5 @@ impl<K: Key> Mapped<BulkSet<K, Page>> {
 
 fn verify(device: &Device, kind: TableKind, file: &[u8]) -> Result<()> {
     let mut bytes = file;
-    Incoming::open(device, kind, &mut bytes, Some(file.len() as u64))?.verify()
+    Incoming::open(device, kind, Source::Stream(&mut bytes), Some(file.len() as u64))?.verify()
 }
