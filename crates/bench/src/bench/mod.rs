@@ -111,11 +111,14 @@ pub struct Args {
     #[arg(long)]
     beside_hashbrown: bool,
     /// The folder of the files that `--only files` saves and loads; by default that for temporary
-    /// files. Its rows have the bytes of a file for `n` and GB/s for rates. Their limit is the
-    /// slower one of a plain write and `fsync`, or read, of as many bytes, and a plain copy of
-    /// ordinary memory from or to the device. (`save_to_nowhere` and `load_from_memory` are without
-    /// the disk, and through page-locked memory.) Files that were just written are read from the
-    /// system's memory.
+    /// files. Its rows have the bytes of a file for `n` and GB/s for rates. The limit of `save` and
+    /// `load` is a plain write and `fsync`, or a plain read into the same memory, of as many bytes;
+    /// or the link to the device, if that is slower. Its rate is the better one of a plain copy
+    /// (`plain_upload`, `plain_download`) and of `load_from_memory` or `save_to_nowhere`, which are
+    /// without the disk. A plain download goes to new memory, so that it mostly measures page
+    /// faults. Files that were just written are read from the system's memory; those of
+    /// `load_cold` and `plain_read_cold` (on Linux) were forced to the disk and dropped from there
+    /// before each run, which has no effect in a folder that is itself in memory.
     #[arg(long)]
     files: Option<PathBuf>,
     /// The folder for the records; none are kept without it.

@@ -67,9 +67,9 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         let chains = longest.map(|longest| EvictionChains { longest: longest as u32, mean });
         let report = CuckooReport { seed, restarts, chain_limit, repeated_keys, chains };
 
-        let mut beside = Collected::default();
-        incoming.section("header", 8 * header::WORDS as u64, &mut beside, &|_, _| Ok(()))?;
-        let beside = beside.words::<u64>();
+        let mut beside = Collected::<u64>::default();
+        incoming.section(8 * header::WORDS as u64, &mut beside, &|_, _| Ok(()))?;
+        let beside = beside.words();
         // Where keys were repeated, copies that lookups do not find may have got no number.
         let limit = incoming.values.filter(|limit| !limit.copies || !repeated_keys && !config.unique);
         let below = limit.map(|limit| limit.below);
@@ -78,7 +78,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
             return Err(FileError::inconsistent("a value numbers nothing"));
         }
         let mut words = Loading::<u64>::new(incoming.device, table_words::<K, V>(slots as u64))?;
-        incoming.section("slots", words.bytes(), &mut words, &|_, bytes| match below {
+        incoming.section(words.bytes(), &mut words, &|_, bytes| match below {
             Some(below) if !values_are_below::<K, V>(bytes, below) => Err("a value numbers nothing"),
             _ => Ok(()),
         })?;

@@ -15,6 +15,7 @@ use crate::{Error, Result, Stream};
 use gpu_kernels::extendible::bucket::{free_words, records_of_line};
 use gpu_kernels::extendible::{BucketHeader, Layout, PAGE, State, WordOf, span};
 use gpu_kernels::types::{KeyWord, ValueWord};
+use rayon::slice::ParallelSliceMut;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
 /// The number of 64-bit words of a bucket's header.
@@ -59,75 +60,77 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         }
         let device = incoming.device.clone();
 
-        let mut numbers = Collected::default();
-        incoming.section("segments", segments.saturating_mul(4), &mut numbers, &|_, _| Ok(()))?;
+        let mut numbers = Collected::<u32>::default();
+        incoming.section(segments.saturating_mul(4), &mut numbers, &|_, _| Ok(()))?;
         let directory = Directory::from_dense_numbers(shape.groups, depth, tables, numbers.words());
         let directory =
             directory.ok_or_else(|| FileError::inconsistent("its segments share bucket tables as none do"))?;
 
-        let mut headers = Collected::default();
-        incoming.section("headers", 8 * HEADER * used, &mut headers, &|_, _| Ok(()))?;
-        let words = headers.words::<u64>();
-        let (pairs, _) = words.as_chunks::<2>();
-        let headers: Vec<BucketHeader> =
-            pairs.iter().map(|&[first, state]| BucketHeader { first, state: State(state) }).collect();
-        let free = check_headers(&headers, &shape, depth, length).map_err(FileError::inconsistent)?;
+        let mut headers = Collected::<[u64; 2]>::default();
+        incoming.section(8 * HEADER * used, &mut headers, &|_, _| Ok(()))?;
+        let headers = headers.words();
+        let header_of = |&[first, state]: &[u64; 2]| BucketHeader { first, state: State(state) };
+        let free = check_headers(headers.iter().map(header_of), &shape, depth, length);
+        let free = free.map_err(FileError::inconsistent)?;
 
         let layout = Table::<K, V>::layout_of(constants, &shape, depth);
         let ranges = directory.ranges(&layout);
-        let of_table = 4u64 << shape.table_bits;
+        let table_bits = 2 + shape.table_bits;
         let mut entries = Loading::<u64>::new(&device, shape.table_words().saturating_mul(tables as u64))?;
-        incoming.section("bucket tables", entries.bytes(), &mut entries, &|at, bytes| {
+        incoming.section(entries.bytes(), &mut entries, &|at, bytes| {
             for (number, at) in as_words::<u32>(bytes).iter().zip((at..).step_by(4)) {
-                let (first, depth) = ranges[(at / of_table) as usize];
-                let first = first + ((at % of_table / 4) << 32);
-                let leads = |header: &BucketHeader| header.first <= first && first + span(depth) <= header.end();
-                if !headers.get(*number as usize).is_some_and(|header| header.state.is_live() && leads(header)) {
+                let (first, depth) = ranges[(at >> table_bits) as usize];
+                let first = first + ((at & ((1 << table_bits) - 1)) >> 2 << 32);
+                let leads = |header: BucketHeader| header.first <= first && first + span(depth) <= header.end();
+                let header = headers.get(*number as usize).map(header_of);
+                if !header.is_some_and(|header| header.state.is_live() && leads(header)) {
                     return Err("a bucket table names a bucket of another part of the range");
                 }
             }
             Ok(())
         })?;
 
-        let mut records = Filling { pages: Pool::empty(&device, shape.page_words()), shape };
+        let mut records = Filling { pages: Pool::empty(&device, shape.page_words()), shape, headers: &headers };
         let of_bucket = 8 * shape.bucket_words();
         let counted: Vec<AtomicU32> = headers.iter().map(|_| AtomicU32::new(0)).collect();
-        incoming.section("records", of_bucket * used, &mut records, &|at, bytes| {
+        incoming.section(of_bucket * used, &mut records, &|at, bytes| {
             let (mut at, mut left) = (at, bytes);
             while !left.is_empty() {
                 let (number, within) = ((at / of_bucket) as usize, at % of_bucket);
                 let (here, rest) = left.split_at(left.len().min((of_bucket - within) as usize));
-                if headers[number].state.is_live() {
-                    let records = records_in::<K, WordOf<K, V>>(here, &headers[number], &layout)?;
+                let header = header_of(&headers[number]);
+                if header.state.is_live() {
+                    let records = records_in::<K, WordOf<K, V>>(here, &header, &layout)?;
                     counted[number].fetch_add(records, Relaxed);
                 }
                 (at, left) = (at + here.len() as u64, rest);
             }
             Ok(())
         })?;
-        let right = |(header, counted): (&BucketHeader, AtomicU32)| {
+        let right = |(header, counted): (BucketHeader, AtomicU32)| {
             !header.state.is_live() || header.state.records() == counted.into_inner()
         };
-        if !headers.iter().zip(counted).all(right) {
+        if !headers.iter().map(header_of).zip(counted).all(right) {
             return Err(FileError::inconsistent("a bucket has another number of records than its header says"));
         }
 
         let pages = records.pages;
         let entries = Pool::of(&device, shape.table_words(), entries.done()?);
-        let table = Table::of_parts(&device, shape, constants, directory, (entries, pages), (&words, &free))?;
+        let table = Table::of_parts(&device, shape, constants, directory, (entries, pages), (used, &free))?;
         Self::load_kernels(&device)?;
         let work = Work::new(&device)?;
         Ok(Self { device, config, table, length, broken: None, unmerged, work })
     }
 }
 
-/// The pages of a table whose records are read.
-struct Filling {
+/// The pages of a table whose records are read. Each gets its headers with its first records.
+struct Filling<'h> {
     pages: Pool,
     shape: Shape,
+    headers: &'h [[u64; 2]],
 }
 
-impl Target for Filling {
+impl Target for Filling<'_> {
     fn reserve(&mut self, bytes: u64) -> Result<()> {
         let buckets = bytes.div_ceil(8 * self.shape.bucket_words());
         self.pages.reserve(Shape::pages(buckets)).map(drop)
@@ -138,10 +141,17 @@ impl Target for Filling {
         while !bytes.is_empty() {
             let (page, within) = (at / of_page, at % of_page);
             let (here, rest) = bytes.split_at(bytes.len().min((of_page - within) as usize));
-            let records = self.pages.addresses()[page as usize] + 8 * HEADER * PAGE;
-            // SAFETY: the page has so many bytes of records, no other work uses it yet, and other
-            // threads put theirs elsewhere.
-            unsafe { stream.queue().upload(here, (records + within) as usize)? };
+            let start = self.pages.addresses()[page as usize];
+            let records = start + 8 * HEADER * PAGE + within;
+            // SAFETY: the page has so many bytes of records, behind the headers of its buckets. No
+            // other work uses it yet, and other threads put theirs elsewhere.
+            unsafe { stream.queue().upload(here, records as usize)? };
+            if within == 0 {
+                let headers = &self.headers[(page * PAGE) as usize..];
+                let headers = bytemuck::cast_slice(&headers[..headers.len().min(PAGE as usize)]);
+                // SAFETY: as above.
+                unsafe { stream.queue().upload(headers, start as usize)? };
+            }
             (at, bytes) = (at + here.len() as u64, rest);
         }
         Ok(())
@@ -177,9 +187,14 @@ fn records_in<K: KeyWord, W: KeyWord>(
 
 /// Checks that the buckets are parts of the range, without gaps, no deeper than the directory;
 /// returns the numbers that are free.
-fn check_headers(headers: &[BucketHeader], shape: &Shape, depth: u32, length: u64) -> Result<Vec<u32>, &'static str> {
+fn check_headers(
+    headers: impl ExactSizeIterator<Item = BucketHeader>,
+    shape: &Shape,
+    depth: u32,
+    length: u64,
+) -> Result<Vec<u32>, &'static str> {
     let (mut free, mut live, mut records) = (Vec::new(), Vec::with_capacity(headers.len()), 0);
-    for (header, number) in headers.iter().zip(0..) {
+    for (header, number) in headers.zip(0..) {
         let state = header.state;
         if state == State::FREE {
             free.push(number);
@@ -195,7 +210,7 @@ fn check_headers(headers: &[BucketHeader], shape: &Shape, depth: u32, length: u6
             live.push((header.first, header.end()));
         }
     }
-    live.sort_unstable();
+    live.par_sort_unstable();
     let mut end = 0;
     for (first, its_end) in live {
         if first != end {

@@ -83,25 +83,16 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         self.build(stream, (&leaves, roots), (&no_keys, &no_values), &none_placed)
     }
 
-    /// Makes a table of bucket tables and of pages with records, which belong together. `headers`
-    /// are those of all buckets, and `free` their numbers that are free.
+    /// Makes a table of bucket tables and of pages with headers and records, which belong together.
+    /// `used` is the number of buckets, and `free` are their numbers that are free.
     pub fn of_parts(
         device: &Device,
         shape: Shape,
         constants: [u64; 2],
         directory: Directory,
         (tables, pages): (Pool, Pool),
-        (headers, free): (&[u64], &[u32]),
+        (used, free): (u64, &[u32]),
     ) -> Result<Self> {
-        let stream = device.default_stream();
-        let of_page = 2 * PAGE as usize;
-        stream.batch(|batch| {
-            pages.write(batch);
-            headers.chunks(of_page).zip(pages.addresses()).try_for_each(|(headers, &page)| {
-                // SAFETY: a page begins with the headers of its buckets.
-                unsafe { batch.queue()?.upload(bytemuck::cast_slice(headers), page as usize) }
-            })
-        })?;
         let mut free_numbers = vec![0; pages.units() * PAGE as usize];
         free_numbers[..free.len()].copy_from_slice(free);
         let mut table = Self {
@@ -112,7 +103,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
             page_addresses: Buffer::from_slice(device, pages.addresses())?,
             free_numbers: Buffer::from_slice(device, &free_numbers)?,
             free: free.len() as u64,
-            used: headers.len() as u64 / 2,
+            used,
             directory,
             tables,
             pages,

@@ -48,11 +48,11 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         let device = incoming.device.clone();
         Self::check_device(&device)?;
 
-        let mut beside = Collected::default();
-        incoming.section("cell", 8 * (header::ASKED - header::CELL), &mut beside, &|_, _| Ok(()))?;
+        let mut beside = Collected::<u64>::default();
+        incoming.section(8 * (header::ASKED - header::CELL), &mut beside, &|_, _| Ok(()))?;
         let mut words = Loading::<PackedPair<K, V>>::new(&device, layout.slots::<PackedPair<K, V>>())?;
         let [taken, held] = [AtomicU64::new(0), AtomicU64::new(0)];
-        incoming.section("slots", words.bytes(), &mut words, &|_, bytes| {
+        incoming.section(words.bytes(), &mut words, &|_, bytes| {
             let (in_chunk, held_in_chunk) = count::<K, V>(bytes)?;
             taken.fetch_add(in_chunk, Relaxed);
             held.fetch_add(held_in_chunk, Relaxed);
@@ -60,7 +60,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         })?;
         let (taken, held) = (taken.into_inner(), held.into_inner());
 
-        let beside = beside.words::<u64>();
+        let beside = beside.words();
         // The cell is as wide as a slot.
         let in_use = match size_of::<PackedPair<K, V>>() {
             8 => beside[0] >> 32 == 1 && beside[1] == 0,

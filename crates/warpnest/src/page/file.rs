@@ -77,7 +77,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let layout = numbers.layout;
         let mut words = Loading::<u64>::new(incoming.device, words_of::<K, V>(&layout))?;
         let limit = incoming.values;
-        incoming.section("buckets", words.bytes(), &mut words, &|_, bytes| match limit {
+        incoming.section(words.bytes(), &mut words, &|_, bytes| match limit {
             Some(limit) if !values_are_below::<K, V>(&layout, bytes, limit.below) => Err("a value numbers nothing"),
             _ => Ok(()),
         })?;

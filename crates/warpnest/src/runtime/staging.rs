@@ -8,8 +8,9 @@ use std::sync::Arc;
 /// The bytes of a page: what the length of a staging buffer is rounded up to.
 const PAGE: usize = 4096;
 
-/// The fewest bytes for which page-locked memory is worth its allocation.
-const WORTH_LOCKING: usize = 1 << 20;
+/// The fewest bytes for which page-locked memory is worth its allocation, which takes as long as
+/// copying some mebibytes does. Files of a few units are copied through ordinary memory.
+const WORTH_LOCKING: usize = 2 << 20;
 
 /// A staging buffer: bytes at a multiple of 16, page-locked if there are many and the engine has
 /// such memory.

@@ -30,10 +30,10 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
         let mut keys = Loading::<K>::with_length(&device, length, keys_length(length))?;
         // Where a promise of unique keys was broken, some may be equal.
         let order = Order::new(if config.unique { 0 } else { 1 });
-        incoming.section("keys", keys.bytes(), &mut keys, &|at, bytes| order.look::<K>(at, bytes))?;
+        incoming.section(keys.bytes(), &mut keys, &|at, bytes| order.look::<K>(at, bytes))?;
         order.finish()?;
         let mut values = Loading::<V>::with_length(&device, length, values_length(length))?;
-        incoming.section("values", values.bytes(), &mut values, &|_, _| Ok(()))?;
+        incoming.section(values.bytes(), &mut values, &|_, _| Ok(()))?;
         let (keys, values) = (keys.done()?, values.done()?);
         let stream = device.default_stream();
         // SAFETY: there are slots for the index of so many keys, and a thread for each of them. The

@@ -75,12 +75,12 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         };
         let device = incoming.device.clone();
         let mut header = Loading::<u64>::new(&device, header::WORDS as u64)?;
-        incoming.section("header", header.bytes(), &mut header, &|_, _| Ok(()))?;
+        incoming.section(header.bytes(), &mut header, &|_, _| Ok(()))?;
         let mut seeds = Loading::<u32>::new(&device, buckets as u64)?;
-        incoming.section("seeds", seeds.bytes(), &mut seeds, &|_, _| Ok(()))?;
+        incoming.section(seeds.bytes(), &mut seeds, &|_, _| Ok(()))?;
         let in_slots = slots * slot_words::<K, V>();
         let mut words = Loading::<u64>::with_length(&device, in_slots, config.words::<K, V>(buckets as u64))?;
-        incoming.section("slots", words.bytes(), &mut words, &|_, _| Ok(()))?;
+        incoming.section(words.bytes(), &mut words, &|_, _| Ok(()))?;
         let (header, seeds, words) = (header.done()?, seeds.done()?, words.done()?);
         let scratch = Scratch::new(&device);
         Ok(Self { device, config, layout, words, seeds, header, scratch, length, report, types: PhantomData })

@@ -162,11 +162,23 @@ fn a_damaged_chunk_among_many_is_named() {
     let map = PageMap::build(&device, &keys, &keys).unwrap();
     let mut bytes = Vec::new();
     map.save(&mut bytes).unwrap();
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let from_file = |bytes: &[u8]| {
+        std::fs::write(file.path(), bytes).unwrap();
+        PageMap::<u64, u64>::load_from(&device, file.path())
+    };
+    let mut again = Vec::new();
+    from_file(&bytes).unwrap().save(&mut again).unwrap();
+    assert!(again == bytes, "it is another map");
     for chunk in [0usize, 7, 13, 21] {
         let offset = PAGE + (chunk << 20);
         let mut damaged = bytes.clone();
         damaged[offset + 4321] ^= 1;
         let error = PageMap::<u64, u64>::load(&device, &damaged[..]).unwrap_err();
+        assert_eq!(from_file(&damaged).unwrap_err(), error);
+        // The first damaged chunk is named.
+        damaged[offset + (1 << 20)] ^= 1;
+        assert_eq!(from_file(&damaged).unwrap_err(), error);
         says(&error, &[&chunk.to_string(), "`buckets`", &offset.to_string(), "take another copy"]);
         let expected = FileError::Damaged { section: "buckets", chunk: chunk as u64, offset: offset as u64 };
         assert_eq!(error, Error::File(expected));

@@ -173,6 +173,37 @@ fn a_device_that_fails_during_a_load_loses_nothing() {
     }
 }
 
+/// Lets each operation of the device fail while several threads read a file, or write one.
+#[test]
+fn a_device_that_fails_in_one_of_several_threads_loses_nothing() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join("map");
+    let (device, plan) = planted();
+    let [large, _] = maps(&device);
+    large.save_to(&path).unwrap();
+    let before = plan.bytes();
+    for fault in [SINGLE_FAULTS[0], LASTING_FAULTS[0]] {
+        let (mut uploads, mut downloads) = (0, 0);
+        for good in 0.. {
+            let (loaded, failed) = plan.with(fault, good, || PageMap::<u64, u64>::load_from(&device, &path));
+            let Some(operation) = failed.first() else { break };
+            uploads += (*operation == Operation::Upload) as u32;
+            assert!(is_planted(&loaded.unwrap_err()));
+            assert_eq!(plan.bytes(), before, "memory that is never given back");
+        }
+        for good in 0.. {
+            let (saved, failed) = plan.with(fault, good, || large.save(io::sink()));
+            let Some(operation) = failed.first() else { break };
+            downloads += (*operation == Operation::Download) as u32;
+            assert!(is_planted(&saved.unwrap_err()));
+        }
+        assert!(uploads > 20 && downloads > 20, "{uploads} uploads, {downloads} downloads");
+    }
+    let mut again = Vec::new();
+    PageMap::<u64, u64>::load_from(&device, &path).unwrap().save(&mut again).unwrap();
+    assert!(again == fs::read(&path).unwrap(), "it is another map");
+}
+
 #[test]
 fn a_table_that_a_fault_interrupted_is_not_saved_as_if_it_were_whole() {
     let (device, plan) = planted();

@@ -70,7 +70,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
         }
         let device = incoming.device;
         let mut loading = Loading::<K>::new(device, keys)?;
-        incoming.section("keys", loading.bytes(), &mut loading, &|_, _| Ok(()))?;
+        incoming.section(loading.bytes(), &mut loading, &|_, _| Ok(()))?;
         let config = CompactingConfig { ids: D::config(&ids.table).clone(), in_order };
         Ok(Self { config, ids, keys: loading.done()?, work: Work::new(device)? })
     }

@@ -81,12 +81,12 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         let device = incoming.device;
         let mut lasts = Loading::<u32>::new(device, number)?;
         let order = Order::new(1);
-        incoming.section("ends of runs", lasts.bytes(), &mut lasts, &|at, bytes| order.look::<u32>(at, bytes))?;
+        incoming.section(lasts.bytes(), &mut lasts, &|at, bytes| order.look::<u32>(at, bytes))?;
         if order.finish()?.map_or(0, |last| last + 1) != pairs {
             return Err(FileError::inconsistent("its runs do not end with its last value"));
         }
         let mut values = Loading::<V>::new(device, pairs)?;
-        incoming.section("values", values.bytes(), &mut values, &|_, _| Ok(()))?;
+        incoming.section(values.bytes(), &mut values, &|_, _| Ok(()))?;
         let config = MultiConfig { keys: D::config(&runs.table).clone() };
         let (lasts, values, work) = (lasts.done()?, values.done()?, Work::new(device)?);
         Ok(Self { config, runs, lasts, values, work })

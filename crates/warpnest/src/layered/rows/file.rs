@@ -78,7 +78,7 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         let map: BulkMap<K, u32, D> = BulkMap::of(RawTable::from_parts(incoming)?);
         let (device, stream) = (incoming.device, incoming.device.default_stream());
         let mut loading = Loading::<R>::new(device, rows as u64)?;
-        incoming.section("rows", loading.bytes(), &mut loading, &|_, _| Ok(()))?;
+        incoming.section(loading.bytes(), &mut loading, &|_, _| Ok(()))?;
 
         let (written, used) = (Buffer::uninitialized(device, map.len())?, Buffer::uninitialized(device, map.len())?);
         // SAFETY: both have an element for each key.

@@ -3,6 +3,7 @@
 use super::parts::{Parts, kind_of};
 use super::paths::{Written, open};
 use super::read::Incoming;
+use super::source::Source;
 use super::write::write;
 use crate::error::TableKind;
 use crate::table::design::{Design, Sets};
@@ -32,7 +33,7 @@ pub(crate) fn load<T>(
     mut from: impl Read,
     take: impl FnOnce(&mut Incoming<'_>) -> Result<T>,
 ) -> Result<T> {
-    finished(Incoming::open(device, kind, &mut from, None)?, take)
+    finished(Incoming::open(device, kind, Source::Stream(&mut from), None)?, take)
 }
 
 /// Reads a table from a file, which `take` puts together.
@@ -43,7 +44,8 @@ pub(crate) fn load_from<T>(
     take: impl FnOnce(&mut Incoming<'_>) -> Result<T>,
 ) -> Result<T> {
     let (mut file, bytes) = open(path)?;
-    let loaded = Incoming::open(device, kind, &mut file, bytes).and_then(|incoming| finished(incoming, take));
+    let source = Source::of_file(&mut file, bytes.is_some());
+    let loaded = Incoming::open(device, kind, source, bytes).and_then(|incoming| finished(incoming, take));
     loaded.map_err(|error| super::paths::with_path(error, path))
 }
 
@@ -59,7 +61,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// Writes the map to `to`: its memory as it is, so that loading it is a copy and no build. Any
     /// device can load what any other one saved.
     ///
-    /// It takes about the time that the slower of the device's link and `to` takes, and up to 16
+    /// It takes about the time that the slower of the device's link and `to` takes, and up to 8
     /// mebibytes of the host's memory. `to` gets large pieces and needs no buffer. After an error
     /// it may have a part of the map.
     ///

@@ -2,7 +2,8 @@
 
 use super::header::{CHECKSUM, CHUNK, Header, PAGE, checksum, padded, section_names};
 use super::paths::{open, with_path};
-use super::read::{check_length, read_up_to};
+use super::read::check_length;
+use super::source::read_up_to;
 use crate::error::{FileError, TableKind};
 use crate::{Error, Result};
 use std::io::Read;
@@ -94,7 +95,7 @@ impl FileInfo {
 }
 
 /// Reads a header; returns its checksum, too.
-fn read_header(from: &mut dyn Read, bytes: Option<u64>) -> Result<(Header, u64)> {
+pub(super) fn read_header(from: &mut dyn Read, bytes: Option<u64>) -> Result<(Header, u64)> {
     let mut page = vec![0; PAGE as usize];
     let read = read_up_to(from, &mut page)?;
     let (header, seal) = Header::decode(&page[..read])?;

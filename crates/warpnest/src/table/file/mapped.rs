@@ -1,8 +1,10 @@
 //! Page tables whose buckets are read from a mapped file.
 
+use super::info;
 use super::parts::kind_of;
 use super::paths::{io_error, open, with_path};
 use super::read::Incoming;
+use super::source::Source;
 use crate::design::Page;
 use crate::error::{FileError, TableKind};
 use crate::table::types::check_any_bytes;
@@ -32,7 +34,6 @@ pub trait MapsFile: Sized {
 pub struct Mapped<T> {
     // The table is dropped first.
     table: T,
-    kind: TableKind,
     file: Mmap,
 }
 
@@ -122,7 +123,7 @@ unsafe fn map<R: MapsFile, T>(
     let file = unsafe { Mmap::map(&file) }.map_err(io_error("map", path))?;
     let table = (|| {
         let mut bytes = &file[..];
-        let mut incoming = Incoming::open(device, kind, &mut bytes, Some(file.len() as u64))?;
+        let mut incoming = Incoming::open(device, kind, Source::Stream(&mut bytes), Some(file.len() as u64))?;
         // SAFETY: the device reads the host's memory. The table is dropped before the mapping, and
         // only lent out, so that nothing writes to it.
         let table = unsafe { R::in_place(&mut incoming, &file)? };
@@ -130,7 +131,7 @@ unsafe fn map<R: MapsFile, T>(
         Ok(table)
     })();
     let table = of(table.map_err(|error| with_path(error, path))?);
-    Ok(Mapped { table, kind, file })
+    Ok(Mapped { table, file })
 }
 
 impl<K: Key, V: Value> Mapped<BulkMap<K, V, Page>> {
@@ -139,7 +140,7 @@ impl<K: Key, V: Value> Mapped<BulkMap<K, V, Page>> {
     /// # Errors
     /// [`FileError::Damaged`].
     pub fn verify(&self) -> Result<()> {
-        verify(self.device(), self.kind, &self.file)
+        verify(&self.file)
     }
 }
 
@@ -149,11 +150,12 @@ impl<K: Key> Mapped<BulkSet<K, Page>> {
     /// # Errors
     /// [`FileError::Damaged`].
     pub fn verify(&self) -> Result<()> {
-        verify(self.device(), self.kind, &self.file)
+        verify(&self.file)
     }
 }
 
-fn verify(device: &Device, kind: TableKind, file: &[u8]) -> Result<()> {
+fn verify(file: &[u8]) -> Result<()> {
     let mut bytes = file;
-    Incoming::open(device, kind, &mut bytes, Some(file.len() as u64))?.verify()
+    let (header, seal) = info::read_header(&mut bytes, Some(file.len() as u64))?;
+    info::verify(&mut bytes, &header, seal)
 }

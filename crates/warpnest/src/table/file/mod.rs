@@ -5,12 +5,15 @@ mod api;
 pub(crate) mod functions;
 mod header;
 mod info;
+mod lanes;
 mod mapped;
 mod order;
 pub(crate) mod parts;
 mod paths;
 pub(crate) mod read;
+mod source;
 mod target;
+mod units;
 mod write;
 
 use gpu_kernels::types::Scalar;
@@ -37,12 +40,3 @@ pub(crate) fn as_words<W: Scalar>(bytes: &[u8]) -> &[W] {
 /// The bytes that are copied, hashed and written at once: whole chunks. Larger ones are no faster,
 /// and would leave a core's cache between these steps.
 const UNIT: u64 = header::CHUNK;
-/// The most threads that copy and hash. A few are as fast as a disk or a link.
-const MAX_WORKERS: u64 = 8;
-
-/// Returns the number of threads for so many units: 1 if the calling thread is enough.
-fn workers(units: u64) -> u64 {
-    let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
-    // With one core, too, copies overlap with writes.
-    units.min(cores.clamp(2, MAX_WORKERS))
-}

@@ -1,25 +1,20 @@
-//! Reading a table's file: the calling thread reads, others check and hash the chunks and copy them
-//! to the device.
+//! Reading a table's file: its header, its numbers, and its sections, whose units are read by
+//! [`units`](super::units).
 //!
 //! A header may lie, also one whose checksum is right. So every length is compared with the one
 //! that follows from the table's numbers. Of data whose length is not known beforehand, memory is
 //! taken as data comes.
 
-use super::header::{CHECKSUM, CHUNK, Header, PAGE, checksum, padded};
-use super::target::{Nowhere, Target};
-use super::{UNIT, workers};
+use super::UNIT;
+use super::header::{CHECKSUM, CHUNK, Header, PAGE, padded, section_names};
+use super::lanes::Lanes;
+use super::source::Source;
+use super::target::Target;
+use super::units::{Check, Found, Units};
 use crate::error::{FileError, TableKind};
-use crate::runtime::staging::Staging;
 use crate::table::config::Config;
-use crate::{Device, Error, Result, Stream};
-use std::io::{ErrorKind, Read};
-use std::sync::mpsc::sync_channel;
-use std::sync::{Mutex, PoisonError};
-use std::thread;
-
-/// A check of a part of a section, from an offset on, before anything uses it. It says what
-/// contradicts what the header says.
-pub type Check<'c> = &'c (dyn Fn(u64, &[u8]) -> Result<(), &'static str> + Sync);
+use crate::{Device, Error, Result};
+use std::ops::Range;
 
 /// The bytes for which memory is taken before they have come, if it is not known how many come.
 const UNSEEN: u64 = 64 << 20;
@@ -39,7 +34,9 @@ pub struct Incoming<'r> {
     pub device: &'r Device,
     /// The limit of all values of the table, if they number something.
     pub values: Option<Limit>,
-    from: &'r mut dyn Read,
+    from: Source<'r>,
+    /// Made with the first section that has bytes.
+    lanes: Option<Lanes>,
     /// Whether there are as many bytes as the header says.
     complete: bool,
     position: u64,
@@ -52,16 +49,17 @@ pub struct Incoming<'r> {
 impl<'r> Incoming<'r> {
     /// Reads the header, and fails unless it is that of such a table. `bytes` is the length of the
     /// file, if it is known.
-    pub fn open(device: &'r Device, kind: TableKind, from: &'r mut dyn Read, bytes: Option<u64>) -> Result<Self> {
+    pub fn open(device: &'r Device, kind: TableKind, mut from: Source<'r>, bytes: Option<u64>) -> Result<Self> {
         let mut page = vec![0; PAGE as usize];
-        let read = read_up_to(from, &mut page)?;
+        let read = from.read_up_to(0, &mut page)?;
         let (header, seal) = Header::decode(&page[..read])?;
         check_length(&header, bytes)?;
         if header.kind != kind {
             return Err(Error::File(FileError::OtherTable { found: header.kind, asked: kind }));
         }
-        let (complete, position) = (bytes.is_some(), PAGE);
-        Ok(Self { device, values: None, from, complete, position, header, seal, numbers: 0, sections: 0 })
+        let (complete, lanes) = (bytes.is_some(), None);
+        let (position, numbers, sections) = (PAGE, 0, 0);
+        Ok(Self { device, values: None, from, lanes, complete, position, header, seal, numbers, sections })
     }
 
     /// Returns the next number.
@@ -112,15 +110,17 @@ impl<'r> Incoming<'r> {
 
     /// Reads the next section, which must have `bytes` bytes. It is handed to `check` in parts that
     /// begin at multiples of a mebibyte.
-    pub fn section(&mut self, name: &'static str, bytes: u64, target: &mut dyn Target, check: Check<'_>) -> Result<()> {
+    pub fn section(&mut self, bytes: u64, target: &mut dyn Target, check: Check<'_>) -> Result<()> {
         self.expect(bytes)?;
+        let name = section_names(&self.header.kind)[self.sections - 1];
         let (at, chunks) = (self.position, bytes.div_ceil(CHUNK) as usize);
         let (found, mut done) = (Found::default(), 0);
         while done < bytes {
             let span = if self.complete { bytes } else { (TIMES * self.position).max(UNSEEN) };
             let end = done.saturating_add(span.next_multiple_of(UNIT)).min(bytes);
             target.reserve(end)?;
-            self.span(at, done..end, target, check, &found)?;
+            let (file_bytes, seal) = (self.header.file_bytes(), self.seal);
+            self.span(done..end, &Units { at, file_bytes, seal, target, check, found: &found })?;
             done = end;
         }
         let mut tail = vec![0; (padded(bytes) - bytes) as usize];
@@ -128,7 +128,7 @@ impl<'r> Incoming<'r> {
         let first = (bytes.next_multiple_of(CHECKSUM) - bytes) as usize;
         let (padding, rest) = tail.split_at(first);
         let (checksums, after) = rest.split_at(chunks * CHECKSUM as usize);
-        let found = found.0.into_inner().unwrap_or_else(PoisonError::into_inner);
+        let found = found.all();
         let damaged = |chunk: usize| {
             let chunk = chunk as u64;
             Error::File(FileError::Damaged { section: name, chunk, offset: at + (chunk * CHUNK).min(bytes) })
@@ -157,14 +157,6 @@ impl<'r> Incoming<'r> {
         Ok(at as usize)
     }
 
-    /// Compares all checksums with the contents.
-    pub fn verify(mut self) -> Result<()> {
-        for bytes in self.header.sections.clone() {
-            self.section("buckets", bytes, &mut Nowhere, &|_, _| Ok(()))?;
-        }
-        Ok(())
-    }
-
     /// Fails unless the next section has `bytes` bytes.
     fn expect(&mut self, bytes: u64) -> Result<()> {
         self.sections += 1;
@@ -174,83 +166,27 @@ impl<'r> Incoming<'r> {
         }
     }
 
-    /// Reads some bytes of a section that begins at offset `at` of the file.
-    fn span(
-        &mut self,
-        at: u64,
-        span: std::ops::Range<u64>,
-        target: &dyn Target,
-        check: Check<'_>,
-        found: &Found,
-    ) -> Result<()> {
-        let (device, seal) = (self.device, self.seal);
-        let units = (span.end - span.start).div_ceil(UNIT);
-        let place = |unit: u64| {
-            let from = span.start + unit * UNIT;
-            (from, (span.end - from).min(UNIT) as usize)
-        };
-        let take = |stream: &Stream, from: u64, bytes: &[u8]| -> Result<()> {
-            for (chunk, at_chunk) in bytes.chunks(CHUNK as usize).zip((from..).step_by(CHUNK as usize)) {
-                found.checksum(at_chunk, checksum(seal, at + at_chunk, chunk));
-                if let Err(what) = check(at_chunk, chunk) {
-                    found.contradiction(what);
-                }
+    /// Reads some units of a section.
+    fn span(&mut self, span: Range<u64>, units: &Units<'_>) -> Result<()> {
+        let lanes = match &mut self.lanes {
+            Some(lanes) => lanes,
+            none => {
+                let most = self.header.sections.iter().copied().max().unwrap_or(0);
+                none.insert(Lanes::new(self.device, most)?)
             }
-            target.put(stream, from, bytes)
         };
-        let workers = workers(units);
-        if workers <= 1 {
-            let mut staging = Staging::new(device, (span.end - span.start).min(UNIT) as usize)?;
-            for unit in 0..units {
-                let (from, bytes) = place(unit);
-                self.read(&mut staging[..bytes])?;
-                take(device.default_stream(), from, &staging[..bytes])?;
-            }
-            return Ok(());
+        let bytes = span.end - span.start;
+        let lanes = lanes.of(bytes.div_ceil(UNIT));
+        match &mut self.from {
+            Source::File(file) => units.of_file(file, span, lanes)?,
+            Source::Stream(from) => units.of_stream(*from, span, lanes)?,
         }
-        let failed = Mutex::new(None);
-        let read = thread::scope(|scope| -> Result<()> {
-            let mut ways = Vec::new();
-            for _ in 0..workers {
-                // One buffer is being filled while the other one is copied.
-                let (give_back, free) = sync_channel::<Staging>(2);
-                let (send, filled) = sync_channel::<(Staging, u64, usize)>(1);
-                let stream = device.stream()?;
-                for _ in 0..2 {
-                    // The channel has capacity for both, and its other end is here.
-                    let _ = give_back.send(Staging::new(device, UNIT as usize)?);
-                }
-                let (take, failed) = (&take, &failed);
-                scope.spawn(move || {
-                    while let Ok((staging, from, bytes)) = filled.recv() {
-                        if let Err(error) = take(&stream, from, &staging[..bytes]) {
-                            failed.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(error);
-                            return;
-                        }
-                        // After the last unit nobody waits for the buffer.
-                        let _ = give_back.send(staging);
-                    }
-                });
-                ways.push((send, free));
-            }
-            for unit in 0..units {
-                let (send, free) = &ways[(unit % workers) as usize];
-                // A worker that is gone has left its error.
-                let Ok(mut staging) = free.recv() else { break };
-                let (from, bytes) = place(unit);
-                self.read(&mut staging[..bytes])?;
-                if send.send((staging, from, bytes)).is_err() {
-                    break;
-                }
-            }
-            Ok(())
-        });
-        let failed = failed.into_inner().unwrap_or_else(PoisonError::into_inner);
-        read.and(failed.map_or(Ok(()), Err))
+        self.position += bytes;
+        Ok(())
     }
 
     fn read(&mut self, bytes: &mut [u8]) -> Result<()> {
-        let read = read_up_to(self.from, bytes)?;
+        let read = self.from.read_up_to(self.position, bytes)?;
         self.position += read as u64;
         if read < bytes.len() {
             let (has, needs) = (self.position, self.header.file_bytes());
@@ -267,41 +203,5 @@ pub fn check_length(header: &Header, bytes: Option<u64>) -> Result<()> {
         Some(has) if has < needs => Err(Error::File(FileError::Cut { has, needs })),
         Some(has) if has > needs => Err(Error::File(FileError::Longer { has, needs })),
         _ => Ok(()),
-    }
-}
-
-/// Reads until all is full or there is no more; returns the number of bytes.
-pub fn read_up_to(from: &mut dyn Read, bytes: &mut [u8]) -> Result<usize> {
-    let mut done = 0;
-    while done < bytes.len() {
-        match from.read(&mut bytes[done..]) {
-            Ok(0) => break,
-            // A reader that says more than it was asked for is wrong, and must not do harm.
-            Ok(read) => done = (done + read).min(bytes.len()),
-            Err(error) if error.kind() == ErrorKind::Interrupted => (),
-            Err(error) => return Err(FileError::io("read the table")(error)),
-        }
-    }
-    Ok(done)
-}
-
-/// What the threads find out about a section.
-#[derive(Default)]
-struct Found(Mutex<Findings>);
-
-#[derive(Default)]
-struct Findings {
-    /// The offsets and checksums of the chunks, in the order in which they come.
-    checksums: Vec<(u64, u64)>,
-    contradiction: Option<&'static str>,
-}
-
-impl Found {
-    fn checksum(&self, at: u64, checksum: u64) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).checksums.push((at, checksum));
-    }
-
-    fn contradiction(&self, what: &'static str) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).contradiction.get_or_insert(what);
     }
 }

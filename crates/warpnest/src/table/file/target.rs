@@ -76,43 +76,35 @@ impl<T: Plain> Target for Loading<T> {
     }
 }
 
-/// Bytes that the host keeps.
-#[derive(Default)]
-pub(crate) struct Collected(Mutex<Vec<u8>>);
+/// Words that the host keeps.
+pub(crate) struct Collected<T>(Mutex<Vec<T>>);
 
-impl Collected {
-    /// Returns the bytes, as words.
-    pub fn words<T: bytemuck::Pod>(self) -> Vec<T> {
-        let bytes = self.0.into_inner().unwrap_or_else(PoisonError::into_inner);
-        bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
+impl<T> Default for Collected<T> {
+    fn default() -> Self {
+        Self(Mutex::default())
     }
 }
 
-impl Target for Collected {
+impl<T> Collected<T> {
+    /// Returns the words.
+    pub fn words(self) -> Vec<T> {
+        self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<T: bytemuck::Pod + Send> Target for Collected<T> {
     fn reserve(&mut self, bytes: u64) -> Result<()> {
         let held = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
-        let missing = (bytes as usize).saturating_sub(held.len());
+        let words = (bytes / size_of::<T>() as u64) as usize;
         let out_of_memory = |_| Error::OutOfMemory { asked: bytes, free: 0, device: "the host".to_owned() };
-        held.try_reserve_exact(missing).map_err(out_of_memory)?;
-        held.resize(bytes as usize, 0);
+        held.try_reserve_exact(words.saturating_sub(held.len())).map_err(out_of_memory)?;
+        held.resize(words, T::zeroed());
         Ok(())
     }
 
     fn put(&self, _stream: &Stream, at: u64, bytes: &[u8]) -> Result<()> {
         let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        held[at as usize..][..bytes.len()].copy_from_slice(bytes);
-        Ok(())
-    }
-}
-
-/// The target of bytes that are only checked.
-pub(super) struct Nowhere;
-
-impl Target for Nowhere {
-    fn reserve(&mut self, _bytes: u64) -> Result<()> {
-        Ok(())
-    }
-    fn put(&self, _stream: &Stream, _at: u64, _bytes: &[u8]) -> Result<()> {
+        bytemuck::cast_slice_mut(&mut held)[at as usize..][..bytes.len()].copy_from_slice(bytes);
         Ok(())
     }
 }

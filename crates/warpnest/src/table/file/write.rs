@@ -1,19 +1,19 @@
 //! Writing a table's file: chunks are copied from the device and hashed by several threads while
 //! another one writes.
 
+use super::UNIT;
 use super::header::{CHECKSUM, CHUNK, Header, PAGE, checksum, padded};
+use super::lanes::Lanes;
 use super::parts::{Extent, Parts, Section};
-use super::{UNIT, workers};
 use crate::error::{FileError, TableKind};
-use crate::runtime::staging::Staging;
 use crate::{Device, Result, Stream};
 use std::io::Write;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-/// A unit of a section on its way to the file.
-struct Unit {
-    staging: Staging,
+/// A unit of a section on its way to the file, in the memory of a lane.
+struct Unit<'l> {
+    staging: &'l mut [u8],
     bytes: usize,
     checksums: Vec<u64>,
 }
@@ -23,9 +23,10 @@ pub fn write(device: &Device, kind: TableKind, parts: &Parts<'_>, to: &mut dyn W
     let sections = parts.sections.iter().map(Section::bytes).collect();
     let (page, seal) = Header { kind, numbers: parts.numbers.clone(), sections }.encode();
     put(to, &page)?;
-    let mut at = PAGE;
+    let most = parts.sections.iter().map(Section::bytes).max().unwrap_or(0);
+    let (mut at, mut lanes) = (PAGE, Lanes::new(device, most)?);
     for section in &parts.sections {
-        write_section(device, section, seal, at, to)?;
+        write_section(section, seal, at, &mut lanes, to)?;
         at += padded(section.bytes());
     }
     to.flush().map_err(FileError::io("write the table"))
@@ -36,36 +37,31 @@ fn put(to: &mut dyn Write, bytes: &[u8]) -> Result<()> {
 }
 
 /// Writes a section that begins at offset `at` of the file.
-fn write_section(device: &Device, section: &Section<'_>, seal: u64, at: u64, to: &mut dyn Write) -> Result<()> {
+fn write_section(section: &Section<'_>, seal: u64, at: u64, lanes: &mut Lanes, to: &mut dyn Write) -> Result<()> {
     let bytes = section.bytes();
     let mut checksums = Vec::with_capacity(bytes.div_ceil(CHUNK) as usize);
-    let units = bytes.div_ceil(UNIT);
-    let workers = workers(units);
-    if workers <= 1 {
-        let mut staging = Staging::new(device, bytes.min(UNIT) as usize)?;
-        for unit in 0..units {
-            let filled = fill(device.default_stream(), section, unit * UNIT, seal, at, staging)?;
+    let units = (0..bytes).step_by(UNIT as usize);
+    let mut lanes = lanes.of(bytes.div_ceil(UNIT));
+    if let [(stream, staging)] = &mut lanes[..] {
+        for from in units {
+            let filled = fill(stream, section, from, seal, at, staging)?;
             put(to, &filled.staging[..filled.bytes])?;
             checksums.extend(filled.checksums);
-            staging = filled.staging;
         }
     } else {
         thread::scope(|scope| -> Result<()> {
-            let mut ways = Vec::new();
-            for first in 0..workers {
-                // One buffer is being filled while the other one is written.
-                let (give_back, free) = sync_channel::<Staging>(2);
-                let (send, filled) = sync_channel::<Result<Unit>>(1);
-                let stream = device.stream()?;
-                for _ in 0..2 {
-                    // The channel has capacity for both, and its other end is here.
-                    let _ = give_back.send(Staging::new(device, UNIT as usize)?);
-                }
+            let (mut ways, step) = (Vec::new(), lanes.len());
+            for (first, (stream, staging)) in lanes.into_iter().enumerate() {
+                let (give_back, free) = sync_channel::<&mut [u8]>(1);
+                let (send, filled) = sync_channel::<Result<Unit<'_>>>(1);
+                // The channel has capacity for it, and its other end is here.
+                let _ = give_back.send(staging);
+                let own = units.clone().skip(first).step_by(step);
                 scope.spawn(move || {
-                    for unit in (first..units).step_by(workers as usize) {
+                    for from in own {
                         // If the other ends are gone, the write has failed.
                         let Ok(staging) = free.recv() else { return };
-                        let unit = fill(&stream, section, unit * UNIT, seal, at, staging);
+                        let unit = fill(stream, section, from, seal, at, staging);
                         let failed = unit.is_err();
                         if send.send(unit).is_err() || failed {
                             return;
@@ -74,11 +70,11 @@ fn write_section(device: &Device, section: &Section<'_>, seal: u64, at: u64, to:
                 });
                 ways.push((filled, give_back));
             }
-            for unit in 0..units {
-                let (filled, give_back) = &ways[(unit % workers) as usize];
-                let filled = filled.recv().expect("a worker sends each of its units, or an error")?;
+            for (filled, give_back) in ways.iter().cycle().take(units.count()) {
+                let filled = filled.recv().expect("a thread sends each of its units, or an error")?;
                 put(to, &filled.staging[..filled.bytes])?;
                 checksums.extend(filled.checksums);
+                // After its last unit a thread waits for nothing.
                 let _ = give_back.send(filled.staging);
             }
             Ok(())
@@ -93,26 +89,36 @@ fn write_section(device: &Device, section: &Section<'_>, seal: u64, at: u64, to:
 }
 
 /// Copies the unit from byte `from` of a section on to the host, and hashes its chunks.
-fn fill(stream: &Stream, section: &Section<'_>, from: u64, seal: u64, at: u64, mut staging: Staging) -> Result<Unit> {
+fn fill<'l>(
+    stream: &Stream,
+    section: &Section<'_>,
+    from: u64,
+    seal: u64,
+    at: u64,
+    staging: &'l mut [u8],
+) -> Result<Unit<'l>> {
     let bytes = (section.bytes() - from).min(UNIT) as usize;
-    let mut done = 0;
-    for (range, extent) in section.from(from) {
-        if done == bytes {
-            break;
+    stream.batch(|batch| {
+        let mut done = 0;
+        for (range, extent) in section.from(from) {
+            if done == bytes {
+                break;
+            }
+            let skipped = (from + done as u64 - range.start) as usize;
+            let length = ((range.end - range.start) as usize - skipped).min(bytes - done);
+            let target = &mut staging[done..done + length];
+            match extent {
+                Extent::Host(host) => target.copy_from_slice(&host[skipped..skipped + length]),
+                Extent::Device { tracked, address } => {
+                    batch.reads(*tracked);
+                    // SAFETY: the extent's bytes are its buffer's, and these are some of them.
+                    unsafe { batch.queue()?.download(address + skipped, target)? }
+                }
+            }
+            done += length;
         }
-        let skipped = (from + done as u64 - range.start) as usize;
-        let length = ((range.end - range.start) as usize - skipped).min(bytes - done);
-        let target = &mut staging[done..done + length];
-        match extent {
-            Extent::Host(host) => target.copy_from_slice(&host[skipped..skipped + length]),
-            Extent::Device { tracked, address } => stream.batch(|batch| {
-                batch.reads(*tracked);
-                // SAFETY: the extent's bytes are its buffer's, and these are some of them.
-                unsafe { batch.queue()?.download(address + skipped, target) }
-            })?,
-        }
-        done += length;
-    }
+        Ok(())
+    })?;
     let chunks = staging[..bytes].chunks(CHUNK as usize).zip((at + from..).step_by(CHUNK as usize));
     let checksums = chunks.map(|(chunk, at)| checksum(seal, at, chunk)).collect();
     Ok(Unit { staging, bytes, checksums })

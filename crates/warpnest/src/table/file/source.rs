@@ -1,0 +1,108 @@
+//! Where the bytes of a file come from: a stream, or a file that can be read at any place.
+
+use crate::Result;
+use crate::error::FileError;
+use std::fs::File;
+use std::io::{self, ErrorKind, Read};
+
+/// Where the bytes of a file come from.
+pub enum Source<'r> {
+    /// One byte after the other, to the calling thread.
+    Stream(&'r mut dyn Read),
+    /// From any place, to any thread.
+    File(&'r File),
+}
+
+impl<'r> Source<'r> {
+    /// Returns the way to read a file, of which it is known whether it is a regular one.
+    pub fn of_file(file: &'r mut File, is_regular: bool) -> Self {
+        if is_regular && cfg!(any(unix, windows)) { Self::File(file) } else { Self::Stream(file) }
+    }
+
+    /// Reads from offset `at` on, where a stream is, until all is full or there is no more. Returns
+    /// the number of bytes.
+    pub fn read_up_to(&mut self, at: u64, bytes: &mut [u8]) -> Result<usize> {
+        match self {
+            Self::Stream(from) => read_up_to(*from, bytes),
+            Self::File(file) => read_file(file, at, bytes),
+        }
+    }
+}
+
+/// Reads a stream until all is full or there is no more; returns the number of bytes.
+pub fn read_up_to(from: &mut dyn Read, bytes: &mut [u8]) -> Result<usize> {
+    until_full(bytes, |rest, _| from.read(rest))
+}
+
+/// Reads a file from offset `at` on, until all is full or there is no more; returns the number of
+/// bytes.
+pub fn read_file(file: &File, at: u64, bytes: &mut [u8]) -> Result<usize> {
+    until_full(bytes, |rest, done| read_at(file, rest, at + done as u64))
+}
+
+/// Calls `read` with the part that is not full yet, and the length of the part that is.
+fn until_full(bytes: &mut [u8], mut read: impl FnMut(&mut [u8], usize) -> io::Result<usize>) -> Result<usize> {
+    let mut done = 0;
+    while done < bytes.len() {
+        match read(&mut bytes[done..], done) {
+            Ok(0) => break,
+            // A reader that says more than it was asked for is wrong, and must not do harm.
+            Ok(read) => done = (done + read).min(bytes.len()),
+            Err(error) if error.kind() == ErrorKind::Interrupted => (),
+            Err(error) => return Err(FileError::io("read the table")(error)),
+        }
+    }
+    Ok(done)
+}
+
+#[cfg(unix)]
+fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::unix::fs::FileExt::read_at(file, bytes, at)
+}
+
+#[cfg(windows)]
+fn read_at(file: &File, bytes: &mut [u8], at: u64) -> io::Result<usize> {
+    std::os::windows::fs::FileExt::seek_read(file, bytes, at)
+}
+
+#[cfg(not(any(unix, windows)))]
+fn read_at(_file: &File, _bytes: &mut [u8], _at: u64) -> io::Result<usize> {
+    Err(ErrorKind::Unsupported.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    #[test]
+    fn a_file_is_read_at_any_place_up_to_its_end() {
+        let mut file = tempfile::tempfile().unwrap();
+        file.write_all(b"0123456789").unwrap();
+        let read = |at, length| {
+            let mut bytes = vec![b'-'; length];
+            let read = read_file(&file, at, &mut bytes).unwrap();
+            (read, String::from_utf8(bytes).unwrap())
+        };
+        assert_eq!(read(4, 3), (3, "456".to_owned()));
+        assert_eq!(read(7, 5), (3, "789--".to_owned()));
+        assert_eq!(read(10, 2), (0, "--".to_owned()));
+        assert_eq!(read(0, 10).0, 10);
+        // It may shrink while it is read.
+        file.set_len(5).unwrap();
+        assert_eq!(read(4, 3), (1, "4--".to_owned()));
+        assert_eq!(read(7, 3), (0, "---".to_owned()));
+    }
+
+    #[test]
+    fn calls_are_repeated_until_all_is_there() {
+        let mut answers = [Err(ErrorKind::Interrupted.into()), Ok(3), Ok(100)].into_iter();
+        let mut calls = Vec::new();
+        let read = until_full(&mut [0; 8], |rest, done| {
+            calls.push((rest.len(), done));
+            answers.next().unwrap()
+        });
+        assert_eq!((read, calls), (Ok(8), vec![(8, 0), (8, 0), (5, 3)]));
+        assert!(until_full(&mut [0; 8], |_, _| Err(ErrorKind::PermissionDenied.into())).is_err());
+    }
+}
