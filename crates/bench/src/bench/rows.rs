@@ -6,7 +6,7 @@ use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use warpnest::design::{Changes, Linear, Page};
 use warpnest::types::WordKey as Key;
-use warpnest::{Answers, Buffer, Config, LinearConfig, PageConfig, RowMap};
+use warpnest::{Answers, Buffer, Config, RowMap};
 use warpnest_bench_kernels::roofline::Access;
 
 /// The words of a row: 24 bytes, as a struct of a few fields has.
@@ -15,15 +15,14 @@ type Row = [u32; WORDS];
 
 /// Measures maps of `n` rows of 24 bytes over both maps that change in place.
 pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
-    let pairs = at.n as usize;
-    let mut records = of_design::<K, Page>(&at, PageConfig::default().pairs(pairs))?;
-    records.extend(of_design::<K, Linear>(&at, LinearConfig::default().pairs(pairs))?);
+    let mut records = of_design::<K, Page>(&at)?;
+    records.extend(of_design::<K, Linear>(&at)?);
     Ok(records)
 }
 
 /// Fills a map that has capacity for all rows, replaces all rows, looks all up, and replaces a
 /// quarter of the keys by others.
-fn of_design<K: Key, D: Changes>(at: &Bench<'_>, config: Config<D>) -> anyhow::Result<Vec<Record>> {
+fn of_design<K: Key, D: Changes>(at: &Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let Bench { device, run, n, runs, roofline } = *at;
     let stream = device.default_stream();
     let (rows, changed) = (n as usize, n as usize / 4);
@@ -37,8 +36,8 @@ fn of_design<K: Key, D: Changes>(at: &Bench<'_>, config: Config<D>) -> anyhow::R
     let [keys_in, queries] = [&keys, &present].map(|keys| Buffer::from_slice(device, keys));
     let (keys_in, queries) = (keys_in?, queries?);
 
-    let mut map: RowMap<K, Row, D> = config.create_rows(device)?;
-    map.reserve(rows + changed)?;
+    let mut map: RowMap<K, Row, D> = Config::default().create_rows(device)?;
+    map.reserve(rows)?;
     let (mut wrong, mut fills, mut updates, mut changes) = (0, Vec::new(), Vec::new(), [Vec::new(), Vec::new()]);
     let timed = |times: &mut Vec<f64>, expected: usize, work: &mut dyn FnMut() -> warpnest::Result<usize>| {
         let start = stream.record()?;

@@ -32,7 +32,7 @@ pub fn from_answers<T>(stream: &Stream, answers: Answers<T::Native>) -> Result<P
 where
     T: ArrowPrimitiveType<Native: Value>,
 {
-    let Answers { values, found } = answers;
+    let Answers { values, found, .. } = answers;
     let length = values.len();
     let nulls = bits(stream, found, length)?;
     Ok(PrimitiveArray::new(from_buffer(stream, values)?, Some(nulls)))

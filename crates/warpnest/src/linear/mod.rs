@@ -399,6 +399,14 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
 }
 
 impl Changes for Linear {
+    fn reserve<K: KeyWord, P: Payload>(
+        table: &mut LinearTable<K, WordOf<P>>,
+        stream: &Stream,
+        additional: u64,
+    ) -> Result<()> {
+        table.reserve(stream, additional)
+    }
+
     fn create<K: KeyWord, P: Payload>(config: LinearConfig, device: &Device) -> Result<LinearTable<K, WordOf<P>>> {
         LinearTable::new(config, device)
     }

@@ -72,6 +72,10 @@ impl<K: Key> PageSet<K> {
 }
 
 impl Changes for Page {
+    fn reserve<K: KeyWord, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream, additional: u64) -> Result<()> {
+        table.reserve(stream, additional)
+    }
+
     fn create<K: KeyWord, P: Payload>(config: PageConfig, device: &Device) -> Result<PageTable<K, P>> {
         let keys = Buffer::uninitialized(device, 0)?;
         let values = (P::VALUE_BITS != 0).then(|| Buffer::uninitialized(device, 0)).transpose()?;

@@ -66,7 +66,18 @@ pub fn gather_found<T: Plain>(
     answers: &Answers<u32>,
     output: &mut BufferSlice<T>,
 ) -> Result<()> {
-    launch(stream, source, &answers.values, Some(&answers.found), output)
+    gather_where(stream, source, &answers.values, &answers.found, output)
+}
+
+/// Queues [`gather`] of the rows whose index has its bit in `found`; the others become zeros.
+pub(crate) fn gather_where<T: Plain>(
+    stream: &Stream,
+    source: &Buffer<T>,
+    indices: &Buffer<u32>,
+    found: &Buffer<u32>,
+    output: &mut BufferSlice<T>,
+) -> Result<()> {
+    launch(stream, source, indices, Some(found), output)
 }
 
 fn launch<T: Plain>(

@@ -40,8 +40,8 @@ mod unique;
 
 pub use compact::{compact, flag_last_of_each};
 pub(crate) use compact::{launch_compact, launch_flag, state_words};
-pub(crate) use gather::launch_gather;
 pub use gather::{gather, gather_found};
+pub(crate) use gather::{gather_where, launch_gather};
 pub use iota::iota;
 pub(crate) use iota::number_from;
 pub use number::Number;

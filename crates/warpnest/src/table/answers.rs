@@ -11,6 +11,9 @@ use std::mem::MaybeUninit;
 pub struct Answers<V> {
     pub(crate) values: Buffer<V>,
     pub(crate) found: Buffer<u32>,
+    /// The numbers of the rows that a row map found: memory of its lookups, which is kept for the
+    /// next, since to free it would wait for them.
+    pub(crate) numbers: Option<Buffer<u32>>,
 }
 
 impl<V: Plain> Answers<V> {
@@ -20,7 +23,8 @@ impl<V: Plain> Answers<V> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn new(device: &Device, queries: usize) -> Result<Self> {
-        Ok(Self { values: Buffer::zeroed(device, queries)?, found: Buffer::zeroed(device, queries.div_ceil(32))? })
+        let (values, found) = (Buffer::zeroed(device, queries)?, Buffer::zeroed(device, queries.div_ceil(32))?);
+        Ok(Self { values, found, numbers: None })
     }
 
     /// Allocates answers that a lookup is about to fill.
@@ -28,6 +32,7 @@ impl<V: Plain> Answers<V> {
         Ok(Self {
             values: Buffer::uninitialized(device, queries)?,
             found: Buffer::uninitialized(device, queries.div_ceil(32))?,
+            numbers: None,
         })
     }
 

@@ -119,7 +119,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         D: Changes,
     {
         crate::error::same_length(("the keys", keys.len()), ("the answers", answers.len()))?;
-        let (keys, Answers { values, found }) = (keys.words(), &*answers.words_mut());
+        let (keys, Answers { values, found, .. }) = (keys.words(), &*answers.words_mut());
         check_keys(self.device(), stream, keys)?;
         values.check_device("the buffer of answers", self.device())?;
         found.check_device("the buffer of answers", self.device())?;

@@ -148,6 +148,16 @@ pub trait Changes: Design {
         found: Option<&Buffer<u32>>,
     ) -> Result<u64>;
 
+    /// Makes capacity for so many more keys, where a table grows as a whole.
+    #[doc(hidden)]
+    fn reserve<K: KeyWord, P: Payload>(
+        _table: &mut Self::Table<K, P>,
+        _stream: &Stream,
+        _additional: u64,
+    ) -> Result<()> {
+        Ok(())
+    }
+
     /// Removes all keys.
     #[doc(hidden)]
     fn clear<K: KeyWord, P: Payload>(table: &mut Self::Table<K, P>, stream: &Stream) -> Result<()>;

@@ -28,8 +28,8 @@ pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queri
     Ok(values)
 }
 
-/// Runs `work` with chunks of the queries and the memory for their answers, on all cores of a CPU if
-/// that is what answers; elsewhere with all of them.
+/// Runs `work` with chunks of the queries and the memory for their answers, on all cores of a CPU
+/// if that is what answers; elsewhere with all of them.
 pub fn for_each_chunk<K: Sync, A: Send>(
     device: &Device,
     queries: &[K],

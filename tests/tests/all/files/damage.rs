@@ -1,7 +1,7 @@
 //! Files that are damaged, cut, longer, foreign, or of another table.
 
 use std::io::{self, Read};
-use warpnest::{BulkMap, CuckooMap, Device, Error, FileError, MultiMap, PageMap, PageSet, TableKind};
+use warpnest::{BulkMap, CuckooMap, Device, Error, FileError, FileInfo, MultiMap, PageMap, PageSet, TableKind};
 use warpnest_tests::files::{Contents, PAGE, Sample, repair, samples, sections};
 use warpnest_tests::{at, counting, elsewhere, on_all, says};
 
@@ -19,7 +19,10 @@ fn file_error(error: Error) -> FileError {
 
 /// Uses a damaged file, which must be refused with an error that says so.
 fn refused(sample: &Sample, bytes: &[u8]) -> FileError {
-    file_error(sample.use_on(&elsewhere(), bytes, Contents::Same).unwrap_err())
+    let refused = file_error(sample.use_on(&elsewhere(), bytes, Contents::Same).unwrap_err());
+    // Whoever does not know the types is told the same.
+    assert_eq!(file_error(FileInfo::verify(bytes).unwrap_err()), refused);
+    refused
 }
 
 #[test]
@@ -84,6 +87,8 @@ fn files_of_other_lengths_are_refused_before_memory_is_taken() {
     assert_eq!(load(&bytes[..bytes.len() - 1]), FileError::Cut { has: has - 1, needs });
     assert_eq!(load(&[&bytes[..], &[0]].concat()), FileError::Longer { has: has + 1, needs });
     assert_eq!(load(&bytes[..PAGE]), FileError::Cut { has: PAGE as u64, needs });
+    let longer = FileInfo::verify(&[&bytes[..], &[0]].concat()[..]).unwrap_err();
+    assert_eq!(file_error(longer), FileError::Longer { has: has + 1, needs });
     assert_eq!(counts.most.load(std::sync::atomic::Ordering::Relaxed), 0);
 }
 

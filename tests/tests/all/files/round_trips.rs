@@ -1,7 +1,7 @@
 //! Every table, saved on each engine and loaded on each engine.
 
-use warpnest::Error;
 use warpnest::types::{WordKey as Key, WordValue as Value};
+use warpnest::{Error, FileInfo};
 use warpnest_tests::files::{Contents, Sample, samples};
 use warpnest_tests::{TestEngine, at, engines, the_cpu_engine};
 
@@ -58,6 +58,10 @@ fn of_many_keys_on_the_cpu() {
         for sample in samples::<u32, u64>(&cpu.device, n) {
             let _at = at(format!("{n} keys, {}", sample.name));
             loads(&sample, cpu);
+            let info = FileInfo::verify(&sample.bytes[..]).unwrap();
+            assert_eq!(info.bytes, sample.bytes.len() as u64);
+            // Of maps that changed, a quarter of the keys is gone.
+            assert!([n, n - n / 4].contains(&(info.keys as usize)), "{info:?}");
         }
     }
 }

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use warpnest::design::{Changes, Extendible, Linear, Page};
 use warpnest::low_level::engine::Cores;
 use warpnest::primitives::scatter;
-use warpnest::{Answers, Buffer, Error, LinearConfig, PageMap, RowMap};
+use warpnest::{Answers, Buffer, Config, Error, LinearConfig, PageMap, RowMap, Stream};
 use warpnest_tests::limited::limited;
 use warpnest_tests::rows::{check, rows_of};
 use warpnest_tests::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_each_engine, says};
@@ -36,11 +36,12 @@ of_each_design! {
     sizes_around_words_and_blocks,
     what_makes_no_sense_is_refused_and_nothing_is_done,
     rows_are_changed_where_they_are,
+    a_change_waits_for_the_lookups_of_other_streams,
 }
 
 /// Runs a test of an empty map of 32-bit keys on every engine.
 fn on_all<D: Changes>(test: impl Fn(RowMap<u32, Rows, D>, usize)) {
-    on_each_engine(|engine| test(RowMap::new(&engine.device).unwrap(), engine.max_items));
+    on_each_engine(|engine| test(Config::<D>::default().create_rows(&engine.device).unwrap(), engine.max_items));
 }
 
 fn holds<D: Changes>(map: &RowMap<u32, Rows, D>, keys: &[u32], rows: &[Rows]) {
@@ -135,6 +136,49 @@ fn what_makes_no_sense_is_refused_and_nothing_is_done<D: Changes>() {
         let error = map.reserve(u32::MAX as usize).unwrap_err();
         says(&error, &["4294967298 pairs or keys", "at most 4294967295", "build several tables"]);
         holds(&map, &[1, 2, 3], &rows);
+    });
+}
+
+/// Looks up on one stream while the map changes on another: a lookup sees the rows from before, also
+/// if their array grows, is moved together, or is used for other keys.
+fn a_change_waits_for_the_lookups_of_other_streams<D: Changes>() {
+    on_all::<D>(|mut map, most| {
+        let device = map.device().clone();
+        let [asking, changing] = [device.stream().unwrap(), device.stream().unwrap()];
+        let n = most.min(3000) / 3;
+        let (keys, others) = (distinct_keys::<u32>(n, 3), distinct_keys::<u32>(n, 1 << 30));
+        let (rows, new) = (rows_of::<Rows>(n, 1), rows_of::<Rows>(n, 1 << 20));
+        let queries = Buffer::from_slice(&device, &keys).unwrap();
+        map.insert_many(&keys, &rows).unwrap();
+        let expected: Vec<Option<Rows>> = rows.iter().copied().map(Some).collect();
+        type Change<D> = fn(&mut RowMap<u32, Rows, D>, &Stream, &[Buffer<u32>; 2], &Buffer<Rows>);
+        let changes: [Change<D>; 5] = [
+            |map, stream, keys, rows| {
+                map.insert_many_on(stream, &keys[1], rows).unwrap();
+            },
+            |map, stream, keys, _| {
+                map.erase_many_on(stream, &keys[0]).unwrap();
+            },
+            |map, _, _, _| map.shrink_to_fit().unwrap(),
+            |map, stream, keys, rows| {
+                map.erase_many_on(stream, &keys[0]).unwrap();
+                map.insert_many_on(stream, &keys[1], rows).unwrap();
+            },
+            |map, stream, keys, rows| {
+                map.clear_on(stream).unwrap();
+                map.insert_many_on(stream, &keys[1], rows).unwrap();
+            },
+        ];
+        let keys = [queries.to_device(&asking, &device).unwrap(), Buffer::from_slice(&device, &others).unwrap()];
+        let new = Buffer::from_slice(&device, &new).unwrap();
+        for (number, change) in changes.into_iter().enumerate() {
+            let _at = at(format!("change {number}"));
+            let answers = map.get_many_on(&asking, &queries).unwrap();
+            change(&mut map, &changing, &keys, &new);
+            assert_eq!(answers.download(&asking).unwrap(), expected);
+            map.clear().unwrap();
+            map.insert_many_on(&changing, &keys[0], &Buffer::from_slice(&device, &rows).unwrap()).unwrap();
+        }
     });
 }
 

@@ -98,7 +98,16 @@ fn whatever_fails_every_key_has_a_row_and_no_row_is_lost<D: Changes>() {
         let faults = if number < 2 { all } else { vec![SINGLE_FAULTS[0], LASTING_FAULTS[1]] };
         let seen = in_each_operation(&plan, &faults, begin, call, |mut map, done| {
             is_whole(&mut map, &batch, &done);
+            // The same once more is done as a whole.
+            let mut expected: HashMap<u32, Rows> = map.to_pairs().unwrap().into_iter().collect();
+            match number {
+                0 => expected.extend(&batch.reference),
+                1 | 2 => expected.retain(|key, _| !batch.reference.contains_key(key)),
+                3 => (),
+                _ => expected.clear(),
+            }
             call(&mut map).unwrap();
+            check(&map, &expected, &batch.old).unwrap();
             is_whole(&mut map, &batch, &Ok(()));
         });
         if number < 4 {

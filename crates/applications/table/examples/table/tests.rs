@@ -2,7 +2,7 @@ use super::succeeds;
 use std::fs;
 use std::path::Path;
 use warpnest::design::Linear;
-use warpnest::{CompactingTable, Device, MultiMap, PageSet, RowMap};
+use warpnest::{CompactingTable, Device, LinearConfig, MultiMap, PageSet, RowMap};
 
 /// Runs the program; returns whether it succeeds, and what it prints.
 fn run(command: &str, paths: &[&Path]) -> (bool, String) {
@@ -19,7 +19,8 @@ fn files_are_told_and_verified() {
     let (device, path) = (Device::cpu(), |name: &str| folder.path().join(name));
     let keys: Vec<u64> = (0..1234).collect();
     let [rows, set, multi, ids] = ["rows", "set", "multi", "ids"].map(path);
-    let map: RowMap<u64, [u32; 6], Linear> = RowMap::build(&device, &keys, &[[7; 6]; 1234]).unwrap();
+    let mut map: RowMap<u64, [u32; 6], Linear> = LinearConfig::default().create_rows(&device).unwrap();
+    map.insert_many(&keys, &[[7; 6]; 1234]).unwrap();
     map.save_to(&rows).unwrap();
     PageSet::build(&device, &keys).unwrap().save_to(&set).unwrap();
     MultiMap::build(&device, &[1u32, 1, 2], &[1u32, 2, 3]).unwrap().save_to(&multi).unwrap();
@@ -56,7 +57,7 @@ fn what_is_wrong_with_one_file_is_no_matter_of_the_others() {
     fs::write(&damaged, &bytes).unwrap();
     fs::write(&foreign, "PK").unwrap();
     // The damage is not in the header.
-    assert_eq!(run("info", &[&damaged, &good]).0, true);
+    assert!(run("info", &[&damaged, &good]).0);
     for wrong in [&damaged, &foreign, &none] {
         let (succeeded, text) = run("verify", &[wrong, &good]);
         assert!(!succeeded && text.contains("good: a PageSet"), "{text}");

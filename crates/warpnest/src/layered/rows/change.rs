@@ -10,6 +10,7 @@ use crate::design::Changes;
 use crate::primitives::{Scratch, check_items, compact, gather, gather_found, iota, launch_scatter, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known, check_keys};
+use crate::table::raw::RawTable;
 use crate::table::retaining::{dropped, kept};
 use crate::types::Plain;
 use crate::{Answers, Buffer, Error, InputError, Key, PageMap, Result, Stream};
@@ -74,10 +75,17 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
                 return Err(error);
             }
             // Until the insertion has succeeded it is unknown which of the rows are in use.
-            let free = self.free.take();
+            let (before, free) = (self.len(), self.free.take());
             let (keys, values) = (&divided.new_keys, Some(&targets));
             let input = Input { keys, values, pairs: new as u64, known: Known::Unique };
-            D::insert::<K::Word, u32>(&mut self.map.table, stream, input)?;
+            if let Err(error) = D::insert::<K::Word, u32>(&mut self.map.table, stream, input) {
+                if self.map.table.check_usable().is_ok() && self.len() == before {
+                    // None of the keys came in.
+                    self.rows.set_length(end);
+                    self.free = free;
+                }
+                return Err(error);
+            }
             self.free = free;
             if let Some(free) = &mut self.free {
                 free.set_length(free.len() - reused);
@@ -97,7 +105,7 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         let different = if last.len() == keys.len() { None } else { Some(last.pairs_on(stream)?) };
         drop(last);
         let (keys, sources) = different.as_ref().map_or((keys, &numbers), |(keys, sources)| (keys, sources));
-        let Answers { values, found } = self.map.get_many_on(stream, keys)?;
+        let Answers { values, found, .. } = self.map.get_many_on(stream, keys)?;
         Ok(Divided {
             new_keys: dropped(device, stream, keys.words(), &found)?,
             new_sources: dropped(device, stream, sources, &found)?,
@@ -263,13 +271,14 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         Ok(())
     }
 
-    /// Reserves memory for `additional` more rows. The map of keys has a capacity of its own, which
-    /// a configuration can set ([`Config::create_rows`](crate::Config::create_rows)).
+    /// Reserves memory for `additional` more keys and their rows, so that neither the array of rows
+    /// nor the map need grow until they are there. (An [`ExtendibleMap`](crate::ExtendibleMap)
+    /// grows with its keys all the same.)
     ///
     /// # Errors
-    /// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs),
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// the map is unchanged.
+    /// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs), and as for
+    /// [`PageMap::reserve`](crate::PageMap::reserve) or
+    /// [`LinearMap::reserve`](crate::LinearMap::reserve): keys and rows are unchanged.
     pub fn reserve(&mut self, additional: usize) -> Result<()> {
         let device = self.device().clone();
         let stream = device.default_stream();
@@ -278,7 +287,8 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         if after > MOST {
             return Err(Error::Input(InputError::TooManyPairs { asked: after as u64, limit: MOST as u64 }));
         }
-        self.rows.reserve(stream, after)
+        self.rows.reserve(stream, after)?;
+        D::reserve::<K::Word, u32>(&mut self.map.table, stream, additional as u64)
     }
 
     /// Gives back memory that is not needed: rows that no key has, what batches left, and, as

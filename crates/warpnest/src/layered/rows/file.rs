@@ -5,6 +5,7 @@ use super::RowMap;
 use super::free::unused;
 use crate::design::Changes;
 use crate::error::{FileError, TableKind};
+use crate::primitives::check_row;
 use crate::table::file::{self, Incoming, Loading, Parts, ROW_MAP, Section};
 use crate::table::raw::RawTable;
 use crate::table::types::check_any_bytes;
@@ -34,7 +35,8 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
     }
 
     /// Loads a map that [`RowMap::save`] wrote, with keys and rows of the same sizes, as
-    /// [`BulkMap::load`] does with a map. A file may have any bytes, so any bytes must be a row.
+    /// [`BulkMap::load`] does with a map. A file may have any bytes, so any bytes must be a row. Then
+    /// it finds out which rows are free, which takes memory for a moment ([`RowMap`]).
     ///
     /// # Errors
     /// As for [`BulkMap::load`].
@@ -73,6 +75,7 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
     }
 
     fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+        const { check_row::<R>() };
         // The header's kind has the bytes of a row.
         let (keys, _, rows) = (incoming.number()?, incoming.number()?, incoming.short()?);
         let map: BulkMap<K, u32, D> = BulkMap::of(RawTable::from_parts(incoming)?);
@@ -86,6 +89,7 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         if map.len() as u64 != keys || pairs != keys {
             return Err(FileError::inconsistent("it has another number of keys than its header says"));
         }
+        drop(written);
         let free = unused(stream, device, &used, rows as usize)?;
         let wrong = || FileError::inconsistent("two keys have the same row, or one has a row that there is not");
         Ok(Self { map, rows: loading.done()?, free: Some(free.ok_or_else(wrong)?) })

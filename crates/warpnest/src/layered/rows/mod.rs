@@ -5,7 +5,7 @@ mod file;
 mod free;
 
 use crate::design::{Changes, Page};
-use crate::primitives::{check_row, gather, gather_found};
+use crate::primitives::{check_row, gather, gather_where};
 use crate::runtime::lent::Lent;
 use crate::table::config::Config;
 use crate::table::lookup::for_each_chunk;
@@ -29,10 +29,11 @@ use std::fmt;
 ///   inserts those that are new, and copies the rows, each once.
 /// * **Rows of removed keys** are used again by the next insertions, the last one first.
 ///   [`RowMap::shrink_to_fit`] moves the others together.
-/// * **Memory.** The map, the rows, and 4 bytes for each row that is free. A batch of insertions
-///   takes a build of a `PageMap<K, u32>` of its keys besides, and up to seven words of 4 bytes and
-///   two keys for each of its rows. The array of rows grows by a quarter, and is twice in memory
-///   while it does.
+/// * **Memory.** The map, the rows, and 4 bytes for each row that was ever free. A batch of
+///   insertions takes a build of a `PageMap<K, u32>` of its keys besides, and up to seven words of 4
+///   bytes and two keys for each of its rows. The array of rows grows by a quarter, and is twice in
+///   memory while it does. To find out which rows are free, [`RowMap::load`], and an insertion after
+///   a change that failed, take a key and up to five words for each row.
 /// * **A change that fails.** If the device lacks memory or the request makes no sense, nothing has
 ///   been done, or some of the keys are there with their rows, where that is so in the map
 ///   ([`LinearMap`](crate::LinearMap)). If the device fails, each key of the batch has the row from
@@ -99,6 +100,7 @@ impl<D: Changes> Config<D> {
     ///
     /// # Errors
     /// As for [`Config::create`].
+    #[doc(alias("with_capacity"))]
     pub fn create_rows<K: Key, R: Plain>(&self, device: &Device) -> Result<RowMap<K, R, D>> {
         const { check_row::<R>() };
         let (rows, free) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
@@ -106,17 +108,18 @@ impl<D: Changes> Config<D> {
     }
 }
 
-impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
-    /// Makes an empty map with the default configuration; [`Config::create_rows`] takes another.
+impl<K: Key, R: Plain> RowMap<K, R> {
+    /// Makes an empty map over a [`PageMap`](crate::PageMap) with the default configuration;
+    /// [`Config::create_rows`] takes another.
     ///
     /// # Errors
     /// As for [`Config::create_rows`].
     pub fn new(device: &Device) -> Result<Self> {
-        Config::<D>::default().create_rows(device)
+        Config::<Page>::default().create_rows(device)
     }
 
-    /// Makes a map of `keys[i]` to `rows[i]` with the default configuration; the last row of a
-    /// repeated key counts.
+    /// Makes a map of `keys[i]` to `rows[i]`, as [`RowMap::new`] does; the last row of a repeated
+    /// key counts.
     ///
     /// # Errors
     /// As for [`Config::create_rows`] and [`RowMap::insert_many`].
@@ -125,7 +128,9 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         map.insert_many(keys, rows)?;
         Ok(map)
     }
+}
 
+impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
     /// Returns the rows of `queries`, in their order.
     ///
     /// # Errors
@@ -154,19 +159,23 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         Ok(answers)
     }
 
-    /// Queues [`RowMap::get_many_on`] into existing answers. Takes memory for the number of a row
-    /// for each query; [`BulkMap::get_many_into`] of [`RowMap::map`] and
-    /// [`gather_found`](crate::primitives::gather_found) of [`RowMap::rows`] allocate nothing.
+    /// Queues [`RowMap::get_many_on`] into existing answers. With the first call they take memory
+    /// for the number of a row for each query, and keep it; later calls allocate nothing.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), and as for
     /// [`RowMap::get_many_on`].
     pub fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<R>) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
-        let mut numbers = self.map.get_many_on(stream, queries)?;
-        gather_found(stream, &self.rows, &numbers, &mut answers.values)?;
-        std::mem::swap(&mut numbers.found, &mut answers.found);
-        Ok(())
+        let Answers { values, found, numbers } = answers;
+        let numbers = match numbers {
+            Some(numbers) => numbers,
+            None => numbers.insert(Buffer::uninitialized(self.device(), queries.len())?),
+        };
+        // SAFETY: there are as many numbers and answers as queries, and the caller has them
+        // exclusively.
+        unsafe { self.map.table.find(stream, queries.words(), Some(numbers), found)? };
+        gather_where(stream, &self.rows, numbers, found, values)
     }
 
     /// Returns the row of one key; for a look at a few keys, as [`BulkMap::get`] is.
@@ -224,7 +233,8 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         self.map.device()
     }
 
-    /// Returns the map of keys to the numbers of their rows in [`RowMap::rows`].
+    /// Returns the map of keys to the numbers of their rows in [`RowMap::rows`]. A number is a
+    /// key's until the next change of the row map, and may be another key's after it.
     pub fn map(&self) -> &BulkMap<K, u32, D> {
         &self.map
     }

@@ -50,7 +50,7 @@ impl KeyIds {
         let (values, found) = (scratch.lend(keys.len())?, scratch.lend(keys.len().div_ceil(32))?);
         // SAFETY: there is a value for each key, and a word for every 32 of them. Both are new.
         unsafe { self.ids.table().find(stream, keys, Some(&values), &found)? };
-        Ok(Answers { values, found })
+        Ok(Answers { values, found, numbers: None })
     }
 
     /// Returns the ids of keys, in memory of the scratch, and gives the next ids to those that have
@@ -61,7 +61,7 @@ impl KeyIds {
     /// there is nothing to be lost: no id has changed. After any other error
     /// [`KeyIds::is_whole`] tells whether one has.
     pub fn get_or_insert(&mut self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Buffer<u32>> {
-        let Answers { values, found } = self.get(stream, scratch, keys)?;
+        let Answers { values, found, .. } = self.get(stream, scratch, keys)?;
         let missing = self.missing(stream, scratch, keys, &found)?;
         if !missing.is_empty() {
             self.insert(stream, scratch, &missing)?;

@@ -91,7 +91,7 @@ impl Steps {
                 Step::Column(number) => &self.columns[number].words,
                 Step::UpTo(number) => &self.columns[number].up_to,
             };
-            let Answers { values, found } = step.as_ref().expect(A_STEP_EACH).get(stream, scratch, words)?;
+            let Answers { values, found, .. } = step.as_ref().expect(A_STEP_EACH).get(stream, scratch, words)?;
             scratch.give_back(found);
             Ok(values)
         })?;

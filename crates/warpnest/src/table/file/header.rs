@@ -19,7 +19,7 @@ const CHECKSUM_AT: usize = PAGE as usize - 8;
 /// The offset of the numbers. The lengths of the sections follow them.
 const NUMBERS_AT: usize = 32;
 /// The most bytes of a section. So sums of lengths do not overflow.
-const MAX_SECTION: u64 = 1 << 56;
+const MAX_SECTION: u64 = 1 << 54;
 
 /// The names of designs, and of the sections of their tables; the number of a design in a file is
 /// its index, plus one.
@@ -211,6 +211,12 @@ mod tests {
         inconsistent(forged(&|page| page[13] = 0));
         inconsistent(forged(&|page| page[16..24].fill(0xff)));
         inconsistent(forged(&|page| page[24] += 1));
+        // So many sections of the most bytes that their sum would not be a length.
+        inconsistent(forged(&|page| {
+            page[16..20].copy_from_slice(&0u32.to_le_bytes());
+            page[20..24].copy_from_slice(&500u32.to_le_bytes());
+            page[NUMBERS_AT..NUMBERS_AT + 8 * 500].copy_from_slice(&MAX_SECTION.to_le_bytes().repeat(500));
+        }));
         inconsistent(forged(&|page| page[NUMBERS_AT + 8 * 3 + 7] = 0xff));
         inconsistent(forged(&|page| page[CHECKSUM_AT - 1] = 1));
     }

@@ -5,7 +5,6 @@ mod api;
 pub(crate) mod functions;
 mod header;
 mod info;
-mod lanes;
 mod mapped;
 mod order;
 pub(crate) mod parts;
@@ -14,6 +13,7 @@ pub(crate) mod read;
 mod source;
 mod target;
 mod units;
+mod workers;
 mod write;
 
 use gpu_kernels::types::Scalar;

@@ -7,10 +7,10 @@
 
 use super::UNIT;
 use super::header::{CHECKSUM, CHUNK, Header, PAGE, padded, section_names};
-use super::lanes::Lanes;
 use super::source::Source;
 use super::target::Target;
 use super::units::{Check, Found, Units};
+use super::workers::Workers;
 use crate::error::{FileError, TableKind};
 use crate::table::config::Config;
 use crate::{Device, Error, Result};
@@ -36,7 +36,7 @@ pub struct Incoming<'r> {
     pub values: Option<Limit>,
     from: Source<'r>,
     /// Made with the first section that has bytes.
-    lanes: Option<Lanes>,
+    workers: Option<Workers>,
     /// Whether there are as many bytes as the header says.
     complete: bool,
     position: u64,
@@ -57,9 +57,9 @@ impl<'r> Incoming<'r> {
         if header.kind != kind {
             return Err(Error::File(FileError::OtherTable { found: header.kind, asked: kind }));
         }
-        let (complete, lanes) = (bytes.is_some(), None);
+        let (complete, workers) = (bytes.is_some(), None);
         let (position, numbers, sections) = (PAGE, 0, 0);
-        Ok(Self { device, values: None, from, lanes, complete, position, header, seal, numbers, sections })
+        Ok(Self { device, values: None, from, workers, complete, position, header, seal, numbers, sections })
     }
 
     /// Returns the next number.
@@ -168,18 +168,18 @@ impl<'r> Incoming<'r> {
 
     /// Reads some units of a section.
     fn span(&mut self, span: Range<u64>, units: &Units<'_>) -> Result<()> {
-        let lanes = match &mut self.lanes {
-            Some(lanes) => lanes,
+        let workers = match &mut self.workers {
+            Some(workers) => workers,
             none => {
                 let most = self.header.sections.iter().copied().max().unwrap_or(0);
-                none.insert(Lanes::new(self.device, most)?)
+                none.insert(Workers::new(self.device, most)?)
             }
         };
         let bytes = span.end - span.start;
-        let lanes = lanes.of(bytes.div_ceil(UNIT));
+        let workers = workers.of(bytes.div_ceil(UNIT));
         match &mut self.from {
-            Source::File(file) => units.of_file(file, span, lanes)?,
-            Source::Stream(from) => units.of_stream(*from, span, lanes)?,
+            Source::File(file) => units.of_file(file, span, workers)?,
+            Source::Stream(from) => units.of_stream(*from, span, workers)?,
         }
         self.position += bytes;
         Ok(())

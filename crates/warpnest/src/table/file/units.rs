@@ -3,9 +3,9 @@
 
 use super::UNIT;
 use super::header::{CHUNK, checksum};
-use super::lanes::Lane;
 use super::source::{read_file, read_up_to};
 use super::target::Target;
+use super::workers::Worker;
 use crate::error::FileError;
 use crate::{Error, Result, Stream};
 use std::fs::File;
@@ -34,9 +34,9 @@ pub struct Units<'u> {
 
 impl Units<'_> {
     /// Reads some bytes of a file, which each thread does for its units.
-    pub fn of_file(&self, file: &File, span: Range<u64>, lanes: Vec<Lane<'_>>) -> Result<()> {
+    pub fn of_file(&self, file: &File, span: Range<u64>, workers: Vec<Worker<'_>>) -> Result<()> {
         let (next, failed) = (AtomicU64::new(span.start), Failed::default());
-        let work = |(stream, staging): Lane<'_>| {
+        let work = |(stream, staging): Worker<'_>| {
             loop {
                 let from = next.fetch_add(UNIT, Relaxed);
                 if from >= span.end {
@@ -52,10 +52,10 @@ impl Units<'_> {
             }
         };
         thread::scope(|scope| {
-            let mut lanes = lanes.into_iter();
-            let own = lanes.next();
-            for lane in lanes {
-                scope.spawn(|| work(lane));
+            let mut workers = workers.into_iter();
+            let own = workers.next();
+            for worker in workers {
+                scope.spawn(|| work(worker));
             }
             own.map(&work)
         });
@@ -63,7 +63,7 @@ impl Units<'_> {
     }
 
     /// Reads some bytes of a stream.
-    pub fn of_stream(&self, from: &mut dyn Read, span: Range<u64>, mut lanes: Vec<Lane<'_>>) -> Result<()> {
+    pub fn of_stream(&self, from: &mut dyn Read, span: Range<u64>, mut workers: Vec<Worker<'_>>) -> Result<()> {
         let mut units = span.clone().step_by(UNIT as usize);
         let mut read = |at: u64, staging: &mut [u8]| -> Result<usize> {
             let unit = &mut staging[..(span.end - at).min(UNIT) as usize];
@@ -71,7 +71,7 @@ impl Units<'_> {
             self.complete(at, read, unit)?;
             Ok(unit.len())
         };
-        if let [(stream, staging)] = &mut lanes[..] {
+        if let [(stream, staging)] = &mut workers[..] {
             return units.try_for_each(|at| {
                 let bytes = read(at, staging)?;
                 self.take(stream, at, &staging[..bytes])
@@ -80,7 +80,7 @@ impl Units<'_> {
         let failed = Failed::default();
         thread::scope(|scope| -> Result<()> {
             let mut ways = Vec::new();
-            for (stream, staging) in lanes {
+            for (stream, staging) in workers {
                 let (give_back, free) = sync_channel::<&mut [u8]>(1);
                 let (send, filled) = sync_channel::<(&mut [u8], u64, usize)>(1);
                 // The channel has capacity for it, and its other end is here.
@@ -177,7 +177,7 @@ impl Found {
 mod tests {
     use super::*;
     use crate::Device;
-    use crate::table::file::lanes::Lanes;
+    use crate::table::file::workers::Workers;
     use std::io::Write;
 
     /// The target of bytes that are only checked.
@@ -194,10 +194,10 @@ mod tests {
 
     /// Reads a section of so many bytes, 100 bytes behind the start of a file.
     fn read(file: &File, bytes: u64) -> (Result<()>, Vec<(u64, u64)>) {
-        let (found, mut lanes) = (Found::default(), Lanes::new(&Device::cpu(), bytes).unwrap());
+        let (found, mut workers) = (Found::default(), Workers::new(&Device::cpu(), bytes).unwrap());
         let check: Check<'_> = &|_, _| Ok(());
         let units = Units { at: 100, file_bytes: 100 + bytes, seal: 5, target: &Nowhere, check, found: &found };
-        let read = units.of_file(file, 0..bytes, lanes.of(bytes.div_ceil(UNIT)));
+        let read = units.of_file(file, 0..bytes, workers.of(bytes.div_ceil(UNIT)));
         let mut checksums = found.all().checksums;
         checksums.sort_unstable();
         (read, checksums)

@@ -3,15 +3,15 @@
 
 use super::UNIT;
 use super::header::{CHECKSUM, CHUNK, Header, PAGE, checksum, padded};
-use super::lanes::Lanes;
 use super::parts::{Extent, Parts, Section};
+use super::workers::Workers;
 use crate::error::{FileError, TableKind};
 use crate::{Device, Result, Stream};
 use std::io::Write;
 use std::sync::mpsc::sync_channel;
 use std::thread;
 
-/// A unit of a section on its way to the file, in the memory of a lane.
+/// A unit of a section on its way to the file, in the memory of a worker.
 struct Unit<'l> {
     staging: &'l mut [u8],
     bytes: usize,
@@ -24,9 +24,9 @@ pub fn write(device: &Device, kind: TableKind, parts: &Parts<'_>, to: &mut dyn W
     let (page, seal) = Header { kind, numbers: parts.numbers.clone(), sections }.encode();
     put(to, &page)?;
     let most = parts.sections.iter().map(Section::bytes).max().unwrap_or(0);
-    let (mut at, mut lanes) = (PAGE, Lanes::new(device, most)?);
+    let (mut at, mut workers) = (PAGE, Workers::new(device, most)?);
     for section in &parts.sections {
-        write_section(section, seal, at, &mut lanes, to)?;
+        write_section(section, seal, at, &mut workers, to)?;
         at += padded(section.bytes());
     }
     to.flush().map_err(FileError::io("write the table"))
@@ -37,12 +37,12 @@ fn put(to: &mut dyn Write, bytes: &[u8]) -> Result<()> {
 }
 
 /// Writes a section that begins at offset `at` of the file.
-fn write_section(section: &Section<'_>, seal: u64, at: u64, lanes: &mut Lanes, to: &mut dyn Write) -> Result<()> {
+fn write_section(section: &Section<'_>, seal: u64, at: u64, workers: &mut Workers, to: &mut dyn Write) -> Result<()> {
     let bytes = section.bytes();
     let mut checksums = Vec::with_capacity(bytes.div_ceil(CHUNK) as usize);
     let units = (0..bytes).step_by(UNIT as usize);
-    let mut lanes = lanes.of(bytes.div_ceil(UNIT));
-    if let [(stream, staging)] = &mut lanes[..] {
+    let mut workers = workers.of(bytes.div_ceil(UNIT));
+    if let [(stream, staging)] = &mut workers[..] {
         for from in units {
             let filled = fill(stream, section, from, seal, at, staging)?;
             put(to, &filled.staging[..filled.bytes])?;
@@ -50,8 +50,8 @@ fn write_section(section: &Section<'_>, seal: u64, at: u64, lanes: &mut Lanes, t
         }
     } else {
         thread::scope(|scope| -> Result<()> {
-            let (mut ways, step) = (Vec::new(), lanes.len());
-            for (first, (stream, staging)) in lanes.into_iter().enumerate() {
+            let (mut ways, step) = (Vec::new(), workers.len());
+            for (first, (stream, staging)) in workers.into_iter().enumerate() {
                 let (give_back, free) = sync_channel::<&mut [u8]>(1);
                 let (send, filled) = sync_channel::<Result<Unit<'_>>>(1);
                 // The channel has capacity for it, and its other end is here.
