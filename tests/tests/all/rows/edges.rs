@@ -139,8 +139,8 @@ fn what_makes_no_sense_is_refused_and_nothing_is_done<D: Changes>() {
     });
 }
 
-/// Looks up on one stream while the map changes on another: a lookup sees the rows from before, also
-/// if their array grows, is moved together, or is used for other keys.
+/// Looks up on one stream while the map changes on another: a lookup sees the rows from before,
+/// also if their array grows, is moved together, or is used for other keys.
 fn a_change_waits_for_the_lookups_of_other_streams<D: Changes>() {
     on_all::<D>(|mut map, most| {
         let device = map.device().clone();

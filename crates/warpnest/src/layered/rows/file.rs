@@ -35,8 +35,8 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
     }
 
     /// Loads a map that [`RowMap::save`] wrote, with keys and rows of the same sizes, as
-    /// [`BulkMap::load`] does with a map. A file may have any bytes, so any bytes must be a row. Then
-    /// it finds out which rows are free, which takes memory for a moment ([`RowMap`]).
+    /// [`BulkMap::load`] does with a map. A file may have any bytes, so any bytes must be a row.
+    /// Then it finds out which rows are free, which takes memory for a moment ([`RowMap`]).
     ///
     /// # Errors
     /// As for [`BulkMap::load`].

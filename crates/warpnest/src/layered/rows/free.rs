@@ -56,5 +56,6 @@ pub(super) fn unused(stream: &Stream, device: &Device, used: &Buffer<u32>, end: 
     if free < end && numbers.download_at(stream, free)? != u32::MAX {
         return Ok(None);
     }
+    numbers.set_length(free);
     Ok(Some(numbers.shrunk(stream, device, free)?.unwrap_or(numbers)))
 }
