@@ -94,6 +94,15 @@ pub enum FileError {
         device: String,
     },
 
+    /// Something is wrong with a file that a path was given of.
+    #[error("{}: {reason}", path.display())]
+    InFile {
+        /// The path of the file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: Box<FileError>,
+    },
+
     /// The operating system reported an error, or the reader or writer that was given did.
     #[error("{}", not_done(action, path.as_ref(), source))]
     Io {
@@ -104,6 +113,28 @@ pub enum FileError {
         /// The error.
         source: IoError,
     },
+}
+
+impl FileError {
+    /// Returns what is wrong, whether or not it is known of which file: any variant but
+    /// [`FileError::InFile`].
+    ///
+    /// ```
+    /// use warpnest::{Device, Error, FileError, PageMap};
+    ///
+    /// let path = std::env::temp_dir().join(format!("foreign-{}.warpnest", std::process::id()));
+    /// std::fs::write(&path, "no table").unwrap();
+    /// let Err(Error::File(error)) = PageMap::<u32, u32>::load_from(&Device::cpu(), &path) else { panic!() };
+    /// assert!(error.to_string().starts_with(&path.display().to_string()));
+    /// assert!(matches!(error.reason(), FileError::Foreign { .. }));
+    /// # let _ = std::fs::remove_file(path);
+    /// ```
+    pub fn reason(&self) -> &Self {
+        match self {
+            Self::InFile { reason, .. } => reason.reason(),
+            error => error,
+        }
+    }
 }
 
 fn not_done(action: &str, path: Option<&PathBuf>, source: &IoError) -> String {

@@ -12,7 +12,7 @@ fn small() -> Vec<Sample> {
 
 fn file_error(error: Error) -> FileError {
     match error {
-        Error::File(error) => error,
+        Error::File(error) => error.reason().clone(),
         error => panic!("{error:?}"),
     }
 }
@@ -81,7 +81,9 @@ fn files_of_other_lengths_are_refused_before_memory_is_taken() {
     let (device, counts) = counting();
     let load = |bytes: &[u8]| {
         std::fs::write(&path, bytes).unwrap();
-        file_error(PageMap::<u32, u32>::load_from(&device, &path).unwrap_err())
+        let error = PageMap::<u32, u32>::load_from(&device, &path).unwrap_err();
+        says(&error, &[&path.display().to_string()]);
+        file_error(error)
     };
     let (has, needs) = (bytes.len() as u64, bytes.len() as u64);
     assert_eq!(load(&bytes[..bytes.len() - 1]), FileError::Cut { has: has - 1, needs });
@@ -180,10 +182,10 @@ fn a_damaged_chunk_among_many_is_named() {
         let mut damaged = bytes.clone();
         damaged[offset + 4321] ^= 1;
         let error = PageMap::<u64, u64>::load(&device, &damaged[..]).unwrap_err();
-        assert_eq!(from_file(&damaged).unwrap_err(), error);
+        assert_eq!(file_error(from_file(&damaged).unwrap_err()), file_error(error.clone()));
         // The first damaged chunk is named.
         damaged[offset + (1 << 20)] ^= 1;
-        assert_eq!(from_file(&damaged).unwrap_err(), error);
+        assert_eq!(file_error(from_file(&damaged).unwrap_err()), file_error(error.clone()));
         says(&error, &[&chunk.to_string(), "`buckets`", &offset.to_string(), "take another copy"]);
         let expected = FileError::Damaged { section: "buckets", chunk: chunk as u64, offset: offset as u64 };
         assert_eq!(error, Error::File(expected));

@@ -69,15 +69,19 @@ fn damage_of_the_header_is_found_at_once_and_of_the_data_by_verify() {
         fs::write(&path, damaged).unwrap();
         map_file::<u32, u32>(&path)
     };
-    assert_eq!(with(100).unwrap_err(), Error::File(FileError::DamagedHeader));
-    assert!(matches!(with(3).unwrap_err(), Error::File(FileError::Foreign { .. })));
+    let reason = |error: Error| {
+        says(&error, &[&path.display().to_string()]);
+        let Error::File(error) = error else { panic!("{error}") };
+        error.reason().clone()
+    };
+    assert_eq!(reason(with(100).unwrap_err()), FileError::DamagedHeader);
+    assert!(matches!(reason(with(3).unwrap_err()), FileError::Foreign { .. }));
     let map = with(4096 + (2 << 20) + 5).unwrap();
     let damaged = FileError::Damaged { section: "buckets", chunk: 2, offset: 4096 + (2 << 20) };
-    assert_eq!(map.verify(), Err(Error::File(damaged)));
+    assert_eq!(reason(map.verify().unwrap_err()), damaged);
     fs::remove_file(&path).unwrap();
     fs::write(&path, &bytes[..bytes.len() - 4096]).unwrap();
-    let error = map_file::<u32, u32>(&path).unwrap_err();
-    assert!(matches!(error, Error::File(FileError::Cut { .. })), "{error}");
+    assert!(matches!(reason(map_file::<u32, u32>(&path).unwrap_err()), FileError::Cut { .. }));
     fs::write(&path, b"").unwrap();
     assert!(map_file::<u32, u32>(&path).is_err());
     assert!(matches!(map_file::<u32, u32>(folder.path()).unwrap_err(), Error::File(FileError::Io { .. })));

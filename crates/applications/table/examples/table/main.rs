@@ -65,7 +65,7 @@ fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>, out: &m
     for file in files {
         if let Err(error) = look(file, out) {
             good = false;
-            eprintln!("error: {}: {error:#}", file.display());
+            eprintln!("error: {error}");
         }
     }
     good
@@ -87,7 +87,8 @@ fn verify(path: &Path, out: &mut impl Write) -> anyhow::Result<()> {
     let start = Instant::now();
     let verified = FileInfo::verify(bar.wrap_read(File::open(path)?));
     bar.finish_and_clear();
-    verified?;
+    // A stream has no path.
+    verified.map_err(|error| anyhow::anyhow!("{}: {error}", path.display()))?;
     let seconds = start.elapsed().as_secs_f64();
     let speed = info.bytes as f64 / seconds / 1e9;
     writeln!(

@@ -13,7 +13,7 @@ use gpu_kernels::types::Nothing;
 use memmap2::Mmap;
 use std::fmt;
 use std::ops::Deref;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 /// A table that can use the contents of a file where they are.
 pub trait MapsFile: Sized {
@@ -35,6 +35,7 @@ pub struct Mapped<T> {
     // The table is dropped first.
     table: T,
     file: Mmap,
+    path: PathBuf,
 }
 
 impl<T> Deref for Mapped<T> {
@@ -131,7 +132,7 @@ unsafe fn map<R: MapsFile, T>(
         Ok(table)
     })();
     let table = of(table.map_err(|error| with_path(error, path))?);
-    Ok(Mapped { table, file })
+    Ok(Mapped { table, file, path: path.to_owned() })
 }
 
 impl<K: Key, V: Value> Mapped<BulkMap<K, V, Page>> {
@@ -140,7 +141,7 @@ impl<K: Key, V: Value> Mapped<BulkMap<K, V, Page>> {
     /// # Errors
     /// [`FileError::Damaged`].
     pub fn verify(&self) -> Result<()> {
-        verify(&self.file)
+        verify(&self.file, &self.path)
     }
 }
 
@@ -150,12 +151,13 @@ impl<K: Key> Mapped<BulkSet<K, Page>> {
     /// # Errors
     /// [`FileError::Damaged`].
     pub fn verify(&self) -> Result<()> {
-        verify(&self.file)
+        verify(&self.file, &self.path)
     }
 }
 
-fn verify(file: &[u8]) -> Result<()> {
+fn verify(file: &[u8], path: &Path) -> Result<()> {
     let mut bytes = file;
-    let (header, seal) = info::read_header(&mut bytes, Some(file.len() as u64))?;
-    info::verify(&mut bytes, &header, seal)
+    let header = info::read_header(&mut bytes, Some(file.len() as u64));
+    let verified = header.and_then(|(header, seal)| info::verify(&mut bytes, &header, seal));
+    verified.map_err(|error| with_path(error, path))
 }

@@ -69,13 +69,16 @@ pub fn io_error<'p>(action: &'static str, path: &'p Path) -> impl FnOnce(io::Err
     move |error| Error::File(FileError::Io { action, path: Some(path.to_owned()), source: error.into() })
 }
 
-/// Returns the error with the path, if it is one of reading or writing.
+/// Returns the error with the path, if it is one of a file.
 pub fn with_path(error: Error, path: &Path) -> Error {
     match error {
         Error::File(FileError::Io { action, path: None, source }) => {
             let action = if action.starts_with("write") { "write" } else { "read" };
             Error::File(FileError::Io { action, path: Some(path.to_owned()), source })
         }
+        // It has the path already.
+        Error::File(error @ (FileError::Io { .. } | FileError::InFile { .. })) => Error::File(error),
+        Error::File(error) => Error::File(FileError::InFile { path: path.to_owned(), reason: Box::new(error) }),
         error => error,
     }
 }
