@@ -124,7 +124,8 @@ impl FileError {
     ///
     /// let path = std::env::temp_dir().join(format!("foreign-{}.warpnest", std::process::id()));
     /// std::fs::write(&path, "no table").unwrap();
-    /// let Err(Error::File(error)) = PageMap::<u32, u32>::load_from(&Device::cpu(), &path) else { panic!() };
+    /// let loaded = PageMap::<u32, u32>::load_from(&Device::cpu(), &path);
+    /// let Err(Error::File(error)) = loaded else { panic!() };
     /// assert!(error.to_string().starts_with(&path.display().to_string()));
     /// assert!(matches!(error.reason(), FileError::Foreign { .. }));
     /// # let _ = std::fs::remove_file(path);
