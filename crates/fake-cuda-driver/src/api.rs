@@ -341,7 +341,7 @@ functions! {
     }
 
     call_in cuStreamWaitEvent(stream: usize, event: usize, _flags: c_uint) |state| {
-        let Some(found) = state.context()?.events.get(&event) else {
+        let Some(found) = state.context()?.event(event) else {
             return state.violation("cuStreamWaitEvent", "no such event", code::INVALID_HANDLE);
         };
         let record = found.recorded();
@@ -355,18 +355,20 @@ functions! {
     }
 
     call_in cuEventDestroy_v2(event: usize) |state| {
-        let Some(found) = state.context()?.events.get(&event) else {
+        let context = state.context()?;
+        let Some(found) = context.event(event) else {
             return state.violation("cuEventDestroy", "no such event", code::INVALID_HANDLE);
         };
         // The driver keeps the record until it is reached.
-        let record = found.recorded();
-        let done = state.reach(event, record);
-        state.context()?.events.remove(&event);
-        done
+        found.destroyed = true;
+        if found.is_over() {
+            context.events.remove(&event);
+        }
+        Ok(())
     }
 
     call_in cuEventRecord(event: usize, stream: usize) |state| {
-        let Some(found) = state.context()?.events.get_mut(&event) else {
+        let Some(found) = state.context()?.event(event) else {
             return state.violation("cuEventRecord", "no such event", code::INVALID_HANDLE);
         };
         found.streams.push(stream);
@@ -375,7 +377,7 @@ functions! {
     }
 
     call_in cuEventSynchronize(event: usize) |state| {
-        let Some(found) = state.context()?.events.get(&event) else {
+        let Some(found) = state.context()?.event(event) else {
             return state.violation("cuEventSynchronize", "no such event", code::INVALID_HANDLE);
         };
         let record = found.recorded();
@@ -383,7 +385,7 @@ functions! {
     }
 
     call_in cuEventQuery(event: usize) |state| {
-        let Some(found) = state.context()?.events.get(&event) else {
+        let Some(found) = state.context()?.event(event) else {
             return state.violation("cuEventQuery", "no such event", code::INVALID_HANDLE);
         };
         if found.reached == found.recorded() { Ok(()) } else { Err(code::NOT_READY) }

@@ -72,6 +72,11 @@ impl Context {
         }
     }
 
+    /// Returns an event that was not destroyed.
+    pub fn event(&mut self, handle: usize) -> Option<&mut Event> {
+        self.events.get_mut(&handle).filter(|event| !event.destroyed)
+    }
+
     /// Returns the bytes that can be allocated.
     pub fn free(&self) -> usize {
         TOTAL_MEMORY.saturating_sub(self.memory.values().map(|allocation| allocation.bytes).sum())

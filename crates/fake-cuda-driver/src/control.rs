@@ -213,7 +213,7 @@ extern "C" fn fake_held(device: usize) -> Held {
         allocations: context.memory.len() + context.pinned.len(),
         modules: context.modules.len(),
         streams: context.streams.len() - 1,
-        events: context.events.len(),
+        events: context.events.values().filter(|event| !event.destroyed).count(),
     })
 }
 

@@ -52,12 +52,19 @@ pub(crate) struct Event {
     pub streams: Vec<usize>,
     pub reached: u64,
     pub timed: bool,
+    /// Whether nobody may name it any more; streams may still have to reach it.
+    pub destroyed: bool,
 }
 
 impl Event {
     /// Returns the number of records.
     pub fn recorded(&self) -> u64 {
         self.streams.len() as u64
+    }
+
+    /// Returns whether nothing needs the event any more.
+    pub fn is_over(&self) -> bool {
+        self.destroyed && self.reached == self.recorded()
     }
 }
 
@@ -84,7 +91,7 @@ impl State {
     pub fn reach(&mut self, event: usize, record: u64) -> Answer {
         loop {
             let context = self.context()?;
-            // An event that was destroyed had been waited for by the driver.
+            // An event that was destroyed stays until it is reached.
             let Some(found) = context.events.get(&event) else { return Ok(()) };
             if found.reached >= record {
                 return Ok(());
@@ -137,8 +144,11 @@ impl State {
                 return done;
             }
             Work::Record { event, record } => {
-                if let Some(event) = context.events.get_mut(&event) {
-                    event.reached = event.reached.max(record);
+                if let Some(found) = context.events.get_mut(&event) {
+                    found.reached = found.reached.max(record);
+                    if found.is_over() {
+                        context.events.remove(&event);
+                    }
                 }
             }
             Work::Wait { .. } => {}

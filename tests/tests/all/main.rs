@@ -27,6 +27,7 @@ mod runtime {
     #[cfg(feature = "cust")]
     mod cust;
     mod elements;
+    mod foreign;
     mod host;
     mod huge_counts;
     mod no_driver;

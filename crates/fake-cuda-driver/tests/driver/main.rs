@@ -4,6 +4,7 @@
 mod contexts;
 mod devices;
 mod faults;
+mod foreign;
 mod modules;
 mod shared;
 mod tables;
@@ -67,4 +68,22 @@ fn assert_tells(error: &Error, code: u32) {
         Error::NoDevice { reason, .. } => assert!(reason.contains(&code.to_string()), "{code}: {error:?}"),
         _ => panic!("{code}: {error:?}"),
     }
+}
+
+/// Returns how often the host has waited for work.
+fn waits(session: &Session) -> u64 {
+    ["cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"]
+        .map(|call| session.driver.calls(call))
+        .iter()
+        .sum()
+}
+
+/// Runs `work`, which must not wait on the host.
+fn without_waiting<R>(session: &Session, work: impl FnOnce() -> R) -> R {
+    let before = waits(session);
+    let current = session.driver.current();
+    let done = work();
+    assert_eq!(waits(session), before, "the host waited");
+    assert_eq!(session.driver.current(), current);
+    done
 }

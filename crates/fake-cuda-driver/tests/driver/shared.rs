@@ -1,7 +1,7 @@
 //! Memory and streams shared with `cudarc`, which finds the same driver. All work is put off until
 //! somebody waits for it, so an event that is missing is a wrong answer.
 
-use crate::{Session, work};
+use crate::{Session, without_waiting, work};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use std::sync::Arc;
 use warpnest::{Buffer, Device, Error, InputError, PageMap, Stream};
@@ -14,24 +14,6 @@ fn streams(session: &Session) -> (Device, Arc<CudaContext>, Arc<CudaStream>, Arc
     session.driver.set_current(0);
     session.driver.defer(true);
     (device, context, one, two)
-}
-
-/// Returns how often the host has waited for work.
-fn waits(session: &Session) -> u64 {
-    ["cuCtxSynchronize", "cuStreamSynchronize", "cuEventSynchronize"]
-        .map(|call| session.driver.calls(call))
-        .iter()
-        .sum()
-}
-
-/// Runs `work`, which must not wait on the host.
-fn without_waiting<R>(session: &Session, work: impl FnOnce() -> R) -> R {
-    let before = waits(session);
-    let current = session.driver.current();
-    let done = work();
-    assert_eq!(waits(session), before, "the host waited");
-    assert_eq!(session.driver.current(), current);
-    done
 }
 
 #[test]

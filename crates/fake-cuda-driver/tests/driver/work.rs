@@ -3,17 +3,19 @@
 
 use gpu_kernels::relational::column::ColumnParams;
 use gpu_kernels::types::Nothing;
+use std::ffi::c_void;
 use warpnest::low_level::{FewBuffers, group_few};
 use warpnest::primitives::Scratch;
-use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, Result};
+use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, Result, Stream};
 
 /// A piece of work.
 pub type Work = fn(&Device, &mut dyn FnMut()) -> Result<()>;
 
 /// All of them, with names.
-pub const ALL: [(&str, Work); 7] = [
+pub const ALL: [(&str, Work); 8] = [
     ("buffers", buffers),
     ("streams", streams),
+    ("foreign memory", foreign),
     ("page map", page),
     ("linear map", linear),
     ("extendible map", extendible),
@@ -84,6 +86,41 @@ pub fn streams(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     two.synchronize()?;
     done();
     Ok(())
+}
+
+/// Uses memory of somebody else, whose stream it waits for and who waits for this one.
+pub fn foreign(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    let (theirs, ours) = (device.stream()?, device.stream()?);
+    let mut memory = Buffer::<u32>::zeroed(device, 1000)?;
+    let mut copy = Buffer::<u32>::zeroed(device, 1000)?;
+    device.default_stream().synchronize()?;
+    done();
+    for round in 1..=3 {
+        memory.fill(&theirs, round)?;
+        let handle = handle(&theirs)?;
+        // SAFETY: the stream lives. The other uses of the memory come before what waits here, and
+        // after what waits for this.
+        unsafe {
+            ours.wait_for_foreign(handle)?;
+            done();
+            let keys = Buffer::<u32>::from_foreign(device, memory.address(), 1000)?;
+            copy.copy_from(&ours, &keys)?;
+            keys.hand_back(&ours)?;
+            done();
+            ours.release_to_foreign(handle)?;
+            done();
+        }
+        memory.fill(&theirs, 0)?;
+        assert_eq!(copy.download(&ours)?[999], u32::from_ne_bytes([round; 4]));
+    }
+    done();
+    Ok(())
+}
+
+/// Returns the driver's handle of a stream.
+pub fn handle(stream: &Stream) -> Result<*mut c_void> {
+    // SAFETY: nothing is queued.
+    unsafe { stream.launch_foreign(|_| (), |(), handle| handle) }
 }
 
 /// Builds a page map, asks it and builds it again.

@@ -5,6 +5,10 @@ use crate::runtime::engine::{Engine, Queue};
 use crate::runtime::event::Event;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// The alignment of the arrays that kernels take, in bytes, as
+/// [`Global::new`](gpu_kernels::seam::Global::new) demands.
+pub(crate) const ALIGNMENT: usize = 16;
+
 /// A buffer of any element type, whose uses are ordered: what [`Uses`](crate::low_level::Uses)
 /// records.
 pub trait Tracked {
@@ -142,7 +146,15 @@ impl Allocation {
     #[cfg(feature = "cudarc")]
     pub(crate) fn hand_on(mut self) {
         self.owner = Owner::Other;
-        *self.uses() = LastUses::default();
+        self.forget_uses_of_others();
+    }
+
+    /// Forgets the uses of memory of another owner, who orders later work after the work that uses
+    /// it: nothing here waits for that any more.
+    pub(crate) fn forget_uses_of_others(&self) {
+        if self.owner == Owner::Other {
+            *self.uses() = LastUses::default();
+        }
     }
 }
 

@@ -1,13 +1,10 @@
 //! The program's slices as inputs of launches, and its memory as their output.
 
-use crate::runtime::allocation::{Allocation, Owner};
+use crate::runtime::allocation::ALIGNMENT;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::marker::PhantomData;
 use std::ops::Deref;
-
-/// The alignment of a slice that is read in place, in bytes.
-const ALIGNMENT: usize = 16;
 
 /// A read-only buffer with the elements of a slice: the slice itself where the device can read
 /// that, and otherwise a copy.
@@ -23,10 +20,9 @@ impl<'s, T: Plain> Lent<'s, T> {
         let address = slice.as_ptr().expose_provenance();
         let in_place = device.engine().shares_memory_with_host() && address.is_multiple_of(ALIGNMENT);
         let buffer = if in_place && !slice.is_empty() {
-            // No work writes it, since it is given out as `&Buffer` alone. It is dropped, which
-            // waits for what reads it, before the borrow of the slice ends.
-            let allocation = Allocation::new(device.engine().clone(), address, size_of_val(slice), Owner::Other);
-            Buffer::from_allocation(allocation, slice.len())
+            // SAFETY: no work writes it, since it is given out as `&Buffer` alone. It is dropped,
+            // which waits for what reads it, before the borrow of the slice ends.
+            unsafe { Buffer::from_foreign(device, address, slice.len())? }
         } else {
             Buffer::from_slice(device, slice)?
         };
@@ -76,9 +72,9 @@ impl Output {
             let mut elements = vec![0u32; length];
             let address = elements.as_mut_ptr().expose_provenance();
             if address.is_multiple_of(ALIGNMENT) {
-                // Only the buffer reaches the elements, and it is dropped before them.
-                let allocation = Allocation::new(device.engine().clone(), address, 4 * length, Owner::Other);
-                return Ok(Self { buffer: Buffer::from_allocation(allocation, length), elements: Some(elements) });
+                // SAFETY: only the buffer reaches the elements, and it is dropped before them.
+                let buffer = unsafe { Buffer::from_foreign(device, address, length)? };
+                return Ok(Self { buffer, elements: Some(elements) });
             }
         }
         Ok(Self { buffer: Buffer::uninitialized(device, length)?, elements: None })

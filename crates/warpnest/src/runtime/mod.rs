@@ -6,6 +6,7 @@ pub(crate) mod buffer;
 pub(crate) mod device;
 pub mod engine;
 pub(crate) mod event;
+mod foreign;
 pub(crate) mod lent;
 pub(crate) mod module;
 pub mod ptx;

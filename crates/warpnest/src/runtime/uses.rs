@@ -1,14 +1,12 @@
 //! The pointers that kernels get, each for a buffer whose use is recorded.
 
+use crate::runtime::allocation::ALIGNMENT;
 use crate::runtime::buffer::Buffer;
 use crate::runtime::stream::{Batch, Uses};
 use crate::runtime::view::BufferSlice;
 use crate::table::refs::HasRef;
 use crate::{Error, InputError};
 use gpu_kernels::seam::Global;
-
-/// The alignment of the arrays that kernels take, in bytes, as [`Global::new`] demands.
-const ALIGNMENT: usize = 16;
 
 impl<'b> Uses<'b> {
     /// Returns the pointer to a buffer that the kernel reads.

@@ -119,7 +119,7 @@ const DEFAULT_BLOCK_MEMORY: usize = 47 << 10;
 /// The `unsafe` methods demand that every address lies, with the bytes named, in allocations of the
 /// engine which no other queue uses in conflict. It may also lie in what
 /// [`Engine::shares_memory_with_host`] allows. [`Stream`](crate::Stream) ensures this through the
-/// buffers' events.
+/// buffers' events. A handle of another library is a stream of the device that lives.
 #[allow(clippy::missing_safety_doc, reason = "the trait's own text has it")]
 pub trait Queue: Debug + Send + Sync {
     /// Copies from the host and waits.
@@ -142,6 +142,17 @@ pub trait Queue: Debug + Send + Sync {
     /// queued. It gets the queue's handle: a `CUstream` whose context is current meanwhile, or null
     /// if the device is the host, where all earlier work is done then.
     fn foreign(&self, work: &mut dyn FnMut(*mut c_void)) -> Result<()>;
+    /// Makes later work wait for what has been queued on a stream of another library, by its
+    /// handle. An engine of the host has no such streams, and does nothing; others must override
+    /// this.
+    unsafe fn wait_for_foreign(&self, _handle: *mut c_void) -> Result<()> {
+        Ok(())
+    }
+    /// Makes what is queued later on a stream of another library wait for what has been queued
+    /// here. On an engine of the host the work is done when this returns.
+    unsafe fn release_to_foreign(&self, _handle: *mut c_void) -> Result<()> {
+        self.synchronize()
+    }
     /// Returns the queue as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }

@@ -82,7 +82,20 @@ impl Queue for CudaQueue {
         Ok(())
     }
 
+    unsafe fn wait_for_foreign(&self, handle: *mut c_void) -> Result<()> {
+        self.wait(&CudaEvent::record(&self.shared.primary, handle, false)?)
+    }
+
+    unsafe fn release_to_foreign(&self, handle: *mut c_void) -> Result<()> {
+        let event = CudaEvent::record(&self.shared.primary, self.stream, false)?;
+        event.hold_up(handle)
+    }
+
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()> {
+        if from.is_empty() {
+            // An empty buffer may have an address that the driver does not know.
+            return self.synchronize();
+        }
         let entered = self.shared.primary.enter()?;
         let (source, bytes) = (from.as_ptr().cast(), from.len());
         // SAFETY: the target has as many bytes as the slice. The wait below keeps the slice
@@ -93,6 +106,9 @@ impl Queue for CudaQueue {
     }
 
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
+        if to.is_empty() {
+            return self.synchronize();
+        }
         let entered = self.shared.primary.enter()?;
         if ReadbackBuffer::takes(from, to.len()) {
             let mut readback = self.readback.lock().unwrap_or_else(PoisonError::into_inner);
@@ -162,10 +178,7 @@ impl Queue for CudaQueue {
     }
 
     fn wait(&self, queue_event: &dyn QueueEvent) -> Result<()> {
-        let entered = self.shared.primary.enter()?;
-        let event = cuda_event(queue_event)?.event;
-        // SAFETY: both handles live; the driver keeps what it needs of the event.
-        entered.check(unsafe { entered.driver.cuStreamWaitEvent(self.stream, event, 0) })
+        cuda_event(queue_event)?.hold_up(self.stream)
     }
 
     fn synchronize(&self) -> Result<()> {
@@ -202,6 +215,13 @@ impl CudaEvent {
         // SAFETY: both handles live.
         entered.check(unsafe { entered.driver.cuEventRecord(event, stream) })?;
         Ok(queue_event)
+    }
+
+    /// Makes later work of a stream of this context wait for the event.
+    fn hold_up(&self, stream: driver::Stream) -> Result<()> {
+        let entered = self.primary.enter()?;
+        // SAFETY: both handles live; the driver keeps what it needs of the event.
+        entered.check(unsafe { entered.driver.cuStreamWaitEvent(stream, self.event, 0) })
     }
 }
 

@@ -70,7 +70,7 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
         // it.
         let allocation = Allocation::new(device.engine().clone(), address, length * size_of::<T>(), Owner::Engine);
         let buffer = Self::from_allocation(allocation, length);
-        order_after_uses(&theirs, &buffer)?;
+        theirs.order_after_uses(&buffer)?;
         Ok(buffer)
     }
 
@@ -85,7 +85,7 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
     /// `cudarc` panics if it cannot make the events of a slice.
     pub fn into_cudarc(self, stream: &Arc<CudaStream>) -> Result<CudaSlice<T>> {
         let theirs = self.theirs(stream)?;
-        order_after_uses(&theirs, &self)?;
+        theirs.order_after_uses(&self)?;
         let _entered = primary(&**theirs.engine(), CUDARC)?.enter()?;
         let (address, length) = (self.address() as u64, self.len());
         self.into_allocation().hand_on();
@@ -151,13 +151,13 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
         };
         // If `work` panics, or an event cannot be recorded, the buffer's drop waits for its last
         // uses, on the host.
-        let buffer = Self::of_other(device, address, view.len())?;
-        order_after_uses(&theirs, &buffer)?;
+        // SAFETY: the view is of this context, and is borrowed until the buffer is gone.
+        let buffer = unsafe { Self::from_foreign(device, address as usize, view.len())? };
+        theirs.order_after_uses(&buffer)?;
         let answer = work(&buffer);
         // `cudarc`'s stream waits for every stream that read the buffer, and its event records
         // that.
-        order_after_uses(&theirs, &buffer)?;
-        buffer.into_allocation().hand_on();
+        buffer.hand_back(&theirs)?;
         let _entered = primary.enter()?;
         drop(read);
         Ok(answer)
@@ -196,14 +196,6 @@ impl<T> Drop for Lent<T> {
 fn written<T>(slice: &mut CudaSlice<T>, stream: &CudaStream) {
     let (_, written) = slice.device_ptr_mut(stream);
     drop(written);
-}
-
-/// Makes the stream wait for all uses of a buffer, and the buffer's later uses for the stream.
-fn order_after_uses<T>(stream: &Stream, buffer: &Buffer<T>) -> Result<()> {
-    stream.batch(|batch| {
-        batch.writes(buffer);
-        Ok(())
-    })
 }
 
 /// Returns a stream of `cudarc` as one of this engine.

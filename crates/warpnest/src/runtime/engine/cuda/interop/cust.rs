@@ -140,7 +140,8 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
             return Ok(work(&Self::uninitialized(device, 0)?));
         }
         // The buffer's drop waits for its last uses, also when `work` panics.
-        let buffer = Self::of_other(device, slice.as_device_ptr().as_raw(), slice.len())?;
+        // SAFETY: the slice is of this context, and stays as the caller promises.
+        let buffer = unsafe { Self::from_foreign(device, slice.as_device_ptr().as_raw() as usize, slice.len())? };
         Ok(work(&buffer))
     }
 }

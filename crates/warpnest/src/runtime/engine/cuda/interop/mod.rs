@@ -8,15 +8,10 @@ mod cust;
 use super::CudaEngine;
 use super::context::Primary;
 use super::queue::CudaQueue;
-use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::engine::{Engine, Queue};
-use crate::{Buffer, Device, Error, InputError, Result, Stream};
+use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::sync::Arc;
-
-/// The alignment of the start of an array, in bytes, as
-/// [`Global::new`](gpu_kernels::seam::Global::new) demands.
-const ALIGNMENT: u64 = 16;
 
 /// The other library, as errors name it.
 #[derive(Clone, Copy)]
@@ -62,18 +57,5 @@ impl<T: Plain> Buffer<T> {
             let _entered = primary.enter()?;
             Ok(work(cuda_queue(queue)))
         })
-    }
-
-    /// Returns a buffer on memory of another library, which does not free it.
-    ///
-    /// # Errors
-    /// [`InputError::Misaligned`] unless kernels can read it.
-    fn of_other(device: &Device, address: u64, length: usize) -> Result<Self> {
-        if !address.is_multiple_of(ALIGNMENT) {
-            return Err(Error::Input(InputError::Misaligned { address, alignment: ALIGNMENT }));
-        }
-        let bytes = length * size_of::<T>();
-        let allocation = Allocation::new(device.engine().clone(), address as usize, bytes, Owner::Other);
-        Ok(Self::from_allocation(allocation, length))
     }
 }
