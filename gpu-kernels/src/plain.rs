@@ -7,7 +7,7 @@ use core::marker::PhantomData;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an element of a buffer",
     label = "not a plain type",
-    note = "elements are `u32`, `i32`, `f32`, `char`, `u64`, `i64`, `f64`, `usize`, `isize`, `u128`, arrays of these, `[u8; 4]` and other multiples of 4 bytes, or a pair of two of the first four",
+    note = "elements are `u32`, `i32`, `f32`, `char`, `u64`, `i64`, `f64`, `usize`, `isize`, `u128`, `u8`, arrays of these, of bytes `[u8; 4]` and other multiples of 4, or a pair of two of the first four",
     note = "for a struct of your own, of any size: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::plain!(Type);`",
     note = "convert a smaller integer by `u32::from`; strings have no fixed size, so they stay on the host"
 )]
@@ -40,21 +40,14 @@ macro_rules! plain {
         }
     )+};
 }
-plain!(u32, u64, u128, usize, i32, i64, isize, f32, f64, char);
-
-#[diagnostic::do_not_recommend]
-impl<const N: usize> Plain for [u8; N] {
-    const PROOF: Proof<Self> = {
-        assert!(N != 0 && N.is_multiple_of(4), "an array of bytes has whole words of 4 bytes");
-        // SAFETY: bytes, with nothing between them.
-        unsafe { Proof::promise() }
-    };
-}
+plain!(u8, u32, u64, u128, usize, i32, i64, isize, f32, f64, char);
 
 #[diagnostic::do_not_recommend]
 impl<T: Plain, const N: usize> Plain for [T; N] {
     const PROOF: Proof<Self> = {
         assert!(N != 0, "an array has elements");
+        let is_whole = size_of::<T>() != 1 || N.is_multiple_of(4);
+        assert!(is_whole, "an array of bytes has whole words of 4 bytes");
         let _ = T::PROOF;
         // SAFETY: the elements are plain, and nothing is between them.
         unsafe { Proof::promise() }

@@ -4,6 +4,7 @@
 
 pub mod append;
 pub mod compact;
+pub mod flags;
 pub mod gather;
 pub mod iota;
 pub mod look_back;

@@ -224,6 +224,16 @@ impl<T: Word> Global<T> {
     }
 }
 
+impl Global<u8> {
+    /// Stores a byte plainly, at the end of an array whose length is no multiple of a word's. No
+    /// other thread may access the same byte.
+    #[inline(always)]
+    pub fn store_byte(self, index: u64, byte: u8) {
+        // SAFETY: as in `load`.
+        unsafe { self.at(index).write(byte) }
+    }
+}
+
 /// A word of the device's memory that many threads change. All operations are relaxed: they order
 /// nothing but the word.
 #[derive(Clone, Copy, Debug)]

@@ -58,6 +58,7 @@ mod primitives {
     mod cores;
     mod digits;
     mod errors;
+    mod flags;
     mod gather;
     mod histogram;
     mod large;

@@ -1,13 +1,13 @@
 //! Building blocks on buffers: scan, histogram, radix partition and sort, stream compaction,
-//! distinct keys, reductions, gather and scatter, binary search.
+//! distinct keys, reductions, gather and scatter, flags, binary search.
 //!
 //! Arguments are the stream, the scratch, what is read, and what is written, in this order. All
 //! take parts of buffers ([`Buffer::slice`](crate::Buffer::slice)) that begin at multiples of 16
 //! bytes.
 //!
-//! All of them enqueue their work and wait for nothing. They work in a [`Scratch`], which grows as
-//! they need it and is best kept for the next call. Only growing allocates, and waits for the
-//! operations that still use the previous memory.
+//! All of them but [`count_flags`] enqueue their work and wait for nothing. They work in a
+//! [`Scratch`], which grows as they need it and is best kept for the next call. Only growing
+//! allocates, and waits for the operations that still use the previous memory.
 //!
 //! ```
 //! use warpnest::primitives::{Scratch, sort_pairs};
@@ -25,6 +25,7 @@
 //! ```
 
 mod compact;
+mod flags;
 mod gather;
 mod iota;
 mod number;
@@ -40,6 +41,7 @@ mod unique;
 
 pub use compact::{compact, flag_last_of_each};
 pub(crate) use compact::{launch_compact, launch_flag, state_words};
+pub use flags::{count_flags, expand_flags, fill_absent};
 pub use gather::{gather, gather_found};
 pub(crate) use gather::{gather_where, launch_gather};
 pub use iota::iota;

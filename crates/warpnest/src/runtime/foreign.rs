@@ -11,9 +11,9 @@ impl<T: Plain> Buffer<T> {
     ///
     /// `address` is one of the device's memory; of the host's for an engine that shares that, as
     /// the CPU engine does. Work with the buffer is ordered as with any other. What the owner does
-    /// with the memory is ordered by [`Stream::wait_for_foreign`] before, and by
-    /// [`Buffer::hand_back`] or [`Stream::release_to_foreign`] after. A drop of the buffer waits, on
-    /// the host, for the work that uses it.
+    /// with the memory is ordered by [`Stream::wait_for_foreign`] before, on each stream that uses
+    /// the buffer first, and by [`Buffer::hand_back`] and [`Stream::release_to_foreign`] after. A
+    /// drop of the buffer waits, on the host, for the work that uses it.
     ///
     /// ```
     /// use warpnest::{Buffer, Device, PageMap};
@@ -57,8 +57,8 @@ impl<T: Plain> Buffer<T> {
         Ok(Self::from_allocation(allocation, length))
     }
 
-    /// Ends the use of memory of [`Buffer::from_foreign`] without waiting on the host. Later work of
-    /// `stream` waits, on the device, for all work that uses the buffer.
+    /// Ends the use of memory of [`Buffer::from_foreign`] without waiting on the host. Later work
+    /// of `stream` waits, on the device, for all work that uses the buffer.
     ///
     /// What the owner does next with the memory must be ordered after that: it is on this stream,
     /// or on one that waits for it ([`Stream::release_to_foreign`]), or the host waits for it. The
@@ -76,8 +76,8 @@ impl<T: Plain> Buffer<T> {
 
 /// Order with streams of other libraries.
 impl Stream {
-    /// Makes what is queued on this stream later wait, on the device, for what is queued so far on a
-    /// stream of another library. The host does not wait.
+    /// Makes what is queued on this stream later wait, on the device, for what is queued so far on
+    /// a stream of another library. The host does not wait.
     ///
     /// `handle` is a `CUstream`; null and 1 are the legacy default stream, 2 is this thread's own
     /// one. An engine of the host has no such streams, and this does nothing.
@@ -85,8 +85,8 @@ impl Stream {
     /// ```no_run
     /// use warpnest::{Buffer, Device, PageMap, Result};
     ///
-    /// /// Looks up the keys of a PyTorch tensor, by its `data_ptr()` and `numel()` and the
-    /// /// `cuda_stream` that wrote it.
+    /// /// Looks up the keys of a PyTorch tensor, by its address and length, which PyTorch tells,
+    /// /// and the stream that wrote it.
     /// ///
     /// /// # Safety
     /// /// They are what PyTorch says of a tensor on this device, which lives.
@@ -138,7 +138,8 @@ impl Stream {
         unsafe { self.queue().release_to_foreign(handle) }
     }
 
-    /// Makes this stream wait for all uses of a buffer, and the buffer's later uses for this stream.
+    /// Makes this stream wait for all uses of a buffer, and the buffer's later uses for this
+    /// stream.
     pub(crate) fn order_after_uses<T>(&self, buffer: &Buffer<T>) -> Result<()> {
         self.batch(|batch| {
             batch.writes(buffer);

@@ -2,7 +2,7 @@
 //! tests until it is.
 
 use gpu_kernels::layered::{compacting, multi};
-use gpu_kernels::primitives::{compact, gather, iota, radix, readback, reduce, scan, scatter, wide_histogram};
+use gpu_kernels::primitives::{compact, flags, gather, iota, radix, readback, reduce, scan, scatter, wide_histogram};
 use gpu_kernels::seam::Entry;
 use gpu_kernels::table::combine;
 use gpu_kernels::types::{Nothing, Payload};
@@ -23,6 +23,8 @@ fn of_no_type() -> Entries {
         extendible::Redirect::ENTRY,
         extendible::Release::ENTRY,
         extendible::TableDepths::ENTRY,
+        flags::CountFlags::ENTRY,
+        flags::ExpandFlags::ENTRY,
         gather::GatherRows::ENTRY,
         iota::Iota::ENTRY,
         linear::CountInserting::ENTRY,
@@ -52,6 +54,7 @@ fn of_key<K: Key>() -> Entries {
         compacting::RankSlotValues::<K>::ENTRY,
         compacting::ReverseRows::<K>::ENTRY,
         extendible::MergeAround::<K>::ENTRY,
+        flags::FillAbsent::<K>::ENTRY,
         multi::Gather::<K>::ENTRY,
         multi::Runs::<K>::ENTRY,
         multi::RunsOfCuckoo::<K>::ENTRY,

@@ -1,0 +1,251 @@
+//! Flags, one bit per item: as bytes, counted, and as the items that get a default.
+
+use crate::seam::{Block, Global, Shared, Tile, Work, vectorized};
+use crate::types::ValueWord;
+
+/// The number of flags that a thread of [`ExpandFlags`] expands, and of bytes that it writes: the
+/// most that one instruction moves.
+pub const EXPANDED: u64 = 16;
+/// The number of flags that a thread of [`CountFlags`] reads at once.
+pub const COUNTED: u64 = 128;
+
+/// The scalar arguments of [`ExpandFlags`] and [`CountFlags`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FlagsParams {
+    /// The number of items, each of which has a flag.
+    pub items: u64,
+}
+
+kernel! {
+    /// Sets byte `i` of `output` to bit `i mod 32` of `flags[i / 32]`, for each item, and writes
+    /// nothing behind them. One thread for [`EXPANDED`] items.
+    ExpandFlags<>, "expand_flags", threads 256;
+    { flags: Global<u32>, output: Global<u8>, plan: FlagsParams }
+}
+
+impl ExpandFlags {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let items = args.plan.items;
+        let block_first = block.first_thread() * EXPANDED;
+        if B::IN_TURN {
+            let end = items.min(block_first + block.threads() as u64 * EXPANDED);
+            vectorized(ExpandInTurn { flags: args.flags, output: args.output, first: block_first, end });
+            return;
+        }
+        block.each_thread(|thread| {
+            let first = block_first + thread as u64 * EXPANDED;
+            if first < items {
+                let flags = args.flags.load_read_only(first / 32) >> (first % 32);
+                expand(args.output, first, items, flags);
+            }
+        });
+    }
+}
+
+/// Writes the bytes of the items from `first` on, [`EXPANDED`] or as many as there are. `first` is
+/// a multiple of that, and item `first` has bit 0 of `flags`.
+#[inline(always)]
+fn expand(output: Global<u8>, first: u64, items: u64, flags: u32) {
+    let words = [bytes_of(flags), bytes_of(flags >> 4), bytes_of(flags >> 8), bytes_of(flags >> 12)];
+    let output = output.offset(first);
+    if first + EXPANDED <= items {
+        output.cast::<u32>().store_four_streaming(0, words);
+        return;
+    }
+    let left = (items - first) as u32;
+    for word in 0..4 {
+        if 4 * word as u32 + 4 <= left {
+            output.cast::<u32>().store(word as u64, words[word]);
+        }
+    }
+    for byte in 0..3 {
+        let byte = left / 4 * 4 + byte;
+        if byte < left {
+            output.store_byte(byte as u64, (flags >> byte & 1) as u8);
+        }
+    }
+}
+
+/// Returns the lowest four bits of a word as bytes.
+#[inline(always)]
+fn bytes_of(flags: u32) -> u32 {
+    // Bit `i` is moved up by 0, 7, 14 and 21 bits, of which one move ends at bit 8 i.
+    ((flags & 0xf) * (1 | 1 << 7 | 1 << 14 | 1 << 21)) & 0x0101_0101
+}
+
+/// The bytes of the items `first..end`, by one thread. `first` is a multiple of 32.
+struct ExpandInTurn {
+    flags: Global<u32>,
+    output: Global<u8>,
+    first: u64,
+    end: u64,
+}
+
+impl Work for ExpandInTurn {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { flags, output, first, end } = self;
+        let mut at = first;
+        while at < end {
+            expand(output, at, end, flags.load_read_only(at / 32) >> (at % 32));
+            at += EXPANDED;
+        }
+    }
+}
+
+/// The scalar arguments of [`FillAbsent`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct FillParams {
+    /// The number of items, each of which has a flag.
+    pub items: u64,
+    /// The word that items without a set flag get.
+    pub value: u64,
+}
+
+kernel! {
+    /// Sets `values[i]` to the plan's value for each item whose bit `i mod 32` of `flags[i / 32]`
+    /// is 0. Reads the flags alone. One thread for 32 items.
+    FillAbsent<V: ValueWord>, "fill_absent", threads 256;
+    { flags: Global<u32>, values: Global<V>, plan: FillParams }
+}
+
+impl<V: ValueWord> FillAbsent<V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let FillParams { items, value } = args.plan;
+        let value = V::from_u64(value);
+        let block_first = block.first_thread();
+        // The bits of a word whose items get the value.
+        let absent = |word: u64| {
+            let beyond = (32 * (word + 1)).saturating_sub(items);
+            if beyond >= 32 { 0 } else { !args.flags.load_read_only(word) & u32::MAX >> beyond }
+        };
+        if B::IN_TURN {
+            let end = items.div_ceil(32).min(block_first + block.threads() as u64);
+            let mut word = block_first;
+            while word < end {
+                let mut bits = absent(word);
+                while bits != 0 {
+                    args.values.store(32 * word + bits.trailing_zeros() as u64, value);
+                    bits &= bits - 1;
+                }
+                word += 1;
+            }
+            return;
+        }
+        // A lane reads a word, and the warp writes the items of one word after the other.
+        block.tiles::<32>(|warp| {
+            let first = block_first + warp.first_thread() as u64;
+            let mut bits = warp.local(|lane| absent(first + lane as u64));
+            let mut words = warp.ballot(&bits, |_, &bits| bits != 0);
+            while words != 0 {
+                let word = words.trailing_zeros();
+                let picked = warp.pick(&bits, word, |&bits| bits);
+                warp.each(&mut bits, |lane, _| {
+                    if picked >> lane & 1 != 0 {
+                        args.values.store(32 * (first + word as u64) + lane as u64, value);
+                    }
+                });
+                words &= words - 1;
+            }
+        });
+    }
+}
+
+kernel! {
+    /// Adds the number of items whose bit `i mod 32` of `flags[i / 32]` is set to `count[0]`. Any
+    /// number of blocks share the words; [`COUNTED`] items a thread are one round.
+    CountFlags<>, "count_flags", threads 256, shared total: u64 = 1;
+    { flags: Global<u32>, count: Global<u64>, plan: FlagsParams }
+}
+
+impl CountFlags {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, total: B::Shared<u64>) {
+        let args = self;
+        let items = args.plan.items;
+        let (index, grid) = (block.index() as u64, block.grid() as u64);
+        // The words behind the last whole round are the first block's.
+        let quads = items / COUNTED;
+        let rest = |word: u64| {
+            let beyond = (32 * (word + 1)).saturating_sub(items);
+            if beyond >= 32 { 0 } else { (args.flags.load_read_only(word) & u32::MAX >> beyond).count_ones() }
+        };
+        if B::IN_TURN {
+            let share = quads.div_ceil(grid);
+            let first = (index * share).min(quads);
+            let end = (first + share).min(quads);
+            let mut own = vectorized(CountInTurn { flags: args.flags, first: 4 * first, end: 4 * end });
+            if index == 0 {
+                own += (4 * quads..items.div_ceil(32)).map(|word| rest(word) as u64).sum::<u64>();
+            }
+            if own != 0 {
+                args.count.atomic(0).fetch_add(own);
+            }
+            return;
+        }
+        let (first_thread, step) = (block.first_thread(), grid * block.threads() as u64);
+        let mut counts = block.local(|_| 0u32);
+        block.phase(&mut counts, |thread, count| {
+            if thread == 0 {
+                total.set(0, 0);
+            }
+            let mut quad = first_thread + thread as u64;
+            while quad < quads {
+                let [a, b, c, d] = args.flags.load_four_read_only(4 * quad);
+                *count += a.count_ones() + b.count_ones() + c.count_ones() + d.count_ones();
+                quad += step;
+            }
+            if first_thread + (thread as u64) < 4 {
+                *count += rest(4 * quads + first_thread + thread as u64);
+            }
+        });
+        block.tiles_of::<32, _>(&mut counts, |warp, counts| {
+            warp.exclusive_sum(
+                counts,
+                |_, count| *count,
+                |lane, _, _, sum| {
+                    if lane == 0 {
+                        total.fetch_add(0, sum as u64);
+                    }
+                },
+            );
+        });
+        block.sync();
+        block.each_thread(|thread| {
+            let sum = total.get(0);
+            if thread == 0 && sum != 0 {
+                args.count.atomic(0).fetch_add(sum);
+            }
+        });
+    }
+}
+
+/// The number of set bits of the words `first..end`, by one thread.
+struct CountInTurn {
+    flags: Global<u32>,
+    first: u64,
+    end: u64,
+}
+
+impl Work for CountInTurn {
+    type Output = u64;
+
+    #[inline(always)]
+    fn run(self) -> u64 {
+        let Self { flags, first, end } = self;
+        let (mut at, mut sum) = (first, 0);
+        while at < end {
+            sum += flags.load_read_only(at).count_ones() as u64;
+            at += 1;
+        }
+        sum
+    }
+}
