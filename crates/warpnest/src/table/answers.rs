@@ -27,6 +27,38 @@ impl<V: Plain> Answers<V> {
         Ok(Self { values, found, numbers: None })
     }
 
+    /// Returns answers in these buffers: the values, and a word for each 32 of them with the bits
+    /// that say what was found. A lookup writes both.
+    ///
+    /// ```
+    /// use warpnest::{Answers, Buffer, Device, PageMap};
+    ///
+    /// let device = Device::best()?;
+    /// let map = PageMap::build(&device, &[7u32], &[70u32])?;
+    /// let queries = Buffer::from_slice(&device, &[7, 8])?;
+    /// let (values, found) = (Buffer::zeroed(&device, 2)?, Buffer::zeroed(&device, 1)?);
+    /// let mut answers = Answers::from_parts(values, found)?;
+    /// map.get_many_into(device.default_stream(), &queries, &mut answers)?;
+    /// let (values, found) = answers.into_parts();
+    /// assert_eq!(values.download(device.default_stream())?, [70, 0]);
+    /// assert_eq!(found.download(device.default_stream())?, [0b01]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there is a word for
+    /// each 32 values.
+    pub fn from_parts(values: Buffer<V>, found: Buffer<u32>) -> Result<Self> {
+        let words = values.len().div_ceil(32);
+        crate::error::same_length(("the values, in words of 32,", words), ("the found-words", found.len()))?;
+        Ok(Self { values, found, numbers: None })
+    }
+
+    /// Returns the values and the bits that say what was found.
+    pub fn into_parts(self) -> (Buffer<V>, Buffer<u32>) {
+        (self.values, self.found)
+    }
+
     /// Allocates answers that a lookup is about to fill.
     pub(crate) fn uninitialized(device: &Device, queries: usize) -> Result<Self> {
         Ok(Self {

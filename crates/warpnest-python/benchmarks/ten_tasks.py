@@ -1,0 +1,275 @@
+"""Ten things that people do with arrays, beside how NumPy, pandas and torch do them.
+
+    python ten_tasks.py                       NumPy arrays on the CPU, beside NumPy and pandas
+    python ten_tasks.py --device cuda         torch tensors on a GPU, beside torch
+    python ten_tasks.py --plot ten_tasks.svg  also draws the ratios (needs matplotlib)
+
+Every answer is compared before anything is timed. The time is the least of the runs; on a GPU it is
+the time between two events on the current stream.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from dataclasses import dataclass
+from datetime import date
+from typing import Any, Callable
+
+import numpy as np
+
+import warpnest as wn
+
+
+@dataclass(frozen=True)
+class Task:
+    """A task: what people say elsewhere, and what they say here; the code that is timed is the text."""
+
+    name: str
+    #: The lines for pandas or NumPy.
+    host: str
+    #: The lines for torch.
+    torch: str
+    ours: str
+    #: Whether two results are the same.
+    same: Callable[[Any, Any], bool]
+
+
+def equal(one: Any, other: Any) -> bool:
+    """Returns whether results are equal, of whichever library and integer type."""
+    if isinstance(one, tuple):
+        return len(one) == len(other) and all(map(equal, one, other))
+    return bool(np.array_equal(host(one), host(other)))
+
+
+def host(array: Any) -> np.ndarray:
+    return array.cpu().numpy() if hasattr(array, "cpu") else np.asarray(array)
+
+
+def by_key(keys: Any, *columns: Any) -> tuple[np.ndarray, ...]:
+    """Returns columns in the order of their keys, since orders may differ."""
+    keys = [host(part) for part in (keys if isinstance(keys, tuple) else (keys,))]
+    order = np.lexsort(keys[::-1])
+    return (*(part[order] for part in keys), *(host(column)[order] for column in columns))
+
+
+def same_groups(one: Any, other: Any) -> bool:
+    ours, theirs = by_key(*one), by_key(*other)
+    return all(np.allclose(mine, yours) for mine, yours in zip(ours, theirs))
+
+
+def same_pairs(one: Any, other: Any) -> bool:
+    return equal(by_key(tuple(one)), by_key(tuple(other)))
+
+
+def same_ids(one: Any, other: Any) -> bool:
+    """Returns whether two numberings are the same but for the order of the keys."""
+    (keys, ids), (other_keys, other_ids) = one, other
+    return equal(host(keys)[host(ids)], host(other_keys)[host(other_ids)]) and len(keys) == len(other_keys)
+
+
+TASKS = [
+    Task(
+        "different values, with counts",
+        "keys, counts = np.unique(x, return_counts=True)",
+        "keys, counts = torch.unique(x, return_counts=True)",
+        "keys, counts = wn.unique(x, return_counts=True)",
+        same_groups,
+    ),
+    Task(
+        "a number for each value, and back",
+        "keys, ids = np.unique(x, return_inverse=True)",
+        "keys, ids = torch.unique(x, return_inverse=True)",
+        "keys, ids = wn.unique(x, return_inverse=True)",
+        same_ids,
+    ),
+    Task(
+        "which rows are among others",
+        "found = np.isin(x, among)",
+        "found = torch.isin(x, among)",
+        "found = wn.isin(x, among)",
+        equal,
+    ),
+    Task(
+        "codes in order of appearance",
+        "ids, keys = pd.factorize(x)",
+        # torch has no such function: the first row of each key gives its rank.
+        "keys, inverse = torch.unique(x, return_inverse=True)\n"
+        "first = torch.full_like(keys, len(x)).scatter_reduce_(0, inverse, torch.arange(len(x), device=x.device), 'amin')\n"
+        "order = first.argsort()\n"
+        "ids, keys = order.argsort()[inverse], keys[order]",
+        "ids, keys = wn.factorize(x)",
+        equal,
+    ),
+    Task(
+        "the most frequent values",
+        "counted = pd.Series(x).value_counts()\nkeys, counts = counted.index, counted.to_numpy()",
+        "keys, counts = torch.unique(x, return_counts=True)\ncounts, order = counts.sort(descending=True)\nkeys = keys[order]",
+        "keys, counts = wn.value_counts(x)",
+        same_groups,
+    ),
+    Task(
+        "sum and mean by group",
+        "groups = pd.Series(y).groupby(x).agg(['sum', 'mean'])\nkeys, sums, means = groups.index, groups['sum'], groups['mean']",
+        "keys, inverse, counts = torch.unique(x, return_inverse=True, return_counts=True)\n"
+        "sums = torch.zeros(len(keys), dtype=y.dtype, device=y.device).index_add_(0, inverse, y)\n"
+        "means = sums / counts",
+        "groups = wn.group_by(x, {'sum': (y, 'sum'), 'mean': (y, 'mean')})\n"
+        "keys, sums, means = groups.keys, groups.columns['sum'], groups.columns['mean']",
+        same_groups,
+    ),
+    Task(
+        "rows of two tables with equal keys",
+        "rows = pd.merge(pd.DataFrame({'k': x, 'i': np.arange(len(x))}), pd.DataFrame({'k': few, 'j': np.arange(len(few))}))\n"
+        "i, j = rows['i'], rows['j']",
+        "few_sorted, order = few.sort()\n"
+        "at = torch.searchsorted(few_sorted, x).clamp_(max=len(few) - 1)\n"
+        "i = (few_sorted[at] == x).nonzero().squeeze(1)\n"
+        "j = order[at[i]]",
+        "i, j = wn.join(x, few)",
+        same_pairs,
+    ),
+    Task(
+        "look up values by their keys, again and again",
+        "found = pd.Series(values, index=few).reindex(x, fill_value=0).to_numpy()",
+        "few_sorted, order = few.sort()\n"
+        "at = torch.searchsorted(few_sorted, x).clamp_(max=len(few) - 1)\n"
+        "found = torch.where(few_sorted[at] == x, values[order[at]], 0)",
+        "found = wn.Map(few, values).get(x, default=0)",
+        equal,
+    ),
+    Task(
+        "different pairs of two columns",
+        "pairs = pd.DataFrame({'a': a, 'b': b}).drop_duplicates()\npairs = (pairs['a'], pairs['b'])",
+        "pairs = torch.unique(torch.stack((a, b)), dim=1)\npairs = (pairs[0], pairs[1])",
+        "pairs = wn.unique((a, b))",
+        same_pairs,
+    ),
+    Task(
+        "the keys of one column and not of another",
+        "rest = np.setdiff1d(x, among)",
+        "rest = x[~torch.isin(x, among)].unique()",
+        "rest = (wn.Set(x) - wn.Set(among)).keys()",
+        lambda one, other: equal(np.sort(host(one)), np.sort(host(other))),
+    ),
+]
+#: The names that the result of each task has.
+RESULTS = [("keys", "counts"), ("keys", "ids"), ("found",), ("ids", "keys"), ("keys", "counts"), ("keys", "sums", "means"),
+           ("i", "j"), ("found",), ("pairs",), ("rest",)]
+
+
+def data(rows: int, seed: int = 1) -> dict[str, np.ndarray]:
+    """Returns columns: keys of 64 bits, of which each comes some eight times, spread over all integers."""
+    rng = np.random.default_rng(seed)
+    keys = np.unique(rng.integers(-(1 << 62), 1 << 62, max(rows // 8, 1)))
+    x = rng.choice(keys, rows)
+    few = rng.permutation(keys)[: max(len(keys) // 2, 1)]
+    return {
+        "x": x,
+        "y": rng.random(rows),
+        "among": rng.choice(keys, max(rows // 16, 1)),
+        "few": few,
+        "values": rng.random(len(few)),
+        "a": (x % 1000).astype("int32"),
+        "b": (x // 1000 % max(rows // 4000, 1)).astype("int32"),
+    }
+
+
+def timer(device: str) -> Callable[[Callable[[], Any]], float]:
+    """Returns a function that gives the seconds of one run."""
+
+    def on_host(work: Callable[[], Any]) -> float:
+        start = time.perf_counter()
+        work()
+        return time.perf_counter() - start
+
+    def on_gpu(work: Callable[[], Any]) -> float:
+        import torch
+
+        begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+        torch.cuda.synchronize()
+        begin.record()
+        work()
+        end.record()
+        torch.cuda.synchronize()
+        return begin.elapsed_time(end) / 1000
+
+    return on_host if device == "cpu" else on_gpu
+
+
+def measure(device: str, rows: int, runs: int) -> list[dict[str, Any]]:
+    columns: dict[str, Any] = data(rows)
+    names: dict[str, Any] = {"np": np, "wn": wn}
+    if device == "cpu":
+        import pandas
+
+        names["pd"] = pandas
+        library = "NumPy and pandas"
+        wn.set_default_device("cpu")
+    else:
+        import torch
+
+        names["torch"], library = torch, "torch"
+        columns = {name: torch.from_numpy(column).to(device) for name, column in columns.items()}
+    seconds, results = timer(device), []
+    for number, (task, wanted) in enumerate(zip(TASKS, RESULTS), 1):
+        theirs, ours = (compile(text, task.name, "exec") for text in (task.host if device == "cpu" else task.torch, task.ours))
+
+        def run(code: Any) -> Any:
+            space = {**names, **columns}
+            exec(code, space)
+            return space[wanted[0]] if len(wanted) == 1 else tuple(space[name] for name in wanted)
+
+        if not task.same(run(ours), run(theirs)):
+            raise SystemExit(f"{task.name}: the results differ")
+        # Turn by turn, so that what else the machine does hits both.
+        times = [(seconds(lambda: run(theirs)), seconds(lambda: run(ours))) for _ in range(runs)]
+        their_seconds, our_seconds = (min(side) for side in zip(*times))
+        results.append({
+            "date": str(date.today()), "device": device, "beside": library, "task": number, "name": task.name, "rows": rows,
+            "their_ms": round(1000 * their_seconds, 3), "our_ms": round(1000 * our_seconds, 3),
+            "ratio": round(their_seconds / our_seconds, 2),
+        })
+        print(f"{number:2} {task.name:<46} {library:>16} {1000 * their_seconds:10.3f} ms   warpnest {1000 * our_seconds:9.3f} ms"
+              f"   {their_seconds / our_seconds:6.1f} times", flush=True)
+    return results
+
+
+def plot(results: list[dict[str, Any]], path: str) -> None:
+    """Draws how many times as fast each task is."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    figure, axes = pyplot.subplots(figsize=(8, 4.2), layout="constrained")
+    names = [result["name"] for result in results]
+    bars = axes.barh(names, [result["ratio"] for result in results], color="#3b6fb6")
+    axes.bar_label(bars, [f"{result['ratio']:.1f}" for result in results], padding=3)
+    axes.axvline(1, color="#888888", linewidth=1)
+    axes.invert_yaxis()
+    axes.set_xlabel(f"times as fast as {results[0]['beside']}, {results[0]['rows']:,} rows on {results[0]['device']}")
+    axes.spines[["top", "right"]].set_visible(False)
+    figure.savefig(path)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--device", default="cpu", help='"cpu", or "cuda" for torch tensors on a GPU')
+    parser.add_argument("--rows", type=int, default=1 << 22, help="the number of rows")
+    parser.add_argument("--runs", type=int, default=5, help="runs of each task; the fastest one counts")
+    parser.add_argument("--json", help="a file to which a line for each task is added")
+    parser.add_argument("--plot", help="a file, SVG or PNG, for a picture of the ratios")
+    args = parser.parse_args()
+    results = measure(args.device, args.rows, args.runs)
+    if args.json:
+        with open(args.json, "a") as file:
+            file.writelines(json.dumps(result) + "\n" for result in results)
+    if args.plot:
+        plot(results, args.plot)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

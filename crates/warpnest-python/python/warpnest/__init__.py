@@ -1,0 +1,46 @@
+"""Hash maps, sets and relational operations on arrays, on NVIDIA GPUs and on all cores of a CPU.
+
+    >>> import numpy as np
+    >>> import warpnest as wn
+    >>> m = wn.Map(np.array([10, 20, 30]), np.array([1.5, 2.5, 3.5]))
+    >>> m[np.array([30, 10])]
+    array([3.5, 1.5])
+
+Classes: `Map`, `Set`, `MultiMap`. Functions: `unique`, `isin`, `factorize`, `value_counts`, `group_by`, `join`.
+
+**Arrays** of NumPy, torch, CuPy and whatever knows DLPack go in without a copy, and results are
+arrays of the same library. Lists, pandas and polars columns are taken as `numpy.asarray` takes them.
+Elements are of any type of 4 or 8 bytes: `int32`, `int64`, `uint32`, `uint64`, `float32`, `float64`,
+`datetime64`, `timedelta64`, texts of a fixed size. Keys may have two columns of 4 bytes, as a tuple.
+
+**Devices.** Tensors on a GPU are worked on where they are, on the stream that is current there.
+Arrays on the host are worked on by the first GPU, or the CPU if there is none: `set_default_device`,
+the parameter `device`, and the environment variable `WARPNEST_DEVICE` say otherwise.
+
+**Copies** are made of arrays of the host that a GPU works on, of keys that are floating-point
+numbers (their zeros become equal, and their NaNs), of keys of two columns, and of arrays that do not
+begin at a multiple of 16 bytes. Strided arrays are refused.
+"""
+
+from ._devices import default_device, gpu_error, release_memory, set_default_device
+from ._functions import Groups, factorize, group_by, isin, join, unique, value_counts
+from ._map import Map
+from ._multi_map import MultiMap
+from ._set import Set
+
+__all__ = [
+    "Groups",
+    "Map",
+    "MultiMap",
+    "Set",
+    "default_device",
+    "factorize",
+    "group_by",
+    "gpu_error",
+    "isin",
+    "join",
+    "release_memory",
+    "set_default_device",
+    "unique",
+    "value_counts",
+]

@@ -1,0 +1,217 @@
+"""Columns: what callers give, checked, and as the native part takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ._libraries import _ALIGNMENT, Library
+
+#: The kinds of NumPy's element types that are taken: integers, floating-point numbers, times, and texts of a fixed size.
+_KINDS = "iufmMSU"
+
+
+@dataclass(frozen=True)
+class Column:
+    """A contiguous array of elements of 4 or 8 bytes."""
+
+    library: Library
+    array: Any
+    dtype: np.dtype
+    shape: tuple[int, ...]
+
+    @property
+    def length(self) -> int:
+        return int(np.prod(self.shape, dtype=np.int64))
+
+    @property
+    def raw(self) -> tuple[int, int, bool]:
+        """The column as the native part reads it, which holds this object meanwhile."""
+        return self.library.raw(self.array, self.length)
+
+
+def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -> Column:
+    """Returns what a caller gave as a column, whatever its shape; fails unless it is of `dtype`.
+
+    Lists are converted to it. Copies what does not begin at a multiple of 16 bytes on a GPU.
+    """
+    if dtype is not None and (isinstance(x, (list, range)) or np.isscalar(x)):
+        x = _converted(x, what, dtype)
+    array = library.array(x, what)
+    found = library.dtype(array, what)
+    check_type(found, what)
+    if dtype is not None and found != dtype:
+        raise TypeError(f"{what} has elements of type {found}, and {dtype} is wanted: convert it to that first")
+    if not library.is_contiguous(array):
+        raise ValueError(f"{what} is strided, its elements do not lie one after another: pass a contiguous copy of it")
+    if library.gpu is not None and library.address(array) % _ALIGNMENT:
+        array = library.copy(array)
+    return Column(library, array, found, tuple(array.shape))
+
+
+def check_type(dtype: np.dtype, what: str) -> None:
+    """Fails unless elements of a type are taken."""
+    if dtype.kind not in _KINDS or dtype.itemsize not in (4, 8):
+        better = "float32" if dtype.kind == "f" else "uint32" if dtype.kind in "ub" else "int64"
+        raise TypeError(
+            f"{what} has elements of type {dtype}, and those that are taken have 4 or 8 bytes: convert it, for example to {better}"
+        )
+    if not dtype.isnative:
+        raise TypeError(f"{what} has the bytes of its elements in another order than this machine: convert it to {dtype.newbyteorder('=')}")
+
+
+def _converted(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
+    """Returns a list or a number as an array of a type; fails if its elements are others then."""
+    given = np.asarray(x)
+    try:
+        array = np.asarray(x, dtype)
+    except (OverflowError, ValueError) as error:
+        raise type(error)(f"{what} cannot be converted to {dtype}: {error}") from None
+    if given.size and given.dtype.kind == "f" and dtype.kind in "iu" and not np.array_equal(given, array):
+        raise TypeError(f"{what} has fractions, and {dtype} is wanted")
+    return array
+
+
+@dataclass(frozen=True)
+class Output:
+    """A new array that the native part writes."""
+
+    library: Library
+    array: Any
+    dtype: np.dtype
+    length: int
+
+    @classmethod
+    def new(cls, library: Library, length: int, dtype: Any) -> Output:
+        dtype = np.dtype(dtype)
+        return cls(library, library.empty(length, dtype), dtype, length)
+
+    @classmethod
+    def bits(cls, library: Library, length: int) -> Output:
+        """Returns memory for a bit of each query, in words of 32."""
+        return cls.new(library, -(-length // 32), "i4")
+
+    @property
+    def raw(self) -> tuple[int, int, bool]:
+        return self.library.raw(self.array, self.length)
+
+    def finished(self, shape: tuple[int, ...]) -> Any:
+        """Returns the array after it was written, in a shape."""
+        return self.library.finished(self.array, self.dtype, shape)
+
+
+@dataclass(frozen=True)
+class KeyType:
+    """The types of a key's one or two columns."""
+
+    dtypes: tuple[np.dtype, ...]
+
+    @property
+    def bytes(self) -> int:
+        return sum(dtype.itemsize for dtype in self.dtypes)
+
+    @property
+    def kind(self) -> str:
+        """The name of the type that has the order of the keys."""
+        return "".join(_kind(dtype) for dtype in self.dtypes)
+
+    def __str__(self) -> str:
+        return str(self.dtypes[0]) if len(self.dtypes) == 1 else f"({', '.join(map(str, self.dtypes))})"
+
+    def check_order(self, what: str) -> None:
+        """Fails if the order of the keys is not that of integers."""
+        if any(dtype.kind in "SU" for dtype in self.dtypes):
+            raise TypeError(f"{what} has texts, whose order is not known here: take `sorted=False`")
+
+    def decoded(self, library: Library, native: Any) -> Any:
+        """Returns keys that the native part gave: an array, or two of them.
+
+        Two columns are copied out of rows of two elements, and floating-point numbers out of
+        integers.
+        """
+        if len(self.dtypes) == 1:
+            return _decoded(library, library.result(native, _integers(self.dtypes[0])), self.dtypes[0])
+        integers = np.dtype("i4")
+        rows = library.result(native, integers, 2)
+        return tuple(
+            _decoded(library, library.copy(rows[:, at]), dtype, integers) for at, dtype in enumerate(self.dtypes)
+        )
+
+
+@dataclass(frozen=True)
+class Keys:
+    """Keys of one or two columns, as the native part takes them."""
+
+    type: KeyType
+    column: Column
+
+    @property
+    def length(self) -> int:
+        return self.column.length // len(self.type.dtypes)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of what is asked for with these keys."""
+        return self.column.shape if len(self.type.dtypes) == 1 else (self.length,)
+
+    @property
+    def raw(self) -> tuple[int, int, bool]:
+        return self.column.library.raw(self.column.array, self.length)
+
+
+def keys(library: Library, x: Any, what: str, wanted: KeyType | None = None) -> Keys:
+    """Returns keys: an array, or a tuple of two arrays of 4-byte elements.
+
+    Copies two columns to rows of two elements, and floating-point numbers to integers.
+    """
+    columns = x if isinstance(x, tuple) else (x,)
+    if len(columns) not in (1, 2):
+        raise ValueError(f"{what} has {len(columns)} columns, and keys have one or two")
+    if wanted is not None and len(columns) != len(wanted.dtypes):
+        raise TypeError(f"{what} has {len(columns)} columns, and the keys have {len(wanted.dtypes)}: {wanted}")
+    names = [what] if len(columns) == 1 else [f"column {at} of {what}" for at in (0, 1)]
+    dtypes = wanted.dtypes if wanted is not None else (None, None)
+    parts = [column(library, part, name, dtype) for part, name, dtype in zip(columns, names, dtypes)]
+    type = KeyType(tuple(part.dtype for part in parts))
+    encoded = [_encoded(part) for part in parts]
+    if len(parts) == 1:
+        return Keys(type, encoded[0])
+    if type.bytes != 8:
+        raise TypeError(f"keys of two columns have 4 bytes each, and {what} is of {type}: convert the columns, for example to int32")
+    if parts[0].shape != parts[1].shape or len(parts[0].shape) != 1:
+        raise ValueError(f"the two columns of {what} have the shapes {parts[0].shape} and {parts[1].shape}: they must be equally long")
+    integers = np.dtype("i4")
+    rows = library.stack(*(library.view(part.array, integers) for part in encoded))
+    return Keys(type, Column(library, rows, integers, tuple(rows.shape)))
+
+
+def _kind(dtype: np.dtype) -> str:
+    return f"{'u' if dtype.kind in 'uSU' else 'i'}{dtype.itemsize}"
+
+
+def _integers(dtype: np.dtype) -> np.dtype:
+    """Returns the type of the integers that keys of a type are in the native part."""
+    return np.dtype(f"i{dtype.itemsize}") if dtype.kind == "f" else dtype
+
+
+def _encoded(part: Column) -> Column:
+    """Returns a column as integers whose order is that of the elements, equal ones for equal elements."""
+    if part.dtype.kind != "f":
+        return part
+    library, integers = part.library, _integers(part.dtype)
+    array = _flipped(library.view(library.without_signed_zeros(part.array), integers), integers)
+    return Column(library, array, integers, part.shape)
+
+
+def _decoded(library: Library, array: Any, dtype: np.dtype, held: np.dtype | None = None) -> Any:
+    if dtype.kind == "f":
+        return library.view(_flipped(array, _integers(dtype)), dtype)
+    return array if held is None or held == dtype else library.view(array, dtype)
+
+
+def _flipped(array: Any, dtype: np.dtype) -> Any:
+    """Flips the lower bits of negative integers, which orders floating-point numbers; and back again."""
+    bits = 8 * dtype.itemsize
+    return array ^ ((array >> (bits - 1)) & ((1 << (bits - 1)) - 1))

@@ -1,0 +1,220 @@
+"""Functions of whole columns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from . import _native
+from ._columns import Keys, Output, column, keys
+from ._libraries import Library
+from ._table import columns_library
+
+_INT32 = np.dtype("i4")
+
+
+def unique(
+    x: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    *,
+    sorted: bool = False,
+    device: Any = None,
+) -> Any:
+    """Returns the different keys of a column, and what else is asked for, as `numpy.unique` does.
+
+    `x` is an array of any type of 4 or 8 bytes, or a tuple of two arrays of 4 bytes, for the
+    different pairs. Behind the keys come, as far as they are asked for:
+
+    * the index: the first row of each key,
+    * the inverse: for each row of `x`, in its shape, the place of its key among the keys,
+    * the counts: the number of rows of each key.
+
+    They are 32-bit integers, unsigned from 2^31 rows on. Keys are in no particular order, unless
+    `sorted` is set, which costs a sort of the keys. All zeros are one key, and all NaNs are one.
+
+    >>> import numpy as np, warpnest as wn
+    >>> wn.unique(np.array([30, 10, 30, 20]), return_counts=True, sorted=True)
+    (array([10, 20, 30]), array([1, 1, 2], dtype=int32))
+    """
+    library, column = _one_column(x)
+    if sorted:
+        column.type.check_order("x")
+    target = library.target(device)
+    wanted = (return_inverse, return_counts, return_index)
+    found, (ids, counts, first_rows) = _native.unique(target, column, column.type.kind, sorted, wanted)
+    result = [column.type.decoded(library, found)]
+    if return_index:
+        result.append(_numbers(library, first_rows, column.length))
+    if return_inverse:
+        result.append(_numbers(library, ids, column.length).reshape(column.shape))
+    if return_counts:
+        result.append(_numbers(library, counts, column.length))
+    return result[0] if len(result) == 1 else tuple(result)
+
+
+def isin(x: Any, among: Any, *, invert: bool = False, device: Any = None) -> Any:
+    """Returns whether each key of `x` is among those of another column: booleans in the shape of `x`.
+
+    Both are arrays of one type of 4 or 8 bytes, or tuples of two arrays of 4 bytes. NaNs are equal
+    here. To ask the same column again, keep a `Set` of it.
+
+    >>> import numpy as np, warpnest as wn
+    >>> wn.isin(np.array([5, 6, 3]), np.array([3, 5, 3]))
+    array([ True, False,  True])
+    """
+    library = columns_library({"x": x, "among": among})
+    asked, others = _two(library, x, among, ("x", "among"))
+    output = Output.new(library, asked.length, bool)
+    outputs = [output, Output.bits(library, asked.length)]
+    _native.isin(library.target(device), asked, others, asked.type.bytes, outputs)
+    found = output.finished(asked.shape)
+    return ~found if invert else found
+
+
+def factorize(x: Any, *, device: Any = None) -> tuple[Any, Any]:
+    """Returns the code of each row's key, and the keys in the order in which they appear.
+
+    `keys[codes]` is `x` again. Codes are 32-bit integers, as `pandas.factorize` counts them, but a
+    NaN is a key like others. Where the order does not matter, `unique(x, return_inverse=True)` is
+    faster. To keep the codes for later rows, see the recipe of renumbering in the documentation.
+
+    >>> import numpy as np, warpnest as wn
+    >>> wn.factorize(np.array([20, 10, 20, 30]))
+    (array([0, 1, 0, 2], dtype=int32), array([20, 10, 30]))
+    """
+    library, column = _one_column(x)
+    codes, found = _native.factorize(library.target(device), column, column.type.bytes)
+    return _numbers(library, codes, column.length).reshape(column.shape), column.type.decoded(library, found)
+
+
+def value_counts(x: Any, *, device: Any = None) -> tuple[Any, Any]:
+    """Returns the different keys and how many rows each has, those with most rows first.
+
+    Of keys with as many rows the smaller one is first. Texts are compared from their last byte on.
+
+    >>> import numpy as np, warpnest as wn
+    >>> wn.value_counts(np.array([7, 5, 7, 9]))
+    (array([7, 5, 9]), array([2, 1, 1], dtype=int32))
+    """
+    library, column = _one_column(x)
+    found, counts = _native.value_counts(library.target(device), column, column.type.kind)
+    return column.type.decoded(library, found), _numbers(library, counts, column.length)
+
+
+class Groups(NamedTuple):
+    """The groups of `group_by`."""
+
+    #: The different keys: an array, or two.
+    keys: Any
+    #: The aggregates by their names, in the order of the keys.
+    columns: dict[str, Any]
+
+
+def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", device: Any = None) -> Groups:
+    """Groups rows by their keys, and returns the different keys and aggregates of each group.
+
+    `keys` is an array, or a tuple of two. `aggregates` has a name for each result, with `"count"`
+    or a pair of a column and one of "sum", "min", "max", "mean", "first", "last". Columns are of
+    32-bit or 64-bit integers or floating-point numbers. Sums of integers have 64 bits, sums of
+    floating-point numbers and means are `float64`, counts are 32-bit integers.
+
+    `order` is "any", "first" for the order of the groups' first rows, or "sorted".
+
+    >>> import numpy as np, warpnest as wn
+    >>> zone, fare = np.array([7, 3, 7, 7]), np.array([2.5, 4.0, 1.0, 1.5])
+    >>> groups = wn.group_by(zone, {"trips": "count", "total": (fare, "sum")}, order="sorted")
+    >>> groups.keys, groups.columns["trips"], groups.columns["total"]
+    (array([3, 7]), array([1, 3], dtype=int32), array([4., 5.]))
+    """
+    if order not in ("any", "first", "sorted"):
+        raise ValueError(f'there is no order {order!r}: take "any", "first" or "sorted"')
+    given = {name: what[0] for name, what in aggregates.items() if not isinstance(what, str)}
+    library = columns_library({"keys": keys, **given})
+    key_column = _keys(library, keys, "keys")
+    if order == "sorted":
+        key_column.type.check_order("keys")
+    held, numbers, wanted = [], {}, []
+    for name, what in aggregates.items():
+        if what == "count":
+            wanted.append(("count", 0))
+            continue
+        values, function = _aggregate(name, what)
+        if id(values) not in numbers:
+            numbers[id(values)] = len(held)
+            held.append(column(library, values, f"the column of {name!r}"))
+            if held[-1].dtype.kind not in "iuf":
+                raise TypeError(f"the column of {name!r} has elements of type {held[-1].dtype}: only numbers are taken")
+            if held[-1].length != key_column.length:
+                raise ValueError(f"the column of {name!r} has {held[-1].length} rows and the keys have {key_column.length}")
+        wanted.append((function, numbers[id(values)]))
+    columns = [(one, f"{one.dtype.kind}{one.dtype.itemsize}") for one in held]
+    found, arrays = _native.group_by(library.target(device), key_column, key_column.type.kind, columns, wanted, order)
+    results = {}
+    for name, (function, number), array in zip(aggregates, wanted, arrays):
+        if function == "count":
+            results[name] = _numbers(library, array, key_column.length)
+        else:
+            results[name] = library.result(array, _result_type(function, held[number].dtype))
+    return Groups(key_column.type.decoded(library, found), results)
+
+
+def join(left: Any, right: Any, how: str = "inner", *, device: Any = None) -> Any:
+    """Returns the rows of two key columns whose keys are equal: an array of left rows and one of right rows.
+
+    `how` is "inner", "left", "right", "outer", "semi" or "anti", as in SQL. Where a row meets none,
+    the other side's row is -1. Semi and anti joins return left rows alone. Pairs are in no
+    particular order. Rows are 32-bit integers; both sides have fewer than 2^31.
+
+    >>> import numpy as np, warpnest as wn
+    >>> left, right = np.array([10, 20, 30]), np.array([30, 10, 10])
+    >>> i, j = wn.join(left, right)
+    >>> sorted(zip(i.tolist(), j.tolist()))
+    [(0, 1), (0, 2), (2, 0)]
+    """
+    library = columns_library({"left": left, "right": right})
+    one, other = _two(library, left, right, ("left", "right"))
+    if max(one.length, other.length) >= 1 << 31:
+        raise ValueError(f"a side has {max(one.length, other.length):,} rows, and rows are numbered by 32-bit integers: join parts of it")
+    rows = _native.join(library.target(device), one, other, one.type.bytes, how)
+    of_left, of_right = (None if numbers is None else library.result(numbers, _INT32) for numbers in rows)
+    return of_left if of_right is None else (of_left, of_right)
+
+
+def _one_column(x: Any) -> tuple[Library, Keys]:
+    library = columns_library({"x": x})
+    return library, keys(library, x, "x")
+
+
+# `group_by` has a parameter of the name `keys`.
+_keys = keys
+
+
+def _two(library: Library, one: Any, other: Any, names: tuple[str, str]) -> tuple[Keys, Keys]:
+    """Returns two columns of keys, which must be of one type; a list is converted to that of the other one."""
+    if isinstance(one, (list, range)) and not isinstance(other, (list, range)):
+        second = keys(library, other, names[1])
+        return keys(library, one, names[0], second.type), second
+    first = keys(library, one, names[0])
+    return first, keys(library, other, names[1], first.type)
+
+
+def _numbers(library: Library, native: Any, rows: int) -> Any:
+    """Returns counts or numbers of rows: signed, as torch wants them, if all of them can be."""
+    return library.result(native, _INT32 if rows < 1 << 31 else np.dtype("u4"))
+
+
+def _aggregate(name: str, what: Any) -> tuple[Any, str]:
+    functions = ("sum", "min", "max", "mean", "first", "last")
+    if isinstance(what, tuple) and len(what) == 2 and isinstance(what[1], str) and what[1] in functions:
+        return what
+    allowed = ", ".join(f'"{function}"' for function in functions)
+    raise ValueError(f'the aggregate {name!r} is none: take "count", or a pair of a column and one of {allowed}')
+
+
+def _result_type(function: str, values: np.dtype) -> np.dtype:
+    if function == "mean":
+        return np.dtype("f8")
+    return np.dtype(f"{values.kind}8") if function == "sum" else values

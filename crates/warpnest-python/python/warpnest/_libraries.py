@@ -1,0 +1,347 @@
+"""The libraries that arrays come from and results go to.
+
+A result is an array of the library that the call was given. Nothing here copies an array, unless a
+comment says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from . import _devices, _native
+
+#: The names of element types that torch has, too.
+_SHARED_TYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64", "bool")
+#: What the address of an array on a GPU must be a multiple of, in bytes.
+_ALIGNMENT = 16
+
+
+class Library:
+    """A library of arrays; an object stands for it and the device of the arrays."""
+
+    name: str
+    #: The ordinal of the GPU, or None if the arrays are on the host.
+    gpu: int | None = None
+
+    def array(self, x: Any, what: str) -> Any:
+        """Returns what a caller gave as an array of this library."""
+        raise NotImplementedError
+
+    def dtype(self, array: Any, what: str) -> np.dtype:
+        """Returns the type of the elements as one of NumPy."""
+        raise NotImplementedError
+
+    def address(self, array: Any) -> int:
+        raise NotImplementedError
+
+    def is_contiguous(self, array: Any) -> bool:
+        raise NotImplementedError
+
+    def copy(self, array: Any) -> Any:
+        raise NotImplementedError
+
+    def empty(self, length: int, dtype: np.dtype) -> Any:
+        """Returns a new array to be written by the native part."""
+        raise NotImplementedError
+
+    def view(self, array: Any, dtype: np.dtype) -> Any:
+        """Returns the same memory as elements of another type of as many bytes."""
+        raise NotImplementedError
+
+    def stack(self, first: Any, second: Any) -> Any:
+        """Copies two columns to rows of two elements."""
+        raise NotImplementedError
+
+    def without_signed_zeros(self, array: Any) -> Any:
+        """Returns a copy in which all zeros have one sign and all NaNs the same bits."""
+        raise NotImplementedError
+
+    def finished(self, array: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
+        """Returns an array that `empty` made, after it was written, in its shape."""
+        return array.reshape(shape)
+
+    def stream(self) -> int | None:
+        """Returns the handle of the stream that is current in the library."""
+        return None
+
+    def of_gpu(self, native: _native.Array) -> Any:
+        """Returns a result in a GPU's memory as an array of this library."""
+        raise NotImplementedError
+
+    def of_numpy(self, array: np.ndarray) -> Any:
+        """Returns a result in the host's memory as an array of this library."""
+        raise NotImplementedError
+
+    # What follows is the same for all of them.
+
+    def target(self, device: Any = None) -> tuple[int, int | None]:
+        """Returns the device and the stream of a call with arrays of this library."""
+        if self.gpu is None:
+            return (_devices.default_number() if device is None else _devices.number(device), None)
+        if device is not None and _devices.number(device) != self.gpu:
+            raise ValueError(
+                f"the arrays are on {_devices.name(self.gpu)} and the call is to run on {_devices.name(_devices.number(device))}: "
+                "leave out `device`, or move the arrays there first"
+            )
+        return (self.gpu, self.stream())
+
+    def raw(self, array: Any, count: int) -> tuple[int, int, bool]:
+        """Returns an array with so many elements as the native part takes it."""
+        return (self.address(array), count, self.gpu is None)
+
+    def result(self, native: _native.Array, dtype: np.dtype, columns: int | None = None) -> Any:
+        """Returns a result of the native part."""
+        native = native.typed(dtype.str, columns)
+        if self.gpu is not None:
+            return self.of_gpu(native)
+        if native.on_host:
+            return self.of_numpy(np.asarray(native))
+        array = np.empty((len(native),) if columns is None else (len(native), columns), dtype)
+        native.copy_to(array.ctypes.data)
+        return self.of_numpy(array)
+
+
+class NumPy(Library):
+    name = "NumPy"
+
+    def array(self, x, what):
+        array = np.asarray(x)
+        if array.dtype.hasobject:
+            raise TypeError(
+                f"{what} has elements of type object, such as strings or integers of any size: "
+                "convert it to a type of 4 or 8 bytes, such as int64"
+            )
+        return array
+
+    def dtype(self, array, what):
+        return array.dtype
+
+    def address(self, array):
+        return array.ctypes.data if array.size else 0
+
+    def is_contiguous(self, array):
+        return array.flags.c_contiguous
+
+    def copy(self, array):
+        return array.copy()
+
+    def empty(self, length, dtype):
+        return np.empty(length, dtype)
+
+    def view(self, array, dtype):
+        return array.view(dtype)
+
+    def stack(self, first, second):
+        return np.stack((first, second), axis=1)
+
+    def without_signed_zeros(self, array):
+        copy = array + array.dtype.type(0)
+        copy[np.isnan(copy)] = np.nan
+        return copy
+
+    def of_numpy(self, array):
+        return array
+
+
+class Torch(Library):
+    name = "torch"
+
+    def __init__(self, device: Any):
+        import torch
+
+        self.torch, self.device = torch, device
+        self.gpu = (device.index or 0) if device.type == "cuda" else None
+        self.types = {np.dtype(name): getattr(torch, name) for name in _SHARED_TYPES if hasattr(torch, name)}
+        self.dtypes = {of_torch: of_numpy for of_numpy, of_torch in self.types.items()}
+
+    def array(self, x, what):
+        if isinstance(x, self.torch.Tensor):
+            return x.detach()
+        array = NUMPY.array(x, what)
+        return self.torch.from_numpy(array if array.flags.writeable else array.copy()).to(self.device)
+
+    def dtype(self, array, what):
+        if array.dtype not in self.dtypes:
+            raise TypeError(
+                f"{what} has elements of type {array.dtype}: convert it to a type of 4 or 8 bytes, such as "
+                "torch.int64"
+            )
+        return self.dtypes[array.dtype]
+
+    def address(self, array):
+        return array.data_ptr()
+
+    def is_contiguous(self, array):
+        return array.is_contiguous() and not array.is_neg() and not array.is_conj()
+
+    def copy(self, array):
+        return array.clone()
+
+    def empty(self, length, dtype):
+        return self.torch.empty(length, dtype=self.types[np.dtype(dtype)], device=self.device)
+
+    def view(self, array, dtype):
+        return array.view(self.types[np.dtype(dtype)])
+
+    def stack(self, first, second):
+        return self.torch.stack((first, second), dim=1)
+
+    def without_signed_zeros(self, array):
+        return self.torch.where(array != array, float("nan"), array + 0.0)
+
+    def stream(self):
+        return self.torch.cuda.current_stream(self.device).cuda_stream
+
+    def of_gpu(self, native):
+        return self.torch.from_dlpack(native)
+
+    def of_numpy(self, array):
+        return self.torch.from_numpy(array)
+
+
+class CuPy(Library):
+    name = "CuPy"
+
+    def __init__(self, gpu: int):
+        import cupy
+
+        self.cupy, self.gpu = cupy, gpu
+
+    def array(self, x, what):
+        if isinstance(x, self.cupy.ndarray):
+            return x
+        with self.cupy.cuda.Device(self.gpu):
+            return self.cupy.asarray(NUMPY.array(x, what))
+
+    def dtype(self, array, what):
+        return array.dtype
+
+    def address(self, array):
+        return array.data.ptr
+
+    def is_contiguous(self, array):
+        return array.flags.c_contiguous
+
+    def copy(self, array):
+        return array.copy()
+
+    def empty(self, length, dtype):
+        with self.cupy.cuda.Device(self.gpu):
+            return self.cupy.empty(length, dtype)
+
+    def view(self, array, dtype):
+        return array.view(dtype)
+
+    def stack(self, first, second):
+        return self.cupy.stack((first, second), axis=1)
+
+    def without_signed_zeros(self, array):
+        return self.cupy.where(self.cupy.isnan(array), array.dtype.type("nan"), array + array.dtype.type(0))
+
+    def stream(self):
+        with self.cupy.cuda.Device(self.gpu):
+            return self.cupy.cuda.get_current_stream().ptr
+
+    def of_gpu(self, native):
+        with self.cupy.cuda.Device(self.gpu):
+            return self.cupy.asarray(native)
+
+
+class DLPack(Library):
+    """Any other library of arrays on a GPU, such as JAX. Results are made by its `from_dlpack`."""
+
+    def __init__(self, module: str, gpu: int):
+        self.name, self.gpu = module, gpu
+
+    def array(self, x, what):
+        return x if isinstance(x, _native.Imported) else _native.import_dlpack(x)
+
+    def dtype(self, array, what):
+        return np.dtype(array.typestr)
+
+    def address(self, array):
+        return array.address
+
+    def is_contiguous(self, array):
+        return array.is_contiguous
+
+    def copy(self, array):
+        raise ValueError(f"an array of {self.name} does not begin at a multiple of {_ALIGNMENT} bytes: copy it first")
+
+    def empty(self, length, dtype):
+        return _native.empty((self.gpu, None), length, np.dtype(dtype).itemsize)
+
+    def finished(self, array, dtype, shape):
+        return self.of_gpu(array.typed(np.dtype(dtype).str))
+
+    def view(self, array, dtype):
+        return array
+
+    def stack(self, first, second):
+        raise TypeError(f"keys of two columns are not taken of {self.name}: take torch, CuPy or NumPy")
+
+    def without_signed_zeros(self, array):
+        raise TypeError(f"keys that are floating-point numbers are not taken of {self.name}: take torch, CuPy or NumPy")
+
+    def stream(self):
+        # The contents of imported arrays are ready on the default stream.
+        return 0
+
+    def of_gpu(self, native):
+        if self.name == "jax" or self.name == "jaxlib":
+            import jax
+
+            return jax.dlpack.from_dlpack(native)
+        return native
+
+
+NUMPY = NumPy()
+
+
+def is_array(x: Any) -> bool:
+    """Returns whether a value is an array, a list or a column, and not one number."""
+    return bool(getattr(x, "shape", ())) or isinstance(x, (list, range)) or (
+        not hasattr(x, "shape") and hasattr(x, "__len__") and not isinstance(x, (str, bytes))
+    )
+
+
+def library_of(x: Any) -> Library:
+    """Returns the library of a value; NumPy's for what is on the host and has no other."""
+    if isinstance(x, np.ndarray):
+        return NUMPY
+    torch = sys.modules.get("torch")
+    if torch is not None and isinstance(x, torch.Tensor):
+        if x.device.type not in ("cpu", "cuda"):
+            raise ValueError(f"a tensor on {x.device} is not taken: move it to the CPU or a CUDA device first")
+        return Torch(x.device)
+    cupy = sys.modules.get("cupy")
+    if cupy is not None and isinstance(x, cupy.ndarray):
+        return CuPy(x.device.id)
+    if hasattr(x, "__dlpack_device__"):
+        kind, ordinal = x.__dlpack_device__()
+        if kind in (2, 13):
+            return DLPack(type(x).__module__.partition(".")[0], ordinal)
+    return NUMPY
+
+
+def common_library(values: dict[str, Any]) -> Library:
+    """Returns the library of the values of a call, by their names: all of them must be on one device.
+
+    Lists and numbers go where the arrays are.
+    """
+    found: Library | None = None
+    first = ""
+    for what, value in values.items():
+        if not hasattr(value, "shape") and not hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+            continue
+        library = library_of(value)
+        if found is None:
+            found, first = library, what
+        elif library.gpu != found.gpu:
+            where = {what: "on the host" if other.gpu is None else f"on {_devices.name(other.gpu)}"
+                     for what, other in ((first, found), (what, library))}
+            raise ValueError(f"{first} is {where[first]} and {what} is {where[what]}: move one of them")
+    return found or NUMPY

@@ -1,0 +1,261 @@
+"""Maps from keys to values."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._columns import Column, Keys, KeyType, Output, check_type, column, keys
+from ._libraries import NUMPY, Library
+from ._table import Table, columns_library, describe, is_many, key_type
+
+
+class Map(Table):
+    """A hash map from keys to values, on a GPU or on all cores of the CPU.
+
+    `keys` is an array of any type of 4 or 8 bytes, or a tuple of two arrays of 4 bytes; `values` is
+    as long, of any such type. If a key is repeated, its last value counts. The map is on the device
+    of the arrays; if they are on the host, on `device`, or the default one.
+
+    >>> import numpy as np
+    >>> import warpnest as wn
+    >>> m = wn.Map(np.array([10, 20, 30]), np.array([1.5, 2.5, 3.5]))
+    >>> m[np.array([30, 10])]
+    array([3.5, 1.5])
+    >>> m.get(np.array([20, 21]), default=-1)
+    array([ 2.5, -1. ])
+    >>> m[20], 21 in m, len(m)
+    (2.5, False, 3)
+
+    With torch tensors it is the same, and answers are tensors; on a GPU no lookup waits but `m[q]`,
+    which must know whether all keys are there.
+
+    A look at one key takes as long as a look at thousands: ask for many at a time. Lookups of
+    several threads may run at once; a change waits for them. Arrays must not be written while a
+    call works on them.
+
+    `assume_unique` promises that no key is repeated, which makes the build faster. If it is broken,
+    any of the key's values is found, and `len` counts too many.
+    """
+
+    def __init__(self, keys: Any, values: Any, *, assume_unique: bool = False, device: Any = None):
+        library, (self._keys, key_array), value_array = _pairs(keys, values)
+        self._values, self._library = value_array.dtype, library
+        target = library.target(device)
+        self._device = target[0]
+        sizes = (self._keys.bytes, self._values.itemsize)
+        self._native = _native.build_map(target, key_array, value_array, sizes, assume_unique)
+
+    @classmethod
+    def empty(cls, key_dtype: Any, value_dtype: Any, *, capacity: int = 0, device: Any = None) -> Map:
+        """Returns a map without keys, with capacity for so many; it grows beyond that by itself.
+
+        >>> import numpy as np, warpnest as wn
+        >>> m = wn.Map.empty(np.int64, np.float32)
+        >>> m.insert(np.array([7, 8]), np.array([0.5, 0.25], np.float32))
+        2
+        """
+        map, target, sizes = cls._of_types(key_dtype, value_dtype, device)
+        map._native = _native.create_map(target, sizes)
+        if capacity:
+            map.reserve(capacity)
+        return map
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], key_dtype: Any, value_dtype: Any, *, device: Any = None) -> Map:
+        """Loads a map that `save` wrote, on whichever device; the types are those that it had."""
+        map, target, sizes = cls._of_types(key_dtype, value_dtype, device)
+        map._native = _native.load_map(target, os.fspath(path), sizes)
+        return map
+
+    @classmethod
+    def _of_types(cls, key_dtype: Any, value_dtype: Any, device: Any) -> tuple[Map, tuple[int, int | None], tuple[int, int]]:
+        map = cls.__new__(cls)
+        map._keys, map._values, map._library = key_type(key_dtype), np.dtype(value_dtype), NUMPY
+        check_type(map._values, "the values")
+        target = NUMPY.target(device)
+        map._device = target[0]
+        return map, target, (map._keys.bytes, map._values.itemsize)
+
+    @property
+    def value_dtype(self) -> np.dtype:
+        """The type of the values, as one of NumPy."""
+        return self._values
+
+    def __getitem__(self, q: Any) -> Any:
+        """Returns the values of keys, all of which must be there; of one key, its value.
+
+        Raises `KeyError` if one is not. On a GPU this waits for the lookup; `get` and `find` do not.
+        """
+        library, queries, is_one = self._queries(q)
+        values, count = self._get(library, queries, count=True)
+        if count != queries.length:
+            raise KeyError(self._absent(q, queries.length - count, queries.length, is_one))
+        return values[0].item() if is_one else values
+
+    def get(self, q: Any, default: Any = None) -> Any:
+        """Returns the values of keys, and `default` for those that are not there.
+
+        For one key the default is None, as that of a dict; for an array it must be given, and is a
+        number of the values' type. On a GPU nothing is waited for.
+        """
+        if not is_many(q):
+            library, queries, _ = self._queries(q)
+            values, count = self._get(library, queries, count=True)
+            return values[0].item() if count else default
+        if default is None:
+            raise TypeError("say which value keys that are not there get, `get(q, default)`, or take `find(q)`")
+        library, queries, _ = self._queries(q)
+        return self._get(library, queries, default=default)[0]
+
+    def find(self, q: Any) -> tuple[Any, Any]:
+        """Returns the values of keys and whether each was found; values that were not are 0.
+
+        >>> import numpy as np, warpnest as wn
+        >>> wn.Map(np.array([1, 2]), np.array([10, 20])).find(np.array([2, 3]))
+        (array([20,  0]), array([ True, False]))
+        """
+        library, queries, is_one = self._queries(q)
+        output = Output.new(library, queries.length, bool)
+        values = self._get(library, queries, found=output)[0]
+        found = output.finished(queries.shape)
+        return (values[0].item(), bool(found[0])) if is_one else (values, found)
+
+    def _get(
+        self, library: Library, queries: Keys, default: Any = None, found: Output | None = None, count: bool = False
+    ) -> tuple[Any, int]:
+        """Returns the values and, if asked for, how many keys were found; says which ones in `found`."""
+        values = Output.new(library, queries.length, self._values)
+        wanted = (None if default is None else _word(default, self._values), found, count)
+        outputs = [values, Output.bits(library, queries.length)]
+        number = self._native.get(self._target(library), queries, outputs, wanted)
+        return values.finished(queries.shape), number
+
+    def _absent(self, q: Any, missing: int, asked: int, is_one: bool) -> Any:
+        if is_one:
+            return q
+        first = int(np.argmin(np.asarray(_to_host(self.contains(q))).reshape(-1)))
+        parts = [np.asarray(_to_host(part)).reshape(-1)[first].item() for part in (q if isinstance(q, tuple) else (q,))]
+        key = parts[0] if len(parts) == 1 else tuple(parts)
+        return f"{missing:,} of {asked:,} keys are not in the map, the first of them {key}, at {first}; take `get` or `find` if that may be"
+
+    def insert(self, keys: Any, values: Any) -> int:
+        """Gives keys their values, also those that are there already; returns how many are new.
+
+        If a key is repeated, its last value counts. The map grows as needed. Waits until it is done.
+        """
+        library, (_, key_array), value_array = _pairs(keys, values, self._keys, self._values)
+        return self._native.insert(self._target(library), key_array, value_array)
+
+    def remove(self, keys: Any) -> int:
+        """Removes those of the keys that are there; returns how many they were."""
+        library, queries, _ = self._queries(keys)
+        return self._native.remove(self._target(library), queries)
+
+    def __setitem__(self, keys: Any, values: Any) -> None:
+        if is_many(keys):
+            self.insert(keys, values)
+        else:
+            self.insert(tuple([part] for part in keys) if isinstance(keys, tuple) else [keys], [values])
+
+    def __delitem__(self, keys: Any) -> None:
+        library, queries, is_one = self._queries(keys)
+        missing = int((~np.asarray(_to_host(self.contains(keys)), bool)).sum())
+        if missing:
+            raise KeyError(self._absent(keys, missing, queries.length, is_one))
+        self._native.remove(self._target(library), queries)
+
+    def items(self) -> tuple[Any, Any]:
+        """Returns all keys and, in the same order, their values: two arrays, in no particular order.
+
+        They are arrays of the library that the map was built with, and have memory of their own.
+        """
+        keys, values = self._native.pairs(self._target(self._library))
+        return self._keys.decoded(self._library, keys), self._library.result(values, self._values)
+
+    def keys(self) -> Any:
+        """Returns all keys, in no particular order."""
+        return self.items()[0]
+
+    def values(self) -> Any:
+        """Returns all values, in the order of `keys` if nothing has changed in between."""
+        return self.items()[1]
+
+    def __iter__(self) -> Iterator[Any]:
+        keys = self.keys()
+        columns = [np.asarray(_to_host(part)).tolist() for part in (keys if isinstance(keys, tuple) else (keys,))]
+        return iter(columns[0] if len(columns) == 1 else list(zip(*columns)))
+
+    def clear(self) -> None:
+        """Removes all keys; the memory stays."""
+        self._native.clear(self._target(self._library))
+
+    def reserve(self, additional: int) -> None:
+        """Makes capacity for so many new keys, so that inserting them does not build the map again."""
+        self._native.reserve(self._target(self._library), additional)
+
+    def shrink_to_fit(self) -> None:
+        """Gives back memory that the keys do not need, and the scratch of changes."""
+        self._native.shrink()
+
+    def copy(self) -> Map:
+        """Returns a copy of the map on the same device."""
+        map = type(self).__new__(type(self))
+        map._keys, map._values, map._library, map._device = self._keys, self._values, self._library, self._device
+        map._native = self._native.copy(self._target(self._library))
+        return map
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Map:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        keys, values = self.items()
+        return _rebuilt, (type(self), _to_host(keys), _to_host(values))
+
+    def __repr__(self) -> str:
+        return describe(self, f"{len(self):,} keys", f"{self._keys} to {self._values}")
+
+
+def _pairs(
+    given_keys: Any, given_values: Any, key: KeyType | None = None, value: np.dtype | None = None
+) -> tuple[Library, tuple[KeyType, Any], Column]:
+    """Returns keys and values as columns of one library, if they are equally many."""
+    library = columns_library({"keys": given_keys, "values": given_values})
+    key_array = keys(library, given_keys, "keys", key)
+    value_array = column(library, given_values, "values", value)
+    if len(value_array.shape) != 1 or len(key_array.shape) != 1 or key_array.length != value_array.length:
+        raise ValueError(
+            f"keys have the shape {key_array.shape} and values the shape {value_array.shape}: they must be of one dimension and equally long"
+        )
+    return library, (key_array.type, key_array), value_array
+
+
+def _word(value: Any, dtype: np.dtype) -> int:
+    """Returns the bits of one value."""
+    value = value.item() if hasattr(value, "item") and dtype.kind not in "mM" else value
+    try:
+        array = np.array([value], dtype)
+    except (OverflowError, ValueError) as error:
+        raise type(error)(f"the default {value!r} is no value of type {dtype}: {error}") from None
+    return int(array.view(f"u{dtype.itemsize}")[0])
+
+
+def _to_host(array: Any) -> Any:
+    """Copies an array, or two, to NumPy."""
+    if isinstance(array, tuple):
+        return tuple(map(_to_host, array))
+    if hasattr(array, "detach"):
+        return array.detach().cpu().numpy()
+    if hasattr(array, "get") and hasattr(array, "device"):
+        return array.get()
+    return np.asarray(array)
+
+
+def _rebuilt(cls: type[Map], keys: Any, values: Any) -> Map:
+    return cls(keys, values, assume_unique=True)

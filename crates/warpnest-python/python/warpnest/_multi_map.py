@@ -1,0 +1,91 @@
+"""Maps with several values per key."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._columns import Output, check_type
+from ._libraries import NUMPY
+from ._map import _pairs
+from ._table import Table, describe, key_type
+
+
+class MultiMap(Table):
+    """A map from keys to all of their values, in the order in which these were given.
+
+    It does not change. Otherwise what is said of `Map` is true of it.
+
+    >>> import numpy as np
+    >>> import warpnest as wn
+    >>> m = wn.MultiMap(np.array([7, 8, 7]), np.array([1, 2, 3]))
+    >>> m.count(np.array([7, 9]))
+    array([2, 0], dtype=int32)
+    >>> m[7]
+    array([1, 3])
+    >>> offsets, values = m.find(np.array([8, 7]))
+    >>> offsets, values
+    (array([0, 1, 3]), array([2, 1, 3]))
+    """
+
+    def __init__(self, keys: Any, values: Any, *, device: Any = None):
+        library, (self._keys, key_array), value_array = _pairs(keys, values)
+        self._values, self._library = value_array.dtype, library
+        target = library.target(device)
+        self._device = target[0]
+        sizes = (self._keys.bytes, self._values.itemsize)
+        self._native = _native.build_multi_map(target, key_array, value_array, sizes)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], key_dtype: Any, value_dtype: Any, *, device: Any = None) -> MultiMap:
+        """Loads a multimap that `save` wrote, on whichever device; the types are those that it had."""
+        map = cls.__new__(cls)
+        map._keys, map._values, map._library = key_type(key_dtype), np.dtype(value_dtype), NUMPY
+        check_type(map._values, "the values")
+        target = NUMPY.target(device)
+        map._device = target[0]
+        map._native = _native.load_multi_map(target, os.fspath(path), (map._keys.bytes, map._values.itemsize))
+        return map
+
+    @property
+    def value_dtype(self) -> np.dtype:
+        """The type of the values, as one of NumPy."""
+        return self._values
+
+    @property
+    def key_count(self) -> int:
+        """The number of different keys; `len` is that of all values."""
+        return self._native.key_count()
+
+    def count(self, q: Any) -> Any:
+        """Returns the number of values of each key: 32-bit integers in the shape of the queries."""
+        library, queries, is_one = self._queries(q)
+        output = Output.new(library, queries.length, "i4")
+        self._native.count(self._target(library), queries, output)
+        counts = output.finished(queries.shape)
+        return int(counts[0]) if is_one else counts
+
+    def find(self, q: Any) -> tuple[Any, Any]:
+        """Returns all values of keys: those of query `i` are `values[offsets[i]:offsets[i + 1]]`.
+
+        There is one offset more than queries; keys that are not there have no values.
+        """
+        library, queries, _ = self._queries(q)
+        offsets, values = self._native.retrieve(self._target(library), queries)
+        return library.result(offsets, np.dtype("i8")), library.result(values, self._values)
+
+    def __getitem__(self, key: Any) -> Any:
+        """Returns the values of one key, as an array; raises `KeyError` if there are none."""
+        library, _, is_one = self._queries(key)
+        if not is_one:
+            raise TypeError("`m[key]` asks for one key: take `find` for an array of keys")
+        values = self.find(key)[1]
+        if len(values) == 0:
+            raise KeyError(key)
+        return values
+
+    def __repr__(self) -> str:
+        return describe(self, f"{len(self):,} values of {self.key_count:,} keys", f"{self._keys} to {self._values}")

@@ -1,0 +1,144 @@
+"""Sets of keys."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._columns import keys as keys_of
+from ._libraries import NUMPY
+from ._map import _to_host
+from ._table import Table, columns_library, describe, key_type
+
+
+class Set(Table):
+    """A set of keys, on a GPU or on all cores of the CPU.
+
+    `keys` is an array of any type of 4 or 8 bytes, or a tuple of two arrays of 4 bytes; keys may be
+    repeated. Where the set is, and what is said of threads, is as for `Map`.
+
+    >>> import numpy as np
+    >>> import warpnest as wn
+    >>> odd, prime = wn.Set(np.array([1, 3, 5, 7, 9])), wn.Set(np.array([2, 3, 5, 7]))
+    >>> sorted(odd & prime), sorted(prime - odd), len(odd | prime), 3 in odd
+    ([3, 5, 7], [2], 6, True)
+    """
+
+    def __init__(self, keys: Any, *, assume_unique: bool = False, device: Any = None):
+        library = columns_library({"keys": keys})
+        array = keys_of(library, keys, "keys")
+        self._keys, self._library = array.type, library
+        target = library.target(device)
+        self._device = target[0]
+        self._native = _native.build_set(target, array, self._keys.bytes, assume_unique)
+
+    @classmethod
+    def empty(cls, key_dtype: Any, *, capacity: int = 0, device: Any = None) -> Set:
+        """Returns a set without keys, with capacity for so many; it grows beyond that by itself."""
+        set, target = cls._of_type(key_dtype, device)
+        set._native = _native.create_set(target, set._keys.bytes)
+        if capacity:
+            set.reserve(capacity)
+        return set
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], key_dtype: Any, *, device: Any = None) -> Set:
+        """Loads a set that `save` wrote, on whichever device; the type is that which it had."""
+        set, target = cls._of_type(key_dtype, device)
+        set._native = _native.load_set(target, os.fspath(path), set._keys.bytes)
+        return set
+
+    @classmethod
+    def _of_type(cls, key_dtype: Any, device: Any) -> tuple[Set, tuple[int, int | None]]:
+        set = cls.__new__(cls)
+        set._keys, set._library = key_type(key_dtype), NUMPY
+        target = NUMPY.target(device)
+        set._device = target[0]
+        return set, target
+
+    def insert(self, keys: Any) -> int:
+        """Adds keys; returns how many are new. Waits until it is done."""
+        library, queries, _ = self._queries(keys)
+        return self._native.insert(self._target(library), queries)
+
+    def remove(self, keys: Any) -> int:
+        """Removes those of the keys that are there; returns how many they were."""
+        library, queries, _ = self._queries(keys)
+        return self._native.remove(self._target(library), queries)
+
+    def keys(self) -> Any:
+        """Returns all keys, in no particular order: an array of the library that the set was built with."""
+        return self._keys.decoded(self._library, self._native.keys(self._target(self._library)))
+
+    def __iter__(self) -> Iterator[Any]:
+        keys = self.keys()
+        columns = [np.asarray(_to_host(part)).tolist() for part in (keys if isinstance(keys, tuple) else (keys,))]
+        return iter(columns[0] if len(columns) == 1 else list(zip(*columns)))
+
+    def union(self, other: Set) -> Set:
+        """Returns the keys that are in either set; `one | other` is the same."""
+        return self._combined(other, self._native.union)
+
+    def intersection(self, other: Set) -> Set:
+        """Returns the keys that are in both sets; `one & other` is the same."""
+        return self._combined(other, self._native.intersection)
+
+    def difference(self, other: Set) -> Set:
+        """Returns the keys of this set that the other one does not have; `one - other` is the same."""
+        return self._combined(other, self._native.difference)
+
+    def _combined(self, other: Set, operation: Any) -> Set:
+        if other._keys != self._keys:
+            raise TypeError(f"the keys of the sets are of types {self._keys} and {other._keys}: convert one of them")
+        if other._device != self._device:
+            raise ValueError(f"the sets are on {self.device} and {other.device}: build one of them again from its keys")
+        return self._like(operation(self._target(self._library), other._native))
+
+    def _like(self, native: Any) -> Set:
+        set = type(self).__new__(type(self))
+        set._keys, set._library, set._device, set._native = self._keys, self._library, self._device, native
+        return set
+
+    def __or__(self, other: Any) -> Any:
+        return self.union(other) if isinstance(other, Set) else NotImplemented
+
+    def __and__(self, other: Any) -> Any:
+        return self.intersection(other) if isinstance(other, Set) else NotImplemented
+
+    def __sub__(self, other: Any) -> Any:
+        return self.difference(other) if isinstance(other, Set) else NotImplemented
+
+    def clear(self) -> None:
+        """Removes all keys; the memory stays."""
+        self._native.clear(self._target(self._library))
+
+    def reserve(self, additional: int) -> None:
+        """Makes capacity for so many new keys, so that adding them does not build the set again."""
+        self._native.reserve(self._target(self._library), additional)
+
+    def shrink_to_fit(self) -> None:
+        """Gives back memory that the keys do not need, and the scratch of changes."""
+        self._native.shrink()
+
+    def copy(self) -> Set:
+        """Returns a copy of the set on the same device."""
+        return self._like(self._native.copy(self._target(self._library)))
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: Any) -> Set:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return _rebuilt, (type(self), _to_host(self.keys()))
+
+    def __repr__(self) -> str:
+        return describe(self, f"{len(self):,} keys", str(self._keys))
+
+
+def _rebuilt(cls: type[Set], keys: Any) -> Set:
+    return cls(keys, assume_unique=True)

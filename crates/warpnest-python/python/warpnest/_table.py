@@ -1,0 +1,146 @@
+"""What maps, sets and multimaps have in common."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import numpy as np
+
+from . import _devices
+from ._columns import Keys, KeyType, Output, check_type, keys
+from ._libraries import NUMPY, Library, common_library, is_array
+
+
+class Table:
+    """A table with keys on a device."""
+
+    _native: Any
+    _device: int
+    _keys: KeyType
+    #: The library that `keys`, `items` and the like give arrays of.
+    _library: Library
+
+    @property
+    def device(self) -> str:
+        """The device that the table is on: "cpu", "cuda:0" and so on."""
+        return _devices.name(self._device)
+
+    @property
+    def key_dtype(self) -> np.dtype | tuple[np.dtype, ...]:
+        """The type of the keys as one of NumPy; of keys of two columns, the types of both."""
+        return self._keys.dtypes[0] if len(self._keys.dtypes) == 1 else self._keys.dtypes
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the table takes on its device, without the scratch of changes."""
+        return self._native.bytes()
+
+    def __len__(self) -> int:
+        return len(self._native)
+
+    def __bool__(self) -> bool:
+        return len(self) != 0
+
+    def contains(self, q: Any) -> Any:
+        """Returns whether each of the queries is there: booleans of their shape.
+
+        `q` is an array of the type of the keys, or a tuple of two arrays for keys of two columns.
+        For one key it is one boolean. On a GPU nothing is waited for.
+
+        >>> import numpy as np, warpnest as wn
+        >>> wn.Set(np.array([3, 5, 8])).contains(np.array([5, 6]))
+        array([ True, False])
+        """
+        library, queries, is_one = self._queries(q)
+        output = Output.new(library, queries.length, bool)
+        self._native.contains(self._target(library), queries, [output, Output.bits(library, queries.length)])
+        found = output.finished(queries.shape)
+        return bool(found[0]) if is_one else found
+
+    def __contains__(self, key: Any) -> bool:
+        if is_many(key):
+            raise TypeError("`in` asks for one key: take `contains` for an array of keys")
+        return self.contains(key)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Saves the table to a file, which replaces one that is there once it is whole.
+
+        The file has the elements' sizes and not their types, so `load` must be told these.
+        """
+        self._native.save(os.fspath(path))
+
+    # What follows is for the classes themselves.
+
+    def _target(self, library: Library) -> tuple[int, int | None]:
+        if library.gpu is None:
+            return (self._device, None)
+        if library.gpu != self._device:
+            raise ValueError(
+                f"the arrays are on {_devices.name(library.gpu)} and the table is on {self.device}: move the arrays "
+                "there, or build a table where they are"
+            )
+        return (self._device, library.stream())
+
+    def _queries(self, q: Any) -> tuple[Library, Keys, bool]:
+        """Returns the library, the queries, and whether it is one key alone."""
+        is_one = not is_many(q)
+        if is_one:
+            parts = q if isinstance(q, tuple) else (q,)
+            if len(parts) != len(self._keys.dtypes):
+                raise TypeError(f"the key has {len(parts)} columns, and the keys have {len(self._keys.dtypes)}: {self._keys}")
+            columns = tuple(_one(part, dtype) for part, dtype in zip(parts, self._keys.dtypes))
+            return NUMPY, keys(NUMPY, columns if len(columns) == 2 else columns[0], "the key", self._keys), True
+        library = columns_library({"the queries": q})
+        return library, keys(library, q, "the queries", self._keys), False
+
+
+def is_many(key: Any) -> bool:
+    """Returns whether a value is an array of keys, and not one key."""
+    return any(map(is_array, key)) if isinstance(key, tuple) else is_array(key)
+
+
+def columns_library(values: dict[str, Any]) -> Library:
+    """Returns the library of arrays, of which some may be tuples of columns."""
+    parts = {}
+    for what, value in values.items():
+        if isinstance(value, tuple):
+            parts.update({f"column {at} of {what}": part for at, part in enumerate(value)})
+        elif value is not None:
+            parts[what] = value
+    return common_library(parts)
+
+
+def key_type(dtype: Any) -> KeyType:
+    """Returns the type of keys by its name, or by two of them."""
+    dtypes = tuple(map(np.dtype, dtype if isinstance(dtype, tuple) else (dtype,)))
+    for one in dtypes:
+        check_type(one, "the keys")
+    found = KeyType(dtypes)
+    if len(dtypes) not in (1, 2) or len(dtypes) == 2 and found.bytes != 8:
+        raise TypeError(f"keys have one column, or two of 4 bytes each, and not {found}")
+    return found
+
+
+def describe(table: Table, counts: str, types: str) -> str:
+    """Returns what a table is, for people."""
+    size, unit = float(table.nbytes), "bytes"
+    for larger in ("kB", "MB", "GB"):
+        if size < 1000:
+            break
+        size, unit = size / 1000, larger
+    amount = f"{size:.0f}" if unit == "bytes" else f"{size:.1f}"
+    return f"<warpnest.{type(table).__name__} of {counts}, {types}, {amount} {unit} on {table.device}>"
+
+
+def _one(part: Any, dtype: np.dtype) -> np.ndarray:
+    """Returns one element as a column."""
+    if isinstance(part, np.generic) and part.dtype.kind not in "SU" and dtype.kind in "iu" and part.dtype.kind == "f":
+        raise TypeError(f"a key of type {part.dtype} was given, and the keys are of type {dtype}")
+    part = part.item() if hasattr(part, "item") and dtype.kind not in "mM" else part
+    if dtype.kind in "iu" and not isinstance(part, (int, np.integer)):
+        raise TypeError(f"the key {part!r} is of type {type(part).__name__}, and the keys are of type {dtype}")
+    try:
+        return np.array([part], dtype)
+    except (OverflowError, ValueError) as error:
+        raise type(error)(f"the key {part!r} is none of type {dtype}: {error}") from None

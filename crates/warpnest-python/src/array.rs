@@ -1,0 +1,235 @@
+//! Results: arrays in this library's memory, which other libraries use without a copy.
+
+use crate::call::{self, CPU, Call, Target};
+use crate::error::to_python;
+use dlpark::allocation::dynamic::Allocation;
+use dlpark::ffi::{DLDataType, DLDataTypeCode, DLDevice, DLManagedTensor, DLManagedTensorVersioned};
+use dlpark::python::{CudaStreamRequest, DlpackExporter, ExportRequest, export_dlpack};
+use dlpark::{DlpackFlags, Managed, ManagedTensorBase};
+use pyo3::exceptions::{PyAttributeError, PyBufferError};
+use pyo3::prelude::*;
+use pyo3::types::PyDict;
+use std::any::Any;
+use std::ffi::c_void;
+use std::sync::Arc;
+use warpnest::types::Plain;
+use warpnest::{Buffer, Device, Stream};
+
+/// CUDA's handle of the default stream, which null stands for elsewhere.
+const LEGACY_STREAM: usize = 1;
+/// CUDA's handle of the default stream of each thread.
+const STREAM_OF_THREAD: usize = 2;
+
+/// A result of a call, in memory of warpnest. NumPy takes it by `__array_interface__`, CuPy by
+/// `__cuda_array_interface__`, and torch, JAX and others by `__dlpack__`: none copies it, and each
+/// keeps its memory for as long as it needs that.
+#[pyclass(frozen, module = "warpnest._native")]
+#[derive(Clone)]
+pub struct Array {
+    memory: Memory,
+    /// The element type as NumPy writes it, such as `<i4`, with the size of the memory's elements
+    /// divided by the columns.
+    typestr: String,
+    /// The number of elements of a row, if it has two.
+    columns: Option<usize>,
+}
+
+#[derive(Clone)]
+struct Memory {
+    ordinal: i32,
+    device: Device,
+    /// The stream that the contents were computed on.
+    stream: Arc<Stream>,
+    address: usize,
+    length: usize,
+    /// The bytes of an element.
+    bytes: usize,
+    /// The owner, which frees the memory when it is dropped.
+    _owner: Arc<dyn Any + Send + Sync>,
+}
+
+impl Array {
+    /// Returns a buffer that a call has made, as unsigned integers.
+    pub fn of<T: Plain>(call: &Call, buffer: Buffer<T>) -> Self {
+        let (address, length) = (buffer.address(), buffer.len());
+        Self::within::<T>(call, address, length, Arc::new(buffer))
+    }
+
+    /// Returns elements that are at an address for as long as their owner lives.
+    pub fn within<T>(call: &Call, address: usize, length: usize, owner: Arc<dyn Any + Send + Sync>) -> Self {
+        let bytes = size_of::<T>();
+        let (ordinal, device, stream) = (call.ordinal, call.device.clone(), call.stream.clone());
+        let memory = Memory { ordinal, device, stream, address, length, bytes, _owner: owner };
+        Self { memory, typestr: format!("<u{bytes}"), columns: None }
+    }
+
+    fn shape(&self) -> Vec<usize> {
+        [Some(self.memory.length), self.columns].into_iter().flatten().collect()
+    }
+
+    fn interface<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("typestr", &self.typestr)?;
+        interface.set_item("shape", pyo3::types::PyTuple::new(py, self.shape())?)?;
+        interface.set_item("data", (self.memory.address, false))?;
+        interface.set_item("strides", py.None())?;
+        Ok(interface)
+    }
+
+    fn managed<M: ManagedTensorBase>(&self) -> PyResult<Managed<M>> {
+        let shape = self.shape();
+        let failed = |error: dlpark::allocation::Error| PyBufferError::new_err(error.to_string());
+        let mut tensor = Allocation::<M>::allocate(2 * shape.len())
+            .and_then(|tensor| tensor.initialize(Arc::new(self.memory.clone()), shape.len()))
+            .map_err(failed)?;
+        let (sizes, strides) = tensor.extra_mut().split_at_mut(shape.len());
+        for (at, size) in shape.iter().enumerate() {
+            sizes[at] = *size as i64;
+            strides[at] = shape[at + 1..].iter().product::<usize>() as i64;
+        }
+        let (sizes, strides) = (sizes.as_mut_ptr(), strides.as_mut_ptr());
+        tensor.tensor_mut().shape = sizes;
+        tensor.tensor_mut().strides = strides;
+        let address = std::ptr::with_exposed_provenance_mut::<c_void>(self.memory.address);
+        tensor.set_data(address).set_device(self.device()).set_dtype(self.dtype()?);
+        // SAFETY: the memory lives as long as its owner, which the tensor has; shape and strides are in
+        // the tensor's own memory and are those of rows that lie one after another; and it may be
+        // written.
+        Ok(unsafe { tensor.finish() })
+    }
+
+    fn dtype(&self) -> PyResult<DLDataType> {
+        let bits = 8 * (self.memory.bytes / self.columns.unwrap_or(1)) as u8;
+        let code = match self.typestr.as_bytes().get(1) {
+            Some(b'i') => DLDataTypeCode::INT,
+            Some(b'u') => DLDataTypeCode::UINT,
+            Some(b'f') => DLDataTypeCode::FLOAT,
+            Some(b'b') => DLDataTypeCode::BOOL,
+            _ => return Err(PyBufferError::new_err(format!("DLPack has no elements of type {}", self.typestr))),
+        };
+        Ok(DLDataType::scalar(code, bits))
+    }
+}
+
+#[pymethods]
+impl Array {
+    /// Returns the same memory as elements of another type of as many bytes, in rows of so many
+    /// columns.
+    #[pyo3(signature = (typestr, columns=None))]
+    fn typed(&self, typestr: String, columns: Option<usize>) -> Self {
+        Self { memory: self.memory.clone(), typestr, columns }
+    }
+
+    fn __len__(&self) -> usize {
+        self.memory.length
+    }
+
+    #[getter]
+    fn address(&self) -> usize {
+        self.memory.address
+    }
+
+    #[getter]
+    fn on_host(&self) -> bool {
+        self.memory.ordinal == CPU
+    }
+
+    /// Copies the elements to an address of the host.
+    fn copy_to(&self, py: Python<'_>, address: usize) -> PyResult<()> {
+        let Memory { device, stream, length, bytes, .. } = &self.memory;
+        let bytes = length * bytes;
+        if bytes == 0 {
+            return Ok(());
+        }
+        py.detach(|| {
+            // SAFETY: the memory has so many bytes, and lives as long as its owner.
+            let buffer = unsafe { Buffer::<u8>::from_foreign(device, self.memory.address, bytes)? };
+            // SAFETY: the Python part made an array of so many bytes there.
+            let target =
+                unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(address), bytes) };
+            buffer.download_into(stream, target)
+        })
+        .map_err(to_python)
+    }
+
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        if self.memory.ordinal != CPU {
+            return Err(PyAttributeError::new_err("the array is on a GPU"));
+        }
+        self.interface(py)
+    }
+
+    #[getter]
+    fn __cuda_array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        if self.memory.ordinal == CPU {
+            return Err(PyAttributeError::new_err("the array is on the host"));
+        }
+        // The stream that was current in the call waits for the contents already; any other one does not.
+        py.detach(|| self.memory.stream.synchronize()).map_err(to_python)?;
+        let interface = self.interface(py)?;
+        interface.set_item("stream", py.None())?;
+        Ok(interface)
+    }
+
+    fn __dlpack_device__(&self) -> (u32, i32) {
+        self.device().into()
+    }
+
+    #[pyo3(signature = (*, stream=None, max_version=None, dl_device=None, copy=None))]
+    fn __dlpack__<'py>(
+        &self,
+        py: Python<'py>,
+        stream: Option<Bound<'py, PyAny>>,
+        max_version: Option<(u32, u32)>,
+        dl_device: Option<(u32, i32)>,
+        copy: Option<bool>,
+    ) -> PyResult<Py<PyAny>> {
+        export_dlpack(self, py, ExportRequest::parse(stream.as_ref(), max_version, dl_device, copy)?)
+    }
+}
+
+impl DlpackExporter for Array {
+    fn device(&self) -> DLDevice {
+        if self.memory.ordinal == CPU { DLDevice::CPU } else { DLDevice::cuda(self.memory.ordinal) }
+    }
+
+    fn flags(&self) -> DlpackFlags {
+        DlpackFlags::empty()
+    }
+
+    fn prepare_export(&self, _py: Python<'_>, request: &ExportRequest<'_>) -> PyResult<()> {
+        if self.memory.ordinal == CPU {
+            return Ok(());
+        }
+        let handle = match request.cuda_stream()? {
+            CudaStreamRequest::NoSync => return Ok(()),
+            CudaStreamRequest::Omitted | CudaStreamRequest::LegacyDefault => LEGACY_STREAM,
+            CudaStreamRequest::PerThreadDefault => STREAM_OF_THREAD,
+            CudaStreamRequest::Pointer(handle) => handle,
+        };
+        // SAFETY: the consumer says that it is a stream of the device.
+        unsafe { self.memory.stream.release_to_foreign(handle as *mut c_void) }.map_err(to_python)
+    }
+
+    fn export_legacy(&self, _py: Python<'_>) -> PyResult<Managed<DLManagedTensor>> {
+        self.managed()
+    }
+
+    fn export_versioned(&self, _py: Python<'_>) -> PyResult<Managed<DLManagedTensorVersioned>> {
+        self.managed()
+    }
+}
+
+/// Returns an array with elements of so many bytes, whose contents are zeros, on a GPU.
+#[pyfunction]
+pub fn empty(py: Python<'_>, target: Target, length: usize, bytes: usize) -> PyResult<Array> {
+    call::run(py, target, |call| {
+        Ok(match bytes {
+            1 => Array::of(call, Buffer::<u8>::zeroed(&call.device, length)?),
+            4 => Array::of(call, Buffer::<u32>::zeroed(&call.device, length)?),
+            _ => Array::of(call, Buffer::<u64>::zeroed(&call.device, length)?),
+        })
+    })
+}

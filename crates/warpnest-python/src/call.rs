@@ -1,0 +1,271 @@
+//! A call from Python: the device that it runs on, its stream, and the arrays that it is given.
+
+use crate::error::to_python;
+use pyo3::prelude::*;
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::ops::{Deref, DerefMut};
+use std::sync::{Arc, Mutex, PoisonError};
+use warpnest::primitives::{Scratch, expand_flags};
+use warpnest::types::Plain;
+use warpnest::{Answers, Buffer, Device, Result, Stream};
+
+/// The number of the CPU, where GPUs have their ordinals.
+pub const CPU: i32 = -1;
+
+/// The most streams that are kept; programs have a few.
+const MAX_STREAMS: usize = 256;
+
+/// The target of a call: the ordinal of a GPU or [`CPU`], and the caller's stream there as a
+/// `CUstream`, if its arrays are in the GPU's memory.
+#[derive(Clone, Copy, FromPyObject)]
+pub struct Target(pub i32, pub Option<usize>);
+
+/// An array of the caller, which an object of the Python part describes. That keeps it alive, and is
+/// itself kept by the call's arguments.
+#[derive(Clone, Copy, FromPyObject)]
+pub struct Column {
+    /// The address, the number of elements, and whether it is in the memory of the host, not in that
+    /// of the call's device.
+    raw: (usize, usize, bool),
+}
+
+impl Column {
+    pub fn len(&self) -> usize {
+        self.raw.1
+    }
+}
+
+/// A call that runs: everything is queued on one stream of this library, which waits for what the
+/// caller's stream has been given so far, and which the caller's stream then waits for.
+pub struct Call {
+    pub ordinal: i32,
+    pub device: Device,
+    pub stream: Arc<Stream>,
+    own: Arc<Own>,
+}
+
+/// A stream of this library, with the scratch memory of its calls.
+struct Own {
+    stream: Arc<Stream>,
+    scratch: Mutex<Scratch>,
+}
+
+/// The most bytes of scratch memory that a stream keeps for its next call. To allocate as much takes
+/// longer than the work of a call that needs no more.
+const MAX_KEPT: usize = 256 << 20;
+
+/// Runs the work of a call without the interpreter's lock.
+pub fn run<T: Send>(
+    py: Python<'_>,
+    Target(ordinal, theirs): Target,
+    work: impl FnOnce(&Call) -> Result<T> + Send,
+) -> PyResult<T> {
+    py.detach(|| {
+        let device = device(ordinal)?;
+        let own = own_stream(ordinal, &device, theirs)?;
+        let call = Call { ordinal, device, stream: own.stream.clone(), own };
+        let Some(handle) = theirs else { return work(&call) };
+        // SAFETY: the Python part got the handle from the library of the arrays, as the stream that is
+        // current on their device; that library keeps its streams.
+        unsafe { call.stream.wait_for_foreign(handle as *mut c_void)? };
+        let result = work(&call);
+        // After an error, too: what was queued may still read the caller's arrays.
+        // SAFETY: as above.
+        let released = unsafe { call.stream.release_to_foreign(handle as *mut c_void) };
+        result.and_then(|result| released.map(|()| result))
+    })
+    .map_err(to_python)
+}
+
+impl Call {
+    /// Returns an array of the caller for reading: its own memory where the device can read that.
+    /// Otherwise, and if it does not begin at a multiple of 16 bytes, it is a copy.
+    pub fn read<T: Plain>(&self, column: Column) -> Result<Lent<'_, T>> {
+        let Column { raw: (address, length, _) } = column;
+        if self.is_shared(column) {
+            // SAFETY: the Python part holds the array for as long as the call runs, and its elements
+            // are plain. Nobody else writes it meanwhile: the documentation says so to users.
+            let buffer = unsafe { Buffer::from_foreign(&self.device, address, length)? };
+            return Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: true });
+        }
+        // SAFETY: as above, and an array that is not shared is the host's.
+        let elements = unsafe { elements::<T>(address, length) };
+        let buffer = Buffer::from_slice(&self.device, elements)?;
+        Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
+    }
+
+    /// Returns a new array of the caller for writing, under the same conditions; what is not its own
+    /// memory is copied there by [`Lent::finish`].
+    pub fn write<T: Plain>(&self, column: Column) -> Result<Lent<'_, T>> {
+        if self.is_shared(column) {
+            return self.read(column);
+        }
+        let buffer = Buffer::zeroed(&self.device, column.len())?;
+        Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
+    }
+
+    fn is_shared(&self, Column { raw: (address, _, on_host) }: Column) -> bool {
+        !on_host || self.ordinal == CPU && address.is_multiple_of(16)
+    }
+
+    /// Writes answers of a lookup to two arrays of the caller, values and bits.
+    pub fn answer<V: Plain>(
+        &self,
+        values: &mut Lent<'_, V>,
+        found: &mut Lent<'_, u32>,
+        lookup: impl FnOnce(&mut Answers<V>) -> Result<()>,
+    ) -> Result<()> {
+        let mut answers = Answers::from_parts(values.take(), found.take())?;
+        let looked_up = lookup(&mut answers);
+        let (answered, bits) = answers.into_parts();
+        (values.buffer, found.buffer) = (Some(answered), Some(bits));
+        looked_up
+    }
+
+    /// Runs a query whose answers are bits, and writes a byte for each to the first array of the
+    /// caller. The second one is for the bits.
+    pub fn flags(&self, [to, bits]: [Column; 2], query: impl FnOnce(&mut Buffer<u32>) -> Result<()>) -> Result<()> {
+        let (mut found, mut bytes) = (self.write(bits)?, self.write(to)?);
+        query(&mut found)?;
+        expand_flags(&self.stream, &found, &mut *bytes)?;
+        bytes.finish(to)
+    }
+
+    /// Runs work with the scratch memory of the stream, which one call has at a time.
+    pub fn with_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> Result<R>) -> Result<R> {
+        let mut scratch = self.own.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let done = work(&mut scratch);
+        if scratch.memory_bytes() > MAX_KEPT {
+            scratch.release();
+        }
+        done
+    }
+}
+
+/// The reason why a [`Lent`] has a buffer whenever it is used.
+const HELD: &str = "the buffer is put back after the lookup";
+
+/// An array of the caller, or a copy of it on the device.
+pub struct Lent<'c, T: Plain> {
+    /// The buffer, which is missing only inside [`Call::answer`].
+    buffer: Option<Buffer<T>>,
+    stream: &'c Stream,
+    is_foreign: bool,
+}
+
+impl<T: Plain> Lent<'_, T> {
+    fn take(&mut self) -> Buffer<T> {
+        self.buffer.take().expect(HELD)
+    }
+
+    /// Copies what was written to the caller's array, unless it is there.
+    pub fn finish(self, Column { raw: (address, length, _) }: Column) -> Result<()> {
+        if self.is_foreign || length == 0 {
+            return Ok(());
+        }
+        // SAFETY: the array was made for this call, with so many elements, and nothing else has it.
+        let elements =
+            unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(address), length) };
+        self.download_into(self.stream, elements)
+    }
+}
+
+impl<T: Plain> Deref for Lent<'_, T> {
+    type Target = Buffer<T>;
+    fn deref(&self) -> &Buffer<T> {
+        self.buffer.as_ref().expect(HELD)
+    }
+}
+
+impl<T: Plain> DerefMut for Lent<'_, T> {
+    fn deref_mut(&mut self) -> &mut Buffer<T> {
+        self.buffer.as_mut().expect(HELD)
+    }
+}
+
+impl<T: Plain> Drop for Lent<'_, T> {
+    fn drop(&mut self) {
+        // A buffer of this library's own is dropped after this, which waits for what uses it.
+        if let Some(buffer) = self.buffer.take_if(|_| self.is_foreign) {
+            // The stream waits for what uses the array. If it cannot, the buffer's own drop has waited.
+            let _ = buffer.hand_back(self.stream);
+        }
+    }
+}
+
+/// Returns the elements of an array on the host.
+///
+/// # Safety
+/// There are as many, of that type, and nobody writes them for the lifetime.
+unsafe fn elements<'a, T>(address: usize, length: usize) -> &'a [T] {
+    if length == 0 {
+        return &[];
+    }
+    // SAFETY: as the caller promises.
+    unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), length) }
+}
+
+/// Returns the device of a number. Each is made once.
+pub fn device(ordinal: i32) -> Result<Device> {
+    static DEVICES: Mutex<Option<HashMap<i32, Device>>> = Mutex::new(None);
+    if ordinal == CPU {
+        return Ok(Device::cpu());
+    }
+    let mut devices = DEVICES.lock().unwrap_or_else(PoisonError::into_inner);
+    let devices = devices.get_or_insert_default();
+    if let Some(device) = devices.get(&ordinal) {
+        return Ok(device.clone());
+    }
+    let device = Device::cuda(ordinal as u32)?;
+    devices.insert(ordinal, device.clone());
+    Ok(device)
+}
+
+/// The streams of this library, by the device's number and the caller's stream.
+type Streams = HashMap<(i32, Option<usize>), Arc<Own>>;
+
+/// The streams that there are.
+static STREAMS: Mutex<Option<Streams>> = Mutex::new(None);
+
+/// Returns the stream of this library that stands for one of the caller's. Order is kept by events,
+/// so it does not matter if the caller's stream is another one by now.
+fn own_stream(ordinal: i32, device: &Device, theirs: Option<usize>) -> Result<Arc<Own>> {
+    let mut streams = STREAMS.lock().unwrap_or_else(PoisonError::into_inner);
+    let streams = streams.get_or_insert_default();
+    if let Some(own) = streams.get(&(ordinal, theirs)) {
+        return Ok(own.clone());
+    }
+    if streams.len() >= MAX_STREAMS {
+        streams.clear();
+    }
+    let own = Arc::new(Own { stream: Arc::new(device.stream()?), scratch: Mutex::new(Scratch::new(device)) });
+    streams.insert((ordinal, theirs), own.clone());
+    Ok(own)
+}
+
+/// Returns the name of a device.
+#[pyfunction]
+pub fn device_name(py: Python<'_>, ordinal: i32) -> PyResult<String> {
+    py.detach(|| device(ordinal).map(|device| device.name().to_owned())).map_err(to_python)
+}
+
+/// Returns why the first GPU cannot be used, or nothing if it can.
+#[pyfunction]
+pub fn gpu_error(py: Python<'_>) -> Option<String> {
+    py.detach(|| device(0).err().map(|error| error.to_string()))
+}
+
+/// Gives back the scratch memory that streams keep for their next calls.
+#[pyfunction]
+pub fn release_memory(py: Python<'_>) {
+    py.detach(|| {
+        let streams: Vec<Arc<Own>> = match &*STREAMS.lock().unwrap_or_else(PoisonError::into_inner) {
+            Some(streams) => streams.values().cloned().collect(),
+            None => Vec::new(),
+        };
+        for own in streams {
+            own.scratch.lock().unwrap_or_else(PoisonError::into_inner).release();
+        }
+    });
+}

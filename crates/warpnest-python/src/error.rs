@@ -1,0 +1,23 @@
+//! Errors of the library as exceptions of Python.
+
+use pyo3::PyErr;
+use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
+use warpnest::{Error, FileError};
+
+/// Returns the exception for an error: the one that Python's own code would raise.
+pub fn to_python(error: Error) -> PyErr {
+    let text = error.to_string();
+    match &error {
+        Error::OutOfMemory { .. } | Error::Full(_) => PyMemoryError::new_err(text),
+        Error::File(file) => match file.reason() {
+            // With the number Python takes the class that is meant for it.
+            FileError::Io { source, .. } => match source.get().raw_os_error() {
+                Some(number) => PyOSError::new_err((number, text)),
+                None => PyOSError::new_err(text),
+            },
+            _ => PyValueError::new_err(text),
+        },
+        Error::Config(_) | Error::Input(_) | Error::WrongDevice { .. } => PyValueError::new_err(text),
+        _ => PyRuntimeError::new_err(text),
+    }
+}

@@ -1,0 +1,42 @@
+//! The native part of the Python package `warpnest`: hash tables and relational operations on
+//! arrays that the package's Python part describes by address, length and device.
+//!
+//! The Python part (`python/warpnest`) knows the libraries that arrays come from and the types of
+//! their elements. Here they are words of 4 or 8 bytes.
+
+mod array;
+mod call;
+mod error;
+mod group_by;
+mod imported;
+mod join;
+mod kinds;
+mod map;
+mod multi_map;
+mod relational;
+mod set;
+
+use pyo3::prelude::*;
+
+/// The native part of warpnest, for the package's own use.
+#[pymodule]
+mod _native {
+    #[pymodule_export]
+    use super::array::{Array, empty};
+    #[pymodule_export]
+    use super::call::{device_name, gpu_error, release_memory};
+    #[pymodule_export]
+    use super::group_by::group_by;
+    #[pymodule_export]
+    use super::imported::{Imported, import_dlpack};
+    #[pymodule_export]
+    use super::join::join;
+    #[pymodule_export]
+    use super::map::{Map, build_map, create_map, load_map};
+    #[pymodule_export]
+    use super::multi_map::{MultiMap, build_multi_map, load_multi_map};
+    #[pymodule_export]
+    use super::relational::{factorize, isin, unique, value_counts};
+    #[pymodule_export]
+    use super::set::{Set, build_set, create_set, load_set};
+}

@@ -1,0 +1,245 @@
+//! Maps: keys and values as words.
+
+use crate::array::Array;
+use crate::call::{self, Call, Column, Target};
+use crate::error::to_python;
+use crate::kinds::with_word;
+use pyo3::prelude::*;
+use std::path::{Path, PathBuf};
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use warpnest::primitives::{count_flags, expand_flags, fill_absent};
+use warpnest::types::WordKey;
+use warpnest::{Answers, PageConfig, PageMap, Result};
+
+/// A map of words. Lookups of several threads may run at once; a change waits for them.
+#[pyclass(frozen, module = "warpnest._native")]
+pub struct Map {
+    map: Box<dyn Words>,
+}
+
+/// What is wanted of a lookup besides the values.
+pub struct Wanted {
+    /// The word that absent keys get.
+    default: Option<u64>,
+    /// The array for a byte per query: whether its key is there.
+    found: Option<Column>,
+    /// Whether the keys that are there are counted, which waits for the lookup.
+    count: bool,
+}
+
+/// A map whose words have lost their types.
+trait Words: Send + Sync {
+    fn get(&self, call: &Call, queries: Column, outputs: [Column; 2], wanted: &Wanted) -> Result<Option<usize>>;
+    fn contains(&self, call: &Call, queries: Column, outputs: [Column; 2]) -> Result<()>;
+    fn insert(&self, call: &Call, keys: Column, values: Column) -> Result<usize>;
+    fn remove(&self, call: &Call, keys: Column) -> Result<usize>;
+    fn clear(&self, call: &Call) -> Result<()>;
+    fn reserve(&self, call: &Call, additional: usize) -> Result<()>;
+    fn shrink(&self) -> Result<()>;
+    fn pairs(&self, call: &Call) -> Result<(Array, Array)>;
+    fn len(&self) -> usize;
+    fn bytes(&self) -> usize;
+    fn save(&self, path: &Path) -> Result<()>;
+    fn copy(&self, call: &Call) -> Result<Map>;
+}
+
+/// A word: `u32` or `u64`.
+pub trait Word: WordKey {
+    fn of(bits: u64) -> Self;
+}
+
+impl Word for u32 {
+    fn of(bits: u64) -> Self {
+        bits as u32
+    }
+}
+
+impl Word for u64 {
+    fn of(bits: u64) -> Self {
+        bits
+    }
+}
+
+/// A table that lookups share and changes have alone.
+pub struct Shared<T>(RwLock<T>);
+
+impl<T> Shared<T> {
+    pub fn new(table: T) -> Self {
+        Self(RwLock::new(table))
+    }
+
+    pub fn read(&self) -> RwLockReadGuard<'_, T> {
+        self.0.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub fn write(&self) -> RwLockWriteGuard<'_, T> {
+        self.0.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
+    fn get(&self, call: &Call, queries: Column, [to, bits]: [Column; 2], wanted: &Wanted) -> Result<Option<usize>> {
+        let map = self.read();
+        let stream = &*call.stream;
+        let (asked, mut values, mut found) = (call.read::<K>(queries)?, call.write::<V>(to)?, call.write(bits)?);
+        call.answer(&mut values, &mut found, |answers: &mut Answers<V>| map.get_many_into(stream, &asked, answers))?;
+        if let Some(default) = wanted.default {
+            fill_absent(stream, &found, V::of(default), &mut *values)?;
+        }
+        if let Some(column) = wanted.found {
+            let mut bytes = call.write::<u8>(column)?;
+            expand_flags(stream, &found, &mut *bytes)?;
+            bytes.finish(column)?;
+        }
+        values.finish(to)?;
+        if !wanted.count {
+            return Ok(None);
+        }
+        call.with_scratch(|scratch| count_flags(stream, scratch, &found, queries.len())).map(Some)
+    }
+
+    fn contains(&self, call: &Call, queries: Column, outputs: [Column; 2]) -> Result<()> {
+        let map = self.read();
+        let asked = call.read::<K>(queries)?;
+        call.flags(outputs, |found| map.contains_many_into(&call.stream, &asked, found))
+    }
+
+    fn insert(&self, call: &Call, keys: Column, values: Column) -> Result<usize> {
+        let (keys, values) = (call.read(keys)?, call.read(values)?);
+        self.write().insert_many_on(&call.stream, &keys, &values)
+    }
+
+    fn remove(&self, call: &Call, keys: Column) -> Result<usize> {
+        let keys = call.read(keys)?;
+        self.write().erase_many_on(&call.stream, &keys)
+    }
+
+    fn clear(&self, call: &Call) -> Result<()> {
+        self.write().clear_on(&call.stream)
+    }
+
+    fn reserve(&self, call: &Call, additional: usize) -> Result<()> {
+        self.write().reserve_on(&call.stream, additional)
+    }
+
+    fn shrink(&self) -> Result<()> {
+        self.write().shrink_to_fit()
+    }
+
+    fn pairs(&self, call: &Call) -> Result<(Array, Array)> {
+        let (keys, values) = self.read().pairs_on(&call.stream)?;
+        Ok((Array::of(call, keys), Array::of(call, values)))
+    }
+
+    fn len(&self) -> usize {
+        self.read().len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.read().memory_bytes()
+    }
+
+    fn save(&self, path: &Path) -> Result<()> {
+        self.read().save_to(path)
+    }
+
+    fn copy(&self, call: &Call) -> Result<Map> {
+        Ok(Map { map: Box::new(Self::new(self.read().try_clone_on(&call.stream)?)) })
+    }
+}
+
+#[pymethods]
+impl Map {
+    /// Looks up words: writes the values, and the bits that say which queries are there.
+    fn get(
+        &self,
+        py: Python<'_>,
+        target: Target,
+        queries: Column,
+        outputs: [Column; 2],
+        wanted: (Option<u64>, Option<Column>, bool),
+    ) -> PyResult<Option<usize>> {
+        let (default, found, count) = wanted;
+        let wanted = Wanted { default, found, count };
+        call::run(py, target, |call| self.map.get(call, queries, outputs, &wanted))
+    }
+
+    /// Writes a byte per query: whether its key is there. The second output is for bits.
+    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: [Column; 2]) -> PyResult<()> {
+        call::run(py, target, |call| self.map.contains(call, queries, outputs))
+    }
+
+    fn insert(&self, py: Python<'_>, target: Target, keys: Column, values: Column) -> PyResult<usize> {
+        call::run(py, target, |call| self.map.insert(call, keys, values))
+    }
+
+    fn remove(&self, py: Python<'_>, target: Target, keys: Column) -> PyResult<usize> {
+        call::run(py, target, |call| self.map.remove(call, keys))
+    }
+
+    fn clear(&self, py: Python<'_>, target: Target) -> PyResult<()> {
+        call::run(py, target, |call| self.map.clear(call))
+    }
+
+    fn reserve(&self, py: Python<'_>, target: Target, additional: usize) -> PyResult<()> {
+        call::run(py, target, |call| self.map.reserve(call, additional))
+    }
+
+    fn shrink(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.map.shrink()).map_err(to_python)
+    }
+
+    fn pairs(&self, py: Python<'_>, target: Target) -> PyResult<(Array, Array)> {
+        call::run(py, target, |call| self.map.pairs(call))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.map.len())
+    }
+
+    fn bytes(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.map.bytes())
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.map.save(&path)).map_err(to_python)
+    }
+
+    fn copy(&self, py: Python<'_>, target: Target) -> PyResult<Self> {
+        call::run(py, target, |call| self.map.copy(call))
+    }
+}
+
+/// Builds a map of words of so many bytes.
+#[pyfunction]
+pub fn build_map(
+    py: Python<'_>,
+    target: Target,
+    keys: Column,
+    values: Column,
+    bytes: (usize, usize),
+    assume_unique: bool,
+) -> PyResult<Map> {
+    let config = if assume_unique { PageConfig::default().assume_unique() } else { PageConfig::default() };
+    with_word!(bytes.0, K => with_word!(bytes.1, V => call::run(py, target, |call| {
+        let (keys, values) = (call.read::<K>(keys)?, call.read::<V>(values)?);
+        let map = config.build_on(&call.stream, &call.device, &keys, &values)?;
+        Ok(Map { map: Box::new(Shared::new(map)) })
+    })))
+}
+
+/// Makes an empty map of words of so many bytes.
+#[pyfunction]
+pub fn create_map(py: Python<'_>, target: Target, bytes: (usize, usize)) -> PyResult<Map> {
+    with_word!(bytes.0, K => with_word!(bytes.1, V => call::run(py, target, |call| {
+        Ok(Map { map: Box::new(Shared::new(PageMap::<K, V>::new(&call.device)?)) })
+    })))
+}
+
+/// Loads a map of words of so many bytes.
+#[pyfunction]
+pub fn load_map(py: Python<'_>, target: Target, path: PathBuf, bytes: (usize, usize)) -> PyResult<Map> {
+    with_word!(bytes.0, K => with_word!(bytes.1, V => call::run(py, target, |call| {
+        Ok(Map { map: Box::new(Shared::new(PageMap::<K, V>::load_from(&call.device, &path)?)) })
+    })))
+}

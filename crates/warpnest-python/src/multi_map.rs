@@ -1,0 +1,118 @@
+//! Multimaps: all values of a key, as words.
+
+use crate::array::Array;
+use crate::call::{self, Call, Column, Target};
+use crate::error::to_python;
+use crate::kinds::with_word;
+use crate::map::Word;
+use pyo3::prelude::*;
+use std::path::{Path, PathBuf};
+use warpnest::{MultiMap as Table, Result};
+
+/// A multimap of words, which does not change.
+#[pyclass(frozen, module = "warpnest._native")]
+pub struct MultiMap {
+    map: Box<dyn Words>,
+}
+
+/// A multimap whose words have lost their types.
+trait Words: Send + Sync {
+    fn contains(&self, call: &Call, queries: Column, outputs: [Column; 2]) -> Result<()>;
+    fn count(&self, call: &Call, queries: Column, counts: Column) -> Result<()>;
+    fn retrieve(&self, call: &Call, queries: Column) -> Result<(Array, Array)>;
+    fn len(&self) -> usize;
+    fn key_count(&self) -> usize;
+    fn bytes(&self) -> usize;
+    fn save(&self, path: &Path) -> Result<()>;
+}
+
+impl<K: Word, V: Word> Words for Table<K, V> {
+    fn contains(&self, call: &Call, queries: Column, outputs: [Column; 2]) -> Result<()> {
+        let asked = call.read::<K>(queries)?;
+        call.flags(outputs, |found| self.contains_many_into(&call.stream, &asked, found))
+    }
+
+    fn count(&self, call: &Call, queries: Column, to: Column) -> Result<()> {
+        let (asked, mut counts) = (call.read(queries)?, call.write(to)?);
+        self.count_many_into(&call.stream, &asked, &mut *counts)?;
+        counts.finish(to)
+    }
+
+    fn retrieve(&self, call: &Call, queries: Column) -> Result<(Array, Array)> {
+        let retrieved = self.retrieve_many_on(&call.stream, &*call.read(queries)?)?;
+        Ok((Array::of(call, retrieved.offsets), Array::of(call, retrieved.values)))
+    }
+
+    fn len(&self) -> usize {
+        self.len()
+    }
+
+    fn key_count(&self) -> usize {
+        self.key_count()
+    }
+
+    fn bytes(&self) -> usize {
+        self.memory_bytes()
+    }
+
+    fn save(&self, path: &Path) -> Result<()> {
+        self.save_to(path)
+    }
+}
+
+#[pymethods]
+impl MultiMap {
+    /// Writes a byte per query: whether its key is there. The second output is for bits.
+    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: [Column; 2]) -> PyResult<()> {
+        call::run(py, target, |call| self.map.contains(call, queries, outputs))
+    }
+
+    /// Writes the number of values of each query, as 32-bit integers.
+    fn count(&self, py: Python<'_>, target: Target, queries: Column, counts: Column) -> PyResult<()> {
+        call::run(py, target, |call| self.map.count(call, queries, counts))
+    }
+
+    /// Returns the offsets of each query's values, and the values.
+    fn retrieve(&self, py: Python<'_>, target: Target, queries: Column) -> PyResult<(Array, Array)> {
+        call::run(py, target, |call| self.map.retrieve(call, queries))
+    }
+
+    fn __len__(&self) -> usize {
+        self.map.len()
+    }
+
+    fn key_count(&self) -> usize {
+        self.map.key_count()
+    }
+
+    fn bytes(&self) -> usize {
+        self.map.bytes()
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.map.save(&path)).map_err(to_python)
+    }
+}
+
+/// Builds a multimap of words of so many bytes.
+#[pyfunction]
+pub fn build_multi_map(
+    py: Python<'_>,
+    target: Target,
+    keys: Column,
+    values: Column,
+    bytes: (usize, usize),
+) -> PyResult<MultiMap> {
+    with_word!(bytes.0, K => with_word!(bytes.1, V => call::run(py, target, |call| {
+        let (keys, values) = (call.read::<K>(keys)?, call.read::<V>(values)?);
+        Ok(MultiMap { map: Box::new(Table::build_on(&call.stream, &call.device, &keys, &values)?) })
+    })))
+}
+
+/// Loads a multimap of words of so many bytes.
+#[pyfunction]
+pub fn load_multi_map(py: Python<'_>, target: Target, path: PathBuf, bytes: (usize, usize)) -> PyResult<MultiMap> {
+    with_word!(bytes.0, K => with_word!(bytes.1, V => call::run(py, target, |call| {
+        Ok(MultiMap { map: Box::new(Table::<K, V>::load_from(&call.device, &path)?) })
+    })))
+}

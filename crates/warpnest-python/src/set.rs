@@ -1,0 +1,206 @@
+//! Sets: keys as words.
+
+use crate::array::Array;
+use crate::call::{self, Call, Column, Target};
+use crate::error::to_python;
+use crate::kinds::with_word;
+use crate::map::{Shared, Word};
+use pyo3::exceptions::PyTypeError;
+use pyo3::prelude::*;
+use std::any::Any;
+use std::path::{Path, PathBuf};
+use warpnest::{PageConfig, PageSet, Result};
+
+/// A set of words. Queries of several threads may run at once; a change waits for them.
+#[pyclass(frozen, module = "warpnest._native")]
+pub struct Set {
+    set: Box<dyn Words>,
+}
+
+/// What becomes of two sets.
+#[derive(Clone, Copy)]
+enum Operation {
+    Union,
+    Intersection,
+    Difference,
+}
+
+/// A set whose words have lost their type.
+trait Words: Send + Sync {
+    fn contains(&self, call: &Call, queries: Column, outputs: [Column; 2]) -> Result<()>;
+    fn insert(&self, call: &Call, keys: Column) -> Result<usize>;
+    fn remove(&self, call: &Call, keys: Column) -> Result<usize>;
+    fn clear(&self, call: &Call) -> Result<()>;
+    fn reserve(&self, call: &Call, additional: usize) -> Result<()>;
+    fn shrink(&self) -> Result<()>;
+    fn keys(&self, call: &Call) -> Result<Array>;
+    fn len(&self) -> usize;
+    fn bytes(&self) -> usize;
+    fn save(&self, path: &Path) -> Result<()>;
+    fn copy(&self, call: &Call) -> Result<Set>;
+    /// Returns the result of an operation, or nothing if the other set has other words.
+    fn combined(&self, call: &Call, other: &dyn Words, operation: Operation) -> Result<Option<Set>>;
+    fn as_any(&self) -> &dyn Any;
+}
+
+impl<K: Word> Words for Shared<PageSet<K>> {
+    fn contains(&self, call: &Call, queries: Column, outputs: [Column; 2]) -> Result<()> {
+        let set = self.read();
+        let asked = call.read::<K>(queries)?;
+        call.flags(outputs, |found| set.contains_many_into(&call.stream, &asked, found))
+    }
+
+    fn insert(&self, call: &Call, keys: Column) -> Result<usize> {
+        let keys = call.read(keys)?;
+        self.write().insert_many_on(&call.stream, &keys)
+    }
+
+    fn remove(&self, call: &Call, keys: Column) -> Result<usize> {
+        let keys = call.read(keys)?;
+        self.write().erase_many_on(&call.stream, &keys)
+    }
+
+    fn clear(&self, call: &Call) -> Result<()> {
+        self.write().clear_on(&call.stream)
+    }
+
+    fn reserve(&self, call: &Call, additional: usize) -> Result<()> {
+        self.write().reserve_on(&call.stream, additional)
+    }
+
+    fn shrink(&self) -> Result<()> {
+        self.write().shrink_to_fit()
+    }
+
+    fn keys(&self, call: &Call) -> Result<Array> {
+        Ok(Array::of(call, self.read().keys_on(&call.stream)?))
+    }
+
+    fn len(&self) -> usize {
+        self.read().len()
+    }
+
+    fn bytes(&self) -> usize {
+        self.read().memory_bytes()
+    }
+
+    fn save(&self, path: &Path) -> Result<()> {
+        self.read().save_to(path)
+    }
+
+    fn copy(&self, call: &Call) -> Result<Set> {
+        Ok(Set { set: Box::new(Self::new(self.read().try_clone_on(&call.stream)?)) })
+    }
+
+    fn combined(&self, call: &Call, other: &dyn Words, operation: Operation) -> Result<Option<Set>> {
+        let Some(other) = other.as_any().downcast_ref::<Self>() else { return Ok(None) };
+        let (stream, one) = (&*call.stream, self.read());
+        // To lock a set twice would wait forever if another thread wants to change it in between.
+        let is_same = std::ptr::eq(self, other);
+        let held = (!is_same).then(|| other.read());
+        let other = held.as_deref().unwrap_or(&*one);
+        let set = match operation {
+            Operation::Union => one.union_on(stream, other)?,
+            Operation::Intersection => one.intersection_on(stream, other)?,
+            Operation::Difference => one.difference_on(stream, other)?,
+        };
+        Ok(Some(Set { set: Box::new(Self::new(set)) }))
+    }
+
+    fn as_any(&self) -> &dyn Any {
+        self
+    }
+}
+
+#[pymethods]
+impl Set {
+    /// Writes a byte per query: whether its key is there. The second output is for bits.
+    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: [Column; 2]) -> PyResult<()> {
+        call::run(py, target, |call| self.set.contains(call, queries, outputs))
+    }
+
+    fn insert(&self, py: Python<'_>, target: Target, keys: Column) -> PyResult<usize> {
+        call::run(py, target, |call| self.set.insert(call, keys))
+    }
+
+    fn remove(&self, py: Python<'_>, target: Target, keys: Column) -> PyResult<usize> {
+        call::run(py, target, |call| self.set.remove(call, keys))
+    }
+
+    fn clear(&self, py: Python<'_>, target: Target) -> PyResult<()> {
+        call::run(py, target, |call| self.set.clear(call))
+    }
+
+    fn reserve(&self, py: Python<'_>, target: Target, additional: usize) -> PyResult<()> {
+        call::run(py, target, |call| self.set.reserve(call, additional))
+    }
+
+    fn shrink(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.set.shrink()).map_err(to_python)
+    }
+
+    fn keys(&self, py: Python<'_>, target: Target) -> PyResult<Array> {
+        call::run(py, target, |call| self.set.keys(call))
+    }
+
+    fn __len__(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.set.len())
+    }
+
+    fn bytes(&self, py: Python<'_>) -> usize {
+        py.detach(|| self.set.bytes())
+    }
+
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| self.set.save(&path)).map_err(to_python)
+    }
+
+    fn copy(&self, py: Python<'_>, target: Target) -> PyResult<Self> {
+        call::run(py, target, |call| self.set.copy(call))
+    }
+
+    fn union(&self, py: Python<'_>, target: Target, other: &Self) -> PyResult<Self> {
+        self.combined(py, target, other, Operation::Union)
+    }
+
+    fn intersection(&self, py: Python<'_>, target: Target, other: &Self) -> PyResult<Self> {
+        self.combined(py, target, other, Operation::Intersection)
+    }
+
+    fn difference(&self, py: Python<'_>, target: Target, other: &Self) -> PyResult<Self> {
+        self.combined(py, target, other, Operation::Difference)
+    }
+}
+
+impl Set {
+    fn combined(&self, py: Python<'_>, target: Target, other: &Self, operation: Operation) -> PyResult<Self> {
+        let combined = call::run(py, target, |call| self.set.combined(call, &*other.set, operation))?;
+        combined.ok_or_else(|| PyTypeError::new_err("the keys of the two sets are of different sizes"))
+    }
+}
+
+/// Builds a set of words of so many bytes.
+#[pyfunction]
+pub fn build_set(py: Python<'_>, target: Target, keys: Column, bytes: usize, assume_unique: bool) -> PyResult<Set> {
+    let config = if assume_unique { PageConfig::default().assume_unique() } else { PageConfig::default() };
+    with_word!(bytes, K => call::run(py, target, |call| {
+        let keys = call.read::<K>(keys)?;
+        Ok(Set { set: Box::new(Shared::new(config.build_set_on(&call.stream, &call.device, &keys)?)) })
+    }))
+}
+
+/// Makes an empty set of words of so many bytes.
+#[pyfunction]
+pub fn create_set(py: Python<'_>, target: Target, bytes: usize) -> PyResult<Set> {
+    with_word!(bytes, K => call::run(py, target, |call| {
+        Ok(Set { set: Box::new(Shared::new(PageSet::<K>::new(&call.device)?)) })
+    }))
+}
+
+/// Loads a set of words of so many bytes.
+#[pyfunction]
+pub fn load_set(py: Python<'_>, target: Target, path: PathBuf, bytes: usize) -> PyResult<Set> {
+    with_word!(bytes, K => call::run(py, target, |call| {
+        Ok(Set { set: Box::new(Shared::new(PageSet::<K>::load_from(&call.device, &path)?)) })
+    }))
+}

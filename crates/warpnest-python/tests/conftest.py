@@ -1,0 +1,88 @@
+"""What the tests run with: every library of arrays that is installed, on every device that is there."""
+
+from __future__ import annotations
+
+import importlib.util
+from dataclasses import dataclass
+from typing import Any, Callable
+
+import numpy as np
+import pytest
+
+import warpnest as wn
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library of arrays on a device: how a NumPy array becomes one of it, and back again."""
+
+    name: str
+    device: str
+    make: Callable[[np.ndarray], Any]
+    type: type
+
+    def __call__(self, values, dtype=None):
+        return self.make(np.asarray(values, dtype))
+
+    def back(self, array):
+        """Copies to NumPy, after a look at the type."""
+        if isinstance(array, tuple):
+            return tuple(map(self.back, array))
+        assert isinstance(array, self.type), f"{type(array)} from {self.name}"
+        if self.name.startswith("torch"):
+            assert array.device.type == ("cuda" if "cuda" in self.name else "cpu")
+            return array.cpu().numpy()
+        return array.get() if self.name == "cupy" else np.asarray(array)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether keys of two columns and of floating-point numbers are taken."""
+        return self.name != "jax"
+
+
+def has(module: str) -> bool:
+    return importlib.util.find_spec(module) is not None
+
+
+def libraries() -> list[Library]:
+    found = [Library("numpy", "cpu", lambda x: x, np.ndarray)]
+    gpu = wn.gpu_error() is None
+    if gpu:
+        found.append(Library("numpy to a GPU", "cuda:0", lambda x: x, np.ndarray))
+    if has("torch"):
+        import torch
+
+        found.append(Library("torch", "cpu", lambda x: torch.from_numpy(x.copy()), torch.Tensor))
+        if gpu:
+            found.append(Library("torch cuda", "cuda:0", lambda x: torch.from_numpy(x.copy()).cuda(), torch.Tensor))
+    if gpu and has("cupy"):
+        import cupy
+
+        found.append(Library("cupy", "cuda:0", cupy.asarray, cupy.ndarray))
+    if gpu and has("jax"):
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        found.append(Library("jax", "cuda:0", jax.numpy.asarray, jax.Array))
+    return found
+
+
+LIBRARIES = libraries()
+
+
+@pytest.fixture(params=LIBRARIES, ids=lambda library: library.name)
+def xp(request):
+    """A library, with its device as the default one."""
+    before = wn.default_device()
+    wn.set_default_device(request.param.device)
+    yield request.param
+    wn.set_default_device(before)
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu():
+    """Arrays of the host are worked on by the CPU, unless a test says otherwise."""
+    before = wn.default_device()
+    wn.set_default_device("cpu")
+    yield
+    wn.set_default_device(before)

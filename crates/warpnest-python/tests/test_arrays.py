@@ -1,0 +1,212 @@
+"""Memory and streams: what is shared, what outlives what, and what waits for what."""
+
+import gc
+import subprocess
+import sys
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import warpnest as wn
+
+from warpnest._columns import keys
+from warpnest._libraries import NUMPY
+
+from conftest import LIBRARIES
+
+N = 1 << 20
+torch_cuda = pytest.mark.skipif(not any(library.name == "torch cuda" for library in LIBRARIES), reason="no torch with a GPU")
+
+
+def test_results_are_in_native_memory_and_outlive_their_tables():
+    keys = np.arange(N)
+    m = wn.Map(keys, keys * 2)
+    k, v = m.items()
+    unique = wn.unique(keys)
+    assert not k.flags.owndata and not unique.flags.owndata and unique.flags.writeable
+    del m
+    gc.collect()
+    np.testing.assert_array_equal(np.sort(k), keys)
+    np.testing.assert_array_equal(v, k * 2)
+
+
+def test_a_table_outlives_its_arrays(xp):
+    keys = xp(np.arange(N))
+    m = wn.Map(keys, xp(np.arange(N) * 2))
+    del keys
+    gc.collect()
+    rest = xp(np.full(N, 7))
+    np.testing.assert_array_equal(xp.back(m[xp(np.arange(N))]), np.arange(N) * 2)
+    del rest
+
+
+def test_arrays_that_begin_anywhere(xp):
+    """Parts of arrays, whose first element is at no multiple of 16 bytes."""
+    if not xp.has_columns:
+        pytest.skip("the library copies parts itself")
+    x = np.arange(1000, dtype="int32") % 10
+    for start in range(1, 5):
+        np.testing.assert_array_equal(xp.back(wn.unique(xp(x)[start:], sorted=True)), np.arange(10))
+        m = wn.Map(xp(x)[start:], xp(np.arange(1000, dtype="int32"))[start:])
+        np.testing.assert_array_equal(xp.back(m[xp(x)[start:20]]), np.arange(990, 1000)[x[start:20]])
+
+
+def test_read_only_arrays():
+    x = np.arange(10)
+    x.flags.writeable = False
+    np.testing.assert_array_equal(wn.unique(x, sorted=True), x)
+
+
+def test_results_know_dlpack():
+    def unique(x):
+        column = keys(NUMPY, x, "x")
+        return wn._native.unique((-1, None), column, column.type.kind, True, (False, False, False))[0]
+
+    assert np.from_dlpack(unique(np.zeros(0, int))).shape == (0,)
+    x = np.arange(5, dtype="u4")
+    array = unique(x)
+    np.testing.assert_array_equal(np.from_dlpack(array), x)
+    assert array.__dlpack_device__() == (1, 0)
+    with pytest.raises(BufferError):
+        array.typed("<M8[ns]").__dlpack__()
+
+
+def test_the_interpreter_goes_on_during_a_call():
+    x = np.random.default_rng(1).integers(0, 1 << 40, 1 << 22)
+    done, ticks = threading.Event(), 0
+
+    def work():
+        wn.unique(x, return_inverse=True)
+        done.set()
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    while not done.is_set():
+        ticks += 1
+        time.sleep(0.001)
+    thread.join()
+    assert ticks > 3
+
+
+def test_an_import_is_quick_and_brings_no_other_library():
+    code = "import sys, time, numpy; t = time.perf_counter(); import warpnest; print(time.perf_counter() - t); " \
+        "assert not {'torch', 'cupy', 'jax', 'pandas'} & set(sys.modules)"
+    seconds = min(float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout) for _ in range(3))
+    assert seconds < 0.2
+
+
+@torch_cuda
+def test_a_call_waits_for_work_of_the_current_stream():
+    import torch
+
+    for _ in range(3):
+        stream = torch.cuda.Stream()
+        with torch.cuda.stream(stream):
+            x = torch.zeros(N, dtype=torch.int64, device="cuda")
+            torch.cuda._sleep(50_000_000)
+            x.copy_(torch.arange(N, device="cuda"))
+            assert len(wn.unique(x)) == N
+            torch.cuda._sleep(50_000_000)
+            x.add_(5)
+            m = wn.Map(x, x * 2)
+            torch.cuda._sleep(50_000_000)
+            queries = x + 1
+            found = m.get(queries, default=-1)
+            # What comes later waits for the lookup: this write, and the memory's next use.
+            queries.fill_(0)
+            other = torch.full_like(queries, 3)
+            del queries
+            expected = torch.where(torch.arange(N, device="cuda") == N - 1, -1, 2 * (torch.arange(N, device="cuda") + 6))
+            assert torch.equal(found, expected)
+            del other
+
+
+@torch_cuda
+def test_lookups_do_not_wait_on_the_host():
+    import torch
+
+    x = torch.arange(N, device="cuda")
+    m = wn.Map(x, x)
+    for ask in (lambda: m.get(x, default=0), lambda: m.contains(x), lambda: m.find(x)):
+        ask()
+        torch.cuda.synchronize()
+        end = torch.cuda.Event()
+        torch.cuda._sleep(2_000_000_000)
+        ask()
+        end.record()
+        assert not end.query(), "the call waited for the stream"
+        torch.cuda.synchronize()
+
+
+@torch_cuda
+def test_two_streams_with_delayed_work_do_not_race():
+    import torch
+
+    one, two = torch.cuda.Stream(), torch.cuda.Stream()
+    x = torch.arange(N, device="cuda")
+    torch.cuda.synchronize()
+    for at in range(4):
+        with torch.cuda.stream(one):
+            torch.cuda._sleep(30_000_000)
+            m = wn.Map(x, x + at)
+        with torch.cuda.stream(two):
+            asked = m.get(x, default=-1)
+        with torch.cuda.stream(one):
+            torch.cuda._sleep(30_000_000)
+            m.insert(x, x + at + 100)
+        with torch.cuda.stream(two):
+            again = m.get(x, default=-1)
+            assert torch.equal(asked, x + at) and torch.equal(again, x + at + 100)
+
+
+@torch_cuda
+def test_a_result_that_is_dropped_is_not_used_again_too_early():
+    import torch
+
+    x = torch.arange(N, device="cuda")
+    later = torch.cuda.Stream()
+    for _ in range(4):
+        result = wn.unique(x, sorted=True)
+        later.wait_stream(torch.cuda.current_stream())
+        with torch.cuda.stream(later):
+            torch.cuda._sleep(100_000_000)
+            copy = result + 1
+        del result
+        for _ in range(3):
+            wn.unique(x + 12345)
+        torch.cuda.synchronize()
+        assert torch.equal(copy, x + 1)
+
+
+@torch_cuda
+def test_arrays_on_different_devices_are_refused():
+    import torch
+
+    x, y = torch.arange(5, device="cuda"), np.arange(5)
+    with pytest.raises(ValueError, match="x is on cuda:0 and among is on the host: move one of them"):
+        wn.isin(x, y)
+    with pytest.raises(ValueError, match="on cuda:0 and the table is on cpu"):
+        wn.Set(y, device="cpu").contains(x)
+    with pytest.raises(ValueError, match="the call is to run on cpu"):
+        wn.unique(x, device="cpu")
+    with pytest.raises(ValueError, match="strided"):
+        wn.unique(x[::2])
+    with pytest.raises(TypeError, match="torch.int16"):
+        wn.unique(x.to(torch.int16))
+    np.testing.assert_array_equal(wn.Set(x).contains(y), np.ones(5, bool))
+
+
+@torch_cuda
+def test_no_copies_of_results_on_the_gpu():
+    import torch
+
+    x = torch.arange(1 << 26, device="cuda")
+    wn.unique(x[:1024])
+    torch.cuda.synchronize()
+    before = torch.cuda.mem_get_info()[0]
+    result = wn.unique(x)
+    torch.cuda.synchronize()
+    taken = before - torch.cuda.mem_get_info()[0]
+    assert taken < 1.1 * result.nbytes + (64 << 20), f"{taken} bytes for a result of {result.nbytes}"

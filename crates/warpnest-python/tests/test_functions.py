@@ -1,0 +1,197 @@
+"""The functions of columns, beside NumPy and pandas."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+
+import warpnest as wn
+
+DTYPES = ["int32", "uint32", "int64", "uint64"]
+LENGTHS = [0, 1, 3, 31, 32, 33, 1000, 5000]
+
+
+def columns(dtype, lengths=st.integers(0, 200)):
+    """Columns with few and with many different keys, the extreme ones among them."""
+    limits = np.iinfo(dtype)
+    few = st.sampled_from([limits.min, limits.max, 0, 1, 7, limits.max - 1])
+    return arrays(dtype, lengths, elements=st.one_of(few, st.integers(limits.min, limits.max)), fill=st.nothing())
+
+
+def sample(seed, length, dtype, different=100):
+    return np.random.default_rng(seed).integers(0, different, length).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("length", LENGTHS)
+def test_unique_gives_what_numpy_gives(xp, dtype, length):
+    x = sample(length, length, dtype)
+    result = wn.unique(xp(x), return_index=True, return_inverse=True, return_counts=True, sorted=True)
+    for ours, theirs in zip(map(xp.back, result), np.unique(x, True, True, True)):
+        np.testing.assert_array_equal(ours, theirs)
+    keys, inverse, counts = map(xp.back, wn.unique(xp(x), return_inverse=True, return_counts=True))
+    np.testing.assert_array_equal(keys[inverse], x)
+    np.testing.assert_array_equal(np.sort(keys), np.unique(x))
+    np.testing.assert_array_equal(counts, [np.count_nonzero(x == key) for key in keys])
+    assert xp.back(wn.unique(xp(x))).dtype == dtype
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@given(data=st.data())
+@settings(max_examples=60, deadline=None)
+def test_unique_of_any_keys(dtype, data):
+    x = data.draw(columns(dtype))
+    result = wn.unique(x, return_index=True, return_inverse=True, return_counts=True, sorted=True)
+    for ours, theirs in zip(result, np.unique(x, True, True, True)):
+        np.testing.assert_array_equal(ours, theirs)
+
+
+def test_unique_keeps_the_shape_of_the_inverse(xp):
+    if not xp.has_columns:
+        pytest.skip("one dimension only")
+    x = sample(1, 600, "int64").reshape(20, 30)
+    keys, inverse = map(xp.back, wn.unique(xp(x), return_inverse=True))
+    assert inverse.shape == (20, 30)
+    np.testing.assert_array_equal(keys[inverse], x)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_floating_point_keys_are_equal_as_numbers_are(xp, dtype):
+    if not xp.has_columns:
+        pytest.skip("no floating-point keys")
+    negative_nan = -np.array(np.nan, dtype)
+    x = np.array([0.0, -0.0, 1.5, -1.5, np.nan, negative_nan, np.inf, -np.inf, 1.5, np.finfo(dtype).tiny], dtype)
+    keys, inverse, counts = map(xp.back, wn.unique(xp(x), return_inverse=True, return_counts=True, sorted=True))
+    expected = np.unique(x, return_inverse=True, return_counts=True)
+    for ours, theirs in zip((keys, inverse, counts), expected):
+        np.testing.assert_array_equal(ours, theirs)
+    assert keys.dtype == dtype and not np.signbit(keys[keys == 0]).any()
+    # pandas' `isin` takes NaNs for equal, too.
+    among = np.array([-0.0, np.nan, 2.0], dtype)
+    np.testing.assert_array_equal(xp.back(wn.isin(xp(x), xp(among))), pd.Series(x).isin(among))
+
+
+@pytest.mark.parametrize("first, second", [("int32", "int32"), ("uint32", "uint32"), ("int32", "uint32"), ("float32", "int32")])
+def test_keys_of_two_columns(xp, first, second):
+    if not xp.has_columns:
+        pytest.skip("one column only")
+    rng = np.random.default_rng(5)
+    a = rng.integers(0 if first == "uint32" else -9, 9, 700).astype(first)
+    b = rng.integers(0 if second == "uint32" else -9, 9, 700).astype(second)
+    keys, inverse, counts = wn.unique((xp(a), xp(b)), return_inverse=True, return_counts=True, sorted=True)
+    (u, v), inverse, counts = xp.back(keys), xp.back(inverse), xp.back(counts)
+    expected = pd.DataFrame({"a": a, "b": b}).value_counts().sort_index().reset_index()
+    np.testing.assert_array_equal(u, expected["a"])
+    np.testing.assert_array_equal(v, expected["b"])
+    np.testing.assert_array_equal(counts, expected["count"])
+    np.testing.assert_array_equal(u[inverse], a)
+    np.testing.assert_array_equal(v[inverse], b)
+    assert (u.dtype, v.dtype) == (first, second)
+
+
+@pytest.mark.parametrize("dtype", DTYPES + ["float32", "float64"])
+@pytest.mark.parametrize("length", LENGTHS)
+def test_isin_gives_what_numpy_gives(xp, dtype, length):
+    if dtype.startswith("float") and not xp.has_columns:
+        pytest.skip("no floating-point keys")
+    x, among = sample(length, length, dtype), sample(length + 1, length // 3, dtype)
+    found = wn.isin(xp(x), xp(among))
+    np.testing.assert_array_equal(xp.back(found), np.isin(x, among))
+    assert xp.back(found).dtype == bool
+    np.testing.assert_array_equal(xp.back(wn.isin(xp(x), xp(among), invert=True)), ~np.isin(x, among))
+
+
+@given(x=columns("int64"), among=columns("int64"))
+@settings(max_examples=60, deadline=None)
+def test_isin_of_any_keys(x, among):
+    np.testing.assert_array_equal(wn.isin(x, among), np.isin(x, among))
+
+
+def test_isin_takes_lists_and_shapes(xp):
+    x = sample(3, 60, "int32")
+    np.testing.assert_array_equal(xp.back(wn.isin(xp(x), [1, 2, 3])), np.isin(x, [1, 2, 3]))
+    if xp.has_columns:
+        x = x.reshape(6, 10)
+        np.testing.assert_array_equal(xp.back(wn.isin(xp(x), xp([5], "int32"))), x == 5)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("length", LENGTHS)
+def test_factorize_gives_what_pandas_gives(xp, dtype, length):
+    x = sample(length, length, dtype, 50)
+    codes, keys = map(xp.back, wn.factorize(xp(x)))
+    expected_codes, expected_keys = pd.factorize(x)
+    np.testing.assert_array_equal(codes, expected_codes)
+    np.testing.assert_array_equal(keys, expected_keys)
+
+
+@given(x=columns("int32"))
+@settings(max_examples=60, deadline=None)
+def test_value_counts_of_any_keys(x):
+    keys, counts = wn.value_counts(x)
+    expected_keys, expected = np.unique(x, return_counts=True)
+    order = np.lexsort((expected_keys, -expected))
+    np.testing.assert_array_equal(keys, expected_keys[order])
+    np.testing.assert_array_equal(counts, expected[order])
+
+
+@pytest.mark.parametrize("values", DTYPES + ["float32", "float64"])
+def test_group_by_gives_what_pandas_gives(xp, values):
+    rng = np.random.default_rng(7)
+    keys, x = rng.integers(-20, 20, 3000), rng.integers(0, 1000, 3000).astype(values)
+    if values.startswith("float"):
+        x /= 8
+    functions = ["sum", "min", "max", "mean", "first", "last"]
+    held = xp(x)
+    wanted = {"rows": "count", **{function: (held, function) for function in functions}}
+    groups = wn.group_by(xp(keys), wanted, order="sorted")
+    expected = pd.DataFrame({"k": keys, "x": x}).groupby("k")["x"].agg(["count", *functions])
+    np.testing.assert_array_equal(xp.back(groups.keys), expected.index)
+    np.testing.assert_array_equal(xp.back(groups.columns["rows"]), expected["count"])
+    for function in functions:
+        np.testing.assert_allclose(xp.back(groups.columns[function]), expected[function], rtol=1e-6 if values == 'float32' else 1e-12)
+    assert xp.back(groups.columns["sum"]).dtype == np.dtype(f"{x.dtype.kind}8")
+    assert xp.back(groups.columns["first"]).dtype == values
+
+
+def test_group_by_orders_and_two_columns(xp):
+    if not xp.has_columns:
+        pytest.skip("one column only")
+    a, b = np.array([2, 1, 2, 2], "int32"), np.array([5, -1, 5, 4], "int32")
+    groups = wn.group_by((xp(a), xp(b)), {"rows": "count"}, order="first")
+    np.testing.assert_array_equal(xp.back(groups.keys), [[2, 1, 2], [5, -1, 4]])
+    np.testing.assert_array_equal(xp.back(groups.columns["rows"]), [2, 1, 1])
+    groups = wn.group_by((xp(a), xp(b)), {}, order="sorted")
+    np.testing.assert_array_equal(xp.back(groups.keys), [[1, 2, 2], [-1, 4, 5]])
+
+
+@pytest.mark.parametrize("how", ["inner", "left", "right", "outer", "semi", "anti"])
+@pytest.mark.parametrize("dtype", ["int32", "uint64"])
+def test_joins_give_what_pandas_gives(xp, how, dtype):
+    left, right = sample(1, 400, dtype, 300), sample(2, 300, dtype, 300)
+    rows = wn.join(xp(left), xp(right), how)
+    if how in ("semi", "anti"):
+        np.testing.assert_array_equal(np.sort(xp.back(rows)), np.flatnonzero(np.isin(left, right) == (how == "semi")))
+        return
+    ours = sorted(zip(*(xp.back(side).tolist() for side in rows)))
+    frames = [pd.DataFrame({"k": side, name: np.arange(len(side))}) for side, name in ((left, "i"), (right, "j"))]
+    merged = frames[0].merge(frames[1], on="k", how=how)[["i", "j"]].fillna(-1).astype(int)
+    assert ours == sorted(map(tuple, merged.to_numpy().tolist()))
+
+
+def test_times_and_texts():
+    days = np.array(["2026-01-02", "2026-01-01", "2026-01-02"], "datetime64[ns]")
+    np.testing.assert_array_equal(wn.unique(days, sorted=True), np.unique(days))
+    texts = np.array([b"ab", b"cd", b"ab"], "S8")
+    codes, keys = wn.factorize(texts)
+    np.testing.assert_array_equal(keys[codes], texts)
+    with pytest.raises(TypeError, match="order is not known"):
+        wn.unique(texts, sorted=True)
+
+
+def test_lists_and_pandas_columns():
+    np.testing.assert_array_equal(wn.unique([3, 1, 3], sorted=True), [1, 3])
+    series = pd.Series([3, 1, 3], index=[7, 8, 9])
+    np.testing.assert_array_equal(wn.isin(series, [3]), [True, False, True])
