@@ -9,7 +9,7 @@ use warpnest_build::{Build, Comparison, ptxas};
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
 use crate::{
-    build_ptx, circles, coverage, cpp_header, cuda_stub, examples, outside, prose, resources, stale, workspace,
+    build_ptx, circles, coverage, cpp_header, cuda_stub, examples, outside, prose, resources, stale, wheel, workspace,
 };
 
 /// Run every check before a merge.
@@ -20,7 +20,8 @@ use crate::{
 /// by the README's commands, with its time; a program that rustc must refuse, with the words of its
 /// errors; the tests and the output of the example with a kernel of its own. The committed PTX must
 /// have been built from these sources. It goes through the lint, a new build that must give the
-/// same bytes, and ptxas with a table of what each kernel uses.
+/// same bytes, and ptxas with a table of what each kernel uses. The Python wheel is built, installed
+/// into a clean environment, and tested there.
 ///
 /// If all tests have run before, the last check is how much of the PTX they executed, with a floor.
 /// `--thorough` runs all tests again, in release, with both targets' PTX interpreted in full and
@@ -51,6 +52,9 @@ pub struct Args {
     /// Leave out ptxas.
     #[arg(long)]
     no_ptxas: bool,
+    /// Do not build the Python wheel.
+    #[arg(long)]
+    no_wheel: bool,
     /// Run all tests too, with all that they can try. Takes half an hour on two cores.
     #[arg(long)]
     thorough: bool,
@@ -87,6 +91,7 @@ pub fn main(args: &Args) -> Result<()> {
     report.step("PTX: lint", false, || lints(&root));
     report.step("PTX: new build, same bytes", args.no_rebuild, || join(rebuilt));
     report.step("PTX: ptxas", args.no_ptxas, || join(assembled));
+    report.step("Python wheel", args.no_wheel, || wheel::check(&root));
     report.step("tests, thorough", !args.thorough, || thorough(&root));
     report.step("PTX: statements executed", false, || coverage::check(&root));
     report.end();

@@ -22,6 +22,7 @@ mod resources;
 mod sanitize;
 mod semver;
 mod stale;
+mod wheel;
 mod workspace;
 
 use std::process::ExitCode;
@@ -66,6 +67,7 @@ enum Command {
     /// Draw the sweep of group-by from records.
     #[command(disable_help_flag = true)]
     Sweep(measure::Args),
+    Wheel(wheel::Args),
 }
 
 /// Returns the names of all commands.
@@ -87,6 +89,7 @@ fn main() -> ExitCode {
         Command::Rounds(args) => measure::main("rounds", &args),
         Command::Sweep(args) => measure::main("sweep", &args),
         Command::Sanitize(args) => sanitize::main(&args),
+        Command::Wheel(args) => wheel::main(&args),
     };
     let Err(error) = outcome else { return ExitCode::SUCCESS };
     // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a

@@ -16,10 +16,11 @@ pub const CPU: i32 = -1;
 /// The most streams that are kept; programs have a few.
 const MAX_STREAMS: usize = 256;
 
-/// The target of a call: the ordinal of a GPU or [`CPU`], and the caller's stream there as a
-/// `CUstream`, if its arrays are in the GPU's memory.
+/// The target of a call: the ordinal of a GPU or [`CPU`]; the caller's stream there as a `CUstream`,
+/// if its arrays are in the GPU's memory; and whether the call waits until its work is done, since
+/// nothing tells on which stream the caller goes on.
 #[derive(Clone, Copy, FromPyObject)]
-pub struct Target(pub i32, pub Option<usize>);
+pub struct Target(i32, Option<usize>, bool);
 
 /// An array of the caller, which an object of the Python part describes. That keeps it alive, and is
 /// itself kept by the call's arguments.
@@ -58,7 +59,7 @@ const MAX_KEPT: usize = 256 << 20;
 /// Runs the work of a call without the interpreter's lock.
 pub fn run<T: Send>(
     py: Python<'_>,
-    Target(ordinal, theirs): Target,
+    Target(ordinal, theirs, must_wait): Target,
     work: impl FnOnce(&Call) -> Result<T> + Send,
 ) -> PyResult<T> {
     py.detach(|| {
@@ -73,6 +74,7 @@ pub fn run<T: Send>(
         // After an error, too: what was queued may still read the caller's arrays.
         // SAFETY: as above.
         let released = unsafe { call.stream.release_to_foreign(handle as *mut c_void) };
+        let released = if must_wait { released.and(call.stream.synchronize()) } else { released };
         result.and_then(|result| released.map(|()| result))
     })
     .map_err(to_python)

@@ -62,7 +62,7 @@ def test_read_only_arrays():
 def test_results_know_dlpack():
     def unique(x):
         column = keys(NUMPY, x, "x")
-        return wn._native.unique((-1, None), column, column.type.kind, True, (False, False, False))[0]
+        return wn._native.unique((-1, None, False), column, column.type.kind, True, (False, False, False))[0]
 
     assert np.from_dlpack(unique(np.zeros(0, int))).shape == (0,)
     x = np.arange(5, dtype="u4")

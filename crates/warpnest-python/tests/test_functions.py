@@ -111,10 +111,13 @@ def test_isin_of_any_keys(x, among):
 
 def test_isin_takes_lists_and_shapes(xp):
     x = sample(3, 60, "int32")
+    if not xp.has_columns:
+        with pytest.raises(ValueError, match="among is on the host: make it an array of jax"):
+            wn.isin(xp(x), [1, 2, 3])
+        return
     np.testing.assert_array_equal(xp.back(wn.isin(xp(x), [1, 2, 3])), np.isin(x, [1, 2, 3]))
-    if xp.has_columns:
-        x = x.reshape(6, 10)
-        np.testing.assert_array_equal(xp.back(wn.isin(xp(x), xp([5], "int32"))), x == 5)
+    x = x.reshape(6, 10)
+    np.testing.assert_array_equal(xp.back(wn.isin(xp(x), xp([5], "int32"))), x == 5)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -25,6 +25,8 @@ class Library:
     name: str
     #: The ordinal of the GPU, or None if the arrays are on the host.
     gpu: int | None = None
+    #: Whether a call must wait until its work is done, since the library does not tell its stream.
+    must_wait = False
 
     def array(self, x: Any, what: str) -> Any:
         """Returns what a caller gave as an array of this library."""
@@ -77,16 +79,16 @@ class Library:
 
     # What follows is the same for all of them.
 
-    def target(self, device: Any = None) -> tuple[int, int | None]:
-        """Returns the device and the stream of a call with arrays of this library."""
+    def target(self, device: Any = None) -> tuple[int, int | None, bool]:
+        """Returns the device and the stream of a call with arrays of this library, and whether it waits."""
         if self.gpu is None:
-            return (_devices.default_number() if device is None else _devices.number(device), None)
+            return (_devices.default_number() if device is None else _devices.number(device), None, False)
         if device is not None and _devices.number(device) != self.gpu:
             raise ValueError(
                 f"the arrays are on {_devices.name(self.gpu)} and the call is to run on {_devices.name(_devices.number(device))}: "
                 "leave out `device`, or move the arrays there first"
             )
-        return (self.gpu, self.stream())
+        return (self.gpu, self.stream(), self.must_wait)
 
     def raw(self, array: Any, count: int) -> tuple[int, int, bool]:
         """Returns an array with so many elements as the native part takes it."""
@@ -253,11 +255,15 @@ class CuPy(Library):
 class DLPack(Library):
     """Any other library of arrays on a GPU, such as JAX. Results are made by its `from_dlpack`."""
 
+    must_wait = True
+
     def __init__(self, module: str, gpu: int):
         self.name, self.gpu = module, gpu
 
     def array(self, x, what):
-        return x if isinstance(x, _native.Imported) else _native.import_dlpack(x)
+        if not hasattr(x, "__dlpack__") or library_of(x).gpu != self.gpu:
+            raise ValueError(f"{what} is on the host: make it an array of {self.name}, as the other ones are")
+        return _native.import_dlpack(x)
 
     def dtype(self, array, what):
         return np.dtype(array.typestr)
@@ -272,7 +278,7 @@ class DLPack(Library):
         raise ValueError(f"an array of {self.name} does not begin at a multiple of {_ALIGNMENT} bytes: copy it first")
 
     def empty(self, length, dtype):
-        return _native.empty((self.gpu, None), length, np.dtype(dtype).itemsize)
+        return _native.empty((self.gpu, None, False), length, np.dtype(dtype).itemsize)
 
     def finished(self, array, dtype, shape):
         return self.of_gpu(array.typed(np.dtype(dtype).str))

@@ -53,7 +53,7 @@ class Set(Table):
         return set
 
     @classmethod
-    def _of_type(cls, key_dtype: Any, device: Any) -> tuple[Set, tuple[int, int | None]]:
+    def _of_type(cls, key_dtype: Any, device: Any) -> tuple[Set, tuple[int, int | None, bool]]:
         set = cls.__new__(cls)
         set._keys, set._library = key_type(key_dtype), NUMPY
         target = NUMPY.target(device)

@@ -72,15 +72,15 @@ class Table:
 
     # What follows is for the classes themselves.
 
-    def _target(self, library: Library) -> tuple[int, int | None]:
+    def _target(self, library: Library) -> tuple[int, int | None, bool]:
         if library.gpu is None:
-            return (self._device, None)
+            return (self._device, None, False)
         if library.gpu != self._device:
             raise ValueError(
                 f"the arrays are on {_devices.name(library.gpu)} and the table is on {self.device}: move the arrays "
                 "there, or build a table where they are"
             )
-        return (self._device, library.stream())
+        return (self._device, library.stream(), library.must_wait)
 
     def _queries(self, q: Any) -> tuple[Library, Keys, bool]:
         """Returns the library, the queries, and whether it is one key alone."""

@@ -1,0 +1,108 @@
+//! The Python wheel: built, installed into a clean environment as a user would, and tested there.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+use anyhow::{Context, Result, ensure};
+
+use crate::process::capture;
+use crate::report::Outcome;
+use crate::workspace;
+
+/// The folder of the Python package.
+const PACKAGE: &str = "crates/warpnest-python";
+/// The largest wheel that is allowed, in bytes.
+const MAX_BYTES: u64 = 15 << 20;
+/// The longest time from a wheel to the first answer that is allowed, in seconds.
+const MAX_SECONDS: f64 = 15.0;
+/// How to get maturin.
+const HOW_TO_GET_MATURIN: &str =
+    "maturin not found: skipped; python3 -m venv target/python && target/python/bin/pip install 'maturin>=1.16,<2'";
+/// The first answer, from `import` on.
+const FIRST_ANSWER: &str = "import numpy, warpnest as wn; print(len(wn.unique(numpy.array([3, 1, 3]))))";
+
+/// Build the Python wheel.
+///
+/// The wheel is for every CPython from 3.10 on, on Linux x86-64, with and without a GPU. Its file is
+/// in target/wheel. maturin does the work, from a venv at target/python or PATH.
+#[derive(clap::Args)]
+pub struct Args {
+    /// Install the wheel into a clean environment and run the tests there.
+    #[arg(long)]
+    test: bool,
+}
+
+/// Runs `cargo xtask wheel`.
+pub fn main(args: &Args) -> Result<()> {
+    let root = workspace::root()?;
+    let maturin = find(&root).context(HOW_TO_GET_MATURIN)?;
+    let wheel = build(&root, &maturin)?;
+    println!("{}", wheel.display());
+    if args.test {
+        println!("{}", tested(&root, &wheel)?);
+    }
+    Ok(())
+}
+
+/// Builds the wheel and tests it in a clean environment, unless there is no maturin.
+pub fn check(root: &Path) -> Result<Outcome> {
+    let Some(maturin) = find(root) else { return Ok(Outcome::Skipped(HOW_TO_GET_MATURIN.into())) };
+    let wheel = build(root, &maturin)?;
+    Ok(Outcome::Passed(tested(root, &wheel)?))
+}
+
+/// Returns maturin of the venv, or of PATH.
+fn find(root: &Path) -> Option<PathBuf> {
+    let of_venv = workspace::target_dir(root).join("python/bin/maturin");
+    let works = |maturin: &Path| Command::new(maturin).arg("--version").output().is_ok_and(|out| out.status.success());
+    [of_venv, PathBuf::from("maturin")].into_iter().find(|maturin| works(maturin))
+}
+
+/// Builds the wheel, and returns its path.
+fn build(root: &Path, maturin: &Path) -> Result<PathBuf> {
+    let out = workspace::target_dir(root).join("wheel");
+    // Of an earlier version, or for another system.
+    let _ = fs::remove_dir_all(&out);
+    let mut command = Command::new(maturin);
+    command.args(["build", "--release", "--locked", "--out"]).arg(&out).current_dir(root.join(PACKAGE));
+    capture(&mut command)?;
+    let entries = fs::read_dir(&out).with_context(|| format!("cannot read {}", out.display()))?;
+    let wheel =
+        entries.filter_map(|entry| Some(entry.ok()?.path())).find(|path| path.extension().is_some_and(|e| e == "whl"));
+    wheel.with_context(|| format!("maturin left no wheel in {}", out.display()))
+}
+
+/// Installs the wheel into a clean environment, asks for a first answer and runs all tests. Returns
+/// what it took.
+fn tested(root: &Path, wheel: &Path) -> Result<String> {
+    let bytes = fs::metadata(wheel)?.len();
+    ensure!(bytes <= MAX_BYTES, "the wheel has {bytes} bytes, and at most {MAX_BYTES} are allowed");
+    let environment = workspace::target_dir(root).join("wheel-environment");
+    capture(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&environment))?;
+    let python = environment.join("bin/python");
+    let install = |what: &str| {
+        let mut command = Command::new(&python);
+        command.args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", what]);
+        capture(&mut command)
+    };
+    let path = wheel.to_str().context("the wheel's path is no text")?;
+    let start = Instant::now();
+    install(path)?;
+    // Elsewhere than in the package's folder, where Python would find the sources.
+    let (answer, _) = capture(Command::new(&python).args(["-c", FIRST_ANSWER]).current_dir(&environment))?;
+    let seconds = start.elapsed().as_secs_f64();
+    ensure!(answer.trim() == "2", "the first answer is {answer:?}, and not 2");
+    ensure!(
+        seconds <= MAX_SECONDS,
+        "from the wheel to the first answer it took {seconds:.1} s, and {MAX_SECONDS} s are allowed"
+    );
+    install(&format!("{path}[test]"))?;
+    let tests = root.join(PACKAGE).join("tests");
+    let mut pytest = Command::new(&python);
+    pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(&tests).current_dir(&environment);
+    let (printed, _) = capture(&mut pytest)?;
+    let summary = printed.lines().last().unwrap_or_default().to_owned();
+    Ok(format!("{:.1} MiB, {seconds:.1} s to the first answer; {summary}", bytes as f64 / (1 << 20) as f64))
+}
