@@ -1,8 +1,10 @@
 """Ten things that people do with arrays, beside how NumPy, pandas and torch do them.
 
-    python ten_tasks.py                       NumPy arrays on the CPU, beside NumPy and pandas
-    python ten_tasks.py --device cuda         torch tensors on a GPU, beside torch
-    python ten_tasks.py --plot ten_tasks.svg  also draws the ratios (needs matplotlib)
+    python ten_tasks.py                        NumPy arrays on the CPU, beside NumPy and pandas
+    python ten_tasks.py --device cuda          torch tensors on a GPU, beside torch
+    python ten_tasks.py --json results.jsonl   also adds a line for each task to a file
+    python ten_tasks.py --draw results.jsonl --plot ten_tasks.svg --page ten_tasks.md
+                                               draws such a file (needs matplotlib), and writes it as a page
 
 Every answer is compared before anything is timed. The time is the least of the runs; on a GPU it is
 the time between two events on the current stream.
@@ -12,6 +14,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 import time
 from dataclasses import dataclass
@@ -199,7 +202,16 @@ def timer(device: str) -> Callable[[Callable[[], Any]], float]:
     return on_host if device == "cpu" else on_gpu
 
 
-def measure(device: str, rows: int, runs: int) -> list[dict[str, Any]]:
+def machine(device: str) -> str:
+    """Returns what the tasks ran on, for people."""
+    if device == "cpu":
+        return f"{len(os.sched_getaffinity(0))} cores of a CPU"
+    import torch
+
+    return torch.cuda.get_device_name()
+
+
+def measure(device: str, rows: int, runs: int, commit: str) -> list[dict[str, Any]]:
     columns: dict[str, Any] = data(rows)
     names: dict[str, Any] = {"np": np, "wn": wn}
     if device == "cpu":
@@ -228,7 +240,8 @@ def measure(device: str, rows: int, runs: int) -> list[dict[str, Any]]:
         times = [(seconds(lambda: run(theirs)), seconds(lambda: run(ours))) for _ in range(runs)]
         their_seconds, our_seconds = (min(side) for side in zip(*times))
         results.append({
-            "date": str(date.today()), "device": device, "beside": library, "task": number, "name": task.name, "rows": rows,
+            "date": str(date.today()), "commit": commit, "machine": machine(device), "beside": library, "task": number,
+            "name": task.name, "rows": rows,
             "their_ms": round(1000 * their_seconds, 3), "our_ms": round(1000 * our_seconds, 3),
             "ratio": round(their_seconds / our_seconds, 2),
         })
@@ -237,22 +250,54 @@ def measure(device: str, rows: int, runs: int) -> list[dict[str, Any]]:
     return results
 
 
+def runs_of(results: list[dict[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """Returns the lines of each run, by what it was beside, how long and where."""
+    runs: dict[str, list[dict[str, Any]]] = {}
+    for result in results:
+        runs.setdefault(f"{result['beside']}, {result['rows']:,} rows, {result['machine']}", []).append(result)
+    return runs
+
+
 def plot(results: list[dict[str, Any]], path: str) -> None:
-    """Draws how many times as fast each task is."""
+    """Draws how many times as fast each task is, a panel for each run."""
     import matplotlib
 
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(figsize=(8, 4.2), layout="constrained")
-    names = [result["name"] for result in results]
-    bars = axes.barh(names, [result["ratio"] for result in results], color="#3b6fb6")
-    axes.bar_label(bars, [f"{result['ratio']:.1f}" for result in results], padding=3)
-    axes.axvline(1, color="#888888", linewidth=1)
-    axes.invert_yaxis()
-    axes.set_xlabel(f"times as fast as {results[0]['beside']}, {results[0]['rows']:,} rows on {results[0]['device']}")
-    axes.spines[["top", "right"]].set_visible(False)
+    runs = runs_of(results)
+    figure, panels = pyplot.subplots(1, len(runs), figsize=(4 + 3 * len(runs), 4), sharey=True, layout="constrained", squeeze=False)
+    for axes, (title, lines) in zip(panels[0], runs.items()):
+        ratios = [line["ratio"] for line in lines]
+        bars = axes.barh([line["name"] for line in lines], ratios, color="#3b6fb6")
+        axes.bar_label(bars, [f"{ratio:.1f}" for ratio in ratios], padding=3)
+        axes.axvline(1, color="#888888", linewidth=1)
+        axes.set_xlim(0, 1.15 * max(ratios))
+        axes.set_title("times as fast as " + title.replace(", ", "\n", 2), fontsize=9)
+        axes.spines[["top", "right"]].set_visible(False)
+    panels[0][0].invert_yaxis()
     figure.savefig(path)
+
+
+def page(results: list[dict[str, Any]]) -> str:
+    """Returns the tasks with their code and times, as Markdown."""
+    runs, text = runs_of(results), ""
+    for number, task in enumerate(TASKS, 1):
+        text += f"### {number}. {task.name[0].upper()}{task.name[1:]}\n\n```python\n"
+        for library, code in (("NumPy, pandas", task.host), ("torch", task.torch), ("warpnest", task.ours)):
+            text += f"# {library}\n{code}\n"
+        text += "```\n\n| | rows | them | warpnest | |\n|---|---|---|---|---|\n"
+        for lines in runs.values():
+            for line in lines:
+                if line["task"] == number:
+                    text += (f"| {line['beside']}, {line['machine']} | {line['rows']:,} | {milliseconds(line['their_ms'])} "
+                             f"| {milliseconds(line['our_ms'])} | **{line['ratio']:.1f} ×** |\n")
+        text += "\n"
+    return text
+
+
+def milliseconds(time: float) -> str:
+    return f"{time:.0f} ms" if time >= 100 else f"{time:.3g} ms"
 
 
 def main() -> None:
@@ -262,13 +307,22 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="runs of each task; the fastest one counts")
     parser.add_argument("--json", help="a file to which a line for each task is added")
     parser.add_argument("--plot", help="a file, SVG or PNG, for a picture of the ratios")
+    parser.add_argument("--page", help="a Markdown file for the tasks with their code and times")
+    parser.add_argument("--draw", help="a file of earlier results, to be drawn instead of measuring")
+    parser.add_argument("--commit", default="", help="the commit of warpnest, which is written to the results")
     args = parser.parse_args()
-    results = measure(args.device, args.rows, args.runs)
+    if args.draw:
+        results = [json.loads(line) for line in open(args.draw)]
+    else:
+        results = measure(args.device, args.rows, args.runs, args.commit)
     if args.json:
         with open(args.json, "a") as file:
             file.writelines(json.dumps(result) + "\n" for result in results)
     if args.plot:
         plot(results, args.plot)
+    if args.page:
+        with open(args.page, "w") as file:
+            file.write(page(results))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,10 @@
 
 import doctest
 import importlib
+import importlib.util
 import pkgutil
+import re
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,29 @@ import pytest
 import warpnest
 
 MODULES = ["warpnest", *(f"warpnest.{module.name}" for module in pkgutil.iter_modules(warpnest.__path__) if module.name != "_native")]
+PAGE = Path(__file__).parents[3] / "docs" / "python.md"
+BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
+
+
+def test_the_page_runs():
+    """Runs the page's programs one after the other; those that say so need torch."""
+    space: dict = {}
+    for block in BLOCKS:
+        if block.startswith("# torch\n"):
+            if importlib.util.find_spec("torch") is None:
+                continue
+        # What the tasks say in three libraries is run by `ten_tasks.py`.
+        if not block.startswith("# NumPy"):
+            exec(compile(block, str(PAGE), "exec"), space)
+
+
+def test_the_page_has_the_tasks_that_are_measured():
+    sys.path.insert(0, str(PAGE.parents[1] / "crates" / "warpnest-python" / "benchmarks"))
+    from ten_tasks import TASKS
+
+    assert len(TASKS) == 10
+    for task in TASKS:
+        assert any(all(code in block for code in (task.host, task.torch, task.ours)) for block in BLOCKS), task.name
 
 
 @pytest.mark.parametrize("name", MODULES)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _native
-from ._columns import Keys, Output, column, keys
+from ._columns import Column, Keys, Output, column, keys
 from ._libraries import Library
 from ._table import columns_library
 
@@ -136,7 +136,9 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
     key_column = _keys(library, keys, "keys")
     if order == "sorted":
         key_column.type.check_order("keys")
-    held, numbers, wanted = [], {}, []
+    held: list[Column] = []
+    numbers: dict[int, int] = {}
+    wanted: list[tuple[str, int]] = []
     for name, what in aggregates.items():
         if what == "count":
             wanted.append(("count", 0))
