@@ -1,10 +1,12 @@
 //! A call from Python: the device that it runs on, its stream, and the arrays that it is given.
 
 use crate::error::to_python;
+use pyo3::exceptions::PyRuntimeError;
 use pyo3::prelude::*;
 use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use warpnest::primitives::{Scratch, expand_flags};
 use warpnest::types::Plain;
@@ -56,13 +58,30 @@ struct Own {
 /// longer than the work of a call that needs no more.
 const MAX_KEPT: usize = 256 << 20;
 
-/// Runs the work of a call without the interpreter's lock.
+/// Runs work without the interpreter's lock.
+///
+/// A process that was forked has neither the threads of the CPU engine nor the context of a GPU, so
+/// work that waits for these would wait forever.
+pub fn detached<T: Send>(py: Python<'_>, work: impl FnOnce() -> Result<T> + Send) -> PyResult<T> {
+    static USER: AtomicU32 = AtomicU32::new(0);
+    let process = std::process::id();
+    let user = USER.compare_exchange(0, process, Ordering::Relaxed, Ordering::Relaxed).unwrap_or_else(|user| user);
+    if user != 0 && user != process {
+        return Err(PyRuntimeError::new_err(
+            "warpnest was used before this process was forked, which leaves its threads and its GPU behind: start processes by \
+             `multiprocessing.get_context(\"spawn\")` or \"forkserver\", or use warpnest in the new process alone",
+        ));
+    }
+    py.detach(work).map_err(to_python)
+}
+
+/// Runs the work of a call on its device, in order with the caller's stream.
 pub fn run<T: Send>(
     py: Python<'_>,
     Target(ordinal, theirs, must_wait): Target,
     work: impl FnOnce(&Call) -> Result<T> + Send,
 ) -> PyResult<T> {
-    py.detach(|| {
+    detached(py, || {
         let device = device(ordinal)?;
         let own = own_stream(ordinal, &device, theirs)?;
         let call = Call { ordinal, device, stream: own.stream.clone(), own };
@@ -77,7 +96,6 @@ pub fn run<T: Send>(
         let released = if must_wait { released.and(call.stream.synchronize()) } else { released };
         result.and_then(|result| released.map(|()| result))
     })
-    .map_err(to_python)
 }
 
 impl Call {
@@ -249,7 +267,7 @@ fn own_stream(ordinal: i32, device: &Device, theirs: Option<usize>) -> Result<Ar
 /// Returns the name of a device.
 #[pyfunction]
 pub fn device_name(py: Python<'_>, ordinal: i32) -> PyResult<String> {
-    py.detach(|| device(ordinal).map(|device| device.name().to_owned())).map_err(to_python)
+    detached(py, || device(ordinal).map(|device| device.name().to_owned()))
 }
 
 /// Returns why the first GPU cannot be used, or nothing if it can.

@@ -2,7 +2,6 @@
 
 use crate::array::Array;
 use crate::call::{self, Call, Column, Target};
-use crate::error::to_python;
 use crate::kinds::with_word;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
@@ -186,7 +185,7 @@ impl Map {
     }
 
     fn shrink(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.map.shrink()).map_err(to_python)
+        call::detached(py, || self.map.shrink())
     }
 
     fn pairs(&self, py: Python<'_>, target: Target) -> PyResult<(Array, Array)> {
@@ -202,7 +201,7 @@ impl Map {
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.map.save(&path)).map_err(to_python)
+        call::detached(py, || self.map.save(&path))
     }
 
     fn copy(&self, py: Python<'_>, target: Target) -> PyResult<Self> {

@@ -2,7 +2,6 @@
 
 use crate::array::Array;
 use crate::call::{self, Call, Column, Target};
-use crate::error::to_python;
 use crate::kinds::with_word;
 use crate::map::Word;
 use pyo3::prelude::*;
@@ -90,7 +89,7 @@ impl MultiMap {
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.map.save(&path)).map_err(to_python)
+        call::detached(py, || self.map.save(&path))
     }
 }
 

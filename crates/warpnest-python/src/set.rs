@@ -2,7 +2,6 @@
 
 use crate::array::Array;
 use crate::call::{self, Call, Column, Target};
-use crate::error::to_python;
 use crate::kinds::with_word;
 use crate::map::{Shared, Word};
 use pyo3::exceptions::PyTypeError;
@@ -136,7 +135,7 @@ impl Set {
     }
 
     fn shrink(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.set.shrink()).map_err(to_python)
+        call::detached(py, || self.set.shrink())
     }
 
     fn keys(&self, py: Python<'_>, target: Target) -> PyResult<Array> {
@@ -152,7 +151,7 @@ impl Set {
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| self.set.save(&path)).map_err(to_python)
+        call::detached(py, || self.set.save(&path))
     }
 
     fn copy(&self, py: Python<'_>, target: Target) -> PyResult<Self> {

@@ -1,6 +1,7 @@
 """Memory and streams: what is shared, what outlives what, and what waits for what."""
 
 import gc
+import os
 import subprocess
 import sys
 import threading
@@ -210,3 +211,23 @@ def test_no_copies_of_results_on_the_gpu():
     torch.cuda.synchronize()
     taken = before - torch.cuda.mem_get_info()[0]
     assert taken < 1.1 * result.nbytes + (64 << 20), f"{taken} bytes for a result of {result.nbytes}"
+
+
+def test_a_forked_process_is_told_so():
+    """Threads and GPUs do not survive a fork: the child gets an error, and does not wait for ever."""
+    code = """
+import os, numpy as np, warpnest as wn
+if {used_before}:
+    wn.unique(np.arange(9))
+child = os.fork()
+if child == 0:
+    try:
+        os._exit(len(wn.unique(np.arange(1 << 20))) != 1 << 20)
+    except RuntimeError as error:
+        os._exit(77 if "forked" in str(error) else 1)
+raise SystemExit(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
+"""
+    for used_before, expected in ((True, 77), (False, 0)):
+        program = [sys.executable, "-c", code.format(used_before=used_before)]
+        environment = {**os.environ, "WARPNEST_DEVICE": "cpu"}
+        assert subprocess.run(program, timeout=60, env=environment).returncode == expected
