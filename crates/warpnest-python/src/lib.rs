@@ -5,6 +5,7 @@
 //! their elements. Here they are words of 4 or 8 bytes.
 
 mod array;
+mod arrow;
 mod call;
 mod error;
 mod group_by;
@@ -23,6 +24,8 @@ use pyo3::prelude::*;
 mod _native {
     #[pymodule_export]
     use super::array::{Array, empty};
+    #[pymodule_export]
+    use super::arrow::{ArrowColumn, Flags, import_arrow};
     #[pymodule_export]
     use super::call::{device_name, gpu_error, release_memory};
     #[pymodule_export]
