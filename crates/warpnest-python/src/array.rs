@@ -23,8 +23,9 @@ const LEGACY_STREAM: usize = 1;
 const STREAM_OF_THREAD: usize = 2;
 
 /// A result of a call, in memory of warpnest. NumPy takes it by `__array_interface__`, CuPy by
-/// `__cuda_array_interface__`, torch, JAX and others by `__dlpack__`, and polars, pyarrow and others
-/// by `__arrow_c_array__`: none copies it, and each keeps its memory for as long as it needs that.
+/// `__cuda_array_interface__`, torch, JAX and others by `__dlpack__`, and polars, pyarrow and
+/// others by `__arrow_c_array__`: none copies it, and each keeps its memory for as long as it needs
+/// that.
 #[pyclass(frozen, module = "warpnest._native")]
 #[derive(Clone)]
 pub struct Array {
@@ -265,7 +266,7 @@ impl DlpackExporter for Array {
 pub fn empty(py: Python<'_>, target: Target, length: usize, bytes: usize) -> PyResult<Array> {
     call::run(py, target, |call| {
         if call.ordinal == CPU {
-            // Unlike the contents of a buffer, these are not touched here: who writes them does it first.
+            // Unlike the contents of a buffer, these are touched first by whatever writes them.
             let mut memory = vec![0_u128; (length * bytes).div_ceil(size_of::<u128>())];
             let address = memory.as_mut_ptr().expose_provenance();
             return Ok(match bytes {

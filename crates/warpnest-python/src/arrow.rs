@@ -1,6 +1,5 @@
 //! Columns of Arrow, which are taken and given by the C data interface: neither copies.
 
-use crate::array::Array;
 use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
 use arrow_array::ffi_stream::ArrayStreamReader;
 use arrow_array::{
@@ -11,7 +10,7 @@ use arrow_schema::{ArrowError, DataType, TimeUnit};
 use arrow_select::concat::concat;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyCapsule, PyDict, PyTuple};
+use pyo3::types::{PyCapsule, PyDict};
 use std::any::Any;
 use std::ffi::CStr;
 use std::panic::RefUnwindSafe;
@@ -48,12 +47,12 @@ impl ArrowColumn {
     }
 }
 
-/// Takes a column by `__arrow_c_array__` or `__arrow_c_stream__`. One chunk is not copied, several
+/// Takes a column by `__arrow_c_stream__` or `__arrow_c_array__`. One chunk is not copied, several
 /// are copied to one.
 #[pyfunction]
 pub fn import_arrow(object: &Bound<'_, PyAny>, what: &str) -> PyResult<ArrowColumn> {
     let (data_type, mut chunks) =
-        if object.hasattr("__arrow_c_array__")? { one_chunk(object, what) } else { all_chunks(object, what) }?;
+        if object.hasattr("__arrow_c_stream__")? { all_chunks(object, what) } else { one_chunk(object, what) }?;
     let (typestr, arrow) = element(&data_type).ok_or_else(|| not_taken(&data_type, what))?;
     let nulls: usize = chunks.iter().map(|chunk| chunk.null_count()).sum();
     if nulls > 0 {
@@ -83,7 +82,7 @@ fn one_chunk(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
     let capsules = object.call_method0("__arrow_c_array__")?;
     let (schema, array) = capsules.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
     let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
-    // SAFETY: capsules of these names have these structs, which are moved out, as the protocol wants.
+    // SAFETY: capsules of these names have these structs; to move them out is the protocol.
     let (schema, array) =
         unsafe { (FFI_ArrowSchema::from_raw(schema.cast().as_ptr()), FFI_ArrowArray::from_raw(array.cast().as_ptr())) };
     let data_type = DataType::try_from(&schema).map_err(|error| invalid(&error, what))?;
@@ -98,7 +97,7 @@ fn one_chunk(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
 fn all_chunks(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
     let capsule = object.call_method0("__arrow_c_stream__")?;
     let stream = capsule.cast::<PyCapsule>()?.pointer_checked(Some(STREAM))?;
-    // SAFETY: capsules of this name have this struct, which is moved out, as the protocol wants.
+    // SAFETY: capsules of this name have this struct; to move it out is the protocol.
     let reader = unsafe { ArrayStreamReader::from_raw(stream.cast().as_ptr()) };
     let reader = reader.map_err(|error| invalid(&error, what))?;
     let data_type = reader.field().data_type().clone();
@@ -109,8 +108,8 @@ fn all_chunks(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
     Ok((data_type, chunks))
 }
 
-/// Returns a type as NumPy writes it, and Arrow's name if that says more; nothing for a type that is
-/// not taken.
+/// Returns a type as NumPy writes it, and Arrow's name if that says more; nothing for a type that
+/// is not taken.
 fn element(data_type: &DataType) -> Option<(String, Option<String>)> {
     let (typestr, says_more) = match data_type {
         DataType::Int32 => ("<i4".to_owned(), false),
@@ -205,7 +204,7 @@ impl RefUnwindSafe for Owner {}
 /// Returns bytes at an address of the host as a buffer, which keeps their owner.
 pub fn buffer(address: usize, bytes: usize, owner: Arc<dyn Any + Send + Sync>) -> Buffer {
     match NonNull::new(std::ptr::with_exposed_provenance_mut::<u8>(address)) {
-        // SAFETY: so many bytes are there for as long as the owner lives, as it is with every `Array`.
+        // SAFETY: so many bytes are there for as long as the owner lives: `Array` promises it.
         Some(start) if bytes > 0 => unsafe { Buffer::from_custom_allocation(start, bytes, Arc::new(Owner(owner))) },
         _ => Buffer::default(),
     }
@@ -234,62 +233,4 @@ pub fn export<'py>(
     let data = data.into_builder().data_type(data_type).build();
     let data = data.map_err(|error| PyBufferError::new_err(error.to_string()))?;
     Ok((schema, PyCapsule::new_with_value(py, FFI_ArrowArray::new(&data), ARRAY)?))
-}
-
-/// Booleans as a result of a call: a bit for each, as Arrow has them. NumPy gets a copy of a byte for
-/// each.
-#[pyclass(frozen, module = "warpnest._native")]
-pub struct Flags {
-    words: Array,
-    length: usize,
-}
-
-#[pymethods]
-impl Flags {
-    #[new]
-    fn new(words: &Bound<'_, Array>, length: usize) -> Self {
-        Self { words: words.get().clone(), length }
-    }
-
-    fn __len__(&self) -> usize {
-        self.length
-    }
-
-    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
-        schema(py, &DataType::Boolean)
-    }
-
-    /// Gives the booleans to a library of Arrow, whichever type is asked for.
-    #[pyo3(signature = (requested_schema=None))]
-    fn __arrow_c_array__<'py>(
-        &self,
-        py: Python<'py>,
-        requested_schema: Option<Bound<'py, PyAny>>,
-    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
-        let _ = requested_schema;
-        export(py, DataType::Boolean, self.words.buffer()?, self.length)
-    }
-
-    #[pyo3(signature = (dtype=None, copy=None))]
-    fn __array__<'py>(
-        &self,
-        py: Python<'py>,
-        dtype: Option<Bound<'py, PyAny>>,
-        copy: Option<bool>,
-    ) -> PyResult<Bound<'py, PyAny>> {
-        if copy == Some(false) {
-            return Err(PyValueError::new_err("booleans are bits here, and NumPy must copy them to bytes"));
-        }
-        let numpy = py.import("numpy")?;
-        let bits = numpy.call_method1("asarray", (self.words.clone(),))?.call_method1("view", ("u1",))?;
-        let options = PyDict::new(py);
-        options.set_item("count", self.length)?;
-        options.set_item("bitorder", "little")?;
-        let bytes = numpy.call_method("unpackbits", PyTuple::new(py, [bits])?, Some(&options))?;
-        let flags = bytes.call_method1("view", ("?",))?;
-        match dtype {
-            Some(dtype) => flags.call_method1("astype", (dtype,)),
-            None => Ok(flags),
-        }
-    }
 }

@@ -134,8 +134,8 @@ impl Call {
         self.give_flags(found, to)
     }
 
-    /// Writes a byte for each bit to the first array of the caller. If there is none, the bits go to
-    /// the second one.
+    /// Writes a byte for each bit to the first array of the caller. If there is none, the bits go
+    /// to the second one.
     pub fn give_flags(&self, found: Lent<'_, u32>, FlagColumns(to, bits): FlagColumns) -> Result<()> {
         let Some(to) = to else { return found.finish(bits) };
         let mut bytes = self.write(to)?;

@@ -8,6 +8,7 @@ mod array;
 mod arrow;
 mod call;
 mod error;
+mod flags;
 mod group_by;
 mod imported;
 mod join;
@@ -25,9 +26,11 @@ mod _native {
     #[pymodule_export]
     use super::array::{Array, empty};
     #[pymodule_export]
-    use super::arrow::{ArrowColumn, Flags, import_arrow};
+    use super::arrow::{ArrowColumn, import_arrow};
     #[pymodule_export]
     use super::call::{device_name, gpu_error, release_memory};
+    #[pymodule_export]
+    use super::flags::Flags;
     #[pymodule_export]
     use super::group_by::group_by;
     #[pymodule_export]

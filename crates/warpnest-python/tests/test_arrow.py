@@ -223,6 +223,11 @@ def test_dates_and_times_are_objects_of_python():
             m["2026-01-02"]
         with pytest.raises(TypeError, match="of type datetime"):
             m[datetime(2026, 1, 2)]
+        with pytest.raises(TypeError, match="safe"):
+            wn.isin(make(days), [datetime(2026, 1, 2, 3)])
+        with pytest.raises(OverflowError):
+            wn.isin(make(days), [2**40])
+        assert not np.asarray(wn.isin(make(days), [])).any() and not np.asarray(wn.isin(make(days), [5])).any()
         with pytest.raises(KeyError, match="1 of 1 keys .* 2000-01-01"):
             m[make([date(2000, 1, 1)])]
     zone = timezone(timedelta(hours=0))
@@ -261,7 +266,7 @@ def test_numpy_and_arrow_together():
     days = wn.Set(array(pa.date32()))
     answer = days.contains(np.array(VALUES, "int32"))
     assert answer.all() and answer.dtype.metadata is None
-    with pytest.raises(ValueError, match="2 dimensions"):
+    with pytest.raises(ValueError, match="x has 2 dimensions, and columns of Arrow have one"):
         wn.isin([[1], [2]], y)
     with pytest.raises(TypeError, match="Arrow has no elements of NumPy's type [|]S8"):
         wn.Map(np.array([1]), np.array(["ab"], "S8"))[pa.array([1])]
@@ -368,6 +373,17 @@ def test_outputs_are_freed(take):
         thread.join()
     # It would be 670 MB more.
     assert memory() < before + (200 << 20)
+
+
+@pytest.mark.parametrize("module", ["nanoarrow", "arro3.core"])
+def test_small_libraries_of_arrow(module):
+    library = pytest.importorskip(module)
+    x = library.Array(array(pa.timestamp("us", "UTC")))
+    keys, counts = wn.unique(x, return_counts=True, sorted=True)
+    assert pa.array(library.Array(keys)).equals(array(pa.timestamp("us", "UTC"), [0, 3, 5, 9]))
+    assert pa.array(library.Array(counts)).to_pylist() == [2, 1, 2, 1]
+    assert pa.array(library.Array(wn.isin(x, keys))).to_pylist() == [True] * 6
+    assert address(x) == pa.array(x).buffers()[1].address
 
 
 def test_wrong_capsules():

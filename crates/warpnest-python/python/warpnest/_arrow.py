@@ -77,9 +77,9 @@ def is_integer(x: Any, dtype: np.dtype) -> bool:
 
 
 def elements(x: Any, dtype: np.dtype) -> np.ndarray:
-    """Converts a list or one element to a type. What NumPy knows as dates become the dates of Arrow."""
-    if arrow_type(dtype) == _DATES:
-        return np.asarray(x, "M8[D]").astype("i8").astype(dtype)
+    """Converts a list to a type. Dates, which are integers here, are taken as dates and as integers."""
+    if arrow_type(dtype) == _DATES and len(x) and np.asarray(x).dtype.kind not in "iu":
+        x = np.asarray(x, "M8").astype("M8[D]", casting="safe").astype("i8").tolist()
     return np.asarray(x, dtype)
 
 

@@ -6,8 +6,6 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from . import _native
 from ._columns import KeyType
 from ._columns import keys as keys_of
