@@ -1,14 +1,16 @@
 //! Results: arrays in this library's memory, which other libraries use without a copy.
 
+use crate::arrow;
 use crate::call::{self, CPU, Call, Target};
 use crate::error::to_python;
+use arrow_schema::DataType;
 use dlpark::allocation::dynamic::Allocation;
 use dlpark::ffi::{DLDataType, DLDataTypeCode, DLDevice, DLManagedTensor, DLManagedTensorVersioned};
 use dlpark::python::{CudaStreamRequest, DlpackExporter, ExportRequest, export_dlpack};
 use dlpark::{DlpackFlags, Managed, ManagedTensorBase};
-use pyo3::exceptions::{PyAttributeError, PyBufferError};
+use pyo3::exceptions::{PyAttributeError, PyBufferError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{PyCapsule, PyDict};
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -21,8 +23,9 @@ const LEGACY_STREAM: usize = 1;
 const STREAM_OF_THREAD: usize = 2;
 
 /// A result of a call, in memory of warpnest. NumPy takes it by `__array_interface__`, CuPy by
-/// `__cuda_array_interface__`, and torch, JAX and others by `__dlpack__`: none copies it, and each
-/// keeps its memory for as long as it needs that.
+/// `__cuda_array_interface__`, torch, JAX and others by `__dlpack__`, and polars, pyarrow and
+/// others by `__arrow_c_array__`: none copies it, and each keeps its memory for as long as it needs
+/// that.
 #[pyclass(frozen, module = "warpnest._native")]
 #[derive(Clone)]
 pub struct Array {
@@ -32,6 +35,8 @@ pub struct Array {
     typestr: String,
     /// The number of elements of a row, if it has two.
     columns: Option<usize>,
+    /// The type of the elements in Arrow, if it is another one than that of NumPy's type.
+    data_type: Option<DataType>,
 }
 
 #[derive(Clone)]
@@ -45,7 +50,7 @@ struct Memory {
     /// The bytes of an element.
     bytes: usize,
     /// The owner, which frees the memory when it is dropped.
-    _owner: Arc<dyn Any + Send + Sync>,
+    owner: Arc<dyn Any + Send + Sync>,
 }
 
 impl Array {
@@ -59,8 +64,25 @@ impl Array {
     pub fn within<T>(call: &Call, address: usize, length: usize, owner: Arc<dyn Any + Send + Sync>) -> Self {
         let bytes = size_of::<T>();
         let (ordinal, device, stream) = (call.ordinal, call.device.clone(), call.stream.clone());
-        let memory = Memory { ordinal, device, stream, address, length, bytes, _owner: owner };
-        Self { memory, typestr: format!("<u{bytes}"), columns: None }
+        let memory = Memory { ordinal, device, stream, address, length, bytes, owner };
+        Self { memory, typestr: format!("<u{bytes}"), columns: None, data_type: None }
+    }
+
+    /// Returns the memory as a buffer of Arrow, which keeps it.
+    pub fn buffer(&self) -> PyResult<arrow_buffer::Buffer> {
+        if self.memory.ordinal != CPU {
+            return Err(PyBufferError::new_err("the array is on a GPU, and Arrow takes arrays of the host here"));
+        }
+        let Memory { address, length, bytes, ref owner, .. } = self.memory;
+        Ok(arrow::buffer(address, length * bytes, owner.clone()))
+    }
+
+    fn data_type(&self) -> PyResult<DataType> {
+        let found = self.data_type.clone().or_else(|| arrow::data_type(&self.typestr));
+        found.filter(|_| self.columns.is_none()).ok_or_else(|| {
+            let typestr = &self.typestr;
+            PyTypeError::new_err(format!("Arrow has no elements of NumPy's type {typestr}: ask with NumPy's arrays"))
+        })
     }
 
     fn shape(&self) -> Vec<usize> {
@@ -115,10 +137,12 @@ impl Array {
 #[pymethods]
 impl Array {
     /// Returns the same memory as elements of another type of as many bytes, in rows of so many
-    /// columns.
-    #[pyo3(signature = (typestr, columns=None))]
-    fn typed(&self, typestr: String, columns: Option<usize>) -> Self {
-        Self { memory: self.memory.clone(), typestr, columns }
+    /// columns. `arrow` names the type of Arrow, if it is another one than that of NumPy's type.
+    #[pyo3(signature = (typestr, columns=None, arrow=None))]
+    fn typed(&self, typestr: String, columns: Option<usize>, arrow: Option<&str>) -> PyResult<Self> {
+        let parsed = arrow.map(str::parse::<DataType>).transpose();
+        let data_type = parsed.map_err(|error| PyValueError::new_err(error.to_string()))?;
+        Ok(Self { memory: self.memory.clone(), typestr, columns, data_type })
     }
 
     fn __len__(&self) -> usize {
@@ -173,6 +197,21 @@ impl Array {
         Ok(interface)
     }
 
+    fn __arrow_c_schema__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyCapsule>> {
+        arrow::schema(py, &self.data_type()?)
+    }
+
+    /// Gives the array to a library of Arrow. It is of its own type, whichever one is asked for.
+    #[pyo3(signature = (requested_schema=None))]
+    fn __arrow_c_array__<'py>(
+        &self,
+        py: Python<'py>,
+        requested_schema: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+        let _ = requested_schema;
+        arrow::export(py, self.data_type()?, self.buffer()?, self.memory.length)
+    }
+
     fn __dlpack_device__(&self) -> (u32, i32) {
         self.device().into()
     }
@@ -222,10 +261,20 @@ impl DlpackExporter for Array {
     }
 }
 
-/// Returns an array with elements of so many bytes, whose contents are zeros, on a GPU.
+/// Returns an array with elements of so many bytes, whose contents are zeros.
 #[pyfunction]
 pub fn empty(py: Python<'_>, target: Target, length: usize, bytes: usize) -> PyResult<Array> {
     call::run(py, target, |call| {
+        if call.ordinal == CPU {
+            // Unlike the contents of a buffer, these are touched first by whatever writes them.
+            let mut memory = vec![0_u128; (length * bytes).div_ceil(size_of::<u128>())];
+            let address = memory.as_mut_ptr().expose_provenance();
+            return Ok(match bytes {
+                1 => Array::within::<u8>(call, address, length, Arc::new(memory)),
+                4 => Array::within::<u32>(call, address, length, Arc::new(memory)),
+                _ => Array::within::<u64>(call, address, length, Arc::new(memory)),
+            });
+        }
         Ok(match bytes {
             1 => Array::of(call, Buffer::<u8>::zeroed(&call.device, length)?),
             4 => Array::of(call, Buffer::<u32>::zeroed(&call.device, length)?),

@@ -39,6 +39,10 @@ impl Column {
     }
 }
 
+/// The arrays for flags: one of a byte each, unless the caller wants bits, and one for bits.
+#[derive(Clone, Copy, FromPyObject)]
+pub struct FlagColumns(pub Option<Column>, pub Column);
+
 /// A call that runs: everything is queued on one stream of this library, which waits for what the
 /// caller's stream has been given so far, and which the caller's stream then waits for.
 pub struct Call {
@@ -143,11 +147,18 @@ impl Call {
         looked_up
     }
 
-    /// Runs a query whose answers are bits, and writes a byte for each to the first array of the
-    /// caller. The second one is for the bits.
-    pub fn flags(&self, [to, bits]: [Column; 2], query: impl FnOnce(&mut Buffer<u32>) -> Result<()>) -> Result<()> {
-        let (mut found, mut bytes) = (self.write(bits)?, self.write(to)?);
+    /// Runs a query whose answers are bits.
+    pub fn flags(&self, to: FlagColumns, query: impl FnOnce(&mut Buffer<u32>) -> Result<()>) -> Result<()> {
+        let mut found = self.write(to.1)?;
         query(&mut found)?;
+        self.give_flags(found, to)
+    }
+
+    /// Writes a byte for each bit to the first array of the caller. If there is none, the bits go
+    /// to the second one.
+    pub fn give_flags(&self, found: Lent<'_, u32>, FlagColumns(to, bits): FlagColumns) -> Result<()> {
+        let Some(to) = to else { return found.finish(bits) };
+        let mut bytes = self.write(to)?;
         expand_flags(&self.stream, &found, &mut *bytes)?;
         bytes.finish(to)
     }

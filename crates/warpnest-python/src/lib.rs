@@ -5,8 +5,10 @@
 //! their elements. Here they are words of 4 or 8 bytes.
 
 mod array;
+mod arrow;
 mod call;
 mod error;
+mod flags;
 mod group_by;
 mod imported;
 mod join;
@@ -24,7 +26,11 @@ mod _native {
     #[pymodule_export]
     use super::array::{Array, empty};
     #[pymodule_export]
+    use super::arrow::{ArrowColumn, import_arrow};
+    #[pymodule_export]
     use super::call::{device_name, gpu_error, release_memory};
+    #[pymodule_export]
+    use super::flags::Flags;
     #[pymodule_export]
     use super::group_by::group_by;
     #[pymodule_export]

@@ -1,12 +1,12 @@
 //! Maps: keys and values as words.
 
 use crate::array::Array;
-use crate::call::{self, Call, Column, Target};
+use crate::call::{self, Call, Column, FlagColumns, Target};
 use crate::kinds::with_word;
 use pyo3::prelude::*;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use warpnest::primitives::{count_flags, expand_flags, fill_absent};
+use warpnest::primitives::{count_flags, fill_absent};
 use warpnest::types::WordKey;
 use warpnest::{Answers, PageConfig, PageMap, Result};
 
@@ -20,16 +20,23 @@ pub struct Map {
 pub struct Wanted {
     /// The word that absent keys get.
     default: Option<u64>,
-    /// The array for a byte per query: whether its key is there.
-    found: Option<Column>,
+    /// Whether the caller wants to know which keys are there.
+    found: bool,
     /// Whether the keys that are there are counted, which waits for the lookup.
     count: bool,
 }
 
 /// A map whose words have lost their types.
 trait Words: Send + Sync {
-    fn get(&self, call: &Call, queries: Column, outputs: [Column; 2], wanted: &Wanted) -> Result<Option<usize>>;
-    fn contains(&self, call: &Call, queries: Column, outputs: [Column; 2]) -> Result<()>;
+    fn get(
+        &self,
+        call: &Call,
+        queries: Column,
+        to: Column,
+        flags: FlagColumns,
+        wanted: &Wanted,
+    ) -> Result<Option<usize>>;
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()>;
     fn insert(&self, call: &Call, keys: Column, values: Column) -> Result<usize>;
     fn remove(&self, call: &Call, keys: Column) -> Result<usize>;
     fn clear(&self, call: &Call) -> Result<()>;
@@ -77,27 +84,31 @@ impl<T> Shared<T> {
 }
 
 impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
-    fn get(&self, call: &Call, queries: Column, [to, bits]: [Column; 2], wanted: &Wanted) -> Result<Option<usize>> {
+    fn get(
+        &self,
+        call: &Call,
+        queries: Column,
+        to: Column,
+        flags: FlagColumns,
+        wanted: &Wanted,
+    ) -> Result<Option<usize>> {
         let map = self.read();
         let stream = &*call.stream;
-        let (asked, mut values, mut found) = (call.read::<K>(queries)?, call.write::<V>(to)?, call.write(bits)?);
+        let (asked, mut values, mut found) = (call.read::<K>(queries)?, call.write::<V>(to)?, call.write(flags.1)?);
         call.answer(&mut values, &mut found, |answers: &mut Answers<V>| map.get_many_into(stream, &asked, answers))?;
         if let Some(default) = wanted.default {
             fill_absent(stream, &found, V::of(default), &mut *values)?;
         }
-        if let Some(column) = wanted.found {
-            let mut bytes = call.write::<u8>(column)?;
-            expand_flags(stream, &found, &mut *bytes)?;
-            bytes.finish(column)?;
-        }
         values.finish(to)?;
-        if !wanted.count {
-            return Ok(None);
+        let count = || call.with_scratch(|scratch| count_flags(stream, scratch, &found, queries.len()));
+        let count = wanted.count.then(count).transpose()?;
+        if wanted.found {
+            call.give_flags(found, flags)?;
         }
-        call.with_scratch(|scratch| count_flags(stream, scratch, &found, queries.len())).map(Some)
+        Ok(count)
     }
 
-    fn contains(&self, call: &Call, queries: Column, outputs: [Column; 2]) -> Result<()> {
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()> {
         let map = self.read();
         let asked = call.read::<K>(queries)?;
         call.flags(outputs, |found| map.contains_many_into(&call.stream, &asked, found))
@@ -149,22 +160,22 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
 
 #[pymethods]
 impl Map {
-    /// Looks up words: writes the values, and the bits that say which queries are there.
+    /// Looks up words: writes the values and, if it is wanted, which queries are there.
     fn get(
         &self,
         py: Python<'_>,
         target: Target,
         queries: Column,
-        outputs: [Column; 2],
-        wanted: (Option<u64>, Option<Column>, bool),
+        outputs: (Column, FlagColumns),
+        wanted: (Option<u64>, bool, bool),
     ) -> PyResult<Option<usize>> {
         let (default, found, count) = wanted;
         let wanted = Wanted { default, found, count };
-        call::run(py, target, |call| self.map.get(call, queries, outputs, &wanted))
+        call::run(py, target, |call| self.map.get(call, queries, outputs.0, outputs.1, &wanted))
     }
 
-    /// Writes a byte per query: whether its key is there. The second output is for bits.
-    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: [Column; 2]) -> PyResult<()> {
+    /// Writes a byte per query: whether its key is there. Without an array of bytes, it is a bit.
+    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumns) -> PyResult<()> {
         call::run(py, target, |call| self.map.contains(call, queries, outputs))
     }
 

@@ -1,7 +1,7 @@
 //! Different keys with ids and counts, and membership.
 
 use crate::array::Array;
-use crate::call::{self, Call, Column, Target};
+use crate::call::{self, Call, Column, FlagColumns, Target};
 use crate::kinds::{with_key, with_word};
 use pyo3::prelude::*;
 use warpnest::relational::{Distinct, Order, Part, Unique, factorize_on, isin_into, value_counts_on};
@@ -92,7 +92,7 @@ pub fn value_counts(py: Python<'_>, target: Target, keys: Column, kind: &str) ->
     }))
 }
 
-/// Writes a byte per key: whether it is among others. The second output is for bits.
+/// Writes a byte per key: whether it is among others. Without an array of bytes, it is a bit.
 #[pyfunction]
 pub fn isin(
     py: Python<'_>,
@@ -100,7 +100,7 @@ pub fn isin(
     keys: Column,
     among: Column,
     bytes: usize,
-    outputs: [Column; 2],
+    outputs: FlagColumns,
 ) -> PyResult<()> {
     with_word!(bytes, K => call::run(py, target, |call| {
         let (keys, among) = (call.read::<K>(keys)?, call.read::<K>(among)?);

@@ -1,7 +1,7 @@
 //! Sets: keys as words.
 
 use crate::array::Array;
-use crate::call::{self, Call, Column, Target};
+use crate::call::{self, Call, Column, FlagColumns, Target};
 use crate::kinds::with_word;
 use crate::map::{Shared, Word};
 use pyo3::exceptions::PyTypeError;
@@ -26,7 +26,7 @@ enum Operation {
 
 /// A set whose words have lost their type.
 trait Words: Send + Sync {
-    fn contains(&self, call: &Call, queries: Column, outputs: [Column; 2]) -> Result<()>;
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()>;
     fn insert(&self, call: &Call, keys: Column) -> Result<usize>;
     fn remove(&self, call: &Call, keys: Column) -> Result<usize>;
     fn clear(&self, call: &Call) -> Result<()>;
@@ -43,7 +43,7 @@ trait Words: Send + Sync {
 }
 
 impl<K: Word> Words for Shared<PageSet<K>> {
-    fn contains(&self, call: &Call, queries: Column, outputs: [Column; 2]) -> Result<()> {
+    fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()> {
         let set = self.read();
         let asked = call.read::<K>(queries)?;
         call.flags(outputs, |found| set.contains_many_into(&call.stream, &asked, found))
@@ -113,8 +113,8 @@ impl<K: Word> Words for Shared<PageSet<K>> {
 
 #[pymethods]
 impl Set {
-    /// Writes a byte per query: whether its key is there. The second output is for bits.
-    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: [Column; 2]) -> PyResult<()> {
+    /// Writes a byte per query: whether its key is there. Without an array of bytes, it is a bit.
+    fn contains(&self, py: Python<'_>, target: Target, queries: Column, outputs: FlagColumns) -> PyResult<()> {
         call::run(py, target, |call| self.set.contains(call, queries, outputs))
     }
 

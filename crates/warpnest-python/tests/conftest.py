@@ -32,6 +32,8 @@ class Library:
         if self.name.startswith("torch"):
             assert array.device.type == ("cuda" if "cuda" in self.name else "cpu")
             return array.cpu().numpy()
+        if self.name == "pyarrow":
+            return array.to_numpy(zero_copy_only=False)
         return array.get() if self.name == "cupy" else np.asarray(array)
 
     @property
@@ -39,14 +41,29 @@ class Library:
         """Whether keys of two columns and of floating-point numbers are taken."""
         return self.name != "jax"
 
+    @property
+    def has_shapes(self) -> bool:
+        """Whether arrays of several dimensions are taken."""
+        return self.name.startswith(("numpy", "torch", "cupy"))
+
 
 def has(module: str) -> bool:
     return importlib.util.find_spec(module) is not None
 
 
 def libraries() -> list[Library]:
-    found = [Library("numpy", "cpu", lambda x: x, np.ndarray)]
     gpu = wn.gpu_error() is None
+    found = [Library("numpy", "cpu", lambda x: x, np.ndarray)]
+    if has("polars"):
+        import polars
+
+        found.append(Library("polars", "cpu", polars.Series, polars.Series))
+        if gpu:
+            found.append(Library("polars to a GPU", "cuda:0", polars.Series, polars.Series))
+    if has("pyarrow"):
+        import pyarrow
+
+        found.append(Library("pyarrow", "cpu", pyarrow.array, pyarrow.Array))
     if gpu:
         found.append(Library("numpy to a GPU", "cuda:0", lambda x: x, np.ndarray))
     if has("torch"):

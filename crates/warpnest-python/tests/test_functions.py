@@ -49,7 +49,7 @@ def test_unique_of_any_keys(dtype, data):
 
 
 def test_unique_keeps_the_shape_of_the_inverse(xp):
-    if not xp.has_columns:
+    if not xp.has_shapes:
         pytest.skip("one dimension only")
     x = sample(1, 600, "int64").reshape(20, 30)
     keys, inverse = map(xp.back, wn.unique(xp(x), return_inverse=True))
@@ -116,8 +116,9 @@ def test_isin_takes_lists_and_shapes(xp):
             wn.isin(xp(x), [1, 2, 3])
         return
     np.testing.assert_array_equal(xp.back(wn.isin(xp(x), [1, 2, 3])), np.isin(x, [1, 2, 3]))
-    x = x.reshape(6, 10)
-    np.testing.assert_array_equal(xp.back(wn.isin(xp(x), xp([5], "int32"))), x == 5)
+    if xp.has_shapes:
+        x = x.reshape(6, 10)
+        np.testing.assert_array_equal(xp.back(wn.isin(xp(x), xp([5], "int32"))), x == 5)
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

@@ -76,7 +76,7 @@ def test_keys_of_two_columns(xp):
 
 
 def test_queries_of_any_shape(xp):
-    if not xp.has_columns:
+    if not xp.has_shapes:
         pytest.skip("one dimension only")
     m = wn.Map(xp(np.arange(10)), xp(np.arange(10) * 1.5))
     ids = np.array([[1, 2], [3, 4]])

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
+from ._arrow import elements, is_same, type_name
 from ._libraries import _ALIGNMENT, Library
 
 #: The kinds of NumPy's element types that are taken: integers, floating-point numbers, times, and texts of a fixed size.
@@ -42,8 +43,8 @@ def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -
     array = library.array(x, what)
     found = library.dtype(array, what)
     check_type(found, what)
-    if dtype is not None and found != dtype:
-        raise TypeError(f"{what} has elements of type {found}, and {dtype} is wanted: convert it to that first")
+    if dtype is not None and not is_same(found, dtype):
+        raise TypeError(f"{what} has elements of type {type_name(found)}, and {type_name(dtype)} is wanted: convert it to that first")
     if not library.is_contiguous(array):
         raise ValueError(f"{what} is strided, its elements do not lie one after another: pass a contiguous copy of it")
     if library.gpu is not None and library.address(array) % _ALIGNMENT:
@@ -66,9 +67,9 @@ def _converted(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
     """Returns a list or a number as an array of a type; fails if its elements are others then."""
     given = np.asarray(x)
     try:
-        array = np.asarray(x, dtype)
+        array = elements(x, dtype)
     except (OverflowError, ValueError) as error:
-        raise type(error)(f"{what} cannot be converted to {dtype}: {error}") from None
+        raise type(error)(f"{what} cannot be converted to {type_name(dtype)}: {error}") from None
     if given.size and given.dtype.kind == "f" and dtype.kind in "iu" and not np.array_equal(given, array):
         raise TypeError(f"{what} has fractions, and {dtype} is wanted")
     return array
@@ -88,11 +89,6 @@ class Output:
         dtype = np.dtype(dtype)
         return cls(library, library.empty(length, dtype), dtype, length)
 
-    @classmethod
-    def bits(cls, library: Library, length: int) -> Output:
-        """Returns memory for a bit of each query, in words of 32."""
-        return cls.new(library, -(-length // 32), "i4")
-
     @property
     def raw(self) -> tuple[int, int, bool]:
         return self.library.raw(self.array, self.length)
@@ -100,6 +96,44 @@ class Output:
     def finished(self, shape: tuple[int, ...]) -> Any:
         """Returns the array after it was written, in a shape."""
         return self.library.finished(self.array, self.dtype, shape)
+
+
+@dataclass(frozen=True)
+class Flags:
+    """New booleans that the native part writes, one for each query.
+
+    They are bits in words of 32 first, and then bytes, unless the library has bits itself.
+    """
+
+    library: Library
+    bytes: Output | None
+    bits: Output
+    length: int
+
+    @classmethod
+    def new(cls, library: Library, length: int) -> Flags:
+        bytes = None if library.has_bits else Output.new(library, length, bool)
+        return replace(cls.bits_only(library, length), bytes=bytes)
+
+    @classmethod
+    def bits_only(cls, library: Library, length: int) -> Flags:
+        """Returns memory for flags that nobody asks for."""
+        return cls(library, None, Output.new(library, -(-length // 32), "i4"), length)
+
+    @property
+    def columns(self) -> tuple[Output | None, Output]:
+        """The arrays as the native part takes them."""
+        return self.bytes, self.bits
+
+    def finished(self, shape: tuple[int, ...], invert: bool = False) -> Any:
+        """Returns the booleans after they were written, in a shape."""
+        if self.bytes is not None:
+            found = self.bytes.finished(shape)
+            return ~found if invert else found
+        if invert:
+            words = np.asarray(self.bits.array)
+            np.invert(words, out=words)
+        return self.library.of_bits(self.bits.array, self.length)
 
 
 @dataclass(frozen=True)
@@ -118,7 +152,12 @@ class KeyType:
         return "".join(_kind(dtype) for dtype in self.dtypes)
 
     def __str__(self) -> str:
-        return str(self.dtypes[0]) if len(self.dtypes) == 1 else f"({', '.join(map(str, self.dtypes))})"
+        names = [type_name(dtype) for dtype in self.dtypes]
+        return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+    def is_same(self, other: KeyType) -> bool:
+        """Returns whether keys of two types can be compared."""
+        return len(self.dtypes) == len(other.dtypes) and all(map(is_same, self.dtypes, other.dtypes))
 
     def check_order(self, what: str) -> None:
         """Fails if the order of the keys is not that of integers."""
@@ -132,11 +171,15 @@ class KeyType:
         integers.
         """
         if len(self.dtypes) == 1:
-            return _decoded(library, library.result(native, _integers(self.dtypes[0])), self.dtypes[0])
+            (dtype,) = self.dtypes
+            if dtype.kind != "f":
+                return library.result(native, dtype)
+            return library.given(_decoded(library, library.loaded(native, _integers(dtype)), dtype), dtype)
         integers = np.dtype("i4")
-        rows = library.result(native, integers, 2)
+        rows = library.loaded(native, integers, 2)
         return tuple(
-            _decoded(library, library.copy(rows[:, at]), dtype, integers) for at, dtype in enumerate(self.dtypes)
+            library.given(_decoded(library, library.copy(rows[:, at]), dtype, integers), dtype)
+            for at, dtype in enumerate(self.dtypes)
         )
 
 

@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _native
-from ._columns import Column, Keys, Output, column, keys
+from ._arrow import arrow_type, type_name
+from ._columns import Column, Flags, Keys, column, keys
 from ._libraries import Library
 from ._table import columns_library
 
@@ -49,7 +50,7 @@ def unique(
     if return_index:
         result.append(_numbers(library, first_rows, column.length))
     if return_inverse:
-        result.append(_numbers(library, ids, column.length).reshape(column.shape))
+        result.append(_numbers(library, ids, column.length, column.shape))
     if return_counts:
         result.append(_numbers(library, counts, column.length))
     return result[0] if len(result) == 1 else tuple(result)
@@ -67,11 +68,9 @@ def isin(x: Any, among: Any, *, invert: bool = False, device: Any = None) -> Any
     """
     library = columns_library({"x": x, "among": among})
     asked, others = _two(library, x, among, ("x", "among"))
-    output = Output.new(library, asked.length, bool)
-    outputs = [output, Output.bits(library, asked.length)]
-    _native.isin(library.target(device), asked, others, asked.type.bytes, outputs)
-    found = output.finished(asked.shape)
-    return ~found if invert else found
+    flags = Flags.new(library, asked.length)
+    _native.isin(library.target(device), asked, others, asked.type.bytes, flags.columns)
+    return flags.finished(asked.shape, invert)
 
 
 def factorize(x: Any, *, device: Any = None) -> tuple[Any, Any]:
@@ -87,7 +86,7 @@ def factorize(x: Any, *, device: Any = None) -> tuple[Any, Any]:
     """
     library, column = _one_column(x)
     codes, found = _native.factorize(library.target(device), column, column.type.bytes)
-    return _numbers(library, codes, column.length).reshape(column.shape), column.type.decoded(library, found)
+    return _numbers(library, codes, column.length, column.shape), column.type.decoded(library, found)
 
 
 def value_counts(x: Any, *, device: Any = None) -> tuple[Any, Any]:
@@ -147,8 +146,8 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
         if id(values) not in numbers:
             numbers[id(values)] = len(held)
             held.append(column(library, values, f"the column of {name!r}"))
-            if held[-1].dtype.kind not in "iuf":
-                raise TypeError(f"the column of {name!r} has elements of type {held[-1].dtype}: only numbers are taken")
+            if held[-1].dtype.kind not in "iuf" or arrow_type(held[-1].dtype):
+                raise TypeError(f"the column of {name!r} has elements of type {type_name(held[-1].dtype)}: only numbers are taken")
             if held[-1].length != key_column.length:
                 raise ValueError(f"the column of {name!r} has {held[-1].length} rows and the keys have {key_column.length}")
         wanted.append((function, numbers[id(values)]))
@@ -203,9 +202,9 @@ def _two(library: Library, one: Any, other: Any, names: tuple[str, str]) -> tupl
     return first, keys(library, other, names[1], first.type)
 
 
-def _numbers(library: Library, native: Any, rows: int) -> Any:
+def _numbers(library: Library, native: Any, rows: int, shape: tuple[int, ...] | None = None) -> Any:
     """Returns counts or numbers of rows: signed, as torch wants them, if all of them can be."""
-    return library.result(native, _INT32 if rows < 1 << 31 else np.dtype("u4"))
+    return library.result(native, _INT32 if rows < 1 << 31 else np.dtype("u4"), shape)
 
 
 def _aggregate(name: str, what: Any) -> tuple[Any, str]:

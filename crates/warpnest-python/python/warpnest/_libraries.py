@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from . import _devices, _native
+from ._arrow import arrow_type, from_native, is_arrow, package_of, to_numpy
 
 #: The names of element types that torch has, too.
 _SHARED_TYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64", "bool")
@@ -27,6 +28,8 @@ class Library:
     gpu: int | None = None
     #: Whether a call must wait until its work is done, since the library does not tell its stream.
     must_wait = False
+    #: Whether booleans are bits, and not bytes.
+    has_bits = False
 
     def array(self, x: Any, what: str) -> Any:
         """Returns what a caller gave as an array of this library."""
@@ -65,6 +68,14 @@ class Library:
         """Returns an array that `empty` made, after it was written, in its shape."""
         return array.reshape(shape)
 
+    def of_bits(self, words: Any, length: int) -> Any:
+        """Returns booleans, if the library has bits, of words that the native part wrote."""
+        raise NotImplementedError
+
+    def given(self, array: Any, dtype: np.dtype) -> Any:
+        """Returns an array of this library with elements of a type as the caller gets it."""
+        return array
+
     def stream(self) -> int | None:
         """Returns the handle of the stream that is current in the library."""
         return None
@@ -94,14 +105,19 @@ class Library:
         """Returns an array with so many elements as the native part takes it."""
         return (self.address(array), count, self.gpu is None)
 
-    def result(self, native: _native.Array, dtype: np.dtype, columns: int | None = None) -> Any:
-        """Returns a result of the native part."""
+    def result(self, native: _native.Array, dtype: np.dtype, shape: tuple[int, ...] | None = None) -> Any:
+        """Returns a result of the native part as the caller gets it."""
+        array = self.loaded(native, dtype)
+        return array if shape is None else array.reshape(shape)
+
+    def loaded(self, native: _native.Array, dtype: np.dtype, columns: int | None = None) -> Any:
+        """Returns a result of the native part as an array of this library."""
         native = native.typed(dtype.str, columns)
         if self.gpu is not None:
             return self.of_gpu(native)
         if native.on_host:
             return self.of_numpy(np.asarray(native))
-        array = np.empty((len(native),) if columns is None else (len(native), columns), dtype)
+        array = np.empty((len(native),) if columns is None else (len(native), columns), dtype.str)
         native.copy_to(array.ctypes.data)
         return self.of_numpy(array)
 
@@ -110,7 +126,7 @@ class NumPy(Library):
     name = "NumPy"
 
     def array(self, x, what):
-        array = np.asarray(x)
+        array = to_numpy(x, what) if is_arrow(x) else np.asarray(x)
         if array.dtype.hasobject:
             raise TypeError(
                 f"{what} has elements of type object, such as strings or integers of any size: "
@@ -131,10 +147,10 @@ class NumPy(Library):
         return array.copy()
 
     def empty(self, length, dtype):
-        return np.empty(length, dtype)
+        return np.empty(length, dtype.str)
 
     def view(self, array, dtype):
-        return array.view(dtype)
+        return array.view(dtype.str)
 
     def stack(self, first, second):
         return np.stack((first, second), axis=1)
@@ -146,6 +162,49 @@ class NumPy(Library):
 
     def of_numpy(self, array):
         return array
+
+
+class Arrow(NumPy):
+    """A library of columns of Arrow, such as polars and pyarrow.
+
+    Here they are NumPy's arrays of the same memory. Results are in native memory, which the library
+    takes without a copy.
+    """
+
+    has_bits = True
+
+    def __init__(self, package: str):
+        self.name = package
+
+    def array(self, x, what):
+        array = super().array(x, what)
+        if array.ndim > 1:
+            raise ValueError(f"{what} has {array.ndim} dimensions, and columns of Arrow have one: pass only arrays of NumPy")
+        return array
+
+    def address(self, array):
+        return array.address if isinstance(array, _native.Array) else super().address(array)
+
+    def empty(self, length, dtype):
+        return _native.empty((_devices.CPU, None, False), length, dtype.itemsize)
+
+    def finished(self, array, dtype, shape):
+        return from_native(array.typed(dtype.str, None, arrow_type(dtype)), self.name)
+
+    def of_bits(self, words, length):
+        return from_native(_native.Flags(words, length), self.name)
+
+    def given(self, array, dtype):
+        # A copy: what NumPy computed is in NumPy's memory.
+        native = self.empty(len(array), dtype)
+        np.asarray(native.typed(dtype.str))[:] = array
+        return self.finished(native, dtype, array.shape)
+
+    def result(self, native, dtype, shape=None):
+        if not native.on_host:
+            on_gpu, native = native, self.empty(len(native), dtype)
+            on_gpu.copy_to(native.address)
+        return self.finished(native, dtype, shape)
 
 
 class Torch(Library):
@@ -309,7 +368,7 @@ NUMPY = NumPy()
 
 def is_array(x: Any) -> bool:
     """Returns whether a value is an array, a list or a column, and not one number."""
-    return bool(getattr(x, "shape", ())) or isinstance(x, (list, range)) or (
+    return bool(getattr(x, "shape", ())) or isinstance(x, (list, range)) or is_arrow(x) or (
         not hasattr(x, "shape") and hasattr(x, "__len__") and not isinstance(x, (str, bytes))
     )
 
@@ -330,7 +389,7 @@ def library_of(x: Any) -> Library:
         kind, ordinal = x.__dlpack_device__()
         if kind in (2, 13):
             return DLPack(type(x).__module__.partition(".")[0], ordinal)
-    return NUMPY
+    return Arrow(package_of(x)) if is_arrow(x) else NUMPY
 
 
 def common_library(values: dict[str, Any]) -> Library:
@@ -341,7 +400,7 @@ def common_library(values: dict[str, Any]) -> Library:
     found: Library | None = None
     first = ""
     for what, value in values.items():
-        if not hasattr(value, "shape") and not hasattr(value, "__dlpack__") and not hasattr(value, "__array__"):
+        if not any(hasattr(value, name) for name in ("shape", "__dlpack__", "__array__")) and not is_arrow(value):
             continue
         library = library_of(value)
         if found is None:

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._columns import Column, Keys, KeyType, Output, check_type, column, keys
+from ._arrow import element, elements, type_name
+from ._columns import Column, Flags, Keys, KeyType, Output, check_type, column, keys
 from ._libraries import NUMPY, Library
 from ._table import Table, columns_library, describe, is_many, key_type
 
@@ -95,7 +96,7 @@ class Map(Table):
         values, count = self._get(library, queries, count=True)
         if count != queries.length:
             raise KeyError(self._absent(q, queries.length - count, queries.length, is_one))
-        return values[0].item() if is_one else values
+        return element(values, self._values) if is_one else values
 
     def get(self, q: Any, default: Any = None) -> Any:
         """Returns the values of keys, and `default` for those that are not there.
@@ -106,7 +107,7 @@ class Map(Table):
         if not is_many(q):
             library, queries, _ = self._queries(q)
             values, count = self._get(library, queries, count=True)
-            return values[0].item() if count else default
+            return element(values, self._values) if count else default
         if default is None:
             raise TypeError("say which value keys that are not there get, `get(q, default)`, or take `find(q)`")
         library, queries, _ = self._queries(q)
@@ -120,18 +121,18 @@ class Map(Table):
         (array([20,  0]), array([ True, False]))
         """
         library, queries, is_one = self._queries(q)
-        output = Output.new(library, queries.length, bool)
-        values = self._get(library, queries, found=output)[0]
-        found = output.finished(queries.shape)
-        return (values[0].item(), bool(found[0])) if is_one else (values, found)
+        flags = Flags.new(library, queries.length)
+        values = self._get(library, queries, flags=flags)[0]
+        found = flags.finished(queries.shape)
+        return (element(values, self._values), bool(found[0])) if is_one else (values, found)
 
     def _get(
-        self, library: Library, queries: Keys, default: Any = None, found: Output | None = None, count: bool = False
+        self, library: Library, queries: Keys, default: Any = None, flags: Flags | None = None, count: bool = False
     ) -> tuple[Any, int]:
-        """Returns the values and, if asked for, how many keys were found; says which ones in `found`."""
+        """Returns the values and, if asked for, how many keys were found; says which ones in `flags`."""
         values = Output.new(library, queries.length, self._values)
-        wanted = (None if default is None else _word(default, self._values), found, count)
-        outputs = [values, Output.bits(library, queries.length)]
+        wanted = (None if default is None else _word(default, self._values), flags is not None, count)
+        outputs = (values, (flags or Flags.bits_only(library, queries.length)).columns)
         number = self._native.get(self._target(library), queries, outputs, wanted)
         return values.finished(queries.shape), number
 
@@ -186,9 +187,7 @@ class Map(Table):
         return self.items()[1]
 
     def __iter__(self) -> Iterator[Any]:
-        keys = self.keys()
-        columns = [np.asarray(_to_host(part)).tolist() for part in (keys if isinstance(keys, tuple) else (keys,))]
-        return iter(columns[0] if len(columns) == 1 else list(zip(*columns)))
+        return self._key_objects(self._native.pairs(self._target(NUMPY))[0])
 
     def clear(self) -> None:
         """Removes all keys; the memory stays."""
@@ -215,11 +214,12 @@ class Map(Table):
         return self.copy()
 
     def __reduce__(self) -> Any:
-        keys, values = self.items()
-        return _rebuilt, (type(self), _to_host(keys), _to_host(values))
+        keys, values = self._native.pairs(self._target(NUMPY))
+        arrays = self._keys.decoded(NUMPY, keys), NUMPY.result(values, self._values)
+        return _rebuilt, (type(self), self._keys, self._values, *arrays)
 
     def __repr__(self) -> str:
-        return describe(self, f"{len(self):,} keys", f"{self._keys} to {self._values}")
+        return describe(self, f"{len(self):,} keys", f"{self._keys} to {type_name(self._values)}")
 
 
 def _pairs(
@@ -240,9 +240,9 @@ def _word(value: Any, dtype: np.dtype) -> int:
     """Returns the bits of one value."""
     value = value.item() if hasattr(value, "item") and dtype.kind not in "mM" else value
     try:
-        array = np.array([value], dtype)
+        array = elements([value], dtype)
     except (OverflowError, ValueError) as error:
-        raise type(error)(f"the default {value!r} is no value of type {dtype}: {error}") from None
+        raise type(error)(f"the default {value!r} is no value of type {type_name(dtype)}: {error}") from None
     return int(array.view(f"u{dtype.itemsize}")[0])
 
 
@@ -257,5 +257,7 @@ def _to_host(array: Any) -> Any:
     return np.asarray(array)
 
 
-def _rebuilt(cls: type[Map], keys: Any, values: Any) -> Map:
-    return cls(keys, values, assume_unique=True)
+def _rebuilt(cls: type[Map], key: KeyType, value: np.dtype, keys: Any, values: Any) -> Map:
+    map = cls(keys, values, assume_unique=True)
+    map._keys, map._values = key, value
+    return map

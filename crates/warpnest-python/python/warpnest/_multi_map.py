@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import _native
+from ._arrow import type_name
 from ._columns import Output, check_type
 from ._libraries import NUMPY
 from ._map import _pairs
@@ -88,4 +89,4 @@ class MultiMap(Table):
         return values
 
     def __repr__(self) -> str:
-        return describe(self, f"{len(self):,} values of {self.key_count:,} keys", f"{self._keys} to {self._values}")
+        return describe(self, f"{len(self):,} values of {self.key_count:,} keys", f"{self._keys} to {type_name(self._values)}")

@@ -6,12 +6,10 @@ import os
 from collections.abc import Iterator
 from typing import Any
 
-import numpy as np
-
 from . import _native
+from ._columns import KeyType
 from ._columns import keys as keys_of
 from ._libraries import NUMPY
-from ._map import _to_host
 from ._table import Table, columns_library, describe, key_type
 
 
@@ -75,9 +73,7 @@ class Set(Table):
         return self._keys.decoded(self._library, self._native.keys(self._target(self._library)))
 
     def __iter__(self) -> Iterator[Any]:
-        keys = self.keys()
-        columns = [np.asarray(_to_host(part)).tolist() for part in (keys if isinstance(keys, tuple) else (keys,))]
-        return iter(columns[0] if len(columns) == 1 else list(zip(*columns)))
+        return self._key_objects(self._native.keys(self._target(NUMPY)))
 
     def union(self, other: Set) -> Set:
         """Returns the keys that are in either set; `one | other` is the same."""
@@ -92,7 +88,7 @@ class Set(Table):
         return self._combined(other, self._native.difference)
 
     def _combined(self, other: Set, operation: Any) -> Set:
-        if other._keys != self._keys:
+        if not self._keys.is_same(other._keys):
             raise TypeError(f"the keys of the sets are of types {self._keys} and {other._keys}: convert one of them")
         if other._device != self._device:
             raise ValueError(f"the sets are on {self.device} and {other.device}: build one of them again from its keys")
@@ -134,11 +130,14 @@ class Set(Table):
         return self.copy()
 
     def __reduce__(self) -> Any:
-        return _rebuilt, (type(self), _to_host(self.keys()))
+        keys = self._keys.decoded(NUMPY, self._native.keys(self._target(NUMPY)))
+        return _rebuilt, (type(self), self._keys, keys)
 
     def __repr__(self) -> str:
         return describe(self, f"{len(self):,} keys", str(self._keys))
 
 
-def _rebuilt(cls: type[Set], keys: Any) -> Set:
-    return cls(keys, assume_unique=True)
+def _rebuilt(cls: type[Set], type: KeyType, keys: Any) -> Set:
+    set = cls(keys, assume_unique=True)
+    set._keys = type
+    return set

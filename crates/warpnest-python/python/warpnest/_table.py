@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 
 from . import _devices
-from ._columns import Keys, KeyType, Output, check_type, keys
+from ._arrow import elements, is_integer, objects, type_name
+from ._columns import Flags, Keys, KeyType, check_type, keys
 from ._libraries import NUMPY, Library, common_library, is_array
 
 
@@ -53,9 +55,9 @@ class Table:
         array([ True, False])
         """
         library, queries, is_one = self._queries(q)
-        output = Output.new(library, queries.length, bool)
-        self._native.contains(self._target(library), queries, [output, Output.bits(library, queries.length)])
-        found = output.finished(queries.shape)
+        flags = Flags.new(library, queries.length)
+        self._native.contains(self._target(library), queries, flags.columns)
+        found = flags.finished(queries.shape)
         return bool(found[0]) if is_one else found
 
     def __contains__(self, key: Any) -> bool:
@@ -71,6 +73,12 @@ class Table:
         self._native.save(os.fspath(path))
 
     # What follows is for the classes themselves.
+
+    def _key_objects(self, native: Any) -> Iterator[Any]:
+        """Returns an iterator over keys that the native part gave, as objects of Python."""
+        keys = self._keys.decoded(NUMPY, native)
+        columns = [objects(*part) for part in zip(keys if isinstance(keys, tuple) else (keys,), self._keys.dtypes)]
+        return iter(columns[0] if len(columns) == 1 else list(zip(*columns)))
 
     def _target(self, library: Library) -> tuple[int, int | None, bool]:
         if library.gpu is None:
@@ -138,9 +146,9 @@ def _one(part: Any, dtype: np.dtype) -> np.ndarray:
     if isinstance(part, np.generic) and part.dtype.kind not in "SU" and dtype.kind in "iu" and part.dtype.kind == "f":
         raise TypeError(f"a key of type {part.dtype} was given, and the keys are of type {dtype}")
     part = part.item() if hasattr(part, "item") and dtype.kind not in "mM" else part
-    if dtype.kind in "iu" and not isinstance(part, (int, np.integer)):
-        raise TypeError(f"the key {part!r} is of type {type(part).__name__}, and the keys are of type {dtype}")
+    if dtype.kind in "iu" and not is_integer(part, dtype):
+        raise TypeError(f"the key {part!r} is of type {type(part).__name__}, and the keys are of type {type_name(dtype)}")
     try:
-        return np.array([part], dtype)
+        return elements([part], dtype)
     except (OverflowError, ValueError) as error:
-        raise type(error)(f"the key {part!r} is none of type {dtype}: {error}") from None
+        raise type(error)(f"the key {part!r} is none of type {type_name(dtype)}: {error}") from None

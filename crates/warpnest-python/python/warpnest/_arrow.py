@@ -1,0 +1,93 @@
+"""Columns of Arrow: which objects are some, and what their types are here.
+
+A type of Arrow is the type of NumPy whose elements have the same bits. If Arrow's type says more, as
+that of dates does, its name is in the metadata of NumPy's type, which has no part in comparisons.
+"""
+
+from __future__ import annotations
+
+import sys
+from datetime import date, datetime
+from typing import Any
+
+import numpy as np
+
+from . import _native
+
+_DATES = "Date32"
+
+
+def is_arrow(x: Any) -> bool:
+    """Returns whether a value is a column that the C data interface of Arrow is to take.
+
+    Columns of pandas are some if pandas keeps them in Arrow's memory.
+    """
+    if not hasattr(x, "__arrow_c_stream__") and not hasattr(x, "__arrow_c_array__"):
+        return False
+    return package_of(x) != "pandas" or type(getattr(x, "dtype", None)).__name__ == "ArrowDtype"
+
+
+def package_of(x: Any) -> str:
+    """Returns the package that a column is of."""
+    packages = [of.__module__.partition(".")[0] for of in type(x).__mro__]
+    return next((package for package in packages if package in ("pandas", "polars", "pyarrow")), packages[0])
+
+
+def to_numpy(x: Any, what: str) -> np.ndarray:
+    """Returns a column as an array of the same memory; copies one that has several chunks."""
+    column = _native.import_arrow(x, what)
+    array = np.asarray(column)
+    return array if column.arrow is None else array.view(np.dtype(array.dtype, metadata={"arrow": column.arrow}))
+
+
+def from_native(native: Any, package: str) -> Any:
+    """Returns a result of the native part as a column of a package, or as itself."""
+    if package == "polars":
+        return sys.modules[package].Series(native)
+    if package in ("pyarrow", "pandas"):
+        # Columns of pandas that are Arrow's are pyarrow's.
+        return sys.modules["pyarrow"].array(native)
+    return native
+
+
+def arrow_type(dtype: np.dtype) -> str | None:
+    """Returns the name of the type in Arrow, if that says more than the type of NumPy."""
+    return dtype.metadata.get("arrow") if dtype.metadata else None
+
+
+def type_name(dtype: np.dtype) -> str:
+    """Returns the name of a type for people."""
+    return arrow_type(dtype) or str(dtype)
+
+
+def is_same(one: np.dtype, other: np.dtype) -> bool:
+    """Returns whether elements of two types can be compared.
+
+    Times with any two time zones can, and elements of NumPy's type can with those of Arrow's.
+    """
+    names = arrow_type(one), arrow_type(other)
+    have_zones = [name is not None and name.endswith('")') for name in names]
+    return one == other and (None in names or names[0] == names[1] or all(have_zones))
+
+
+def is_integer(x: Any, dtype: np.dtype) -> bool:
+    """Returns whether a value can be an element of a type that has integers here."""
+    is_date = isinstance(x, date) and not isinstance(x, datetime)
+    return isinstance(x, (int, np.integer)) or is_date and arrow_type(dtype) == _DATES
+
+
+def elements(x: Any, dtype: np.dtype) -> np.ndarray:
+    """Converts a list to a type. Dates, which are integers here, are taken as dates and as integers."""
+    if arrow_type(dtype) == _DATES and len(x) and np.asarray(x).dtype.kind not in "iu":
+        x = np.asarray(x, "M8").astype("M8[D]", casting="safe").astype("i8").tolist()
+    return np.asarray(x, dtype)
+
+
+def element(array: np.ndarray, dtype: np.dtype) -> Any:
+    """Returns the first element of an array as an object of Python."""
+    return objects(array.reshape(-1)[:1], dtype)[0]
+
+
+def objects(array: np.ndarray, dtype: np.dtype) -> list[Any]:
+    """Returns the elements of an array as objects of Python, Arrow's dates as dates."""
+    return (array.astype("M8[D]") if arrow_type(dtype) == _DATES else array).tolist()

@@ -1,0 +1,236 @@
+//! Columns of Arrow, which are taken and given by the C data interface: neither copies.
+
+use arrow_array::ffi::{FFI_ArrowArray, FFI_ArrowSchema, from_ffi};
+use arrow_array::ffi_stream::ArrayStreamReader;
+use arrow_array::{
+    Array as _, ArrayReader, ArrayRef, BooleanArray, Int32Array, Int64Array, make_array, new_empty_array,
+};
+use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_schema::{ArrowError, DataType, TimeUnit};
+use arrow_select::concat::concat;
+use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
+use pyo3::prelude::*;
+use pyo3::types::{PyCapsule, PyDict};
+use std::any::Any;
+use std::ffi::CStr;
+use std::panic::RefUnwindSafe;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+/// The names that the protocol gives its capsules.
+const SCHEMA: &CStr = c"arrow_schema";
+const ARRAY: &CStr = c"arrow_array";
+const STREAM: &CStr = c"arrow_array_stream";
+
+/// A column of another library, which is kept for as long as this object lives. NumPy reads it.
+#[pyclass(frozen, module = "warpnest._native")]
+pub struct ArrowColumn {
+    elements: Buffer,
+    length: usize,
+    /// The type as NumPy writes it.
+    typestr: String,
+    /// The name of the type in Arrow, if it says more than NumPy's type.
+    #[pyo3(get)]
+    arrow: Option<String>,
+}
+
+#[pymethods]
+impl ArrowColumn {
+    #[getter]
+    fn __array_interface__<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        let interface = PyDict::new(py);
+        interface.set_item("version", 3)?;
+        interface.set_item("typestr", &self.typestr)?;
+        interface.set_item("shape", (self.length,))?;
+        interface.set_item("data", (self.elements.as_ptr().expose_provenance(), true))?;
+        Ok(interface)
+    }
+}
+
+/// Takes a column by `__arrow_c_stream__` or `__arrow_c_array__`. One chunk is not copied, several
+/// are copied to one.
+#[pyfunction]
+pub fn import_arrow(object: &Bound<'_, PyAny>, what: &str) -> PyResult<ArrowColumn> {
+    let (data_type, mut chunks) =
+        if object.hasattr("__arrow_c_stream__")? { all_chunks(object, what) } else { one_chunk(object, what) }?;
+    let (typestr, arrow) = element(&data_type).ok_or_else(|| not_taken(&data_type, what))?;
+    let nulls: usize = chunks.iter().map(|chunk| chunk.null_count()).sum();
+    if nulls > 0 {
+        let (plural, them) = if nulls == 1 { ("", "it") } else { ("s", "them") };
+        return Err(PyValueError::new_err(format!("{what} has {nulls} null{plural}: fill or drop {them} first")));
+    }
+    chunks.retain(|chunk| !chunk.is_empty());
+    let column = match &*chunks {
+        [] => new_empty_array(&data_type),
+        [only] => only.clone(),
+        _ => object.py().detach(|| {
+            let chunks: Vec<_> = chunks.iter().map(AsRef::as_ref).collect();
+            concat(&chunks).map_err(|error| invalid(&error, what))
+        })?,
+    };
+    // A column may be a part of its buffer.
+    let data = column.to_data();
+    let bytes = data_type.primitive_width().unwrap_or_default();
+    let elements = data.buffers()[0].slice_with_length(bytes * data.offset(), bytes * data.len());
+    Ok(ArrowColumn { elements, length: column.len(), typestr, arrow })
+}
+
+/// A column's type and its chunks.
+type Chunks = (DataType, Vec<ArrayRef>);
+
+fn one_chunk(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
+    let capsules = object.call_method0("__arrow_c_array__")?;
+    let (schema, array) = capsules.extract::<(Bound<'_, PyCapsule>, Bound<'_, PyCapsule>)>()?;
+    let (schema, array) = (schema.pointer_checked(Some(SCHEMA))?, array.pointer_checked(Some(ARRAY))?);
+    // SAFETY: capsules of these names have these structs; to move them out is the protocol.
+    let (schema, array) =
+        unsafe { (FFI_ArrowSchema::from_raw(schema.cast().as_ptr()), FFI_ArrowArray::from_raw(array.cast().as_ptr())) };
+    let data_type = DataType::try_from(&schema).map_err(|error| invalid(&error, what))?;
+    if element(&data_type).is_none() {
+        return Ok((data_type, Vec::new()));
+    }
+    // SAFETY: the other library says that the array is one of the schema's type.
+    let data = unsafe { from_ffi(array, &schema) }.map_err(|error| invalid(&error, what))?;
+    Ok((data_type, vec![make_array(data)]))
+}
+
+fn all_chunks(object: &Bound<'_, PyAny>, what: &str) -> PyResult<Chunks> {
+    let capsule = object.call_method0("__arrow_c_stream__")?;
+    let stream = capsule.cast::<PyCapsule>()?.pointer_checked(Some(STREAM))?;
+    // SAFETY: capsules of this name have this struct; to move it out is the protocol.
+    let reader = unsafe { ArrayStreamReader::from_raw(stream.cast().as_ptr()) };
+    let reader = reader.map_err(|error| invalid(&error, what))?;
+    let data_type = reader.field().data_type().clone();
+    if element(&data_type).is_none() {
+        return Ok((data_type, Vec::new()));
+    }
+    let chunks = reader.collect::<Result<_, _>>().map_err(|error| invalid(&error, what))?;
+    Ok((data_type, chunks))
+}
+
+/// Returns a type as NumPy writes it, and Arrow's name if that says more; nothing for a type that
+/// is not taken.
+fn element(data_type: &DataType) -> Option<(String, Option<String>)> {
+    let (typestr, says_more) = match data_type {
+        DataType::Int32 => ("<i4".to_owned(), false),
+        DataType::Int64 => ("<i8".to_owned(), false),
+        DataType::UInt32 => ("<u4".to_owned(), false),
+        DataType::UInt64 => ("<u8".to_owned(), false),
+        DataType::Float32 => ("<f4".to_owned(), false),
+        DataType::Float64 => ("<f8".to_owned(), false),
+        DataType::Duration(unit) => (format!("<m8[{}]", name(*unit)), false),
+        DataType::Timestamp(unit, _) => (format!("<M8[{}]", name(*unit)), true),
+        DataType::Date64 => ("<M8[ms]".to_owned(), true),
+        DataType::Date32 | DataType::Time32(_) => ("<i4".to_owned(), true),
+        DataType::Time64(_) => ("<i8".to_owned(), true),
+        _ => return None,
+    };
+    Some((typestr, says_more.then(|| data_type.to_string())))
+}
+
+/// Returns the type that elements of one of NumPy's types have in Arrow.
+pub fn data_type(typestr: &str) -> Option<DataType> {
+    let unit = |unit: &str| units().into_iter().find(|known| unit.strip_suffix(']') == Some(name(*known)));
+    Some(match typestr {
+        "<i4" => DataType::Int32,
+        "<i8" => DataType::Int64,
+        "<u4" => DataType::UInt32,
+        "<u8" => DataType::UInt64,
+        "<f4" => DataType::Float32,
+        "<f8" => DataType::Float64,
+        _ => match (typestr.strip_prefix("<M8["), typestr.strip_prefix("<m8[")) {
+            (Some(of_time), _) => DataType::Timestamp(unit(of_time)?, None),
+            (_, Some(of_duration)) => DataType::Duration(unit(of_duration)?),
+            _ => return None,
+        },
+    })
+}
+
+fn units() -> [TimeUnit; 4] {
+    [TimeUnit::Second, TimeUnit::Millisecond, TimeUnit::Microsecond, TimeUnit::Nanosecond]
+}
+
+/// Returns NumPy's name of a unit.
+fn name(unit: TimeUnit) -> &'static str {
+    match unit {
+        TimeUnit::Second => "s",
+        TimeUnit::Millisecond => "ms",
+        TimeUnit::Microsecond => "us",
+        TimeUnit::Nanosecond => "ns",
+    }
+}
+
+/// Returns the exception for a type that is not taken.
+fn not_taken(data_type: &DataType, what: &str) -> PyErr {
+    let advice = match data_type {
+        DataType::Boolean | DataType::UInt8 | DataType::UInt16 => "cast it to uint32",
+        DataType::Int8 | DataType::Int16 => "cast it to int32",
+        DataType::Float16 => "cast it to float32",
+        DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
+            "cast it to int64 or float64"
+        }
+        DataType::Dictionary(..) => {
+            "pass its codes instead, `to_physical()` in polars and `indices` in pyarrow, as 32-bit integers"
+        }
+        DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
+            "make it a categorical column and pass the codes of that, as 32-bit integers"
+        }
+        DataType::Struct(_) => "pass its columns one by one",
+        DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
+            "flatten it first, or pass an array of NumPy"
+        }
+        DataType::Null => "cast it to the type that its elements shall have",
+        _ => "cast it to a type of 4 or 8 bytes, such as int64",
+    };
+    let name = match data_type {
+        DataType::Struct(_) => "Struct".to_owned(),
+        _ => data_type.to_string(),
+    };
+    PyTypeError::new_err(format!(
+        "{what} has elements of Arrow's type {name}, and numbers and times of 4 or 8 bytes are taken: {advice}"
+    ))
+}
+
+fn invalid(error: &ArrowError, what: &str) -> PyErr {
+    PyTypeError::new_err(format!("{what} cannot be taken from Arrow: {error}"))
+}
+
+/// The owner of a buffer's memory.
+struct Owner(#[allow(dead_code)] Arc<dyn Any + Send + Sync>);
+
+// Nothing is done with it but to drop it.
+impl RefUnwindSafe for Owner {}
+
+/// Returns bytes at an address of the host as a buffer, which keeps their owner.
+pub fn buffer(address: usize, bytes: usize, owner: Arc<dyn Any + Send + Sync>) -> Buffer {
+    match NonNull::new(std::ptr::with_exposed_provenance_mut::<u8>(address)) {
+        // SAFETY: so many bytes are there for as long as the owner lives: `Array` promises it.
+        Some(start) if bytes > 0 => unsafe { Buffer::from_custom_allocation(start, bytes, Arc::new(Owner(owner))) },
+        _ => Buffer::default(),
+    }
+}
+
+/// Returns the capsule of a type.
+pub fn schema<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py, PyCapsule>> {
+    let schema = FFI_ArrowSchema::try_from(data_type).map_err(|error| PyBufferError::new_err(error.to_string()))?;
+    PyCapsule::new_with_value(py, schema, SCHEMA)
+}
+
+/// Returns the capsules of a type and of an array of it. Who takes the array releases it; otherwise
+/// the capsule does.
+pub fn export<'py>(
+    py: Python<'py>,
+    data_type: DataType,
+    elements: Buffer,
+    length: usize,
+) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
+    let schema = schema(py, &data_type)?;
+    let data = match data_type.primitive_width() {
+        Some(4) => Int32Array::new(elements.into(), None).into_data(),
+        Some(_) => Int64Array::new(elements.into(), None).into_data(),
+        None => BooleanArray::new(BooleanBuffer::new(elements, 0, length), None).into_data(),
+    };
+    let data = data.into_builder().data_type(data_type).build();
+    let data = data.map_err(|error| PyBufferError::new_err(error.to_string()))?;
+    Ok((schema, PyCapsule::new_with_value(py, FFI_ArrowArray::new(&data), ARRAY)?))
+}
