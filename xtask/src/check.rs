@@ -20,8 +20,8 @@ use crate::{
 /// by the README's commands, with its time; a program that rustc must refuse, with the words of its
 /// errors; the tests and the output of the example with a kernel of its own. The committed PTX must
 /// have been built from these sources. It goes through the lint, a new build that must give the
-/// same bytes, and ptxas with a table of what each kernel uses. The Python wheel is built, installed
-/// into a clean environment, and tested there.
+/// same bytes, and ptxas with a table of what each kernel uses. The Python wheel is built,
+/// installed into a clean environment, and tested there.
 ///
 /// If all tests have run before, the last check is how much of the PTX they executed, with a floor.
 /// `--thorough` runs all tests again, in release, with both targets' PTX interpreted in full and

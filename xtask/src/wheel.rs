@@ -25,8 +25,8 @@ const FIRST_ANSWER: &str = "import numpy, warpnest as wn; print(len(wn.unique(nu
 
 /// Build the Python wheel.
 ///
-/// The wheel is for every CPython from 3.10 on, on Linux x86-64, with and without a GPU. Its file is
-/// in target/wheel. maturin does the work, from a venv at target/python or PATH.
+/// The wheel is for every CPython from 3.10 on, on Linux x86-64, with and without a GPU. Its file
+/// is in target/wheel. maturin does the work, from a venv at target/python or PATH.
 #[derive(clap::Args)]
 pub struct Args {
     /// Install the wheel into a clean environment and run the tests there.
@@ -74,8 +74,8 @@ fn build(root: &Path, maturin: &Path) -> Result<PathBuf> {
     wheel.with_context(|| format!("maturin left no wheel in {}", out.display()))
 }
 
-/// Installs the wheel into a clean environment, asks for a first answer and runs all tests. Returns
-/// what it took.
+/// Installs the wheel into a clean environment, asks for a first answer, checks the sources' form
+/// and types, and runs all tests. Returns what it took.
 fn tested(root: &Path, wheel: &Path) -> Result<String> {
     let bytes = fs::metadata(wheel)?.len();
     ensure!(bytes <= MAX_BYTES, "the wheel has {bytes} bytes, and at most {MAX_BYTES} are allowed");
@@ -99,7 +99,13 @@ fn tested(root: &Path, wheel: &Path) -> Result<String> {
         "from the wheel to the first answer it took {seconds:.1} s, and {MAX_SECONDS} s are allowed"
     );
     install(&format!("{path}[test]"))?;
-    let tests = root.join(PACKAGE).join("tests");
+    let package = root.join(PACKAGE);
+    for words in
+        [["ruff", "format", "--check"], ["ruff", "check", "--no-cache"], ["mypy", "--no-incremental", "python"]]
+    {
+        capture(Command::new(&python).arg("-m").args(words).current_dir(&package))?;
+    }
+    let tests = package.join("tests");
     let mut pytest = Command::new(&python);
     pytest.args(["-m", "pytest", "-q", "-p", "no:cacheprovider"]).arg(&tests).current_dir(&environment);
     let (printed, _) = capture(&mut pytest)?;

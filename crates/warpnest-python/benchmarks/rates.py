@@ -11,7 +11,8 @@ from __future__ import annotations
 
 import argparse
 import json
-from typing import Any, Callable
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 import torch
@@ -37,10 +38,19 @@ def gpu_cases(rows: int, dtype: str) -> dict[str, dict[str, Callable[[], Any]]]:
     table = wn.Map(keys, values, assume_unique=True)
     both = dict(return_inverse=True, return_counts=True)
     return {
-        "unique with inverse and counts, 8 rows a key": {"torch": lambda: torch.unique(repeated, **both), "warpnest": lambda: wn.unique(repeated, **both)},
-        "unique with inverse and counts, all different": {"torch": lambda: torch.unique(keys, **both), "warpnest": lambda: wn.unique(keys, **both)},
+        "unique with inverse and counts, 8 rows a key": {
+            "torch": lambda: torch.unique(repeated, **both),
+            "warpnest": lambda: wn.unique(repeated, **both),
+        },
+        "unique with inverse and counts, all different": {
+            "torch": lambda: torch.unique(keys, **both),
+            "warpnest": lambda: wn.unique(keys, **both),
+        },
         "unique": {"torch": lambda: torch.unique(repeated), "warpnest": lambda: wn.unique(repeated)},
-        "isin, half of the keys": {"torch": lambda: torch.isin(queries, among), "warpnest": lambda: wn.isin(queries, among)},
+        "isin, half of the keys": {
+            "torch": lambda: torch.isin(queries, among),
+            "warpnest": lambda: wn.isin(queries, among),
+        },
         "Map build": {"warpnest": lambda: wn.Map(keys, values)},
         "Map build, assume_unique": {"warpnest": lambda: wn.Map(keys, values, assume_unique=True)},
         "Map.get": {"warpnest": lambda: table.get(queries, default=0)},
@@ -83,8 +93,14 @@ def main() -> None:
     print(device, args.rows, dtype)
 
     def report(name: str, seconds: dict[str, float], **more: Any) -> None:
-        line = {"op": name, "rows": args.rows, "bits": args.bits, **{f"{of}_ms": round(1000 * s, 3) for of, s in seconds.items()},
-                **{f"{of}_gops": round(args.rows / s / 1e9, 3) for of, s in seconds.items()}, **more}
+        line = {
+            "op": name,
+            "rows": args.rows,
+            "bits": args.bits,
+            **{f"{of}_ms": round(1000 * s, 3) for of, s in seconds.items()},
+            **{f"{of}_gops": round(args.rows / s / 1e9, 3) for of, s in seconds.items()},
+            **more,
+        }
         if "torch" in seconds:
             line["ratio"] = round(seconds["torch"] / seconds["warpnest"], 2)
         print(json.dumps(line), flush=True)
@@ -105,7 +121,11 @@ def main() -> None:
 
     for name, (work, moved) in {**host_cases(args.rows, dtype), **copies(args.rows, dtype)}.items():
         seconds = least(work, whole)
-        report(name, {"warpnest" if name.startswith("host") else "torch_copy": seconds}, moved_gb_per_s=round(moved / seconds / 1e9, 2))
+        report(
+            name,
+            {"warpnest" if name.startswith("host") else "torch_copy": seconds},
+            moved_gb_per_s=round(moved / seconds / 1e9, 2),
+        )
 
 
 if __name__ == "__main__":

@@ -17,9 +17,10 @@ import json
 import os
 import sys
 import time
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
-from typing import Any, Callable
+from typing import Any
 
 import numpy as np
 
@@ -38,6 +39,20 @@ class Task:
     ours: str
     #: Whether two results are the same.
     same: Callable[[Any, Any], bool]
+
+
+@dataclass(frozen=True)
+class Program:
+    """The code of a task, with the names that it finds and those of its results."""
+
+    code: Any
+    space: dict[str, Any]
+    results: tuple[str, ...]
+
+    def __call__(self) -> Any:
+        space = dict(self.space)
+        exec(self.code, space)
+        return space[self.results[0]] if len(self.results) == 1 else tuple(space[name] for name in self.results)
 
 
 def equal(one: Any, other: Any) -> bool:
@@ -159,8 +174,18 @@ TASKS = [
     ),
 ]
 #: The names that the result of each task has.
-RESULTS = [("keys", "counts"), ("keys", "ids"), ("found",), ("ids", "keys"), ("keys", "counts"), ("keys", "sums", "means"),
-           ("i", "j"), ("found",), ("pairs",), ("rest",)]
+RESULTS = [
+    ("keys", "counts"),
+    ("keys", "ids"),
+    ("found",),
+    ("ids", "keys"),
+    ("keys", "counts"),
+    ("keys", "sums", "means"),
+    ("i", "j"),
+    ("found",),
+    ("pairs",),
+    ("rest",),
+]
 
 
 def data(rows: int, seed: int = 1) -> dict[str, np.ndarray]:
@@ -227,26 +252,35 @@ def measure(device: str, rows: int, runs: int, commit: str) -> list[dict[str, An
         columns = {name: torch.from_numpy(column).to(device) for name, column in columns.items()}
     seconds, results = timer(device), []
     for number, (task, wanted) in enumerate(zip(TASKS, RESULTS), 1):
-        theirs, ours = (compile(text, task.name, "exec") for text in (task.host if device == "cpu" else task.torch, task.ours))
+        theirs, ours = (
+            compile(text, task.name, "exec") for text in (task.host if device == "cpu" else task.torch, task.ours)
+        )
 
-        def run(code: Any) -> Any:
-            space = {**names, **columns}
-            exec(code, space)
-            return space[wanted[0]] if len(wanted) == 1 else tuple(space[name] for name in wanted)
-
-        if not task.same(run(ours), run(theirs)):
+        run_ours, run_theirs = (Program(code, {**names, **columns}, wanted) for code in (ours, theirs))
+        if not task.same(run_ours(), run_theirs()):
             raise SystemExit(f"{task.name}: the results differ")
         # Turn by turn, so that what else the machine does hits both.
-        times = [(seconds(lambda: run(theirs)), seconds(lambda: run(ours))) for _ in range(runs)]
+        times = [(seconds(run_theirs), seconds(run_ours)) for _ in range(runs)]
         their_seconds, our_seconds = (min(side) for side in zip(*times))
-        results.append({
-            "date": str(date.today()), "commit": commit, "machine": machine(device), "beside": library, "task": number,
-            "name": task.name, "rows": rows,
-            "their_ms": round(1000 * their_seconds, 3), "our_ms": round(1000 * our_seconds, 3),
-            "ratio": round(their_seconds / our_seconds, 2),
-        })
-        print(f"{number:2} {task.name:<46} {library:>16} {1000 * their_seconds:10.3f} ms   warpnest {1000 * our_seconds:9.3f} ms"
-              f"   {their_seconds / our_seconds:6.1f} times", flush=True)
+        results.append(
+            {
+                "date": str(date.today()),
+                "commit": commit,
+                "machine": machine(device),
+                "beside": library,
+                "task": number,
+                "name": task.name,
+                "rows": rows,
+                "their_ms": round(1000 * their_seconds, 3),
+                "our_ms": round(1000 * our_seconds, 3),
+                "ratio": round(their_seconds / our_seconds, 2),
+            }
+        )
+        print(
+            f"{number:2} {task.name:<46} {library:>16} {1000 * their_seconds:10.3f} ms   warpnest {1000 * our_seconds:9.3f} ms"
+            f"   {their_seconds / our_seconds:6.1f} times",
+            flush=True,
+        )
     return results
 
 
@@ -266,7 +300,9 @@ def plot(results: list[dict[str, Any]], path: str) -> None:
     from matplotlib import pyplot
 
     runs = runs_of(results)
-    figure, panels = pyplot.subplots(1, len(runs), figsize=(4 + 3 * len(runs), 4), sharey=True, layout="constrained", squeeze=False)
+    figure, panels = pyplot.subplots(
+        1, len(runs), figsize=(4 + 3 * len(runs), 4), sharey=True, layout="constrained", squeeze=False
+    )
     for axes, (title, lines) in zip(panels[0], runs.items()):
         ratios = [line["ratio"] for line in lines]
         bars = axes.barh([line["name"] for line in lines], ratios, color="#3b6fb6")
@@ -290,8 +326,10 @@ def page(results: list[dict[str, Any]]) -> str:
         for lines in runs.values():
             for line in lines:
                 if line["task"] == number:
-                    text += (f"| {line['beside']}, {line['machine']} | {line['rows']:,} | {milliseconds(line['their_ms'])} "
-                             f"| {milliseconds(line['our_ms'])} | **{line['ratio']:.1f} ×** |\n")
+                    text += (
+                        f"| {line['beside']}, {line['machine']} | {line['rows']:,} | {milliseconds(line['their_ms'])} "
+                        f"| {milliseconds(line['our_ms'])} | **{line['ratio']:.1f} ×** |\n"
+                    )
         text += "\n"
     return text
 

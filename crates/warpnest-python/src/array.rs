@@ -115,9 +115,9 @@ impl Array {
         tensor.tensor_mut().strides = strides;
         let address = std::ptr::with_exposed_provenance_mut::<c_void>(self.memory.address);
         tensor.set_data(address).set_device(self.device()).set_dtype(self.dtype()?);
-        // SAFETY: the memory lives as long as its owner, which the tensor has; shape and strides are in
-        // the tensor's own memory and are those of rows that lie one after another; and it may be
-        // written.
+        // SAFETY: the memory lives as long as its owner, which the tensor has; shape and strides
+        // are in the tensor's own memory and are those of rows that lie one after another; and it
+        // may be written.
         Ok(unsafe { tensor.finish() })
     }
 
@@ -190,7 +190,8 @@ impl Array {
         if self.memory.ordinal == CPU {
             return Err(PyAttributeError::new_err("the array is on the host"));
         }
-        // The stream that was current in the call waits for the contents already; any other one does not.
+        // The stream that was current in the call waits for the contents already; any other one
+        // does not.
         py.detach(|| self.memory.stream.synchronize()).map_err(to_python)?;
         let interface = self.interface(py)?;
         interface.set_item("stream", py.None())?;

@@ -18,18 +18,18 @@ pub const CPU: i32 = -1;
 /// The most streams that are kept; programs have a few.
 const MAX_STREAMS: usize = 256;
 
-/// The target of a call: the ordinal of a GPU or [`CPU`]; the caller's stream there as a `CUstream`,
-/// if its arrays are in the GPU's memory; and whether the call waits until its work is done, since
-/// nothing tells on which stream the caller goes on.
+/// The target of a call: the ordinal of a GPU or [`CPU`]; the caller's stream there as a
+/// `CUstream`, if its arrays are in the GPU's memory; and whether the call waits until its work is
+/// done, since nothing tells on which stream the caller goes on.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct Target(i32, Option<usize>, bool);
 
-/// An array of the caller, which an object of the Python part describes. That keeps it alive, and is
-/// itself kept by the call's arguments.
+/// An array of the caller, which an object of the Python part describes. That keeps it alive, and
+/// is itself kept by the call's arguments.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct Column {
-    /// The address, the number of elements, and whether it is in the memory of the host, not in that
-    /// of the call's device.
+    /// The address, the number of elements, and whether it is in the memory of the host, not in
+    /// that of the call's device.
     raw: (usize, usize, bool),
 }
 
@@ -58,8 +58,8 @@ struct Own {
     scratch: Mutex<Scratch>,
 }
 
-/// The most bytes of scratch memory that a stream keeps for its next call. To allocate as much takes
-/// longer than the work of a call that needs no more.
+/// The most bytes of scratch memory that a stream keeps for its next call. To allocate as much
+/// takes longer than the work of a call that needs no more.
 const MAX_KEPT: usize = 256 << 20;
 
 /// Runs work without the interpreter's lock.
@@ -90,8 +90,8 @@ pub fn run<T: Send>(
         let own = own_stream(ordinal, &device, theirs)?;
         let call = Call { ordinal, device, stream: own.stream.clone(), own };
         let Some(handle) = theirs else { return work(&call) };
-        // SAFETY: the Python part got the handle from the library of the arrays, as the stream that is
-        // current on their device; that library keeps its streams.
+        // SAFETY: the Python part got the handle from the library of the arrays, as the stream that
+        // is current on their device; that library keeps its streams.
         unsafe { call.stream.wait_for_foreign(handle as *mut c_void)? };
         let result = work(&call);
         // After an error, too: what was queued may still read the caller's arrays.
@@ -108,8 +108,9 @@ impl Call {
     pub fn read<T: Plain>(&self, column: Column) -> Result<Lent<'_, T>> {
         let Column { raw: (address, length, _) } = column;
         if self.is_shared(column) {
-            // SAFETY: the Python part holds the array for as long as the call runs, and its elements
-            // are plain. Nobody else writes it meanwhile: the documentation says so to users.
+            // SAFETY: the Python part holds the array for as long as the call runs, and its
+            // elements are plain. Nobody else writes it meanwhile: the documentation says so to
+            // users.
             let buffer = unsafe { Buffer::from_foreign(&self.device, address, length)? };
             return Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: true });
         }
@@ -119,8 +120,8 @@ impl Call {
         Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
     }
 
-    /// Returns a new array of the caller for writing, under the same conditions; what is not its own
-    /// memory is copied there by [`Lent::finish`].
+    /// Returns a new array of the caller for writing, under the same conditions; what is not its
+    /// own memory is copied there by [`Lent::finish`].
     pub fn write<T: Plain>(&self, column: Column) -> Result<Lent<'_, T>> {
         if self.is_shared(column) {
             return self.read(column);
@@ -219,7 +220,8 @@ impl<T: Plain> Drop for Lent<'_, T> {
     fn drop(&mut self) {
         // A buffer of this library's own is dropped after this, which waits for what uses it.
         if let Some(buffer) = self.buffer.take_if(|_| self.is_foreign) {
-            // The stream waits for what uses the array. If it cannot, the buffer's own drop has waited.
+            // The stream waits for what uses the array. If it cannot, the buffer's own drop has
+            // waited.
             let _ = buffer.hand_back(self.stream);
         }
     }

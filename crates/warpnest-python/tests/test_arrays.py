@@ -11,14 +11,14 @@ import numpy as np
 import pytest
 
 import warpnest as wn
-
+from conftest import LIBRARIES
 from warpnest._columns import keys
 from warpnest._libraries import NUMPY
 
-from conftest import LIBRARIES
-
 N = 1 << 20
-torch_cuda = pytest.mark.skipif(not any(library.name == "torch cuda" for library in LIBRARIES), reason="no torch with a GPU")
+torch_cuda = pytest.mark.skipif(
+    not any(library.name == "torch cuda" for library in LIBRARIES), reason="no torch with a GPU"
+)
 
 
 def test_results_are_in_native_memory_and_outlive_their_tables():
@@ -92,9 +92,13 @@ def test_the_interpreter_goes_on_during_a_call():
 
 
 def test_an_import_is_quick_and_brings_no_other_library():
-    code = "import sys, time, numpy; t = time.perf_counter(); import warpnest; print(time.perf_counter() - t); " \
+    code = (
+        "import sys, time, numpy; t = time.perf_counter(); import warpnest; print(time.perf_counter() - t); "
         "assert not {'torch', 'cupy', 'jax', 'pandas', 'polars', 'pyarrow'} & set(sys.modules)"
-    seconds = min(float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout) for _ in range(3))
+    )
+    seconds = min(
+        float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).stdout) for _ in range(3)
+    )
     assert seconds < 0.2
 
 
@@ -119,7 +123,9 @@ def test_a_call_waits_for_work_of_the_current_stream():
             queries.fill_(0)
             other = torch.full_like(queries, 3)
             del queries
-            expected = torch.where(torch.arange(N, device="cuda") == N - 1, -1, 2 * (torch.arange(N, device="cuda") + 6))
+            expected = torch.where(
+                torch.arange(N, device="cuda") == N - 1, -1, 2 * (torch.arange(N, device="cuda") + 6)
+            )
             assert torch.equal(found, expected)
             del other
 

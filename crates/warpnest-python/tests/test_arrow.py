@@ -11,7 +11,6 @@ import numpy as np
 import pytest
 
 import warpnest as wn
-
 from warpnest._columns import column
 from warpnest._libraries import NUMPY, library_of
 
@@ -20,10 +19,21 @@ pl = pytest.importorskip("polars")
 
 #: Every type that is taken, as pyarrow has it.
 TYPES = [
-    pa.int32(), pa.int64(), pa.uint32(), pa.uint64(), pa.float32(), pa.float64(),
-    pa.date32(), pa.date64(), pa.time32("s"), pa.time32("ms"), pa.time64("us"), pa.time64("ns"),
+    pa.int32(),
+    pa.int64(),
+    pa.uint32(),
+    pa.uint64(),
+    pa.float32(),
+    pa.float64(),
+    pa.date32(),
+    pa.date64(),
+    pa.time32("s"),
+    pa.time32("ms"),
+    pa.time64("us"),
+    pa.time64("ns"),
     *(pa.timestamp(unit) for unit in ("s", "ms", "us", "ns")),
-    pa.timestamp("us", "UTC"), pa.timestamp("ns", "Europe/Berlin"),
+    pa.timestamp("us", "UTC"),
+    pa.timestamp("ns", "Europe/Berlin"),
     *(pa.duration(unit) for unit in ("s", "ms", "us", "ns")),
 ]
 #: Days in milliseconds, so that they are dates, times and numbers of any type.
@@ -88,7 +98,11 @@ def test_every_type_comes_back(type):
     assert m.count(array(type, [5, 7])).to_pylist() == [2, 0]
 
 
-@pytest.mark.parametrize("type", [type for type in TYPES if not (pa.types.is_time32(type) or type == pa.timestamp("s") or type == pa.duration("s"))], ids=str)
+@pytest.mark.parametrize(
+    "type",
+    [type for type in TYPES if not (pa.types.is_time32(type) or type == pa.timestamp("s") or type == pa.duration("s"))],
+    ids=str,
+)
 def test_every_type_of_polars_comes_back(type):
     x = pl.Series("x", array(type))
     keys, inverse = wn.unique(x, return_inverse=True, sorted=True)
@@ -102,7 +116,13 @@ def test_every_type_of_polars_comes_back(type):
 def test_one_chunk_is_not_copied():
     whole = pa.array(np.arange(1000))
     there = whole.buffers()[1].address
-    for x in (whole, pl.Series(whole), pa.chunked_array([whole]), pa.chunked_array([whole[:0], whole, whole[:0]]), Unknown(whole)):
+    for x in (
+        whole,
+        pl.Series(whole),
+        pa.chunked_array([whole]),
+        pa.chunked_array([whole[:0], whole, whole[:0]]),
+        Unknown(whole),
+    ):
         assert address(x) == there
     for start in (1, 2, 3):
         assert address(whole[start:]) == address(whole) + 8 * start
@@ -141,13 +161,18 @@ def test_parts_and_chunks():
     assert isinstance(m[series], pl.Series) and isinstance(m[chunked], pa.Array)
 
 
-@pytest.mark.parametrize("empty", [pa.array([], pa.int64()), pl.Series([], dtype=pl.Int64), pa.chunked_array([], pa.int64()), pa.array([1, 2])[2:]])
+@pytest.mark.parametrize(
+    "empty",
+    [pa.array([], pa.int64()), pl.Series([], dtype=pl.Int64), pa.chunked_array([], pa.int64()), pa.array([1, 2])[2:]],
+)
 def test_empty_columns(empty):
     assert len(wn.unique(empty)) == 0 and len(wn.isin(empty, empty)) == 0 and len(wn.factorize(empty)[0]) == 0
     m = wn.Map(empty, empty)
     assert len(m) == 0 and len(m[empty]) == 0 and len(m.keys()) == 0
     assert m.get(pa.array([5]), default=7).to_pylist() == [7] and not m.contains(pa.array([5]))[0].as_py()
-    assert isinstance(wn.isin(empty, empty), (pa.BooleanArray, pl.Series)) and isinstance(m.keys(), (pa.Int64Array, pl.Series))
+    assert isinstance(wn.isin(empty, empty), (pa.BooleanArray, pl.Series)) and isinstance(
+        m.keys(), (pa.Int64Array, pl.Series)
+    )
 
 
 @pytest.mark.parametrize("make", [lambda x: pa.array(x, pa.int64()), lambda x: pl.Series(x, dtype=pl.Int64)])
@@ -196,7 +221,9 @@ def test_types_that_cannot_be_compared():
         wn.isin(us, ns)
     with pytest.raises(TypeError, match="types"):
         wn.Set(us) | wn.Set(ns)
-    with pytest.raises(TypeError, match=r'the queries has elements of type Timestamp\(µs\), and Timestamp\(µs, "UTC"\) is wanted'):
+    with pytest.raises(
+        TypeError, match=r'the queries has elements of type Timestamp\(µs\), and Timestamp\(µs, "UTC"\) is wanted'
+    ):
         wn.Set(array(pa.timestamp("us", "UTC"))).contains(array(pa.timestamp("us")))
     with pytest.raises(TypeError, match="datetime64.ns. is wanted|Timestamp.ns. is wanted"):
         wn.isin(array(pa.timestamp("ns")), array(pa.timestamp("us")))
@@ -217,7 +244,9 @@ def test_dates_and_times_are_objects_of_python():
         assert sorted(m) == sorted(set(days)) and m.find(date(1960, 5, 6)) == (date(1960, 5, 6), True)
         default = m.get(make([date(2000, 1, 1)]), default=date(1999, 9, 9))
         assert np.asarray(default).tolist() == [date(1999, 9, 9)]
-        assert wn.isin(make(days), [date(1960, 5, 6)]).to_numpy(**({"zero_copy_only": False} if make is pa.array else {})).tolist() == [False, True, False]
+        assert wn.isin(make(days), [date(1960, 5, 6)]).to_numpy(
+            **({"zero_copy_only": False} if make is pa.array else {})
+        ).tolist() == [False, True, False]
         assert "Date32 to Date32" in repr(m) and m.key_dtype == "int32"
         with pytest.raises(TypeError, match="the key .* is of type str, and the keys are of type Date32"):
             m["2026-01-02"]
@@ -286,11 +315,19 @@ def test_libraries_that_are_unknown():
     m = wn.Map(Unknown(pa.array([1, 2, 3])), Unknown(array(pa.timestamp("us", "UTC"), range(3))))
     values, found = m.find(Unknown(pa.array([3, 4])))
     assert type(values) is wn._native.Array and type(found) is wn._native.Flags and len(found) == len(values) == 2
-    assert pa.array(values).equals(array(pa.timestamp("us", "UTC"), [2, 0])) and pl.Series(found).to_list() == [True, False]
+    assert pa.array(values).equals(array(pa.timestamp("us", "UTC"), [2, 0])) and pl.Series(found).to_list() == [
+        True,
+        False,
+    ]
     assert pa.DataType._import_from_c_capsule(values.__arrow_c_schema__()) == pa.timestamp("us", "UTC")
     assert pa.DataType._import_from_c_capsule(found.__arrow_c_schema__()) == pa.bool_()
-    assert np.asarray(values).tolist() == np.array([2, 0], "M8[us]").tolist() and np.asarray(found).tolist() == [True, False]
-    assert np.asarray(found, int).tolist() == [1, 0] and np.asarray(wn.isin(Unknown(pa.array([], pa.int64())), [1])).shape == (0,)
+    assert np.asarray(values).tolist() == np.array([2, 0], "M8[us]").tolist() and np.asarray(found).tolist() == [
+        True,
+        False,
+    ]
+    assert np.asarray(found, int).tolist() == [1, 0] and np.asarray(
+        wn.isin(Unknown(pa.array([], pa.int64())), [1])
+    ).shape == (0,)
     with pytest.raises(ValueError, match="must copy"):
         np.asarray(found, copy=False)
     # They are taken again.
@@ -359,7 +396,9 @@ def memory():
     return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
 
 
-@pytest.mark.parametrize("take", [lambda native: native.__arrow_c_array__(), pa.array, pl.Series, lambda native: pl.Series(native)[5:]])
+@pytest.mark.parametrize(
+    "take", [lambda native: native.__arrow_c_array__(), pa.array, pl.Series, lambda native: pl.Series(native)[5:]]
+)
 def test_outputs_are_freed(take):
     """Whether somebody takes a capsule or not, and on whichever thread the array is dropped."""
     before = memory()

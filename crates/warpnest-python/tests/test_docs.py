@@ -12,7 +12,10 @@ import pytest
 
 import warpnest
 
-MODULES = ["warpnest", *(f"warpnest.{module.name}" for module in pkgutil.iter_modules(warpnest.__path__) if module.name != "_native")]
+MODULES = [
+    "warpnest",
+    *(f"warpnest.{module.name}" for module in pkgutil.iter_modules(warpnest.__path__) if module.name != "_native"),
+]
 PAGE = Path(__file__).parents[3] / "docs" / "python.md"
 BLOCKS = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(), re.DOTALL | re.MULTILINE)
 

@@ -39,7 +39,7 @@ impl Names {
     pub fn add_text(&mut self, path: &str, text: &str) {
         let (comment, relevant): (&str, fn(&str) -> bool) = match path.rsplit_once('.').map(|(_, end)| end) {
             Some("rs") => ("//", |_| true),
-            Some("toml" | "sh" | "lock") => ("#", |_| true),
+            Some("toml" | "sh" | "lock" | "py") => ("#", |_| true),
             Some("ptx") => ("//", |line| line.contains(".entry ")),
             _ if path == ".ci/run" => ("#", |_| true),
             _ => return,

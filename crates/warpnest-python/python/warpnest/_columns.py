@@ -44,7 +44,9 @@ def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -
     found = library.dtype(array, what)
     check_type(found, what)
     if dtype is not None and not is_same(found, dtype):
-        raise TypeError(f"{what} has elements of type {type_name(found)}, and {type_name(dtype)} is wanted: convert it to that first")
+        raise TypeError(
+            f"{what} has elements of type {type_name(found)}, and {type_name(dtype)} is wanted: convert it to that first"
+        )
     if not library.is_contiguous(array):
         raise ValueError(f"{what} is strided, its elements do not lie one after another: pass a contiguous copy of it")
     if library.gpu is not None and library.address(array) % _ALIGNMENT:
@@ -60,7 +62,9 @@ def check_type(dtype: np.dtype, what: str) -> None:
             f"{what} has elements of type {dtype}, and those that are taken have 4 or 8 bytes: convert it, for example to {better}"
         )
     if not dtype.isnative:
-        raise TypeError(f"{what} has the bytes of its elements in another order than this machine: convert it to {dtype.newbyteorder('=')}")
+        raise TypeError(
+            f"{what} has the bytes of its elements in another order than this machine: convert it to {dtype.newbyteorder('=')}"
+        )
 
 
 def _converted(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
@@ -222,9 +226,13 @@ def keys(library: Library, x: Any, what: str, wanted: KeyType | None = None) -> 
     if len(parts) == 1:
         return Keys(type, encoded[0])
     if type.bytes != 8:
-        raise TypeError(f"keys of two columns have 4 bytes each, and {what} is of {type}: convert the columns, for example to int32")
+        raise TypeError(
+            f"keys of two columns have 4 bytes each, and {what} is of {type}: convert the columns, for example to int32"
+        )
     if parts[0].shape != parts[1].shape or len(parts[0].shape) != 1:
-        raise ValueError(f"the two columns of {what} have the shapes {parts[0].shape} and {parts[1].shape}: they must be equally long")
+        raise ValueError(
+            f"the two columns of {what} have the shapes {parts[0].shape} and {parts[1].shape}: they must be equally long"
+        )
     integers = np.dtype("i4")
     rows = library.stack(*(library.view(part.array, integers) for part in encoded))
     return Keys(type, Column(library, rows, integers, tuple(rows.shape)))

@@ -147,9 +147,13 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
             numbers[id(values)] = len(held)
             held.append(column(library, values, f"the column of {name!r}"))
             if held[-1].dtype.kind not in "iuf" or arrow_type(held[-1].dtype):
-                raise TypeError(f"the column of {name!r} has elements of type {type_name(held[-1].dtype)}: only numbers are taken")
+                raise TypeError(
+                    f"the column of {name!r} has elements of type {type_name(held[-1].dtype)}: only numbers are taken"
+                )
             if held[-1].length != key_column.length:
-                raise ValueError(f"the column of {name!r} has {held[-1].length} rows and the keys have {key_column.length}")
+                raise ValueError(
+                    f"the column of {name!r} has {held[-1].length} rows and the keys have {key_column.length}"
+                )
         wanted.append((function, numbers[id(values)]))
     columns = [(one, f"{one.dtype.kind}{one.dtype.itemsize}") for one in held]
     found, arrays = _native.group_by(library.target(device), key_column, key_column.type.kind, columns, wanted, order)
@@ -178,7 +182,9 @@ def join(left: Any, right: Any, how: str = "inner", *, device: Any = None) -> An
     library = columns_library({"left": left, "right": right})
     one, other = _two(library, left, right, ("left", "right"))
     if max(one.length, other.length) >= 1 << 31:
-        raise ValueError(f"a side has {max(one.length, other.length):,} rows, and rows are numbered by 32-bit integers: join parts of it")
+        raise ValueError(
+            f"a side has {max(one.length, other.length):,} rows, and rows are numbered by 32-bit integers: join parts of it"
+        )
     rows = _native.join(library.target(device), one, other, one.type.bytes, how)
     of_left, of_right = (None if numbers is None else library.result(numbers, _INT32) for numbers in rows)
     return of_left if of_right is None else (of_left, of_right)

@@ -179,7 +179,9 @@ class Arrow(NumPy):
     def array(self, x, what):
         array = super().array(x, what)
         if array.ndim > 1:
-            raise ValueError(f"{what} has {array.ndim} dimensions, and columns of Arrow have one: pass only arrays of NumPy")
+            raise ValueError(
+                f"{what} has {array.ndim} dimensions, and columns of Arrow have one: pass only arrays of NumPy"
+            )
         return array
 
     def address(self, array):
@@ -227,8 +229,7 @@ class Torch(Library):
     def dtype(self, array, what):
         if array.dtype not in self.dtypes:
             raise TypeError(
-                f"{what} has elements of type {array.dtype}: convert it to a type of 4 or 8 bytes, such as "
-                "torch.int64"
+                f"{what} has elements of type {array.dtype}: convert it to a type of 4 or 8 bytes, such as torch.int64"
             )
         return self.dtypes[array.dtype]
 
@@ -315,6 +316,7 @@ class DLPack(Library):
     """Any other library of arrays on a GPU, such as JAX. Results are made by its `from_dlpack`."""
 
     must_wait = True
+    gpu: int
 
     def __init__(self, module: str, gpu: int):
         self.name, self.gpu = module, gpu
@@ -368,8 +370,11 @@ NUMPY = NumPy()
 
 def is_array(x: Any) -> bool:
     """Returns whether a value is an array, a list or a column, and not one number."""
-    return bool(getattr(x, "shape", ())) or isinstance(x, (list, range)) or is_arrow(x) or (
-        not hasattr(x, "shape") and hasattr(x, "__len__") and not isinstance(x, (str, bytes))
+    return (
+        bool(getattr(x, "shape", ()))
+        or isinstance(x, (list, range))
+        or is_arrow(x)
+        or (not hasattr(x, "shape") and hasattr(x, "__len__") and not isinstance(x, (str, bytes)))
     )
 
 
@@ -406,7 +411,9 @@ def common_library(values: dict[str, Any]) -> Library:
         if found is None:
             found, first = library, what
         elif library.gpu != found.gpu:
-            where = {what: "on the host" if other.gpu is None else f"on {_devices.name(other.gpu)}"
-                     for what, other in ((first, found), (what, library))}
+            where = {
+                what: "on the host" if other.gpu is None else f"on {_devices.name(other.gpu)}"
+                for what, other in ((first, found), (what, library))
+            }
             raise ValueError(f"{first} is {where[first]} and {what} is {where[what]}: move one of them")
     return found or NUMPY

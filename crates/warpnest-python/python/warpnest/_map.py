@@ -74,7 +74,9 @@ class Map(Table):
         return map
 
     @classmethod
-    def _of_types(cls, key_dtype: Any, value_dtype: Any, device: Any) -> tuple[Map, tuple[int, int | None, bool], tuple[int, int]]:
+    def _of_types(
+        cls, key_dtype: Any, value_dtype: Any, device: Any
+    ) -> tuple[Map, tuple[int, int | None, bool], tuple[int, int]]:
         map = cls.__new__(cls)
         map._keys, map._values, map._library = key_type(key_dtype), np.dtype(value_dtype), NUMPY
         check_type(map._values, "the values")

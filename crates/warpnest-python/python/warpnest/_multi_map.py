@@ -89,4 +89,6 @@ class MultiMap(Table):
         return values
 
     def __repr__(self) -> str:
-        return describe(self, f"{len(self):,} values of {self.key_count:,} keys", f"{self._keys} to {type_name(self._values)}")
+        return describe(
+            self, f"{len(self):,} values of {self.key_count:,} keys", f"{self._keys} to {type_name(self._values)}"
+        )

@@ -96,7 +96,9 @@ class Table:
         if is_one:
             parts = q if isinstance(q, tuple) else (q,)
             if len(parts) != len(self._keys.dtypes):
-                raise TypeError(f"the key has {len(parts)} columns, and the keys have {len(self._keys.dtypes)}: {self._keys}")
+                raise TypeError(
+                    f"the key has {len(parts)} columns, and the keys have {len(self._keys.dtypes)}: {self._keys}"
+                )
             columns = tuple(_one(part, dtype) for part, dtype in zip(parts, self._keys.dtypes))
             return NUMPY, keys(NUMPY, columns if len(columns) == 2 else columns[0], "the key", self._keys), True
         library = columns_library({"the queries": q})
@@ -147,7 +149,9 @@ def _one(part: Any, dtype: np.dtype) -> np.ndarray:
         raise TypeError(f"a key of type {part.dtype} was given, and the keys are of type {dtype}")
     part = part.item() if hasattr(part, "item") and dtype.kind not in "mM" else part
     if dtype.kind in "iu" and not is_integer(part, dtype):
-        raise TypeError(f"the key {part!r} is of type {type(part).__name__}, and the keys are of type {type_name(dtype)}")
+        raise TypeError(
+            f"the key {part!r} is of type {type(part).__name__}, and the keys are of type {type_name(dtype)}"
+        )
     try:
         return elements([part], dtype)
     except (OverflowError, ValueError) as error:
