@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, TryLockError};
 use warpnest::primitives::{Scratch, expand_flags};
 use warpnest::types::Plain;
 use warpnest::{Answers, Buffer, Device, Result, Stream};
@@ -164,9 +164,13 @@ impl Call {
         bytes.finish(to)
     }
 
-    /// Runs work with the scratch memory of the stream, which one call has at a time.
+    /// Runs work with the scratch memory of the stream; with memory of its own if another call has that.
     pub fn with_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> Result<R>) -> Result<R> {
-        let mut scratch = self.own.scratch.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut scratch = match self.own.scratch.try_lock() {
+            Ok(scratch) => scratch,
+            Err(TryLockError::Poisoned(poisoned)) => poisoned.into_inner(),
+            Err(TryLockError::WouldBlock) => return work(&mut Scratch::new(&self.device)),
+        };
         let done = work(&mut scratch);
         if scratch.memory_bytes() > MAX_KEPT {
             scratch.release();
@@ -285,14 +289,14 @@ pub fn device_name(py: Python<'_>, ordinal: i32) -> PyResult<String> {
 
 /// Returns why the first GPU cannot be used, or nothing if it can.
 #[pyfunction]
-pub fn gpu_error(py: Python<'_>) -> Option<String> {
-    py.detach(|| device(0).err().map(|error| error.to_string()))
+pub fn gpu_error(py: Python<'_>) -> PyResult<Option<String>> {
+    detached(py, || Ok(device(0).err().map(|error| error.to_string())))
 }
 
 /// Gives back the scratch memory that streams keep for their next calls.
 #[pyfunction]
-pub fn release_memory(py: Python<'_>) {
-    py.detach(|| {
+pub fn release_memory(py: Python<'_>) -> PyResult<()> {
+    detached(py, || {
         let streams: Vec<Arc<Own>> = match &*STREAMS.lock().unwrap_or_else(PoisonError::into_inner) {
             Some(streams) => streams.values().cloned().collect(),
             None => Vec::new(),
@@ -300,5 +304,6 @@ pub fn release_memory(py: Python<'_>) {
         for own in streams {
             own.scratch.lock().unwrap_or_else(PoisonError::into_inner).release();
         }
-    });
+        Ok(())
+    })
 }

@@ -25,7 +25,11 @@ pub fn join(
         "outer" => (JoinKind::Full, true),
         "semi" => (JoinKind::Semi, false),
         "anti" => (JoinKind::Anti, false),
-        _ => return Err(PyValueError::new_err(format!("there is no join {how:?}"))),
+        _ => {
+            return Err(PyValueError::new_err(format!(
+                "there is no join {how:?}: take \"inner\", \"left\", \"right\", \"outer\", \"semi\" or \"anti\""
+            )));
+        }
     };
     with_word!(bytes, K => call::run(py, target, |call| {
         let (left, right) = (call.read::<K>(left)?, call.read::<K>(right)?);

@@ -4,9 +4,10 @@ use crate::array::Array;
 use crate::call::{self, Call, Column, FlagColumns, Target};
 use crate::kinds::with_word;
 use pyo3::prelude::*;
+use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-use warpnest::primitives::{count_flags, fill_absent};
+use warpnest::primitives::{Scratch, count_flags, fill_absent};
 use warpnest::types::WordKey;
 use warpnest::{Answers, PageConfig, PageMap, Result};
 
@@ -78,6 +79,24 @@ impl<T> Shared<T> {
         self.0.read().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Locks two tables for reading; the second one only if it is another one.
+    ///
+    /// A thread that waits to change a table keeps others from reading it. So to lock one table
+    /// twice, or two in either order, could wait forever.
+    pub fn read_with<'s>(&'s self, other: &'s Self) -> (RwLockReadGuard<'s, T>, Option<RwLockReadGuard<'s, T>>) {
+        match std::ptr::from_ref(self).cmp(&std::ptr::from_ref(other)) {
+            Ordering::Less => {
+                let one = self.read();
+                (one, Some(other.read()))
+            }
+            Ordering::Equal => (self.read(), None),
+            Ordering::Greater => {
+                let second = other.read();
+                (self.read(), Some(second))
+            }
+        }
+    }
+
     pub fn write(&self) -> RwLockWriteGuard<'_, T> {
         self.0.write().unwrap_or_else(PoisonError::into_inner)
     }
@@ -100,7 +119,8 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
             fill_absent(stream, &found, V::of(default), &mut *values)?;
         }
         values.finish(to)?;
-        let count = || call.with_scratch(|scratch| count_flags(stream, scratch, &found, queries.len()));
+        // The few bytes that this takes are its own: calls with much work share the scratch of a stream.
+        let count = || count_flags(stream, &mut Scratch::new(&call.device), &found, queries.len());
         let count = wanted.count.then(count).transpose()?;
         if wanted.found {
             call.give_flags(found, flags)?;
@@ -203,12 +223,12 @@ impl Map {
         call::run(py, target, |call| self.map.pairs(call))
     }
 
-    fn __len__(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.map.len())
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        call::detached(py, || Ok(self.map.len()))
     }
 
-    fn bytes(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.map.bytes())
+    fn bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        call::detached(py, || Ok(self.map.bytes()))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {

@@ -93,10 +93,8 @@ impl<K: Word> Words for Shared<PageSet<K>> {
 
     fn combined(&self, call: &Call, other: &dyn Words, operation: Operation) -> Result<Option<Set>> {
         let Some(other) = other.as_any().downcast_ref::<Self>() else { return Ok(None) };
-        let (stream, one) = (&*call.stream, self.read());
-        // To lock a set twice would wait forever if another thread wants to change it in between.
-        let is_same = std::ptr::eq(self, other);
-        let held = (!is_same).then(|| other.read());
+        let stream = &*call.stream;
+        let (one, held) = self.read_with(other);
         let other = held.as_deref().unwrap_or(&*one);
         let set = match operation {
             Operation::Union => one.union_on(stream, other)?,
@@ -142,12 +140,12 @@ impl Set {
         call::run(py, target, |call| self.set.keys(call))
     }
 
-    fn __len__(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.set.len())
+    fn __len__(&self, py: Python<'_>) -> PyResult<usize> {
+        call::detached(py, || Ok(self.set.len()))
     }
 
-    fn bytes(&self, py: Python<'_>) -> usize {
-        py.detach(|| self.set.bytes())
+    fn bytes(&self, py: Python<'_>) -> PyResult<usize> {
+        call::detached(py, || Ok(self.set.bytes()))
     }
 
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {

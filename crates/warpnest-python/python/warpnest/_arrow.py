@@ -7,7 +7,6 @@ that of dates does, its name is in the metadata of NumPy's type, which has no pa
 from __future__ import annotations
 
 import sys
-from datetime import date, datetime
 from typing import Any
 
 import numpy as np
@@ -70,12 +69,6 @@ def is_same(one: np.dtype, other: np.dtype) -> bool:
     return one == other and (None in names or names[0] == names[1] or all(have_zones))
 
 
-def is_integer(x: Any, dtype: np.dtype) -> bool:
-    """Returns whether a value can be an element of a type that has integers here."""
-    is_date = isinstance(x, date) and not isinstance(x, datetime)
-    return isinstance(x, (int, np.integer)) or is_date and arrow_type(dtype) == _DATES
-
-
 def elements(x: Any, dtype: np.dtype) -> np.ndarray:
     """Converts a list to a type. Dates, which are integers here, are taken as dates and as integers."""
     if arrow_type(dtype) == _DATES and len(x) and np.asarray(x).dtype.kind not in "iu":
@@ -90,4 +83,7 @@ def element(array: np.ndarray, dtype: np.dtype) -> Any:
 
 def objects(array: np.ndarray, dtype: np.dtype) -> list[Any]:
     """Returns the elements of an array as objects of Python, Arrow's dates as dates."""
+    if dtype.kind in "mM":
+        # Python's own times have microseconds at most.
+        return list(array)
     return (array.astype("M8[D]") if arrow_type(dtype) == _DATES else array).tolist()

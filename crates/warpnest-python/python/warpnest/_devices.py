@@ -20,7 +20,7 @@ def number(device: Any) -> int:
     kind, _, ordinal = name.partition(":")
     if kind == "cpu" and not ordinal:
         return CPU
-    if kind == "cuda" and (not ordinal or ordinal.isdecimal()):
+    if kind == "cuda" and (not ordinal or ordinal.isdecimal() and len(ordinal) < 5):
         return int(ordinal or 0)
     raise ValueError(f'there is no device {name!r}: take "cpu", "cuda", or "cuda:N" for the GPU with ordinal N')
 

@@ -33,7 +33,7 @@ def unique(
     * the inverse: for each row of `x`, in its shape, the place of its key among the keys,
     * the counts: the number of rows of each key.
 
-    They are 32-bit integers, unsigned from 2^31 rows on. Keys are in no particular order, unless
+    NaT is sorted first. They are 32-bit integers, unsigned from 2^31 rows on. Keys are in no particular order, unless
     `sorted` is set, which costs a sort of the keys. All zeros are one key, and all NaNs are one.
 
     >>> import numpy as np, warpnest as wn
@@ -120,6 +120,9 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
     32-bit or 64-bit integers or floating-point numbers. Sums of integers have 64 bits, sums of
     floating-point numbers and means are `float64`, counts are 32-bit integers.
 
+    Sums of integers wrap at 64 bits, and means of integers are those of such sums. The least and
+    greatest of floating-point numbers order NaNs behind (if they are negative before) all numbers.
+
     `order` is "any", "first" for the order of the groups' first rows, or "sorted".
 
     >>> import numpy as np, warpnest as wn
@@ -130,7 +133,9 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
     """
     if order not in ("any", "first", "sorted"):
         raise ValueError(f'there is no order {order!r}: take "any", "first" or "sorted"')
-    given = {name: what[0] for name, what in aggregates.items() if not isinstance(what, str)}
+    if not isinstance(aggregates, dict):
+        raise TypeError(f"aggregates are a dict of names, and not {type(aggregates).__name__}")
+    given = {name: what[0] for name, what in aggregates.items() if isinstance(what, tuple) and what}
     library = columns_library({"keys": keys, **given})
     key_column = _keys(library, keys, "keys")
     if order == "sorted":
@@ -139,7 +144,7 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
     numbers: dict[int, int] = {}
     wanted: list[tuple[str, int]] = []
     for name, what in aggregates.items():
-        if what == "count":
+        if isinstance(what, str) and what == "count":
             wanted.append(("count", 0))
             continue
         values, function = _aggregate(name, what)

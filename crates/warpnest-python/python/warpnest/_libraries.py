@@ -126,7 +126,10 @@ class NumPy(Library):
     name = "NumPy"
 
     def array(self, x, what):
-        array = to_numpy(x, what) if is_arrow(x) else np.asarray(x)
+        array = to_numpy(x, what) if is_arrow(x) else np.asarray(x.detach() if hasattr(x, "detach") else x)
+        if not array.flags.aligned:
+            # As in a file behind a header of any length.
+            array = array.copy()
         if array.dtype.hasobject:
             raise TypeError(
                 f"{what} has elements of type object, such as strings or integers of any size: "
@@ -156,7 +159,7 @@ class NumPy(Library):
         return np.stack((first, second), axis=1)
 
     def without_signed_zeros(self, array):
-        copy = array + array.dtype.type(0)
+        copy = np.asarray(array + array.dtype.type(0))
         copy[np.isnan(copy)] = np.nan
         return copy
 
@@ -288,7 +291,8 @@ class CuPy(Library):
         return array.flags.c_contiguous
 
     def copy(self, array):
-        return array.copy()
+        with self.cupy.cuda.Device(self.gpu):
+            return array.copy()
 
     def empty(self, length, dtype):
         with self.cupy.cuda.Device(self.gpu):
@@ -298,10 +302,12 @@ class CuPy(Library):
         return array.view(dtype)
 
     def stack(self, first, second):
-        return self.cupy.stack((first, second), axis=1)
+        with self.cupy.cuda.Device(self.gpu):
+            return self.cupy.stack((first, second), axis=1)
 
     def without_signed_zeros(self, array):
-        return self.cupy.where(self.cupy.isnan(array), array.dtype.type("nan"), array + array.dtype.type(0))
+        with self.cupy.cuda.Device(self.gpu):
+            return self.cupy.where(self.cupy.isnan(array), array.dtype.type("nan"), array + array.dtype.type(0))
 
     def stream(self):
         with self.cupy.cuda.Device(self.gpu):
@@ -313,7 +319,7 @@ class CuPy(Library):
 
 
 class DLPack(Library):
-    """Any other library of arrays on a GPU, such as JAX. Results are made by its `from_dlpack`."""
+    """JAX on a GPU, whose arrays come and go by DLPack."""
 
     must_wait = True
     gpu: int
@@ -342,7 +348,7 @@ class DLPack(Library):
         return _native.empty((self.gpu, None, False), length, np.dtype(dtype).itemsize)
 
     def finished(self, array, dtype, shape):
-        return self.of_gpu(array.typed(np.dtype(dtype).str))
+        return self.of_gpu(array.typed(np.dtype(dtype).str)).reshape(shape)
 
     def view(self, array, dtype):
         return array
@@ -358,11 +364,9 @@ class DLPack(Library):
         return 0
 
     def of_gpu(self, native):
-        if self.name == "jax" or self.name == "jaxlib":
-            import jax
+        import jax
 
-            return jax.dlpack.from_dlpack(native)
-        return native
+        return jax.dlpack.from_dlpack(native)
 
 
 NUMPY = NumPy()
@@ -393,7 +397,12 @@ def library_of(x: Any) -> Library:
     if hasattr(x, "__dlpack_device__"):
         kind, ordinal = x.__dlpack_device__()
         if kind in (2, 13):
-            return DLPack(type(x).__module__.partition(".")[0], ordinal)
+            module = type(x).__module__.partition(".")[0]
+            if module not in ("jax", "jaxlib"):
+                raise TypeError(
+                    f"arrays of {module} on a GPU are not taken: make one of torch or CuPy of it, by `from_dlpack`"
+                )
+            return DLPack("jax", ordinal)
     return Arrow(package_of(x)) if is_arrow(x) else NUMPY
 
 
@@ -407,6 +416,8 @@ def common_library(values: dict[str, Any]) -> Library:
     for what, value in values.items():
         if not any(hasattr(value, name) for name in ("shape", "__dlpack__", "__array__")) and not is_arrow(value):
             continue
+        if getattr(value, "shape", None) == () and isinstance(value, np.generic):
+            continue
         library = library_of(value)
         if found is None:
             found, first = library, what
@@ -416,4 +427,8 @@ def common_library(values: dict[str, Any]) -> Library:
                 for what, other in ((first, found), (what, library))
             }
             raise ValueError(f"{first} is {where[first]} and {what} is {where[what]}: move one of them")
+        elif found.gpu is not None and library.name != found.name:
+            raise TypeError(
+                f"{first} is an array of {found.name} and {what} one of {library.name}: convert one by `from_dlpack`"
+            )
     return found or NUMPY

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._arrow import element, elements, type_name
-from ._columns import Column, Flags, Keys, KeyType, Output, check_type, column, keys
+from ._arrow import element, type_name
+from ._columns import Column, Flags, Keys, KeyType, Output, check_type, column, keys, one_value
 from ._libraries import NUMPY, Library
 from ._table import Table, columns_library, describe, is_many, key_type
 
@@ -163,7 +163,9 @@ class Map(Table):
         if is_many(keys):
             self.insert(keys, values)
         else:
-            self.insert(tuple([part] for part in keys) if isinstance(keys, tuple) else [keys], [values])
+            _, key, _ = self._queries(keys)
+            value = column(NUMPY, one_value(values, "the value", self._values), "the value")
+            self._native.insert(self._target(NUMPY), key, value)
 
     def __delitem__(self, keys: Any) -> None:
         library, queries, is_one = self._queries(keys)
@@ -240,12 +242,7 @@ def _pairs(
 
 def _word(value: Any, dtype: np.dtype) -> int:
     """Returns the bits of one value."""
-    value = value.item() if hasattr(value, "item") and dtype.kind not in "mM" else value
-    try:
-        array = elements([value], dtype)
-    except (OverflowError, ValueError) as error:
-        raise type(error)(f"the default {value!r} is no value of type {type_name(dtype)}: {error}") from None
-    return int(array.view(f"u{dtype.itemsize}")[0])
+    return int(one_value(value, "the default", dtype).view(f"u{dtype.itemsize}")[0])
 
 
 def _to_host(array: Any) -> Any:

@@ -88,6 +88,9 @@ class MultiMap(Table):
             raise KeyError(key)
         return values
 
+    #: Otherwise Python would ask for the keys 0, 1, 2 and so on.
+    __iter__ = None
+
     def __repr__(self) -> str:
         return describe(
             self, f"{len(self):,} values of {self.key_count:,} keys", f"{self._keys} to {type_name(self._values)}"

@@ -58,6 +58,9 @@ class Set(Table):
         set._device = target[0]
         return set, target
 
+    #: So that NumPy leaves `set | array` to this class, which refuses it.
+    __array_ufunc__ = None
+
     def insert(self, keys: Any) -> int:
         """Adds keys; returns how many are new. Waits until it is done."""
         library, queries, _ = self._queries(keys)
@@ -88,6 +91,8 @@ class Set(Table):
         return self._combined(other, self._native.difference)
 
     def _combined(self, other: Set, operation: Any) -> Set:
+        if not isinstance(other, Set):
+            raise TypeError(f"a Set is wanted, and not {type(other).__name__}: make one of it first")
         if not self._keys.is_same(other._keys):
             raise TypeError(f"the keys of the sets are of types {self._keys} and {other._keys}: convert one of them")
         if other._device != self._device:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from . import _devices
-from ._arrow import elements, is_integer, objects, type_name
-from ._columns import Flags, Keys, KeyType, check_type, keys
+from ._arrow import objects
+from ._columns import Flags, Keys, KeyType, check_type, keys, one_value
 from ._libraries import NUMPY, Library, common_library, is_array
 
 
@@ -63,7 +63,11 @@ class Table:
     def __contains__(self, key: Any) -> bool:
         if is_many(key):
             raise TypeError("`in` asks for one key: take `contains` for an array of keys")
-        return self.contains(key)
+        try:
+            return self.contains(key)
+        except (OverflowError, ValueError):
+            # No key of the table's type is equal to it.
+            return False
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves the table to a file, which replaces one that is there once it is whole.
@@ -99,7 +103,7 @@ class Table:
                 raise TypeError(
                     f"the key has {len(parts)} columns, and the keys have {len(self._keys.dtypes)}: {self._keys}"
                 )
-            columns = tuple(_one(part, dtype) for part, dtype in zip(parts, self._keys.dtypes))
+            columns = tuple(one_value(part, "the key", dtype) for part, dtype in zip(parts, self._keys.dtypes))
             return NUMPY, keys(NUMPY, columns if len(columns) == 2 else columns[0], "the key", self._keys), True
         library = columns_library({"the queries": q})
         return library, keys(library, q, "the queries", self._keys), False
@@ -141,18 +145,3 @@ def describe(table: Table, counts: str, types: str) -> str:
         size, unit = size / 1000, larger
     amount = f"{size:.0f}" if unit == "bytes" else f"{size:.1f}"
     return f"<warpnest.{type(table).__name__} of {counts}, {types}, {amount} {unit} on {table.device}>"
-
-
-def _one(part: Any, dtype: np.dtype) -> np.ndarray:
-    """Returns one element as a column."""
-    if isinstance(part, np.generic) and part.dtype.kind not in "SU" and dtype.kind in "iu" and part.dtype.kind == "f":
-        raise TypeError(f"a key of type {part.dtype} was given, and the keys are of type {dtype}")
-    part = part.item() if hasattr(part, "item") and dtype.kind not in "mM" else part
-    if dtype.kind in "iu" and not is_integer(part, dtype):
-        raise TypeError(
-            f"the key {part!r} is of type {type(part).__name__}, and the keys are of type {type_name(dtype)}"
-        )
-    try:
-        return elements([part], dtype)
-    except (OverflowError, ValueError) as error:
-        raise type(error)(f"the key {part!r} is none of type {type_name(dtype)}: {error}") from None
