@@ -147,12 +147,16 @@ functions! {
         streams.into_iter().try_for_each(|stream| state.finish(stream))
     }
 
-    call_in cuPointerGetAttribute(data: *mut usize, attribute: c_int, address: usize) |state| {
+    call_in cuPointerGetAttribute(data: *mut c_void, attribute: c_int, address: usize) |state| {
         let context = state.context()?;
-        if attribute != 1 || !context.holds(address, 1) {
-            return Err(code::INVALID_VALUE);
+        match (attribute, context.holds(address, 1), context.locks(address, 1)) {
+            // The context.
+            (1, true, _) => give(data.cast(), context.handle),
+            // The kind of memory: the host's, or the device's. Ordinary memory has none.
+            (2, _, true) => give(data.cast(), 1 as c_uint),
+            (2, true, _) => give(data.cast(), 2 as c_uint),
+            _ => Err(code::INVALID_VALUE),
         }
-        give(data, context.handle)
     }
 
     call_in cuMemGetInfo_v2(free: *mut usize, total: *mut usize) |state| {
@@ -189,15 +193,25 @@ functions! {
     call_in cuMemFreeHost(pointer: usize) |state| { free(state, "cuMemFreeHost", pointer, true) }
 
     call_in cuMemcpyHtoDAsync_v2(to: usize, from: *const u8, bytes: usize, stream: usize) |state| {
+        inside(state, "cuMemcpyHtoD", to, bytes)?;
+        if state.context()?.locks(from.addr(), bytes) {
+            // It is read when the stream comes to it.
+            let from = from.expose_provenance();
+            return state.queue("cuMemcpyHtoD", stream, Work::Copy { from, to, bytes });
+        }
         // Memory that is not page-locked has been read when the driver returns.
         // SAFETY: the caller has that many bytes there.
         let from = if bytes == 0 { Vec::new() } else { unsafe { slice::from_raw_parts(from, bytes) }.to_vec() };
-        inside(state, "cuMemcpyHtoD", to, bytes)?;
         state.queue("cuMemcpyHtoD", stream, Work::Upload { from, to })
     }
 
     call_in cuMemcpyDtoHAsync_v2(to: *mut u8, from: usize, bytes: usize, stream: usize) |state| {
         inside(state, "cuMemcpyDtoH", from, bytes)?;
+        if state.context()?.locks(to.addr(), bytes) {
+            // It is written when the stream comes to it.
+            let to = to.expose_provenance();
+            return state.queue("cuMemcpyDtoH", stream, Work::Copy { from, to, bytes });
+        }
         // Memory that is not page-locked has been written when the driver returns.
         state.finish(stream)?;
         // SAFETY: an allocation has these bytes, and the caller's buffer as many.

@@ -108,9 +108,12 @@ impl Context {
 
     /// Returns whether these bytes lie in one allocation of the device.
     pub fn holds(&self, address: usize, bytes: usize) -> bool {
-        self.memory.range(..=address).next_back().is_some_and(|(start, allocation)| {
-            address.checked_add(bytes).is_some_and(|end| end <= start + allocation.bytes)
-        })
+        are_in(&self.memory, address, bytes)
+    }
+
+    /// Returns whether these bytes lie in one allocation of page-locked memory.
+    pub fn locks(&self, address: usize, bytes: usize) -> bool {
+        are_in(&self.pinned, address, bytes)
     }
 
     /// Compiles PTX, as far as the interpreter does that; an error is the number to answer, and the
@@ -150,4 +153,11 @@ impl Context {
             code::ILLEGAL_ADDRESS
         })
     }
+}
+
+/// Returns whether these bytes lie in one of the allocations.
+fn are_in(allocations: &BTreeMap<usize, Allocation>, address: usize, bytes: usize) -> bool {
+    allocations.range(..=address).next_back().is_some_and(|(start, allocation)| {
+        address.checked_add(bytes).is_some_and(|end| end <= start + allocation.bytes)
+    })
 }

@@ -7,7 +7,7 @@ use crate::state::{Answer, State, code};
 
 /// One item of a stream's work.
 pub(crate) enum Work {
-    /// Writes the host's bytes.
+    /// Writes bytes of the host's ordinary memory.
     Upload {
         from: Vec<u8>,
         to: usize,
@@ -128,7 +128,9 @@ impl State {
                 unsafe { pointer(to).copy_from_nonoverlapping(from.as_ptr(), from.len()) };
             }
             Work::Copy { from, to, bytes } => {
-                inside(context.holds(from, bytes) && context.holds(to, bytes))?;
+                // Either may be page-locked memory, which must not have been freed meanwhile.
+                let is_there = |address| context.holds(address, bytes) || context.locks(address, bytes);
+                inside(is_there(from) && is_there(to))?;
                 // SAFETY: allocations have these bytes.
                 unsafe { pointer(to).copy_from(pointer(from), bytes) };
             }

@@ -18,7 +18,23 @@ pub use crate::relational::exposed::{Few, FewBuffers, group_by_chains, group_by_
 #[doc(hidden)]
 pub use crate::relational::sample::sampled_rows;
 pub use crate::runtime::allocation::{Allocation, Tracked};
+#[cfg(feature = "cuda")]
+#[doc(hidden)]
+pub use crate::runtime::engine::cuda::LargeCopies;
+#[doc(hidden)]
+pub use crate::runtime::staging::Staging;
 pub use crate::runtime::stream::Uses;
 pub use crate::runtime::{engine, ptx};
 pub use crate::table::refs::HasRef;
 pub use gpu_kernels as kernels;
+
+/// Changes how large copies between ordinary memory of the host and a GPU are made; does nothing on
+/// other devices. It is for tests and measurements.
+#[cfg(feature = "cuda")]
+#[doc(hidden)]
+pub fn set_large_copies(device: &crate::Device, settings: LargeCopies) {
+    use crate::runtime::engine::cuda::CudaEngine;
+    if let Some(engine) = device.engine().as_any().downcast_ref::<CudaEngine>() {
+        engine.set_large_copies(settings);
+    }
+}

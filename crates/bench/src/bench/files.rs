@@ -1,12 +1,12 @@
 //! Benchmarks of saving and loading, beside what the disk and the link do with as many bytes.
 
 use super::Bench;
+use super::host_time::{median, median_after};
 use super::input::Input;
 use super::record::{Record, Subject};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
-use std::time::Instant;
 use warpnest::design::{Cuckoo, Design, Extendible, Linear, Page};
 use warpnest::{Buffer, BulkMap, CuckooConfig, Device, ExtendibleConfig, LinearConfig, PageConfig};
 
@@ -34,32 +34,6 @@ pub fn measure(at: Bench<'_>, folder: &Path) -> anyhow::Result<Vec<Record>> {
     extendible.shrink_to_fit()?;
     records.extend(of_map::<Extendible>(&at, &extendible, &input, folder)?);
     Ok(records)
-}
-
-/// Returns the seconds of the median of several calls. What a call returns is given back before the
-/// next.
-fn median<T>(runs: u32, work: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<f64> {
-    median_after(runs, || Ok(()), work)
-}
-
-/// Returns the same of calls before each of which something is done that takes no part.
-fn median_after<T>(
-    runs: u32,
-    mut before: impl FnMut() -> anyhow::Result<()>,
-    mut work: impl FnMut() -> anyhow::Result<T>,
-) -> anyhow::Result<f64> {
-    let mut times = Vec::new();
-    // The first one warms up: kernels are compiled, the file gets its place on the disk.
-    for run in 0..=runs {
-        before()?;
-        let start = Instant::now();
-        let _done = work()?;
-        if run != 0 {
-            times.push(start.elapsed().as_secs_f64());
-        }
-    }
-    times.sort_by(f64::total_cmp);
-    Ok(times[times.len() / 2])
 }
 
 fn of_map<D: Design>(

@@ -11,6 +11,7 @@ mod group_by;
 mod group_by_lying;
 #[cfg(feature = "figures")]
 mod hashbrown;
+mod host_time;
 pub mod input;
 mod join;
 mod join_forms;
@@ -27,6 +28,7 @@ pub mod roofline;
 mod rows;
 mod set;
 mod sorted;
+mod transfers;
 mod two_level;
 
 use std::path::PathBuf;
@@ -103,7 +105,7 @@ pub struct Args {
     /// Only the limits, no tables.
     #[arg(long)]
     only_limits: bool,
-    /// What to measure: all of it but files by default.
+    /// What to measure: all of it but files and transfers by default.
     #[arg(long, value_delimiter = ',', value_enum)]
     only: Vec<Part>,
     /// Also measure hashbrown::HashMap on one thread, with the same input in the same run.
@@ -179,11 +181,14 @@ enum Part {
     Refs,
     /// Saving and loading, if asked for: it writes files.
     Files,
+    /// Copies of so many bytes between the host and a GPU, if asked for. Rates are in GB/s, by the
+    /// host's clock. The limit is the rate of page-locked memory in the same run.
+    Transfers,
 }
 
 impl Args {
     fn wants(&self, part: Part) -> bool {
-        self.only.is_empty() && part != Part::Files || self.only.contains(&part)
+        self.only.is_empty() && ![Part::Files, Part::Transfers].contains(&part) || self.only.contains(&part)
     }
 }
 
@@ -393,6 +398,10 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             show(format!("save and load, {n} pairs"));
             let folder = args.files.clone().unwrap_or_else(std::env::temp_dir);
             records_of_files.extend(files::measure(at, &folder)?);
+        }
+        if wanted(Part::Transfers) {
+            show(format!("transfers, {n} bytes"));
+            keep_both(&|| transfers::measure(at), &|| Ok(vec![]))?;
         }
         #[cfg(feature = "figures")]
         if args.beside_hashbrown {

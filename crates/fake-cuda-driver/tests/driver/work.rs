@@ -4,7 +4,7 @@
 use gpu_kernels::relational::column::ColumnParams;
 use gpu_kernels::types::Nothing;
 use std::ffi::c_void;
-use warpnest::low_level::{FewBuffers, group_few};
+use warpnest::low_level::{FewBuffers, LargeCopies, group_few, set_large_copies};
 use warpnest::primitives::Scratch;
 use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, Result, Stream};
 
@@ -12,8 +12,9 @@ use warpnest::{Buffer, Device, ExtendibleMap, LinearConfig, LinearMap, PageMap, 
 pub type Work = fn(&Device, &mut dyn FnMut()) -> Result<()>;
 
 /// All of them, with names.
-pub const ALL: [(&str, Work); 8] = [
+pub const ALL: [(&str, Work); 9] = [
     ("buffers", buffers),
+    ("large copies", large_copies),
     ("streams", streams),
     ("foreign memory", foreign),
     ("page map", page),
@@ -58,6 +59,22 @@ pub fn buffers(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     assert!(memory.free <= memory.total && memory.total == fake_cuda_driver::TOTAL_MEMORY as u64);
     drop(stream);
     done();
+    Ok(())
+}
+
+/// Copies through staging buffers, which go with the settings.
+pub fn large_copies(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
+    set_large_copies(device, LargeCopies { min_bytes: 100, unit: 64, max_workers: 3 });
+    let stream = device.stream()?;
+    let elements: Vec<u32> = (0..300).collect();
+    let mut buffer = Buffer::from_slice(device, &elements)?;
+    done();
+    assert_eq!(buffer.download(&stream)?, elements);
+    done();
+    buffer.fill(&stream, 7)?;
+    assert_eq!(buffer.download(&stream)?, [0x0707_0707; 300]);
+    done();
+    set_large_copies(device, LargeCopies::default());
     Ok(())
 }
 

@@ -14,7 +14,7 @@ const WORTH_LOCKING: usize = 2 << 20;
 
 /// A staging buffer: bytes at a multiple of 16, page-locked if there are many and the engine has
 /// such memory.
-pub(crate) struct Staging {
+pub struct Staging {
     memory: Memory,
 }
 

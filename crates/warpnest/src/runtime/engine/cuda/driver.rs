@@ -41,6 +41,7 @@ pub(crate) mod constant {
     pub const STREAM_PER_THREAD: super::Stream = std::ptr::without_provenance_mut(2);
     #[cfg(feature = "cust")]
     pub const POINTER_ATTRIBUTE_CONTEXT: c_int = 1;
+    pub const POINTER_ATTRIBUTE_MEMORY_TYPE: c_int = 2;
     pub const JIT_ERROR_LOG_BUFFER: c_uint = 5;
     pub const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
 }
@@ -123,7 +124,6 @@ functions! {
     cuCtxSetCurrent(context: Context);
     #[cfg(feature = "cust")]
     cuCtxSynchronize();
-    #[cfg(feature = "cust")]
     cuPointerGetAttribute(data: *mut c_void, attribute: c_int, address: Address);
     cuMemGetInfo_v2(free: *mut usize, total: *mut usize);
     cuMemAlloc_v2(address: *mut Address, bytes: usize);

@@ -2,13 +2,16 @@
 
 mod context;
 mod driver;
+mod event;
 #[cfg(any(feature = "cust", feature = "cudarc"))]
 mod interop;
 mod module;
 mod modules;
+mod page_locked;
 mod queue;
 mod readback;
 mod shared;
+mod staged;
 
 use super::{Engine, Memory, Queue};
 use crate::{Error, Module, Result};
@@ -17,6 +20,8 @@ use driver::Address;
 use modules::Modules;
 use queue::CudaQueue;
 use shared::Shared;
+pub use staged::LargeCopies;
+use staged::StagedCopies;
 use std::any::Any;
 use std::fmt;
 use std::sync::Arc;
@@ -30,7 +35,12 @@ impl CudaEngine {
     pub fn new(ordinal: u32) -> Result<Self> {
         let primary = Arc::new(Primary::retain(ordinal)?);
         let modules = Modules::new(&primary)?;
-        Ok(Self { shared: Arc::new(Shared { modules, primary }) })
+        Ok(Self { shared: Arc::new(Shared { modules, staged: StagedCopies::default(), primary }) })
+    }
+
+    /// Changes how large copies are made from now on.
+    pub fn set_large_copies(&self, settings: LargeCopies) {
+        self.shared.staged.set(settings);
     }
 
     /// Returns whether an error has cost the engine its context, as far as calls of the driver have

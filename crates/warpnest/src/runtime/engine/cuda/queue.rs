@@ -1,11 +1,11 @@
-//! CUDA streams and events.
+//! CUDA streams.
 
-use super::context::Primary;
-use super::driver::{self, Address, Failure, code, constant};
+use super::driver::{self, Address, constant};
+use super::event::{CudaEvent, cuda_event};
 use super::readback::ReadbackBuffer;
 use super::shared::Shared;
+use crate::Result;
 use crate::runtime::engine::{Queue, QueueEvent};
-use crate::{Error, Result};
 use gpu_kernels::seam::Kernel;
 use std::any::Any;
 use std::ffi::c_void;
@@ -96,23 +96,32 @@ impl Queue for CudaQueue {
             // An empty buffer may have an address that the driver does not know.
             return self.synchronize();
         }
+        // SAFETY: the target has as many bytes as the slice, as the caller promises.
+        if let Some(copied) = unsafe { self.shared.staged.upload(&self.shared.primary, self.stream, from, to) } {
+            return copied;
+        }
         let entered = self.shared.primary.enter()?;
         let (source, bytes) = (from.as_ptr().cast(), from.len());
         // SAFETY: the target has as many bytes as the slice. The wait below keeps the slice
-        // borrowed until it is copied, which matters if it is pinned memory.
+        // borrowed until it is copied, which matters if it is page-locked memory.
         let copied = unsafe { entered.driver.cuMemcpyHtoDAsync_v2(to as Address, source, bytes, self.stream) };
-        entered.check(copied)?;
-        self.synchronize()
+        // The copy is waited for even after an error, which may be one of earlier work: nothing may
+        // be read once this returns.
+        entered.check(copied).and(self.synchronize())
     }
 
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()> {
         if to.is_empty() {
             return self.synchronize();
         }
+        // SAFETY: the source has as many bytes as the slice, as the caller promises.
+        if let Some(copied) = unsafe { self.shared.staged.download(&self.shared.primary, self.stream, from, to) } {
+            return copied;
+        }
         let entered = self.shared.primary.enter()?;
         if ReadbackBuffer::takes(from, to.len()) {
             let mut readback = self.readback.lock().unwrap_or_else(PoisonError::into_inner);
-            if let Ok(readback) = readback.get_or_insert_with(|| ReadbackBuffer::new(self.shared.clone())) {
+            if let Ok(readback) = readback.get_or_insert_with(|| ReadbackBuffer::new(&self.shared)) {
                 // SAFETY: the source has as many bytes as the slice, as the caller promises.
                 return unsafe { readback.bring(self, from, to) };
             }
@@ -121,8 +130,7 @@ impl Queue for CudaQueue {
         // SAFETY: the source has as many bytes as the slice, which stays borrowed until the copy is
         // done.
         let copied = unsafe { entered.driver.cuMemcpyDtoHAsync_v2(target, from as Address, bytes, self.stream) };
-        // The copy is waited for even after an error, which may be one of earlier work: nothing may
-        // be written once this returns.
+        // As in `upload`: nothing may be written once this returns.
         entered.check(copied).and(self.synchronize())
     }
 
@@ -185,95 +193,6 @@ impl Queue for CudaQueue {
         let entered = self.shared.primary.enter()?;
         // SAFETY: the handle lives.
         entered.check(unsafe { entered.driver.cuStreamSynchronize(self.stream) })
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-}
-
-/// A CUDA event that was recorded.
-pub(super) struct CudaEvent {
-    primary: Arc<Primary>,
-    pub(super) event: driver::Event,
-}
-
-// SAFETY: the driver's handles may be used from any thread that has made the context current.
-unsafe impl Send for CudaEvent {}
-// SAFETY: as above.
-unsafe impl Sync for CudaEvent {}
-
-impl CudaEvent {
-    /// Records an event after what has been queued on a stream of this context.
-    pub fn record(primary: &Arc<Primary>, stream: driver::Stream, timed: bool) -> Result<Self> {
-        let entered = primary.enter()?;
-        let mut event = std::ptr::null_mut();
-        let flags = if timed { 0 } else { constant::EVENT_DISABLE_TIMING };
-        // SAFETY: the driver writes the handle.
-        entered.check(unsafe { entered.driver.cuEventCreate(&mut event, flags) })?;
-        let queue_event = Self { primary: primary.clone(), event };
-        // SAFETY: both handles live.
-        entered.check(unsafe { entered.driver.cuEventRecord(event, stream) })?;
-        Ok(queue_event)
-    }
-
-    /// Makes later work of a stream of this context wait for the event.
-    fn hold_up(&self, stream: driver::Stream) -> Result<()> {
-        let entered = self.primary.enter()?;
-        // SAFETY: both handles live; the driver keeps what it needs of the event.
-        entered.check(unsafe { entered.driver.cuStreamWaitEvent(stream, self.event, 0) })
-    }
-}
-
-impl Drop for CudaEvent {
-    fn drop(&mut self) {
-        if let Ok(entered) = self.primary.enter() {
-            // SAFETY: `record` made it. The driver destroys it once it has been reached; an error
-            // means a lost context.
-            let _ = entered.check(unsafe { entered.driver.cuEventDestroy_v2(self.event) });
-        }
-    }
-}
-
-fn cuda_event(queue_event: &dyn QueueEvent) -> Result<&CudaEvent> {
-    queue_event.as_any().downcast_ref().ok_or_else(|| Error::WrongDevice {
-        what: "an event",
-        found: "another device".to_owned(),
-        expected: "a CUDA device".to_owned(),
-    })
-}
-
-impl fmt::Debug for CudaEvent {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "CudaEvent({:?})", self.event)
-    }
-}
-
-impl QueueEvent for CudaEvent {
-    fn synchronize(&self) -> Result<()> {
-        let entered = self.primary.enter()?;
-        // SAFETY: the handle lives.
-        entered.check(unsafe { entered.driver.cuEventSynchronize(self.event) })
-    }
-
-    fn is_done(&self) -> Result<bool> {
-        let entered = self.primary.enter()?;
-        // SAFETY: the handle lives.
-        match unsafe { entered.driver.cuEventQuery(self.event) } {
-            Err(Failure { code: code::NOT_READY, .. }) => Ok(false),
-            answer => entered.check(answer).map(|()| true),
-        }
-    }
-
-    fn milliseconds_since(&self, earlier: &dyn QueueEvent) -> Result<f64> {
-        let earlier = cuda_event(earlier)?;
-        earlier.synchronize()?;
-        self.synchronize()?;
-        let entered = self.primary.enter()?;
-        let mut milliseconds = 0f32;
-        // SAFETY: both events are recorded; the driver writes the number.
-        entered.check(unsafe { entered.driver.cuEventElapsedTime(&mut milliseconds, earlier.event, self.event) })?;
-        Ok(milliseconds as f64)
     }
 
     fn as_any(&self) -> &dyn Any {

@@ -5,13 +5,13 @@
 //! million pairs; this takes 4 µs (docs/runtime.md).
 
 use super::driver::Address;
+use super::page_locked::PageLocked;
 use super::shared::Shared;
 use crate::runtime::engine::Queue;
 use crate::{Error, Result};
 use gpu_kernels::primitives::readback::{Readback, ReadbackParams};
 use gpu_kernels::seam::{Global, Kernel};
 use std::hint::spin_loop;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
@@ -23,9 +23,10 @@ const MAX_WORDS: usize = 1024;
 const PATIENCE: Duration = Duration::from_millis(1);
 
 pub(super) struct ReadbackBuffer {
-    shared: Arc<Shared>,
     /// The address for the host.
     words: *mut AtomicU64,
+    /// The memory of the words. Every kernel that writes them is waited for before it is freed.
+    _memory: PageLocked,
     /// The address for kernels.
     address: Address,
     /// The epoch of the last words.
@@ -43,19 +44,17 @@ impl ReadbackBuffer {
 
     /// Allocates the memory and loads the kernel, for which there may be no memory left later. So a
     /// readback buffer that exists needs no more.
-    pub fn new(shared: Arc<Shared>) -> Result<Self> {
+    pub fn new(shared: &Shared) -> Result<Self> {
         shared.modules.own().function("readback", None)?;
         let entered = shared.primary.enter()?;
-        let mut words = std::ptr::null_mut();
-        // SAFETY: the driver writes the address.
-        entered.check(unsafe { entered.driver.cuMemAllocHost_v2(&mut words, 8 * MAX_WORDS) })?;
-        let mut readback = Self { shared: shared.clone(), words: words.cast(), address: 0, epoch: 0 };
+        let (memory, mut address) = (PageLocked::new(&shared.primary, 8 * MAX_WORDS)?, 0);
+        let words: *mut AtomicU64 = memory.first().cast();
         // SAFETY: it has that many words, aligned to a page. From here on they are initialized.
-        unsafe { readback.words.write_bytes(0, MAX_WORDS) };
+        unsafe { words.write_bytes(0, MAX_WORDS) };
         // SAFETY: the memory is the driver's, which writes the address.
-        let found = unsafe { entered.driver.cuMemHostGetDevicePointer_v2(&mut readback.address, words, 0) };
+        let found = unsafe { entered.driver.cuMemHostGetDevicePointer_v2(&mut address, words.cast(), 0) };
         entered.check(found)?;
-        Ok(readback)
+        Ok(Self { words, _memory: memory, address, epoch: 0 })
     }
 
     /// Copies the bytes from `from` on, as they are after the queued work, to `to`, and waits for
@@ -117,16 +116,6 @@ impl ReadbackBuffer {
                     });
                 }
             }
-        }
-    }
-}
-
-impl Drop for ReadbackBuffer {
-    fn drop(&mut self) {
-        if let Ok(entered) = self.shared.primary.enter() {
-            // SAFETY: `new` made it, and every kernel that writes it was waited for. An error means
-            // that the context is lost.
-            let _ = entered.check(unsafe { entered.driver.cuMemFreeHost(self.words.cast()) });
         }
     }
 }

@@ -1,0 +1,320 @@
+//! Large copies between ordinary memory of the host and a GPU: several threads copy to or from
+//! page-locked memory, beside which the driver copies to and from the GPU.
+//!
+//! The driver takes ordinary memory through page-locked memory, too, but on the calling thread
+//! alone. One thread does not read or write as fast as the bus does, and is slowest in new memory,
+//! where each page is a fault (docs/runtime.md).
+
+use super::context::Primary;
+use super::driver::{self, Address, constant};
+use super::event::CudaEvent;
+use super::page_locked::PageLocked;
+use crate::runtime::engine::QueueEvent;
+use crate::{Error, Result};
+use std::ffi::c_uint;
+use std::mem;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// The fewest bytes of a copy by several threads: fewer are as fast on one (docs/runtime.md).
+const MIN_BYTES: usize = 8 << 20;
+/// The bytes of a unit. Smaller ones cost more calls of the driver, larger ones more memory.
+const UNIT: usize = 1 << 20;
+/// The most workers. So many write and read as fast as the bus does.
+const MAX_WORKERS: usize = 8;
+
+/// How large copies between a GPU and ordinary memory of the host are made.
+#[derive(Clone, Copy, Debug)]
+pub struct LargeCopies {
+    /// The fewest bytes of a copy by several threads.
+    pub min_bytes: usize,
+    /// The bytes that a thread copies at a time; it has two staging buffers of as many.
+    pub unit: usize,
+    /// The most threads.
+    pub max_workers: usize,
+}
+
+impl Default for LargeCopies {
+    fn default() -> Self {
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        Self { min_bytes: MIN_BYTES, unit: UNIT, max_workers: cores.min(MAX_WORKERS) }
+    }
+}
+
+/// The large copies of a device, one at a time, since one is as fast as the bus.
+pub(super) struct StagedCopies {
+    /// The fewest bytes of a copy, as in the settings.
+    min_bytes: AtomicUsize,
+    staging: Mutex<Staging>,
+}
+
+struct Staging {
+    settings: LargeCopies,
+    /// The workers that copies have needed until now. They are kept, since page-locked memory takes
+    /// half a millisecond a mebibyte to allocate, which is longer than the copy of one takes.
+    workers: Vec<Worker>,
+    /// Workers whose copies could not be waited for. Nobody knows whether the driver still uses
+    /// their memory, so it stays until the engine ends; the context is lost as a rule.
+    unsettled: Vec<Worker>,
+}
+
+impl Default for StagedCopies {
+    fn default() -> Self {
+        let settings = LargeCopies::default();
+        let staging = Mutex::new(Staging { settings, workers: Vec::new(), unsettled: Vec::new() });
+        Self { min_bytes: settings.min_bytes.into(), staging }
+    }
+}
+
+impl StagedCopies {
+    /// Changes the settings for later copies.
+    pub fn set(&self, settings: LargeCopies) {
+        assert!(settings.unit > 0, "a unit has bytes");
+        let mut staging = lock(&self.staging);
+        self.min_bytes.store(settings.min_bytes, Relaxed);
+        staging.settings = settings;
+        staging.workers.clear();
+    }
+
+    /// Copies from the host after what has been queued on a stream, and waits. Returns `None`, and
+    /// does nothing, if the driver's own copy is better: of a few bytes, from page-locked memory,
+    /// or without workers.
+    ///
+    /// # Safety
+    /// An allocation of the context has as many bytes from `to` on, and the stream is the
+    /// context's.
+    pub unsafe fn upload(
+        &self,
+        primary: &Arc<Primary>,
+        stream: driver::Stream,
+        from: &[u8],
+        to: usize,
+    ) -> Option<Result<()>> {
+        let queue = Queued { primary, stream };
+        self.copy(&queue, from.as_ptr(), from.len(), |workers, unit| {
+            let units = Units::new((to..).step_by(unit).zip(from.chunks(unit)));
+            // SAFETY: the chunks of the slice are copied to as many bytes, as the caller promises.
+            units.share(workers, |worker| unsafe { worker.upload(&queue, &units) })
+        })
+    }
+
+    /// Copies to the host as [`StagedCopies::upload`] copies from it.
+    ///
+    /// # Safety
+    /// An allocation of the context has as many bytes from `from` on, and the stream is the
+    /// context's.
+    pub unsafe fn download(
+        &self,
+        primary: &Arc<Primary>,
+        stream: driver::Stream,
+        from: usize,
+        to: &mut [u8],
+    ) -> Option<Result<()>> {
+        let queue = Queued { primary, stream };
+        self.copy(&queue, to.as_ptr(), to.len(), |workers, unit| {
+            let units = Units::new((from..).step_by(unit).zip(to.chunks_mut(unit)));
+            // SAFETY: as many bytes are copied to the chunks of the slice, as the caller promises.
+            units.share(workers, |worker| unsafe { worker.download(&queue, &units) })
+        })
+    }
+
+    /// Does `copy` with the workers for `bytes` bytes from `host` on, and the bytes of their units,
+    /// and then waits for the stream.
+    fn copy(
+        &self,
+        queue: &Queued<'_>,
+        host: *const u8,
+        bytes: usize,
+        copy: impl FnOnce(&mut [Worker], usize) -> Result<()>,
+    ) -> Option<Result<()>> {
+        if bytes < self.min_bytes.load(Relaxed) || queue.knows(host) {
+            return None;
+        }
+        // Earlier work is waited for first, so that no copy of another stream waits for it here.
+        if let Err(error) = queue.synchronize() {
+            return Some(Err(error));
+        }
+        let mut staging = lock(&self.staging);
+        let LargeCopies { unit, max_workers, .. } = staging.settings;
+        let wanted = (bytes / (2 * unit)).min(max_workers);
+        if wanted < 2 {
+            return None;
+        }
+        while staging.workers.len() < wanted
+            && let Ok(worker) = Worker::new(queue.primary, unit)
+        {
+            staging.workers.push(worker);
+        }
+        let mut workers = mem::take(&mut staging.workers);
+        let count = workers.len().min(wanted);
+        if count == 0 {
+            return None;
+        }
+        let copied = copy(&mut workers[..count], unit);
+        // The copies are waited for even after an error: they use the workers' memory.
+        let waited = queue.synchronize();
+        match waited {
+            Ok(()) => staging.workers = workers,
+            Err(_) => staging.unsettled.extend(workers),
+        }
+        Some(copied.and(waited))
+    }
+}
+
+/// The stream of a copy.
+struct Queued<'c> {
+    primary: &'c Arc<Primary>,
+    stream: driver::Stream,
+}
+
+// SAFETY: the driver's handles may be used from any thread that has made the context current.
+unsafe impl Sync for Queued<'_> {}
+
+impl Queued<'_> {
+    /// Returns whether the driver knows the memory at an address: page-locked memory, for example.
+    fn knows(&self, address: *const u8) -> bool {
+        let Ok(entered) = self.primary.enter() else { return false };
+        let (mut kind, attribute): (c_uint, _) = (0, constant::POINTER_ATTRIBUTE_MEMORY_TYPE);
+        let address = address.addr() as Address;
+        // SAFETY: the driver writes the number, and only looks for the address.
+        unsafe { entered.driver.cuPointerGetAttribute((&raw mut kind).cast(), attribute, address) }.is_ok()
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let entered = self.primary.enter()?;
+        // SAFETY: the handle lives.
+        entered.check(unsafe { entered.driver.cuStreamSynchronize(self.stream) })
+    }
+}
+
+/// The units of a copy that no worker has taken yet: addresses on the device, each with the bytes
+/// of the host.
+struct Units<I> {
+    rest: Mutex<Option<I>>,
+    failed: Mutex<Option<Error>>,
+}
+
+impl<I: Iterator + Send> Units<I> {
+    fn new(units: I) -> Self {
+        Self { rest: Mutex::new(Some(units)), failed: Mutex::default() }
+    }
+
+    /// Returns the next unit; none if there are no more, or a worker has failed.
+    fn next(&self) -> Option<I::Item> {
+        lock(&self.rest).as_mut()?.next()
+    }
+
+    /// Lets each worker work on a thread of its own, the first one on this thread. Returns the
+    /// first error.
+    ///
+    /// The threads are not rayon's: one that waits for a worker could begin another copy meanwhile,
+    /// for which the memory is not free.
+    fn share(&self, workers: &mut [Worker], work: impl Fn(&mut Worker) -> Result<()> + Sync) -> Result<()> {
+        let run = |worker: &mut Worker| {
+            if let Err(error) = work(worker) {
+                *lock(&self.rest) = None;
+                lock(&self.failed).get_or_insert(error);
+            }
+        };
+        thread::scope(|scope| {
+            let mut workers = workers.iter_mut();
+            let own = workers.next();
+            for worker in workers {
+                // If there is no thread for it, the others do its work.
+                let _ = thread::Builder::new().spawn_scoped(scope, || run(worker));
+            }
+            own.map(run)
+        });
+        lock(&self.failed).take().map_or(Ok(()), Err)
+    }
+}
+
+/// The memory of a thread that copies: two staging buffers, of which it uses one while the driver
+/// uses the other.
+struct Worker {
+    memory: PageLocked,
+    /// The bytes of a buffer.
+    unit: usize,
+    /// The end of the driver's last copy from or to each buffer.
+    copied: [CudaEvent; 2],
+}
+
+impl Worker {
+    fn new(primary: &Arc<Primary>, unit: usize) -> Result<Self> {
+        let copied = [CudaEvent::unrecorded(primary, false)?, CudaEvent::unrecorded(primary, false)?];
+        Ok(Self { memory: PageLocked::new(primary, 2 * unit)?, unit, copied })
+    }
+
+    /// Returns the buffers in turn, without end.
+    fn buffers(&self) -> impl Iterator<Item = (*mut u8, &CudaEvent)> {
+        // The second one is within the memory.
+        let of = |at: usize| self.memory.first().wrapping_add(at * self.unit);
+        self.copied.iter().enumerate().map(move |(at, copied)| (of(at), copied)).cycle()
+    }
+
+    /// Copies units to the device, until there are no more. The last copies may be queued still.
+    ///
+    /// # Safety
+    /// The addresses are the context's, each with as many bytes as its slice, which is not longer
+    /// than a buffer. The stream is the context's.
+    unsafe fn upload<'s>(
+        &mut self,
+        queue: &Queued<'_>,
+        units: &Units<impl Iterator<Item = (usize, &'s [u8])> + Send>,
+    ) -> Result<()> {
+        let entered = queue.primary.enter()?;
+        let mut buffers = self.buffers();
+        while let (Some((to, from)), Some((buffer, copied))) = (units.next(), buffers.next()) {
+            copied.synchronize()?;
+            // SAFETY: the buffer has as many bytes, as the caller promises, and the driver has read
+            // what was there before.
+            unsafe { buffer.copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+            let (to, bytes) = (to as Address, from.len());
+            // SAFETY: as the caller promises. The buffer is written again after the event below,
+            // or after the stream was waited for.
+            entered.check(unsafe { entered.driver.cuMemcpyHtoDAsync_v2(to, buffer.cast(), bytes, queue.stream) })?;
+            copied.record_on(queue.stream)?;
+        }
+        Ok(())
+    }
+
+    /// Copies units from the device, until there are no more.
+    ///
+    /// # Safety
+    /// As for [`Worker::upload`].
+    unsafe fn download<'s>(
+        &mut self,
+        queue: &Queued<'_>,
+        units: &Units<impl Iterator<Item = (usize, &'s mut [u8])> + Send>,
+    ) -> Result<()> {
+        let entered = queue.primary.enter()?;
+        let mut buffers = self.buffers();
+        let mut queued: Option<(&mut [u8], *mut u8, &CudaEvent)> = None;
+        loop {
+            let mut next = None;
+            if let (Some((from, to)), Some((buffer, copied))) = (units.next(), buffers.next()) {
+                let (from, bytes) = (from as Address, to.len());
+                // SAFETY: as the caller promises. What the driver wrote to the buffer before was
+                // read in an earlier round.
+                let called = unsafe { entered.driver.cuMemcpyDtoHAsync_v2(buffer.cast(), from, bytes, queue.stream) };
+                entered.check(called)?;
+                copied.record_on(queue.stream)?;
+                next = Some((to, buffer, copied));
+            }
+            let Some((to, buffer, copied)) = mem::replace(&mut queued, next) else {
+                if queued.is_none() {
+                    return Ok(());
+                }
+                continue;
+            };
+            copied.synchronize()?;
+            // SAFETY: the driver has written as many bytes to the buffer, and is done.
+            unsafe { to.as_mut_ptr().copy_from_nonoverlapping(buffer, to.len()) };
+        }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
