@@ -9,6 +9,10 @@ use std::ops::Range;
 use std::ptr::NonNull;
 
 /// Copies of a buffer, or of a part of one.
+///
+/// Between a GPU and ordinary memory of the host, copies of 8 MiB or more are made by several
+/// threads, through page-locked memory that the first one makes. They are fastest to memory that
+/// was written before: in new memory each page is a fault.
 impl<T: Plain> Buffer<T> {
     /// Copies to the host, after the work that writes the buffer now; returns when it is done.
     ///

@@ -55,8 +55,8 @@ impl CudaEvent {
 impl Drop for CudaEvent {
     fn drop(&mut self) {
         if let Ok(entered) = self.primary.enter() {
-            // SAFETY: `unrecorded` made it. The driver destroys it once it has been reached; an error
-            // means a lost context.
+            // SAFETY: `unrecorded` made it. The driver destroys it once it has been reached; an
+            // error means a lost context.
             let _ = entered.check(unsafe { entered.driver.cuEventDestroy_v2(self.event) });
         }
     }
