@@ -54,6 +54,12 @@ def test_arrays_that_begin_anywhere(xp):
         np.testing.assert_array_equal(xp.back(m[xp(x)[start:20]]), np.arange(990, 1000)[x[start:20]])
 
 
+def test_arrays_in_files_begin_at_any_byte():
+    x = np.frombuffer(b"header." + np.arange(100).tobytes(), np.int64, offset=7)
+    assert not x.flags.aligned
+    np.testing.assert_array_equal(wn.unique(x, sorted=True), np.arange(100))
+
+
 def test_read_only_arrays():
     x = np.arange(10)
     x.flags.writeable = False

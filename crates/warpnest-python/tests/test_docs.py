@@ -51,6 +51,6 @@ def test_everything_public_is_documented():
         thing = getattr(warpnest, name)
         assert thing.__doc__, name
         if isinstance(thing, type):
-            for member, value in vars(thing).items():
-                if not member.startswith("_") and callable(value) and not issubclass(thing, tuple):
-                    assert value.__doc__, f"{name}.{member}"
+            for member in dir(thing):
+                if not member.startswith("_") and not issubclass(thing, tuple):
+                    assert getattr(thing, member).__doc__, f"{name}.{member}"

@@ -3,6 +3,7 @@
 import copy
 import pickle
 import threading
+import time
 
 import numpy as np
 import pytest
@@ -186,6 +187,40 @@ class MapBesideDict(RuleBasedStateMachine):
 
 MapBesideDict.TestCase.settings = settings(max_examples=30, stateful_step_count=20, deadline=None)
 TestMapBesideDict = MapBesideDict.TestCase
+
+
+def test_set_operations_in_either_order_do_not_wait_for_each_other():
+    one, other = wn.Set(np.arange(2000), device="cpu"), wn.Set(np.arange(1000, 3000), device="cpu")
+    new = np.arange(2000)
+    work = [lambda: one | other, lambda: other | one, lambda: one.insert(new), lambda: other.insert(new)]
+    end = time.monotonic() + 1.0
+
+    def repeat(call):
+        while time.monotonic() < end:
+            call()
+
+    threads = [threading.Thread(target=repeat, args=(call,), daemon=True) for call in 4 * work]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert not any(thread.is_alive() for thread in threads), "threads wait for each other"
+
+
+def test_single_times_keep_their_unit():
+    times = np.array(["2026-01-02T03:04:05.123456789"], "M8[ns]")
+    m = wn.Map(times, times)
+    assert times[0] in m and m[times[0]] == times[0] and list(m) == [times[0]]
+
+
+def test_floating_point_scalars():
+    assert wn.isin(np.array([5.0, 6.0]), 5.0).tolist() == [True, False]
+    assert wn.unique(5.0) == 5.0
+
+
+def test_multimaps_are_not_sequences():
+    with pytest.raises(TypeError, match="not iterable"):
+        iter(wn.MultiMap(np.arange(3), np.arange(3)))
 
 
 def test_threads_look_up_while_one_changes():

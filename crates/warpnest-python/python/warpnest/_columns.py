@@ -78,7 +78,8 @@ def converted(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
         return given.astype(dtype)
     wanted = type_name(dtype)
     try:
-        array = elements(x, dtype)
+        with np.errstate(over="ignore"):
+            array = elements(x, dtype)
     except (OverflowError, ValueError, TypeError) as error:
         kind = OverflowError if given.dtype.kind in "iuO" and isinstance(error, OverflowError) else TypeError
         raise kind(f"{what} cannot be converted to {wanted}: {error}") from None
@@ -284,6 +285,8 @@ def _encoded(part: Column) -> Column:
         return part
     library, integers = part.library, _integers(part.dtype)
     array = _flipped(library.view(library.without_signed_zeros(part.array), integers), integers)
+    # NumPy makes a number of an array of no dimension.
+    array = library.array(array, "the keys") if part.shape == () else array
     return Column(library, array, integers, part.shape)
 
 

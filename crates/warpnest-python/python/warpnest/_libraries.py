@@ -141,7 +141,7 @@ class NumPy(Library):
         return array.dtype
 
     def address(self, array):
-        return array.ctypes.data if array.size else 0
+        return np.asarray(array).ctypes.data if array.size else 0
 
     def is_contiguous(self, array):
         return array.flags.c_contiguous
