@@ -164,7 +164,8 @@ impl Call {
         bytes.finish(to)
     }
 
-    /// Runs work with the scratch memory of the stream; with memory of its own if another call has that.
+    /// Runs work with the scratch memory of the stream; with memory of its own if another call has
+    /// that.
     pub fn with_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> Result<R>) -> Result<R> {
         let mut scratch = match self.own.scratch.try_lock() {
             Ok(scratch) => scratch,

@@ -119,7 +119,8 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
             fill_absent(stream, &found, V::of(default), &mut *values)?;
         }
         values.finish(to)?;
-        // The few bytes that this takes are its own: calls with much work share the scratch of a stream.
+        // The few bytes that this takes are its own: calls with much work share the scratch of a
+        // stream.
         let count = || count_flags(stream, &mut Scratch::new(&call.device), &found, queries.len());
         let count = wanted.count.then(count).transpose()?;
         if wanted.found {
