@@ -8,8 +8,8 @@
 
 Classes: `Map`, `Set`, `MultiMap`. Functions: `unique`, `isin`, `factorize`, `value_counts`, `group_by`, `join`.
 
-**Arrays** of NumPy, torch, CuPy and whatever knows DLPack go in without a copy, and results are
-arrays of the same library. Lists and pandas columns are taken as `numpy.asarray` takes them.
+**Arrays** of NumPy, torch, CuPy and JAX (on a GPU) go in without a copy, and results are arrays of
+the same library. Lists and pandas columns are taken as `numpy.asarray` takes them.
 Elements are of any type of 4 or 8 bytes: `int32`, `int64`, `uint32`, `uint64`, `float32`, `float64`,
 `datetime64`, `timedelta64`, texts of a fixed size. Keys may have two columns of 4 bytes, as a tuple.
 
