@@ -57,6 +57,8 @@ def test_arrays_that_begin_anywhere(xp):
 def test_arrays_in_files_begin_at_any_byte():
     x = np.frombuffer(b"header." + np.arange(100).tobytes(), np.int64, offset=7)
     assert not x.flags.aligned
+    # The native part reads elements, whose addresses must be multiples of their size.
+    assert NUMPY.array(x, "x").flags.aligned
     np.testing.assert_array_equal(wn.unique(x, sorted=True), np.arange(100))
 
 
