@@ -15,7 +15,6 @@
 mod add;
 mod build;
 mod direct;
-mod encode_in_turn;
 mod evict;
 mod fill;
 mod fill_in_turn;
@@ -48,9 +47,6 @@ mod walk_in_turn;
 pub use add::AddToPages;
 pub use build::{BuildPages, BuildPagesUnordered, BuildParams, UnorderedParams};
 pub use direct::{AddDirectly, AddParams, EvictLeft, MAX_LEFT, StoreRepeated, StoreRepeatedParams};
-pub use encode_in_turn::{
-    Encode, EncodeParams, MAX_EXCESS, PROGRESS_WORDS, TRANSLATED, Translate, TranslateParams, dictionary_layout,
-};
 pub use find::{Find, FindParams};
 pub use form::BUCKET_WORDS;
 pub use number::{FlagValues, Number, NumberParams, RankValues, ValuesParams};

@@ -6,6 +6,7 @@ mod chained;
 mod chains;
 mod chains_write;
 pub mod column;
+pub mod dictionary;
 mod group_page;
 pub mod groups;
 pub mod hot;

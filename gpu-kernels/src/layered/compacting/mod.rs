@@ -3,11 +3,9 @@
 //! table; ids are given here for the latter two.
 
 mod number;
-mod runs_in_turn;
 
 pub(crate) use number::rank;
 pub use number::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
-pub use runs_in_turn::{CountRuns, NumberRuns, RunsParams};
 
 use crate::seam::{Block, Global, Tile};
 use crate::table::lookup::Lookup;

@@ -1,6 +1,6 @@
 //! Who computes the different keys: cores by dictionaries, or a group-by and a map.
 
-use super::on_cores::{is_encoding_faster, on_cores};
+use super::on_cores::{encoding_cores, on_cores};
 use super::on_device::on_device;
 use super::parts::{Parts, Wanted};
 use crate::primitives::Scratch;
@@ -17,7 +17,7 @@ pub(super) fn compute<K: Key>(
     wanted: &Wanted,
     memory: Parts<K>,
 ) -> Result<Parts<K>> {
-    match is_encoding_faster(stream, keys, wanted)? {
+    match encoding_cores(stream, wanted) {
         Some(cores) => on_cores(stream, scratch, keys, wanted, (memory, cores)),
         None => on_device(stream, scratch, keys, wanted, memory),
     }

@@ -1,6 +1,7 @@
 //! The different keys of a column, with ids, counts and first rows, and keys by their counts.
 
 mod by_count;
+mod by_parts;
 mod compute;
 mod dictionary;
 mod functions;
@@ -14,7 +15,6 @@ mod row_columns;
 mod row_ids;
 mod row_steps;
 mod rows;
-mod sorted_rows;
 
 pub use by_count::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
 pub use functions::{factorize, factorize_on, isin, isin_into, isin_on, unique, unique_on};

@@ -1,35 +1,27 @@
-//! Different keys with ids, counts and first rows on the cores of a CPU: dictionaries, or a sort
-//! where most keys differ.
+//! Different keys with ids, counts and first rows on the cores of a CPU: by dictionaries.
 
 use super::super::query::Order;
-use super::dictionary::{encode, is_sorting_faster};
+use super::dictionary::{Encoded, encode};
 use super::parts::{Parts, Wanted};
-use super::sorted_rows::Encoded;
 use crate::primitives::{Scratch, check_items};
 use crate::table::hash::random_seed;
-use crate::{Buffer, Device, Key, Result, Stream};
+use crate::{Buffer, Key, Result, Stream};
 
-/// Returns whether dictionaries, or the sort in their place, give what is wanted sooner than a
-/// group-by and a map. They know no order of keys.
-pub(super) fn is_encoding_faster<K: Key>(stream: &Stream, keys: &Buffer<K>, wanted: &Wanted) -> Result<Option<usize>> {
-    let Some(cores) = stream.cores().filter(|_| wanted.order != Order::ByKey) else { return Ok(None) };
-    if needs_ids(wanted) {
-        return Ok(Some(cores));
-    }
-    let seed = wanted.seed.unwrap_or_else(random_seed);
-    Ok((!is_sorting_faster(stream, keys, seed)?).then_some(cores))
+/// Returns the number of cores, if dictionaries give what is wanted: they know no order of keys.
+pub(super) fn encoding_cores(stream: &Stream, wanted: &Wanted) -> Option<usize> {
+    stream.cores().filter(|_| wanted.order != Order::ByKey)
 }
 
-/// Returns whether the ids of rows are asked for, or follow from them what is.
-fn needs_ids(wanted: &Wanted) -> bool {
-    wanted.ids || wanted.first_rows || wanted.order == Order::FirstSeen
+/// Returns whether the ids of rows are asked for, or first rows, which follow from them.
+pub(super) fn needs_ids(wanted: &Wanted) -> bool {
+    wanted.ids || wanted.first_rows
 }
 
 /// Encodes the rows in arrays that are as long; returns the number of keys, and the first row of
 /// each if these are wanted.
 pub(super) fn encoded<K: Key>(
     stream: &Stream,
-    device: &Device,
+    scratch: &mut Scratch,
     keys: &Buffer<K>,
     wanted: &Wanted,
     (arrays, cores): (Encoded<'_, K>, usize),
@@ -37,10 +29,10 @@ pub(super) fn encoded<K: Key>(
     check_items(keys.len())?;
     let seed = wanted.seed.unwrap_or_else(random_seed);
     let in_order = wanted.order == Order::FirstSeen || wanted.first_rows;
-    let length = encode(stream, device, keys, arrays, (cores, in_order), seed)?;
-    let firsts = match wanted.first_rows {
-        true => arrays.ids.with_elements(stream, |ids| first_rows(ids, length))?,
-        false => Vec::new(),
+    let length = encode(stream, scratch, keys, arrays, (cores, in_order), seed)?;
+    let firsts = match arrays.ids.filter(|_| wanted.first_rows) {
+        Some(ids) => ids.with_elements(stream, |ids| first_rows(ids, length))?,
+        None => Vec::new(),
     };
     Ok((length, firsts))
 }
@@ -68,19 +60,22 @@ pub(super) fn on_cores<K: Key>(
     (memory, cores): (Parts<K>, usize),
 ) -> Result<Parts<K>> {
     let (device, rows) = (scratch.device().clone(), keys.len());
-    let Parts { keys: mut keys_out, ids, counts, first_rows } = memory;
+    let Parts { keys: mut keys_out, mut ids, mut counts, first_rows } = memory;
     keys_out.fit_at_least(&device, rows)?;
-    let mut numbers = |held: Option<Buffer<u32>>| -> Result<Buffer<u32>> {
-        let Some(mut held) = held else { return scratch.lend(rows) };
-        held.fit_at_least(&device, rows)?;
-        held.set_length(rows);
-        Ok(held)
-    };
-    let (ids, mut counts) = (numbers(ids)?, numbers(counts)?);
-    let arrays = Encoded { keys: &keys_out, counts: &counts, ids: &ids };
-    let (length, firsts) = encoded(stream, &device, keys, wanted, (arrays, cores))?;
+    for numbers in [&mut ids, &mut counts].into_iter().flatten() {
+        numbers.fit_at_least(&device, rows)?;
+        numbers.set_length(rows);
+    }
+    let lent = (ids.is_none() && needs_ids(wanted)).then(|| scratch.lend(rows)).transpose()?;
+    let arrays = Encoded { keys: &keys_out, counts: counts.as_ref(), ids: ids.as_ref().or(lent.as_ref()) };
+    let (length, firsts) = encoded(stream, scratch, keys, wanted, (arrays, cores))?;
+    if let Some(lent) = lent {
+        scratch.give_back(lent);
+    }
     keys_out.set_length(length);
-    counts.set_length(length);
+    if let Some(counts) = &mut counts {
+        counts.set_length(length);
+    }
     let first_rows = match first_rows {
         Some(mut first_rows) => {
             first_rows.fit_at_least(&device, length)?;
@@ -90,14 +85,5 @@ pub(super) fn on_cores<K: Key>(
         }
         None => None,
     };
-    let mut wanted_or_free = |numbers: Buffer<u32>, is_wanted: bool| {
-        if is_wanted {
-            Some(numbers)
-        } else {
-            scratch.give_back(numbers);
-            None
-        }
-    };
-    let (ids, counts) = (wanted_or_free(ids, wanted.ids), wanted_or_free(counts, wanted.counts));
     Ok(Parts { keys: keys_out, ids, counts, first_rows })
 }

@@ -3,10 +3,10 @@
 use super::super::column::Column;
 use super::super::query::Order;
 use super::compute::compute;
-use super::on_cores::{encoded, is_encoding_faster};
+use super::dictionary::Encoded;
+use super::on_cores::{encoded, encoding_cores, needs_ids};
 use super::on_device::on_device;
 use super::parts::{Part, Parts, Wanted};
-use super::sorted_rows::Encoded;
 use crate::primitives::{Scratch, check_items};
 use crate::runtime::lent::Output;
 use crate::{Buffer, Device, Key, Result, Stream};
@@ -36,8 +36,8 @@ use std::marker::PhantomData;
 /// * **All keys are legal**, in columns of up to 2^32 - 1 rows.
 /// * **Complexity.** Without ids it takes a [group-by](super::super::GroupBy). Ids take a lookup of
 ///   each row in a map of the keys besides: one random read. First rows take the numbers of all
-///   rows through the group-by. On the cores of a CPU each core encodes its rows by a dictionary,
-///   or rows are sorted if most keys differ.
+///   rows through the group-by. On the cores of a CPU each core encodes its rows by a dictionary;
+///   if keys are many, rows are divided by them before.
 ///
 /// [`CompactingTable`](crate::CompactingTable) keeps the ids for later rows.
 #[doc(alias("deduplicate", "dedup", "distinct", "dictionary_encode", "group_ids", "bincount", "inverse"))]
@@ -131,8 +131,8 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         let (stream, wanted, rows) = (device.default_stream(), self.wanted(), self.keys.rows());
         check_items(rows)?;
         let keys = self.keys.typed_on_device(device)?;
-        let Some(cores) = is_encoding_faster(stream, &keys, &wanted)? else {
-            let mut scratch = Scratch::new(device);
+        let mut scratch = Scratch::new(device);
+        let Some(cores) = encoding_cores(stream, &wanted) else {
             let Parts { keys, ids, counts, first_rows } =
                 on_device(stream, &mut scratch, &keys, &wanted, Parts::new(device, &wanted)?)?;
             let host = |numbers: Option<Buffer<u32>>| match numbers {
@@ -147,14 +147,16 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
             });
         };
         // The cores write the memory of the result.
-        let (ids, counts) = (Output::new(device, rows)?, Output::new(device, rows)?);
+        let output = |is_needed: bool| is_needed.then(|| Output::new(device, rows)).transpose();
+        let (ids, counts) = (output(needs_ids(&wanted))?, output(wanted.counts)?);
         let keys_out = Buffer::uninitialized(device, rows)?;
-        let arrays = Encoded { keys: &keys_out, counts: &counts, ids: &ids };
-        let (length, first_rows) = encoded(stream, device, &keys, &wanted, (arrays, cores))?;
+        let arrays = Encoded { keys: &keys_out, counts: counts.as_deref(), ids: ids.as_deref() };
+        let (length, first_rows) = encoded(stream, &mut scratch, &keys, &wanted, (arrays, cores))?;
+        let numbers = |of: Option<Output>, length| of.map_or(Ok(Vec::new()), |of| of.into_vec(stream, length));
         Ok(Distinct {
             keys: keys_out.download_front(stream, length)?,
-            ids: I::on_host(if I::IS_WANTED { ids.into_vec(stream, rows)? } else { Vec::new() }),
-            counts: C::on_host(if C::IS_WANTED { counts.into_vec(stream, length)? } else { Vec::new() }),
+            ids: I::on_host(numbers(ids, rows)?),
+            counts: C::on_host(numbers(counts, length)?),
             first_rows: F::on_host(first_rows),
         })
     }

@@ -3,7 +3,7 @@
 use memmap2::{MmapMut, MmapOptions};
 use std::alloc::Layout;
 use std::collections::HashMap;
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// The bytes from which on memory comes from the operating system, in huge pages if it has them.
 /// The lines of a large table are read in random order: with pages of 4 KiB most reads would also
@@ -11,12 +11,44 @@ use std::sync::{Mutex, PoisonError};
 const MAPPED: usize = 4 << 20;
 /// The alignment of addresses, in bytes.
 const ALIGNMENT: usize = 256;
+/// The bytes from which on memory that is given back is kept for the next allocation. To write
+/// zeros there takes a tenth of what the page faults of new memory take.
+const KEPT: usize = 16 << 10;
+/// The most bytes that are kept.
+const MAX_KEPT: usize = 32 << 20;
 
 /// The allocator of an engine.
 #[derive(Debug, Default)]
 pub struct HostAllocator {
     /// Large allocations, by their addresses.
     mapped: Mutex<HashMap<usize, MmapMut>>,
+    kept: Mutex<Kept>,
+}
+
+/// Memory that was given back.
+#[derive(Debug, Default)]
+struct Kept {
+    /// The addresses, by the bytes from each on.
+    addresses: HashMap<usize, Vec<usize>>,
+    bytes: usize,
+}
+
+impl Kept {
+    fn take(&mut self, bytes: usize) -> Option<usize> {
+        let address = self.addresses.get_mut(&bytes)?.pop()?;
+        self.bytes -= bytes;
+        Some(address)
+    }
+
+    /// Returns whether the memory is kept from now on.
+    fn keep(&mut self, address: usize, bytes: usize) -> bool {
+        let keeps = bytes >= KEPT && self.bytes + bytes <= MAX_KEPT && !cfg!(miri);
+        if keeps {
+            self.addresses.entry(bytes).or_default().push(address);
+            self.bytes += bytes;
+        }
+        keeps
+    }
 }
 
 impl HostAllocator {
@@ -25,6 +57,12 @@ impl HostAllocator {
     pub fn allocate(&self, bytes: usize) -> Option<usize> {
         if bytes < MAPPED || cfg!(miri) {
             let layout = layout(bytes)?;
+            if let Some(address) = lock(&self.kept).take(layout.size()) {
+                // SAFETY: so many bytes were allocated there, and nothing has used them since they
+                // were given back.
+                unsafe { (address as *mut u8).write_bytes(0, bytes) };
+                return Some(address);
+            }
             // SAFETY: the size is not 0.
             let start = unsafe { std::alloc::alloc_zeroed(layout) };
             return (!start.is_null()).then_some(start as usize);
@@ -34,7 +72,7 @@ impl HostAllocator {
         #[cfg(target_os = "linux")]
         let _ = map.advise(memmap2::Advice::HugePage);
         let address = map.as_ptr() as usize;
-        self.lock().insert(address, map);
+        lock(&self.mapped).insert(address, map);
         Some(address)
     }
 
@@ -44,22 +82,39 @@ impl HostAllocator {
     /// It was allocated here with as many bytes, and nothing uses it.
     pub unsafe fn free(&self, address: usize, bytes: usize) {
         if bytes >= MAPPED && !cfg!(miri) {
-            self.lock().remove(&address);
-        } else if let Some(layout) = layout(bytes) {
+            lock(&self.mapped).remove(&address);
+        } else if let Some(layout) = layout(bytes)
+            && !lock(&self.kept).keep(address, layout.size())
+        {
             // SAFETY: `allocate` made it with this layout, and the caller says that nothing uses
             // it.
             unsafe { std::alloc::dealloc(address as *mut u8, layout) }
         }
     }
+}
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, HashMap<usize, MmapMut>> {
-        // A map that another thread panicked over is whole: inserting and removing does not panic.
-        self.mapped.lock().unwrap_or_else(PoisonError::into_inner)
+impl Drop for HostAllocator {
+    fn drop(&mut self) {
+        for (bytes, addresses) in lock(&self.kept).addresses.drain() {
+            for (address, layout) in addresses.into_iter().zip(std::iter::repeat(layout(bytes))) {
+                // SAFETY: `allocate` made it with the layout of so many bytes, and it was given
+                // back.
+                layout.into_iter().for_each(|layout| unsafe { std::alloc::dealloc(address as *mut u8, layout) });
+            }
+        }
     }
 }
 
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What another thread panicked over is whole: inserting and removing does not panic.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Returns the layout of an allocation of so many bytes or some more: one size for several, so that
+/// kept memory serves more of them.
 fn layout(bytes: usize) -> Option<Layout> {
-    Layout::from_size_align(bytes, ALIGNMENT).ok()
+    let eighth = bytes.checked_ilog2().map_or(1, |log| 1 << log >> 3).max(ALIGNMENT);
+    Layout::from_size_align(bytes.checked_next_multiple_of(eighth)?, ALIGNMENT).ok()
 }
 
 #[cfg(test)]
@@ -82,7 +137,23 @@ mod tests {
                 unsafe { allocator.free(address, bytes) };
             }
         }
-        assert!(allocator.lock().is_empty(), "all mapped memory was given back");
+        assert!(lock(&allocator.mapped).is_empty(), "all mapped memory was given back");
+    }
+
+    #[test]
+    fn memory_is_kept_for_allocations_of_about_as_many_bytes_up_to_a_limit() {
+        let allocator = HostAllocator::default();
+        let first = allocator.allocate(100_000).unwrap();
+        // SAFETY: it was allocated here, and is not used.
+        unsafe { allocator.free(first, 100_000) };
+        assert_eq!(allocator.allocate(101_000), Some(first));
+        assert_ne!(allocator.allocate(101_000), Some(first), "nobody gave it back");
+        let bytes = MAPPED - 1;
+        let many: Vec<usize> = (0..2 * MAX_KEPT / MAPPED).map(|_| allocator.allocate(bytes).unwrap()).collect();
+        // SAFETY: as above.
+        many.into_iter().for_each(|address| unsafe { allocator.free(address, bytes) });
+        let kept = lock(&allocator.kept).bytes;
+        assert!(kept <= MAX_KEPT && kept + MAPPED > MAX_KEPT, "{kept} bytes are kept");
     }
 
     #[test]

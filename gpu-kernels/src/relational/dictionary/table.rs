@@ -1,0 +1,204 @@
+//! A dictionary, which one thread uses: the keys in the order in which they are inserted, and a
+//! hash table of their ids by linear probing.
+//!
+//! The table begins small and grows, so that the keys of a skewed input stay in the nearest cache.
+
+use crate::seam::{Global, Work};
+use crate::types::KeyWord;
+
+/// The number of slots of a new table, as a power of two.
+pub(super) const FIRST_BITS: u32 = 10;
+/// How much a table grows at once, as a power of two.
+const GROWTH_BITS: u32 = 2;
+/// The most slots, as a power of two, of a table that is in a near cache.
+const NEAR_BITS: u32 = 15;
+/// The number of rows whose keys are hashed, and whose slots are prefetched, before any is looked
+/// up.
+pub(super) const GROUP: usize = 128;
+
+/// Returns the most slots, as a power of two, of the table for some rows: some are free even if all
+/// keys differ.
+pub fn most_bits(rows: u64) -> u32 {
+    (rows + rows / 2 + 1).next_power_of_two().trailing_zeros().max(FIRST_BITS)
+}
+
+/// The hash function of dictionaries.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct Hash {
+    /// The random words of [`KeyWord::mixed`].
+    pub a: u64,
+    /// The second one.
+    pub b: u64,
+    /// The number of leading bits that all keys of a dictionary have in common.
+    pub skipped: u32,
+    /// Unused.
+    pub padding: u32,
+}
+
+impl Hash {
+    #[inline(always)]
+    pub(super) fn of<K: KeyWord>(&self, key: K) -> K {
+        key.mixed(self.a, self.b)
+    }
+
+    /// Returns the first slot of a key with this hash in a table of 2^`bits` slots.
+    #[inline(always)]
+    fn home<K: KeyWord>(&self, mixed: K, bits: u32) -> u64 {
+        mixed.to_u64() << (64 - K::BITS + self.skipped) >> (64 - bits)
+    }
+}
+
+/// The keys, their ids and the table.
+#[derive(Clone, Copy)]
+pub(super) struct Dictionary<K: KeyWord> {
+    /// The ids plus 1; 0 in a free slot.
+    pub slots: Global<u32>,
+    /// The keys by their ids.
+    pub keys: Global<K>,
+    pub hash: Hash,
+    /// The number of slots, as a power of two, and the most that there is memory for. The latter
+    /// are more than there are keys.
+    pub bits: u32,
+    pub most_bits: u32,
+    /// The number of keys.
+    pub length: u32,
+}
+
+impl<K: KeyWord> Dictionary<K> {
+    /// Returns a dictionary without keys, in memory that may hold anything. Its table has 2^`bits`
+    /// slots at first.
+    #[inline(always)]
+    pub fn new(slots: Global<u32>, keys: Global<K>, hash: Hash, (bits, most_bits): (u32, u32)) -> Self {
+        let bits = bits.min(most_bits);
+        clear(slots, bits);
+        Self { slots, keys, hash, bits, most_bits, length: 0 }
+    }
+
+    #[inline(always)]
+    fn next(&self, slot: u64) -> u64 {
+        (slot + 1) & ((1 << self.bits) - 1)
+    }
+
+    /// Returns the id of a key, and whether it is new.
+    #[inline(always)]
+    fn id_of(&mut self, key: K, mixed: K) -> (u32, bool) {
+        let mut at = self.hash.home(mixed, self.bits);
+        loop {
+            let id_plus_one = self.slots.load(at);
+            if id_plus_one == 0 {
+                return (self.insert(key, mixed, at), true);
+            }
+            if self.keys.load(id_plus_one as u64 - 1) == key {
+                return (id_plus_one - 1, false);
+            }
+            at = self.next(at);
+        }
+    }
+
+    /// Inserts a key that is not there, whose next slot is `at`; returns its id.
+    #[inline(always)]
+    fn insert(&mut self, key: K, mixed: K, mut at: u64) -> u32 {
+        if self.length as u64 >= 1 << self.bits >> 1 && self.bits < self.most_bits {
+            *self = grown(*self);
+            at = self.free_slot(mixed);
+        }
+        let id = self.length;
+        self.slots.store(at, id + 1);
+        self.keys.store(id as u64, key);
+        self.length = id + 1;
+        id
+    }
+
+    #[inline(always)]
+    fn free_slot(&self, mixed: K) -> u64 {
+        let mut at = self.hash.home(mixed, self.bits);
+        while self.slots.load(at) != 0 {
+            at = self.next(at);
+        }
+        at
+    }
+}
+
+#[inline(always)]
+fn clear(slots: Global<u32>, bits: u32) {
+    for slot in 0..1 << bits {
+        slots.store(slot, 0);
+    }
+}
+
+/// Returns the dictionary with a larger table. It is a function of its own, and takes and returns
+/// the dictionary by value, so that the caller's stays in registers.
+#[cold]
+#[inline(never)]
+fn grown<K: KeyWord>(mut dictionary: Dictionary<K>) -> Dictionary<K> {
+    dictionary.bits = dictionary.most_bits.min(dictionary.bits + GROWTH_BITS);
+    clear(dictionary.slots, dictionary.bits);
+    for id in 0..dictionary.length {
+        let at = dictionary.free_slot(dictionary.hash.of(dictionary.keys.load(id as u64)));
+        dictionary.slots.store(at, id + 1);
+    }
+    dictionary
+}
+
+/// Rows, and what is written of them: the id of each row's key if `IDS`, and the sum of the weights
+/// of each key's rows if `COUNTS`. Each row weighs 1 if `weights` is null.
+///
+/// Keys and weights may be those of rows further on in the dictionary's own arrays. The output is
+/// the dictionary with the rows' keys.
+pub(super) struct Rows<const IDS: bool, const COUNTS: bool, K: KeyWord> {
+    pub dictionary: Dictionary<K>,
+    pub keys: Global<K>,
+    pub weights: Global<u32>,
+    pub ids: Global<u32>,
+    pub counts: Global<u32>,
+    pub rows: u64,
+}
+
+impl<const IDS: bool, const COUNTS: bool, K: KeyWord> Work for Rows<IDS, COUNTS, K> {
+    type Output = Dictionary<K>;
+
+    #[inline(always)]
+    fn run(self) -> Dictionary<K> {
+        let Self { mut dictionary, keys, weights, ids, counts, rows } = self;
+        let mut mixed = [K::default(); GROUP];
+        let mut first = 0;
+        while first < rows {
+            let here = (rows - first).min(GROUP as u64) as usize;
+            for i in 0..here {
+                mixed[i] = dictionary.hash.of(keys.load(first + i as u64));
+            }
+            if dictionary.bits > NEAR_BITS {
+                prefetch(&dictionary, &mixed);
+            }
+            for i in 0..here {
+                let row = first + i as u64;
+                let key = keys.load(row);
+                let (id, is_new) = dictionary.id_of(key, mixed[i]);
+                if COUNTS {
+                    let weight = if weights.is_null() { 1 } else { weights.load(row) };
+                    // What is there already was written for a row of the key.
+                    let before = if is_new { 0 } else { counts.load(id as u64) };
+                    counts.store(id as u64, before + weight);
+                }
+                if IDS {
+                    ids.store(row, id);
+                }
+            }
+            first += GROUP as u64;
+        }
+        dictionary
+    }
+}
+
+/// Prefetches the first slots of keys with these hashes, and then the keys whose ids are there.
+#[inline(always)]
+fn prefetch<K: KeyWord>(dictionary: &Dictionary<K>, mixed: &[K; GROUP]) {
+    for i in 0..GROUP {
+        dictionary.slots.prefetch(dictionary.hash.home(mixed[i], dictionary.bits));
+    }
+    for i in 0..GROUP {
+        let id_plus_one = dictionary.slots.load(dictionary.hash.home(mixed[i], dictionary.bits));
+        dictionary.keys.prefetch(id_plus_one as u64);
+    }
+}
