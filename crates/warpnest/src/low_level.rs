@@ -26,6 +26,8 @@ pub use crate::runtime::engine::cuda::LargeCopies;
 #[doc(hidden)]
 pub use crate::runtime::host_chunks::HostChunks;
 #[doc(hidden)]
+pub use crate::runtime::huge_pages::advise_huge_pages;
+#[doc(hidden)]
 pub use crate::runtime::staging::Staging;
 pub use crate::runtime::stream::Uses;
 pub use crate::runtime::{engine, ptx};

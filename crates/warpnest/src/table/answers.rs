@@ -1,5 +1,6 @@
 //! Answers to lookups of many keys.
 
+use crate::runtime::huge_pages::advise_huge_pages;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::mem::MaybeUninit;
@@ -102,7 +103,9 @@ impl<V: Plain> Answers<V> {
     /// Waits for the answers and appends them to `answers`.
     pub(crate) fn append_to(&self, stream: &Stream, answers: &mut Vec<Option<V>>) -> Result<()> {
         answers.reserve(self.len());
-        self.write_to(stream, &mut answers.spare_capacity_mut()[..self.len()])?;
+        let spare = &mut answers.spare_capacity_mut()[..self.len()];
+        advise_huge_pages(spare);
+        self.write_to(stream, spare)?;
         // SAFETY: so many elements have been written.
         unsafe { answers.set_len(answers.len() + self.len()) };
         Ok(())

@@ -4,6 +4,7 @@ use super::answers::write_options;
 use super::host_lookup::contains_on_host;
 use super::raw::RawTable;
 use crate::runtime::host_chunks::Chunked;
+use crate::runtime::huge_pages::advise_huge_pages;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
@@ -18,6 +19,7 @@ pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queri
     table.check_usable()?;
     let mut values = Vec::with_capacity(queries.len());
     let spare = &mut values.spare_capacity_mut()[..queries.len()];
+    advise_huge_pages(spare);
     if let Some(chunked) = Chunked::begin::<K, V>(table.device(), queries.len(), true) {
         let spare = spare.chunks_mut(chunked.rows());
         // SAFETY: there are as many values, and enough found-words, which nothing else uses.
@@ -75,6 +77,7 @@ pub fn contains_many<K: Key, V: words::ValueWord>(
     queries: &[K],
 ) -> Result<Vec<bool>> {
     let mut flags = vec![false; queries.len()];
+    advise_huge_pages(&raw mut *flags);
     // SAFETY: a byte for each flag, to which only 0 and 1 are written.
     let bytes = unsafe { std::slice::from_raw_parts_mut(flags.as_mut_ptr().cast::<u8>(), flags.len()) };
     contains_on_host(table, table.device().default_stream(), queries, &mut [], bytes)?;
