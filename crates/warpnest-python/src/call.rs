@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use warpnest::low_level::advise_huge_pages;
 use warpnest::primitives::{Scratch, expand_flags};
 use warpnest::types::Plain;
 use warpnest::{Answers, Buffer, Device, Result, Stream};
@@ -60,8 +61,12 @@ impl Column {
         if length == 0 {
             return &mut [];
         }
-        // SAFETY: as above.
-        unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(address), length) }
+        // SAFETY: the array is kept as long, and has so many elements, which are plain.
+        let elements =
+            unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(address), length) };
+        // NumPy has asked for them itself, and torch has not.
+        advise_huge_pages(elements);
+        elements
     }
 }
 
