@@ -2,10 +2,10 @@
 //! one is answered there, and the answers of a third come back.
 //!
 //! Each worker is a thread with a stream, and with two chunks of page-locked memory and of device
-//! memory. It copies a chunk of queries to page-locked memory, and queues the upload, the work and
-//! the download. Meanwhile it copies the answers of the chunk before to the program's memory. So the
-//! bus is used in both directions at a time, and several threads read and write the program's
-//! memory, which one alone does at a fraction of the bus's rate (docs/runtime.md).
+//! memory. It copies a chunk of queries to page-locked memory, and queues the upload, the work
+//! and the download. Meanwhile it copies the answers of the chunk before to the program's memory.
+//! So the bus is used in both directions at a time, and several threads read and write the
+//! program's memory, which one alone does at a fraction of the bus's rate (docs/runtime.md).
 
 use crate::runtime::buffer::Buffer;
 use crate::runtime::device::Device;
@@ -74,8 +74,8 @@ impl HostChunks {
     }
 }
 
-/// A function that queues the work for a chunk: gets its queries, and the buffers for the values, if
-/// there are any, and for the bits that say what was found.
+/// A function that queues the work for a chunk. It gets the queries, and the buffers for the
+/// values, if there are any, and for the bits that say what was found.
 pub(crate) trait Find<K, V>: Fn(&Stream, &Buffer<K>, Option<&Buffer<V>>, &Buffer<u32>) -> Result<()> {}
 impl<K, V, F: Fn(&Stream, &Buffer<K>, Option<&Buffer<V>>, &Buffer<u32>) -> Result<()>> Find<K, V> for F {}
 
