@@ -14,6 +14,7 @@ use pyo3::types::{PyCapsule, PyDict};
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
+use warpnest::low_level::advise_huge_pages;
 use warpnest::types::Plain;
 use warpnest::{Buffer, Device, Stream};
 
@@ -269,6 +270,7 @@ pub fn empty(py: Python<'_>, target: Target, length: usize, bytes: usize) -> PyR
         if call.ordinal == CPU {
             // Unlike the contents of a buffer, these are touched first by whatever writes them.
             let mut memory = vec![0_u128; (length * bytes).div_ceil(size_of::<u128>())];
+            advise_huge_pages(&raw mut *memory);
             let address = memory.as_mut_ptr().expose_provenance();
             return Ok(match bytes {
                 1 => Array::within::<u8>(call, address, length, Arc::new(memory)),

@@ -8,6 +8,7 @@ use std::ffi::c_void;
 use std::ops::{Deref, DerefMut};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, TryLockError};
+use warpnest::low_level::advise_huge_pages;
 use warpnest::primitives::{Scratch, expand_flags};
 use warpnest::types::Plain;
 use warpnest::{Answers, Buffer, Device, Result, Stream};
@@ -37,11 +38,58 @@ impl Column {
     pub fn len(&self) -> usize {
         self.raw.1
     }
+
+    /// Returns the elements of an array of the host.
+    ///
+    /// # Safety
+    /// The call runs, and nobody writes them while it does.
+    pub unsafe fn elements<'a, T: Plain>(&self) -> &'a [T] {
+        let (address, length, _) = self.raw;
+        if length == 0 {
+            return &[];
+        }
+        // SAFETY: the array is kept as long, and has so many elements, which are plain.
+        unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), length) }
+    }
+
+    /// Returns the elements of an array of the host that was made for this call.
+    ///
+    /// # Safety
+    /// The call runs, and nothing else has them.
+    pub unsafe fn elements_mut<'a, T: Plain>(&self) -> &'a mut [T] {
+        let (address, length, _) = self.raw;
+        if length == 0 {
+            return &mut [];
+        }
+        // SAFETY: the array is kept as long, and has so many elements, which are plain.
+        let elements =
+            unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(address), length) };
+        // NumPy has asked for them itself, and torch has not.
+        advise_huge_pages(elements);
+        elements
+    }
 }
 
 /// The arrays for flags: one of a byte each, unless the caller wants bits, and one for bits.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct FlagColumns(pub Option<Column>, pub Column);
+
+impl FlagColumns {
+    /// Returns the arrays of the host that flags are wanted in: one for bits and one for bytes, of
+    /// which one is empty.
+    ///
+    /// # Safety
+    /// As for [`Column::elements_mut`].
+    pub unsafe fn elements_mut<'a>(&self) -> (&'a mut [u32], &'a mut [u8]) {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match self {
+                Self(Some(bytes), _) => (&mut [], bytes.elements_mut()),
+                Self(None, bits) => (bits.elements_mut(), &mut []),
+            }
+        }
+    }
+}
 
 /// A call that runs: everything is queued on one stream of this library, which waits for what the
 /// caller's stream has been given so far, and which the caller's stream then waits for.
@@ -106,8 +154,8 @@ impl Call {
     /// Returns an array of the caller for reading: its own memory where the device can read that.
     /// Otherwise, and if it does not begin at a multiple of 16 bytes, it is a copy.
     pub fn read<T: Plain>(&self, column: Column) -> Result<Lent<'_, T>> {
-        let Column { raw: (address, length, _) } = column;
         if self.is_shared(column) {
+            let (address, length, _) = column.raw;
             // SAFETY: the Python part holds the array for as long as the call runs, and its
             // elements are plain. Nobody else writes it meanwhile: the documentation says so to
             // users.
@@ -115,8 +163,7 @@ impl Call {
             return Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: true });
         }
         // SAFETY: as above, and an array that is not shared is the host's.
-        let elements = unsafe { elements::<T>(address, length) };
-        let buffer = Buffer::from_slice(&self.device, elements)?;
+        let buffer = Buffer::from_slice(&self.device, unsafe { column.elements() })?;
         Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
     }
 
@@ -128,6 +175,12 @@ impl Call {
         }
         let buffer = Buffer::zeroed(&self.device, column.len())?;
         Ok(Lent { buffer: Some(buffer), stream: &self.stream, is_foreign: false })
+    }
+
+    /// Returns whether a GPU is asked with arrays that are all the host's.
+    pub fn is_of_host<const N: usize>(&self, columns: [Column; N], flags: FlagColumns) -> bool {
+        let flags = [flags.0, Some(flags.1)].into_iter().flatten();
+        self.ordinal != CPU && columns.into_iter().chain(flags).all(|column| column.raw.2)
     }
 
     fn is_shared(&self, Column { raw: (address, _, on_host) }: Column) -> bool {
@@ -197,14 +250,12 @@ impl<T: Plain> Lent<'_, T> {
     }
 
     /// Copies what was written to the caller's array, unless it is there.
-    pub fn finish(self, Column { raw: (address, length, _) }: Column) -> Result<()> {
-        if self.is_foreign || length == 0 {
+    pub fn finish(self, column: Column) -> Result<()> {
+        if self.is_foreign || column.len() == 0 {
             return Ok(());
         }
-        // SAFETY: the array was made for this call, with so many elements, and nothing else has it.
-        let elements =
-            unsafe { std::slice::from_raw_parts_mut(std::ptr::with_exposed_provenance_mut(address), length) };
-        self.download_into(self.stream, elements)
+        // SAFETY: the array was made for this call, and nothing else has it.
+        self.download_into(self.stream, unsafe { column.elements_mut() })
     }
 }
 
@@ -230,18 +281,6 @@ impl<T: Plain> Drop for Lent<'_, T> {
             let _ = buffer.hand_back(self.stream);
         }
     }
-}
-
-/// Returns the elements of an array on the host.
-///
-/// # Safety
-/// There are as many, of that type, and nobody writes them for the lifetime.
-unsafe fn elements<'a, T>(address: usize, length: usize) -> &'a [T] {
-    if length == 0 {
-        return &[];
-    }
-    // SAFETY: as the caller promises.
-    unsafe { std::slice::from_raw_parts(std::ptr::with_exposed_provenance(address), length) }
 }
 
 /// Returns the device of a number. Each is made once.

@@ -7,6 +7,7 @@ use pyo3::prelude::*;
 use std::cmp::Ordering;
 use std::path::{Path, PathBuf};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use warpnest::low_level::{HostAnswers, contains_on_host, get_on_host};
 use warpnest::primitives::{Scratch, count_flags, fill_absent};
 use warpnest::types::WordKey;
 use warpnest::{Answers, PageConfig, PageMap, Result};
@@ -113,6 +114,16 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
     ) -> Result<Option<usize>> {
         let map = self.read();
         let stream = &*call.stream;
+        if call.is_of_host([queries, to], flags) {
+            // SAFETY: the call runs. The arrays for answers were made for it, and nobody writes the
+            // queries, as the documentation says.
+            let (queries, values, flags) =
+                unsafe { (queries.elements::<K>(), to.elements_mut(), flags.elements_mut()) };
+            let (bits, flags) = if wanted.found { flags } else { Default::default() };
+            let answers = HostAnswers { values, default: wanted.default.map(V::of), bits, flags };
+            let found = get_on_host(map.table(), stream, queries, answers)?;
+            return Ok(wanted.count.then_some(found));
+        }
         let (asked, mut values, mut found) = (call.read::<K>(queries)?, call.write::<V>(to)?, call.write(flags.1)?);
         call.answer(&mut values, &mut found, |answers: &mut Answers<V>| map.get_many_into(stream, &asked, answers))?;
         if let Some(default) = wanted.default {
@@ -131,6 +142,11 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
 
     fn contains(&self, call: &Call, queries: Column, outputs: FlagColumns) -> Result<()> {
         let map = self.read();
+        if call.is_of_host([queries], outputs) {
+            // SAFETY: as in `get`.
+            let (queries, (bits, flags)) = unsafe { (queries.elements::<K>(), outputs.elements_mut()) };
+            return contains_on_host(map.table(), &call.stream, queries, bits, flags).map(drop);
+        }
         let asked = call.read::<K>(queries)?;
         call.flags(outputs, |found| map.contains_many_into(&call.stream, &asked, found))
     }

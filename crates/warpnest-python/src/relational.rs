@@ -4,6 +4,7 @@ use crate::array::Array;
 use crate::call::{self, Call, Column, FlagColumns, Target};
 use crate::kinds::{with_key, with_word};
 use pyo3::prelude::*;
+use warpnest::low_level::isin_on_host;
 use warpnest::relational::{Distinct, Order, Part, Unique, factorize_on, isin_into, value_counts_on};
 use warpnest::{Buffer, Key, Result};
 
@@ -103,8 +104,14 @@ pub fn isin(
     outputs: FlagColumns,
 ) -> PyResult<()> {
     with_word!(bytes, K => call::run(py, target, |call| {
-        let (keys, among) = (call.read::<K>(keys)?, call.read::<K>(among)?);
-        let stream = &call.stream;
+        let (stream, among) = (&call.stream, call.read::<K>(among)?);
+        if call.is_of_host([keys], outputs) {
+            // SAFETY: the call runs. The arrays for answers were made for it, and nobody writes the
+            // keys, as the documentation says.
+            let (keys, (bits, flags)) = unsafe { (keys.elements::<K>(), outputs.elements_mut()) };
+            return call.with_scratch(|scratch| isin_on_host(stream, scratch, keys, &among, bits, flags));
+        }
+        let keys = call.read::<K>(keys)?;
         call.flags(outputs, |found| call.with_scratch(|scratch| isin_into(stream, scratch, &keys, &among, found)))
     }))
 }

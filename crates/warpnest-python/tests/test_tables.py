@@ -33,6 +33,26 @@ def test_a_map_answers_as_a_dict_does(xp, key, value):
     assert m[one] == d[one] and one in m and m.get(4001) is None and m.get(4001, 5) == 5 and 4001 not in m
 
 
+@pytest.mark.parametrize("key, value", [("uint32", "int32"), ("int64", "float64")])
+def test_many_queries_are_answered_as_few_are(xp, key, value):
+    keys = np.arange(0, 3000, 3).astype(key)
+    m, s = wn.Map(xp(keys), xp(keys.astype(value) / 2 if value == "float64" else keys.astype(value))), wn.Set(xp(keys))
+    # Arrays of the host go to a GPU in chunks, of which the last one is no whole word of 32.
+    queries = (np.arange((1 << 20) + 45) * 77 % 4000).astype(key)
+    values = queries / 2 if value == "float64" else queries
+    there = (queries % 3 == 0) & (queries < 3000)
+    np.testing.assert_array_equal(xp.back(m.get(xp(queries), default=-7)), np.where(there, values, -7).astype(value))
+    found_values, found = map(xp.back, m.find(xp(queries)))
+    np.testing.assert_array_equal(found, there)
+    np.testing.assert_array_equal(found_values, np.where(there, values, 0).astype(value))
+    np.testing.assert_array_equal(xp.back(m[xp(queries[there])]), values[there].astype(value))
+    with pytest.raises(KeyError, match=f"{(~there).sum():,} of {len(queries):,} keys are not in the map"):
+        m[xp(queries)]
+    for answers in (m.contains(xp(queries)), s.contains(xp(queries)), wn.isin(xp(queries), xp(keys))):
+        np.testing.assert_array_equal(xp.back(answers), there)
+    np.testing.assert_array_equal(xp.back(wn.isin(xp(queries), xp(keys), invert=True)), ~there)
+
+
 def test_changes(xp):
     m = wn.Map.empty("int64", "float32", capacity=10)
     assert len(m) == 0 and not m

@@ -16,15 +16,23 @@
 #[doc(hidden)]
 pub use crate::relational::exposed::{Few, FewBuffers, group_by_chains, group_by_hash, group_few};
 #[doc(hidden)]
+pub use crate::relational::isin_on_host;
+#[doc(hidden)]
 pub use crate::relational::sample::sampled_rows;
 pub use crate::runtime::allocation::{Allocation, Tracked};
 #[cfg(feature = "cuda")]
 #[doc(hidden)]
 pub use crate::runtime::engine::cuda::LargeCopies;
 #[doc(hidden)]
+pub use crate::runtime::host_chunks::HostChunks;
+#[doc(hidden)]
+pub use crate::runtime::huge_pages::advise_huge_pages;
+#[doc(hidden)]
 pub use crate::runtime::staging::Staging;
 pub use crate::runtime::stream::Uses;
 pub use crate::runtime::{engine, ptx};
+#[doc(hidden)]
+pub use crate::table::host_lookup::{HostAnswers, contains_on_host, get_on_host};
 pub use crate::table::refs::HasRef;
 pub use gpu_kernels as kernels;
 
@@ -37,4 +45,10 @@ pub fn set_large_copies(device: &crate::Device, settings: LargeCopies) {
     if let Some(engine) = device.engine().as_any().downcast_ref::<CudaEngine>() {
         engine.set_large_copies(settings);
     }
+}
+
+/// Changes how queries in the host's memory are answered on a GPU: for tests and measurements.
+#[doc(hidden)]
+pub fn set_host_chunks(device: &crate::Device, settings: HostChunks) {
+    crate::runtime::host_chunks::set(device, settings);
 }

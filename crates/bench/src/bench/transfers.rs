@@ -1,11 +1,13 @@
 //! Copies between the host and a GPU: of ordinary memory as the library makes them and by one call
-//! of the driver, and of page-locked memory.
+//! of the driver, and of page-locked memory. And lookups of queries in the host's memory.
 
 use super::Bench;
 use super::host_time::{median, median_after};
 use super::record::{Record, Subject};
-use warpnest::Buffer;
-use warpnest::low_level::{LargeCopies, Staging, set_large_copies};
+use warpnest::low_level::{
+    HostAnswers, HostChunks, LargeCopies, Staging, advise_huge_pages, get_on_host, set_host_chunks, set_large_copies,
+};
+use warpnest::{Buffer, PageMap};
 
 /// Measures copies of `n` bytes, so that rates are in GB/s. Times are the host's.
 pub fn measure(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
@@ -51,7 +53,73 @@ pub fn measure(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
         keep(&format!("download_new{behind}"), new, down_limit, wrong(&words, &buffer.download(stream)?));
     }
     set_large_copies(device, LargeCopies::default());
+
+    let (other, mut target) = (device.stream()?, Buffer::<u64>::zeroed(device, length)?);
+    let both = median(runs, || {
+        std::thread::scope(|scope| {
+            let up = scope.spawn(|| target.upload(&other, &words));
+            buffer.download_into(stream, &mut host)?;
+            Ok(up.join().expect("the thread does not panic")?)
+        })
+    })?;
+    // As many bytes go each way.
+    let both_limit = up_limit.max(down_limit);
+    keep("upload_and_download", both, both_limit, wrong(&words, &host) + wrong(&words, &target.download(stream)?));
+    drop((buffer, target, host));
+    lookups(at, |op, seconds, wrong| keep(op, seconds, both_limit, wrong))?;
     Ok(records)
+}
+
+/// Measures lookups of `n` bytes of queries in the host's memory, for which as many bytes of values
+/// come back. A quarter of the queries are keys.
+fn lookups(at: Bench<'_>, mut keep: impl FnMut(&str, f64, u64)) -> anyhow::Result<()> {
+    let (device, runs, stream) = (at.device, at.runs, at.device.default_stream());
+    let rows = at.n.div_ceil(4) as u32;
+    let queries: Vec<u32> = (0..rows).map(|i| i.wrapping_mul(0x9e37_79b1) % rows).collect();
+    let keys: Vec<u32> = (0..rows.div_ceil(4)).collect();
+    let map = PageMap::build(device, &keys, &keys)?;
+    let expected = |query: u32| if query < rows.div_ceil(4) { query } else { u32::MAX };
+    let look_up = |values: &mut [u32]| {
+        let answers = HostAnswers { values, default: Some(u32::MAX), bits: &mut [], flags: &mut [] };
+        Ok(get_on_host(map.table(), stream, &queries, answers)?)
+    };
+    let wrong =
+        |values: &[u32]| queries.iter().zip(values).filter(|(query, value)| expected(**query) != **value).count();
+
+    let chunks = |bytes| HostChunks { bytes, ..HostChunks::default() };
+    let whole = HostChunks { max_workers: 0, ..HostChunks::default() };
+    let eight = HostChunks { max_workers: 8, ..HostChunks::default() };
+    let others =
+        [("_512k", chunks(512 << 10)), ("_2m", chunks(2 << 20)), ("_4m", chunks(4 << 20)), ("_8_workers", eight)];
+    for (behind, settings) in [("_whole", whole)].into_iter().chain(others).chain([("", HostChunks::default())]) {
+        set_host_chunks(device, settings);
+        let mut values = vec![1; queries.len()];
+        let used = median(runs, || look_up(&mut values))?;
+        keep(&format!("lookup{behind}"), used, wrong(&values) as u64);
+        let new = median(runs, || {
+            let mut values = vec![0; queries.len()];
+            advise_huge_pages(&raw mut *values);
+            look_up(&mut values)?;
+            Ok(values)
+        })?;
+        keep(&format!("lookup_new{behind}"), new, 0);
+    }
+    let anew = || {
+        set_host_chunks(device, HostChunks::default());
+        Ok(())
+    };
+    let mut values = vec![1; queries.len()];
+    let first = median_after(runs, anew, || look_up(&mut values))?;
+    keep("lookup_first", first, wrong(&values) as u64);
+    let options = median(runs, || Ok(map.get_many(&queries)?))?;
+    let answers = map.get_many(&queries)?;
+    let values: Vec<u32> = answers.into_iter().map(|answer| answer.unwrap_or(u32::MAX)).collect();
+    keep("lookup_get_many", options, wrong(&values) as u64);
+    let contains = median(runs, || Ok(map.contains_many(&queries)?))?;
+    let found = map.contains_many(&queries)?;
+    let wrong = queries.iter().zip(&found).filter(|(query, found)| (**query < rows.div_ceil(4)) != **found).count();
+    keep("lookup_contains_many", contains, wrong as u64);
+    Ok(())
 }
 
 /// Returns the number of words that differ.

@@ -7,7 +7,8 @@ use warpnest::{Buffer, Device, Error};
 
 const UNIT: usize = 64;
 const WORKERS: usize = 3;
-const SETTINGS: LargeCopies = LargeCopies { min_bytes: 4 * UNIT, unit: UNIT, max_workers: WORKERS };
+const SETTINGS: LargeCopies =
+    LargeCopies { min_bytes: 4 * UNIT, unit: UNIT, max_uploading: WORKERS, max_downloading: WORKERS };
 
 /// Returns a device whose copies are large ones from a few bytes on.
 fn device(session: &Session) -> Device {
@@ -34,8 +35,8 @@ fn copies_of_any_length_are_right_and_leave_what_is_beside_them() {
     let stream = device.stream().unwrap();
     for put_off in [false, true] {
         session.driver.defer(put_off);
-        for max_workers in [0, 1, 2, 7] {
-            set_large_copies(&device, LargeCopies { max_workers, ..SETTINGS });
+        for [max_uploading, max_downloading] in [[0, 0], [1, 1], [2, 7], [7, 2]] {
+            set_large_copies(&device, LargeCopies { max_uploading, max_downloading, ..SETTINGS });
             for units in [0, 1, 3, 4, 5, 6, 7, 13, 14, 15, 40] {
                 for length in [(units * UNIT).saturating_sub(1), units * UNIT, units * UNIT + 1] {
                     // At addresses that are odd.
@@ -43,7 +44,7 @@ fn copies_of_any_length_are_right_and_leave_what_is_beside_them() {
                     let mut buffer = Buffer::<u8>::zeroed(&device, length + 2).unwrap();
                     buffer.slice_mut(1..=length).unwrap().upload(&stream, &host[1..=length]).unwrap();
                     buffer.slice(1..=length).unwrap().download_into(&stream, &mut back[1..=length]).unwrap();
-                    assert_eq!(back[1..=length], host[1..=length], "{length} bytes, {max_workers} workers");
+                    assert_eq!(back[1..=length], host[1..=length], "{length} bytes, {max_uploading} workers up");
                     assert_eq!([back[0], back[length + 1]], [9, 9]);
                     let all = buffer.download(&stream).unwrap();
                     assert_eq!((all[0], &all[1..=length], all[length + 1]), (0, &host[1..=length], 0));
@@ -91,6 +92,32 @@ fn two_threads_copy_at_a_time() {
             });
         }
     });
+}
+
+#[test]
+fn an_upload_and_a_download_go_on_at_the_same_time() {
+    let session = Session::new();
+    let device = device(&session);
+    let host: Vec<Vec<u8>> = (0..8).map(|seed| bytes(60 * UNIT, seed)).collect();
+    let sources: Vec<_> = host.iter().map(|host| Buffer::from_slice(&device, host).unwrap()).collect();
+    let mut target = Buffer::<u8>::zeroed(&device, 60 * UNIT).unwrap();
+    let before = session.driver.held(0).allocations;
+    std::thread::scope(|scope| {
+        let (device, host) = (&device, &host);
+        scope.spawn(move || {
+            let stream = device.stream().unwrap();
+            for host in host.iter().cycle().take(100) {
+                target.upload(&stream, host).unwrap();
+            }
+            assert_eq!(target.download(&stream).unwrap(), host[99 % 8]);
+        });
+        let stream = device.stream().unwrap();
+        for (source, host) in sources.iter().zip(host).cycle().take(100) {
+            assert_eq!(source.download(&stream).unwrap(), *host);
+        }
+    });
+    // Each direction has memory of its own; the target is gone.
+    assert_eq!(session.driver.held(0).allocations, before + WORKERS - 1);
 }
 
 #[test]

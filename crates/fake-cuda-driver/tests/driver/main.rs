@@ -5,6 +5,7 @@ mod contexts;
 mod devices;
 mod faults;
 mod foreign;
+mod host_chunks;
 mod large_copies;
 mod modules;
 mod shared;

@@ -64,7 +64,7 @@ pub fn buffers(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
 
 /// Copies through staging buffers, which go with the settings.
 pub fn large_copies(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
-    set_large_copies(device, LargeCopies { min_bytes: 100, unit: 64, max_workers: 3 });
+    set_large_copies(device, LargeCopies { min_bytes: 100, unit: 64, max_uploading: 3, max_downloading: 2 });
     let stream = device.stream()?;
     let elements: Vec<u32> = (0..300).collect();
     let mut buffer = Buffer::from_slice(device, &elements)?;

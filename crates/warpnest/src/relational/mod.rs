@@ -53,7 +53,7 @@ pub use by_rows::{TextColumn, TextOffset, WideJoin, WideKeys};
 pub use by_rows::{flag_equal_rows, hash_rows, hash_rows_into, hash_rows_on, retain_equal_rows};
 pub use column::Column;
 pub use distinct::{Distinct, OnDevice, OnHost, Part, RowIds, Rows, Unique};
-pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, unique, unique_on};
+pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, isin_on_host, unique, unique_on};
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
 pub use group_by::GroupBy;
 pub use groups::{GroupReport, Groups, Method};

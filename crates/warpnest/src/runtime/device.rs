@@ -8,13 +8,14 @@ use crate::runtime::engine::{Engine, Memory};
 use crate::runtime::module::Module;
 use crate::runtime::stream::Stream;
 use crate::{ConfigError, Error, Result};
+use std::any::Any;
 #[cfg(feature = "cuda")]
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
-use std::sync::Arc;
 #[cfg(feature = "cpu")]
 use std::sync::LazyLock;
+use std::sync::{Arc, OnceLock};
 #[cfg(feature = "cuda")]
 use std::sync::{Mutex, PoisonError};
 
@@ -24,6 +25,9 @@ pub struct Device {
     engine: Arc<dyn Engine>,
     default_stream: Arc<Stream>,
     fallback_reason: Option<Arc<str>>,
+    /// What answers queries in the host's memory, kept for the next calls: of a type that needs
+    /// this file.
+    kept: Arc<OnceLock<Box<dyn Any + Send + Sync>>>,
 }
 
 impl Device {
@@ -127,7 +131,7 @@ impl Device {
     pub fn from_engine(engine: impl Engine) -> Result<Self> {
         let engine: Arc<dyn Engine> = Arc::new(engine);
         let default_stream = Arc::new(Stream::on(engine.clone())?);
-        Ok(Self { engine, default_stream, fallback_reason: None })
+        Ok(Self { engine, default_stream, fallback_reason: None, kept: Arc::default() })
     }
 
     /// Returns the device's name.
@@ -159,6 +163,13 @@ impl Device {
     /// Returns the stream that operations on slices use.
     pub fn default_stream(&self) -> &Stream {
         &self.default_stream
+    }
+
+    /// Returns what is kept with the device for later calls: of one type, which is made when it is
+    /// first asked for.
+    pub(crate) fn kept<T: Any + Send + Sync + Default>(&self) -> &T {
+        let kept = self.kept.get_or_init(|| Box::new(T::default()));
+        kept.downcast_ref().expect("one type alone is kept")
     }
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {

@@ -7,6 +7,8 @@ pub(crate) mod device;
 pub mod engine;
 pub(crate) mod event;
 mod foreign;
+pub(crate) mod host_chunks;
+pub(crate) mod huge_pages;
 pub(crate) mod lent;
 pub(crate) mod module;
 pub mod ptx;

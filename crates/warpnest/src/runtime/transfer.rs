@@ -3,6 +3,7 @@
 use crate::Result;
 use crate::runtime::buffer::{Buffer, zero};
 use crate::runtime::device::Device;
+use crate::runtime::huge_pages::zeros;
 use crate::runtime::stream::{Batch, Stream};
 use gpu_kernels::plain::Plain;
 use std::ops::Range;
@@ -12,7 +13,8 @@ use std::ptr::NonNull;
 ///
 /// Between a GPU and ordinary memory of the host, copies of 8 MiB or more are made by several
 /// threads, through page-locked memory that the first one makes. They are fastest to memory that
-/// was written before: in new memory each page is a fault.
+/// was written before: new memory must be cleared first. The library asks for huge pages for its
+/// own.
 impl<T: Plain> Buffer<T> {
     /// Copies to the host, after the work that writes the buffer now; returns when it is done.
     ///
@@ -52,7 +54,7 @@ impl<T: Plain> Buffer<T> {
     /// does.
     pub(crate) fn download_front(&self, stream: &Stream, elements: usize) -> Result<Vec<T>> {
         let elements = elements.min(self.len());
-        let mut copied = vec![zero::<T>(); elements];
+        let mut copied = zeros(elements);
         self.part(&(0..elements)).download_into(stream, &mut copied)?;
         Ok(copied)
     }

@@ -1,5 +1,6 @@
 //! Answers to lookups of many keys.
 
+use crate::runtime::huge_pages::advise_huge_pages;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::plain::Plain;
 use std::mem::MaybeUninit;
@@ -102,7 +103,9 @@ impl<V: Plain> Answers<V> {
     /// Waits for the answers and appends them to `answers`.
     pub(crate) fn append_to(&self, stream: &Stream, answers: &mut Vec<Option<V>>) -> Result<()> {
         answers.reserve(self.len());
-        self.write_to(stream, &mut answers.spare_capacity_mut()[..self.len()])?;
+        let spare = &mut answers.spare_capacity_mut()[..self.len()];
+        advise_huge_pages(spare);
+        self.write_to(stream, spare)?;
         // SAFETY: so many elements have been written.
         unsafe { answers.set_len(answers.len() + self.len()) };
         Ok(())
@@ -111,27 +114,30 @@ impl<V: Plain> Answers<V> {
     /// Waits for the answers and writes all of them to `spare`, which has as many elements.
     pub(crate) fn write_to(&self, stream: &Stream, spare: &mut [MaybeUninit<Option<V>>]) -> Result<()> {
         let found = self.found.download(stream)?;
-        self.values.with_elements(stream, |values| {
-            assert_eq!(values.len(), spare.len(), "there is an element for each answer");
-            let (words, rest) = values.as_chunks::<32>();
-            let (spare_words, spare) = spare.as_chunks_mut::<32>();
-            // The loops have constant length, and no check of the capacity for each answer.
-            for ((spare, values), &found) in spare_words.iter_mut().zip(words).zip(&found) {
-                // Most words have all bits set if most keys are found.
-                if found == u32::MAX {
-                    for i in 0..32 {
-                        spare[i].write(Some(values[i]));
-                    }
-                    continue;
-                }
-                for i in 0..32 {
-                    spare[i].write((found >> i & 1 != 0).then_some(values[i]));
-                }
+        self.values.with_elements(stream, |values| write_options(values, &found, spare))
+    }
+}
+
+/// Writes answers to as many elements, with the values of those that were found.
+pub(crate) fn write_options<V: Copy>(values: &[V], found: &[u32], spare: &mut [MaybeUninit<Option<V>>]) {
+    assert_eq!(values.len(), spare.len(), "there is an element for each answer");
+    let (words, rest) = values.as_chunks::<32>();
+    let (spare_words, spare) = spare.as_chunks_mut::<32>();
+    // The loops have constant length, and no check of the capacity for each answer.
+    for ((spare, values), &found) in spare_words.iter_mut().zip(words).zip(found) {
+        // Most words have all bits set if most keys are found.
+        if found == u32::MAX {
+            for i in 0..32 {
+                spare[i].write(Some(values[i]));
             }
-            for (i, (spare, &value)) in spare.iter_mut().zip(rest).enumerate() {
-                spare.write((found[words.len()] >> i & 1 != 0).then_some(value));
-            }
-        })
+            continue;
+        }
+        for i in 0..32 {
+            spare[i].write((found >> i & 1 != 0).then_some(values[i]));
+        }
+    }
+    for (i, (spare, &value)) in spare.iter_mut().zip(rest).enumerate() {
+        spare.write((found[words.len()] >> i & 1 != 0).then_some(value));
     }
 }
 

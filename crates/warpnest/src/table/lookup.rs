@@ -1,7 +1,10 @@
 //! Lookups of many keys at once, in any table.
 
-use super::answers::bit;
+use super::answers::write_options;
+use super::host_lookup::contains_on_host;
 use super::raw::RawTable;
+use crate::runtime::host_chunks::Chunked;
+use crate::runtime::huge_pages::advise_huge_pages;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
@@ -16,13 +19,23 @@ pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queri
     table.check_usable()?;
     let mut values = Vec::with_capacity(queries.len());
     let spare = &mut values.spare_capacity_mut()[..queries.len()];
-    for_each_chunk(table.device(), queries, spare, |queries, spare| {
-        let (device, stream) = (table.device(), table.device().default_stream());
-        let queries = Lent::new(device, queries)?;
-        let mut answers = Answers::uninitialized(device, queries.len())?;
-        get_many_into(table, stream, &*queries, &mut answers)?;
-        answers.write_to(stream, spare)
-    })?;
+    advise_huge_pages(spare);
+    if let Some(chunked) = Chunked::begin::<K, V>(table.device(), queries.len(), true) {
+        let spare = spare.chunks_mut(chunked.rows());
+        // SAFETY: there are as many values, and enough found-words, which nothing else uses.
+        let find = |stream: &Stream, queries: &Buffer<K>, values: Option<&Buffer<V>>, found: &Buffer<u32>| unsafe {
+            table.find(stream, queries.words(), values.map(Buffer::words), found)
+        };
+        chunked.answer(queries, spare, find, |spare, values, found| write_options(values, found, spare))?;
+    } else {
+        for_each_chunk(table.device(), queries, spare, |queries, spare| {
+            let (device, stream) = (table.device(), table.device().default_stream());
+            let queries = Lent::new(device, queries)?;
+            let mut answers = Answers::uninitialized(device, queries.len())?;
+            get_many_into(table, stream, &*queries, &mut answers)?;
+            answers.write_to(stream, spare)
+        })?;
+    }
     // SAFETY: the answer to each query has been written.
     unsafe { values.set_len(queries.len()) };
     Ok(values)
@@ -63,9 +76,12 @@ pub fn contains_many<K: Key, V: words::ValueWord>(
     table: &impl RawTable<K::Word, V>,
     queries: &[K],
 ) -> Result<Vec<bool>> {
-    let stream = table.device().default_stream();
-    let words = contains_many_on(table, stream, &*Lent::new(table.device(), queries)?)?.download(stream)?;
-    Ok((0..queries.len()).map(|i| bit(&words, i)).collect())
+    let mut flags = vec![false; queries.len()];
+    advise_huge_pages(&raw mut *flags);
+    // SAFETY: a byte for each flag, to which only 0 and 1 are written.
+    let bytes = unsafe { std::slice::from_raw_parts_mut(flags.as_mut_ptr().cast::<u8>(), flags.len()) };
+    contains_on_host(table, table.device().default_stream(), queries, &mut [], bytes)?;
+    Ok(flags)
 }
 
 /// Queues the lookup whether each of `queries` is in the table.

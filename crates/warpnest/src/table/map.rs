@@ -52,6 +52,10 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
 
     /// Returns the values of `queries`, in their order.
     ///
+    /// From 3 MiB of them on they go to a GPU in chunks, while the answers of others come back. The
+    /// first such calls make memory for that, up to 65 MiB on the host and on the device, which the
+    /// device keeps.
+    ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn get_many(&self, queries: &[K]) -> Result<Vec<Option<V>>> {

@@ -11,6 +11,7 @@ pub(crate) mod config;
 pub mod design;
 pub(crate) mod file;
 pub(crate) mod hash;
+pub(crate) mod host_lookup;
 pub(crate) mod input;
 pub(crate) mod lookup;
 pub(crate) mod map;

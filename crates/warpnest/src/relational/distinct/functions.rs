@@ -4,6 +4,7 @@ use super::super::query::Order;
 use super::query::Unique;
 use crate::page::{PageConfig, PageSet, PageTable};
 use crate::primitives::Scratch;
+use crate::table::host_lookup::contains_on_host;
 use crate::table::input::Input;
 use crate::table::raw::RawTable;
 use crate::{Buffer, BufferSlice, Device, Key, Result, Stream};
@@ -129,10 +130,35 @@ pub fn isin_into<K: Key>(
     let words = keys.len().div_ceil(32);
     crate::error::same_length(("the keys, in words of 32,", words), ("the found-words", found.len()))?;
     keys.check_device("the buffer of keys", scratch.device())?;
+    // SAFETY: there are enough found-words, and the caller has them exclusively.
+    with_set(stream, scratch, among, |set| unsafe { set.find(stream, keys.words(), None, found) })
+}
+
+/// Writes the result of [`isin`] to the program's memory: a bit for each key and a byte for each
+/// key, where they are not empty.
+#[doc(hidden)]
+pub fn isin_on_host<K: Key>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &[K],
+    among: &Buffer<K>,
+    bits: &mut [u32],
+    flags: &mut [u8],
+) -> Result<()> {
+    let asked = with_set(stream, scratch, among, |set| contains_on_host(set, stream, keys, bits, flags));
+    asked.map(drop)
+}
+
+/// Runs work with a set of keys, whose memory is the scratch's.
+fn with_set<K: Key, R>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    among: &Buffer<K>,
+    work: impl FnOnce(&PageTable<K::Word, Nothing>) -> Result<R>,
+) -> Result<R> {
     let input = Input::of_keys(scratch.device(), stream, among.words())?;
     let set = PageTable::<K::Word, Nothing>::build_in(PageConfig::default(), stream, scratch, input)?;
-    // SAFETY: there are enough found-words, and the caller has them exclusively.
-    let asked = unsafe { set.find(stream, keys.words(), None, found) };
+    let done = work(&set);
     set.give_back(scratch);
-    asked
+    done
 }

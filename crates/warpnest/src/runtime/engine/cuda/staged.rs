@@ -21,8 +21,11 @@ use std::thread;
 const MIN_BYTES: usize = 8 << 20;
 /// The bytes of a unit. Smaller ones cost more calls of the driver, larger ones more memory.
 const UNIT: usize = 1 << 20;
-/// The most workers. So many write and read as fast as the bus does.
-const MAX_WORKERS: usize = 8;
+/// The most workers of an upload. So many read as fast as the bus takes it.
+const MAX_UPLOADING: usize = 8;
+/// The most workers of a download. Half as many write memory that was written before as fast as the
+/// bus brings it, but not new memory, in which the kernel must first clear each page.
+const MAX_DOWNLOADING: usize = 16;
 
 /// How large copies between a GPU and ordinary memory of the host are made.
 #[derive(Clone, Copy, Debug)]
@@ -31,39 +34,58 @@ pub struct LargeCopies {
     pub min_bytes: usize,
     /// The bytes that a thread copies at a time; it has two staging buffers of as many.
     pub unit: usize,
-    /// The most threads.
-    pub max_workers: usize,
+    /// The most threads of an upload.
+    pub max_uploading: usize,
+    /// The most threads of a download.
+    pub max_downloading: usize,
 }
 
 impl Default for LargeCopies {
     fn default() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
-        Self { min_bytes: MIN_BYTES, unit: UNIT, max_workers: cores.min(MAX_WORKERS) }
+        let (max_uploading, max_downloading) = (cores.min(MAX_UPLOADING), cores.min(MAX_DOWNLOADING));
+        Self { min_bytes: MIN_BYTES, unit: UNIT, max_uploading, max_downloading }
     }
 }
 
-/// The large copies of a device, one at a time, since one is as fast as the bus.
+/// The large copies of a device, one at a time in each direction, since one is as fast as the bus
+/// in that direction.
 pub(super) struct StagedCopies {
     /// The fewest bytes of a copy, as in the settings.
     min_bytes: AtomicUsize,
-    staging: Mutex<Staging>,
+    uploads: Mutex<Staging>,
+    downloads: Mutex<Staging>,
 }
 
+/// The workers of one direction.
 struct Staging {
-    settings: LargeCopies,
+    /// The bytes of a unit.
+    unit: usize,
+    max_workers: usize,
     /// The workers that copies have needed until now. They are kept, since page-locked memory takes
     /// half a millisecond a mebibyte to allocate, which is longer than the copy of one takes.
     workers: Vec<Worker>,
     /// Workers whose copies could not be waited for. Nobody knows whether the driver still uses
     /// their memory, so it stays until the engine ends; the context is lost as a rule.
-    unsettled: Vec<Worker>,
+    lost: Vec<Worker>,
+}
+
+impl Staging {
+    fn new(unit: usize, max_workers: usize) -> Mutex<Self> {
+        Mutex::new(Self { unit, max_workers, workers: Vec::new(), lost: Vec::new() })
+    }
+
+    fn set(&mut self, unit: usize, max_workers: usize) {
+        (self.unit, self.max_workers) = (unit, max_workers);
+        self.workers.clear();
+    }
 }
 
 impl Default for StagedCopies {
     fn default() -> Self {
-        let settings = LargeCopies::default();
-        let staging = Mutex::new(Staging { settings, workers: Vec::new(), unsettled: Vec::new() });
-        Self { min_bytes: settings.min_bytes.into(), staging }
+        let LargeCopies { min_bytes, unit, max_uploading, max_downloading } = LargeCopies::default();
+        let (uploads, downloads) = (Staging::new(unit, max_uploading), Staging::new(unit, max_downloading));
+        Self { min_bytes: min_bytes.into(), uploads, downloads }
     }
 }
 
@@ -71,10 +93,9 @@ impl StagedCopies {
     /// Changes the settings for later copies.
     pub fn set(&self, settings: LargeCopies) {
         assert!(settings.unit > 0, "a unit has bytes");
-        let mut staging = lock(&self.staging);
         self.min_bytes.store(settings.min_bytes, Relaxed);
-        staging.settings = settings;
-        staging.workers.clear();
+        lock(&self.uploads).set(settings.unit, settings.max_uploading);
+        lock(&self.downloads).set(settings.unit, settings.max_downloading);
     }
 
     /// Copies from the host after what has been queued on a stream, and waits. Returns `None`, and
@@ -92,7 +113,7 @@ impl StagedCopies {
         to: usize,
     ) -> Option<Result<()>> {
         let queue = Queued { primary, stream };
-        self.copy(&queue, from.as_ptr(), from.len(), |workers, unit| {
+        self.copy(&queue, &self.uploads, from.as_ptr(), from.len(), |workers, unit| {
             let units = Units::new((to..).step_by(unit).zip(from.chunks(unit)));
             // SAFETY: the chunks of the slice are copied to as many bytes, as the caller promises.
             units.share(workers, |worker| unsafe { worker.upload(&queue, &units) })
@@ -112,18 +133,19 @@ impl StagedCopies {
         to: &mut [u8],
     ) -> Option<Result<()>> {
         let queue = Queued { primary, stream };
-        self.copy(&queue, to.as_ptr(), to.len(), |workers, unit| {
+        self.copy(&queue, &self.downloads, to.as_ptr(), to.len(), |workers, unit| {
             let units = Units::new((from..).step_by(unit).zip(to.chunks_mut(unit)));
             // SAFETY: as many bytes are copied to the chunks of the slice, as the caller promises.
             units.share(workers, |worker| unsafe { worker.download(&queue, &units) })
         })
     }
 
-    /// Does `copy` with the workers for `bytes` bytes from `host` on, and the bytes of their units,
-    /// and then waits for the stream.
+    /// Does `copy` with those workers of a direction that `bytes` bytes from `host` on need, and
+    /// the bytes of their units, and then waits for the stream.
     fn copy(
         &self,
         queue: &Queued<'_>,
+        direction: &Mutex<Staging>,
         host: *const u8,
         bytes: usize,
         copy: impl FnOnce(&mut [Worker], usize) -> Result<()>,
@@ -135,9 +157,9 @@ impl StagedCopies {
         if let Err(error) = queue.synchronize() {
             return Some(Err(error));
         }
-        let mut staging = lock(&self.staging);
-        let LargeCopies { unit, max_workers, .. } = staging.settings;
-        let wanted = (bytes / (2 * unit)).min(max_workers);
+        let mut staging = lock(direction);
+        let unit = staging.unit;
+        let wanted = (bytes / (2 * unit)).min(staging.max_workers);
         if wanted < 2 {
             return None;
         }
@@ -156,7 +178,7 @@ impl StagedCopies {
         let waited = queue.synchronize();
         match waited {
             Ok(()) => staging.workers = workers,
-            Err(_) => staging.unsettled.extend(workers),
+            Err(_) => staging.lost.extend(workers),
         }
         Some(copied.and(waited))
     }
