@@ -64,7 +64,7 @@ impl<K: KeyWord> Encode<K> {
         };
         let dictionary =
             Dictionary::new(slots.offset(begin), keys_out.offset(first), plan.hash, (FIRST_BITS, most_bits));
-        let encoded = encode(Rows::<true, true, K> {
+        let encoded = encode(Rows {
             dictionary,
             keys: keys.offset(first),
             // SAFETY: it is tested before it is read.
@@ -78,20 +78,33 @@ impl<K: KeyWord> Encode<K> {
     }
 }
 
-/// Encodes rows, and writes ids and counts where there is memory for them.
+/// The rows of [`encode`].
+pub(super) type AllOfRows<K> = Rows<true, true, true, K>;
+
+/// Encodes rows, and writes ids and counts where there is memory for them. Rows weigh 1 where there
+/// are no weights.
 #[inline(always)]
-pub(super) fn encode<K: KeyWord>(rows: Rows<true, true, K>) -> Dictionary<K> {
-    let Rows { dictionary, keys, weights, ids, counts, rows } = rows;
-    match (ids.is_null(), counts.is_null()) {
-        (false, false) => vectorized(Rows::<true, true, K> { dictionary, keys, weights, ids, counts, rows }),
-        (false, true) => vectorized(Rows::<true, false, K> { dictionary, keys, weights, ids, counts, rows }),
-        (true, false) => vectorized(Rows::<false, true, K> { dictionary, keys, weights, ids, counts, rows }),
-        (true, true) => vectorized(Rows::<false, false, K> { dictionary, keys, weights, ids, counts, rows }),
+pub(super) fn encode<K: KeyWord>(rows: AllOfRows<K>) -> Dictionary<K> {
+    match (rows.ids.is_null(), rows.counts.is_null(), rows.weights.is_null()) {
+        (false, true, _) => vectorized(rows.of_these::<true, false, false>()),
+        (true, true, _) => vectorized(rows.of_these::<false, false, false>()),
+        (false, false, true) => vectorized(rows.of_these::<true, true, false>()),
+        (true, false, true) => vectorized(rows.of_these::<false, true, false>()),
+        (false, false, false) => vectorized(rows),
+        (true, false, false) => vectorized(rows.of_these::<false, true, true>()),
+    }
+}
+
+impl<K: KeyWord> AllOfRows<K> {
+    #[inline(always)]
+    fn of_these<const IDS: bool, const COUNTS: bool, const WEIGHTED: bool>(self) -> Rows<IDS, COUNTS, WEIGHTED, K> {
+        let Rows { dictionary, keys, weights, ids, counts, rows } = self;
+        Rows { dictionary, keys, weights, ids, counts, rows }
     }
 }
 
 #[inline(always)]
-fn offset_if_any(words: Global<u32>, first: u64) -> Global<u32> {
+pub(super) fn offset_if_any(words: Global<u32>, first: u64) -> Global<u32> {
     if words.is_null() { words } else { words.offset(first) }
 }
 

@@ -4,7 +4,7 @@ use super::table::{GROUP, Hash};
 use crate::seam::{Block, Global, Work, vectorized};
 use crate::types::KeyWord;
 
-/// The scalar arguments of [`CountParts`] and [`DivideRows`].
+/// The scalar arguments of [`CountParts`], [`DivideKeys`] and [`GatherIds`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct DivideParams {
@@ -89,57 +89,104 @@ impl<K: KeyWord> Work for Count<K> {
 }
 
 cores_kernel! {
-    /// Copies the keys of each chunk, and the numbers of their rows unless `rows_out` is null, to
-    /// their parts. `starts` has words as [`CountParts`] writes: where the rows of the chunk begin
-    /// in each part. They are changed. A block does a chunk. The order of a part's rows remains.
-    DivideRows<K: KeyWord>, "dictionary_divide_rows", threads 16384;
-    { keys: Global<K>, starts: Global<u32>, keys_out: Global<K>, rows_out: Global<u32>, plan: DivideParams }
+    /// Copies the keys of each chunk to their parts. `starts` has words as [`CountParts`] writes:
+    /// where the rows of the chunk begin in each part. They are changed. A block does a chunk. The
+    /// order of a part's rows remains.
+    DivideKeys<K: KeyWord>, "dictionary_divide_keys", threads 16384;
+    { keys: Global<K>, starts: Global<u32>, keys_out: Global<K>, plan: DivideParams }
 }
 
-impl<K: KeyWord> DivideRows<K> {
+impl<K: KeyWord> DivideKeys<K> {
     /// Does the work of a block.
     #[inline(always)]
     pub fn run<B: Block>(self, block: &mut B) {
-        let Self { keys, starts, keys_out, rows_out, plan } = self;
+        let Self { keys, starts, keys_out, plan } = self;
         let chunk = block.index() as u64;
         let starts = starts.offset(chunk * plan.parts());
-        if rows_out.is_null() {
-            vectorized(Divide::<false, K> { keys, starts, keys_out, rows_out, chunk, plan });
-        } else {
-            vectorized(Divide::<true, K> { keys, starts, keys_out, rows_out, chunk, plan });
-        }
+        vectorized(Divide { keys, starts, keys_out, chunk, plan });
     }
 }
 
-struct Divide<const ROWS: bool, K> {
+struct Divide<K> {
     keys: Global<K>,
     starts: Global<u32>,
     keys_out: Global<K>,
-    rows_out: Global<u32>,
     chunk: u64,
     plan: DivideParams,
 }
 
-impl<const ROWS: bool, K: KeyWord> Work for Divide<ROWS, K> {
+impl<K: KeyWord> Work for Divide<K> {
     type Output = ();
 
     #[inline(always)]
     fn run(self) {
-        let Self { keys, starts, keys_out, rows_out, chunk, plan } = self;
+        let Self { keys, starts, keys_out, chunk, plan } = self;
         let (mut first, end) = plan.chunk(chunk);
         let mut parts = [0; GROUP];
         while first < end {
             let here = plan.parts_of(keys, first, end, &mut parts);
             for i in 0..here {
-                let (row, part) = (first + i as u64, parts[i] as u64);
-                let to = starts.load(part);
-                starts.store(part, to + 1);
-                keys_out.store(to as u64, keys.load(row));
-                if ROWS {
-                    rows_out.store(to as u64, row as u32);
-                }
+                let at = next(starts, parts[i]);
+                keys_out.store(at, keys.load(first + i as u64));
             }
             first += here as u64;
         }
     }
+}
+
+cores_kernel! {
+    /// Brings the ids of rows that [`DivideKeys`] divided back into the order of the rows. `starts`
+    /// are what it was given. They are changed. A block does a chunk.
+    ///
+    /// Cores read the parts, of which each has its own rows, and write rows that are neighbours. If
+    /// they wrote the ids of a part where they belong, several would write the same lines.
+    GatherIds<K: KeyWord>, "dictionary_gather_ids", threads 16384;
+    { keys: Global<K>, starts: Global<u32>, in_parts: Global<u32>, ids: Global<u32>, plan: DivideParams }
+}
+
+impl<K: KeyWord> GatherIds<K> {
+    /// Does the work of a block.
+    #[inline(always)]
+    pub fn run<B: Block>(self, block: &mut B) {
+        let Self { keys, starts, in_parts, ids, plan } = self;
+        let chunk = block.index() as u64;
+        let starts = starts.offset(chunk * plan.parts());
+        vectorized(Gather { keys, starts, in_parts, ids, chunk, plan });
+    }
+}
+
+struct Gather<K> {
+    keys: Global<K>,
+    starts: Global<u32>,
+    in_parts: Global<u32>,
+    ids: Global<u32>,
+    chunk: u64,
+    plan: DivideParams,
+}
+
+impl<K: KeyWord> Work for Gather<K> {
+    type Output = ();
+
+    #[inline(always)]
+    fn run(self) {
+        let Self { keys, starts, in_parts, ids, chunk, plan } = self;
+        let (mut first, end) = plan.chunk(chunk);
+        let mut parts = [0; GROUP];
+        while first < end {
+            let here = plan.parts_of(keys, first, end, &mut parts);
+            for i in 0..here {
+                let at = next(starts, parts[i]);
+                ids.store(first + i as u64, in_parts.load(at));
+            }
+            first += here as u64;
+        }
+    }
+}
+
+/// Returns where the next row of a part is, and counts it.
+#[inline(always)]
+fn next(starts: Global<u32>, part: u32) -> u64 {
+    let at = starts.load(part as u64);
+    starts.store(part as u64, at + 1);
+    at as u64
 }

@@ -13,6 +13,6 @@ mod parts;
 mod table;
 
 pub use chunks::{CHUNK_WORDS, Encode, EncodeParams, MergeChunks, TRANSLATED, Translate, TranslateParams};
-pub use divide::{CountParts, DivideParams, DivideRows};
-pub use parts::{EncodeParts, EncodePartsParams};
+pub use divide::{CountParts, DivideKeys, DivideParams, GatherIds};
+pub use parts::{EncodeParts, EncodePartsParams, OrderKeys, OrderKeysParams, PROGRESS_WORDS};
 pub use table::{Hash, most_bits};

@@ -1,6 +1,6 @@
 //! Parts of the rows, each encoded by a core: no key is in two of them.
 
-use super::chunks::encode;
+use super::chunks::{encode, offset_if_any};
 use super::table::{Dictionary, Hash, Rows, most_bits};
 use crate::seam::{Block, Global};
 use crate::types::KeyWord;
@@ -16,29 +16,30 @@ pub struct EncodePartsParams {
 }
 
 impl EncodePartsParams {
-    /// Returns the words of a block's memory: the slots of a dictionary, and for each row of the
-    /// largest part an id and a count.
+    /// Returns the words of a block's memory: the slots of a dictionary, and a count for each row of
+    /// the largest part.
     #[inline(always)]
     pub fn block_words(&self) -> u64 {
-        (1 << most_bits(self.largest)) + 2 * self.largest
+        (1 << most_bits(self.largest)) + self.largest
     }
 }
 
+/// The words of the progress of [`EncodeParts`]: the number of parts that were taken, and the
+/// number of keys.
+pub const PROGRESS_WORDS: u64 = 2;
+
 cores_kernel! {
-    /// Encodes the rows of each part, which [`DivideRows`](super::DivideRows) made. Blocks take
+    /// Encodes the rows of each part, which [`DivideKeys`](super::DivideKeys) made. Blocks take
     /// parts in turn, so there are as many as cores.
     ///
-    /// Part `p` has the keys from `starts[p]` to `starts[p + 1]`, which are changed. `rows` are
-    /// their rows, `keys_out` the different keys of all parts, `ids` the ids of all rows by these,
-    /// and `counts` the number of rows of each key. `ids`, with `rows`, and `counts` may be null.
-    /// `memory` has [`EncodePartsParams::block_words`] for each block, which may hold anything. The
-    /// words of `progress` are 0 before, and then the number of parts that were taken, and the
-    /// number of keys.
+    /// Part `p` has the keys from `starts[p]` to `starts[p + 1]`, which are changed. `ids` become
+    /// the ids of these, `keys_out` the different keys of all parts, and `counts` the number of rows
+    /// of each. Each of the three may be null. `memory` has [`EncodePartsParams::block_words`] for
+    /// each block, which may hold anything. `progress`, [`PROGRESS_WORDS`] words, is 0 before.
     EncodeParts<K: KeyWord>, "dictionary_encode_parts", threads 16384;
     {
-        keys: Global<K>, rows: Global<u32>, starts: Global<u32>, parts: u64, keys_out: Global<K>,
-        ids: Global<u32>, counts: Global<u32>, memory: Global<u32>, progress: Global<u32>,
-        plan: EncodePartsParams,
+        keys: Global<K>, starts: Global<u32>, parts: u64, keys_out: Global<K>, ids: Global<u32>,
+        counts: Global<u32>, memory: Global<u32>, progress: Global<u32>, plan: EncodePartsParams,
     }
 }
 
@@ -62,33 +63,82 @@ impl<K: KeyWord> EncodeParts<K> {
     /// number of their keys, of which so many are expected.
     #[inline(always)]
     fn encode(self, first: u64, rows: u64, expected: u64, memory: Global<u32>) -> u64 {
-        let (slots, of_rows) = (memory, memory.offset(1 << most_bits(self.plan.largest)));
-        let of_keys = of_rows.offset(self.plan.largest);
+        let (slots, of_keys) = (memory, memory.offset(1 << most_bits(self.plan.largest)));
         // SAFETY: it is tested before it is used.
         let null = unsafe { Global::null() };
-        let keys = self.keys.offset(first);
+        let (keys, ids) = (self.keys.offset(first), offset_if_any(self.ids, first));
         let encoded = encode(Rows {
             dictionary: Dictionary::new(slots, keys, self.plan.hash, (most_bits(2 * expected), most_bits(rows))),
             keys,
             weights: null,
-            ids: if self.ids.is_null() { null } else { of_rows },
+            ids,
             counts: if self.counts.is_null() { null } else { of_keys },
             rows,
         });
         let begin = self.progress.atomic(1).fetch_add(encoded.length);
-        for id in 0..encoded.length as u64 {
-            self.keys_out.store(begin as u64 + id, keys.load(id));
+        if !self.keys_out.is_null() {
+            for id in 0..encoded.length as u64 {
+                self.keys_out.store(begin as u64 + id, keys.load(id));
+            }
         }
         if !self.counts.is_null() {
             for id in 0..encoded.length as u64 {
                 self.counts.store(begin as u64 + id, of_keys.load(id));
             }
         }
-        if !self.ids.is_null() {
+        if !ids.is_null() {
             for row in 0..rows {
-                self.ids.store(self.rows.load(first + row) as u64, begin + of_rows.load(row));
+                ids.store(row, begin + ids.load(row));
             }
         }
         encoded.length as u64
+    }
+}
+
+/// The scalar arguments of [`OrderKeys`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct OrderKeysParams {
+    /// The number of rows.
+    pub rows: u64,
+}
+
+cores_kernel! {
+    /// Gives the keys of [`EncodeParts`] the ids in the order of their first rows: replaces `ids`,
+    /// and writes the keys to `keys_out` and their counts, unless these are null, to `counts_out`.
+    /// `ordered` has a word for each key. One block.
+    OrderKeys<K: KeyWord>, "dictionary_order_keys", threads 16384;
+    {
+        keys: Global<K>, ids: Global<u32>, ordered: Global<u32>, counts: Global<u32>, keys_out: Global<K>,
+        counts_out: Global<u32>, progress: Global<u32>, plan: OrderKeysParams,
+    }
+}
+
+/// The id of a key that has none yet: there are fewer rows, and so fewer keys.
+const NONE: u32 = u32::MAX;
+
+impl<K: KeyWord> OrderKeys<K> {
+    /// Does the work of the block.
+    #[inline(always)]
+    pub fn run<B: Block>(self, _block: &mut B) {
+        let Self { keys, ids, ordered, counts, keys_out, counts_out, progress, plan } = self;
+        for id in 0..progress.load(1) as u64 {
+            ordered.store(id, NONE);
+        }
+        let mut next = 0;
+        for row in 0..plan.rows {
+            let id = ids.load(row) as u64;
+            let mut number = ordered.load(id);
+            if number == NONE {
+                number = next;
+                next += 1;
+                ordered.store(id, number);
+                keys_out.store(number as u64, keys.load(row));
+                if !counts.is_null() {
+                    counts_out.store(number as u64, counts.load(id));
+                }
+            }
+            ids.store(row, number);
+        }
     }
 }

@@ -142,11 +142,11 @@ fn grown<K: KeyWord>(mut dictionary: Dictionary<K>) -> Dictionary<K> {
 }
 
 /// Rows, and what is written of them: the id of each row's key if `IDS`, and the sum of the weights
-/// of each key's rows if `COUNTS`. Each row weighs 1 if `weights` is null.
+/// of each key's rows if `COUNTS`. Each row weighs 1 unless `WEIGHTED`.
 ///
 /// Keys and weights may be those of rows further on in the dictionary's own arrays. The output is
 /// the dictionary with the rows' keys.
-pub(super) struct Rows<const IDS: bool, const COUNTS: bool, K: KeyWord> {
+pub(super) struct Rows<const IDS: bool, const COUNTS: bool, const WEIGHTED: bool, K: KeyWord> {
     pub dictionary: Dictionary<K>,
     pub keys: Global<K>,
     pub weights: Global<u32>,
@@ -155,7 +155,7 @@ pub(super) struct Rows<const IDS: bool, const COUNTS: bool, K: KeyWord> {
     pub rows: u64,
 }
 
-impl<const IDS: bool, const COUNTS: bool, K: KeyWord> Work for Rows<IDS, COUNTS, K> {
+impl<const IDS: bool, const COUNTS: bool, const WEIGHTED: bool, K: KeyWord> Work for Rows<IDS, COUNTS, WEIGHTED, K> {
     type Output = Dictionary<K>;
 
     #[inline(always)]
@@ -176,10 +176,11 @@ impl<const IDS: bool, const COUNTS: bool, K: KeyWord> Work for Rows<IDS, COUNTS,
                 let key = keys.load(row);
                 let (id, is_new) = dictionary.id_of(key, mixed[i]);
                 if COUNTS {
-                    let weight = if weights.is_null() { 1 } else { weights.load(row) };
-                    // What is there already was written for a row of the key.
-                    let before = if is_new { 0 } else { counts.load(id as u64) };
-                    counts.store(id as u64, before + weight);
+                    let weight = if WEIGHTED { weights.load(row) } else { 1 };
+                    if is_new {
+                        counts.store(id as u64, 0);
+                    }
+                    counts.store(id as u64, counts.load(id as u64) + weight);
                 }
                 if IDS {
                     ids.store(row, id);

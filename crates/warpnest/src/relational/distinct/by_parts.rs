@@ -1,10 +1,14 @@
 //! Dictionary encoding of rows that are divided into parts by the hashes of their keys, on the
 //! cores of a CPU: the dictionary of a part stays in a core's nearer cache.
 
-use super::dictionary::{Encoded, MIN_CHUNK_ROWS};
+use super::dictionary::Encoded;
 use crate::primitives::Scratch;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::relational::dictionary::{CountParts, DivideParams, DivideRows, EncodeParts, EncodePartsParams, Hash};
+use gpu_kernels::relational::dictionary::{
+    CountParts, DivideKeys, DivideParams, EncodeParts, EncodePartsParams, GatherIds, Hash, OrderKeys, OrderKeysParams,
+    PROGRESS_WORDS,
+};
+use gpu_kernels::seam::Global;
 
 /// The rows of a part, on average, as a power of two.
 const PART_BITS: u32 = 12;
@@ -13,8 +17,13 @@ const PART_BITS: u32 = 12;
 const MIN_BITS: u32 = 4;
 const MAX_BITS: u32 = 11;
 
-/// Encodes the rows `keys` on `cores` cores; returns the number of different keys, which are in any
-/// order.
+/// The fewest rows of a chunk, and the most chunks for each core: a core that wakes up late then
+/// takes fewer than another one.
+const MIN_CHUNK_ROWS: u64 = 1 << 13;
+const CHUNKS_A_CORE: u64 = 4;
+
+/// Encodes the rows `keys` on `cores` cores; returns the number of different keys. These are
+/// `in_order` of appearance, or else in any order.
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -23,17 +32,15 @@ pub(super) fn by_parts<K: Key>(
     scratch: &mut Scratch,
     keys: &Buffer<K>,
     Encoded { keys: keys_out, counts, ids }: Encoded<'_, K>,
-    cores: usize,
+    (cores, in_order): (usize, bool),
     hash: Hash,
 ) -> Result<usize> {
     let rows = keys.len() as u64;
     let bits = rows.max(1).ilog2().saturating_sub(PART_BITS).clamp(MIN_BITS, MAX_BITS);
     let hash = Hash { skipped: bits, ..hash };
-    let chunks = (rows / MIN_CHUNK_ROWS).clamp(1, cores.max(1) as u64);
+    let chunks = (rows / MIN_CHUNK_ROWS).clamp(1, CHUNKS_A_CORE * cores.max(1) as u64);
     let plan = DivideParams { hash, rows, chunk_rows: rows.div_ceil(chunks) };
     let parts = plan.parts();
-    let in_parts = scratch.lend::<K>(keys.len())?;
-    let rows_of = ids.map(|_| scratch.lend::<u32>(keys.len())).transpose()?;
     let mut begins = scratch.lend::<u32>((chunks * parts) as usize)?;
     stream.batch(|batch| {
         let count = CountParts::<K::Word> { keys: batch.read(keys.words()), counts: batch.write(&begins), plan };
@@ -41,49 +48,76 @@ pub(super) fn by_parts<K: Key>(
         unsafe { batch.launch_blocks(&count, chunks) }
     })?;
     let (of_chunks, of_parts) = starts(&begins.download(stream)?, parts as usize);
-    begins.upload(stream, &of_chunks)?;
     let largest = of_parts.windows(2).map(|ends| ends[1] - ends[0]).max().unwrap_or(0);
     let encoding = EncodePartsParams { hash, largest: largest as u64 };
-    let mut part_starts = scratch.lend::<u32>(of_parts.len())?;
-    part_starts.upload(stream, &of_parts)?;
-    let mut progress = scratch.lend::<u32>(2)?;
-    progress.upload(stream, &[0, 0])?;
+    begins.upload(stream, &of_chunks)?;
+    let mut lent = |words: &[u32]| -> Result<Buffer<u32>> {
+        let mut lent = scratch.lend(words.len())?;
+        lent.upload(stream, words)?;
+        Ok(lent)
+    };
+    let (again, part_starts) = (lent(&of_chunks)?, lent(&of_parts)?);
+    let progress = lent(&[0; PROGRESS_WORDS as usize])?;
     let memory = scratch.lend::<u32>(cores.max(1) * encoding.block_words() as usize)?;
+    let in_parts = scratch.lend::<K>(keys.len())?;
+    // What is put in order needs ids.
+    let mut lend = |is_needed: bool| is_needed.then(|| scratch.lend::<u32>(keys.len())).transpose();
+    let (own_ids, ids_in_parts) = (lend(in_order && ids.is_none())?, lend(in_order || ids.is_some())?);
+    let (ordered, any_counts) = (lend(in_order)?, lend(in_order && counts.is_some())?);
+    let ids = ids.or(own_ids.as_ref());
     stream.batch(|batch| {
-        let in_parts = batch.write(in_parts.words());
-        // SAFETY: the kernels' documentation allows no rows, no counts and no ids.
-        let [rows_of, counts, ids] = [rows_of.as_ref(), counts, ids].map(|words| unsafe { batch.write_or_null(words) });
-        let divide = DivideRows::<K::Word> {
-            keys: batch.read(keys.words()),
-            starts: batch.write(&begins),
-            keys_out: in_parts,
-            rows_out: rows_of,
-            plan,
-        };
+        let (keys, keys_out) = (batch.read(keys.words()), batch.write(keys_out.words()));
+        let (in_parts, progress) = (batch.write(in_parts.words()), batch.write(&progress));
+        let counts_of_parts = any_counts.as_ref().or(counts);
+        let words = [ids, ids_in_parts.as_ref(), ordered.as_ref(), counts_of_parts, counts];
+        // SAFETY: the kernels' documentation allows no ids, keys and counts.
+        let ([ids, ids_in_parts, ordered, counts_of_parts, counts], no_keys) =
+            unsafe { (words.map(|words| batch.write_or_null(words)), Global::null()) };
+        let divide = DivideKeys::<K::Word> { keys, starts: batch.write(&begins), keys_out: in_parts, plan };
         let encode = EncodeParts::<K::Word> {
             keys: in_parts,
-            rows: rows_of,
             starts: batch.read(&part_starts),
             parts,
-            keys_out: batch.write(keys_out.words()),
-            ids,
-            counts,
+            keys_out: if in_order { no_keys } else { keys_out },
+            ids: ids_in_parts,
+            counts: counts_of_parts,
             memory: batch.write(&memory),
-            progress: batch.write(&progress),
+            progress,
             plan: encoding,
         };
         // SAFETY: all arrays are as long as the rows. The rows of each chunk that are in a part
         // begin where those of the chunks before end, and there is memory for each block.
         unsafe {
             batch.launch_blocks(&divide, chunks)?;
-            batch.launch_blocks(&encode, cores.max(1) as u64)
+            batch.launch_blocks(&encode, cores.max(1) as u64)?;
         }
+        if !ids.is_null() {
+            let starts = batch.write(&again);
+            let gather = GatherIds::<K::Word> { keys, starts, in_parts: ids_in_parts, ids, plan };
+            // SAFETY: as above, and the parts are encoded.
+            unsafe { batch.launch_blocks(&gather, chunks)? };
+        }
+        if in_order {
+            let plan = OrderKeysParams { rows };
+            let order = OrderKeys::<K::Word> {
+                keys,
+                ids,
+                ordered,
+                counts: counts_of_parts,
+                keys_out,
+                counts_out: counts,
+                progress,
+                plan,
+            };
+            // SAFETY: as above, and each row has its id.
+            unsafe { batch.launch_blocks(&order, 1)? };
+        }
+        Ok(())
     })?;
     let length = progress.download_at(stream, 1)?;
     scratch.give_back(in_parts);
-    for words in [Some(begins), rows_of, Some(part_starts), Some(progress), Some(memory)].into_iter().flatten() {
-        scratch.give_back(words);
-    }
+    let lent = [own_ids, ids_in_parts, ordered, any_counts].into_iter().flatten();
+    lent.chain([begins, again, part_starts, progress, memory]).for_each(|words| scratch.give_back(words));
     Ok(length as usize)
 }
 

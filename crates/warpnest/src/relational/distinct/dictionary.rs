@@ -12,15 +12,21 @@ use gpu_kernels::types::{KeyWord, Scalar};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// The fewest rows of a chunk: fewer are encoded before another core has woken up.
-pub(super) const MIN_CHUNK_ROWS: u64 = TRANSLATED;
+/// The fewest rows of a chunk, and the most chunks for each core: a core that wakes up late then
+/// takes fewer than another one.
+const MIN_CHUNK_ROWS: u64 = 1 << 15;
+const CHUNKS_A_CORE: u64 = 4;
+/// The fewest rows for more than one chunk: fewer are encoded when another core has woken up.
+const MIN_SHARED_ROWS: u64 = 1 << 17;
+/// The fewest rows that are divided if keys are many.
+const MIN_DIVIDED_ROWS: u64 = 1 << 15;
 /// The rows for each one in a sample, and the most rows of it.
 const SAMPLED_ONE_IN: usize = 64;
 const MAX_SAMPLE: usize = 1 << 13;
 /// The bits for each row of a sample, each for a range of hashes.
 const BITS_A_ROW: usize = 16;
 /// The share of rows whose key comes once in a sample above which a dictionary of all keys leaves
-/// the nearer caches: about that of 2^12 keys.
+/// the nearer caches: that of about 6,000 keys in the largest sample.
 const SELDOM: f64 = 0.25;
 
 /// The arrays that rows are encoded to, each as long as the rows.
@@ -49,48 +55,59 @@ pub(super) fn encode<K: Key>(
 ) -> Result<usize> {
     let mut random = Xoshiro256StarStar::seed_from_u64(seed);
     let hash = Hash { a: random.next_u64(), b: random.next_u64(), skipped: 0, padding: 0 };
-    let mut chunks = (keys.len() as u64 / MIN_CHUNK_ROWS).clamp(1, cores.max(1) as u64);
-    if keys.len() as u64 >= 2 * MIN_CHUNK_ROWS {
-        let once = keys.words().with_elements(stream, |keys| once_in_sample(keys, hash, &mut random))?;
-        if once > seldom(chunks) {
-            if !in_order {
-                return by_parts(stream, scratch, keys, encoded, cores, hash);
-            }
-            // Each chunk has most of these keys, and to find them twice and add them up takes
-            // longer than two cores save.
-            chunks = 1;
+    let (rows, cores) = (keys.len() as u64, cores.max(1));
+    let most_chunks = if rows < MIN_SHARED_ROWS { 1 } else { CHUNKS_A_CORE * cores as u64 };
+    let chunks = (rows / MIN_CHUNK_ROWS).clamp(1, most_chunks);
+    if rows >= MIN_DIVIDED_ROWS {
+        let sample = keys.words().with_elements(stream, |keys| Sample::of(keys, hash, &mut random))?;
+        // One core merges the keys of all chunks. Meanwhile all cores could have divided rows.
+        let merged = sample.keys() * (chunks - 1) as f64 * cores as f64;
+        if sample.once_share() > SELDOM || merged > rows as f64 {
+            return by_parts(stream, scratch, keys, encoded, (cores, in_order), hash);
         }
     }
     by_chunks(stream, scratch, keys, encoded, chunks, hash)
 }
 
-/// Returns the share of rows whose key comes once in a sample above which keys are many for so many
-/// chunks. One core adds up the keys of all chunks, in which time all could have divided rows.
-fn seldom(chunks: u64) -> f64 {
-    let merged = (chunks * (chunks - 1)) as f64 / SAMPLED_ONE_IN as f64;
-    SELDOM.min((-merged).exp())
+/// A sample of rows.
+struct Sample {
+    rows: u32,
+    /// The number of rows whose key comes once in the sample.
+    once: u32,
 }
 
-/// Returns the share of the rows of a sample whose key comes once in it.
-///
-/// As large a share of the other rows have a key that is not in the sample (Good 1953, *The
-/// population frequencies of species and the estimation of population parameters*). Keys are told
-/// apart by bits of their hashes.
-fn once_in_sample<W: KeyWord>(keys: &[W], hash: Hash, random: &mut impl Rng) -> f64 {
-    let one_in = SAMPLED_ONE_IN.max(keys.len().div_ceil(MAX_SAMPLE));
-    let bits = (keys.len() / one_in * BITS_A_ROW).next_power_of_two().max(64);
-    let (mut seen, mut again) = (vec![0u64; bits / 64], vec![0u64; bits / 64]);
-    let mut sampled = 0;
-    for rows in keys.chunks_exact(one_in) {
-        let key = rows[(random.next_u64() as u32).scaled(one_in as u32) as usize];
-        let at = key.mixed(hash.a, hash.b).scaled(bits as u32) as usize;
-        let bit = 1 << (at % 64);
-        again[at / 64] |= seen[at / 64] & bit;
-        seen[at / 64] |= bit;
-        sampled += 1;
+impl Sample {
+    /// Takes a sample of one row of many. Keys are told apart by bits of their hashes.
+    fn of<W: KeyWord>(keys: &[W], hash: Hash, random: &mut impl Rng) -> Self {
+        let one_in = SAMPLED_ONE_IN.max(keys.len().div_ceil(MAX_SAMPLE));
+        let bits = (keys.len() / one_in * BITS_A_ROW).next_power_of_two().max(64);
+        let (mut seen, mut again) = (vec![0u64; bits / 64], vec![0u64; bits / 64]);
+        let mut sample = Self { rows: 0, once: 0 };
+        for rows in keys.chunks_exact(one_in) {
+            let key = rows[(random.next_u64() as u32).scaled(one_in as u32) as usize];
+            let at = key.mixed(hash.a, hash.b).scaled(bits as u32) as usize;
+            let bit = 1 << (at % 64);
+            again[at / 64] |= seen[at / 64] & bit;
+            seen[at / 64] |= bit;
+            sample.rows += 1;
+        }
+        sample.once = seen.iter().zip(&again).map(|(seen, again)| (seen & !again).count_ones()).sum();
+        sample
     }
-    let once: u32 = seen.iter().zip(&again).map(|(seen, again)| (seen & !again).count_ones()).sum();
-    once as f64 / sampled.max(1) as f64
+
+    /// Returns the share of rows whose key comes once in the sample.
+    ///
+    /// As large a share of the other rows have a key that is not in the sample (Good 1953, *The
+    /// population frequencies of species and the estimation of population parameters*).
+    fn once_share(&self) -> f64 {
+        self.once as f64 / self.rows.max(1) as f64
+    }
+
+    /// Returns the number of different keys of all rows, if all come as often: a key comes once with
+    /// a share of e^-(rows / keys).
+    fn keys(&self) -> f64 {
+        self.rows as f64 / -self.once_share().ln()
+    }
 }
 
 /// Encodes chunks of the rows by a dictionary each; ids are in the order of appearance.

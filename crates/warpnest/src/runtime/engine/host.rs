@@ -1,10 +1,10 @@
 //! Engines whose device memory is the host's: the CPU engine, and those that tests use instead.
 
 use super::host_allocator::HostAllocator;
+use super::share::share;
 use super::{Engine, Memory, Queue, QueueEvent, host_memory};
 use crate::{Error, Module, Result};
 use gpu_kernels::seam::Kernel;
-use rayon::prelude::*;
 use std::any::Any;
 use std::ffi::c_void;
 use std::fmt::Debug;
@@ -77,7 +77,7 @@ unsafe impl Runner for Cores {
             return Ok(());
         }
         let blocks_a_task = blocks.div_ceil(cores.saturating_mul(TASKS_A_CORE)).min(MAX_BLOCKS_PER_TASK);
-        (0..blocks.div_ceil(blocks_a_task)).into_par_iter().for_each(|task| {
+        share(blocks.div_ceil(blocks_a_task), &|task| {
             let first = task * blocks_a_task;
             // SAFETY: the caller vouched for the kernel's pointers; blocks of one launch may run at
             // the same time, as a grid allows.
@@ -194,8 +194,8 @@ impl<R: Runner> Queue for HostQueue<R> {
             unsafe { std::ptr::write_bytes(at as *mut u8, byte, bytes) };
             return Ok(());
         }
-        (0..bytes.div_ceil(CHUNK)).into_par_iter().for_each(|chunk| {
-            let first = chunk * CHUNK;
+        share(bytes.div_ceil(CHUNK) as u32, &|chunk| {
+            let first = chunk as usize * CHUNK;
             // SAFETY: the range lies in an allocation, and chunks do not overlap.
             unsafe { std::ptr::write_bytes((at + first) as *mut u8, byte, CHUNK.min(bytes - first)) };
         });

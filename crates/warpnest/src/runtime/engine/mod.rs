@@ -12,6 +12,8 @@ mod host;
 mod host_allocator;
 #[cfg(feature = "cpu")]
 mod host_memory;
+#[cfg(feature = "cpu")]
+mod share;
 
 #[cfg(feature = "cpu")]
 pub use host::{Cores, HostEngine, Runner};

@@ -1,0 +1,150 @@
+//! Tasks shared out among the calling thread and the threads of rayon's pool.
+//!
+//! rayon's own iterators let the pool do all of them. The caller sleeps meanwhile, and has to wake
+//! a thread first, which takes longer than many launches: 80 µs where cores sleep, and 15 here
+//! (docs/cpu.md). So the caller begins at once, threads help as they wake up, and one that comes
+//! when no task is left is not waited for.
+
+use std::any::Any;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::{self, Thread};
+
+/// Runs the tasks from 0 to `tasks`, on as many threads as the pool has; returns when they are
+/// done.
+pub fn share(tasks: u32, work: &(dyn Fn(u32) + Sync)) {
+    let helpers = (rayon::current_num_threads() - 1).min(tasks.saturating_sub(1) as usize);
+    if helpers == 0 {
+        return (0..tasks).for_each(work);
+    }
+    // SAFETY: only the lifetime changes. `Shared::run` calls it for tasks alone, and this function
+    // does not return before they are done.
+    let work = unsafe { std::mem::transmute::<&(dyn Fn(u32) + Sync), &'static (dyn Fn(u32) + Sync)>(work) };
+    let shared = Arc::new(Shared {
+        work,
+        tasks,
+        next: AtomicU32::new(0),
+        active: AtomicUsize::new(0),
+        invitations: AtomicUsize::new(helpers),
+        panic: Mutex::default(),
+        caller: thread::current(),
+        waits: AtomicBool::new(false),
+    });
+    shared.invite();
+    shared.run();
+    shared.waits.store(true, SeqCst);
+    while shared.active.load(SeqCst) != 0 {
+        thread::park();
+    }
+    let panic = shared.panic.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(panic) = panic {
+        resume_unwind(panic);
+    }
+}
+
+/// What the threads share. A helper becomes active before it takes a task; when all are taken and
+/// the caller sees none active, no other one gets a task.
+struct Shared {
+    work: &'static (dyn Fn(u32) + Sync),
+    tasks: u32,
+    /// The first task that nobody has taken.
+    next: AtomicU32,
+    /// The number of helpers that may have a task.
+    active: AtomicUsize,
+    /// The number of helpers that may still be asked for.
+    invitations: AtomicUsize,
+    /// The first panic.
+    panic: Mutex<Option<Box<dyn Any + Send>>>,
+    caller: Thread,
+    /// Whether the caller waits for helpers.
+    waits: AtomicBool,
+}
+
+impl Shared {
+    /// Asks the pool for a helper. Each one asks for two more, so that nobody has to wake many.
+    fn invite(self: &Arc<Self>) {
+        let take = |left: usize| left.checked_sub(1);
+        if self.next.load(SeqCst) < self.tasks && self.invitations.fetch_update(SeqCst, SeqCst, take).is_ok() {
+            let shared = self.clone();
+            rayon::spawn(move || shared.help());
+        }
+    }
+
+    fn help(self: &Arc<Self>) {
+        self.invite();
+        self.invite();
+        self.active.fetch_add(1, SeqCst);
+        self.run();
+        if self.active.fetch_sub(1, SeqCst) == 1 && self.waits.load(SeqCst) {
+            self.caller.unpark();
+        }
+    }
+
+    /// Does tasks until none is left. After a panic none is.
+    fn run(&self) {
+        let run = || {
+            loop {
+                let task = self.next.fetch_add(1, SeqCst);
+                if task >= self.tasks {
+                    return;
+                }
+                (self.work)(task);
+            }
+        };
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
+            self.next.store(self.tasks, SeqCst);
+            self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rayon::ThreadPoolBuilder;
+
+    fn in_pool<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
+        ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
+    }
+
+    #[test]
+    fn every_task_runs_once_before_the_call_returns() {
+        for threads in [1, 2, 3, 8] {
+            for tasks in [0, 1, 2, 7, 64, 1000] {
+                let counts: Vec<AtomicU32> = (0..tasks).map(|_| AtomicU32::new(0)).collect();
+                let work = |task: u32| {
+                    counts[task as usize].fetch_add(1, SeqCst);
+                };
+                for round in 1..20 {
+                    in_pool(threads, || share(tasks, &work));
+                    share(tasks, &work);
+                    assert!(counts.iter().all(|count| count.load(SeqCst) == 2 * round), "{threads} {tasks}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn calls_within_tasks_and_beside_each_other_end() {
+        let sum = AtomicU32::new(0);
+        let inner = |task: u32| {
+            sum.fetch_add(task, SeqCst);
+        };
+        in_pool(3, || {
+            share(10, &|_| share(10, &inner));
+            thread::scope(|scope| (0..4).for_each(|_| drop(scope.spawn(|| share(10, &inner)))));
+        });
+        assert_eq!(sum.into_inner(), 14 * 45);
+    }
+
+    #[test]
+    fn a_panic_of_any_thread_is_the_callers_and_the_pool_goes_on() {
+        for bad in [0, 1, 50, 99] {
+            let caught = catch_unwind(|| in_pool(4, || share(100, &|task| assert_ne!(task, bad, "task {task}"))));
+            let message = *caught.unwrap_err().downcast::<String>().unwrap();
+            assert!(message.contains(&format!("task {bad}")), "{message}");
+        }
+        share(10, &|_| ());
+    }
+}
