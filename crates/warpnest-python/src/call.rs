@@ -106,9 +106,12 @@ struct Own {
     scratch: Mutex<Scratch>,
 }
 
-/// The most bytes of scratch memory that a stream keeps for its next call. To allocate as much
-/// takes longer than the work of a call that needs no more.
-const MAX_KEPT: usize = 256 << 20;
+/// The most bytes of scratch memory that a stream keeps for its next call, on the CPU and on small
+/// GPUs. To allocate as much takes longer than the work of a call that needs no more.
+const KEPT: usize = 256 << 20;
+/// The part of a GPU's memory that it is otherwise: of 2^27 rows `unique` took a fifth less time
+/// when its scratch was kept.
+const KEPT_ONE_IN: u64 = 16;
 
 /// Runs work without the interpreter's lock.
 ///
@@ -217,6 +220,12 @@ impl Call {
         bytes.finish(to)
     }
 
+    /// Returns the most bytes of scratch memory that the stream keeps.
+    fn kept_bytes(&self) -> usize {
+        let total = if self.ordinal == CPU { 0 } else { self.device.memory().map_or(0, |memory| memory.total) };
+        KEPT.max((total / KEPT_ONE_IN) as usize)
+    }
+
     /// Runs work with the scratch memory of the stream; with memory of its own if another call has
     /// that.
     pub fn with_scratch<R>(&self, work: impl FnOnce(&mut Scratch) -> Result<R>) -> Result<R> {
@@ -226,7 +235,7 @@ impl Call {
             Err(TryLockError::WouldBlock) => return work(&mut Scratch::new(&self.device)),
         };
         let done = work(&mut scratch);
-        if scratch.memory_bytes() > MAX_KEPT {
+        if scratch.memory_bytes() > KEPT && scratch.memory_bytes() > self.kept_bytes() {
             scratch.release();
         }
         done

@@ -120,7 +120,8 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
             let (queries, values, flags) =
                 unsafe { (queries.elements::<K>(), to.elements_mut(), flags.elements_mut()) };
             let (bits, flags) = if wanted.found { flags } else { Default::default() };
-            let answers = HostAnswers { values, default: wanted.default.map(V::of), bits, flags };
+            let answers =
+                HostAnswers { values, default: wanted.default.map(V::of), bits, flags, counted: wanted.count };
             let found = get_on_host(map.table(), stream, queries, answers)?;
             return Ok(wanted.count.then_some(found));
         }
@@ -145,7 +146,7 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
         if call.is_of_host([queries], outputs) {
             // SAFETY: as in `get`.
             let (queries, (bits, flags)) = unsafe { (queries.elements::<K>(), outputs.elements_mut()) };
-            return contains_on_host(map.table(), &call.stream, queries, bits, flags).map(drop);
+            return contains_on_host(map.table(), &call.stream, queries, bits, flags);
         }
         let asked = call.read::<K>(queries)?;
         call.flags(outputs, |found| map.contains_many_into(&call.stream, &asked, found))

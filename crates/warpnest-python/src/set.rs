@@ -50,7 +50,7 @@ impl<K: Word> Words for Shared<PageSet<K>> {
             // SAFETY: the call runs. The arrays for answers were made for it, and nobody writes the
             // queries, as the documentation says.
             let (queries, (bits, flags)) = unsafe { (queries.elements::<K>(), outputs.elements_mut()) };
-            return contains_on_host(set.table(), &call.stream, queries, bits, flags).map(drop);
+            return contains_on_host(set.table(), &call.stream, queries, bits, flags);
         }
         let asked = call.read::<K>(queries)?;
         call.flags(outputs, |found| set.contains_many_into(&call.stream, &asked, found))

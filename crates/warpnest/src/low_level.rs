@@ -20,11 +20,11 @@ pub use crate::relational::isin_on_host;
 #[doc(hidden)]
 pub use crate::relational::sample::sampled_rows;
 pub use crate::runtime::allocation::{Allocation, Tracked};
+#[doc(hidden)]
+pub use crate::runtime::chunk_settings::HostChunks;
 #[cfg(feature = "cuda")]
 #[doc(hidden)]
 pub use crate::runtime::engine::cuda::LargeCopies;
-#[doc(hidden)]
-pub use crate::runtime::host_chunks::HostChunks;
 #[doc(hidden)]
 pub use crate::runtime::huge_pages::advise_huge_pages;
 #[doc(hidden)]

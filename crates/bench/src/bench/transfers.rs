@@ -80,18 +80,16 @@ fn lookups(at: Bench<'_>, mut keep: impl FnMut(&str, f64, u64)) -> anyhow::Resul
     let map = PageMap::build(device, &keys, &keys)?;
     let expected = |query: u32| if query < rows.div_ceil(4) { query } else { u32::MAX };
     let look_up = |values: &mut [u32]| {
-        let answers = HostAnswers { values, default: Some(u32::MAX), bits: &mut [], flags: &mut [] };
+        let answers = HostAnswers { values, default: Some(u32::MAX), bits: &mut [], flags: &mut [], counted: false };
         Ok(get_on_host(map.table(), stream, &queries, answers)?)
     };
     let wrong =
         |values: &[u32]| queries.iter().zip(values).filter(|(query, value)| expected(**query) != **value).count();
 
-    let chunks = |bytes| HostChunks { bytes, ..HostChunks::default() };
-    let whole = HostChunks { max_workers: 0, ..HostChunks::default() };
-    let eight = HostChunks { max_workers: 8, ..HostChunks::default() };
-    let others =
-        [("_512k", chunks(512 << 10)), ("_2m", chunks(2 << 20)), ("_4m", chunks(4 << 20)), ("_8_workers", eight)];
-    for (behind, settings) in [("_whole", whole)].into_iter().chain(others).chain([("", HostChunks::default())]) {
+    let chunks = |mebibytes: usize, workers| HostChunks { bytes: mebibytes << 20, workers };
+    let others = [("_whole", chunks(64, 1)), ("_16m", chunks(16, 3)), ("_32m", chunks(32, 3)), ("_64m", chunks(64, 3))];
+    let workers = [("_2_workers", chunks(128, 2)), ("_4_workers", chunks(128, 4))];
+    for (behind, settings) in others.into_iter().chain(workers).chain([("", HostChunks::default())]) {
         set_host_chunks(device, settings);
         let mut values = vec![1; queries.len()];
         let used = median(runs, || look_up(&mut values))?;
@@ -104,13 +102,6 @@ fn lookups(at: Bench<'_>, mut keep: impl FnMut(&str, f64, u64)) -> anyhow::Resul
         })?;
         keep(&format!("lookup_new{behind}"), new, 0);
     }
-    let anew = || {
-        set_host_chunks(device, HostChunks::default());
-        Ok(())
-    };
-    let mut values = vec![1; queries.len()];
-    let first = median_after(runs, anew, || look_up(&mut values))?;
-    keep("lookup_first", first, wrong(&values) as u64);
     let options = median(runs, || Ok(map.get_many(&queries)?))?;
     let answers = map.get_many(&queries)?;
     let values: Vec<u32> = answers.into_iter().map(|answer| answer.unwrap_or(u32::MAX)).collect();

@@ -64,7 +64,10 @@ def set_default_device(device: Any) -> None:
 
 
 def release_memory() -> None:
-    """Gives back the scratch memory that calls keep for the next ones, at most 256 MiB a stream."""
+    """Gives back the scratch memory that calls keep for the next ones.
+
+    On each stream that is at most a sixteenth of a GPU's memory, and 256 MiB on the CPU.
+    """
     _native.release_memory()
 
 

@@ -1,5 +1,6 @@
 //! The devices: GPUs and the CPU engine.
 
+use crate::runtime::chunk_settings::HostChunks;
 #[cfg(feature = "cuda")]
 use crate::runtime::engine::cuda::{self, CudaEngine};
 #[cfg(feature = "cpu")]
@@ -8,16 +9,15 @@ use crate::runtime::engine::{Engine, Memory};
 use crate::runtime::module::Module;
 use crate::runtime::stream::Stream;
 use crate::{ConfigError, Error, Result};
-use std::any::Any;
 #[cfg(feature = "cuda")]
 use std::collections::BTreeMap;
 use std::fmt;
 use std::str::FromStr;
 #[cfg(feature = "cpu")]
 use std::sync::LazyLock;
-use std::sync::{Arc, OnceLock};
 #[cfg(feature = "cuda")]
-use std::sync::{Mutex, PoisonError};
+use std::sync::PoisonError;
+use std::sync::{Arc, Mutex};
 
 /// A GPU, or the CPU engine. Cheap to clone; clones are the same device.
 #[derive(Clone)]
@@ -25,9 +25,7 @@ pub struct Device {
     engine: Arc<dyn Engine>,
     default_stream: Arc<Stream>,
     fallback_reason: Option<Arc<str>>,
-    /// What answers queries in the host's memory, kept for the next calls: of a type that needs
-    /// this file.
-    kept: Arc<OnceLock<Box<dyn Any + Send + Sync>>>,
+    host_chunks: Arc<Mutex<HostChunks>>,
 }
 
 impl Device {
@@ -131,7 +129,7 @@ impl Device {
     pub fn from_engine(engine: impl Engine) -> Result<Self> {
         let engine: Arc<dyn Engine> = Arc::new(engine);
         let default_stream = Arc::new(Stream::on(engine.clone())?);
-        Ok(Self { engine, default_stream, fallback_reason: None, kept: Arc::default() })
+        Ok(Self { engine, default_stream, fallback_reason: None, host_chunks: Arc::default() })
     }
 
     /// Returns the device's name.
@@ -165,11 +163,9 @@ impl Device {
         &self.default_stream
     }
 
-    /// Returns what is kept with the device for later calls: of one type, which is made when it is
-    /// first asked for.
-    pub(crate) fn kept<T: Any + Send + Sync + Default>(&self) -> &T {
-        let kept = self.kept.get_or_init(|| Box::new(T::default()));
-        kept.downcast_ref().expect("one type alone is kept")
+    /// Returns how queries in the host's memory are answered.
+    pub(crate) fn host_chunks(&self) -> &Mutex<HostChunks> {
+        &self.host_chunks
     }
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {

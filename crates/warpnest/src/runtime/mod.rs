@@ -3,6 +3,7 @@
 
 pub(crate) mod allocation;
 pub(crate) mod buffer;
+pub(crate) mod chunk_settings;
 pub(crate) mod device;
 pub mod engine;
 pub(crate) mod event;

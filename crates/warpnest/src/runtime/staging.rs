@@ -29,23 +29,17 @@ impl Staging {
         let bytes = bytes.next_multiple_of(PAGE).max(PAGE);
         let engine = device.engine();
         if bytes >= WORTH_LOCKING
-            && let Some(locked) = Self::page_locked(engine, bytes)
+            && let Some(address) = engine.allocate_page_locked(bytes)
         {
-            return Ok(locked);
+            // SAFETY: the memory is new, and has so many bytes.
+            unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0, bytes) };
+            return Ok(Self { memory: Memory::PageLocked { engine: engine.clone(), address, bytes } });
         }
         let mut words = Vec::new();
         let out_of_memory = |_| Error::OutOfMemory { asked: bytes as u64, free: 0, device: "the host".to_owned() };
         words.try_reserve_exact(bytes / size_of::<u128>()).map_err(out_of_memory)?;
         words.resize(bytes / size_of::<u128>(), 0);
         Ok(Self { memory: Memory::Ordinary(words) })
-    }
-
-    /// Makes a buffer of zeros in page-locked memory, if the engine has so much.
-    pub(crate) fn page_locked(engine: &Arc<dyn Engine>, bytes: usize) -> Option<Self> {
-        let address = engine.allocate_page_locked(bytes)?;
-        // SAFETY: the memory is new, and has so many bytes.
-        unsafe { std::ptr::with_exposed_provenance_mut::<u8>(address).write_bytes(0, bytes) };
-        Some(Self { memory: Memory::PageLocked { engine: engine.clone(), address, bytes } })
     }
 }
 

@@ -119,7 +119,7 @@ impl<V: Plain> Answers<V> {
 }
 
 /// Writes answers to as many elements, with the values of those that were found.
-pub(crate) fn write_options<V: Copy>(values: &[V], found: &[u32], spare: &mut [MaybeUninit<Option<V>>]) {
+fn write_options<V: Copy>(values: &[V], found: &[u32], spare: &mut [MaybeUninit<Option<V>>]) {
     assert_eq!(values.len(), spare.len(), "there is an element for each answer");
     let (words, rest) = values.as_chunks::<32>();
     let (spare_words, spare) = spare.as_chunks_mut::<32>();

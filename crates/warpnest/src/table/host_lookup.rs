@@ -2,9 +2,10 @@
 
 use super::raw::RawTable;
 use crate::error::same_length;
-use crate::runtime::host_chunks::{Chunked, Find};
+use crate::primitives::{expand_flags, fill_absent};
+use crate::runtime::host_chunks::Chunks;
 use crate::runtime::lent::Lent;
-use crate::{Buffer, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::types::ValueWord;
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
@@ -20,9 +21,11 @@ pub struct HostAnswers<'a, V> {
     pub bits: &'a mut [u32],
     /// A byte for each query: 1 if it was found, else 0.
     pub flags: &'a mut [u8],
+    /// Whether the queries that were found are counted.
+    pub counted: bool,
 }
 
-impl<V> HostAnswers<'_, V> {
+impl<'a, V: Value> HostAnswers<'a, V> {
     fn check(&self, queries: usize) -> Result<()> {
         let check = |what, length: usize, wanted| match length {
             0 => Ok(()),
@@ -32,33 +35,15 @@ impl<V> HostAnswers<'_, V> {
         check("the flags", self.flags.len(), queries)?;
         check("the found-words", self.bits.len(), queries.div_ceil(32))
     }
-}
 
-impl<'a, V: Value> HostAnswers<'a, V> {
     /// Divides the memory into parts for so many rows each.
     fn chunks(mut self, rows: usize) -> impl Iterator<Item = Self> + use<'a, V> {
         std::iter::repeat_with(move || HostAnswers {
             values: front(&mut self.values, rows),
-            default: self.default,
             bits: front(&mut self.bits, rows / 32),
             flags: front(&mut self.flags, rows),
+            ..self
         })
-    }
-
-    /// Writes answers to the memory, and returns how many queries were found.
-    fn give(self, values: &[V], found: &[u32]) -> usize {
-        self.values.copy_from_slice(values);
-        self.give_found(found)
-    }
-
-    /// Writes the rest of the answers, beside the values of what was found.
-    fn give_found(self, found: &[u32]) -> usize {
-        self.bits.iter_mut().zip(found).for_each(|(to, &from)| *to = from);
-        write_flags(self.flags, found);
-        if let Some(default) = self.default {
-            fill_absent(self.values, found, default);
-        }
-        found.iter().map(|found| found.count_ones() as usize).sum()
     }
 }
 
@@ -70,30 +55,62 @@ fn front<'a, T>(slice: &mut &'a mut [T], length: usize) -> &'a mut [T] {
     front
 }
 
-/// Writes a byte for each bit.
-fn write_flags(flags: &mut [u8], found: &[u32]) {
-    for (flags, found) in flags.chunks_mut(32).zip(found) {
-        // The loop over a whole word has a constant length.
-        match <&mut [u8; 32]>::try_from(&mut *flags) {
-            Ok(flags) => (0..32).for_each(|i| flags[i] = (found >> i & 1) as u8),
-            Err(_) => flags.iter_mut().enumerate().for_each(|(i, flag)| *flag = (found >> i & 1) as u8),
+/// The memory of answers on the device, for as many queries or more.
+struct Memory<V> {
+    values: Buffer<V>,
+    found: Buffer<u32>,
+    flags: Buffer<u8>,
+}
+
+impl<V: Value> Memory<V> {
+    fn new(device: &Device, rows: usize, wanted: &HostAnswers<'_, V>) -> Result<Self> {
+        let rows_if = |is_wanted: bool| if is_wanted { rows } else { 0 };
+        Ok(Self {
+            values: Buffer::uninitialized(device, rows_if(!wanted.values.is_empty()))?,
+            found: Buffer::uninitialized(device, rows.div_ceil(32))?,
+            flags: Buffer::uninitialized(device, rows_if(!wanted.flags.is_empty()))?,
+        })
+    }
+
+    /// Looks queries up, and writes the answers to the program's memory; returns how many were
+    /// found, if that is wanted.
+    fn answer<K: Key>(
+        &mut self,
+        stream: &Stream,
+        queries: &Buffer<K>,
+        answers: HostAnswers<'_, V>,
+        find: impl Fn(&Stream, &Buffer<K>, Option<&Buffer<V>>, &Buffer<u32>) -> Result<()>,
+    ) -> Result<usize> {
+        let Self { values, found, flags } = self;
+        let HostAnswers { values: values_out, default, bits, flags: flags_out, counted } = answers;
+        values.set_length(values_out.len());
+        found.set_length(queries.len().div_ceil(32));
+        flags.set_length(flags_out.len());
+        find(stream, queries, Some(&*values).filter(|values| !values.is_empty()), found)?;
+        if !values.is_empty() {
+            if let Some(default) = default {
+                fill_absent(stream, found, default, values)?;
+            }
+            values.download_into(stream, values_out)?;
+        }
+        if !flags.is_empty() {
+            expand_flags(stream, found, flags)?;
+            flags.download_into(stream, flags_out)?;
+        }
+        if !bits.is_empty() {
+            found.download_into(stream, bits)?;
+        }
+        let count = |words: &[u32]| words.iter().map(|word| word.count_ones() as usize).sum();
+        match counted {
+            true if bits.is_empty() => Ok(count(&found.download(stream)?)),
+            true => Ok(count(bits)),
+            false => Ok(0),
         }
     }
 }
 
-/// Sets the values of what was not found.
-fn fill_absent<V: Copy>(values: &mut [V], found: &[u32], default: V) {
-    for (values, &found) in values.chunks_mut(32).zip(found) {
-        let absent = values.iter_mut().enumerate().filter(|(i, _)| found >> i & 1 == 0);
-        // Most words have all bits set if most keys are found.
-        if found != u32::MAX {
-            absent.for_each(|(_, value)| *value = default);
-        }
-    }
-}
-
-/// Looks queries up, and returns how many were found: in chunks where that is faster, and otherwise
-/// on `stream`.
+/// Looks queries up, in chunks where that is faster, and otherwise on `stream`. Returns how many
+/// were found, if they are counted.
 pub fn get_on_host<K: Key, V: Value>(
     table: &impl RawTable<K::Word, V::Word>,
     stream: &Stream,
@@ -113,12 +130,13 @@ pub fn contains_on_host<K: Key, W: ValueWord>(
     queries: &[K],
     bits: &mut [u32],
     flags: &mut [u8],
-) -> Result<usize> {
-    let answers = HostAnswers::<u32> { values: &mut [], default: None, bits, flags };
+) -> Result<()> {
+    let answers = HostAnswers::<u32> { values: &mut [], default: None, bits, flags, counted: false };
     // SAFETY: there are enough found-words, which nothing else uses.
-    answer(table, stream, queries, answers, |stream, queries, _, found| unsafe {
+    let answered = answer(table, stream, queries, answers, |stream, queries, _, found| unsafe {
         table.find(stream, queries.words(), None, found)
-    })
+    });
+    answered.map(drop)
 }
 
 fn answer<K: Key, V: Value, W: ValueWord>(
@@ -126,25 +144,30 @@ fn answer<K: Key, V: Value, W: ValueWord>(
     stream: &Stream,
     queries: &[K],
     answers: HostAnswers<'_, V>,
-    find: impl Find<K, V> + Sync,
+    find: impl Fn(&Stream, &Buffer<K>, Option<&Buffer<V>>, &Buffer<u32>) -> Result<()> + Sync,
 ) -> Result<usize> {
     answers.check(queries.len())?;
     table.check_usable()?;
-    let (device, has_values, number) = (table.device(), !answers.values.is_empty(), AtomicUsize::new(0));
-    if let Some(chunked) = Chunked::begin::<K, V>(device, queries.len(), has_values) {
-        let answers = answers.chunks(chunked.rows());
-        chunked.answer(queries, answers, find, |answers, values, found| {
-            number.fetch_add(answers.give(values, found), Relaxed);
-        })?;
-        return Ok(number.into_inner());
-    }
-    let queries = Lent::new(device, queries)?;
-    let values = has_values.then(|| Buffer::uninitialized(device, queries.len())).transpose()?;
-    let found = Buffer::uninitialized(device, queries.len().div_ceil(32))?;
-    find(stream, &queries, values.as_ref(), &found)?;
-    let found = found.download(stream)?;
-    if let Some(values) = values {
-        values.download_into(stream, answers.values)?;
-    }
-    Ok(answers.give_found(&found))
+    let device = table.device();
+    let value = if answers.values.is_empty() { 0 } else { size_of::<V>() };
+    let Some(chunks) = Chunks::of(device, queries.len(), value.max(size_of::<K>())) else {
+        let queries = Lent::new(device, queries)?;
+        return Memory::new(device, queries.len(), &answers)?.answer(stream, &queries, answers, find);
+    };
+    let (rows, number) = (chunks.rows, AtomicUsize::new(0));
+    chunks.answer(
+        queries,
+        answers.chunks(rows),
+        |stream, memory: &mut Option<(Buffer<K>, Memory<V>)>, queries, answers| {
+            let (asked, memory) = match memory {
+                Some(memory) => memory,
+                None => memory.insert((Buffer::uninitialized(device, rows)?, Memory::new(device, rows, &answers)?)),
+            };
+            asked.set_length(queries.len());
+            asked.upload(stream, queries)?;
+            number.fetch_add(memory.answer(stream, asked, answers, &find)?, Relaxed);
+            Ok(())
+        },
+    )?;
+    Ok(number.into_inner())
 }

@@ -1,13 +1,13 @@
 //! Lookups of many keys at once, in any table.
 
-use super::answers::write_options;
 use super::host_lookup::contains_on_host;
 use super::raw::RawTable;
-use crate::runtime::host_chunks::Chunked;
+use crate::runtime::host_chunks::Chunks;
 use crate::runtime::huge_pages::advise_huge_pages;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
+use std::mem::MaybeUninit;
 
 /// The number of queries that a core answers at once if the answers go to the host: it finds them
 /// in its cache when it makes `Option`s of them.
@@ -20,13 +20,11 @@ pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queri
     let mut values = Vec::with_capacity(queries.len());
     let spare = &mut values.spare_capacity_mut()[..queries.len()];
     advise_huge_pages(spare);
-    if let Some(chunked) = Chunked::begin::<K, V>(table.device(), queries.len(), true) {
-        let spare = spare.chunks_mut(chunked.rows());
-        // SAFETY: there are as many values, and enough found-words, which nothing else uses.
-        let find = |stream: &Stream, queries: &Buffer<K>, values: Option<&Buffer<V>>, found: &Buffer<u32>| unsafe {
-            table.find(stream, queries.words(), values.map(Buffer::words), found)
-        };
-        chunked.answer(queries, spare, find, |spare, values, found| write_options(values, found, spare))?;
+    if let Some(chunks) = Chunks::of(table.device(), queries.len(), size_of::<K>().max(size_of::<V>())) {
+        let spare = spare.chunks_mut(chunks.rows);
+        chunks.answer(queries, spare, |stream, memory: &mut Option<(Buffer<K>, Answers<V>)>, queries, spare| {
+            write_answers(table, stream, memory, queries, spare)
+        })?;
     } else {
         for_each_chunk(table.device(), queries, spare, |queries, spare| {
             let (device, stream) = (table.device(), table.device().default_stream());
@@ -39,6 +37,28 @@ pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queri
     // SAFETY: the answer to each query has been written.
     unsafe { values.set_len(queries.len()) };
     Ok(values)
+}
+
+/// Writes the values of queries to as many elements. Device memory from the last call is used again
+/// if there were as many.
+fn write_answers<K: Key, V: Value>(
+    table: &impl RawTable<K::Word, V::Word>,
+    stream: &Stream,
+    memory: &mut Option<(Buffer<K>, Answers<V>)>,
+    queries: &[K],
+    spare: &mut [MaybeUninit<Option<V>>],
+) -> Result<()> {
+    let (asked, answers) = match memory {
+        Some(memory) if memory.0.len() == queries.len() => memory,
+        _ => {
+            let rows = queries.len();
+            let device = table.device();
+            memory.insert((Buffer::uninitialized(device, rows)?, Answers::uninitialized(device, rows)?))
+        }
+    };
+    asked.upload(stream, queries)?;
+    get_many_into(table, stream, asked, answers)?;
+    answers.write_to(stream, spare)
 }
 
 /// Runs `work` with chunks of the queries and the memory for their answers, on all cores of a CPU

@@ -52,9 +52,8 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
 
     /// Returns the values of `queries`, in their order.
     ///
-    /// From 3 MiB of them on they go to a GPU in chunks, while the answers of others come back. The
-    /// first such calls make memory for that, up to 65 MiB on the host and on the device, which the
-    /// device keeps.
+    /// More than 128 MiB of them, or of values, go to a GPU in chunks, while the answers of others
+    /// come back.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).

@@ -28,7 +28,7 @@ pub const CHUNK_WORDS: u64 = 2;
 impl EncodeParams {
     /// Returns the number of slots of the dictionaries of so many chunks.
     pub fn slots(&self, chunks: u64) -> u64 {
-        (1 << self.first_bits) + (chunks - 1 << self.other_bits)
+        (1 << self.first_bits) + ((chunks - 1) << self.other_bits)
     }
 
     /// Returns the number of rows of a chunk.
@@ -60,7 +60,7 @@ impl<K: KeyWord> Encode<K> {
         let first = chunk * plan.chunk_rows;
         let (begin, most_bits) = match chunk {
             0 => (0, plan.first_bits),
-            _ => ((1 << plan.first_bits) + (chunk - 1 << plan.other_bits), plan.other_bits),
+            _ => ((1 << plan.first_bits) + ((chunk - 1) << plan.other_bits), plan.other_bits),
         };
         let dictionary =
             Dictionary::new(slots.offset(begin), keys_out.offset(first), plan.hash, (FIRST_BITS, most_bits));

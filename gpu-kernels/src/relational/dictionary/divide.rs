@@ -23,8 +23,8 @@ impl DivideParams {
         1 << self.hash.skipped
     }
 
-    /// Computes the parts of the keys from row `first` on, as many as there are up to `end`; returns
-    /// their number.
+    /// Computes the parts of the keys from row `first` on, as many as there are up to `end`;
+    /// returns their number.
     #[inline(always)]
     fn parts_of<K: KeyWord>(&self, keys: Global<K>, first: u64, end: u64, parts: &mut [u32; GROUP]) -> usize {
         let here = (end - first).min(GROUP as u64) as usize;

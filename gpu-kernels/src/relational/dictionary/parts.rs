@@ -16,8 +16,8 @@ pub struct EncodePartsParams {
 }
 
 impl EncodePartsParams {
-    /// Returns the words of a block's memory: the slots of a dictionary, and a count for each row of
-    /// the largest part.
+    /// Returns the words of a block's memory: the slots of a dictionary, and a count for each row
+    /// of the largest part.
     #[inline(always)]
     pub fn block_words(&self) -> u64 {
         (1 << most_bits(self.largest)) + self.largest
@@ -33,9 +33,9 @@ cores_kernel! {
     /// parts in turn, so there are as many as cores.
     ///
     /// Part `p` has the keys from `starts[p]` to `starts[p + 1]`, which are changed. `ids` become
-    /// the ids of these, `keys_out` the different keys of all parts, and `counts` the number of rows
-    /// of each. Each of the three may be null. `memory` has [`EncodePartsParams::block_words`] for
-    /// each block, which may hold anything. `progress`, [`PROGRESS_WORDS`] words, is 0 before.
+    /// the ids of these, `keys_out` the different keys of all parts, and `counts` the number of
+    /// rows of each. Each of the three may be null. `memory` has [`EncodePartsParams::block_words`]
+    /// for each block, which may hold anything. `progress`, [`PROGRESS_WORDS`] words, is 0 before.
     EncodeParts<K: KeyWord>, "dictionary_encode_parts", threads 16384;
     {
         keys: Global<K>, starts: Global<u32>, parts: u64, keys_out: Global<K>, ids: Global<u32>,

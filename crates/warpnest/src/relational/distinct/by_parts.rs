@@ -1,7 +1,7 @@
 //! Dictionary encoding of rows that are divided into parts by the hashes of their keys, on the
 //! cores of a CPU: the dictionary of a part stays in a core's nearer cache.
 
-use super::dictionary::Encoded;
+use super::parts::Encoded;
 use crate::primitives::Scratch;
 use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::relational::dictionary::{
@@ -21,6 +21,9 @@ const MAX_BITS: u32 = 11;
 /// takes fewer than another one.
 const MIN_CHUNK_ROWS: u64 = 1 << 13;
 const CHUNKS_A_CORE: u64 = 4;
+
+/// The most words of memory for each row, unless one core alone needs more.
+const WORDS_A_ROW: u64 = 8;
 
 /// Encodes the rows `keys` on `cores` cores; returns the number of different keys. These are
 /// `in_order` of appearance, or else in any order.
@@ -58,7 +61,9 @@ pub(super) fn by_parts<K: Key>(
     };
     let (again, part_starts) = (lent(&of_chunks)?, lent(&of_parts)?);
     let progress = lent(&[0; PROGRESS_WORDS as usize])?;
-    let memory = scratch.lend::<u32>(cores.max(1) * encoding.block_words() as usize)?;
+    // A key that many rows have makes one part large. Fewer cores then take parts.
+    let blocks = (WORDS_A_ROW * rows / encoding.block_words()).clamp(1, cores.max(1) as u64);
+    let memory = scratch.lend::<u32>((blocks * encoding.block_words()) as usize)?;
     let in_parts = scratch.lend::<K>(keys.len())?;
     // What is put in order needs ids.
     let mut lend = |is_needed: bool| is_needed.then(|| scratch.lend::<u32>(keys.len())).transpose();
@@ -89,7 +94,7 @@ pub(super) fn by_parts<K: Key>(
         // begin where those of the chunks before end, and there is memory for each block.
         unsafe {
             batch.launch_blocks(&divide, chunks)?;
-            batch.launch_blocks(&encode, cores.max(1) as u64)?;
+            batch.launch_blocks(&encode, blocks)?;
         }
         if !ids.is_null() {
             let starts = batch.write(&again);

@@ -3,6 +3,7 @@
 //! are many, rows are divided by their keys before.
 
 use super::by_parts::by_parts;
+use super::parts::Encoded;
 use crate::primitives::Scratch;
 use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::relational::dictionary::{
@@ -28,17 +29,6 @@ const BITS_A_ROW: usize = 16;
 /// The share of rows whose key comes once in a sample above which a dictionary of all keys leaves
 /// the nearer caches: that of about 6,000 keys in the largest sample.
 const SELDOM: f64 = 0.25;
-
-/// The arrays that rows are encoded to, each as long as the rows.
-#[derive(Clone, Copy)]
-pub(super) struct Encoded<'b, K> {
-    /// The different keys.
-    pub keys: &'b Buffer<K>,
-    /// The number of rows of each key.
-    pub counts: Option<&'b Buffer<u32>>,
-    /// The id of each row's key.
-    pub ids: Option<&'b Buffer<u32>>,
-}
 
 /// Encodes the rows `keys` on `cores` cores; returns the number of different keys. These are
 /// `in_order` of appearance, or else in any order.
@@ -103,8 +93,8 @@ impl Sample {
         self.once as f64 / self.rows.max(1) as f64
     }
 
-    /// Returns the number of different keys of all rows, if all come as often: a key comes once with
-    /// a share of e^-(rows / keys).
+    /// Returns the number of different keys of all rows, if all come as often: a key comes once
+    /// with a share of e^-(rows / keys).
     fn keys(&self) -> f64 {
         self.rows as f64 / -self.once_share().ln()
     }
@@ -120,7 +110,7 @@ fn by_chunks<K: Key>(
     hash: Hash,
 ) -> Result<usize> {
     let rows = keys.len() as u64;
-    let chunk_rows = rows.div_ceil(chunks).next_multiple_of(TRANSLATED);
+    let chunk_rows = rows.div_ceil(chunks).max(1).next_multiple_of(TRANSLATED);
     let chunks = rows.div_ceil(chunk_rows).max(1);
     let plan = EncodeParams { hash, rows, chunk_rows, first_bits: most_bits(rows), other_bits: most_bits(chunk_rows) };
     let slots = scratch.lend::<u32>(plan.slots(chunks) as usize)?;

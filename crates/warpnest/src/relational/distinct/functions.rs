@@ -145,8 +145,7 @@ pub fn isin_on_host<K: Key>(
     bits: &mut [u32],
     flags: &mut [u8],
 ) -> Result<()> {
-    let asked = with_set(stream, scratch, among, |set| contains_on_host(set, stream, keys, bits, flags));
-    asked.map(drop)
+    with_set(stream, scratch, among, |set| contains_on_host(set, stream, keys, bits, flags))
 }
 
 /// Runs work with a set of keys, whose memory is the scratch's.

@@ -75,6 +75,17 @@ pub(super) struct Wanted {
     pub seed: Option<u64>,
 }
 
+/// The arrays that rows are encoded to, each as long as the rows.
+#[derive(Clone, Copy)]
+pub(super) struct Encoded<'b, K> {
+    /// The different keys.
+    pub keys: &'b Buffer<K>,
+    /// The number of rows of each key.
+    pub counts: Option<&'b Buffer<u32>>,
+    /// The id of each row's key.
+    pub ids: Option<&'b Buffer<u32>>,
+}
+
 /// The keys, and what else is wanted, on a device; or the memory for that.
 #[derive(Debug)]
 pub(super) struct Parts<K> {

@@ -3,10 +3,9 @@
 use super::super::column::Column;
 use super::super::query::Order;
 use super::compute::compute;
-use super::dictionary::Encoded;
 use super::on_cores::{encoded, encoding_cores, needs_ids};
 use super::on_device::on_device;
-use super::parts::{Part, Parts, Wanted};
+use super::parts::{Encoded, Part, Parts, Wanted};
 use crate::primitives::{Scratch, check_items};
 use crate::runtime::lent::Output;
 use crate::{Buffer, Device, Key, Result, Stream};

@@ -57,7 +57,8 @@ impl HostAllocator {
     pub fn allocate(&self, bytes: usize) -> Option<usize> {
         if bytes < MAPPED || cfg!(miri) {
             let layout = layout(bytes)?;
-            if let Some(address) = lock(&self.kept).take(layout.size()) {
+            let kept = lock(&self.kept).take(layout.size());
+            if let Some(address) = kept {
                 // SAFETY: so many bytes were allocated there, and nothing has used them since they
                 // were given back.
                 unsafe { (address as *mut u8).write_bytes(0, bytes) };

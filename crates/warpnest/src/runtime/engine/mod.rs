@@ -115,8 +115,8 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
 /// arrays of constant length.
 const DEFAULT_BLOCK_MEMORY: usize = 47 << 10;
 
-/// A queue of work that runs in order. All operations but those that are said to wait may return
-/// before they are done.
+/// A queue of work that runs in order. All operations but the copies from and to the host may
+/// return before they are done.
 ///
 /// The `unsafe` methods demand that every address lies, with the bytes named, in allocations of the
 /// engine which no other queue uses in conflict. It may also lie in what
@@ -128,16 +128,6 @@ pub trait Queue: Debug + Send + Sync {
     unsafe fn upload(&self, from: &[u8], to: usize) -> Result<()>;
     /// Copies to the host and waits.
     unsafe fn download(&self, from: usize, to: &mut [u8]) -> Result<()>;
-    /// Copies from page-locked memory of the host, which stays as it is until the copy is done.
-    unsafe fn upload_later(&self, from: *const u8, to: usize, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller promises.
-        unsafe { self.upload(std::slice::from_raw_parts(from, bytes), to) }
-    }
-    /// Copies to page-locked memory of the host, which nothing else uses until the copy is done.
-    unsafe fn download_later(&self, from: usize, to: *mut u8, bytes: usize) -> Result<()> {
-        // SAFETY: as the caller promises.
-        unsafe { self.download(from, std::slice::from_raw_parts_mut(to, bytes)) }
-    }
     /// Copies bytes on the device.
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()>;
     /// Fills memory with a byte.

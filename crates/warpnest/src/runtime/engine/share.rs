@@ -6,6 +6,7 @@
 //! when no task is left is not waited for.
 
 use std::any::Any;
+use std::mem;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -54,7 +55,7 @@ struct Shared {
     active: AtomicUsize,
     /// The number of helpers that may still be asked for.
     invitations: AtomicUsize,
-    /// The first panic.
+    /// The last panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,
     caller: Thread,
     /// Whether the caller waits for helpers.
@@ -94,7 +95,11 @@ impl Shared {
         };
         if let Err(panic) = catch_unwind(AssertUnwindSafe(run)) {
             self.next.store(self.tasks, SeqCst);
-            self.panic.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(panic);
+            let mut first = self.panic.lock().unwrap_or_else(PoisonError::into_inner);
+            // A panic while another one is dropped would leave the caller waiting.
+            if let Some(other) = first.replace(panic) {
+                mem::forget(other);
+            }
         }
     }
 }

@@ -134,18 +134,6 @@ impl Queue for CudaQueue {
         entered.check(copied).and(self.synchronize())
     }
 
-    unsafe fn upload_later(&self, from: *const u8, to: usize, bytes: usize) -> Result<()> {
-        let entered = self.shared.primary.enter()?;
-        // SAFETY: both have the bytes, and the host's stay as they are, as the caller promises.
-        entered.check(unsafe { entered.driver.cuMemcpyHtoDAsync_v2(to as Address, from.cast(), bytes, self.stream) })
-    }
-
-    unsafe fn download_later(&self, from: usize, to: *mut u8, bytes: usize) -> Result<()> {
-        let entered = self.shared.primary.enter()?;
-        // SAFETY: both have the bytes, and nothing else uses the host's, as the caller promises.
-        entered.check(unsafe { entered.driver.cuMemcpyDtoHAsync_v2(to.cast(), from as Address, bytes, self.stream) })
-    }
-
     unsafe fn copy(&self, from: usize, to: usize, bytes: usize) -> Result<()> {
         let entered = self.shared.primary.enter()?;
         let (from, to) = (from as Address, to as Address);
