@@ -1,5 +1,6 @@
 //! Lookups of many keys at once, in any table.
 
+use super::answers::bit;
 use super::host_lookup::contains_on_host;
 use super::raw::RawTable;
 use crate::runtime::host_chunks::Chunks;
@@ -96,11 +97,16 @@ pub fn contains_many<K: Key, V: words::ValueWord>(
     table: &impl RawTable<K::Word, V>,
     queries: &[K],
 ) -> Result<Vec<bool>> {
+    let (device, stream) = (table.device(), table.device().default_stream());
+    if Chunks::of(device, queries.len(), size_of::<K>()).is_none() {
+        let words = contains_many_on(table, stream, &*Lent::new(device, queries)?)?.download(stream)?;
+        return Ok((0..queries.len()).map(|i| bit(&words, i)).collect());
+    }
     let mut flags = vec![false; queries.len()];
     advise_huge_pages(&raw mut *flags);
     // SAFETY: a byte for each flag, to which only 0 and 1 are written.
     let bytes = unsafe { std::slice::from_raw_parts_mut(flags.as_mut_ptr().cast::<u8>(), flags.len()) };
-    contains_on_host(table, table.device().default_stream(), queries, &mut [], bytes)?;
+    contains_on_host(table, stream, queries, &mut [], bytes)?;
     Ok(flags)
 }
 
