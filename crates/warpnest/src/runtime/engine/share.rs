@@ -108,6 +108,7 @@ impl Shared {
 mod tests {
     use super::*;
     use rayon::ThreadPoolBuilder;
+    use std::time::Duration;
 
     fn in_pool<R: Send>(threads: usize, work: impl FnOnce() -> R + Send) -> R {
         ThreadPoolBuilder::new().num_threads(threads).build().unwrap().install(work)
@@ -128,6 +129,22 @@ mod tests {
                 }
             }
         }
+    }
+
+    #[test]
+    fn a_helper_in_the_midst_of_a_task_is_waited_for() {
+        in_pool(2, || {
+            let (caller, done) = (thread::current().id(), AtomicU32::new(0));
+            let work = |_: u32| {
+                let is_caller = thread::current().id() == caller;
+                thread::sleep(Duration::from_millis(if is_caller { 1 } else { 20 }));
+                done.fetch_add(1, SeqCst);
+            };
+            for round in 1..5 {
+                share(40, &work);
+                assert_eq!(done.load(SeqCst), 40 * round);
+            }
+        });
     }
 
     #[test]
