@@ -9,23 +9,25 @@ use warpnest_build::{Build, Comparison, ptxas};
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
 use crate::{
-    build_ptx, circles, coverage, cpp_header, cuda_stub, examples, outside, prose, resources, stale, wheel, workspace,
+    build_ptx, circles, coverage, cpp_header, cuda_stub, examples, feature_sets, gpu_bundle, outside, prose, resources,
+    stale, wheel, workspace,
 };
 
 /// Run every check before a merge.
 ///
 /// The checks are rustfmt; the width and the beginnings of comments; whether names in documents and
 /// comments exist, and links lead somewhere; whether files import from each other in a circle;
-/// clippy, with the feature cust; rustdoc; the README's first program, made outside the workspace
-/// by the README's commands, with its time; a program that rustc must refuse, with the words of its
-/// errors; the tests and the output of the example with a kernel of its own. The committed PTX must
-/// have been built from these sources. It goes through the lint, a new build that must give the
-/// same bytes, and ptxas with a table of what each kernel uses. The Python wheel is built,
-/// installed into a clean environment, and tested there.
+/// clippy, with the feature cust; whether all that packs for a GPU compiles, and the library and
+/// the examples with the features that users choose; rustdoc; the README's first program, made
+/// outside the workspace by the README's commands, with its time; a program that rustc must refuse,
+/// with the words of its errors; the tests and the output of the example with a kernel of its own.
+/// The committed PTX must have been built from these sources. It goes through the lint, a new build
+/// that must give the same bytes, and ptxas with a table of what each kernel uses. The Python wheel
+/// is built, installed into a clean environment, and tested there.
 ///
 /// If all tests have run before, the last check is how much of the PTX they executed, with a floor.
-/// `--thorough` runs all tests again, in release, with both targets' PTX interpreted in full and
-/// four times as many cases of each property.
+/// `--thorough` checks more sets of features, and runs all tests again, in release, with both
+/// targets' PTX interpreted in full and four times as many cases of each property.
 ///
 /// All steps run even if one fails. A step that lacks a tool on this machine is skipped with a line
 /// that says how to get it. The exit status is not zero if a step failed.
@@ -37,6 +39,9 @@ pub struct Args {
     /// Leave out clippy.
     #[arg(long)]
     no_clippy: bool,
+    /// Leave out the sets of features.
+    #[arg(long)]
+    no_features: bool,
     /// Leave out rustdoc.
     #[arg(long)]
     no_doc: bool,
@@ -73,7 +78,7 @@ pub fn main(args: &Args) -> Result<()> {
         Ok(Outcome::Passed(String::new()))
     });
     report.step("stale words", false, || {
-        stale::check(&root, crate::commands())?;
+        stale::check(&root, crate::commands(), gpu_bundle::commands())?;
         Ok(Outcome::Passed(String::new()))
     });
     report.step("circles of imports", false, || {
@@ -81,6 +86,7 @@ pub fn main(args: &Args) -> Result<()> {
         Ok(Outcome::Passed(String::new()))
     });
     report.step("clippy", args.no_clippy, || clippy(&root));
+    report.step("sets of features", args.no_features, || feature_sets::check(&root, args.thorough));
     report.step("rustdoc", args.no_doc, || cargo_step(&root, &["doc", "--workspace", "--no-deps"]));
     report.step("a program outside", args.no_outside, || {
         Ok(Outcome::Passed(outside::build_and_run(&root, args.from_scratch)?.to_string()))

@@ -79,9 +79,7 @@ impl Only {
 ///
 /// They are the same each time: with others, cargo could join features differently and compile the
 /// library again. Only a machine with a driver can run tests that are shared with `cust`.
-const TESTS: [&str; 30] = [
-    "--profile",
-    "bundle",
+const TESTS: [&str; 28] = [
     "-p",
     "warpnest",
     "-p",
@@ -112,7 +110,31 @@ const TESTS: [&str; 30] = [
     "warpnest-voxels/cuda",
 ];
 /// The same of the benchmarks, which have no CPU engine here.
-const BENCH: [&str; 4] = ["--release", "-p", "warpnest-bench", "--no-default-features"];
+const BENCH: [&str; 3] = ["-p", "warpnest-bench", "--no-default-features"];
+/// The same with the figures.
+const FIGURES: [&str; 5] = ["-p", "warpnest-bench", "--no-default-features", "--features", "figures"];
+
+/// The profile that tests and examples are built in.
+const TESTS_PROFILE: &str = "bundle";
+/// The profile of the benchmarks.
+const BENCH_PROFILE: &str = "release";
+
+/// Returns the packages and features of each call of cargo, and what of them is built, as words for
+/// `cargo check`: every target of the packages of tests, and the program of the benchmarks.
+pub fn checks() -> Vec<Vec<&'static str>> {
+    let of = |targets, packages: &[&'static str]| [&[targets], packages].concat();
+    vec![of("--all-targets", &TESTS), of("--bins", &BENCH), of("--bins", &FIGURES)]
+}
+
+/// Returns the commands of a bundle's script.
+pub fn commands() -> Vec<String> {
+    let labels = RUN.lines().skip_while(|line| !line.starts_with("case ")).filter_map(|line| line.split_once(')'));
+    let names = labels.flat_map(|(label, _)| label.split('|')).map(str::trim);
+    names
+        .filter(|name| !name.is_empty() && name.chars().all(|c| c.is_ascii_lowercase() || c == '-'))
+        .map(str::to_owned)
+        .collect()
+}
 
 /// One executable that cargo built.
 #[derive(Debug, PartialEq, Eq)]
@@ -134,13 +156,14 @@ pub fn main(args: &Args) -> Result<()> {
             .concat();
         let tests =
             [&["build", "--test", "all", "--test", "applications", "--test", "kernels"], &examples[..]].concat();
-        binaries.extend(build(&root, &tests, &TESTS)?);
-        binaries.extend(build(&root, Only::Unit.words(), &TESTS)?);
-        binaries.extend(build(&root, Only::Bench.words(), &[&BENCH[..], &["--features", "figures"]].concat())?);
+        binaries.extend(build(&root, &tests, TESTS_PROFILE, &TESTS)?);
+        binaries.extend(build(&root, Only::Unit.words(), TESTS_PROFILE, &TESTS)?);
+        binaries.extend(build(&root, Only::Bench.words(), BENCH_PROFILE, &FIGURES)?);
     }
     for &only in &args.only {
-        let packages = if only == Only::Bench { &BENCH[..] } else { &TESTS[..] };
-        binaries.extend(build(&root, only.words(), packages)?);
+        let (profile, packages) =
+            if only == Only::Bench { (BENCH_PROFILE, &BENCH[..]) } else { (TESTS_PROFILE, &TESTS[..]) };
+        binaries.extend(build(&root, only.words(), profile, packages)?);
     }
 
     if output.exists() {
@@ -192,10 +215,15 @@ pub fn main(args: &Args) -> Result<()> {
 }
 
 /// Builds some targets of some packages and returns their executables.
-fn build(root: &Path, words: &[&str], packages: &[&str]) -> Result<Vec<Binary>> {
+fn build(root: &Path, words: &[&str], profile: &str, packages: &[&str]) -> Result<Vec<Binary>> {
     println!("building ({})", words.join(" "));
     let mut command = cargo();
-    command.current_dir(root).args(words).args(packages).env(cuda_stub::VARIABLE, cuda_stub::make(root)?);
+    command
+        .current_dir(root)
+        .args(words)
+        .args(["--profile", profile])
+        .args(packages)
+        .env(cuda_stub::VARIABLE, cuda_stub::make(root)?);
     command.arg("--message-format=json-render-diagnostics");
     let found = executables(&stdout_of(&mut command)?)?;
     ensure!(!found.is_empty(), "cargo built no executable for {}", words.join(" "));
@@ -265,5 +293,9 @@ mod tests {
     fn the_script_says_how_to_run_it() {
         let usage = RUN.lines().filter(|line| line.starts_with("#   run.sh ")).count();
         assert_eq!(usage, 5);
+        let commands = commands();
+        for name in ["tests", "bench", "figures", "sanitize", "voxels", "wordcount"] {
+            assert!(commands.contains(&name.to_owned()), "{name} of {commands:?}");
+        }
     }
 }

@@ -8,6 +8,7 @@ mod cpp_header;
 mod cuda_stub;
 mod dependencies;
 mod examples;
+mod feature_sets;
 mod fuzz;
 mod gpu_bundle;
 mod measure;

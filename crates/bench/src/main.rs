@@ -4,7 +4,7 @@
 #![cfg_attr(not(feature = "figures"), allow(dead_code, reason = "some is for the figures alone"))]
 
 mod bench;
-#[cfg(feature = "figures")]
+#[cfg(all(feature = "cpu", feature = "figures"))]
 mod beside;
 mod chains;
 #[cfg(feature = "figures")]
@@ -30,7 +30,7 @@ struct Cli {
 #[derive(Subcommand)]
 enum Command {
     Bench(bench::Args),
-    #[cfg(feature = "figures")]
+    #[cfg(all(feature = "cpu", feature = "figures"))]
     Beside(beside::Args),
     Chains(chains::Args),
     #[cfg(feature = "figures")]
@@ -46,7 +46,7 @@ fn main() -> ExitCode {
     }
     let outcome = match Cli::parse().command {
         Command::Bench(args) => bench::main(&args),
-        #[cfg(feature = "figures")]
+        #[cfg(all(feature = "cpu", feature = "figures"))]
         Command::Beside(args) => beside::main(&args),
         Command::Chains(args) => chains::main(&args),
         #[cfg(feature = "figures")]

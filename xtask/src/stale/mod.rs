@@ -21,8 +21,9 @@ struct Source {
     text: String,
 }
 
-/// Checks all documents and comments under `root`; `commands` are those of `cargo xtask`.
-pub fn check(root: &Path, commands: Vec<String>) -> Result<()> {
+/// Checks all documents and comments under `root`; `commands` are those of `cargo xtask`, and
+/// `of_bundle` those of a GPU bundle.
+pub fn check(root: &Path, commands: Vec<String>, of_bundle: Vec<String>) -> Result<()> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(root).with_context(|| format!("cannot list {}", root.display()))? {
         let path = entry?.path();
@@ -35,7 +36,7 @@ pub fn check(root: &Path, commands: Vec<String>) -> Result<()> {
     }
     paths.sort();
     let mut sources = Vec::new();
-    let mut names = Names::new(commands);
+    let mut names = Names::new(commands, of_bundle);
     for path in &paths {
         let name = path.strip_prefix(root).unwrap_or(path).display().to_string();
         names.add_file(&name);
@@ -102,7 +103,7 @@ mod tests {
         let mut sources: Vec<Source> =
             others.map(|(path, text)| Source { path: path.into(), text: text.into() }).into();
         sources.push(Source { path: path.into(), text: text.into() });
-        let mut names = Names::new(vec!["check".into()]);
+        let mut names = Names::new(vec!["check".into()], vec!["tests".into()]);
         for source in &sources {
             names.add_file(&source.path);
             names.add_text(&source.path, &source.text);
@@ -114,7 +115,8 @@ mod tests {
     fn names_paths_and_commands_that_exist_are_no_findings() {
         let text = "`make_page` `Page::make_page()` `page/build.rs` `gpu-kernels/src/page` `build.rs` `cargo xtask check`\n\
             `make_pa…` `-p some-crate` `some-crate` `a + b` `x` `3` [there](other.md#one-heading-with-code)\n\
-            [within](#a-title) <https://example.org/none>\n\n# A title\n\n```sh\ncargo xtask check\n```\n";
+            [within](#a-title) <https://example.org/none> `cargo xtask check --make-page`\n\n# A title\n\n\
+            ```sh\ncargo xtask check\n./run.sh tests --make-page=3\ncargo run --release -- --page\n```\n";
         assert_eq!(findings("docs/page.md", text), [""; 0]);
         assert_eq!(findings("crates/a.rs", "/// `make_page`, ``\nfn a() {} // `gone` in code\n"), [""; 0]);
     }
@@ -131,6 +133,10 @@ mod tests {
             ("`cargo xtask gone`", 1, "gone"),
             ("```sh\ncargo xtask gone\n```", 2, "gone"),
             ("`cargo test -p gone-crate`", 1, "gone-crate"),
+            ("`cargo xtask check --gone`", 1, "--gone"),
+            ("`cargo run -- --gone-too`", 1, "--gone-too"),
+            ("`cargo run --features make_page,gone`", 1, "gone"),
+            ("`./run.sh gone`", 1, "gone"),
             ("[a link](gone.md)", 1, "gone.md"),
             ("[a link](other.md#gone)", 1, "other.md#gone"),
             ("[a link](#gone)", 1, "#gone"),

@@ -17,12 +17,15 @@ pub struct Names {
     elsewhere: HashSet<&'static str>,
     /// The commands of `cargo xtask`.
     commands: Vec<String>,
+    /// The commands of a GPU bundle's `run.sh`.
+    of_bundle: Vec<String>,
 }
 
 impl Names {
-    pub fn new(commands: Vec<String>) -> Self {
+    pub fn new(commands: Vec<String>, of_bundle: Vec<String>) -> Self {
         let elsewhere = ELSEWHERE.lines().filter(|line| !line.starts_with('#')).flat_map(str::split_whitespace);
-        Self { paths: BTreeSet::new(), identifiers: BTreeSet::new(), elsewhere: elsewhere.collect(), commands }
+        let (paths, identifiers) = (BTreeSet::new(), BTreeSet::new());
+        Self { paths, identifiers, elsewhere: elsewhere.collect(), commands, of_bundle }
     }
 
     /// Adds a file and the folders that it is in.
@@ -82,21 +85,38 @@ impl Names {
 
     /// Returns what a command line names and does not exist; `None` if the span is no command line.
     pub fn missing_in_command(&self, span: &str) -> Option<Vec<String>> {
-        let words: Vec<&str> = span.split_whitespace().collect();
-        let begins = words.iter().position(|word| *word == "cargo")?;
+        let words: Vec<&str> = span.split_whitespace().map(|word| word.trim_start_matches("./")).collect();
+        let begins = words.iter().position(|word| *word == "cargo" || *word == "run.sh" && words.len() > 1)?;
+        let words = &words[begins..];
         let mut missing = Vec::new();
-        for pair in words[begins..].windows(2) {
+        let does_not_exist = |word: &str| format!("`{word}` of `{span}` does not exist");
+        // What our own programs take: options are named as fields are, or written out.
+        let ours = words.iter().position(|word| matches!(*word, "xtask" | "run.sh" | "--"));
+        let options =
+            words.iter().skip(ours.map_or(words.len(), |at| at + 1)).filter_map(|word| word.strip_prefix("--"));
+        for option in options.map(|option| option.split('=').next().unwrap_or_default()) {
+            let is_name = !option.is_empty() && option.chars().all(|c| c.is_ascii_lowercase() || c == '-');
+            if is_name && !self.exists(option) && !self.exists(&option.replace('-', "_")) {
+                missing.push(does_not_exist(&format!("--{option}")));
+            }
+        }
+        for pair in words.windows(2) {
+            if pair[0] == "--features" {
+                let features = pair[1].split([',', '/']).filter(|feature| !self.exists(feature));
+                missing.extend(features.map(does_not_exist));
+            }
             // `cargo xtask [miri|address]`, `-p PACKAGE`: nothing that has a name.
             if !pair[1].chars().all(|c| c.is_ascii_lowercase() || c == '-' || c == '_') || pair[1].starts_with('-') {
                 continue;
             }
             let exists = match pair[0] {
                 "xtask" => self.commands.iter().any(|command| command == pair[1]),
+                "run.sh" => self.of_bundle.iter().any(|command| command == pair[1]),
                 "-p" | "--package" | "--example" | "--bin" | "--test" => self.exists(pair[1]),
                 _ => true,
             };
             if !exists {
-                missing.push(format!("`{}` of `{span}` does not exist", pair[1]));
+                missing.push(does_not_exist(pair[1]));
             }
         }
         Some(missing)

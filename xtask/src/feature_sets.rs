@@ -1,0 +1,63 @@
+//! The sets of features: what a GPU bundle is built of, and what users choose, is checked to
+//! compile.
+
+use std::path::Path;
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+
+use crate::process::{capture, cargo};
+use crate::report::Outcome;
+use crate::{cuda_stub, gpu_bundle};
+
+/// The words behind `cargo check`, for a choice of packages and features.
+type Set = &'static [&'static str];
+
+/// The sets that are always checked. Clippy has checked the whole workspace, where packages have
+/// each other's features; here they have their own.
+const SETS: [Set; 4] = [
+    // The library without an engine, with either, and with both as most programs have it.
+    &["-p", "warpnest", "--no-default-features"],
+    &["-p", "warpnest", "--no-default-features", "--features", "cuda"],
+    // What `cargo run --example` compiles: the library with the CPU engine, and with both.
+    &["--examples"],
+    &["--examples", "--features", "cuda"],
+];
+
+/// Further sets, each of them unlikely to fail alone.
+const MORE: [Set; 18] = [
+    &["-p", "warpnest", "--all-targets"],
+    &["-p", "warpnest", "--features", "precompiled"],
+    &["-p", "warpnest", "--features", "arrow"],
+    &["-p", "warpnest", "--features", "cudarc"],
+    &["-p", "warpnest", "--features", "cust"],
+    &["-p", "warpnest", "--features", "cuda,ptx-files"],
+    &["-p", "warpnest", "--no-default-features", "--features", "arrow,cuda,cudarc"],
+    &["-p", "warpnest", "--all-features"],
+    &["-p", "gpu-kernels"],
+    &["-p", "gpu-kernels", "--features", "checked"],
+    &["-p", "warpnest-testing", "--all-targets"],
+    &["-p", "warpnest-testing", "--features", "cuda"],
+    &["-p", "warpnest-tests", "--example", "fuzz"],
+    &["-p", "warpnest-python"],
+    &["-p", "warpnest-bench", "--all-targets"],
+    &["-p", "warpnest-bench", "--no-default-features", "--features", "cpu"],
+    &["-p", "warpnest-join", "--example", "join", "--features", "cuda"],
+    &["-p", "cargo-warpnest", "-p", "fake-cuda-driver", "-p", "ptx-tools", "-p", "warpnest-build", "--all-targets"],
+];
+
+/// Checks the sets, or all of them if that is to be `thorough`.
+pub fn check(root: &Path, thorough: bool) -> Result<Outcome> {
+    let stub = cuda_stub::make(root)?;
+    let mut sets: Vec<Vec<&str>> = gpu_bundle::checks();
+    sets.extend(SETS.iter().chain(MORE.iter().filter(|_| thorough)).map(|set| set.to_vec()));
+    let mut text = String::new();
+    for set in &sets {
+        let start = Instant::now();
+        let mut check = cargo();
+        check.arg("check").args(set).env(cuda_stub::VARIABLE, &stub).current_dir(root);
+        capture(&mut check).with_context(|| format!("the features of {}", set.join(" ")))?;
+        text += &format!("\n{:6.1} s  {}", start.elapsed().as_secs_f64(), set.join(" "));
+    }
+    Ok(Outcome::Passed(format!("{} sets{}", sets.len(), if thorough { &text } else { "" })))
+}
