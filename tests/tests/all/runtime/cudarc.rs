@@ -3,6 +3,7 @@
 //! allocated.
 
 use ::cudarc::driver::{CudaContext, CudaSlice, CudaStream};
+use std::collections::HashSet;
 use std::sync::Arc;
 use warpnest::{Buffer, Device, PageMap, Stream};
 use warpnest_tests::{distinct_keys, engines};
@@ -22,21 +23,23 @@ const WORDS: usize = 1 << 22;
 fn slices_go_back_and_forth_with_what_was_queued_for_them() {
     let Some((device, one, two)) = cuda() else { return };
     let ours = device.stream().unwrap();
-    let free = device.memory().unwrap().free;
+    let mut addresses = HashSet::new();
     for round in 1..=20u8 {
         let word = u32::from_ne_bytes([round; 4]);
         let mut slice: CudaSlice<u32> = one.alloc_zeros(WORDS).unwrap();
         two.memcpy_htod(&vec![word; WORDS], &mut slice).unwrap();
         let mut buffer = Buffer::from_cudarc(device, slice).unwrap();
+        addresses.insert(buffer.address());
         assert!(buffer.download(&ours).unwrap().iter().all(|&found| found == word), "round {round}");
         buffer.fill(&ours, round + 1).unwrap();
         let slice = buffer.into_cudarc(&one).unwrap();
         let word = u32::from_ne_bytes([round + 1; 4]);
         assert!(two.clone_dtoh(&slice).unwrap().iter().all(|&found| found == word), "round {round}");
     }
-    one.synchronize().unwrap();
-    // The allocator of `cudarc` keeps some for the next time.
-    assert!(device.memory().unwrap().free + 8 * (WORDS as u64) * 4 > free, "it was not freed");
+    // Memory that was freed is soon given again to the stream that freed it, and what is not freed
+    // is never given again. How much of the device is free says nothing: other tests allocate
+    // meanwhile.
+    assert!(addresses.len() <= 10, "it was not freed: {} slices are in different places", addresses.len());
 }
 
 #[test]
