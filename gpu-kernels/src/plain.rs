@@ -18,6 +18,11 @@ pub trait Plain: Copy + Send + Sync + 'static {
 
 /// The proof that `T` has no padding and no pointers, and that zeros are a value of `T`, as are the
 /// bytes of each of its values wherever they are copied to.
+///
+/// Rows are copied word by word, and of two that are copied to one row some words of each may
+/// remain. So what has some words of 4 bytes of one value, and in the rest those of another, is a
+/// value of `T`, too. (If its size is not a multiple of 4, that is so of single bytes.) A tag and
+/// what its meaning depends on are no such type.
 #[derive(Clone, Copy, Debug)]
 pub struct Proof<T>(PhantomData<fn() -> T>);
 
@@ -35,7 +40,7 @@ macro_rules! plain {
     ($($type:ty),+) => {$(
         impl Plain for $type {
             // SAFETY: a number, a character, or an array of bytes. Zero is one, and a copy of a
-            // character's bytes is that character.
+            // character's bytes is that character, which is one word. Any bytes are a number.
             const PROOF: Proof<Self> = unsafe { Proof::promise() };
         }
     )+};

@@ -122,7 +122,7 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
             let (bits, flags) = if wanted.found { flags } else { Default::default() };
             let answers =
                 HostAnswers { values, default: wanted.default.map(V::of), bits, flags, counted: wanted.count };
-            let found = get_on_host(map.table(), stream, queries, answers)?;
+            let found = get_on_host(&*map, stream, queries, answers)?;
             return Ok(wanted.count.then_some(found));
         }
         let (asked, mut values, mut found) = (call.read::<K>(queries)?, call.write::<V>(to)?, call.write(flags.1)?);

@@ -43,7 +43,7 @@ pub use extendible::{ExtendibleConfig, ExtendibleMap};
 pub use layered::compacting::{CompactingConfig, CompactingTable};
 pub use layered::multi::{MultiConfig, MultiMap, Retrieved};
 pub use layered::rows::RowMap;
-pub use linear::{LinearConfig, LinearMap, LinearOperation};
+pub use linear::{LinearConfig, LinearKind, LinearMap, LinearOperation};
 pub use page::{PageConfig, PageMap, PageSet};
 pub use relational::{factorize, isin, mode, top_k, unique, value_counts};
 pub use runtime::buffer::Buffer;

@@ -32,7 +32,9 @@ pub use crate::runtime::staging::Staging;
 pub use crate::runtime::stream::Uses;
 pub use crate::runtime::{engine, ptx};
 #[doc(hidden)]
-pub use crate::table::host_lookup::{HostAnswers, contains_on_host, get_on_host};
+pub use crate::table::host_lookup::{HostAnswers, contains_on_host};
+#[doc(hidden)]
+pub use crate::table::map_on_host::get_on_host;
 pub use crate::table::refs::HasRef;
 pub use gpu_kernels as kernels;
 

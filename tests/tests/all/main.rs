@@ -35,6 +35,7 @@ mod runtime {
     #[cfg(all(target_os = "linux", not(feature = "cust")))]
     mod refusals;
     mod streams;
+    mod valid_values;
     mod views;
 }
 

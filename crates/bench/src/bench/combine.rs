@@ -94,7 +94,7 @@ impl<K: Key, V: Value> Case<'_, K, V> {
         let (device, stream) = (self.at.device, self.at.device.default_stream());
         map.clear_on(stream)?;
         map.add_many_on(stream, &self.keys, &self.values)?;
-        let kinds = Buffer::from_slice(device, &vec![Fold::<V>::SUM.word(); self.keys.len()])?;
+        let kinds = Buffer::from_slice(device, &vec![Fold::<V>::SUM.into(); self.keys.len()])?;
         let mut answers = Answers::new(device, self.keys.len())?;
         let ms = median_ms(stream, WARM_UPS, self.at.runs, || {
             map.apply_many_into(stream, &kinds, &self.keys, &self.values, &mut answers)

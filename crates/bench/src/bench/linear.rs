@@ -4,9 +4,8 @@ use super::Bench;
 use super::input::key;
 use super::maps::Subjects;
 use super::record::{Record, Run, Subject};
-use warpnest::low_level::kernels::linear::Operation;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, LinearConfig, LinearMap};
+use warpnest::{Answers, Buffer, LinearConfig, LinearKind, LinearMap};
 use warpnest_bench_kernels::roofline::Access;
 
 /// The inverse of two shares: of the keys replaced in a round, and of the chunks of keys that are
@@ -73,11 +72,11 @@ fn mixed<K: Key, V: Value>(
     let (device, stream) = (subjects.device, subjects.device.default_stream());
     let (present, absent) = (&subjects.input.present, &subjects.input.absent);
     let kind = |i: usize| match i % 20 {
-        7 => Operation::Insert as u32,
-        13 => Operation::Remove as u32,
-        _ => Operation::Get as u32,
+        7 => LinearKind::INSERT,
+        13 => LinearKind::REMOVE,
+        _ => LinearKind::GET,
     };
-    let kinds: Vec<u32> = (0..present.len()).map(kind).collect();
+    let kinds: Vec<LinearKind<V>> = (0..present.len()).map(kind).collect();
     let keys: Vec<K> = (0..present.len()).map(|i| if i % 20 == 7 { absent[i] } else { present[i] }).collect();
     let (kinds_on, keys_on) = (Buffer::from_slice(device, &kinds)?, Buffer::from_slice(device, &keys)?);
     let mut answers = Answers::new(device, keys.len())?;

@@ -81,7 +81,7 @@ fn lookups(at: Bench<'_>, mut keep: impl FnMut(&str, f64, u64)) -> anyhow::Resul
     let expected = |query: u32| if query < rows.div_ceil(4) { query } else { u32::MAX };
     let look_up = |values: &mut [u32]| {
         let answers = HostAnswers { values, default: Some(u32::MAX), bits: &mut [], flags: &mut [], counted: false };
-        Ok(get_on_host(map.table(), stream, &queries, answers)?)
+        Ok(get_on_host(&map, stream, &queries, answers)?)
     };
     let wrong =
         |values: &[u32]| queries.iter().zip(values).filter(|(query, value)| expected(**query) != **value).count();

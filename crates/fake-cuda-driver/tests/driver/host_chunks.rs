@@ -60,7 +60,7 @@ fn agree<K: Key + Debug, V: Value + PartialEq + Debug, D: Builds + Sets>(
         };
         let stream = device.default_stream();
         let number = found.iter().filter(|&&found| found).count();
-        assert_eq!(get_on_host(map.table(), stream, &queries, answers), Ok(number));
+        assert_eq!(get_on_host(&map, stream, &queries, answers), Ok(number));
         let default: Vec<V> = expected.iter().map(|found| found.unwrap_or(value(5))).collect();
         assert_eq!((&values, flags.iter().map(|&flag| flag == 1).collect()), (&default, found.clone()));
         assert_eq!((0..length).map(|i| bits[i / 32] >> (i % 32) & 1 == 1).collect::<Vec<_>>(), found);
@@ -68,7 +68,7 @@ fn agree<K: Key + Debug, V: Value + PartialEq + Debug, D: Builds + Sets>(
 
         // What is not wanted is empty; without a default there are zeros.
         let answers = HostAnswers { values: &mut values, default: None, bits: &mut [], flags: &mut [], counted: true };
-        assert_eq!(get_on_host(map.table(), stream, &queries, answers), Ok(number));
+        assert_eq!(get_on_host(&map, stream, &queries, answers), Ok(number));
         for (value, expected) in values.iter().zip(&expected) {
             assert!(expected.is_none_or(|expected| expected == *value));
         }
@@ -99,7 +99,7 @@ fn lengths_that_differ_are_refused() {
     let mut values = vec![0; BYTES - 1];
     let answers = HostAnswers { values: &mut values, default: None, bits: &mut [], flags: &mut [], counted: false };
     let stream = device.default_stream();
-    assert!(matches!(get_on_host(map.table(), stream, &queries, answers), Err(Error::Input(_))));
+    assert!(matches!(get_on_host(&map, stream, &queries, answers), Err(Error::Input(_))));
     assert!(matches!(contains_on_host(map.table(), stream, &queries, &mut [0; 3], &mut []), Err(Error::Input(_))));
 }
 

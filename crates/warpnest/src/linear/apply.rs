@@ -79,7 +79,11 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     }
 
     /// Does a batch of operations of several kinds.
-    pub(super) fn apply_kinds(
+    ///
+    /// # Safety
+    /// Kinds that are words of folds are of the numbers that the values are: a fold of other ones
+    /// makes words that may be no value.
+    pub(super) unsafe fn apply_kinds(
         &mut self,
         stream: &Stream,
         kinds: &Buffer<u32>,

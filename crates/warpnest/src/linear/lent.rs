@@ -98,7 +98,9 @@ impl<'b> Uses<'b> {
     /// Lends a map to the kernel, which may look up, insert, combine and remove: see
     /// [`LinearRefMut`]. The launch then waits until the kernel is done, and counts the keys.
     ///
-    /// Reserve capacity first, by [`LinearMap::reserve`]: a kernel cannot make the table grow.
+    /// Reserve capacity first, by [`LinearMap::reserve`]: a kernel cannot make the table grow. The
+    /// kernel sees words, and puts in only those of keys and values of the map's types, as
+    /// [`Stream::launch`] demands. So it combines values by a fold of their type alone.
     ///
     /// A map that was changed partway by a batch that failed is counted first. If that is
     /// impossible, the launch returns the error. If the launch fails, or the kernel, what it

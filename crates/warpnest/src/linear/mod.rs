@@ -6,11 +6,13 @@ mod combine;
 mod config;
 mod file;
 mod grow;
+mod kind;
 mod lent;
 mod operations;
 mod probes;
 
 pub use config::{Linear, LinearConfig};
+pub use kind::LinearKind;
 pub use operations::LinearOperation;
 
 use crate::low_level::Uses;

@@ -1,7 +1,7 @@
 //! The operations that only a linear map has: insertions with answers, mixed batches, and what it
 //! does with its slots.
 
-use super::LinearMap;
+use super::{LinearKind, LinearMap};
 use crate::primitives::Number;
 use crate::runtime::buffer::zero;
 use crate::runtime::lent::Lent;
@@ -44,13 +44,13 @@ impl<K: Key, V: Number> LinearOperation<K, V> {
 
 impl<K: Key, V: Value> LinearOperation<K, V> {
     /// Returns kind, key and value, as [`LinearMap::apply_many_into`] takes them.
-    pub fn parts(self) -> (u32, K, V) {
+    pub fn parts(self) -> (LinearKind<V>, K, V) {
         match self {
-            Self::Get(key) => (Operation::Get as u32, key, zero()),
-            Self::Insert(key, value) => (Operation::Insert as u32, key, value),
-            Self::GetOrInsert(key, value) => (Operation::GetOrInsert as u32, key, value),
-            Self::Remove(key) => (Operation::Remove as u32, key, zero()),
-            Self::Combine(key, value, fold) => (fold.word(), key, value),
+            Self::Get(key) => (LinearKind::GET, key, zero()),
+            Self::Insert(key, value) => (LinearKind::INSERT, key, value),
+            Self::GetOrInsert(key, value) => (LinearKind::GET_OR_INSERT, key, value),
+            Self::Remove(key) => (LinearKind::REMOVE, key, zero()),
+            Self::Combine(key, value, fold) => (fold.into(), key, value),
         }
     }
 }
@@ -151,7 +151,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
     pub fn apply_many(&mut self, operations: &[LinearOperation<K, V>]) -> Result<Vec<Option<V>>> {
-        let kinds: Vec<u32> = operations.iter().map(|operation| operation.parts().0).collect();
+        let kinds: Vec<LinearKind<V>> = operations.iter().map(|operation| operation.parts().0).collect();
         let keys: Vec<K> = operations.iter().map(|operation| operation.parts().1).collect();
         let values: Vec<V> = operations.iter().map(|operation| operation.parts().2).collect();
         let device = self.device().clone();
@@ -160,8 +160,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         answers.download(device.default_stream())
     }
 
-    /// Does [`LinearMap::apply_many`] from buffers; waits until it is done. `kinds` are numbers of
-    /// [`Operation`]s, or words of [`Fold`]s; an item whose kind is none of them does nothing.
+    /// Does [`LinearMap::apply_many`] from buffers; waits until it is done. Operation `i` is of the
+    /// kind `kinds[i]`.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
@@ -169,7 +169,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     pub fn apply_many_on(
         &mut self,
         stream: &Stream,
-        kinds: &Buffer<u32>,
+        kinds: &Buffer<LinearKind<V>>,
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Answers<V>> {
@@ -186,12 +186,15 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     pub fn apply_many_into(
         &mut self,
         stream: &Stream,
-        kinds: &Buffer<u32>,
+        kinds: &Buffer<LinearKind<V>>,
         keys: &Buffer<K>,
         values: &Buffer<V>,
         answers: &mut Answers<V>,
     ) -> Result<()> {
-        self.table.apply_kinds(stream, kinds, (keys.words(), values.words()), answers.words_mut())
+        // SAFETY: a kind has the bytes of its word.
+        let kinds = unsafe { kinds.as_type::<u32>() };
+        // SAFETY: kinds that combine values come from folds of their type.
+        unsafe { self.table.apply_kinds(stream, kinds, (keys.words(), values.words()), answers.words_mut()) }
     }
 
     /// Reserves capacity for `additional` more keys, so that the table need not grow until they are

@@ -3,6 +3,7 @@
 use crate::runtime::lent::Lent;
 use crate::{Buffer, Device, Key, Result, Value};
 use std::ops::Deref;
+use std::sync::Arc;
 
 /// A column of a group-by: a slice of the host, which is copied to the device if that is a GPU, or
 /// a buffer. `&slice`, `&vec`, `&array` and `&buffer` are taken wherever a column is asked for.
@@ -48,11 +49,13 @@ impl<'q, T: Value> Column<'q, T> {
         }
     }
 
-    /// Returns the address of the first element, which tells columns apart that are not empty.
-    pub(super) fn address(&self) -> usize {
+    /// Returns whose memory the elements are in, and the address of the first one: these tell
+    /// columns apart that are not empty. Addresses of two engines, or of one and the host, may be
+    /// equal.
+    pub(super) fn address(&self) -> [usize; 2] {
         match self.0 {
-            Source::Slice(slice) => slice.as_ptr().addr(),
-            Source::Buffer(buffer) => buffer.address(),
+            Source::Slice(slice) => [0, slice.as_ptr().addr()],
+            Source::Buffer(buffer) => [Arc::as_ptr(buffer.engine()).addr(), buffer.address()],
         }
     }
 

@@ -102,7 +102,7 @@ impl Wanted {
 
 /// A column of values, which any number of aggregates are of.
 pub(super) struct ValueColumn<'q> {
-    address: usize,
+    address: [usize; 2],
     pub rows: usize,
     /// The bits of a value.
     pub bits: u32,

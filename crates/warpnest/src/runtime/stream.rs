@@ -102,7 +102,9 @@ impl Stream {
     /// The kernel's arguments must be what the kernel's documentation demands. Every pointer and
     /// every table among them must be one that [`Uses`] gave for this launch, or a pointer null
     /// where that text allows it. Those that the kernel writes through must be from [`Uses::write`]
-    /// or [`Uses::table_mut`]. They may go nowhere else.
+    /// or [`Uses::table_mut`]. They may go nowhere else. What it writes to a buffer must be values
+    /// of its elements' type, and what it puts into a table values of the table's types: not every
+    /// word is a `char`.
     pub unsafe fn launch<'b, K: Kernel>(&'b self, threads: usize, kernel: impl FnOnce(&Uses<'b>) -> K) -> Result<()> {
         self.record_uses(|uses| {
             let kernel = kernel(uses);
@@ -163,8 +165,8 @@ impl Stream {
     ///
     /// # Safety
     /// As for [`Stream::launch`]: of the arguments only those from [`Uses::write`] and
-    /// [`Uses::table_mut`] may be written through, and they may go nowhere else. What is queued
-    /// must be on this stream alone, or joined to it by events.
+    /// [`Uses::table_mut`] may be written through, with values of their types, and they may go
+    /// nowhere else. What is queued must be on this stream alone, or joined to it by events.
     pub unsafe fn launch_foreign<'b, A, R>(
         &'b self,
         arguments: impl FnOnce(&Uses<'b>) -> A,

@@ -23,9 +23,9 @@ impl<V> Clone for Fold<V> {
 impl<V> Copy for Fold<V> {}
 
 impl<V> Fold<V> {
-    /// Returns the word by which kernels know the function: the kind of a mixed batch's operation
-    /// ([`LinearMap::apply_many_into`](crate::LinearMap::apply_many_into)).
-    pub fn word(self) -> u32 {
+    /// Returns the word by which kernels know the function. In a mixed batch it is a
+    /// [`LinearKind`](crate::LinearKind).
+    pub const fn word(self) -> u32 {
         self.word.word()
     }
 }

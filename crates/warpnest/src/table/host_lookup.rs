@@ -110,8 +110,8 @@ impl<V: Value> Memory<V> {
 }
 
 /// Looks queries up, in chunks where that is faster, and otherwise on `stream`. Returns how many
-/// were found, if they are counted.
-pub fn get_on_host<K: Key, V: Value>(
+/// were found, if they are counted. The table's values are of the type, which it does not know.
+pub(super) fn get_on_host<K: Key, V: Value>(
     table: &impl RawTable<K::Word, V::Word>,
     stream: &Stream,
     queries: &[K],
@@ -123,7 +123,7 @@ pub fn get_on_host<K: Key, V: Value>(
     })
 }
 
-/// Looks up which of the queries are in a table, as [`get_on_host`] does.
+/// Looks up which of the queries are in a table, in chunks where that is faster.
 pub fn contains_on_host<K: Key, W: ValueWord>(
     table: &impl RawTable<K::Word, W>,
     stream: &Stream,

@@ -15,6 +15,7 @@ pub(crate) mod host_lookup;
 pub(crate) mod input;
 pub(crate) mod lookup;
 pub(crate) mod map;
+pub(crate) mod map_on_host;
 pub(crate) mod probes;
 pub(crate) mod raw;
 pub(crate) mod refs;

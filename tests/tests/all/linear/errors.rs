@@ -6,7 +6,9 @@
 use std::collections::HashMap;
 use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, ConfigError, Device, Error, FullError, InputError, LinearConfig, LinearMap};
+use warpnest::{
+    Answers, Buffer, ConfigError, Device, Error, FullError, InputError, LinearConfig, LinearKind, LinearMap,
+};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::linear_checker::{check_linear_map, linear_engines};
 use warpnest_tests::maps::refuses_buffers_of_other_lengths;
@@ -166,7 +168,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             let mut map: LinearMap<u32, u32> = configs()[0].clone().create(here).unwrap();
             map.insert_many(&[1, u32::MAX], &[2, 3]).unwrap();
             let keys: Vec<u32> = distinct_keys(n, 3);
-            let kinds = vec![1; n];
+            let kinds = vec![LinearKind::INSERT; n];
             let ours = |elements: &[u32]| Buffer::from_slice(here, elements).unwrap();
             let theirs = |elements: &[u32]| Buffer::from_slice(there, elements).unwrap();
             let mut answers = Answers::new(here, n).unwrap();
@@ -186,7 +188,8 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
                 }
                 wrong(map.replace_many_into(stream, &keys, &values, answers).unwrap_err());
                 wrong(map.get_or_insert_many_into(stream, &keys, &values, answers).unwrap_err());
-                wrong(map.apply_many_into(stream, &ours(&kinds), &keys, &values, answers).unwrap_err());
+                let kinds = Buffer::from_slice(here, &kinds).unwrap();
+                wrong(map.apply_many_into(stream, &kinds, &keys, &values, answers).unwrap_err());
                 // Removals and lookups have no values.
                 if values_near {
                     checked(map.remove_many_into(stream, &keys, answers).unwrap_err());
@@ -196,7 +199,8 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was() {
             let wrong = |error: Error| assert_wrong_device(error, "a buffer", there, here);
             refuses_another_device(&map);
             let (keys, far_keys) = (ours(&keys), theirs(&keys));
-            wrong(map.apply_many_into(stream, &theirs(&kinds), &keys, &keys, &mut answers).unwrap_err());
+            let kinds = Buffer::from_slice(there, &kinds).unwrap();
+            wrong(map.apply_many_into(stream, &kinds, &keys, &keys, &mut answers).unwrap_err());
             wrong(map.pairs_into(stream, &mut theirs(&[0; 2]), &mut ours(&[0; 2])).unwrap_err());
             let erased = map.erase_many_on(stream, &far_keys);
             assert_wrong_device(erased.unwrap_err(), "the buffer of keys", there, here);

@@ -7,7 +7,7 @@ use warpnest::low_level::kernels::double::PackedPair;
 use warpnest::low_level::kernels::linear::Operation;
 use warpnest::low_level::kernels::seam::Global;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, Device, LinearConfig, LinearMap};
+use warpnest::{Answers, Buffer, Device, LinearConfig, LinearKind, LinearMap};
 use warpnest_tests::linear_checker::{
     Slot, bucket, check_linear_map, decode, empty_word, line, linear_engines, removed_word, search_order, slot_of,
     words_of,
@@ -230,6 +230,12 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
         let keys: Vec<K> = (0..n).map(|i| [one, two, three, K::ALL_ONES][i % 4]).collect();
         let of: Vec<u32> = (0..n).map(|i| kinds[i % kinds.len()]).collect();
         let words_in = |elements: &[u32]| Buffer::from_slice(device, elements).unwrap();
+        // No fold is among them, so none makes what is no value.
+        let (words_of_kinds, none_of_them) = (words_in(&of), words_in(&[]));
+        // SAFETY: kinds are words, which nobody writes.
+        let kinds_in = |words: &Buffer<u32>| unsafe {
+            Buffer::<LinearKind<V>>::from_foreign(device, words.address(), words.len()).unwrap()
+        };
         let keys_in = |elements: &[K]| Buffer::from_slice(device, elements).unwrap();
         let values_in = |elements: &[V]| Buffer::from_slice(device, elements).unwrap();
         // The old contents of the answers must be gone.
@@ -237,8 +243,14 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
         map.reserve_on(stream, n).unwrap();
         let before = (*map.table().layout(), words_of(&map).unwrap());
         let seven = V::from_u64(7);
-        map.apply_many_into(stream, &words_in(&of), &keys_in(&keys), &values_in(&vec![seven; n]), &mut answers)
-            .unwrap();
+        map.apply_many_into(
+            stream,
+            &kinds_in(&words_of_kinds),
+            &keys_in(&keys),
+            &values_in(&vec![seven; n]),
+            &mut answers,
+        )
+        .unwrap();
         let pairs = HashMap::from([(one, values[0]), (two, values[1]), (K::ALL_ONES, values[2])]);
         for (i, answer) in answers.download(stream).unwrap().into_iter().enumerate() {
             let expected = if of[i] == Operation::Get as u32 { pairs.get(&keys[i]).copied() } else { None };
@@ -258,7 +270,7 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
         );
         equals(&map, &pairs);
         let mut none = Answers::new(device, 0).unwrap();
-        map.apply_many_into(stream, &words_in(&[]), &keys_in(&[]), &values_in(&[]), &mut none).unwrap();
+        map.apply_many_into(stream, &kinds_in(&none_of_them), &keys_in(&[]), &values_in(&[]), &mut none).unwrap();
     }
     fn on_all<K: Key, V: Value>() {
         linear_engines::<K, V>().for_each(|engine| configs().iter().for_each(|config| with::<K, V>(engine, config)));

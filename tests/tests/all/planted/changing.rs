@@ -2,7 +2,7 @@
 //! operation.
 
 use std::collections::HashMap;
-use warpnest::{Buffer, Error, ExtendibleMap, LinearConfig, LinearMap, Result, Stream};
+use warpnest::{Buffer, Error, ExtendibleMap, LinearConfig, LinearKind, LinearMap, Result, Stream};
 use warpnest_tests::changing::{pairs, values as own_values};
 use warpnest_tests::distinct_keys;
 use warpnest_tests::extendible_parts::small;
@@ -28,7 +28,8 @@ const CHANGES: [(Change, usize); 9] = [
     (|map, stream, _, _| map.drop_tombstones_on(stream), 300),
     (
         |map, stream, old, new| {
-            let kinds = Buffer::from_slice(map.device(), &[1u32, 3, 1, 1])?;
+            let (insert, remove) = (LinearKind::INSERT, LinearKind::REMOVE);
+            let kinds = Buffer::from_slice(map.device(), &[insert, remove, insert, insert])?;
             let keys = Buffer::from_slice(map.device(), &[new[0], old[0], new[1], old[1]])?;
             let values = Buffer::from_slice(map.device(), &own_values(&[new[0], old[0], new[1], old[1]]))?;
             let mut answers = warpnest::Answers::new(map.device(), 4)?;

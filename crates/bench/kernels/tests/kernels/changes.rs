@@ -44,7 +44,7 @@ fn change<K: Key, V: Value>(
     let (device, count) = (map.device().clone(), operations.len());
     let stream = device.default_stream();
     let parts = || operations.iter().map(|operation| operation.parts());
-    let kinds = Buffer::from_slice(&device, &parts().map(|(kind, ..)| kind).collect::<Vec<u32>>())?;
+    let kinds = Buffer::from_slice(&device, &parts().map(|(kind, ..)| kind.word()).collect::<Vec<u32>>())?;
     let keys = Buffer::from_slice(&device, &parts().map(|(_, key, _)| key).collect::<Vec<K>>())?;
     let values = Buffer::from_slice(&device, &parts().map(|(.., value)| value).collect::<Vec<V>>())?;
     let (mut before, mut answers) = (Buffer::<u32>::zeroed(&device, count)?, Buffer::<V>::zeroed(&device, count)?);

@@ -74,7 +74,7 @@ impl Contender for OneCall {
         let stream = device.default_stream();
         let parts = || batch.operations.iter().map(|operation| operation.parts());
         let upload = |words: Vec<u32>| Buffer::from_slice(device, &words);
-        let kinds = upload(parts().map(|(kind, ..)| kind).collect())?;
+        let kinds = Buffer::from_slice(device, &parts().map(|(kind, ..)| kind).collect::<Vec<_>>())?;
         let keys = upload(parts().map(|(_, key, _)| key).collect())?;
         let values = upload(parts().map(|(.., value)| value).collect())?;
         let mut answers = Answers::new(device, keys.len())?;

@@ -108,12 +108,16 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinWithValues<'q, 
     pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, joined: &mut JoinedValues<K, L, R>) -> Result<()> {
         let device = scratch.device().clone();
         joined.keys.check_device("the joined rows", &device)?;
-        let done = self.compute(stream, scratch, &device, joined);
+        // Meanwhile the columns are row numbers, which may be no values: after a panic there are
+        // none.
+        let mut memory = joined.take();
+        let done = self.compute(stream, scratch, &device, &mut memory);
         if done.is_err() {
-            joined.keys.empty();
-            joined.sides.left.empty();
-            joined.sides.right.empty();
+            memory.keys.empty();
+            memory.sides.left.empty();
+            memory.sides.right.empty();
         }
+        *joined = memory;
         done
     }
 
@@ -216,6 +220,13 @@ impl<K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinedValues<K, L, R> {
     pub fn new(device: &Device) -> Result<Self> {
         let (keys, gathered) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
         Ok(Self { keys, sides: Joined::new(device)?, gathered, types: std::marker::PhantomData })
+    }
+
+    /// Takes the memory, and leaves a result without rows in its place.
+    fn take(&mut self) -> Self {
+        let Self { keys, sides: Joined { left, right, report }, gathered, types } = self;
+        let sides = Joined { left: left.take(), right: right.take(), report: *report };
+        Self { keys: keys.take(), sides, gathered: gathered.take(), types: *types }
     }
 
     /// Returns the number of pairs.

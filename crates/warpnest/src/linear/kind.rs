@@ -1,0 +1,102 @@
+//! The kinds of operations of a mixed batch, without their keys and values.
+
+use crate::types::{Plain, Proof};
+use crate::{Fold, Value};
+use gpu_kernels::linear::Operation;
+use std::marker::PhantomData;
+
+/// The kind of an operation of a mixed batch on values of type `V`: an element of the buffer that
+/// [`LinearMap::apply_many_on`](crate::LinearMap::apply_many_on) takes.
+///
+/// A kind that combines values comes from a [`Fold`] of their type alone. So no kind makes of two
+/// values what is none: a map whose values are of a type that is not a number has no such kind.
+///
+/// ```
+/// use warpnest::{Buffer, Device, Fold, LinearKind, LinearMap};
+///
+/// let device = Device::best()?;
+/// let stream = device.default_stream();
+/// let mut map: LinearMap<u32, i32> = LinearMap::new(&device)?;
+/// let kinds = [LinearKind::INSERT, Fold::MAX.into(), LinearKind::GET];
+/// let kinds = Buffer::from_slice(&device, &kinds)?;
+/// let keys = Buffer::from_slice(&device, &[7, 8, 9])?;
+/// let values = Buffer::from_slice(&device, &[-1, -2, 0])?;
+/// map.apply_many_on(stream, &kinds, &keys, &values)?;
+/// assert_eq!(map.get_many(&[7, 8, 9])?, [Some(-1), Some(-2), None]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// A fold of other numbers does not compile, and neither do plain words:
+///
+/// ```compile_fail,E0308
+/// # use warpnest::{Buffer, Device, Fold, LinearKind, LinearMap};
+/// # let device = Device::cpu();
+/// # let stream = device.default_stream();
+/// # let keys = Buffer::from_slice(&device, &[1u32])?;
+/// let mut map: LinearMap<u32, char> = LinearMap::new(&device)?;
+/// let kinds = Buffer::from_slice(&device, &[LinearKind::from(Fold::<u32>::SUM)])?;
+/// map.apply_many_on(stream, &kinds, &keys, &Buffer::from_slice(&device, &[char::MAX])?)?;
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// ```compile_fail,E0308
+/// # use warpnest::{Buffer, Device, Fold, LinearMap};
+/// # let device = Device::cpu();
+/// # let stream = device.default_stream();
+/// # let keys = Buffer::from_slice(&device, &[1u32])?;
+/// let mut map: LinearMap<u32, char> = LinearMap::new(&device)?;
+/// let kinds = Buffer::from_slice(&device, &[Fold::<u32>::SUM.word()])?;
+/// map.apply_many_on(stream, &kinds, &keys, &Buffer::from_slice(&device, &[char::MAX])?)?;
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// A kernel of your own can write kinds, as [`LinearKind::word`] says.
+#[derive(Debug, PartialEq, Eq)]
+#[repr(transparent)]
+pub struct LinearKind<V> {
+    word: u32,
+    values: PhantomData<fn() -> V>,
+}
+
+impl<V> LinearKind<V> {
+    /// Looks up the value of the key.
+    pub const GET: Self = Self::of(Operation::Get as u32);
+    /// Gives the key the value.
+    pub const INSERT: Self = Self::of(Operation::Insert as u32);
+    /// Gives the key the value unless it has one.
+    pub const GET_OR_INSERT: Self = Self::of(Operation::GetOrInsert as u32);
+    /// Removes the key.
+    pub const REMOVE: Self = Self::of(Operation::Remove as u32);
+
+    const fn of(word: u32) -> Self {
+        Self { word, values: PhantomData }
+    }
+
+    /// Returns the word by which kernels know the kind.
+    ///
+    /// A kernel that you launch may write such words of `LinearKind<V>` to a buffer of kinds. Other
+    /// words do nothing, unless they are those of a fold of other numbers: these it must not write,
+    /// as [`Stream::launch`](crate::Stream::launch) demands.
+    pub const fn word(self) -> u32 {
+        self.word
+    }
+}
+
+impl<V> From<Fold<V>> for LinearKind<V> {
+    /// Returns the kind that combines the value of the key with the given one.
+    fn from(fold: Fold<V>) -> Self {
+        Self::of(fold.word())
+    }
+}
+
+impl<V: Value> Plain for LinearKind<V> {
+    // SAFETY: it is a word, and 0 is the kind of a lookup.
+    const PROOF: Proof<Self> = unsafe { Proof::promise() };
+}
+
+impl<V> Clone for LinearKind<V> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<V> Copy for LinearKind<V> {}
