@@ -97,6 +97,8 @@ struct Done<V> {
     emptied: bool,
     /// Whether the operation was to be done.
     wanted: bool,
+    /// Whether this thread does it.
+    leads: bool,
 }
 
 kernel! {
@@ -113,7 +115,8 @@ kernel! {
     /// If `pending` is not null, only the operations whose bits are set there are done, and those
     /// that were refused stay pending.
     ///
-    /// Operations of a block that combine values of one key in the same way are made one first.
+    /// Operations of a block that combine values of one key in the same way are made one first. If
+    /// all operations remove, of those of a warp with one key only one is done.
     Apply<K: KeyWord, V: ValueWord; const MIXED: bool>, "linear_apply" | "linear_apply_mixed", threads 256, resident 6, wide atomics, shared slots: u32 = SLOTS,
         shared leaders: u32 = THREADS, shared combined: u64 = THREADS;
     {
@@ -152,12 +155,28 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
             });
         }
         let mut done = block.local(|thread| {
+            let wanted = is_wanted(block_first + thread as u64);
+            Done { wanted, leads: wanted && !(combines && !same_keys.leads(thread)), ..Done::default() }
+        });
+        if !MIXED && operation == Operation::Remove as u32 {
+            block.tiles_of::<32, _>(&mut done, |warp, done| {
+                let first = block_first + warp.first_thread() as u64;
+                let key = |lane: u32, done: &Done<V>| {
+                    let key = || args.keys.load(first + lane as u64);
+                    done.wanted.then(key).map(|key| (key, layout.class(key)))
+                };
+                warp.twins(done, key, |lane, done, twin| done.leads &= twin == lane);
+            });
+        }
+        block.each(&mut done, |thread, done| {
             let index = block_first + thread as u64;
-            let wanted = is_wanted(index);
-            let mut done = Done { wanted, ..Done::default() };
             let mut inserted_value = V::default();
-            if !wanted || combines && !same_keys.leads(thread) {
-                return done;
+            if !done.leads {
+                // Another operation of the block removes the key, or combines the values of both.
+                if done.wanted && !combines && !args.answers.is_null() {
+                    args.answers.store_streaming(index, inserted_value);
+                }
+                return;
             }
             let kind = if MIXED { args.kinds.load_streaming(index) } else { operation };
             let key = args.keys.load_streaming(index);
@@ -194,7 +213,6 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
             if !args.answers.is_null() {
                 args.answers.store_streaming(index, done.before.unwrap_or(inserted_value));
             }
-            done
         });
         if combines {
             block.phase(&mut done, |thread, done| {

@@ -6,7 +6,7 @@ use super::line::Replacing;
 use super::slot::IfHeld;
 use super::{Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
-use crate::seam::{Block, Global, in_turn};
+use crate::seam::{Block, Global, Tile, in_turn};
 use crate::types::{KeyWord, ValueWord};
 
 /// The scalar arguments of [`Insert`].
@@ -23,11 +23,22 @@ pub struct InsertParams {
 
 kernel! {
     /// Gives every key of the plan's range its value, with one thread per key. There must be a slot
-    /// for each.
+    /// for each. Of equal keys in a warp one is inserted: threads would wait for each other.
     ///
     /// With `ANYWHERE` slots of removed keys are used again.
     Insert<K: KeyWord, V: ValueWord; const ANYWHERE: bool>, "linear_insert" | "linear_insert_anywhere", threads 256, resident 8, wide atomics;
     { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: InsertParams }
+}
+
+/// A pair, and what became of it.
+struct Row<K, V> {
+    key: K,
+    value: V,
+    /// Whether the pair is to be inserted.
+    wanted: bool,
+    /// Whether a slot was taken, and whether the key is new.
+    taken: bool,
+    new: bool,
 }
 
 impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Insert<K, V, ANYWHERE> {
@@ -46,23 +57,31 @@ impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Insert<K, V, ANYWHERE> {
         let block_first = first + block.first_thread();
         let (in_use, filling) =
             (InUse::new(args.words, args.header, layout), Filling::new(args.words, args.header, layout));
-        // For each thread, whether a slot was taken, and whether a key is new.
-        let mut done = block.local(|thread| {
+        let mut rows = block.local(|thread| {
             let index = block_first + thread as u64;
-            if index >= end {
-                return (false, false);
+            let mut row = Row { key: K::default(), value: V::default(), wanted: index < end, taken: false, new: false };
+            if row.wanted {
+                (row.key, row.value) = (args.keys.load_streaming(index), args.values.load_streaming(index));
             }
-            let (key, value) = (args.keys.load_streaming(index), args.values.load_streaming(index));
-            let inserted = if ANYWHERE {
-                filling.insert(key, value, IfHeld::Replace, true)
-            } else {
-                in_use.insert(key, value, IfHeld::Replace, true)
-            };
-            (inserted.taken, inserted.is_new())
+            row
+        });
+        block.tiles_of::<32, _>(&mut rows, |warp, rows| {
+            let key = |_, row: &Row<K, V>| row.wanted.then(|| (row.key, layout.class(row.key)));
+            warp.twins(rows, key, |lane, row, twin| row.wanted &= twin == lane);
+        });
+        block.each(&mut rows, |_, row| {
+            if row.wanted {
+                let inserted = if ANYWHERE {
+                    filling.insert(row.key, row.value, IfHeld::Replace, true)
+                } else {
+                    in_use.insert(row.key, row.value, IfHeld::Replace, true)
+                };
+                (row.taken, row.new) = (inserted.taken, inserted.is_new());
+            }
         });
         let counts = [
-            (header::TAKEN, block.count(&mut done, |_, done| done.0)),
-            (header::GAINED, block.count(&mut done, |_, done| done.1)),
+            (header::TAKEN, block.count(&mut rows, |_, row| row.taken)),
+            (header::GAINED, block.count(&mut rows, |_, row| row.new)),
         ];
         count_up(block, args.header, counts);
     }

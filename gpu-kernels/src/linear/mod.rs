@@ -134,6 +134,12 @@ impl Layout {
         Probe { bucket, second: 0, step, start: low % W::IN_SECTOR }
     }
 
+    /// Returns a key's class for [`Tile::twins`](crate::seam::Tile::twins).
+    #[inline(always)]
+    fn class<K: KeyWord>(&self, key: K) -> u32 {
+        key.mixed(self.a, self.b).bits_from(0)
+    }
+
     /// Goes from a bucket to the next one.
     #[inline(always)]
     pub fn advance(&self, probe: &mut Probe) {

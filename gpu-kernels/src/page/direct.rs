@@ -39,7 +39,10 @@ pub struct AddParams {
 }
 
 /// A pair that looks for its slot.
-struct Adding<V, W> {
+struct Adding<K, V, W> {
+    key: K,
+    /// Whether there is such a pair, and it is not left to another lane.
+    wanted: bool,
     value: V,
     /// The first bucket of the page.
     page_first: u32,
@@ -51,7 +54,8 @@ struct Adding<V, W> {
 }
 
 kernel! {
-    /// Adds pair `i` by thread `i`. The header's [`header::LENGTH`] counts the keys that are new.
+    /// Adds pair `i` by thread `i`. The header's [`header::LENGTH`] counts the keys that are new. Of
+    /// equal keys in a warp the last one's pair is added for all: threads would wait for each other.
     ///
     /// `index` and the header are 0 at first. A cell of the index is the number of a pair from 1
     /// on, or 0; of equal keys that of the last one. Without an index, which may be null, keys are
@@ -76,11 +80,20 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
 
     #[inline(always)]
     fn add<F: Form, B: Block>(self, block: &mut B) {
-        let AddParams { layout, pairs: count, .. } = self.plan;
+        let layout = self.plan.layout;
         let block_first = block.first_thread();
         let page = |page_first: u32| page_at::<F, K, V>(self.words, &layout, page_first);
-        let mut pairs = block.local(|thread| self.start::<F>(&layout, block_first + thread as u64));
+        let mut pairs = block.local(|thread| self.read(block_first + thread as u64));
         block.tiles_of::<32, _>(&mut pairs, |warp, pairs| {
+            let first = block_first + warp.first_thread() as u64;
+            let class = |key: K| key.mixed(layout.a, layout.b).bits_from(0);
+            let key = |_, pair: &Adding<K, _, _>| pair.wanted.then(|| (pair.key, class(pair.key)));
+            warp.twins(pairs, key, |lane, pair, twin| pair.wanted &= twin == lane);
+            warp.each(pairs, |lane, pair| {
+                if pair.wanted {
+                    self.start::<F>(&layout, first + lane as u64, pair);
+                }
+            });
             while warp.ballot(pairs, |_, pair| pair.seek.inserted.is_none()) != 0 {
                 warp.each(pairs, |_, pair| {
                     if pair.seek.inserted.is_none() {
@@ -88,10 +101,9 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
                     }
                 });
             }
-            let first = block_first + warp.first_thread() as u64;
             warp.each(pairs, |lane, pair| {
                 let number = first + lane as u64;
-                if number >= count {
+                if !pair.wanted {
                     return;
                 }
                 if pair.seek.inserted == Some(InsertResult::Left) {
@@ -132,16 +144,18 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         });
     }
 
-    /// Reads a pair, and looks where it cannot be a new one.
+    /// Reads the key of a pair, if there is one.
     #[inline(always)]
-    fn start<F: Form>(&self, layout: &Layout, number: u64) -> Adding<V::Word, K::PackedWord<V>> {
-        let nowhere = Seek::ended(InsertResult::Left);
-        let mut pair = Adding { value: Default::default(), page_first: 0, seek: nowhere, repeated: 0, position: 0 };
-        if number >= self.plan.pairs {
-            return pair;
-        }
-        let key = self.keys.load_streaming(number);
-        let mixed = key.mixed(layout.a, layout.b);
+    fn read(&self, number: u64) -> Adding<K, V::Word, K::PackedWord<V>> {
+        let (seek, wanted) = (Seek::ended(InsertResult::Left), number < self.plan.pairs);
+        let key = if wanted { self.keys.load_streaming(number) } else { K::default() };
+        Adding { key, wanted, value: Default::default(), page_first: 0, seek, repeated: 0, position: 0 }
+    }
+
+    /// Starts to add a pair: reads its value, and looks where it cannot be a new one.
+    #[inline(always)]
+    fn start<F: Form>(&self, layout: &Layout, number: u64, pair: &mut Adding<K, V::Word, K::PackedWord<V>>) {
+        let mixed = pair.key.mixed(layout.a, layout.b);
         let (bucket, home, remainder) =
             (mixed.scaled(layout.buckets()), layout.home_in_page(mixed), layout.remainder(mixed));
         pair.page_first = bucket - home;
@@ -150,7 +164,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         if F::VALUES {
             pair.value = self.values.load_streaming(number);
             if !self.index.is_null() {
-                pair.repeated = self.enter(key, mixed, number as u32);
+                pair.repeated = self.enter(pair.key, mixed, number as u32);
             }
         }
         pair.seek = page.seek(home, remainder);
@@ -161,7 +175,6 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         {
             (pair.seek.at, pair.seek.inserted) = (found.at, Some(InsertResult::Repeated));
         }
-        pair
     }
 
     /// Enters a pair in the index. Returns 0 if its key was not there, and else the key's cell,

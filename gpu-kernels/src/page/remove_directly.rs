@@ -22,7 +22,8 @@ pub struct RemoveParams {
 }
 
 /// A key that is being removed.
-struct Removing<W> {
+struct Removing<K, W> {
+    mixed: K,
     /// The first bucket of the page.
     page_first: u32,
     home: u32,
@@ -38,7 +39,8 @@ struct Removing<W> {
 const ENDED: u32 = u32::MAX;
 
 kernel! {
-    /// Removes key `i` by thread `i`. Of equal keys one removes the pair.
+    /// Removes key `i` by thread `i`. Of equal keys one removes the pair, and only one of a warp
+    /// tries: threads would wait for each other.
     ///
     /// The header's [`header::LENGTH`] counts the pairs that were removed, and [`header::HOLES`] is
     /// set if one of them was in a full bucket. If `found` is not null, it and `values`, which may
@@ -65,6 +67,8 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
         let page = |page_first: u32| page_at::<F, K, V>(self.words, &layout, page_first);
         let mut keys = block.local(|thread| self.start::<F>(&layout, block_first + thread as u64));
         block.tiles_of::<32, _>(&mut keys, |warp, keys| {
+            let mixed = |_, key: &Removing<K, _>| (key.number != ENDED).then(|| (key.mixed, key.mixed.bits_from(0)));
+            warp.twins(keys, mixed, |lane, key, twin| key.number = if twin == lane { key.number } else { ENDED });
             while warp.ballot(keys, |_, key| key.number != ENDED) != 0 {
                 warp.each(keys, |_, key| {
                     if key.number != ENDED {
@@ -74,7 +78,7 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
             }
             if !self.found.is_null() {
                 // Nobody writes values, so they are still there.
-                let value = |key: &Removing<K::PackedWord<V>>| {
+                let value = |key: &Removing<K, K::PackedWord<V>>| {
                     let at = key.at?;
                     let word = if F::VALUES { page(key.page_first).words.get(at) } else { Scalar::from_u64(0) };
                     Some(Scalar::from_u64(word.to_u64()))
@@ -95,11 +99,12 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
     }
 
     #[inline(always)]
-    fn start<F: Form>(&self, layout: &Layout, number: u64) -> Removing<K::PackedWord<V>> {
-        let mut key =
-            Removing { page_first: 0, home: 0, remainder: Scalar::from_u64(0), number: ENDED, at: None, hole: false };
+    fn start<F: Form>(&self, layout: &Layout, number: u64) -> Removing<K, K::PackedWord<V>> {
+        let (mixed, remainder) = (K::default(), Scalar::from_u64(0));
+        let mut key = Removing { mixed, page_first: 0, home: 0, remainder, number: ENDED, at: None, hole: false };
         if number < self.plan.keys {
             let mixed = self.keys.load_streaming(number).mixed(layout.a, layout.b);
+            key.mixed = mixed;
             (key.home, key.remainder, key.number) = (layout.home_in_page(mixed), layout.remainder(mixed), 0);
             key.page_first = mixed.scaled(layout.buckets()) - key.home;
             let page = page_at::<F, K, V>(self.words, layout, key.page_first);
@@ -110,7 +115,7 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
 
     /// Probes one bucket. Other threads remove pairs meanwhile, so a free slot says nothing.
     #[inline(always)]
-    fn step<F: Form, W: Scalar>(&self, page: &Page<'_, F, W, impl Shared<W>>, key: &mut Removing<W>) {
+    fn step<F: Form, W: Scalar>(&self, page: &Page<'_, F, W, impl Shared<W>>, key: &mut Removing<K, W>) {
         match page.remove_candidate(key.home, key.remainder, key.number) {
             Ok((at, full)) => (key.at, key.number, key.hole) = (Some(at), ENDED, full),
             Err(filtered) => {

@@ -172,6 +172,20 @@ pub trait Tile {
         tell: impl Fn(u32, &mut T, N, N) + Sync,
     );
 
+    /// Tells every lane the highest lane that holds the same word, by `tell(lane, state, twin)`, or
+    /// itself if it holds none. `read` gives a word, and a class, which is the same for equal words
+    /// and should differ in the lower 8 bits for others.
+    ///
+    /// A lane may be told itself though a higher one holds the same word: always on a CPU, where
+    /// lanes do not wait for each other, and now and then on a GPU. A lane that others are told is
+    /// told itself.
+    fn twins<T, N: Word>(
+        &mut self,
+        local: &mut Self::Local<T>,
+        read: impl Fn(u32, &T) -> Option<(N, u32)> + Sync,
+        tell: impl Fn(u32, &mut T, u32) + Sync,
+    );
+
     /// Counts the lanes' items by class, in `ROWS` rows. They are counted in the order of the rows,
     /// and in each row in the order of the lanes. Each item adds one to the counter of its class
     /// and is told what the counter held.

@@ -284,6 +284,24 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
             tell(lane, &mut local[lane as usize], sum_of(&values[..lane as usize]), sum_of(&values));
         }
     }
+    fn twins<T, N: Word>(
+        &mut self,
+        local: &mut [T; LANES],
+        read: impl Fn(u32, &T) -> Option<(N, u32)> + Sync,
+        tell: impl Fn(u32, &mut T, u32) + Sync,
+    ) {
+        let mut held = [None; LANES];
+        for lane in self.checker.shuffled(LANES as u32) {
+            self.log.thread.set(self.first + lane);
+            held[lane as usize] = read(lane, &local[lane as usize]).map(|(word, _)| word);
+        }
+        for lane in self.checker.shuffled(LANES as u32) {
+            self.log.thread.set(self.first + lane);
+            let own = held[lane as usize];
+            let twin = if own.is_some() { held.iter().rposition(|&other| other == own) } else { None };
+            tell(lane, &mut local[lane as usize], twin.map_or(lane, |twin| twin as u32));
+        }
+    }
     fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut [T; LANES],

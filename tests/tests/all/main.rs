@@ -81,6 +81,7 @@ mod relational {
     mod join_chunks;
     mod join_forms;
     mod join_nulls;
+    mod join_skew;
     mod row_ids;
     mod rows;
     mod wide_join;

@@ -117,9 +117,9 @@ impl Repeats {
     }
 }
 
-/// Returns `n` keys, some of them repeated, and the number of different ones.
-pub fn repeated<K: Key>(n: u64, repeats: Repeats) -> (Vec<K>, u64) {
-    let ranks: Vec<u64> = match repeats {
+/// Returns the ranks of `n` keys, some of them repeated.
+pub fn ranks(n: u64, repeats: Repeats) -> Vec<u64> {
+    match repeats {
         Repeats::OneIn(many) => (0..n).map(|i| if i % many == 0 { (i + n / 2 + 1) % n } else { i }).collect(),
         Repeats::Half => (0..n).map(|i| i % n.div_ceil(2)).collect(),
         Repeats::Million => {
@@ -132,7 +132,12 @@ pub fn repeated<K: Key>(n: u64, repeats: Repeats) -> (Vec<K>, u64) {
             let zipf = Zipf::new(n as f64, 1.2).expect("a positive number of ranks and exponent");
             (0..n).map(|_| zipf.sample(&mut random) as u64).collect()
         }
-    };
+    }
+}
+
+/// Returns `n` keys, some of them repeated, and the number of different ones.
+pub fn repeated<K: Key>(n: u64, repeats: Repeats) -> (Vec<K>, u64) {
+    let ranks = ranks(n, repeats);
     let mut seen = vec![0u64; n as usize / 64 + 1];
     ranks.iter().for_each(|&rank| seen[rank as usize / 64] |= 1 << (rank % 64));
     let distinct = seen.iter().map(|word| word.count_ones() as u64).sum();

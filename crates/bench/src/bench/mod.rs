@@ -27,6 +27,7 @@ mod refs;
 pub mod roofline;
 mod rows;
 mod set;
+mod skews;
 mod sorted;
 mod transfers;
 mod two_level;
@@ -153,6 +154,8 @@ enum Part {
     GroupByLying,
     /// Joins of unique and of repeated keys, with large and small build sides.
     Join,
+    /// Joins and changing batches of frequent keys, beside distinct ones.
+    Skews,
     /// Different keys with ids and counts, and membership.
     Unique,
     /// `CuckooMap` and `CuckooSet`.
@@ -315,6 +318,11 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
             keep_both(&|| join::measure::<u32>(at), &|| join::measure::<u64>(at))?;
             keep_both(&|| join_forms::measure::<u32>(at), &|| join_forms::measure::<u64>(at))?;
             keep_both(&|| join_forms::measure_wide(at), &|| Ok(vec![]))?;
+        }
+        if wanted(Part::Skews) {
+            show(format!("frequent keys, {n} rows"));
+            keep_both(&|| skews::joins::<u32>(at), &|| skews::joins::<u64>(at))?;
+            keep_both(&|| skews::changes::<u32>(at), &|| skews::changes::<u64>(at))?;
         }
         if wanted(Part::Unique) {
             show(format!("different keys of columns, {n} rows"));

@@ -1,15 +1,12 @@
 //! Joins, beside those of polars.
 
-use std::fs::write;
-use std::io::{BufRead as _, BufReader, Lines, Write as _};
 use std::path::Path;
-use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
-use std::time::Duration;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Result, ensure};
 use warpnest::relational::JoinWithValues;
 
 use super::Lab;
+use super::polars::{self, Polars};
 use super::record::Comparison;
 use super::timing::timed;
 use crate::bench::input::{key, shuffle};
@@ -35,71 +32,11 @@ impl Tables {
         Self { keys, values }
     }
 
-    /// Writes the columns to files.
-    fn save(&self, folder: &Path) -> Result<()> {
-        for (side, name) in ["left", "right"].into_iter().enumerate() {
-            for (what, column) in [("keys", &self.keys[side]), ("values", &self.values[side])] {
-                let path = folder.join(format!("{name}_{what}"));
-                write(&path, bytemuck::cast_slice(column))
-                    .with_context(|| format!("cannot write {}", path.display()))?;
-            }
-        }
-        Ok(())
-    }
-
     /// Returns the number of pairs, and the sums of both columns of values in them.
     fn expected(&self) -> [u64; 3] {
         let [left, right] = self.values.each_ref().map(|values| values.iter().map(|&value| u64::from(value)).sum());
         let pairs = self.keys[0].len() as u64;
         [pairs, left, right * (pairs / self.keys[1].len() as u64)]
-    }
-}
-
-/// A Python program that joins whenever it is told to.
-struct Polars {
-    child: Child,
-    orders: ChildStdin,
-    answers: Lines<BufReader<ChildStdout>>,
-}
-
-impl Polars {
-    /// Starts the program with so many threads, or with all.
-    fn start(python: &Path, folder: &Path, threads: Option<usize>) -> Result<Self> {
-        let mut command = Command::new(python);
-        command.args(["-c", include_str!("polars.py")]).arg(folder);
-        if let Some(threads) = threads {
-            command.env("POLARS_MAX_THREADS", threads.to_string());
-        }
-        let mut child = command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .with_context(|| format!("cannot start {}", python.display()))?;
-        let (orders, answers) = (child.stdin.take().context("no input")?, child.stdout.take().context("no output")?);
-        let mut polars = Self { child, orders, answers: BufReader::new(answers).lines() };
-        polars.answer().context("install polars and numpy for this Python: `pip install polars numpy`")?;
-        Ok(polars)
-    }
-
-    fn answer(&mut self) -> Result<String> {
-        Ok(self.answers.next().context("the Python program has ended")??)
-    }
-
-    /// Joins once; returns the time.
-    fn join(&mut self, expected: [u64; 3]) -> Result<Duration> {
-        writeln!(self.orders, "join")?;
-        let answer = self.answer()?;
-        let (seconds, found) = answer.split_once(' ').with_context(|| format!("an answer of polars: {answer}"))?;
-        ensure!(found == expected.map(|number| number.to_string()).join(" "), "polars found {found}, not {expected:?}");
-        Ok(Duration::from_secs_f64(seconds.parse()?))
-    }
-}
-
-impl Drop for Polars {
-    fn drop(&mut self) {
-        // It ends when nothing more can be told to it; what it returns says nothing.
-        let _ = self.child.kill();
-        let _ = self.child.wait();
     }
 }
 
@@ -109,7 +46,9 @@ pub fn beside_polars(lab: &Lab<'_>, python: &Path) -> Result<Vec<Comparison>> {
     for (op, multiplicity) in [("inner, unique keys", 1), ("inner, 8 rows a key on one side", MULTIPLICITY)] {
         let tables = Tables::new(lab.n, multiplicity);
         let folder = tempfile::tempdir()?;
-        tables.save(folder.path())?;
+        for (side, name) in ["left", "right"].into_iter().enumerate() {
+            polars::save(folder.path(), name, &tables.keys[side], &tables.values[side])?;
+        }
         let mut one = Polars::start(python, folder.path(), Some(1))?;
         let (mut all, expected) = (Polars::start(python, folder.path(), None)?, tables.expected());
         let Tables { keys: [left, right], values: [left_values, right_values] } = &tables;
@@ -122,7 +61,7 @@ pub fn beside_polars(lab: &Lab<'_>, python: &Path) -> Result<Vec<Comparison>> {
             ensure!([joined.len() as u64, sums[0], sums[1]] == expected, "{} pairs, sums {sums:?}", joined.len());
             Ok(time)
         };
-        let (mut theirs, mut theirs_all) = (|| one.join(expected), || all.join(expected));
+        let (mut theirs, mut theirs_all) = (|| one.run(expected), || all.run(expected));
         let names = ["join", op, "polars"];
         lab.row_in_parallel(&mut rows, names, &mut ours, &mut theirs, Some(&mut theirs_all))?;
     }
@@ -141,14 +80,5 @@ mod tests {
             assert!(tables.keys[0].iter().all(|key| tables.keys[1].contains(key)));
             assert_eq!(tables.expected()[0], 64);
         }
-    }
-
-    #[test]
-    fn a_program_that_is_no_python_is_refused() {
-        let folder = tempfile::tempdir().unwrap();
-        let error = Polars::start(Path::new("/no/such/python"), folder.path(), None).err().unwrap();
-        assert!(format!("{error:#}").starts_with("cannot start /no/such/python"), "{error:#}");
-        let error = Polars::start(Path::new("true"), folder.path(), Some(1)).err().unwrap();
-        assert!(format!("{error:#}").contains("pip install polars"), "{error:#}");
     }
 }

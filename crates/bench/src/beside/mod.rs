@@ -1,8 +1,10 @@
 //! `cargo xtask beside`: every table on the CPU engine beside what a Rust program has already.
 
 mod drawing;
+mod groups;
 mod joins;
 mod maps;
+mod polars;
 mod record;
 mod rows;
 mod sorted;
@@ -50,7 +52,7 @@ pub struct Args {
     /// How often the text is there. The words of each copy end in its number, so they are new.
     #[arg(long, value_name = "N", requires = "text", value_delimiter = ',', default_values_t = [1])]
     copies: Vec<usize>,
-    /// Only joins, beside the polars of this Python, which needs `polars` and `numpy`.
+    /// Only joins and group-by, beside the polars of this Python, which needs `polars` and `numpy`.
     #[arg(long, value_name = "PYTHON", conflicts_with_all = ["text", "draw"])]
     polars: Option<PathBuf>,
     /// Time for each comparison, in milliseconds; at least 5 runs are timed.
@@ -130,6 +132,7 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     } else if let Some(python) = &args.polars {
         for &n in &sizes {
             all.extend(joins::beside_polars(&lab(n), python)?);
+            all.extend(groups::beside_polars(&lab(n), python)?);
         }
     } else {
         for &n in &sizes {

@@ -17,6 +17,8 @@ use std::fmt;
 
 /// The fewest rows that are aggregated on chip: the sample takes as long as sorting fewer.
 const MIN_HASHED_ROWS: u64 = 1 << 16;
+/// The same for cores of a CPU, where bins cost more.
+const MIN_HASHED_ROWS_ON_CORES: u64 = 1 << 18;
 
 /// A group-by: the rows with equal keys become a group, of which counts, sums, least, greatest,
 /// mean, first and last values are computed.
@@ -192,8 +194,8 @@ impl<'q, K: Key> GroupBy<'q, K> {
         let input = SortInput { keys: &keys, values: &values, rows, order: K::ORDER };
         let mut report = GroupReport { method: Method::Sort, estimated_groups: None, hot_rows: 0, overflowed: false };
         let is_worth_it = match method {
-            // Cores sort sooner than they fill bins.
-            Method::Auto => rows >= MIN_HASHED_ROWS && stream.cores().is_none(),
+            Method::Auto if stream.cores().is_some() => rows >= MIN_HASHED_ROWS_ON_CORES,
+            Method::Auto => rows >= MIN_HASHED_ROWS,
             Method::Hash => rows != 0,
             Method::Sort => false,
         };

@@ -4,10 +4,14 @@
 use super::buckets::InMemory;
 use super::emit::{Outputs, emit_last, emit_pairs};
 use super::fill::{COUNTERS, TOTAL};
+use super::header;
 use super::probe::{HELD, THREADS, Thread, find, row};
 use super::written::Emit;
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
+
+/// The neighbouring rows that a block takes.
+const SECTOR: u64 = 8;
 
 /// The scalar arguments of [`JoinDirect`].
 #[derive(Clone, Copy, Debug)]
@@ -25,7 +29,7 @@ pub struct JoinDirectParams {
     pub emit: u32,
     /// The binary logarithm of the number of buckets.
     pub bucket_bits: u32,
-    /// The probe rows of a block, at most [`ROUND_ROWS`](super::ROUND_ROWS).
+    /// The probe rows of a block, at most [`ROUND_ROWS`](super::ROUND_ROWS): a multiple of 32.
     pub block_rows: u32,
     /// 0.
     pub padding: u32,
@@ -37,7 +41,8 @@ kernel! {
     /// bucket, and the end of the last.
     ///
     /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
-    /// all are written if there is capacity for them.
+    /// all are written if there is capacity for them. If its [`FAILED`](super::header::FAILED) is
+    /// set, nothing is done.
     JoinDirect<K: KeyWord>, "join_direct", threads 512, resident 2, shared start: u64 = 1,
         shared counters: u32 = COUNTERS;
     {
@@ -50,24 +55,29 @@ impl<K: KeyWord> JoinDirect<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, start: B::Shared<u64>, counters: B::Shared<u32>) {
         let JoinDirectParams { a, b, probe, capacity, emit, bucket_bits, block_rows, .. } = self.plan;
+        if self.header.load_read_only(header::FAILED) != 0 {
+            return;
+        }
         let emit = Emit(emit);
         let build = InMemory { keys: self.build_keys, rows: self.build_rows, starts: self.starts, bucket_bits };
         let outputs = Outputs::without_keys(self.build_out, self.probe_out, capacity, self.header);
-        let first = block.index() as u64 * block_rows as u64;
-        let here = (probe - first).min(block_rows as u64) as u32;
+        // Blocks take turns, with a sector of keys each: neighbours may have one key of many rows.
+        let (blocks, first) = (block.grid() as u64 * SECTOR, block.index() as u64 * SECTOR);
+        let number = |row: u32| row as u64 / SECTOR * blocks + first + row as u64 % SECTOR;
+        let is_there = |row: u32| row < block_rows && number(row) < probe;
         // Few rows are spread over all warps, since each may have much to write.
         let is_spread = block_rows < THREADS;
         let row = |thread: u32, i: usize| {
             let thread = if is_spread { thread % 32 * (THREADS / 32) + thread / 32 } else { thread };
             row(thread, i)
         };
-        let keys = self.probe_keys.offset(first);
+        let keys = self.probe_keys;
         let mut threads = block.local(|_| Thread::<K>::new());
         block.phase(&mut threads, |thread, state| {
             for i in 0..HELD {
-                if row(thread, i) < here {
-                    state.keys[i] = keys.load_streaming(row(thread, i) as u64).mixed(a, b);
-                    state.rows[i] = first as u32 + row(thread, i);
+                if is_there(row(thread, i)) {
+                    state.rows[i] = number(row(thread, i)) as u32;
+                    state.keys[i] = keys.load_streaming(state.rows[i] as u64).mixed(a, b);
                     state.there |= 1 << i;
                 }
             }

@@ -7,6 +7,7 @@
 
 mod buckets;
 mod direct;
+mod distinct;
 mod emit;
 mod fill;
 mod in_turn;
@@ -20,14 +21,15 @@ mod written;
 
 pub use buckets::MAX_PAGE_ROWS;
 pub use direct::{JoinDirect, JoinDirectParams};
+pub use distinct::{DISTINCT_ROWS, JoinDistinct, JoinDistinctParams};
 pub use emit::NO_ROW;
 #[cfg(not(target_arch = "nvptx64"))]
 pub use on_chip::on_chip_words;
 pub use on_chip::{JoinOnChip, JoinOnChipParams, ON_CHIP_ROUND_ROWS};
-pub use pages::{JoinPages, JoinPagesParams, MAX_ROUNDS, MIN_ITEM_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, item_rows};
+pub use pages::{JoinPages, JoinPagesParams, MAX_ITEM_ROWS, MIN_ITEM_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, item_rows};
 pub use probe::ROUND_ROWS;
 pub use starts::{BinStarts, BinStartsParams};
-pub use table::{CheckTable, FillTable, JoinTable, JoinTableParams, SECTOR_WORDS, TableParams, slots_of_sector};
+pub use table::{FillTable, JoinTable, JoinTableParams, SECTOR_WORDS, TableParams, slots_of_sector};
 pub use written::Emit;
 
 /// The words of the header that a join adds to those of its splits.
@@ -36,4 +38,6 @@ pub mod header {
 
     /// The number of work items that were listed.
     pub const ITEMS: u64 = crate::page::header::LISTED;
+    /// The number of heavy bins that were left for other launches.
+    pub const HEAVY: u64 = ITEMS + 1;
 }

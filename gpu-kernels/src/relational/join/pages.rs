@@ -7,9 +7,9 @@ use super::fill::{COUNTERS, TOTAL, fill};
 use super::header;
 use super::in_turn::JoinInTurn;
 use super::probe::{HELD, ROUND_ROWS, THREADS, Thread, find, row};
-use super::rows::{Format, Rows};
+use super::rows::{Bins, Rows};
 use super::written::Emit;
-use crate::page::{Pairs, split_overflowed};
+use crate::page::split_overflowed;
 use crate::seam::{Block, Global, Shared, opaque, vectorized};
 use crate::types::KeyWord;
 
@@ -19,8 +19,8 @@ pub const PAGE_ROWS: u32 = ROUND_ROWS;
 /// The binary logarithm of the number of buckets of such a page.
 pub const PAGE_BUCKET_BITS: u32 = 12;
 
-/// The most rounds of a block.
-pub const MAX_ROUNDS: u32 = 8;
+/// The most probe rows of a work item.
+pub const MAX_ITEM_ROWS: u32 = 8 * ROUND_ROWS;
 
 /// The pairs of rows that a block compares, about, if the build side of its bin has several pages.
 /// With the keys that such bins come of, it writes as many.
@@ -53,13 +53,17 @@ pub struct JoinPagesParams {
     pub page_rows: u32,
     /// The binary logarithm of the number of buckets of a page, at least 1.
     pub bucket_bits: u32,
-    /// The most rounds of a block, from 1 to [`MAX_ROUNDS`].
-    pub rounds: u32,
+    /// The most probe rows of a work item, from [`MIN_ITEM_ROWS`] to [`MAX_ITEM_ROWS`].
+    pub item_rows: u32,
     /// 1 if the keys and numbers of the build side are stored apart, as a sort leaves them, and 0
     /// if they are stored as a split leaves them.
     pub build_apart: u32,
     /// The same of the probe side.
     pub probe_apart: u32,
+    /// The most build rows of a bin that one block takes; with 2^32 - 1 any number.
+    pub light_rows: u32,
+    /// 1 if only bins with more build rows are taken, and 0 if all others are.
+    pub heavy: u32,
     /// 0.
     pub padding: u32,
 }
@@ -80,27 +84,33 @@ kernel! {
     /// [`ITEMS`](super::header::ITEMS) becomes their number. With `LISTED` the blocks take these.
     /// The list has capacity for one item for each [`MIN_ITEM_ROWS`] rows of both sides.
     ///
+    /// Bins with more build rows than the plan's `light_rows` are heavy. A launch takes these alone,
+    /// or counts them in the header's [`HEAVY`](super::header::HEAVY) and takes the others. Unless
+    /// `distinct` is null it has the number of different keys of each heavy bin
+    /// ([`JoinDistinct`](super::JoinDistinct)): then the build keys are these, at the positions that
+    /// the rows have in the side's arrangement, and the words beside them are any.
+    ///
     /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
     /// all are written if there is capacity for them. If a split of either side has lost rows, by
     /// the header or by the second one behind it, nothing is done.
     JoinPages<K: KeyWord; const LISTED: bool>, "join_pages" | "join_pages_listed", threads 512, resident 2,
         dynamic memory: u32, shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
-        build_keys: Global<K>, build_rows: Global<u32>, build_counts: Global<u32>, probe_keys: Global<K>,
-        probe_rows: Global<u32>, probe_counts: Global<u32>, items: Global<u64>, build_out: Global<u32>,
+        build_keys: Global<K>, build_rows: Global<u32>, build_counts: Global<u32>, distinct: Global<u32>,
+        probe_keys: Global<K>, probe_rows: Global<u32>, probe_counts: Global<u32>, items: Global<u64>, build_out: Global<u32>,
         probe_out: Global<u32>, keys_out: Global<K>, header: Global<u64>, plan: JoinPagesParams,
     }
 }
 
-/// Returns the number of probe rows that a block takes of a bin with so many build rows, in at most
-/// so many rounds.
+/// Returns the number of probe rows that a block takes of a bin with so many build rows, at most
+/// `most`.
 #[inline(always)]
-pub fn item_rows(build: u32, emit: Emit, rounds: u32) -> u32 {
+pub fn item_rows(build: u32, emit: Emit, most: u32) -> u32 {
     if build <= PAGE_ROWS {
-        rounds * ROUND_ROWS
+        most
     } else {
         let few = COMPARED / build;
-        let most = if emit.needs_all() { ROUND_ROWS } else { rounds * ROUND_ROWS };
+        let most = if emit.needs_all() && most > ROUND_ROWS { ROUND_ROWS } else { most };
         if few < MIN_ITEM_ROWS {
             MIN_ITEM_ROWS
         } else if few > most {
@@ -136,15 +146,18 @@ struct Bin<K: KeyWord, const LISTED: bool> {
 }
 
 impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
-    /// Returns the bin, and the numbers of its build and probe rows. Rows that are in pairs alone
-    /// may change sides, so that one page is enough.
+    /// Returns the bin, the numbers of its build and probe rows, and whether it is heavy. Rows that
+    /// are in pairs alone may change sides, so that one page is enough.
     #[inline(always)]
-    fn new(args: JoinPages<K, LISTED>, number: u32) -> (Self, u32, u32) {
+    fn new(args: JoinPages<K, LISTED>, number: u32) -> (Self, u32, u32, bool) {
         let bin = Self { args, number, is_swapped: false };
         let (build, probe) = (bin.of_build().count, bin.of_probe().count);
+        let is_heavy = build > args.plan.light_rows;
+        let build =
+            if args.distinct.is_null() || !is_heavy { build } else { args.distinct.load_read_only(number as u64) };
         let is_swapped = !Emit(args.plan.emit).needs_all() && build > args.plan.page_rows && probe < build;
         let (build, probe) = if is_swapped { (probe, build) } else { (build, probe) };
-        (Self { is_swapped, ..bin }, build, probe)
+        (Self { is_swapped, ..bin }, build, probe, is_heavy)
     }
 
     /// Returns the rows of the build side.
@@ -161,33 +174,19 @@ impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
 
     #[inline(always)]
     fn of_build(&self) -> Rows<K> {
-        let (args, plan) = (&self.args, &self.args.plan);
-        self.rows((args.build_keys, args.build_rows, args.build_counts), plan.build_capacity, plan.build_apart)
+        let JoinPages { build_keys: keys, build_rows: numbers, build_counts: counts, plan, .. } = self.args;
+        self.rows(Bins { keys, numbers, counts, capacity: plan.build_capacity, apart: plan.build_apart })
     }
 
     #[inline(always)]
     fn of_probe(&self) -> Rows<K> {
-        let (args, plan) = (&self.args, &self.args.plan);
-        self.rows((args.probe_keys, args.probe_rows, args.probe_counts), plan.probe_capacity, plan.probe_apart)
+        let JoinPages { probe_keys: keys, probe_rows: numbers, probe_counts: counts, plan, .. } = self.args;
+        self.rows(Bins { keys, numbers, counts, capacity: plan.probe_capacity, apart: plan.probe_apart })
     }
 
     #[inline(always)]
-    fn rows(
-        &self,
-        (keys, numbers, counts): (Global<K>, Global<u32>, Global<u32>),
-        capacity: u64,
-        apart: u32,
-    ) -> Rows<K> {
-        let format = if apart == 0 { Format::Split } else { Format::Apart };
-        let bin = opaque(self.number) as u64;
-        let (first, count) = if capacity == 0 {
-            let start = counts.load_read_only(bin);
-            (start as u64, counts.load_read_only(bin + 1) - start)
-        } else {
-            (bin * capacity, counts.load_read_only(bin))
-        };
-        let scale = if format == Format::Split && Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };
-        Rows { keys: keys.offset(first * scale), numbers: numbers.offset(first), first: 0, count, format, a: 0, b: 0 }
+    fn rows(&self, bins: Bins<K>) -> Rows<K> {
+        bins.rows(opaque(self.number) as u64)
     }
 
     /// Returns the arrays that pairs are written to.
@@ -211,10 +210,18 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
         return;
     }
     let item = if LISTED { args.items.load_read_only(block.index() as u64) } else { (block.index() as u64) << 32 };
-    let (bin, build_count, probe_count) = Bin::new(args, (item >> 32) as u32);
+    let (bin, build_count, probe_count, is_heavy) = Bin::new(args, (item >> 32) as u32);
     let plan = args.plan;
     let emit = Emit(plan.emit);
-    let (most, first) = (item_rows(build_count, emit, plan.rounds), item as u32);
+    if is_heavy != (plan.heavy != 0) {
+        block.each_thread(|thread| {
+            if thread == 0 && is_heavy && probe_count != 0 {
+                args.header.atomic(header::HEAVY).fetch_add(1);
+            }
+        });
+        return;
+    }
+    let (most, first) = (item_rows(build_count, emit, plan.item_rows), item as u32);
     if first >= probe_count || (build_count == 0 && !emit.needs_all()) {
         return;
     }
@@ -224,7 +231,7 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
         vectorized(JoinInTurn {
             page: Page::new(memory, plan.page_bits, plan.bucket_bits, plan.page_rows),
             page_rows: plan.page_rows,
-            build: bin.build(),
+            build: Rows { count: build_count, ..bin.build() },
             probe: Rows { count: end - begin, ..bin.probe().from(begin) },
             outputs: bin.outputs(),
             emit,

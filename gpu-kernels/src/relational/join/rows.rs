@@ -15,6 +15,43 @@ pub(super) enum Format {
     Apart,
 }
 
+/// The rows of all bins on one side.
+#[derive(Clone, Copy)]
+pub(super) struct Bins<K> {
+    pub keys: Global<K>,
+    pub numbers: Global<u32>,
+    /// The number of rows of each bin, or if the capacity is 0 the starts of bins and the end of the
+    /// last.
+    pub counts: Global<u32>,
+    /// The distance from the first row of one bin to that of the next, or 0.
+    pub capacity: u64,
+    /// 1 if keys and numbers are stored apart, as a sort leaves them, and 0 if as a split does.
+    pub apart: u32,
+}
+
+impl<K: KeyWord> Bins<K> {
+    /// Returns the position of a bin's first row, and the number of its rows.
+    #[inline(always)]
+    pub fn place(&self, bin: u64) -> (u64, u32) {
+        if self.capacity == 0 {
+            let start = self.counts.load_read_only(bin);
+            (start as u64, self.counts.load_read_only(bin + 1) - start)
+        } else {
+            (bin * self.capacity, self.counts.load_read_only(bin))
+        }
+    }
+
+    /// Returns the rows of a bin.
+    #[inline(always)]
+    pub fn rows(&self, bin: u64) -> Rows<K> {
+        let format = if self.apart == 0 { Format::Split } else { Format::Apart };
+        let (first, count) = self.place(bin);
+        let scale = if format == Format::Split && Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };
+        let (keys, numbers) = (self.keys.offset(first * scale), self.numbers.offset(first));
+        Rows { keys, numbers, first: 0, count, format, a: 0, b: 0 }
+    }
+}
+
 /// The rows of a bin on one side.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<K> {

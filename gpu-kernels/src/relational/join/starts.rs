@@ -11,26 +11,28 @@ pub struct BinStartsParams {
     pub keys: u64,
     /// The bits of a bin's number, at least 1.
     pub bits: u32,
-    /// 0.
-    pub padding: u32,
+    /// The most keys of a bin, from 1 to 2^32 - 1.
+    pub most: u32,
 }
 
 kernel! {
     /// Sets `starts[b]` to the number of the first mixed key whose upper bits are `b` or more, and
-    /// the last start to the number of keys. The keys are in the order of these bits.
+    /// the last start to the number of keys. The keys are in the order of these bits. If a bin has
+    /// more keys than the plan allows, the header's [`FAILED`](super::header::FAILED) is set.
     ///
     /// One thread per start does a binary search.
     BinStarts<K: KeyWord>, "join_starts", threads 256;
-    { keys: Global<K>, starts: Global<u32>, plan: BinStartsParams }
+    { keys: Global<K>, starts: Global<u32>, header: Global<u64>, plan: BinStartsParams }
 }
 
 impl<K: KeyWord> BinStarts<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
-        let BinStarts { keys, starts, plan } = self;
-        let BinStartsParams { keys: count, bits, .. } = plan;
+        let BinStarts { keys, starts, header, plan } = self;
+        let BinStartsParams { keys: count, bits, most } = plan;
         block.each_item((1 << bits) + 1, |bin| {
             let (mut low, mut high) = (0, count);
+            // The range is halved in each round.
             while low < high {
                 let middle = low.midpoint(high);
                 if (keys.load_read_only(middle).bits_from(K::BITS - bits) as u64) < bin {
@@ -40,6 +42,10 @@ impl<K: KeyWord> BinStarts<K> {
                 }
             }
             starts.store(bin, low as u32);
+            let first_too_many = low + most as u64;
+            if first_too_many < count && keys.load_read_only(first_too_many).bits_from(K::BITS - bits) as u64 == bin {
+                header.atomic(super::header::FAILED).store(1);
+            }
         });
     }
 }

@@ -10,8 +10,8 @@ use super::written::Emit;
 use crate::seam::{Block, Global, Shared, opaque};
 use crate::types::KeyWord;
 
-/// The most sectors that a row may be away from its first one. Rows with equal keys are soon
-/// further away, and then the table is not used.
+/// The most sectors that a row may be away from its first one. With a row further away the table is
+/// not used.
 const MAX_DISTANCE: u32 = 128;
 
 /// The 64-bit words of a sector.
@@ -22,7 +22,7 @@ pub const fn slots_of_sector<K: KeyWord>() -> u64 {
     SECTOR_WORDS * 32 / K::BITS as u64
 }
 
-/// The arguments of [`FillTable`] and of [`CheckTable`].
+/// The arguments of [`FillTable`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct TableParams {
@@ -103,26 +103,33 @@ impl<K: KeyWord> Table<K> {
         seen.row
     }
 
-    /// Writes a row to the first empty slot; returns whether there is one near enough. It gives up,
-    /// too, if `failed` says that another row has found none.
+    /// Writes a row to the first empty slot; returns whether there is one near enough, and no other
+    /// row with the key has come before. `key_of` returns the mixed key of another row.
+    ///
+    /// Rows with one key take the same way, and a slot stays taken, so all but one of them notice.
     #[inline(always)]
-    fn insert(&self, mixed: K, row: u32, failed: impl Fn() -> bool) -> bool {
+    fn insert(&self, mixed: K, row: u32, key_of: impl Fn(u32) -> K) -> bool {
         let mut sector = self.sector_of(mixed);
-        for distance in 0..opaque(MAX_DISTANCE) {
-            if distance % 8 == 7 && failed() {
-                return false;
-            }
+        for _ in 0..opaque(MAX_DISTANCE) {
             for slot in 0..slots_of_sector::<K>() {
                 let at = SECTOR_WORDS * sector as u64 + slot * Self::SLOT;
-                if K::BITS == 32 {
-                    let word = mixed.to_u64() << 32 | (row + 1) as u64;
-                    if self.words.atomic(at).compare_exchange(0, word) == 0 {
+                let is_equal = if K::BITS == 32 {
+                    let there = self.words.atomic(at).compare_exchange(0, mixed.to_u64() << 32 | (row + 1) as u64);
+                    if there == 0 {
                         return true;
                     }
-                } else if self.words.atomic(at + 1).compare_exchange(0, row as u64 + 1) == 0 {
-                    // Nobody reads keys before all rows are in the table.
-                    self.words.store(at, mixed.to_u64());
-                    return true;
+                    there >> 32 == mixed.to_u64()
+                } else {
+                    let there = self.words.atomic(at + 1).compare_exchange(0, row as u64 + 1);
+                    if there == 0 {
+                        // Nobody reads keys before all rows are in the table.
+                        self.words.store(at, mixed.to_u64());
+                        return true;
+                    }
+                    key_of(there as u32 - 1) == mixed
+                };
+                if is_equal {
+                    return false;
                 }
             }
             sector = self.next(sector);
@@ -132,8 +139,9 @@ impl<K: KeyWord> Table<K> {
 }
 
 kernel! {
-    /// Writes each row to the table, whose words are 0. If rows are too far away, because some keys
-    /// have several rows, the header's [`FAILED`](super::header::FAILED) is not 0 in the end.
+    /// Writes each row to the table, whose words are 0. If some key has several rows, or a row would
+    /// be too far away, the header's [`FAILED`](super::header::FAILED) is not 0 in the end, and the
+    /// table is incomplete.
     FillTable<K: KeyWord>, "join_fill_table", threads 256;
     { keys: Global<K>, words: Global<u64>, header: Global<u64>, plan: TableParams }
 }
@@ -144,9 +152,12 @@ impl<K: KeyWord> FillTable<K> {
         let Self { keys, words, header, plan } = self;
         let table = Table::new(words, plan.sector_bits);
         block.each_item(plan.rows, |row| {
-            let mixed = keys.load_streaming(row).mixed(plan.a, plan.b);
             let failed = header.atomic(header::FAILED);
-            if !table.insert(mixed, row as u32, || failed.load() != 0) {
+            if failed.load() != 0 {
+                return;
+            }
+            let key = |row: u32| keys.load_read_only(row as u64).mixed(plan.a, plan.b);
+            if !table.insert(key(row as u32), row as u32, key) {
                 failed.store(1);
             }
         });
@@ -259,29 +270,5 @@ impl<K: KeyWord> JoinTable<K> {
             emit_pairs(block, &mut threads, outputs, (start, counters), Numbers);
         }
         emit_last(block, &mut threads, outputs, (start, counters), emit);
-    }
-}
-
-kernel! {
-    /// Sets the header's [`FAILED`](super::header::FAILED) if a key of the table has several rows.
-    CheckTable<K: KeyWord>, "join_check_table", threads 256;
-    { keys: Global<K>, words: Global<u64>, header: Global<u64>, plan: TableParams }
-}
-
-impl<K: KeyWord> CheckTable<K> {
-    #[inline(always)]
-    fn run<B: Block>(self, block: &mut B) {
-        let Self { keys, words, header, plan } = self;
-        let table = Table::new(words, plan.sector_bits);
-        block.each_item(plan.rows, |row| {
-            let failed = header.atomic(header::FAILED);
-            if failed.load() != 0 {
-                return;
-            }
-            let mixed = keys.load_streaming(row).mixed(plan.a, plan.b);
-            if table.find(mixed) != row as u32 + 1 {
-                failed.store(1);
-            }
-        });
     }
 }

@@ -195,6 +195,17 @@ impl<const LANES: usize> Tile for CpuTile<LANES> {
         }
     }
     #[inline(always)]
+    fn twins<T, N: Word>(
+        &mut self,
+        local: &mut [T; LANES],
+        _: impl Fn(u32, &T) -> Option<(N, u32)> + Sync,
+        tell: impl Fn(u32, &mut T, u32) + Sync,
+    ) {
+        for (lane, state) in local.iter_mut().enumerate() {
+            tell(lane as u32, state, lane as u32);
+        }
+    }
+    #[inline(always)]
     fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut [T; LANES],

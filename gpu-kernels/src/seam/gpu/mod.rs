@@ -161,6 +161,26 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
         tell(lane, &mut local.0, sum.minus(value), total);
     }
     #[inline(always)]
+    fn twins<T, N: Word>(
+        &mut self,
+        local: &mut Register<T>,
+        read: impl Fn(u32, &T) -> Option<(N, u32)> + Sync,
+        tell: impl Fn(u32, &mut T, u32) + Sync,
+    ) {
+        let lane = Self::lane();
+        let held = read(lane, &local.0);
+        let (word, class) = held.unwrap_or_default();
+        let mut peers = warp::warp_vote_ballot(Self::mask(), held.is_some());
+        for bit in 0..8 {
+            peers = Self::peers(peers, class, bit);
+        }
+        // A lane that holds no word may have no peers, not even itself.
+        let own = warp::lane_id();
+        let highest = if held.is_some() { warp::highest_bit(peers) } else { own };
+        let is_twin = word.from_lane(Self::mask(), highest) == word;
+        tell(lane, &mut local.0, if is_twin { highest - Self::shift() } else { lane });
+    }
+    #[inline(always)]
     fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut Register<T>,

@@ -387,3 +387,48 @@ fn a_conflict_over_a_half_of_a_word_is_reported() {
         assert!(checker.conflicts() > 0, "half {half}");
     }
 }
+
+kernel! {
+    /// Tells each lane its twin. Words of 0 are taken for none.
+    Twins<K: KeyWord>, "test_twins", threads 64;
+    { words: Global<K>, out: Global<u32> }
+}
+
+impl<K: KeyWord> Twins<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let first = block.first_thread();
+        let mut held = block.local(|thread| (self.words.load(first + thread as u64), u32::MAX));
+        block.tiles_of::<32, _>(&mut held, |tile, held| {
+            let word = |_, &(word, _): &(K, u32)| (word != K::default()).then(|| (word, word.bits_from(0)));
+            tile.twins(held, word, |_, (_, told), twin| *told = twin);
+        });
+        block.each(&mut held, |thread, (_, twin)| self.out.store(first + thread as u64, *twin));
+    }
+}
+
+fn twins_of<K: KeyWord>() {
+    let mut words: Vec<K> = (0..128u64).map(|i| K::from_u64(i * i % 11)).collect();
+    let read = words.clone();
+    let words = global(&mut words);
+    everywhere(
+        2,
+        &[u32::MAX; 128],
+        |out| Twins { words, out },
+        |told| {
+            for (lanes, told) in read.chunks(32).zip(told.chunks(32)) {
+                for (lane, &twin) in told.iter().enumerate() {
+                    let twin = twin as usize;
+                    assert!(twin >= lane && lanes[twin] == lanes[lane] && told[twin] as usize == twin);
+                    assert!(twin == lane || lanes[lane] != K::default(), "it holds no word");
+                }
+            }
+        },
+    );
+}
+
+#[test]
+fn a_lane_is_told_one_that_holds_the_same_word_and_is_told_itself() {
+    twins_of::<u32>();
+    twins_of::<u64>();
+}

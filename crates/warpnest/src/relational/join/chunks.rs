@@ -127,7 +127,8 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         let Task { sides: [probe, build], kind, method, seed, .. } = *task;
         let nothing = Buffer::uninitialized(scratch.device(), 0)?;
         let values = [None, build.numbers()];
-        let input = Input { keys: [&nothing, build.keys()], values, kind: JoinKind::Left, method, seed };
+        let input =
+            Input { keys: [&nothing, build.keys()], values, kind: JoinKind::Left, method, seed, light_rows: None };
         let arranged = arrange(self.stream, scratch, input)?;
         let all = 0..build.keys().len();
         let mut parts: Vec<Range<usize>> = once(0..probe.keys().len()).collect();
@@ -181,7 +182,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         let (left_keys, left_numbers) = task.part(stream, scratch, 0, parts[0])?;
         let (right_keys, right_numbers) = task.part(stream, scratch, 1, parts[1])?;
         let values = [left_numbers.as_deref(), right_numbers.as_deref()];
-        let input = Input { keys: [&*left_keys, &*right_keys], values, kind, method, seed };
+        let input = Input { keys: [&*left_keys, &*right_keys], values, kind, method, seed, light_rows: None };
         let Joined { left, right, report } = &mut self.joined;
         let columns = Columns { most: self.most as u64, besides: 0, left: &mut *left, right: &mut *right, keys: None };
         let (pairs, new) = run(stream, scratch, input, arranged, Some(columns))?;

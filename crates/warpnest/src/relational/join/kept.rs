@@ -195,7 +195,7 @@ impl<K: Key> KeptSide<K> {
         let left = keys.on_device(&device)?;
         check_items(left.len())?;
         let Self { method, seed, .. } = *self;
-        let input = Input { keys: [&*left, &self.keys], values: [None; 2], kind, method, seed };
+        let input = Input { keys: [&*left, &self.keys], values: [None; 2], kind, method, seed, light_rows: None };
         run(stream, scratch, input, Some(&self.arranged), columns)
     }
 
@@ -227,7 +227,7 @@ fn arranged<W: KeyWord>(
     method: JoinMethod,
     seed: u64,
 ) -> Result<Arranged> {
-    arrange(stream, scratch, Input { keys, values: [None; 2], kind: JoinKind::Left, method, seed })
+    arrange(stream, scratch, Input { keys, values: [None; 2], kind: JoinKind::Left, method, seed, light_rows: None })
 }
 
 impl<K: Key> fmt::Debug for KeptSide<K> {

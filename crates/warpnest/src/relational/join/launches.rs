@@ -2,15 +2,16 @@
 
 use super::columns::Outputs;
 use super::joined::JoinMethod;
-use super::plan::{Arrangement, HEADERS, JoinPlan, Pass, RIGHT};
+use super::plan::{Arrangement, Bins, HEADERS, JoinPlan, Pass, RIGHT};
 use crate::primitives::{Pairs, Storage};
 use crate::relational::splits::{SplitArrays, or_null, queue_split, queue_starts};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::relational::join::{
-    BinStarts, BinStartsParams, CheckTable, FillTable, JoinDirect, JoinDirectParams, JoinOnChip, JoinOnChipParams,
-    JoinPages, JoinPagesParams, JoinTable, JoinTableParams, MAX_ROUNDS, SECTOR_WORDS, TableParams, header,
+    BinStarts, BinStartsParams, DISTINCT_ROWS, FillTable, JoinDirect, JoinDirectParams, JoinDistinct,
+    JoinDistinctParams, JoinOnChip, JoinOnChipParams, JoinPages, JoinPagesParams, JoinTable, JoinTableParams,
+    SECTOR_WORDS, TableParams, header,
 };
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, inverse_multiplier};
@@ -63,10 +64,11 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         batch.zero_range(self.scratch, begin..begin + HEADERS as usize)
     }
 
-    /// Queues setting the number of listed work items to 0.
+    /// Queues setting the numbers of listed work items and of heavy bins to 0.
     pub fn clear_items(&self, batch: &Batch<'a>) -> Result<()> {
         let at = (self.plan.headers_at + header::ITEMS) as usize;
-        batch.zero_range(self.scratch, at..at + 1)
+        const { assert!(header::HEAVY == header::ITEMS + 1) };
+        batch.zero_range(self.scratch, at..at + 2)
     }
 
     /// Queues bringing the rows together.
@@ -98,10 +100,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let header = self.header(batch, 0);
         let plan = TableParams { a, b, rows: side.rows, sector_bits: self.plan.page_bits, padding: 0 };
         // SAFETY: there are as many keys, and the table's words, which are 0.
-        unsafe {
-            batch.launch(&FillTable { keys, words, header, plan }, side.rows)?;
-            batch.launch(&CheckTable { keys, words, header, plan }, side.rows)
-        }
+        unsafe { batch.launch(&FillTable { keys, words, header, plan }, side.rows) }
     }
 
     /// Queues the splits of a side anew: all rows were counted, so each bin of the last one can
@@ -171,7 +170,8 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let starts = BinStarts {
             keys: sorted.keys,
             starts: self.of_side(batch, number, side.starts_at),
-            plan: BinStartsParams { keys: side.rows, bits: plan.page_bits, padding: 0 },
+            header: self.header(batch, 0),
+            plan: BinStartsParams { keys: side.rows, bits: plan.page_bits, most: plan.most_of_bucket(side.rows) },
         };
         let all = (1 << passes.digits()) - 1;
         // SAFETY: the scratch begins with the words of the passes, and has memory for the rows
@@ -219,6 +219,43 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 Side { pairs, counts: Some(starts), bin_capacity: 0, are_apart: true }
             }
         }
+    }
+
+    /// Returns the numbers of different keys of heavy bins, and the keys.
+    fn distinct(&self, batch: &Batch<'a>) -> (Global<u32>, Global<K>) {
+        let at = self.plan.between_at;
+        (self.at(batch, at), self.at(batch, at + self.plan.distinct_counts_words()))
+    }
+
+    /// Queues finding the different keys of the heavy bins of a pass's build side.
+    pub fn find_distinct(&self, batch: &Batch<'a>, pass: Pass, have_starts: [bool; 2]) -> Result<()> {
+        let plan = self.plan;
+        let (side, layout) = (self.side(batch, pass.build, have_starts[pass.build]), &plan.sides[pass.build]);
+        let positions = match layout.levels.last() {
+            Some(last) if side.bin_capacity != 0 => last.capacity(),
+            _ => layout.rows,
+        };
+        let at = plan.between_at as usize;
+        batch.zero_range(self.scratch, at..at + plan.distinct_counts_words() as usize)?;
+        let (distinct, keys_out) = self.distinct(batch);
+        let distinct = JoinDistinct {
+            keys: side.pairs.keys,
+            rows: side.pairs.values,
+            counts: or_null(side.counts),
+            distinct,
+            keys_out,
+            plan: JoinDistinctParams {
+                rows: positions,
+                bin_capacity: side.bin_capacity,
+                page_bits: plan.page_bits,
+                light_rows: plan.light_rows,
+                apart: side.are_apart as u32,
+                padding: 0,
+            },
+        };
+        // SAFETY: the side is arranged as the plan says. There is a count for each bin, which is 0,
+        // and memory for a key at each position of a row.
+        unsafe { batch.launch_blocks(&distinct, positions.div_ceil(DISTINCT_ROWS)) }
     }
 
     /// Queues a pass over all bins, or over as many listed items. `have_starts` says for each side
@@ -312,10 +349,15 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             // and the outputs have the capacity.
             return unsafe { batch.launch_blocks(&on_chip, blocks) };
         }
+        let distinct = pass.is_of_distinct_keys().then(|| self.distinct(batch));
+        let (build_keys, build_rows) =
+            distinct.map_or((build.pairs.keys, build.pairs.values), |(_, keys)| (keys, keys.cast()));
+        let is_heavy = pass.bins == Bins::Heavy;
         let pages = JoinPages::<K, false> {
-            build_keys: build.pairs.keys,
-            build_rows: build.pairs.values,
+            build_keys,
+            build_rows,
             build_counts: or_null(build.counts),
+            distinct: or_null(distinct.map(|(counts, _)| counts)),
             probe_keys: probe.pairs.keys,
             probe_rows: probe.pairs.values,
             probe_counts: or_null(probe.counts),
@@ -334,9 +376,11 @@ impl<'a, K: KeyWord> Launches<'a, K> {
                 page_bits: plan.page_bits,
                 page_rows: plan.page_rows,
                 bucket_bits: plan.bucket_bits,
-                rounds: MAX_ROUNDS,
-                build_apart: build.are_apart as u32,
+                item_rows: plan.item_rows(pass),
+                build_apart: (build.are_apart || distinct.is_some()) as u32,
                 probe_apart: probe.are_apart as u32,
+                light_rows: if is_heavy || pass.emit.needs_all() { plan.light_rows } else { u32::MAX },
+                heavy: is_heavy as u32,
                 padding: 0,
             },
         };

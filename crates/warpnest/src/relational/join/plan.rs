@@ -6,8 +6,8 @@ use crate::primitives::{Pairs, RadixPasses};
 use crate::relational::splits::{Level, MAX_ROWS, are_valid, levels, split_bits, starts_state_words};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::relational::join::{
-    Emit, MAX_PAGE_ROWS, MIN_ITEM_ROWS, ON_CHIP_ROUND_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS, SECTOR_WORDS,
-    header, on_chip_words, slots_of_sector,
+    Emit, MAX_ITEM_ROWS, MAX_PAGE_ROWS, MIN_ITEM_ROWS, ON_CHIP_ROUND_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS,
+    SECTOR_WORDS, header, on_chip_words, slots_of_sector,
 };
 use gpu_kernels::types::KeyWord;
 use std::ops::Range;
@@ -28,6 +28,21 @@ const KEYS_OF_EARLY_BIN: u64 = 1 << 10;
 /// The fewest keys of a bin of the last split that it has capacity for: with fewer it would be
 /// several times as large as the mean.
 const MIN_KEYS_OF_BIN: u64 = 1 << 8;
+
+/// The most pages of a bin that a block fills one after the other, where what is written of a probe
+/// row depends on all of them.
+const LIGHT_PAGES: u32 = 8;
+
+/// The blocks of bins that a multiprocessor runs at a time, and the work items for each of them
+/// where there are fewer bins.
+const BLOCKS_OF_PAGES: u64 = 2;
+const ITEMS_A_BLOCK: u64 = 4;
+
+/// The build rows of a bucket in memory that a warp may always read, and the share of all, one in so
+/// many, that a bucket may have besides: where many keys have many rows, what is written takes
+/// longer.
+const SHORT_BUCKET: u64 = 256;
+const SHARES_OF_BUCKET: u64 = 64;
 
 /// The blocks that keep a GPU busy, and a core of a CPU.
 const BUSY_BLOCKS: u64 = 1024;
@@ -61,28 +76,51 @@ pub(super) struct Pass {
     /// The side that is the build side.
     pub build: usize,
     pub emit: Emit,
+    pub bins: Bins,
+}
+
+/// The bins that a pass takes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Bins {
+    /// Those that are not heavy; or all of them, if only pairs are written.
+    Light,
+    /// Those with more build rows than a block should read for each of its probe rows.
+    Heavy,
 }
 
 impl Pass {
     /// Returns the passes of a join with so many rows on each side.
     pub fn of(kind: JoinKind, [left, right]: [u64; 2]) -> Vec<Self> {
         let outer = Emit::PAIRS.and(Emit::UNMATCHED);
+        let pass = |build, emit| Self { build, emit, bins: Bins::Light };
         match kind {
-            JoinKind::Inner => vec![Self { build: if left < right { LEFT } else { RIGHT }, emit: Emit::PAIRS }],
-            JoinKind::Left => vec![Self { build: RIGHT, emit: outer }],
-            JoinKind::Right => vec![Self { build: LEFT, emit: outer }],
-            JoinKind::Full => {
-                vec![Self { build: RIGHT, emit: outer }, Self { build: LEFT, emit: Emit::UNMATCHED }]
-            }
-            JoinKind::Semi => vec![Self { build: RIGHT, emit: Emit::MATCHED }],
-            JoinKind::Anti => vec![Self { build: RIGHT, emit: Emit::UNMATCHED }],
+            JoinKind::Inner => vec![pass(if left < right { LEFT } else { RIGHT }, Emit::PAIRS)],
+            JoinKind::Left => vec![pass(RIGHT, outer)],
+            JoinKind::Right => vec![pass(LEFT, outer)],
+            JoinKind::Full => vec![pass(RIGHT, outer), pass(LEFT, Emit::UNMATCHED)],
+            JoinKind::Semi => vec![pass(RIGHT, Emit::MATCHED)],
+            JoinKind::Anti => vec![pass(RIGHT, Emit::UNMATCHED)],
         }
     }
 
     /// Returns the pass of a join of left rows with a right side that is kept.
     pub fn of_kept(kind: JoinKind) -> Vec<Self> {
         let emit = Self::of(kind, [0, 0])[0].emit;
-        vec![Self { build: RIGHT, emit }]
+        vec![Self { build: RIGHT, emit, bins: Bins::Light }]
+    }
+
+    /// Returns the passes over the heavy bins: one for pairs, in which the smaller side of a bin is
+    /// the build side, and one for rows whose key is there or not.
+    pub fn of_heavy_bins(self) -> impl Iterator<Item = Self> {
+        [Emit::PAIRS, Emit::UNMATCHED, Emit::MATCHED]
+            .into_iter()
+            .filter(move |&emit| self.emit.has(emit))
+            .map(move |emit| Self { emit, bins: Bins::Heavy, ..self })
+    }
+
+    /// Returns whether the build side is that of the different keys of each bin.
+    pub fn is_of_distinct_keys(&self) -> bool {
+        self.bins == Bins::Heavy && self.emit.needs_all()
     }
 
     /// Returns the other side.
@@ -232,8 +270,13 @@ pub(super) struct JoinPlan {
     /// The most rows of a page, and the binary logarithm of the number of its buckets.
     pub page_rows: u32,
     pub bucket_bits: u32,
+    /// The most build rows of a bin that is not heavy.
+    pub light_rows: u32,
+    /// Whether what is written of a row may depend on all build rows.
+    needs_all: bool,
     pub headers_at: u64,
-    /// The rows between two splits or radix passes.
+    /// The rows between two splits or radix passes; later the number of different keys of each heavy
+    /// bin, and these keys.
     pub between_at: u64,
     /// The numbers of rows, for radix passes.
     pub numbers_at: u64,
@@ -252,7 +295,7 @@ impl JoinPlan {
     pub fn new<K: KeyWord>(
         machine: Machine,
         rows: [u64; 2],
-        (method, passes): (JoinMethod, &[Pass]),
+        (method, passes, light_rows): (JoinMethod, &[Pass], Option<u32>),
         are_skewed: [bool; 2],
         to_arrange: ToArrange,
     ) -> Self {
@@ -284,6 +327,8 @@ impl JoinPlan {
             page_bits,
             page_rows: PAGE_ROWS,
             bucket_bits: PAGE_BUCKET_BITS,
+            light_rows: 0,
+            needs_all: passes.iter().any(|pass| pass.emit.needs_all()),
             headers_at: 0,
             between_at: 0,
             numbers_at: 0,
@@ -300,7 +345,9 @@ impl JoinPlan {
                 _ => Arrangement::Whole,
             };
         }
-        plan.with_splits::<K>().with_page::<K>(passes).with_layout::<K>()
+        let mut plan = plan.with_splits::<K>().with_page::<K>(passes);
+        plan.light_rows = light_rows.unwrap_or(LIGHT_PAGES * plan.page_rows);
+        plan.with_layout::<K>()
     }
 
     /// Returns the plan for a join of so many left rows with the right side of this plan, which is
@@ -365,7 +412,8 @@ impl JoinPlan {
         };
         let of_split = |side: &SideLayout| side.levels.iter().rev().nth(1).map_or(0, pairs_words::<K>);
         let between = plan.sides[arranged.clone()].iter().map(of_split).max().unwrap_or(0);
-        plan.between_at = region(between.max(sorted.map_or(0, Pairs::<K, u32>::words)));
+        let of_distinct = plan.distinct_words::<K>();
+        plan.between_at = region(between.max(sorted.map_or(0, Pairs::<K, u32>::words)).max(of_distinct));
         plan.numbers_at = region(sorted.map_or(0, |rows| rows.div_ceil(2)));
         // In some bins a side has the probe rows, in others the other side.
         let all: u64 = plan.sides.iter().map(|side| side.rows).sum();
@@ -379,6 +427,40 @@ impl JoinPlan {
         }
         plan.words = end;
         plan
+    }
+
+    /// Returns the words of the numbers of different keys of heavy bins.
+    pub fn distinct_counts_words(&self) -> u64 {
+        (1u64 << self.page_bits).div_ceil(2).next_multiple_of(2)
+    }
+
+    /// Returns the words of the different keys of heavy bins and of their numbers, if some pass may
+    /// want them.
+    fn distinct_words<K: KeyWord>(&self) -> u64 {
+        if self.method != JoinMethod::Split || !self.needs_all || self.to_arrange == ToArrange::Right {
+            return 0;
+        }
+        let positions = |side: &SideLayout| side.rows.max(side.levels.last().map_or(0, Level::capacity));
+        let keys = self.sides.iter().map(positions).max().unwrap_or(0);
+        self.distinct_counts_words() + (keys * u64::from(K::BITS)).div_ceil(64)
+    }
+
+    /// Returns the most probe rows of a work item: fewer where bins are so few that they leave
+    /// multiprocessors idle.
+    pub fn item_rows(&self, pass: Pass) -> u32 {
+        if self.machine.cores.is_some() || 1 << self.page_bits >= BLOCKS_OF_PAGES * self.machine.resident {
+            return MAX_ITEM_ROWS;
+        }
+        let blocks = ITEMS_A_BLOCK * BLOCKS_OF_PAGES * self.machine.resident;
+        (self.sides[pass.probe()].rows / blocks).clamp(MIN_ITEM_ROWS.into(), MAX_ITEM_ROWS.into()) as u32
+    }
+
+    /// Returns the most rows of a bucket of a sorted side of so many rows.
+    pub fn most_of_bucket(&self, rows: u64) -> u32 {
+        match self.method {
+            JoinMethod::Direct => (rows / SHARES_OF_BUCKET).max(SHORT_BUCKET) as u32,
+            _ => u32::MAX,
+        }
     }
 
     /// Returns the radix passes that sort so many rows by bin.

@@ -64,6 +64,7 @@ pub struct Join<'q, K> {
     kind: JoinKind,
     method: JoinMethod,
     seed: Option<u64>,
+    light_rows: Option<u32>,
 }
 
 impl<'q, K: Key> Join<'q, K> {
@@ -74,7 +75,7 @@ impl<'q, K: Key> Join<'q, K> {
 
     fn of(left: KeyColumns<'q, K>, right: KeyColumns<'q, K>) -> Self {
         let [left, right] = [left, right].map(|keys| Table { keys, valid: None });
-        Self { left, right, kind: JoinKind::Inner, method: JoinMethod::Auto, seed: None }
+        Self { left, right, kind: JoinKind::Inner, method: JoinMethod::Auto, seed: None, light_rows: None }
     }
 
     /// Sets which rows the join gives; [`JoinKind::Inner`] if this is not called.
@@ -135,6 +136,13 @@ impl<'q, K: Key> Join<'q, K> {
     /// Sets the seed of the hash constants, which are random if this is not called.
     pub fn seed(&mut self, seed: u64) -> &mut Self {
         self.seed = Some(seed);
+        self
+    }
+
+    /// Sets the most build rows of a bin that is not heavy, so that tests meet heavy bins.
+    #[doc(hidden)]
+    pub fn light_rows(&mut self, rows: u32) -> &mut Self {
+        self.light_rows = Some(rows);
         self
     }
 
@@ -224,11 +232,11 @@ impl<'q, K: Key> Join<'q, K> {
         scratch: &mut Scratch,
         run: impl FnOnce(&Sides<'_, K::Word>, &mut Scratch) -> Result<T>,
     ) -> Result<T> {
-        let Self { left, right, kind, method, seed } = self;
+        let Self { left, right, kind, method, seed, light_rows } = self;
         stream.check_device(scratch.device())?;
         let (left, right) = (left.on_device(stream, scratch)?, right.on_device(stream, scratch)?);
         let seed = seed.unwrap_or_else(random_seed);
-        let sides = Sides { left, right, kind: *kind, method: *method, seed };
+        let sides = Sides { left, right, kind: *kind, method: *method, seed, light_rows: *light_rows };
         let done = run(&sides, scratch)?;
         sides.give_back(scratch);
         Ok(done)

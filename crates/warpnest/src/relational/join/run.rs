@@ -21,6 +21,8 @@ pub(super) struct Input<'i, K> {
     pub kind: JoinKind,
     pub method: JoinMethod,
     pub seed: u64,
+    /// The most build rows of a bin that is not heavy, if it is not what the plan says.
+    pub light_rows: Option<u32>,
 }
 
 /// A right side that is arranged, in memory of its own.
@@ -34,14 +36,14 @@ pub(super) struct Arranged {
 
 /// Arranges the right side alone, for joins of left rows with it.
 pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input: Input<'_, K>) -> Result<Arranged> {
-    let Input { keys, values, method, seed, .. } = input;
+    let Input { keys, values, mut method, seed, light_rows, .. } = input;
     let device = scratch.device().clone();
     let rows = keys.map(|keys| keys.len() as u64);
     // Any pass for which it is the build side.
     let passes = Pass::of(JoinKind::Left, rows);
     let mut is_skewed = false;
     loop {
-        let how = (method, &passes[..]);
+        let how = (method, &passes[..], light_rows);
         let plan = JoinPlan::new::<K>(Machine::of(stream), rows, how, [false, is_skewed], ToArrange::Right);
         let memory = Buffer::uninitialized(&device, plan.sides[RIGHT].end as usize)?;
         let scratch = scratch.reserve(plan.words)?;
@@ -61,6 +63,7 @@ pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input:
                 let has_starts = course.have_starts[RIGHT];
                 return Ok(Arranged { plan, memory, has_starts });
             }
+            _ if is_skewed && plan.method == JoinMethod::Direct => (method, is_skewed) = (JoinMethod::Split, false),
             _ => is_skewed = true,
         }
     }
@@ -76,7 +79,7 @@ pub(super) fn run<K: KeyWord>(
     arranged: Option<&Arranged>,
     mut columns: Option<Columns<'_, K>>,
 ) -> Result<(u64, JoinReport)> {
-    let Input { keys, values, kind, method, seed } = input;
+    let Input { keys, values, kind, mut method, seed, light_rows } = input;
     let device = scratch.device().clone();
     let rows = keys.map(|keys| keys.len() as u64);
     let passes = if arranged.is_some() { Pass::of_kept(kind) } else { Pass::of(kind, rows) };
@@ -88,7 +91,10 @@ pub(super) fn run<K: KeyWord>(
     loop {
         let plan = match arranged {
             Some(arranged) => arranged.plan.probing::<K>(rows[LEFT], are_skewed[LEFT]),
-            None => JoinPlan::new::<K>(Machine::of(stream), rows, (method, &passes), are_skewed, ToArrange::Both),
+            None => {
+                let how = (method, &passes[..], light_rows);
+                JoinPlan::new::<K>(Machine::of(stream), rows, how, are_skewed, ToArrange::Both)
+            }
         };
         report.method = plan.method;
         let scratch = scratch.reserve(plan.words)?;
@@ -128,6 +134,11 @@ pub(super) fn run<K: KeyWord>(
                 }
             }
         };
+        if plan.method == JoinMethod::Direct && are_skewed.contains(&true) {
+            // A bucket is too long for a warp.
+            (method, are_skewed) = (JoinMethod::Split, [false; 2]);
+            continue;
+        }
         for (is_skewed, overflow) in are_skewed.iter_mut().zip(overflowed) {
             *is_skewed |= overflow == Overflow::Early;
         }
@@ -138,12 +149,17 @@ pub(super) fn run<K: KeyWord>(
 /// keys.
 pub(super) fn scratch_bytes<K: KeyWord>(stream: &Stream, rows: [u64; 2], kind: JoinKind, method: JoinMethod) -> u64 {
     let passes = Pass::of(kind, rows);
-    let words = |are_skewed: [bool; 2]| {
-        let how = (method, &passes[..]);
-        JoinPlan::new::<K>(Machine::of(stream), rows, how, are_skewed, ToArrange::Both).words
+    let plan = |method: JoinMethod, are_skewed: [bool; 2]| {
+        let how = (method, &passes[..], None);
+        JoinPlan::new::<K>(Machine::of(stream), rows, how, are_skewed, ToArrange::Both)
     };
-    let skews = [[false, false], [false, true], [true, false], [true, true]];
-    8 * skews.into_iter().map(words).max().unwrap_or(0)
+    let most = |method: JoinMethod| {
+        let skews = [[false, false], [false, true], [true, false], [true, true]];
+        skews.into_iter().map(|are_skewed| plan(method, are_skewed).words).max().unwrap_or(0)
+    };
+    // Long buckets in memory have the rows split.
+    let is_direct = plan(method, [false; 2]).method == JoinMethod::Direct;
+    8 * most(method).max(if is_direct { most(JoinMethod::Split) } else { 0 })
 }
 
 /// What has to be done before the passes.
@@ -186,38 +202,63 @@ struct Course<'c, K> {
 
 impl<'c, K: KeyWord> Course<'c, K> {
     /// Makes all passes, after what has to be done.
-    fn attempt(&self, outputs: Option<Outputs<'_, K>>, to_do: ToDo) -> Result<Attempt> {
-        let Self { stream, launches, have_starts, .. } = *self;
+    fn attempt<'o>(&'o self, outputs: Option<Outputs<'o, K>>, to_do: ToDo) -> Result<Attempt> {
+        let launches = self.launches;
         let (mut pairs, mut items) = (0, 0);
         for (number, &pass) in self.passes.iter().enumerate() {
-            stream.batch(|batch| {
-                match to_do {
-                    // Each pass lists work items of its own.
-                    _ if number != 0 => launches.clear_items(batch)?,
-                    ToDo::Arrange => launches.arrange(batch)?,
-                    ToDo::SplitAgain => self.split_again(batch)?,
-                    ToDo::Nothing => launches.clear_headers(batch)?,
-                }
-                launches.pass(batch, pass, have_starts, outputs, None)
-            })?;
-            let found = self.headers()?;
+            let prepare = |batch: &Batch<'o>| match to_do {
+                // Each pass lists work items of its own.
+                _ if number != 0 => launches.clear_items(batch),
+                ToDo::Arrange => launches.arrange(batch),
+                ToDo::SplitAgain => self.split_again(batch),
+                ToDo::Nothing => launches.clear_headers(batch),
+            };
+            let mut found = self.pass(pass, outputs, prepare)?;
             let overflows = [0, 1].map(|side| self.overflow(&found, side));
             if overflows != [Overflow::None; 2] {
                 return Ok(Attempt::Overflowed(overflows));
             }
-            let new_items = found[header::ITEMS as usize];
-            pairs = found[header::LENGTH as usize];
-            if new_items != 0 {
-                stream.batch(|batch| launches.pass(batch, pass, have_starts, outputs, Some(new_items)))?;
-                pairs = self.headers()?[header::LENGTH as usize];
+            items += found[header::ITEMS as usize];
+            let has_heavy_bins = found[header::HEAVY as usize] != 0;
+            for heavy in pass.of_heavy_bins().filter(|_| has_heavy_bins) {
+                found = self.pass(heavy, outputs, |batch| {
+                    launches.clear_items(batch)?;
+                    match heavy.is_of_distinct_keys() {
+                        true => launches.find_distinct(batch, heavy, self.have_starts),
+                        false => Ok(()),
+                    }
+                })?;
+                items += found[header::ITEMS as usize];
             }
-            items += new_items;
+            pairs = found[header::LENGTH as usize];
         }
         Ok(Attempt::Pairs { pairs, items })
     }
 
+    /// Makes a pass behind what `prepare` queues, with the work items that it lists; returns the
+    /// headers.
+    fn pass<'o>(
+        &'o self,
+        pass: Pass,
+        outputs: Option<Outputs<'o, K>>,
+        prepare: impl FnOnce(&Batch<'o>) -> Result<()>,
+    ) -> Result<Vec<u64>> {
+        let Self { stream, launches, have_starts, .. } = *self;
+        stream.batch(|batch| {
+            prepare(batch)?;
+            launches.pass(batch, pass, have_starts, outputs, None)
+        })?;
+        let found = self.headers()?;
+        let items = found[header::ITEMS as usize];
+        if items == 0 {
+            return Ok(found);
+        }
+        stream.batch(|batch| launches.pass(batch, pass, have_starts, outputs, Some(items)))?;
+        self.headers()
+    }
+
     /// Queues the last splits of those sides again whose bins are to begin at starts.
-    fn split_again(&self, batch: &Batch<'c>) -> Result<()> {
+    fn split_again<'o>(&'o self, batch: &Batch<'o>) -> Result<()> {
         let Launches { plan, .. } = self.launches;
         self.launches.clear_headers(batch)?;
         // What the right side's last split has read is there until the left side's splits are made.
@@ -233,7 +274,8 @@ impl<'c, K: KeyWord> Course<'c, K> {
     fn overflow(&self, headers: &[u64], side: usize) -> Overflow {
         let first = side * header::WORDS + OVERFLOW as usize;
         let SideLayout { arrangement, levels, .. } = &self.launches.plan.sides[side];
-        if *arrangement == Arrangement::Table && headers[header::FAILED as usize] != 0 {
+        let is_direct = self.launches.plan.method == JoinMethod::Direct && *arrangement != Arrangement::Whole;
+        if is_direct && headers[header::FAILED as usize] != 0 {
             return Overflow::Early;
         }
         match headers[first..first + LEVELS as usize].iter().position(|&word| word != 0) {

@@ -150,15 +150,17 @@ pub(super) struct Sides<'q, W> {
     pub kind: JoinKind,
     pub method: JoinMethod,
     pub seed: u64,
+    pub light_rows: Option<u32>,
 }
 
 impl<W: KeyWord> Sides<'_, W> {
     /// Returns the rows that have keys as what is joined. If they are split, their numbers are
     /// carried as values.
     pub fn input(&self) -> Input<'_, W> {
-        let Self { left, right, kind, method, seed } = self;
+        let Self { left, right, kind, method, seed, light_rows } = self;
         let values = [left.numbers(), right.numbers()];
-        Input { keys: [left.keys(), right.keys()], values, kind: *kind, method: *method, seed: *seed }
+        let keys = [left.keys(), right.keys()];
+        Input { keys, values, kind: *kind, method: *method, seed: *seed, light_rows: *light_rows }
     }
 
     /// Returns the number of rows without a key that are in the result.

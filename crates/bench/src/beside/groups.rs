@@ -1,0 +1,69 @@
+//! Sums of rows by their keys, beside those of polars.
+
+use std::path::Path;
+
+use anyhow::{Result, ensure};
+use warpnest::relational::{GroupBy, Method};
+
+use super::Lab;
+use super::polars::{self, Polars};
+use super::record::Comparison;
+use super::timing::timed;
+use crate::bench::input::{key, shuffle};
+
+/// The numbers of groups: with neighbours of powers of two, whose groups could be in each other's
+/// way, and as many as rows (0).
+const CASES: [(&str, u64); 13] = [
+    ("sums, 1 group", 1),
+    ("sums, 4 groups", 4),
+    ("sums, 16 groups", 16),
+    ("sums, 64 groups", 64),
+    ("sums, 127 groups", 127),
+    ("sums, 128 groups", 128),
+    ("sums, 129 groups", 129),
+    ("sums, 256 groups", 256),
+    ("sums, 1024 groups", 1024),
+    ("sums, 2^14 groups", 1 << 14),
+    ("sums, 2^16 groups", 1 << 16),
+    ("sums, 2^20 groups", 1 << 20),
+    ("sums, distinct keys", 0),
+];
+
+/// Compares sums of 64 bits of 32-bit values by 32-bit keys, in random order and equally frequent,
+/// by the method that is chosen, and by sorting beside hashing.
+pub fn beside_polars(lab: &Lab<'_>, python: &Path) -> Result<Vec<Comparison>> {
+    let mut rows = Vec::new();
+    for (op, groups) in CASES.into_iter().filter(|&(_, groups)| groups < lab.n && lab.wants("group-by", "")) {
+        let groups = if groups == 0 { lab.n } else { groups };
+        let mut keys: Vec<u32> = (0..lab.n).map(|row| key(row % groups)).collect();
+        shuffle(&mut keys);
+        let values: Vec<u32> = (0..lab.n as u32).map(|row| row % 1000 + 1).collect();
+        let folder = tempfile::tempdir()?;
+        polars::save(folder.path(), "left", &keys, &values)?;
+        let products = keys.iter().zip(&values).map(|(&key, &value)| u64::from(key) * u64::from(value));
+        let check = products.fold(0u64, u64::wrapping_add);
+        let expected = [groups, values.iter().map(|&value| u64::from(value)).sum(), check];
+        let ours = |method: Method| {
+            let (keys, values, device) = (&keys, &values, &lab.device);
+            move || {
+                let mut query = GroupBy::new(keys);
+                let sum = query.sum(values);
+                query.method(method).seed(1);
+                let (time, found) = timed(|| query.run(device));
+                let (found, stream) = (found?, device.default_stream());
+                let (keys, sums) = (found.keys().download(stream)?, found.column(sum)?.download(stream)?);
+                let products = keys.iter().zip(&sums).map(|(&key, &sum)| u64::from(key).wrapping_mul(sum));
+                let check = [sums.len() as u64, sums.iter().sum(), products.fold(0, u64::wrapping_add)];
+                ensure!(check == expected, "{check:?} instead of {expected:?}");
+                Ok(time)
+            }
+        };
+        let (mut one, mut all) =
+            (Polars::start(python, folder.path(), Some(1))?, Polars::start(python, folder.path(), None)?);
+        let (mut theirs, mut theirs_all) = (|| one.run(expected), || all.run(expected));
+        let names = ["group-by", op, "polars"];
+        lab.row_in_parallel(&mut rows, names, &mut ours(Method::Auto), &mut theirs, Some(&mut theirs_all))?;
+        lab.row(&mut rows, ["group-by, hash", op, "sort"], &mut ours(Method::Hash), &mut ours(Method::Sort))?;
+    }
+    Ok(rows)
+}
