@@ -81,6 +81,8 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         let page = |page_first: u32| page_at::<F, K, V>(self.words, &layout, page_first);
         let mut pairs = block.local(|thread| self.start::<F>(&layout, block_first + thread as u64));
         block.tiles_of::<32, _>(&mut pairs, |warp, pairs| {
+            // At most seven candidates a lane, and a probe is repeated only if another thread took
+            // a slot of the bucket, or set a filter bit.
             while warp.ballot(pairs, |_, pair| pair.seek.inserted.is_none()) != 0 {
                 warp.each(pairs, |_, pair| {
                     if pair.seek.inserted.is_none() {
@@ -170,6 +172,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
     fn enter(&self, key: K, mixed: K, number: u32) -> u32 {
         let mask = (1 << self.plan.index_bits) - 1;
         let mut cell = mixed.bits_from(0).wrapping_mul(0x9e37_79b1) >> (32 - self.plan.index_bits);
+        // At most as many steps as cells, half of which may be taken: an empty one ends it.
         loop {
             let at = self.index.atomic(cell as u64);
             let there = at.compare_exchange(0, number + 1);

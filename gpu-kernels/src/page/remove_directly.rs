@@ -65,6 +65,7 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
         let page = |page_first: u32| page_at::<F, K, V>(self.words, &layout, page_first);
         let mut keys = block.local(|thread| self.start::<F>(&layout, block_first + thread as u64));
         block.tiles_of::<32, _>(&mut keys, |warp, keys| {
+            // At most seven candidates a lane.
             while warp.ballot(keys, |_, key| key.number != ENDED) != 0 {
                 warp.each(keys, |_, key| {
                     if key.number != ENDED {

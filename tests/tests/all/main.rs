@@ -105,6 +105,7 @@ mod page {
     mod skew;
     mod sources;
     mod splits;
+    mod tags;
 }
 
 mod set {
@@ -190,6 +191,7 @@ mod strings {
 mod files {
     mod crafted;
     mod damage;
+    mod endless;
     mod faults;
     mod mapped;
     mod round_trips;

@@ -260,6 +260,7 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
         probe.prefetch(end - first, thread);
     });
     let mut page_first = 0;
+    // At most as many steps as pages of the build side.
     loop {
         let count = (build_count - page_first).min(PAGE_ROWS);
         let build = bin.build().from(page_first);
