@@ -31,7 +31,8 @@ pub fn mutate(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
 
 fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
     let data = sections(bytes);
-    let numbers = u32::from_le_bytes(bytes[16..20].try_into().unwrap()) as usize + data.len();
+    // A change may have made the number of numbers any.
+    let numbers = (u32::from_le_bytes(bytes[16..20].try_into().unwrap()) as usize).min(400) + data.len();
     if below(random, 3) == 0 {
         // A number of the header, or the length of a section.
         let at = 32 + 8 * below(random, numbers);

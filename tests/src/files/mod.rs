@@ -173,6 +173,8 @@ fn of_linear<K: Key, V: Value>(map: &mut LinearMap<K, V>, contents: Contents, ke
 
 /// The bytes of the header, and of what sections are padded to.
 pub const PAGE: usize = 4096;
+/// The most numbers, and lengths of sections, that a header has space for.
+const MAX_NUMBERS: usize = 500;
 /// The bytes of a chunk.
 pub const CHUNK: usize = 1 << 20;
 
@@ -182,6 +184,9 @@ pub fn sections(bytes: &[u8]) -> Vec<std::ops::Range<usize>> {
     let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
     let (numbers, count) = (short(16), short(20));
     let (mut at, mut sections) = (PAGE, Vec::new());
+    if numbers.saturating_add(count) > MAX_NUMBERS {
+        return sections;
+    }
     for section in 0..count {
         let length = 32 + 8 * (numbers + section);
         let length = u64::from_le_bytes(bytes[length..length + 8].try_into().unwrap()) as usize;
@@ -203,10 +208,6 @@ pub fn repair(bytes: &mut [u8]) {
     let hash = |seed: u64, bytes: &[u8]| twox_hash::XxHash3_64::oneshot_with_seed(seed, bytes);
     let seal = hash(0, &bytes[..PAGE - 8]);
     bytes[PAGE - 8..PAGE].copy_from_slice(&seal.to_le_bytes());
-    let short = |at: usize| u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap()) as usize;
-    if short(16).saturating_add(short(20)) > 500 {
-        return;
-    }
     for data in sections(bytes) {
         let checksums = data.end.next_multiple_of(8);
         if bytes.len() < checksums + 8 * data.len().div_ceil(CHUNK) {
