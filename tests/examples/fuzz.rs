@@ -6,16 +6,18 @@ use indicatif::{ProgressBar, ProgressStyle};
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::any::Any;
+use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
+use warpnest::Device;
 use warpnest::low_level::engine::Cores;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Device, Error};
-use warpnest_tests::files::{Contents, Sample, samples};
+use warpnest_tests::files::{Contents, Sample, is_fault, samples};
 use warpnest_tests::limited::limited;
 use warpnest_tests::mutations::mutate;
+use warpnest_tests::watch::Watch;
 use warpnest_tests::{CheckedRunner, PtxRunner};
 
 /// Change saved tables at random, make their checksums right again, load them, and use what loads.
@@ -29,6 +31,9 @@ struct Args {
     /// How long, in seconds.
     #[arg(long, default_value_t = 60)]
     seconds: u64,
+    /// How many files of each kind of table, however long that takes.
+    #[arg(long)]
+    files: Option<u64>,
     /// The seed of all changes; by default another one each time. It is printed.
     #[arg(long)]
     seed: Option<u64>,
@@ -90,30 +95,42 @@ fn fuzz(args: &Args) -> Result<(), String> {
     let device = args.engine.device(seed).map_err(said)?;
     std::fs::create_dir_all(&args.output).map_err(|error| format!("{}: {error}", args.output.display()))?;
     let kept = args.output.join("case.warpnest");
-    let bar = ProgressBar::new(args.seconds)
-        .with_style(ProgressStyle::with_template("{bar:30} {pos}/{len} s, {msg}").map_err(|error| error.to_string())?);
+    let (length, unit) = args.files.map_or((args.seconds, "s"), |files| (files, "of each kind"));
+    let bar = ProgressBar::new(length).with_style(
+        ProgressStyle::with_template("{bar:30} {pos}/{len} {prefix}, {msg}").map_err(|error| error.to_string())?,
+    );
+    bar.set_prefix(unit);
     // What a case says is shown if it fails.
     std::panic::set_hook(Box::new(|_| ()));
+    let watch = Watch::begin(Duration::from_secs(args.limit), Some(kept.clone()));
     let (start, seconds) = (Instant::now(), Duration::from_secs(args.seconds));
-    let (mut cases, mut used) = (0u64, 0u64);
-    while start.elapsed() < seconds {
-        let keys = random.next_u64() as usize % (args.keys + 1);
+    let mut kinds: BTreeMap<&str, Kind> = BTreeMap::new();
+    loop {
+        let least = kinds.values().map(|kind| kind.files).min().unwrap_or(0);
+        bar.set_position(if args.files.is_some() { least } else { start.elapsed().as_secs().min(args.seconds) });
+        if args.files.map_or(start.elapsed() >= seconds, |files| !kinds.is_empty() && least >= files) {
+            break;
+        }
+        // Most tables are as small as can be, so that a change is likely to matter.
+        let keys = [args.keys, args.keys, args.keys.min(9)][random.next_u64() as usize % 3];
+        let keys = random.next_u64() as usize % (keys + 1);
         for sample in some_samples(&mut random, keys) {
-            for _ in 0..20 {
+            let kind = kinds.entry(kind_of(&sample.name)).or_default();
+            for _ in 0..100 {
+                if args.files.is_some_and(|files| kind.files >= files) {
+                    break;
+                }
                 let mut bytes = sample.bytes.clone();
                 mutate(&mut bytes, &mut random);
                 std::fs::write(&kept, &bytes).map_err(|error| format!("{}: {error}", kept.display()))?;
-                let began = Instant::now();
-                let outcome = catch_unwind(AssertUnwindSafe(|| sample.use_on(&device, &bytes, Contents::Any)));
+                let (outcome, took) = watch.over(&sample.name, || {
+                    catch_unwind(AssertUnwindSafe(|| sample.use_on(&device, &bytes, Contents::Any)))
+                });
                 let failed = match outcome {
                     Err(panic) => Some(format!("a panic: {}", text_of(&*panic))),
-                    Ok(Err(Error::Kernel { kernel, fault })) => Some(format!("{kernel}: {fault}")),
-                    Ok(Err(Error::Driver { call, name, .. })) => Some(format!("{call}: {name}")),
-                    _ if began.elapsed() > Duration::from_secs(args.limit) => {
-                        Some(format!("it took {:.0} s", began.elapsed().as_secs_f64()))
-                    }
+                    Ok(Err(error)) if is_fault(&error) => Some(error.to_string()),
                     Ok(loaded) => {
-                        used += loaded.is_ok() as u64;
+                        kind.loaded += loaded.is_ok() as u64;
                         None
                     }
                 };
@@ -121,19 +138,38 @@ fn fuzz(args: &Args) -> Result<(), String> {
                     bar.abandon();
                     return Err(format!("{}, {keys} keys: {what}; the file is {}", sample.name, kept.display()));
                 }
-                cases += 1;
+                kind.files += 1;
+                kind.longest = kind.longest.max(took);
             }
-            bar.set_position(start.elapsed().as_secs().min(args.seconds));
-            bar.set_message(format!("{cases} cases, {used} used to the end"));
-            if start.elapsed() >= seconds {
+            let (all, loaded) = kinds.values().fold((0, 0), |sum, kind| (sum.0 + kind.files, sum.1 + kind.loaded));
+            bar.set_message(format!("{all} files, {loaded} loaded and used"));
+            if args.files.is_none() && start.elapsed() >= seconds {
                 break;
             }
         }
     }
     bar.finish_and_clear();
-    println!("{cases} cases without a failure, {used} of them used to the end");
+    println!("no failure in {:.0} s; files, and how many of them loaded and were used:", start.elapsed().as_secs_f64());
+    for (name, Kind { files, loaded, longest }) in kinds {
+        println!("{name:17} {files:7} {loaded:7}, the longest {:.3} s", longest.as_secs_f64());
+    }
     let _ = std::fs::remove_file(kept);
     Ok(())
+}
+
+/// What was done with the files of one kind of table.
+#[derive(Default)]
+struct Kind {
+    files: u64,
+    loaded: u64,
+    longest: Duration,
+}
+
+/// Returns the kind of table of a sample.
+fn kind_of(name: &str) -> &'static str {
+    let kinds = ["row map", "multimap", "compacting table", "page map", "page set", "cuckoo map", "cuckoo set"];
+    let kinds = kinds.into_iter().chain(["two-level map", "sorted map", "linear map", "extendible map"]);
+    kinds.into_iter().find(|kind| name.contains(kind)).unwrap_or("other")
 }
 
 /// Returns the samples of some widths.

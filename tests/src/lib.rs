@@ -38,6 +38,7 @@ pub mod random;
 pub mod rows;
 pub mod sets;
 pub mod sorted_checker;
+pub mod watch;
 
 pub use faults::{Counts, assert_wrong_device, counting, elsewhere, failing, faulty, only};
 pub use warpnest_testing::checked::CheckedRunner;

@@ -21,9 +21,9 @@ fn word(random: &mut Xoshiro256StarStar) -> u64 {
     }
 }
 
-/// Changes a number of the header or some of the data; makes the checksums right.
+/// Changes numbers of the header, or some of the data; makes the checksums right.
 pub fn mutate(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
-    for _ in 0..1 + below(random, 3) {
+    for _ in 0..1 + below(random, 4) {
         change(bytes, random);
     }
     repair(bytes);
@@ -31,7 +31,8 @@ pub fn mutate(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
 
 fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
     let data = sections(bytes);
-    let numbers = u32::from_le_bytes(bytes[16..20].try_into().unwrap()) as usize + data.len();
+    // A change may have made the number of numbers any.
+    let numbers = (u32::from_le_bytes(bytes[16..20].try_into().unwrap()) as usize).min(400) + data.len();
     if below(random, 3) == 0 {
         // A number of the header, or the length of a section.
         let at = 32 + 8 * below(random, numbers);
@@ -50,24 +51,54 @@ fn change(bytes: &mut [u8], random: &mut Xoshiro256StarStar) {
         bytes[8 + below(random, PAGE - 16)] ^= 1 << below(random, 8);
         return;
     }
-    let section = &data[below(random, data.len())];
+    let section = data[below(random, data.len())].clone();
     let at = section.start + below(random, section.len());
-    match below(random, 5) {
+    // The start of a word of 32 or of 64 bits at some byte of the section, and its end.
+    let word_at = |at: usize, size: usize| {
+        let at = section.start + (at - section.start) / size * size;
+        at..(at + size).min(section.end)
+    };
+    let size = [4, 8][below(random, 2)];
+    match below(random, 9) {
         0 => bytes[at] ^= 1 << below(random, 8),
         1 => bytes[at] = random.next_u64() as u8,
-        2 => {
-            // A word of 32 or of 64 bits.
-            let size = if below(random, 2) == 0 { 4 } else { 8 };
-            let at = section.start + (at - section.start) / size * size;
-            let end = (at + size).min(section.end);
-            bytes[at..end].copy_from_slice(&word(random).to_le_bytes()[..end - at]);
+        2 | 3 => {
+            let place = word_at(at, size);
+            let new = word(random).to_le_bytes();
+            bytes[place.clone()].copy_from_slice(&new[..place.len()]);
         }
-        3 => {
+        4 => {
+            // A word is a little more or less, or has another bit.
+            let place = word_at(at, size);
+            let mut old = [0; 8];
+            old[..place.len()].copy_from_slice(&bytes[place.clone()]);
+            let (old, few) = (u64::from_le_bytes(old), random.next_u64() % 4);
+            let new = [old.wrapping_add(few), old.wrapping_sub(few), old ^ 1 << below(random, 64)][below(random, 3)];
+            bytes[place.clone()].copy_from_slice(&new.to_le_bytes()[..place.len()]);
+        }
+        5 => {
+            // Two words change places.
+            let (one, other) = (word_at(at, size), word_at(section.start + below(random, section.len()), size));
+            if one.len() == other.len() {
+                let held = bytes[one.clone()].to_vec();
+                bytes.copy_within(other.clone(), one.start);
+                bytes[other].copy_from_slice(&held);
+            }
+        }
+        6 => {
             // Some words are copied to another place: keys twice, a bucket twice.
-            let length = (8 << below(random, 5)).min(section.len());
-            let from = section.start + below(random, section.len() - length + 1) / 8 * 8;
-            let to = section.start + below(random, section.len() - length + 1) / 8 * 8;
+            let length = (4 << below(random, 6)).min(section.len());
+            let from = section.start + below(random, section.len() - length + 1) / 4 * 4;
+            let to = section.start + below(random, section.len() - length + 1) / 4 * 4;
             bytes.copy_within(from..from + length, to);
+        }
+        7 => {
+            // One word in all of a part.
+            let (start, new) = (word_at(at, size).start, word(random).to_le_bytes());
+            let end = section.end.min(start + size * below(random, 64));
+            for place in bytes[start..end].chunks_exact_mut(size) {
+                place.copy_from_slice(&new[..size]);
+            }
         }
         _ => {
             // A part, or all of it, is overwritten.

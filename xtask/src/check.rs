@@ -9,8 +9,8 @@ use warpnest_build::{Build, Comparison, ptxas};
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
 use crate::{
-    build_ptx, circles, coverage, cpp_header, cuda_stub, examples, feature_sets, gpu_bundle, outside, prose, resources,
-    stale, wheel, workspace,
+    bounds, build_ptx, circles, coverage, cpp_header, cuda_stub, examples, feature_sets, gpu_bundle, outside, prose,
+    resources, stale, wheel, workspace,
 };
 
 /// Run every check before a merge.
@@ -79,6 +79,10 @@ pub fn main(args: &Args) -> Result<()> {
     });
     report.step("stale words", false, || {
         stale::check(&root, crate::commands(), gpu_bundle::commands())?;
+        Ok(Outcome::Passed(String::new()))
+    });
+    report.step("bounds of loops", false, || {
+        bounds::check(&root)?;
         Ok(Outcome::Passed(String::new()))
     });
     report.step("circles of imports", false, || {

@@ -20,5 +20,9 @@ pub fn main(args: &Args) -> Result<()> {
     let mut cargo = cargo();
     cargo.args(["run", "--quiet", "--package", "warpnest-tests", "--example", "fuzz", "--manifest-path"]);
     cargo.arg(workspace::root()?.join("Cargo.toml")).arg("--").args(&args.rest);
+    if std::env::var_os("RAYON_NUM_THREADS").is_none() {
+        // Tables are so small that threads which wait for work take most of the time.
+        cargo.env("RAYON_NUM_THREADS", "1");
+    }
     run(&mut cargo)
 }

@@ -1,5 +1,6 @@
 //! The project's own commands: `cargo xtask --help` lists them.
 
+mod bounds;
 mod build_ptx;
 mod check;
 mod circles;

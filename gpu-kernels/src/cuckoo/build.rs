@@ -63,6 +63,7 @@ impl<K: KeyWord, V: Payload> Insert<K, V> {
             let mut journeys = tile.local(|lane| start(&table, &args, first + lane as u64));
             // The lanes go exchange by exchange: on the CPU, each lane's next slot is being fetched
             // while the others go on.
+            // At most `chain_limit` exchanges a lane.
             while tile.ballot(&journeys, |_, journey| journey.slot != NO_SLOT) != 0 {
                 tile.each(&mut journeys, |_, journey| {
                     if journey.slot != NO_SLOT {

@@ -126,6 +126,7 @@ impl<W: KeyWord> Bucket<W> {
     #[inline(always)]
     fn seek(&self, mixed: W, keys: impl Fn(u32) -> [W; MAX_LINE_KEYS]) -> Option<Found> {
         let (mut line, mut left) = (self.home(mixed), self.lines);
+        // At most as many steps as lines.
         while left != 0 {
             let seen = self.look(&keys(line), mixed);
             if seen.own != 0 {
@@ -184,6 +185,8 @@ impl<W: KeyWord> Bucket<W> {
         let records = records_of_line::<W>();
         let (mut line, mut left) = (self.home(mixed), self.lines);
         let start = mixed.bits_from(0) % records;
+        // At most as many lines as the bucket has. A line is read once more only if another thread
+        // took a slot of it.
         while left != 0 {
             let seen = self.look(&self.load_relaxed(line), mixed);
             let free = seen.empty | seen.removed;

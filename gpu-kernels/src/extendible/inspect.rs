@@ -97,6 +97,7 @@ impl TableDepths {
                 return;
             }
             let (mut hash_position, depth) = (header.first, header.state.depth());
+            // At most as many steps as segments.
             while hash_position < header.end() {
                 let of_table = table.segment(layout.segment(hash_position, layout.depth)).depth();
                 let deepest = args.depths.atomic(layout.segment(hash_position, of_table));

@@ -129,6 +129,7 @@ impl<K: KeyWord> MergeAround<K> {
 fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Global<u64>) -> Option<u32> {
     let mut state = table.header(table.bucket_at(hash_position)).state;
     // A bucket that was merged before leads to the bucket that absorbed it.
+    // At most 32 steps: each leads to a less deep bucket. No bucket of a file is merged.
     while state.is_merged() {
         state = table.header(state.records()).state;
     }
@@ -193,6 +194,7 @@ impl<K: KeyWord, V: ValueWord> Absorb<K, V> {
             let number = args.merged.load_read_only(index);
             let BucketHeader { first, state } = table.header(number);
             let mut into = state.records();
+            // At most 32 steps: each leads to a less deep bucket. No bucket of a file is merged.
             loop {
                 let next = table.header(into).state;
                 if !next.is_merged() {

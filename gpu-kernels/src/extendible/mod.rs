@@ -333,6 +333,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         let Layout { depth: global, .. } = self.layout;
         let (entry, mut hash_position) = (self.layout.entry(first), first);
         let end = first + span(depth);
+        // At most as many steps as segments.
         while hash_position < end {
             let segment = self.segment(self.layout.segment(hash_position, global));
             segment.table().atomic(entry).store(bucket);

@@ -87,6 +87,7 @@ pub(super) fn end_of_run<K: KeyWord>(keys: Global<K>, layout: &Layout, from: u64
     // Runs are short: steps that double find their end sooner than a binary search over all keys
     // would.
     let (mut low, mut step) = (from, 1);
+    // At most 64 steps: each doubles.
     while low + step < pairs && layout.hash_position(keys.load_read_only(low + step)) < end {
         low += step;
         step *= 2;
@@ -98,6 +99,7 @@ pub(super) fn end_of_run<K: KeyWord>(keys: Global<K>, layout: &Layout, from: u64
 /// or `high`.
 #[inline(always)]
 fn lower_bound<K: KeyWord>(keys: Global<K>, layout: &Layout, mut low: u64, mut high: u64, bound: u64) -> u64 {
+    // At most 64 steps: each halves the range.
     while low < high {
         let middle = low.midpoint(high);
         if layout.hash_position(keys.load_read_only(middle)) < bound {

@@ -120,6 +120,7 @@ impl<K: KeyWord, V: ValueWord> BuildLeaves<K, V> {
             let put = |mixed: WordOf<K, V>, value: WordOf<K, V>| {
                 let (records, mut line) = (records_of_line::<WordOf<K, V>>(), home_line(mixed, layout.lines));
                 let mut slot = held.fetch_add(own_lines + line, 1);
+                // At most as many steps as lines: no more records come than there are slots.
                 while slot >= records {
                     line = next_line(line, layout.lines);
                     slot = held.fetch_add(own_lines + line, 1);

@@ -121,6 +121,7 @@ impl<T: Scalar> Gather<T> {
         let GatherParams { queries, total } = args.plan;
         // Finds the last query in `low..high` whose values begin at `output_index` or before.
         let query_of = |output_index: u64, mut low: u64, mut high: u64| {
+            // At most 64 steps: each halves the range.
             while high - low > 1 {
                 let middle = low.midpoint(high);
                 if args.offsets.load_read_only(middle) <= output_index {

@@ -92,6 +92,7 @@ pub(crate) fn find_in_unchanging<K: KeyWord, V: ValueWord>(
 #[inline(always)]
 fn get<W: Double>(words: Global<W>, layout: &Layout, key: W::Half) -> Option<W::Half> {
     let (mut probe, mut left) = (layout.probe::<W>(key), layout.buckets());
+    // At most as many steps as buckets.
     while left != 0 {
         let bucket = W::read_sector(words, probe.bucket as u64 * W::IN_SECTOR as u64);
         let (mut own, mut ends, bucket) = (None, false, bucket.as_ref());

@@ -150,6 +150,7 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
         // A table with an empty slot, as all have but those that a kernel filled, ends every search
         // before that.
         let mut left = self.layout.lines;
+        // At most as many steps as lines.
         while open != 0 && left > 1 {
             each(open, |i| {
                 lines[i] = self.layout.next_line::<PackedPair<K, V>>(lines[i], sought.keys[i]);
@@ -183,6 +184,7 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
 /// Does something with the number of each bit that is set.
 #[inline(always)]
 fn each(mut bits: u32, mut work: impl FnMut(usize)) {
+    // At most 32 steps: each clears a bit.
     while bits != 0 {
         work(bits.trailing_zeros() as usize);
         bits &= bits - 1;

@@ -105,7 +105,7 @@ impl<H: KeyWord> ProbeLengths<H> {
             let (bucket, within) = ((slot / of_bucket as u64) as u32, (slot % of_bucket as u64) as u32);
             let mut probe = layout.probe::<Doubled<H>>(word.upper());
             let mut length = 1 + (within + of_bucket - probe.start) % of_bucket;
-            // Every step leads to every bucket, so this ends.
+            // At most as many steps as buckets, since they lead to every bucket.
             while probe.bucket != bucket {
                 layout.advance(&mut probe);
                 length += of_bucket;

@@ -60,6 +60,7 @@ impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
             let Some(Row { key, fold, value }) = row(thread) else { return };
             self.values.set(thread, value.to_u64());
             let mut slot = first_slot(key, fold);
+            // At most as many steps as slots, which are more than threads: an empty one ends it.
             loop {
                 slot %= SLOTS as u32;
                 let other = self.slots.compare_exchange(slot, 0, thread + 1);
@@ -80,6 +81,7 @@ impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
             }
             let Some(Row { fold, value, .. }) = row(thread) else { return };
             let mut seen = self.values.load_relaxed(leader);
+            // At most as many steps as threads of the block, each of which changes the word once.
             loop {
                 let combined = fold.of(V::from_u64(seen), value).to_u64();
                 let now = self.values.compare_exchange(leader, seen, combined);

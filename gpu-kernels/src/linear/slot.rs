@@ -162,6 +162,7 @@ pub(super) fn write_owned<C: Cells>(
         cells.exchange(slot, word)
     } else {
         let mut seen = seen();
+        // At most one step more than other threads change the slot meanwhile.
         loop {
             let new = match (value_of(seen), if_held) {
                 (Some(_), IfHeld::Keep) => break seen,
@@ -207,6 +208,7 @@ pub fn insert_in_place_within<C: Cells>(
 ) -> Inserted<Half<C>> {
     let (mut probe, word) = (layout.probe::<C::Word>(key), C::Word::of(key, value));
     let mut left = layout.buckets().min(buckets);
+    // At most as many steps as buckets, and one more for each slot that another thread took.
     while left != 0 {
         let words = cells.bucket(probe.bucket);
         let seen = look::<C::Word>(words, key);
@@ -249,9 +251,11 @@ pub fn insert_anywhere<C: Cells>(
     may_take: bool,
 ) -> Inserted<Half<C>> {
     let word = C::Word::of(key, value);
+    // At most one search more than slots that other threads take meanwhile.
     loop {
         let (mut probe, mut left) = (layout.probe::<C::Word>(key), layout.buckets());
         let mut free = None;
+        // At most as many steps as buckets.
         while left != 0 {
             let words = cells.bucket(probe.bucket);
             let seen = look::<C::Word>(words, key);
@@ -319,6 +323,7 @@ struct Found {
 #[inline(always)]
 fn find<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Found> {
     let (mut probe, mut left) = (layout.probe::<C::Word>(key), layout.buckets());
+    // At most as many steps as buckets.
     while left != 0 {
         let seen = look::<C::Word>(cells.bucket(probe.bucket), key);
         let own = seen.own & !seen.removed;

@@ -120,6 +120,7 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
             IfHeld::Keep => cell.compare_exchange(Default::default(), word),
             IfHeld::Combine(fold) => {
                 let mut seen = cell.load();
+                // At most one step more than other threads change the cell meanwhile.
                 loop {
                     let new = in_cell(seen).map_or(word, |held| cell_of(fold.of(held, word.lower())));
                     let now = cell.compare_exchange(seen, new);

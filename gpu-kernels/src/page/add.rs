@@ -251,6 +251,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
                 }
             });
             // Threads go bucket by bucket together, or those of a warp would diverge.
+            // At most seven candidates a thread, and a probe is repeated only if another thread
+            // took a slot of the bucket, or set a filter bit.
             loop {
                 let pending = block.count(threads, |_, state| {
                     if state.seek.inserted.is_none() {
@@ -348,6 +350,7 @@ fn add_in_turn<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, L: Listing<
         for i in 0..AT_ONCE.min((source.pairs - first) as usize) {
             let (mixed, value_word) = (mixed[i], Scalar::from_u64(values[i].to_u64()));
             let mut seek = page.seek(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
+            // At most seven candidates.
             while seek.inserted.is_none() {
                 page.step(&mut seek);
             }

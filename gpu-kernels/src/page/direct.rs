@@ -54,8 +54,9 @@ struct Adding<K, V, W> {
 }
 
 kernel! {
-    /// Adds pair `i` by thread `i`. The header's [`header::LENGTH`] counts the keys that are new. Of
-    /// equal keys in a warp the last one's pair is added for all: threads would wait for each other.
+    /// Adds pair `i` by thread `i`. The header's [`header::LENGTH`] counts the keys that are new.
+    /// Of equal keys in a warp the last one's pair is added for all: threads would wait for each
+    /// other.
     ///
     /// `index` and the header are 0 at first. A cell of the index is the number of a pair from 1
     /// on, or 0; of equal keys that of the last one. Without an index, which may be null, keys are
@@ -94,6 +95,8 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
                     self.start::<F>(&layout, first + lane as u64, pair);
                 }
             });
+            // At most seven candidates a lane, and a probe is repeated only if another thread took
+            // a slot of the bucket, or set a filter bit.
             while warp.ballot(pairs, |_, pair| pair.seek.inserted.is_none()) != 0 {
                 warp.each(pairs, |_, pair| {
                     if pair.seek.inserted.is_none() {
@@ -183,6 +186,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
     fn enter(&self, key: K, mixed: K, number: u32) -> u32 {
         let mask = (1 << self.plan.index_bits) - 1;
         let mut cell = mixed.bits_from(0).wrapping_mul(0x9e37_79b1) >> (32 - self.plan.index_bits);
+        // At most as many steps as cells, half of which may be taken: an empty one ends it.
         loop {
             let at = self.index.atomic(cell as u64);
             let there = at.compare_exchange(0, number + 1);

@@ -138,6 +138,8 @@ pub fn search_slots<const COUNT: bool, const REPEATS: bool, F: Form, K: KeyWord,
             });
             // All lanes go bucket by bucket together: those that are done must not run ahead, or
             // the lanes would diverge.
+            // At most seven candidates a lane, and a probe is repeated only if another thread took
+            // a slot of the bucket, or set a filter bit.
             while warp.ballot(threads, |_, thread| thread.seek.inserted.is_none()) != 0 {
                 warp.each(threads, |_, thread| {
                     if thread.seek.inserted.is_some() {

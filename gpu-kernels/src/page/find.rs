@@ -181,6 +181,7 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
             }
         }
         let mut found = !(absent | missed) & u32::MAX >> (AT_ONCE - here);
+        // At most 32 steps: each clears a bit.
         while missed != 0 {
             let i = missed.trailing_zeros() as usize;
             missed &= missed - 1;

@@ -44,6 +44,7 @@ impl<T: Word> Shared<T> for InMemory<T> {
         let word = self.0.atomic(index as u64);
         let mut held = word.load();
         // Most bits are set already.
+        // At most as many steps as bits: others only set some, or fill slots.
         while held.either(value) != held {
             let before = word.compare_exchange(held, held.either(value));
             if before == held {

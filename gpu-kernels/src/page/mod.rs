@@ -14,6 +14,7 @@
 
 mod add;
 mod build;
+mod check;
 mod direct;
 mod evict;
 mod fill;
@@ -46,6 +47,7 @@ mod walk_in_turn;
 
 pub use add::AddToPages;
 pub use build::{BuildPages, BuildPagesUnordered, BuildParams, UnorderedParams};
+pub use check::{CheckParams, CheckTags};
 pub use direct::{AddDirectly, AddParams, EvictLeft, MAX_LEFT, StoreRepeated, StoreRepeatedParams};
 pub use find::{Find, FindParams};
 pub use form::BUCKET_WORDS;
@@ -262,12 +264,12 @@ impl Layout {
     }
 
     /// Returns the remainder, and the number of the candidate, of a pair with this tag, which is
-    /// not 0.
+    /// not 0 and is one that [`Layout::tag`] makes: [`CheckTags`] looks for others.
     #[inline(always)]
     pub fn untag<W: Scalar>(&self, tag: W) -> (W, u32) {
         let remainders = W::from_u64(self.remainders);
         let (mut remainder, mut number) = (tag.minus(W::from_u64(1)), 0);
-        // Repeated subtraction costs less than a division.
+        // At most seven steps. Repeated subtraction costs less than a division.
         while remainder >= remainders && number < opaque(MAX_CANDIDATES) {
             remainder = remainder.minus(remainders);
             number += 1;

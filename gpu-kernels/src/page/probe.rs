@@ -305,6 +305,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
             self.go_on(&mut seek);
             self.go_on(&mut seek);
         }
+        // At most seven candidates: each step ends, or goes on to the next one.
         loop {
             if let Some(inserted) = seek.inserted {
                 return (inserted, seek.at);

@@ -69,6 +69,7 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
         block.tiles_of::<32, _>(&mut keys, |warp, keys| {
             let mixed = |_, key: &Removing<K, _>| (key.number != ENDED).then(|| (key.mixed, key.mixed.bits_from(0)));
             warp.twins(keys, mixed, |lane, key, twin| key.number = if twin == lane { key.number } else { ENDED });
+            // At most seven candidates a lane.
             while warp.ballot(keys, |_, key| key.number != ENDED) != 0 {
                 warp.each(keys, |_, key| {
                     if key.number != ENDED {

@@ -107,11 +107,13 @@ impl<K: KeyWord> IndexRepeats<K> {
             let (word, bit) = filter(mixed);
             let word = args.filter.atomic(word as u64);
             let mut held = word.load();
+            // At most 32 steps: it fails only if another thread set a bit of the word.
             while held & bit == 0 {
                 let before = word.compare_exchange(held, held | bit);
                 held = if before == held { held | bit } else { before };
             }
             let mut at = cell(mixed, index_bits);
+            // At most as many steps as cells, half of which may be taken: an empty one ends it.
             loop {
                 let there = args.index.atomic(at as u64).compare_exchange(0, entry as u32 + 1);
                 // The entry there may not have stored its key yet; the list has it.
@@ -257,6 +259,7 @@ impl<K: KeyWord> FindLast<K> {
         let LastParams { a, b, index_bits, .. } = self.plan;
         let mixed = self.keys.load_read_only(position).mixed(a, b);
         let mut at = cell(mixed, index_bits);
+        // At most as many steps as cells, half of which may be taken: an empty one ends it.
         loop {
             let told = self.told.load_read_only(at as u64);
             if told == 0 {

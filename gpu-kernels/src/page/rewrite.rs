@@ -116,6 +116,8 @@ pub(super) fn pull_back<F: Form, W: Scalar, B: Block>(
         return false;
     }
     // A round moves pairs, and then frees the slots that they had: until then nobody takes those.
+    // At most six times as many rounds as pairs: one that moves comes to a lower candidate, since
+    // its tag names one of seven. (A file with another tag is refused.)
     loop {
         let (mut first, mut moved) = (0, 0);
         while first < count {
@@ -164,6 +166,7 @@ pub(super) fn pull_back<F: Form, W: Scalar, B: Block>(
 #[inline(always)]
 fn pull_back_in_turn<F: Form, W: Scalar>(page: Page<'_, F, W, impl Shared<W>>) {
     let buckets = page.layout.page_buckets;
+    // At most six times as many rounds as pairs, as in `pull_back`.
     loop {
         let mut moved = false;
         for bucket in 0..buckets {

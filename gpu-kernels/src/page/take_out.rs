@@ -39,6 +39,7 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     #[inline(always)]
     pub fn remove_candidate(&self, home: u32, remainder: W, number: u32) -> Result<(u32, bool), bool> {
         let (bucket, tag) = (self.layout.candidate(home, remainder, number), self.layout.tag(remainder, number));
+        // At most as many steps as tags in a word: others only clear some.
         loop {
             let held = self.tags(bucket);
             let Some(found) = self.slot_in(&held, bucket, tag) else {
@@ -81,7 +82,8 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         let (remainder, own) = self.layout.untag(self.tag_now(bucket, slot));
         let home = self.layout.home_of(bucket, remainder, own);
         let mut number = 0;
-        // The loop should not be unrolled.
+        // At most six candidates, and a probe is repeated only if another thread took a slot of the
+        // bucket. The loop should not be unrolled.
         while number < own {
             let earlier = self.layout.candidate(home, remainder, number);
             let Some(free) = self.find_in(earlier, W::default()) else {

@@ -239,6 +239,7 @@ fn compact_in_turn<T: Scalar>(index: u64, from: &Source<T>, write: impl Fn(u64, 
             target += 32;
             continue;
         }
+        // At most 64 steps: each clears a bit.
         while bits != 0 {
             let item = at + bits.trailing_zeros() as u64;
             write(target, item, input.load_streaming(item));

@@ -132,6 +132,7 @@ impl<V: ValueWord> FillAbsent<V> {
             let mut word = block_first;
             while word < end {
                 let mut bits = absent(word);
+                // At most 32 steps: each clears a bit.
                 while bits != 0 {
                     args.values.store(32 * word + bits.trailing_zeros() as u64, value);
                     bits &= bits - 1;
@@ -145,6 +146,7 @@ impl<V: ValueWord> FillAbsent<V> {
             let first = block_first + warp.first_thread() as u64;
             let mut bits = warp.local(|lane| absent(first + lane as u64));
             let mut words = warp.ballot(&bits, |_, &bits| bits != 0);
+            // At most 32 steps: each clears a bit.
             while words != 0 {
                 let word = words.trailing_zeros();
                 let picked = warp.pick(&bits, word, |&bits| bits);

@@ -89,6 +89,8 @@ const WINDOW: usize = 4;
 /// before the first tile counts as a known prefix of 0.
 #[inline(always)]
 fn sum_of_window<T: Scalar>(state: Global<u64>, end: u64) -> (bool, T) {
+    // At most until these tiles have published: their blocks started before this one, and wait
+    // only for tiles before them.
     loop {
         let (mut statuses, mut values) = ([PREFIX; WINDOW], [T::default(); WINDOW]);
         for back in 0..WINDOW {
@@ -179,6 +181,7 @@ pub fn sum_before<T: Scalar, B: Block>(
             },
         );
         // Each lane takes one window at a time.
+        // At most as many steps as tiles before this one: the first one knows its prefix.
         while warp.ballot(&lanes, |_, walk| walk.prefix) == 0 {
             warp.each(&mut lanes, |lane, walk| {
                 let nearer = lane as u64 * WINDOW as u64;
@@ -214,6 +217,7 @@ pub fn sum_before_in_turn<T: Scalar>(state: Global<u64>, tile: u64, own: T) -> T
         publish(state, tile, SUM, own);
     }
     let (mut before, mut end) = (T::default(), tile);
+    // At most as many steps as tiles before this one: the first one knows its prefix.
     loop {
         let (prefix, sum) = sum_of_window(state, end);
         before = before.plus(sum);

@@ -316,6 +316,7 @@ impl<W: Scalar> AddHeads<W> {
 fn add_up<B: Block>(block: &mut B, partials: impl Shared<u64>, width: u32, plan: ReduceParams) {
     let mut nothing = block.local(|_| ());
     let mut half = width / 2;
+    // At most ten steps: each halves the width.
     while half != 0 {
         block.phase(&mut nothing, |thread, _| {
             if thread % width < half {
@@ -333,6 +334,7 @@ fn starts_below<B: Block>(block: &mut B, starts: Global<u32>, segments: u64, ite
     let below = |segment: u64| (starts.load_read_only(segment) as u64) < item;
     let (mut low, mut high) = (0, segments);
     if B::IN_TURN {
+        // At most 64 steps: each halves the range.
         while low < high {
             let middle = (low + high) / 2;
             if below(middle) {
@@ -344,6 +346,7 @@ fn starts_below<B: Block>(block: &mut B, starts: Global<u32>, segments: u64, ite
         return low;
     }
     let mut nothing = block.local(|_| ());
+    // At most 64 steps: each leaves less than half of the range.
     while low < high {
         let step = (high - low).div_ceil(THREADS as u64);
         let count = block.count(&mut nothing, |thread, _| {

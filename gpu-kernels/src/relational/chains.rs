@@ -161,6 +161,7 @@ fn group_chains<K: KeyWord, V: Payload, B: Block>(
                 let key = key_of(row(thread, i), state.keys[i]);
                 let of_key = within(key, page_bits) << ROW_BITS;
                 let (mut entry, mut found) = (state.groups[i], FIRST);
+                // At most `MAX_STEPS`.
                 while entry != END && steps < MAX_STEPS {
                     let at = entry & ((1 << ROW_BITS) - 1);
                     let equal = (entry ^ of_key) >> ROW_BITS == 0;

@@ -23,6 +23,7 @@ impl Wanted {
         // Two arrays may begin one word later than the one before them ends.
         let most = words.saturating_sub(SPARE * self.slot_words::<K, V>() + 16) / self.slot_words::<K, V>();
         let mut slots = if slots < most { slots } else { most };
+        // At most as many steps as slots: each takes one away.
         loop {
             if slots <= STEPS {
                 // The smallest prime number that is larger than every step.

@@ -223,6 +223,7 @@ fn place<K: KeyWord>(slots: impl Shared<K>, table: &HotTable, filler: K, mut key
     let first_slot = |key: K| table.slot::<0>(table.folded(key));
     let (mut key, mut slot) = (keys[0], first_slot(keys[0]));
     let (mut left, mut steps) = (count, MAX_STEPS);
+    // At most `MAX_STEPS` steps a key.
     while left != 0 {
         let moved = slots.exchange(slot, key);
         steps -= 1;

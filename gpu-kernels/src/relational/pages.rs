@@ -281,6 +281,7 @@ fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>
                 thread.slot = NO_SLOT;
             });
             let mut steps = 0;
+            // At most `MAX_STEPS` for each row of a lane.
             while warp.ballot(threads, |_, thread| thread.pending != 0) != 0 {
                 if steps == read::<K, V>() as u32 * MAX_STEPS {
                     warp.each(threads, |_, _| {

@@ -67,6 +67,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> GroupInTurn<K, V, S> {
                 }
                 let held = page.held_for(mixed[i]);
                 let (mut slot, mut steps) = (homes[i], 0);
+                // At most `MAX_STEPS`.
                 loop {
                     let look = page.look(held, slot, page.seen(slot));
                     groups += look.took as u32;

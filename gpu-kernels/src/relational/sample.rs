@@ -106,6 +106,7 @@ impl<K: KeyWord> SampleKeys<K> {
         block.phase(&mut threads, |thread, drawn| {
             let Some(key) = drawn.key else { return };
             let mut cell = key.mix(plan.a, plan.b).scaled(CELLS);
+            // At most as many steps as cells, which are more than threads: an empty one ends it.
             loop {
                 let owner = owners.compare_exchange(cell, 0, thread + 1);
                 if owner == 0 || held.get(owner - 1) == key.to_u64() {
@@ -145,13 +146,13 @@ impl<K: KeyWord> SampleKeys<K> {
         let Self { keys, cells, counts, plan, .. } = *self;
         let mask = (2 << plan.sample_bits) - 1;
         let mut cell = (key.mix(plan.a, plan.b) >> (31 - plan.sample_bits)) & mask;
+        // At most as many steps as cells, which are twice as many as draws: an empty one ends it.
         loop {
             let at = cells.atomic(cell as u64);
             let mut found = at.load();
             if found == 0 {
                 found = at.compare_exchange(0, owner);
             }
-            // There are twice as many cells as draws, so this ends.
             if found == 0 || plan.key_of(keys, found) == key {
                 return counts.atomic(cell as u64).fetch_add(times);
             }

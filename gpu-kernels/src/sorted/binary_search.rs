@@ -52,6 +52,7 @@ impl<K: KeyWord, V: ValueWord> BinarySearch<K, V> {
             });
             // The lanes go step by step: on the CPU, each lane's next key is being fetched while
             // the others go on.
+            // At most 64 steps: each halves the range.
             while tile.ballot(&queries, |_, query| query.low < query.high) != 0 {
                 tile.each(&mut queries, |_, query| {
                     if query.low < query.high {

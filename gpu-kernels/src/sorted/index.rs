@@ -44,6 +44,7 @@ impl<K: KeyWord> Index<K> {
 #[inline(always)]
 fn level_of(layout: &Layout, entry: u64) -> Level {
     let mut level = layout.top;
+    // At most as many steps as levels.
     while entry < level.first
         && let Some(below) = layout.below(level)
     {

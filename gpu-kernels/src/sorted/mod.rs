@@ -62,6 +62,7 @@ impl Layout {
     #[inline(always)]
     pub const fn new(keys: u64) -> Self {
         let mut layout = Self { keys, top: Level { first: 0, shift: 0 } };
+        // At most sixteen steps: each level has a sixteenth of the entries.
         while layout.entries_of(layout.top) >= GROUP {
             layout.top = layout.above(layout.top);
         }
@@ -127,6 +128,7 @@ impl<K: KeyWord> Table<K> {
     fn search(&self, key: K) -> Search<K> {
         let mut search = Search::new(key);
         let mut next = Some(self.layout.top);
+        // At most as many steps as levels.
         while let Some(level) = next {
             next = self.layout.below(level);
             search.step(self, level, next);
@@ -145,6 +147,7 @@ impl<K: KeyWord> Table<K> {
         step: impl Fn(&mut T, Level, Option<Level>) + Sync,
     ) {
         let mut next = Some(self.layout.top);
+        // At most as many steps as levels.
         while let Some(level) = next {
             next = self.layout.below(level);
             tile.each(lanes, |_, lane| step(lane, level, next));

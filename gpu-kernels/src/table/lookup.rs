@@ -44,6 +44,7 @@ pub fn answer<K: KeyWord, V: Payload, B: Block>(
         let mut queries = tile.local(|lane| start(lookup, slots, header, first + lane as u64, &slots_of));
         // The lanes go probe by probe: on the CPU, each lane's next slot is being fetched while the
         // others go on.
+        // At most as many probes a lane as a key has slots.
         while tile.ballot(&queries, |_, query| query.slots[0] != NO_SLOT) != 0 {
             tile.each(&mut queries, |_, query| {
                 if query.slots[0] != NO_SLOT {

@@ -53,6 +53,7 @@ impl<K: KeyWord> BucketStarts<K> {
                 let index = first + i as u64;
                 if index <= pairs {
                     let bucket = if index == pairs { functions.slots() } else { functions.slot(0, keys[i]) };
+                    // At most as many steps as buckets.
                     while next <= bucket {
                         args.starts.store(next as u64, index as u32);
                         next += 1;

@@ -107,6 +107,7 @@ mod page {
     mod skew;
     mod sources;
     mod splits;
+    mod tags;
 }
 
 mod set {
@@ -192,6 +193,7 @@ mod strings {
 mod files {
     mod crafted;
     mod damage;
+    mod endless;
     mod faults;
     mod mapped;
     mod round_trips;

@@ -1,5 +1,5 @@
-//! Benchmarks of frequent keys beside distinct ones: every kind of join with either side skewed, and
-//! batches that change a map.
+//! Benchmarks of frequent keys beside distinct ones: every kind of join with either side skewed,
+//! and batches that change a map.
 
 use super::Bench;
 use super::input::{Repeats, key, ranks};
@@ -20,7 +20,7 @@ enum Skew {
     Distinct,
     OneKey,
     TwoKeys,
-    /// As many rows of each of 2^10 keys.
+    /// 2^10 keys with as many rows each.
     Equal,
     /// Frequencies about proportional to 1 / rank^1.2.
     Zipf,
@@ -163,8 +163,8 @@ fn wrong_rows(kind: JoinKind, ranks: [&Vec<u64>; 2], counts: &[Vec<u32>; 2], row
 
 /// Measures batches of each skew that change maps of each design which three quarters of `n` keys
 /// are in: insertions of new keys, and removals with and without answers. The batches have a
-/// quarter of `n` rows, and a 64th; those of `grow` are inserted into a map that has no capacity for
-/// them. `n` of a record is the number of rows of its batch.
+/// quarter of `n` rows, and a 64th; those of `grow` are inserted into a map that has no capacity
+/// for them. `n` of a record is the number of rows of its batch.
 pub fn changes<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let pairs = at.n as usize;
     let (page, linear) = (PageConfig::default().seed(1), LinearConfig::default().seed(1));

@@ -117,7 +117,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         let seed = input.ordered_by().or(self.config.seed).unwrap_or_else(crate::table::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let chain_limit = self.config.chain_limit_for(pairs, self.slots());
-        for restarts in 0..=self.config.restarts {
+        for restarts in 0..=self.config.most_restarts() {
             let (hash, count, slots) = (self.config.design.hash, self.config.design.functions, self.functions.slots());
             let prime = hash.prime().unwrap_or(0);
             self.functions = HashFunctions::new(hash.formula(), count, slots, prime, K::BITS, || random.next_u64());
@@ -161,7 +161,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
             return Ok(());
         }
         Err(Error::BuildFailed(BuildError::Cuckoo {
-            attempts: self.config.restarts.saturating_add(1),
+            attempts: self.config.most_restarts() + 1,
             pairs,
             slots: self.slots(),
             functions: self.config.design.functions,

@@ -1,6 +1,6 @@
 //! The configuration of a cuckoo map, and the sizes that follow from it.
 
-use crate::table::config::Config;
+use crate::table::config::{Config, MIN_LOAD};
 use crate::{ConfigError, Error, HashFamily, Result};
 use gpu_kernels::cuckoo::slot_bytes;
 use gpu_kernels::hash::MAX_FUNCTIONS;
@@ -51,6 +51,12 @@ const LEAST_PERCENT: [u64; MAX_FUNCTIONS - 1] = [210, 110, 103, 102];
 /// The fewest slots of any table, so that the hash functions of a key or two need not agree.
 const LEAST_SLOTS: u64 = 8;
 
+/// The most slots for each pair, as for the other designs.
+const MAX_SLOTS_PER_PAIR: f64 = 1.0 / MIN_LOAD;
+
+/// The most exchanges of a chain: one that is longer leads nowhere, and should end.
+const MAX_CHAIN_LIMIT: u32 = 100_000;
+
 impl Default for Cuckoo {
     fn default() -> Self {
         Self { functions: 4, size: Size::PerPair(1.25), hash: HashFamily::Mix, chain_limit: None }
@@ -67,7 +73,8 @@ impl Config<Cuckoo> {
     }
 
     /// Sets the number of slots for each pair, or each key of a set, repeated or not: at least 2.1,
-    /// 1.1, 1.03 or 1.02 for 2, 3, 4 or 5 functions. A table has at least 8 slots.
+    /// 1.1, 1.03 or 1.02 for 2, 3, 4 or 5 functions, and at most 1024. A table has at least 8
+    /// slots.
     #[must_use]
     pub fn slots_per_pair(mut self, slots: f64) -> Self {
         self.design.size = Size::PerPair(slots);
@@ -91,7 +98,8 @@ impl Config<Cuckoo> {
 
     /// Sets the most exchanges that storing one pair may take before the build restarts. The
     /// default is `7 lg n` for four functions and 1.25 slots a pair (Alcantara 2011). It grows with
-    /// the load factor, and with a falling number of functions (docs/cuckoo.md).
+    /// the load factor, and with a falling number of functions (docs/cuckoo.md). The limit is
+    /// 100,000 at most, also if more is given.
     #[must_use]
     pub fn chain_limit(mut self, exchanges: u32) -> Self {
         self.design.chain_limit = Some(exchanges);
@@ -122,6 +130,11 @@ impl Config<Cuckoo> {
             Size::Slots(slots) => slots,
         };
         crate::error::check_slots(asked)?;
+        if let Size::PerPair(asked) = self.design.size
+            && asked > MAX_SLOTS_PER_PAIR
+        {
+            return Err(Error::Config(ConfigError::SlotsPerPair { asked }));
+        }
         let min_slots = pairs.saturating_mul(LEAST_PERCENT[self.design.functions as usize - 2]).div_ceil(100).max(1);
         if asked < min_slots {
             return Err(Error::Config(ConfigError::LoadTooHigh {
@@ -141,7 +154,8 @@ impl Config<Cuckoo> {
 
     /// Returns the most exchanges of one chain, for `pairs` pairs in `slots` slots.
     pub(super) fn chain_limit_for(&self, pairs: u64, slots: u64) -> u32 {
-        self.design.chain_limit.unwrap_or_else(|| default_chain_limit(self.design.functions, pairs, slots))
+        let by_default = || default_chain_limit(self.design.functions, pairs, slots);
+        self.design.chain_limit.unwrap_or_else(by_default).min(MAX_CHAIN_LIMIT)
     }
 }
 

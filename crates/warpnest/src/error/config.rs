@@ -5,15 +5,17 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The load factor is one that no table can have.
-    #[error("a load of {load} was asked for: give one above 0 and at most 1")]
+    /// The load factor is one that no table can have, or so low that the table would take more than
+    /// 1024 times the bytes of its pairs.
+    #[error("a load of {load} was asked for: give one of at least 1/1024 and at most 1")]
     Load {
         /// The load factor asked for.
         load: f64,
     },
 
-    /// The load factor is one that a table whose searches end at an empty slot cannot have.
-    #[error("a load of {load} was asked for: give one above 0 and below 1")]
+    /// The load factor is one that a table whose searches end at an empty slot cannot have, or so
+    /// low that the table would take more than 1024 times the bytes of its pairs.
+    #[error("a load of {load} was asked for: give one of at least 1/1024 and below 1")]
     OpenLoad {
         /// The load factor asked for.
         load: f64,
@@ -26,8 +28,8 @@ pub enum ConfigError {
         asked: u32,
     },
 
-    /// The number of slots per pair is not finite, or is below 1.
-    #[error("{asked} slots a pair were asked for: give a finite number of at least 1")]
+    /// The number of slots per pair is below 1, or above 1024.
+    #[error("{asked} slots a pair were asked for: give a number of at least 1 and at most 1024")]
     SlotsPerPair {
         /// The number of slots per pair asked for.
         asked: f64,

@@ -1,6 +1,6 @@
 //! The configuration of a linear map, and the sizes that follow from it.
 
-use crate::table::config::Config;
+use crate::table::config::{Config, MIN_LOAD};
 use crate::{ConfigError, Device, Error, InputError, Result};
 use gpu_kernels::double::{Double, PackedPair};
 use gpu_kernels::linear::{Layout, header, slots_of_line};
@@ -61,8 +61,8 @@ impl Config<Linear> {
         self
     }
 
-    /// Sets the largest share of the slots that keys may take before the table grows: above 0,
-    /// below 1.
+    /// Sets the largest share of the slots that keys may take before the table grows: at least
+    /// 1/1024, below 1.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
         self.design.load = Some(load);
@@ -124,7 +124,7 @@ impl Config<Linear> {
     /// Returns the number of lines of a table with capacity for `pairs` pairs at this load.
     pub(super) fn lines_for<W: Double>(&self, pairs: u64, load: f64) -> Result<u32> {
         // Written this way round so that a load that is NaN is refused, too.
-        if !(load > 0.0 && load < 1.0) {
+        if !(load >= MIN_LOAD && load < 1.0) {
             return Err(Error::Config(ConfigError::OpenLoad { load }));
         }
         let slots = (pairs as f64 / load).ceil();

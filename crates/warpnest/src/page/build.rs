@@ -135,6 +135,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             scratch,
             length: 0,
             changed: 0,
+            mapped: false,
             report: PageReport {
                 seed: 0,
                 failures: 0,
@@ -189,7 +190,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let seed = input.ordered_by().unwrap_or_else(|| self.config.seed_or_random());
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         self.ensure_capacity(plan)?;
-        let attempts = self.config.restarts.saturating_add(1);
+        let attempts = self.config.most_restarts() + 1;
         for failures in 0..attempts {
             let (a, b) = (random.next_u64(), random.next_u64());
             self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);

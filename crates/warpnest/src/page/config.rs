@@ -1,7 +1,7 @@
 //! The configuration of a page map, and the sizes that follow from it.
 
 use super::plan::Plan;
-use crate::table::config::Config;
+use crate::table::config::{Config, MIN_LOAD};
 use crate::table::input::Known;
 use crate::{ConfigError, Error, InputError, Result};
 use gpu_kernels::page::{BUCKET_WORDS, Layout, MIN_BUCKETS, fit_page, max_page_buckets};
@@ -57,9 +57,9 @@ const MANY_PAGES_BITS: u32 = 9;
 const MIN_PAGE_BUCKETS: u64 = 256;
 
 impl Config<Page> {
-    /// Sets the load factor, above 0 and at most 1. In a map it is the bytes of the pairs, as a
-    /// share of the bytes that the table keeps. In a set it is the share of the slots that is taken
-    /// if no key is repeated.
+    /// Sets the load factor, at least 1/1024 and at most 1. In a map it is the bytes of the pairs,
+    /// as a share of the bytes that the table keeps. In a set it is the share of the slots that is
+    /// taken if no key is repeated.
     ///
     /// It is an upper limit. In a map whose buckets have four slots, at most seven tenths of the
     /// slots are taken: those are small maps and maps of 64-bit keys or values. In a set at most
@@ -157,14 +157,11 @@ impl Config<Page> {
     /// Returns the bits of a page number, and the buckets of a page, of a table with capacity for
     /// `pairs` pairs, or keys alone.
     fn pages_with_capacity<K: KeyWord, V: Payload>(&self, pairs: u64) -> Result<(u32, u32)> {
-        // Written this way round so that a load that is NaN is refused, too.
-        let load = self.load_of::<V>(pairs);
-        if !(load > 0.0 && load <= 1.0) {
-            return Err(Error::Config(ConfigError::Load { load }));
-        }
         if pairs > MAX_PAIRS {
             return Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_PAIRS }));
         }
+        let load = self.load_of::<V>(pairs);
+        check_load(load)?;
         if V::VALUE_BITS == 0 {
             return pages_of::<K, V>(buckets_of_keys::<K, V>(pairs, load), load);
         }
@@ -176,6 +173,12 @@ impl Config<Page> {
         }
         Ok((page_bits, page_buckets))
     }
+}
+
+/// Fails unless a table can have this load factor.
+pub(super) fn check_load(load: f64) -> Result<()> {
+    // A load that is NaN is in no range.
+    if (MIN_LOAD..=1.0).contains(&load) { Ok(()) } else { Err(Error::Config(ConfigError::Load { load })) }
 }
 
 fn bucket_bytes<K: KeyWord, V: Payload>() -> f64 {

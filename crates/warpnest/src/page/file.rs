@@ -1,18 +1,20 @@
 //! The file of a page table: the buckets are its only section.
 //!
 //! A lookup follows no word of the table: it reads buckets whose numbers follow from the key and
-//! the layout. So any words are safe, and only the layout is checked, unless values number
-//! something.
+//! the layout. A change moves pairs by what their tags say, until none can be moved. So tags must
+//! be such as insertions make, and as many as there are keys. A mapped table is not changed, and
+//! its tags are not read before a lookup reads them.
 
+use super::config::check_load;
 use super::{Page, PageReport, PageTable, words_of};
 use crate::error::FileError;
 use crate::primitives::Scratch;
 use crate::runtime::allocation::{Allocation, Owner};
 use crate::table::config::Config;
 use crate::table::file::{Incoming, Loading, MapsFile, Parts, Section, as_words};
-use crate::{Buffer, Result};
+use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour};
-use gpu_kernels::page::{BUCKET_WORDS, Layout, MIN_BUCKETS};
+use gpu_kernels::page::{BUCKET_WORDS, CheckParams, CheckTags, Layout, MIN_BUCKETS};
 use gpu_kernels::types::{KeyWord, Payload, Scalar};
 use std::marker::PhantomData;
 
@@ -47,6 +49,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     fn numbers(incoming: &mut Incoming<'_>) -> Result<Numbers> {
         let (length, config) = incoming
             .table(|incoming| Ok(Page { load: incoming.option()?.map(f64::from_bits), pairs: incoming.number()? }))?;
+        if config.design.load.is_some_and(|load| check_load(load).is_err()) {
+            return Err(FileError::inconsistent("no page table has its load factor"));
+        }
         let [a, b] = [incoming.number()?, incoming.number()?];
         let (page_bits, page_buckets) = (incoming.short()?, incoming.short()?);
         let buckets = (page_buckets as u64).checked_shl(page_bits).filter(|_| page_bits < 32).unwrap_or(0);
@@ -81,14 +86,36 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             Some(limit) if !values_are_below::<K, V>(&layout, bytes, limit.below) => Err("a value numbers nothing"),
             _ => Ok(()),
         })?;
-        Ok(Self::of(incoming, numbers, words.done()?))
+        let table = Self::of(incoming, numbers, words.done()?);
+        table.check_tags(table.device.default_stream())?;
+        Ok(table)
+    }
+
+    /// Fails unless all tags are such as insertions make, and as many as keys.
+    pub(super) fn check_tags(&self, stream: &Stream) -> Result<()> {
+        let counts = Buffer::<u64>::zeroed(&self.device, 2)?;
+        stream.batch(|batch| {
+            let check = CheckTags::<K, V> {
+                words: batch.read(&self.words).cast(),
+                counts: batch.write(&counts),
+                plan: CheckParams { layout: self.layout },
+            };
+            // SAFETY: the table and its layout belong together, and there are two counts. In an
+            // empty table the words may be any, and there is no thread.
+            unsafe { batch.launch(&check, self.buckets_with_pairs()) }
+        })?;
+        match counts.download(stream)?[..] {
+            [pairs, 0] if pairs == self.length => Ok(()),
+            [_, 0] => Err(FileError::inconsistent("its buckets have another number of keys than its header says")),
+            _ => Err(FileError::inconsistent("a bucket has a tag that no key has")),
+        }
     }
 
     fn of(incoming: &Incoming<'_>, numbers: Numbers, words: Buffer<u64>) -> Self {
         let Numbers { config, layout, length, report } = numbers;
         let device = incoming.device.clone();
         let scratch = Scratch::new(&device);
-        Self { device, config, layout, words, scratch, length, changed: 0, report, types: PhantomData }
+        Self { device, config, layout, words, scratch, length, changed: 0, mapped: false, report, types: PhantomData }
     }
 }
 
@@ -101,7 +128,8 @@ impl<K: KeyWord, V: Payload> MapsFile for PageTable<K, V> {
         // Sections are aligned to pages, and kernels that read alone are given the buffer, since a
         // mapped table is only lent out.
         let allocation = Allocation::new(incoming.device.engine().clone(), address, 8 * words as usize, Owner::Other);
-        Ok(Self::of(incoming, numbers, Buffer::from_allocation(allocation, words as usize)))
+        let words = Buffer::from_allocation(allocation, words as usize);
+        Ok(Self { mapped: true, ..Self::of(incoming, numbers, words) })
     }
 }
 

@@ -142,6 +142,8 @@ pub struct PageTable<K: KeyWord, V: Payload> {
     /// The number of keys in batches that went to pairs directly, since the pages were written
     /// whole.
     changed: u64,
+    /// Whether the buckets are those of a mapped file. They are not changed, and not checked.
+    mapped: bool,
     report: PageReport,
     types: PhantomData<(K, V)>,
 }
@@ -262,7 +264,7 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
     }
 
     fn try_clone(&self, stream: &Stream) -> Result<Self> {
-        Ok(Self {
+        let table = Self {
             device: self.device.clone(),
             config: self.config.clone(),
             layout: self.layout,
@@ -270,9 +272,15 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
             scratch: Scratch::new(&self.device),
             length: self.length,
             changed: self.changed,
+            mapped: false,
             report: self.report.clone(),
             types: PhantomData,
-        })
+        };
+        if self.mapped {
+            // The copy can be changed.
+            table.check_tags(stream)?;
+        }
+        Ok(table)
     }
 
     fn shrink_to_fit(&mut self) -> Result<()> {

@@ -3,6 +3,14 @@
 
 use super::input::Known;
 
+/// The lowest load factor of any table, so that a mistaken one does not take all memory without a
+/// word: a table takes at most 1024 times the bytes of its pairs.
+pub(crate) const MIN_LOAD: f64 = 1.0 / 1024.0;
+
+/// The most restarts of a build. More of them would not help, and a build that cannot succeed
+/// should end.
+const MAX_RESTARTS: u32 = 10_000;
+
 /// The configuration of maps and sets of one design. A design's own settings are methods of its
 /// configuration: [`PageConfig`](crate::PageConfig), [`CuckooConfig`](crate::CuckooConfig),
 /// [`TwoLevelConfig`](crate::TwoLevelConfig), [`SortedConfig`](crate::SortedConfig),
@@ -35,6 +43,11 @@ impl<D> Config<D> {
     /// Returns whether each key occurs once, by a promise or by what is known of the input.
     pub(crate) fn unique_given(&self, known: Known) -> bool {
         self.unique || known.unique()
+    }
+
+    /// Returns how often a build that fails starts again.
+    pub(crate) fn most_restarts(&self) -> u32 {
+        self.restarts.min(MAX_RESTARTS)
     }
 
     /// Returns the seed of the random constants: the configured one, or a random one.

@@ -19,7 +19,8 @@ impl<D: Seeded> Config<D> {
 
 /// Settings of designs that are built in one go with random constants.
 impl<D: Builds + Seeded> Config<D> {
-    /// Sets how often a failed build may start again with fresh random constants.
+    /// Sets how often a failed build may start again with fresh random constants: 10,000 times at
+    /// most, also if more is given.
     #[must_use]
     pub fn restarts(mut self, restarts: u32) -> Self {
         self.restarts = restarts;

@@ -160,7 +160,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         let (mut overflows, mut failures) = (0, 0);
         // The pairs without repeats, their number, and the number of buckets for them.
         let mut unique: Option<(Buffer<K>, Buffer<V>, u64, u64)> = None;
-        for restarts in 0..=self.config.restarts {
+        for restarts in 0..=self.config.most_restarts() {
             let source = match &unique {
                 Some((keys, values, pairs, buckets)) => {
                     let input = Input { keys, values: Some(values), pairs: *pairs, known: Known::Nothing };
@@ -194,7 +194,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
                     // One overflow may be bad luck. Two may be copies of one key, which no function
                     // can spread. An attempt must be left for the sorted pairs, so the last attempt
                     // is not left to luck.
-                    let left = self.config.restarts - restarts;
+                    let left = self.config.most_restarts() - restarts;
                     if unique.is_none() && !self.config.unique && (left == 1 || left > 1 && overflows >= 2) {
                         let (keys, values, pairs) = self.without_repeats(stream, given.input)?;
                         unique = Some((keys, values, pairs, self.config.check(pairs)?));
@@ -270,8 +270,8 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
                     layout: *layout,
                     capacity: config.design.capacity,
                     seed: bucket_seed,
-                    seeds: config.design.seeds,
-                    rounds: config.design.rounds,
+                    seeds: config.most_seeds(),
+                    rounds: config.most_rounds(),
                     statistics: config.statistics as u32,
                     padding: 0,
                 },

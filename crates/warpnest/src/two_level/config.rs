@@ -54,6 +54,9 @@ impl Default for TwoLevel {
     }
 }
 
+/// The most rounds of a bucket, with all of its seeds: one that no seed builds should end.
+const MAX_ROUNDS: u32 = 1 << 16;
+
 /// The largest chance that an attempt overflows, by default.
 const OVERFLOW_CHANCE: f64 = 0.01;
 
@@ -111,11 +114,21 @@ impl Config<TwoLevel> {
     }
 
     /// Sets how many seeds a bucket may try before the build restarts, and how many rounds it may
-    /// take with each.
+    /// take with each. A bucket takes 65,536 rounds at most, also if these are more.
     #[must_use]
     pub fn seeds(mut self, seeds: u32, rounds: u32) -> Self {
         (self.design.seeds, self.design.rounds) = (seeds, rounds);
         self
+    }
+
+    /// Returns the most rounds that a bucket takes with one seed.
+    pub(super) fn most_rounds(&self) -> u32 {
+        self.design.rounds.min(MAX_ROUNDS)
+    }
+
+    /// Returns the most seeds that a bucket tries.
+    pub(super) fn most_seeds(&self) -> u32 {
+        self.design.seeds.min(MAX_ROUNDS.div_ceil(self.most_rounds()))
     }
 
     /// Returns the number of buckets for `pairs` pairs, if the configuration makes sense.

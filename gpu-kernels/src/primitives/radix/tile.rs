@@ -179,6 +179,8 @@ impl Published {
         let mut sums = 0;
         let mut end = tile;
         let mut known = tile == 0;
+        // At most as many steps as tiles before this one, the first of which knows its sum. It
+        // waits only for blocks that started before this one.
         while !known {
             // Several words are read at once, so that each step back takes as long as one read.
             let mut words = [PREFIX; WINDOW];

@@ -49,6 +49,7 @@ impl<K: KeyWord> EncodeParts<K> {
     pub fn run<B: Block>(self, block: &mut B) {
         let memory = self.memory.offset(block.index() as u64 * self.plan.block_words());
         let mut expected = 0;
+        // At most as many steps as parts.
         loop {
             let part = self.progress.atomic(0).fetch_add(1) as u64;
             if part >= self.parts {

@@ -84,6 +84,7 @@ impl<K: KeyWord> Dictionary<K> {
     #[inline(always)]
     fn id_of(&mut self, key: K, mixed: K) -> (u32, bool) {
         let mut at = self.hash.home(mixed, self.bits);
+        // At most as many steps as slots, which are more than keys: an empty one ends it.
         loop {
             let id_plus_one = self.slots.load(at);
             if id_plus_one == 0 {
@@ -113,6 +114,7 @@ impl<K: KeyWord> Dictionary<K> {
     #[inline(always)]
     fn free_slot(&self, mixed: K) -> u64 {
         let mut at = self.hash.home(mixed, self.bits);
+        // At most as many steps as slots, which are more than keys: an empty one ends it.
         while self.slots.load(at) != 0 {
             at = self.next(at);
         }

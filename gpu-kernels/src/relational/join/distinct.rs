@@ -66,7 +66,6 @@ impl<K: KeyWord> JoinDistinct<K> {
                 counters.set(TOTAL, 0);
             }
         });
-        // At most as many rounds as there are bins.
         let mut bin = self.bin_of(first);
         while bin < 1 << plan.page_bits {
             let (begin, count) = bins.place(bin);
@@ -95,8 +94,8 @@ impl<K: KeyWord> JoinDistinct<K> {
         if bin_capacity != 0 {
             return position / bin_capacity;
         }
-        // The range is halved in each round.
         let (mut low, mut high) = (0, 1u64 << page_bits);
+        // At most 32 steps: each halves the range.
         while high - low > 1 {
             let middle = low.midpoint(high);
             if self.counts.load_read_only(middle) as u64 <= position {

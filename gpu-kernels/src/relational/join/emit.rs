@@ -166,6 +166,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                 }
                 let (key, row) = (super::probe::key(&thread.keys, i), element(&thread.rows, i));
                 let (mut at, mut target) = (element(&thread.at, i), thread.target as u64);
+                // At most as many steps as rows of the bucket, of which `left` have the key.
                 while left != 0 {
                     if build.key(at) == key {
                         outputs.store(target, row, build.row(at), key);
@@ -176,6 +177,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                 }
             });
             let mut long = warp.ballot(threads, |_, thread| element(&thread.counts, i) > LONG);
+            // At most 32 steps: each clears a bit.
             while long != 0 {
                 let lane = long.trailing_zeros();
                 let key = pick_key::<K, _>(warp, threads, lane, i);

@@ -10,7 +10,8 @@ use crate::types::KeyWord;
 /// The warps of a block.
 const WARPS: u32 = THREADS / 32;
 
-/// The counters of a block: the sums of its warps, the output rows of a round, and where they begin.
+/// The counters of a block: the sums of its warps, the output rows of a round, and where they
+/// begin.
 pub(super) const TOTAL: u32 = WARPS;
 pub(super) const START: u32 = TOTAL + 1;
 pub(super) const COUNTERS: usize = 20;

@@ -41,6 +41,7 @@ impl<K: KeyWord, S: Shared<u32>> Work for JoinInTurn<K, S> {
             let here = (probe.count - first).min(rows);
             let mut matched = [0u32; ROWS_A_PAGE / 32];
             let mut page_first = 0;
+            // At most as many steps as pages of the build side.
             loop {
                 let count = (build.count - page_first).min(page_rows);
                 if has_pages {
@@ -128,6 +129,7 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
                 }
                 let (key, row) = probe.load(first + i as u32);
                 let (mut from, mut left) = (at[i], counts[i]);
+                // At most as many steps as rows of the bucket, of which `left` have the key.
                 while left != 0 {
                     if page.key(from) == key {
                         outputs.store(target, row, page.row(from), key);

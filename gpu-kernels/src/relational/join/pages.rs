@@ -84,11 +84,11 @@ kernel! {
     /// [`ITEMS`](super::header::ITEMS) becomes their number. With `LISTED` the blocks take these.
     /// The list has capacity for one item for each [`MIN_ITEM_ROWS`] rows of both sides.
     ///
-    /// Bins with more build rows than the plan's `light_rows` are heavy. A launch takes these alone,
-    /// or counts them in the header's [`HEAVY`](super::header::HEAVY) and takes the others. Unless
-    /// `distinct` is null it has the number of different keys of each heavy bin
-    /// ([`JoinDistinct`](super::JoinDistinct)): then the build keys are these, at the positions that
-    /// the rows have in the side's arrangement, and the words beside them are any.
+    /// Bins with more build rows than the plan's `light_rows` are heavy. A launch takes these
+    /// alone, or counts them in the header's [`HEAVY`](super::header::HEAVY) and takes the others.
+    /// Unless `distinct` is null it has the number of different keys of each heavy bin
+    /// ([`JoinDistinct`](super::JoinDistinct)): then the build keys are these, at the positions
+    /// that the rows have in the side's arrangement, and the words beside them are any.
     ///
     /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
     /// all are written if there is capacity for them. If a split of either side has lost rows, by
@@ -267,6 +267,7 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
         probe.prefetch(end - first, thread);
     });
     let mut page_first = 0;
+    // At most as many steps as pages of the build side.
     loop {
         let count = (build_count - page_first).min(PAGE_ROWS);
         let build = bin.build().from(page_first);

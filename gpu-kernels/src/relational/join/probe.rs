@@ -134,6 +134,7 @@ pub(super) fn find<K: KeyWord, B: Block>(
                 thread.counts[i] = is_equal.map(u32::from).iter().sum();
                 more |= ((rows > PADDING) as u32) << i;
             }
+            // At most 32 steps: each clears a bit.
             while more != 0 {
                 let i = more.trailing_zeros();
                 more &= more - 1;
@@ -169,6 +170,7 @@ pub(super) fn find<K: KeyWord, B: Block>(
         let is_any_long = warp.ballot(threads, |_, thread| any_long(thread)) != 0;
         for i in 0..opaque(if is_any_long { HELD as u32 } else { 0 }) {
             let mut long = warp.ballot(threads, |_, thread| element(&thread.counts, i) == LONG);
+            // At most 32 steps: each clears a bit.
             while long != 0 {
                 let lane = long.trailing_zeros();
                 let key = pick_key::<K, _>(warp, threads, lane, i);

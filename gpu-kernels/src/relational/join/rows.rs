@@ -20,8 +20,8 @@ pub(super) enum Format {
 pub(super) struct Bins<K> {
     pub keys: Global<K>,
     pub numbers: Global<u32>,
-    /// The number of rows of each bin, or if the capacity is 0 the starts of bins and the end of the
-    /// last.
+    /// The number of rows of each bin, or if the capacity is 0 the starts of bins and the end of
+    /// the last.
     pub counts: Global<u32>,
     /// The distance from the first row of one bin to that of the next, or 0.
     pub capacity: u64,

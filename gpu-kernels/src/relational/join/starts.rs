@@ -32,7 +32,7 @@ impl<K: KeyWord> BinStarts<K> {
         let BinStartsParams { keys: count, bits, most } = plan;
         block.each_item((1 << bits) + 1, |bin| {
             let (mut low, mut high) = (0, count);
-            // The range is halved in each round.
+            // At most 64 steps: each halves the range.
             while low < high {
                 let middle = low.midpoint(high);
                 if (keys.load_read_only(middle).bits_from(K::BITS - bits) as u64) < bin {

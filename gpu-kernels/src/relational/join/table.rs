@@ -95,7 +95,8 @@ impl<K: KeyWord> Table<K> {
     pub fn find(&self, mixed: K) -> u32 {
         let mut sector = self.sector_of(mixed);
         let mut seen = self.look(mixed, sector);
-        // A row is at most so far away, and a table that has no empty slot within that is not used.
+        // At most `MAX_DISTANCE` steps: no row is farther away, and a table that has no empty slot
+        // within that is not used.
         while seen.row == 0 && seen.is_full {
             sector = self.next(sector);
             seen = self.look(mixed, sector);
@@ -139,9 +140,9 @@ impl<K: KeyWord> Table<K> {
 }
 
 kernel! {
-    /// Writes each row to the table, whose words are 0. If some key has several rows, or a row would
-    /// be too far away, the header's [`FAILED`](super::header::FAILED) is not 0 in the end, and the
-    /// table is incomplete.
+    /// Writes each row to the table, whose words are 0. If some key has several rows, or a row
+    /// would be too far away, the header's [`FAILED`](super::header::FAILED) is not 0 in the end,
+    /// and the table is incomplete.
     FillTable<K: KeyWord>, "join_fill_table", threads 256;
     { keys: Global<K>, words: Global<u64>, header: Global<u64>, plan: TableParams }
 }
@@ -251,6 +252,7 @@ impl<K: KeyWord> JoinTable<K> {
                     more |= ((seen.row == 0 && seen.is_full) as u32) << i;
                 }
             }
+            // At most 32 steps: each clears a bit.
             while more != 0 {
                 let i = more.trailing_zeros();
                 more &= more - 1;

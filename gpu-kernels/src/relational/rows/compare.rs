@@ -121,6 +121,7 @@ impl<L: Scalar, R: Scalar> CompareTexts<L, R> {
                 return false;
             }
             let (mut left, mut right) = (left.words(), right.words());
+            // At most as many steps as words of the text.
             while left.left != 0 {
                 if left.next() != right.next() {
                     return false;

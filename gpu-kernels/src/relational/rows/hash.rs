@@ -122,6 +122,7 @@ impl<O: Scalar> HashTexts<O> {
             let text = texts.text(row);
             let mut value = plan.with(plan.begin(args.hashes, row), text.length);
             let mut words = text.words();
+            // At most as many steps as words of the text.
             while words.left != 0 {
                 value = plan.with_halves(value, words.next());
             }

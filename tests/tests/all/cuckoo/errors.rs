@@ -40,13 +40,14 @@ fn fewer_than_2_and_more_than_5_functions_are_refused() {
 #[test]
 fn slots_a_pair_that_are_no_size_are_refused() {
     on_all(|device| {
-        for asked in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5, 0.0, -0.0, -1.0, 1.0 - f64::EPSILON] {
+        for asked in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5, 0.0, -0.0, -1.0, 1.0 - f64::EPSILON, 1025.0, 1e9]
+        {
             let error = refused(device, &default().slots_per_pair(asked), 3);
             let Error::Config(ConfigError::SlotsPerPair { asked: figure }) = error else {
                 panic!("{asked} gave {error:?}")
             };
             assert_eq!(figure.to_bits(), asked.to_bits());
-            says(&error, &[&asked.to_string(), "a finite number of at least 1"]);
+            says(&error, &[&asked.to_string(), "at least 1 and at most 1024"]);
         }
     });
 }

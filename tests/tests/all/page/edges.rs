@@ -36,7 +36,7 @@ warpnest_tests::tests_of! { edges:
 
 #[test]
 fn empty_input_at_the_lowest_load() {
-    on_all(|device| drop(build::<_, u32, u64>(device, &default().load(1e-300), &[], &[])));
+    on_all(|device| drop(build::<_, u32, u64>(device, &default().load(1.0 / 1024.0), &[], &[])));
 }
 
 /// Checks the count of keys. A thread adds the keys that it inserts and subtracts those that it

@@ -15,7 +15,7 @@ fn default() -> PageConfig {
 }
 
 const LOADS: [f64; 10] =
-    [0.0, -0.0, -1.0, -1e-300, 1.0 + f64::EPSILON, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX];
+    [0.0, -0.0, -1.0, 1e-9, 1.0 + f64::EPSILON, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX];
 
 #[test]
 fn loads_that_are_none_are_refused() {
@@ -25,7 +25,7 @@ fn loads_that_are_none_are_refused() {
                 let error = refused(device, &default().load(load), pairs);
                 let Error::Config(ConfigError::Load { load: figure }) = error else { panic!("{error:?}") };
                 assert_eq!(figure.to_bits(), load.to_bits());
-                says(&error, &[&format!("a load of {load}"), "above 0 and at most 1"]);
+                says(&error, &[&format!("a load of {load}"), "at least 1/1024 and at most 1"]);
             }
         }
         for load in [1.0, 1.0 - f64::EPSILON, 0.5, 1e-3] {
@@ -35,15 +35,20 @@ fn loads_that_are_none_are_refused() {
     });
 }
 
-/// Checks a table of more buckets than can be numbered: the load is too low for so many pairs, and
-/// no memory is requested.
+/// Checks tables of more than 1024 times the bytes of their pairs, and of more buckets than can be
+/// numbered: no memory is requested.
 #[test]
-fn a_load_that_needs_more_buckets_than_there_can_be_is_refused() {
+fn a_load_that_takes_too_much_memory_is_refused() {
     on_all(|device| {
-        for load in [f64::MIN_POSITIVE, 1e-300, 1e-9] {
-            let error = refused(device, &default().load(load), 100);
-            assert_eq!(error, Error::Config(ConfigError::Load { load }));
+        for load in [f64::MIN_POSITIVE, 1e-300, 1e-9, 1e-4, (1.0 - f64::EPSILON) / 1024.0] {
+            for pairs in [0, 1, 100] {
+                let error = refused(device, &default().load(load), pairs);
+                assert_eq!(error, Error::Config(ConfigError::Load { load }));
+            }
+            assert!(default().load(load).create::<u32, u32>(device).is_err());
+            assert!(default().load(load).create_set::<u32>(device).is_err());
         }
+        default().load(1.0 / 1024.0).build(device, &[1u32], &[2u32]).unwrap();
     });
     // The limit is 2^31 buckets of 32 bytes, or of 64.
     let bytes = |load, pairs| default().load(load).memory_bytes::<u32, u32>(pairs);

@@ -110,6 +110,7 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
         page::BuildPages::<K, V, false>::ENTRY,
         page::BuildPages::<K, V, true>::ENTRY,
         page::BuildPagesUnordered::<K, V>::ENTRY,
+        page::CheckTags::<K, V>::ENTRY,
         page::EvictLeft::<K, V>::ENTRY,
         page::Find::<K, V>::ENTRY,
         page::RemoveDirectly::<K, V>::ENTRY,

@@ -41,10 +41,12 @@ impl Tally {
             }
             // Steps back double while they stay in the run, then halve.
             let (mut back, mut step) = (0, 1);
+            // At most 64 steps: each doubles.
             while index >= back + step && args.keys.load_read_only(index - back - step) == key {
                 back += step;
                 step *= 2;
             }
+            // At most 64 steps: each halves.
             while step > 0 {
                 if index >= back + step && args.keys.load_read_only(index - back - step) == key {
                     back += step;

@@ -184,6 +184,7 @@ pub fn is_set(bits: Global<u32>, index: u64) -> bool {
 /// thread's [`Flatten`].
 #[inline(always)]
 fn final_root_of(parents: Global<u32>, mut rank: u32) -> u32 {
+    // At most as many steps as ranks: a parent is less than its child.
     loop {
         let parent = parents.atomic(rank as u64).load();
         if parent == rank {
@@ -196,6 +197,7 @@ fn final_root_of(parents: Global<u32>, mut rank: u32) -> u32 {
 /// Returns the root of the tree that `rank` is in. Other threads may be linking roots.
 #[inline(always)]
 fn root_of(parents: Global<u32>, mut rank: u32) -> u32 {
+    // At most as many steps as ranks: a parent is less than its child.
     loop {
         let parent = parents.atomic(rank as u64).load();
         if parent == rank {
@@ -215,6 +217,7 @@ fn root_of(parents: Global<u32>, mut rank: u32) -> u32 {
 /// Makes one tree of those that `a` and `b` are in. The smaller root stays a root.
 #[inline(always)]
 fn unite(parents: Global<u32>, mut a: u32, mut b: u32) {
+    // At most as many steps as ranks: each failure leads to a smaller one.
     loop {
         (a, b) = (root_of(parents, a), root_of(parents, b));
         if a == b {

@@ -89,6 +89,16 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         if map.len() as u64 != keys || pairs != keys {
             return Err(FileError::inconsistent("it has another number of keys than its header says"));
         }
+        // What a lookup of each key finds counts: if these rows differ, so do the keys, and no slot
+        // has another row. A key that was there twice would keep one of its rows when the other
+        // gets a new number.
+        let found = Buffer::<u32>::uninitialized(device, map.len().div_ceil(32))?;
+        // SAFETY: there are as many values as keys, and a word for every 32 of them.
+        unsafe { map.table.find(stream, &written, Some(&used), &found)? };
+        let found: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();
+        if found != keys {
+            return Err(FileError::inconsistent("it has a key that no lookup finds"));
+        }
         drop(written);
         let free = unused(stream, device, &used, rows as usize)?;
         let wrong = || FileError::inconsistent("two keys have the same row, or one has a row that there is not");

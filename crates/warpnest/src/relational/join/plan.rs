@@ -38,8 +38,8 @@ const LIGHT_PAGES: u32 = 8;
 const BLOCKS_OF_PAGES: u64 = 2;
 const ITEMS_A_BLOCK: u64 = 4;
 
-/// The build rows of a bucket in memory that a warp may always read, and the share of all, one in so
-/// many, that a bucket may have besides: where many keys have many rows, what is written takes
+/// The build rows of a bucket in memory that a warp may always read, and the share of all, one in
+/// so many, that a bucket may have besides: where many keys have many rows, what is written takes
 /// longer.
 const SHORT_BUCKET: u64 = 256;
 const SHARES_OF_BUCKET: u64 = 64;
@@ -82,9 +82,9 @@ pub(super) struct Pass {
 /// The bins that a pass takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Bins {
-    /// Those that are not heavy; or all of them, if only pairs are written.
+    /// The bins that are not heavy; or all of them, if only pairs are written.
     Light,
-    /// Those with more build rows than a block should read for each of its probe rows.
+    /// The bins with more build rows than a block should read for each of its probe rows.
     Heavy,
 }
 
@@ -275,8 +275,8 @@ pub(super) struct JoinPlan {
     /// Whether what is written of a row may depend on all build rows.
     needs_all: bool,
     pub headers_at: u64,
-    /// The rows between two splits or radix passes; later the number of different keys of each heavy
-    /// bin, and these keys.
+    /// The rows between two splits or radix passes; later the number of different keys of each
+    /// heavy bin, and these keys.
     pub between_at: u64,
     /// The numbers of rows, for radix passes.
     pub numbers_at: u64,
