@@ -69,7 +69,7 @@ pub fn rows<K: Key, R: Row, D: Changes>(device: &Device, what: &str, config: Con
             }
         };
         right(&map, &reference, &keys);
-        assert!(contents == Contents::Any || saved == bytes, "a map that is loaded and saved again has the same file");
+        assert!(contents != Contents::Same || saved == bytes, "a map that is loaded and saved again has the same file");
         if contents == Contents::Any {
             let mut copy = copy;
             any_rows(&mut copy, &keys)?;
@@ -80,7 +80,7 @@ pub fn rows<K: Key, R: Row, D: Changes>(device: &Device, what: &str, config: Con
         contents.after(map.insert_many(&more, &new))?;
         reference.extend(more.iter().copied().zip(new));
         right(&map, &reference, &keys);
-        assert!(contents == Contents::Any || map.rows().len() == map.len().max(n));
+        assert!(contents != Contents::Same || map.rows().len() == map.len().max(n));
         contents.after(map.remove_many(&more[2..]))?;
         reference.retain(|key, _| !more[2..].contains(key));
         contents.after(map.shrink_to_fit())?;
@@ -88,7 +88,7 @@ pub fn rows<K: Key, R: Row, D: Changes>(device: &Device, what: &str, config: Con
         contents.after(map.to_pairs())?;
         contents.after(map.clear())?;
         contents.after(map.insert_many(&keys, &rows_of(n, 9)))?;
-        assert!(contents == Contents::Any || map.len() == n);
+        assert!(contents != Contents::Same || map.len() == n);
         Ok(())
     };
     Ok(Sample { name: format!("{what}, {} bits and {} bytes", K::BITS, size_of::<R>()), bytes, uses: Box::new(uses) })

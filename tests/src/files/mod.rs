@@ -26,8 +26,10 @@ pub enum Contents {
     /// The sample's: all answers must be right.
     Same,
     /// Any: whatever the answers are, nothing may panic or be accessed that is not the table's, and
-    /// every call ends.
+    /// every call ends. After an error the use goes on.
     Any,
+    /// The sample's, on a device that fails: the use ends with the first error.
+    UpToAnError,
 }
 
 impl Contents {

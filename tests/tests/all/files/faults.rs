@@ -152,7 +152,7 @@ fn a_device_that_fails_during_a_load_loses_nothing() {
     for sample in samples::<u32, u64>(&elsewhere(), 30) {
         let _at = at(sample.name.clone());
         let before = plan.bytes();
-        let load = |_: &mut ()| sample.use_on(&device, &sample.bytes, Contents::Same);
+        let load = |_: &mut ()| sample.use_on(&device, &sample.bytes, Contents::UpToAnError);
         let seen = in_each_operation(
             &plan,
             &[SINGLE_FAULTS[0], LASTING_FAULTS[0]],
