@@ -82,7 +82,9 @@ pub fn rows<K: Key, R: Row, D: Changes>(device: &Device, what: &str, config: Con
         right(&map, &reference, &keys);
         assert!(contents != Contents::Same || map.rows().len() == map.len().max(n));
         contents.after(map.remove_many(&more[2..]))?;
-        reference.retain(|key, _| !more[2..].contains(key));
+        for key in &more[2..] {
+            reference.remove(key);
+        }
         contents.after(map.shrink_to_fit())?;
         right(&map, &reference, &keys);
         contents.after(map.to_pairs())?;

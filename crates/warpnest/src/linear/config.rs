@@ -123,8 +123,8 @@ impl Config<Linear> {
 
     /// Returns the number of lines of a table with capacity for `pairs` pairs at this load.
     pub(super) fn lines_for<W: Double>(&self, pairs: u64, load: f64) -> Result<u32> {
-        // Written this way round so that a load that is NaN is refused, too.
-        if !(load >= MIN_LOAD && load < 1.0) {
+        // A load that is NaN is in no range.
+        if !(MIN_LOAD..1.0).contains(&load) {
             return Err(Error::Config(ConfigError::OpenLoad { load }));
         }
         let slots = (pairs as f64 / load).ceil();

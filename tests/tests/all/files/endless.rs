@@ -81,7 +81,7 @@ fn a_tag_that_no_insertion_makes_is_refused_on_every_engine() {
 }
 
 /// Fills tags with words of all magnitudes, and changes what loads.
-fn any_tags<K: Key, V: Value>(sample: &Sample) {
+fn any_tags(sample: &Sample) {
     let (watch, device) = (watch(), elsewhere());
     for shift in 0..64 {
         for place in [0, 1, 2, 3, 9, 100] {
@@ -99,9 +99,9 @@ fn any_tags<K: Key, V: Value>(sample: &Sample) {
 fn a_table_with_any_tags_is_refused_or_can_be_changed() {
     fn of<K: Key, V: Value>() {
         let config = PageConfig::default().seed(1);
-        any_tags::<K, V>(&changing::<K, V, _>(&elsewhere(), "page map", config.clone(), 7).unwrap());
-        any_tags::<K, V>(&changing_set::<K, _>(&elsewhere(), "page set", config.clone(), 7).unwrap());
-        any_tags::<K, V>(&rows::<K, [u32; 2], _>(&elsewhere(), "row map", config, 7).unwrap());
+        any_tags(&changing::<K, V, _>(&elsewhere(), "page map", config.clone(), 7).unwrap());
+        any_tags(&changing_set::<K, _>(&elsewhere(), "page set", config.clone(), 7).unwrap());
+        any_tags(&rows::<K, [u32; 2], _>(&elsewhere(), "row map", config, 7).unwrap());
     }
     in_all_widths!(of());
 }
