@@ -5,8 +5,8 @@
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The load factor is one that no table can have, or so low that the table would take more than
-    /// 1024 times the bytes of its pairs.
+    /// The load factor is one that no table can have, or so low that a large table would take more
+    /// than 1024 times the bytes of its pairs.
     #[error("a load of {load} was asked for: give one of at least 1/1024 and at most 1")]
     Load {
         /// The load factor asked for.

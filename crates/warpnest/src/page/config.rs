@@ -56,10 +56,14 @@ const MANY_PAGES_BITS: u32 = 9;
 /// The fewest buckets of a page while there are few pages.
 const MIN_PAGE_BUCKETS: u64 = 256;
 
+/// The most bytes of a table whose load is below [`MIN_LOAD`]: a mistaken one should not take all
+/// memory without a word.
+const MAX_SPARSE_BYTES: f64 = (1u64 << 28) as f64;
+
 impl Config<Page> {
-    /// Sets the load factor, at least 1/1024 and at most 1. In a map it is the bytes of the pairs,
-    /// as a share of the bytes that the table keeps. In a set it is the share of the slots that is
-    /// taken if no key is repeated.
+    /// Sets the load factor, at least 1/1024 and at most 1; a table of at most 256 MiB may have a
+    /// lower one. In a map it is the bytes of the pairs, as a share of the bytes that the table
+    /// keeps. In a set it is the share of the slots that is taken if no key is repeated.
     ///
     /// It is an upper limit. In a map whose buckets have four slots, at most seven tenths of the
     /// slots are taken: those are small maps and maps of 64-bit keys or values. In a set at most
@@ -161,7 +165,10 @@ impl Config<Page> {
             return Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_PAIRS }));
         }
         let load = self.load_of::<V>(pairs);
-        check_load(load)?;
+        let bytes = pairs.max(1) as f64 * pair_bytes::<K, V>() / load;
+        if !is_load(load) || load < MIN_LOAD && bytes > MAX_SPARSE_BYTES {
+            return Err(Error::Config(ConfigError::Load { load }));
+        }
         if V::VALUE_BITS == 0 {
             return pages_of::<K, V>(buckets_of_keys::<K, V>(pairs, load), load);
         }
@@ -175,10 +182,9 @@ impl Config<Page> {
     }
 }
 
-/// Fails unless a table can have this load factor.
-pub(super) fn check_load(load: f64) -> Result<()> {
-    // A load that is NaN is in no range.
-    if (MIN_LOAD..=1.0).contains(&load) { Ok(()) } else { Err(Error::Config(ConfigError::Load { load })) }
+/// Returns whether some table can have this load factor. None has one that is NaN.
+pub(super) fn is_load(load: f64) -> bool {
+    load > 0.0 && load <= 1.0
 }
 
 fn bucket_bytes<K: KeyWord, V: Payload>() -> f64 {

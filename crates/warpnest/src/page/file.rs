@@ -5,7 +5,7 @@
 //! be such as insertions make, and as many as there are keys. A mapped table is not changed, and
 //! its tags are not read before a lookup reads them.
 
-use super::config::check_load;
+use super::config::is_load;
 use super::{Page, PageReport, PageTable, words_of};
 use crate::error::FileError;
 use crate::primitives::Scratch;
@@ -49,7 +49,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     fn numbers(incoming: &mut Incoming<'_>) -> Result<Numbers> {
         let (length, config) = incoming
             .table(|incoming| Ok(Page { load: incoming.option()?.map(f64::from_bits), pairs: incoming.number()? }))?;
-        if config.design.load.is_some_and(|load| check_load(load).is_err()) {
+        if config.design.load.is_some_and(|load| !is_load(load)) {
             return Err(FileError::inconsistent("no page table has its load factor"));
         }
         let [a, b] = [incoming.number()?, incoming.number()?];

@@ -35,12 +35,12 @@ fn loads_that_are_none_are_refused() {
     });
 }
 
-/// Checks tables of more than 1024 times the bytes of their pairs, and of more buckets than can be
+/// Checks large tables of more than 1024 times the bytes of their pairs, and tables of more buckets than can be
 /// numbered: no memory is requested.
 #[test]
 fn a_load_that_takes_too_much_memory_is_refused() {
     on_all(|device| {
-        for load in [f64::MIN_POSITIVE, 1e-300, 1e-9, 1e-4, (1.0 - f64::EPSILON) / 1024.0] {
+        for load in [f64::MIN_POSITIVE, 1e-300, 1e-9] {
             for pairs in [0, 1, 100] {
                 let error = refused(device, &default().load(load), pairs);
                 assert_eq!(error, Error::Config(ConfigError::Load { load }));
@@ -48,7 +48,7 @@ fn a_load_that_takes_too_much_memory_is_refused() {
             assert!(default().load(load).create::<u32, u32>(device).is_err());
             assert!(default().load(load).create_set::<u32>(device).is_err());
         }
-        default().load(1.0 / 1024.0).build(device, &[1u32], &[2u32]).unwrap();
+        default().load(1e-6).build(device, &[1u32], &[2u32]).unwrap();
     });
     // The limit is 2^31 buckets of 32 bytes, or of 64.
     let bytes = |load, pairs| default().load(load).memory_bytes::<u32, u32>(pairs);
@@ -56,6 +56,7 @@ fn a_load_that_takes_too_much_memory_is_refused() {
     assert!(matches!(bytes(1.0 / 1024.0, (1 << 23) + 1), Err(Error::Config(ConfigError::Load { .. }))));
     assert!(default().load(1.0 / 1024.0).memory_bytes::<u64, u64>((1 << 23) - 100_000).is_ok());
     assert!(default().load(1.0 / 1024.0).memory_bytes::<u64, u64>((1 << 23) + 1).is_err());
+    assert!(bytes(1e-4, 3000).is_ok() && bytes((1.0 - f64::EPSILON) / 1024.0, 1 << 16).is_err());
     // Every accepted configuration has buckets that 32 bits can number.
     for load in [1.0, 0.8, 0.3, 0.25, 0.249, 0.1] {
         for pairs in [1 << 30, (1 << 31) - 1, 1 << 31] {

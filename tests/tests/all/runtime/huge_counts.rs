@@ -19,7 +19,7 @@ fn is_of_size(error: &Error) -> bool {
         error,
         Error::Input(InputError::TooManyItems { .. } | InputError::TooManyPairs { .. })
             | Error::Input(InputError::TooManySlots { .. } | InputError::TooManyKeys { .. })
-            | Error::Config(ConfigError::Load { .. })
+            | Error::Config(ConfigError::Load { .. } | ConfigError::OpenLoad { .. })
     )
 }
 
