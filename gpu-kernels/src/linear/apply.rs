@@ -156,7 +156,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
         }
         let mut done = block.local(|thread| {
             let wanted = is_wanted(block_first + thread as u64);
-            Done { wanted, leads: wanted && !(combines && !same_keys.leads(thread)), ..Done::default() }
+            Done { wanted, leads: wanted && (!combines || same_keys.leads(thread)), ..Done::default() }
         });
         if !MIXED && operation == Operation::Remove as u32 {
             block.tiles_of::<32, _>(&mut done, |warp, done| {

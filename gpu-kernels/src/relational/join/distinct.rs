@@ -91,8 +91,8 @@ impl<K: KeyWord> JoinDistinct<K> {
     #[inline(always)]
     fn bin_of(&self, position: u64) -> u64 {
         let JoinDistinctParams { bin_capacity, page_bits, .. } = self.plan;
-        if bin_capacity != 0 {
-            return position / bin_capacity;
+        if let Some(bin) = position.checked_div(bin_capacity) {
+            return bin;
         }
         let (mut low, mut high) = (0, 1u64 << page_bits);
         // At most 32 steps: each halves the range.

@@ -74,9 +74,9 @@ kernel! {
     /// In place of their numbers, rows may have any words.
     ///
     /// Both sides come from splits by the same bits of mixed keys, and are stored as
-    /// [`Pairs`] of a mixed key and the number of the row. Bin `p` of a side has the rows
-    /// from `p` times its capacity on, `counts[p]` of them. If the capacity is 0, the bin goes from
-    /// `counts[p]` to `counts[p + 1]`.
+    /// [`Pairs`](crate::page::Pairs) of a mixed key and the number of the row. Bin `p` of a side
+    /// has the rows from `p` times its capacity on, `counts[p]` of them. If the capacity is 0, the
+    /// bin goes from `counts[p]` to `counts[p + 1]`.
     ///
     /// A block takes so many probe rows of its bin. If there are more, others are listed: in
     /// `items` there is a word for each further block, the bin in its upper half and the number of

@@ -35,8 +35,8 @@ fn loads_that_are_none_are_refused() {
     });
 }
 
-/// Checks large tables of more than 1024 times the bytes of their pairs, and tables of more buckets than can be
-/// numbered: no memory is requested.
+/// Checks large tables of more than 1024 times the bytes of their pairs, and tables of more buckets
+/// than can be numbered: no memory is requested.
 #[test]
 fn a_load_that_takes_too_much_memory_is_refused() {
     on_all(|device| {
