@@ -195,7 +195,7 @@ fn builds_that_cannot_succeed_end() {
     assert!(matches!(built, Err(Error::BuildFailed(BuildError::TwoLevel { failures: 1, .. }))), "{built:?}");
 }
 
-/// Checks that a table never takes more than 1024 times the bytes of its pairs, or says so.
+/// Checks that a configuration which takes gigabytes for a pair is refused, also from a file.
 #[test]
 fn configurations_that_take_too_much_memory_are_refused() {
     let device = elsewhere();
