@@ -18,8 +18,9 @@ pub struct RemoveParams {
 
 kernel! {
     /// Removes key `i` by thread `i`: `values[i]` becomes the value that it had, or 0, and bit `i
-    /// mod 32` of `found[i / 32]` says which. Of equal keys only one is answered as found. `values`
-    /// may be null. No thread may insert or look up meanwhile.
+    /// mod 32` of `found[i / 32]` says which. Of equal keys only one is answered as found, and of
+    /// those in a warp only the last one is looked for. `values` may be null. No thread may insert
+    /// or look up meanwhile.
     Remove<K: KeyWord, V: ValueWord>, "extendible_remove", threads 256;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
@@ -35,15 +36,21 @@ impl<K: KeyWord, V: ValueWord> Remove<K, V> {
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let lookup = Lookup { queries: args.keys, count: keys, values: args.values, found: args.found };
         let block_first = block.first_thread();
-        let mut answers = block.local(|thread| {
+        let mut removals = block.local(|thread| {
             let index = block_first + thread as u64;
-            if index < keys { remove(&table, args.keys.load_streaming(index)) } else { None }
+            let mixed = (index < keys).then(|| args.keys.load_streaming(index).mixed(layout.a, layout.b));
+            Removal { mixed, answer: None }
         });
-        block.tiles_of::<32, _>(&mut answers, |tile, answers| {
-            lookup.write(tile, answers, block_first + tile.first_thread() as u64, |answer| *answer);
+        block.tiles_of::<32, _>(&mut removals, |tile, removals| {
+            let mixed = |_, removal: &Removal<K, V>| removal.mixed.map(|mixed| (mixed, mixed.bits_from(0)));
+            tile.twins(removals, mixed, |lane, removal, twin| removal.mixed = removal.mixed.filter(|_| twin == lane));
+            tile.each(removals, |_, removal| {
+                removal.answer = removal.mixed.and_then(|mixed| remove(&table, mixed));
+            });
+            lookup.write(tile, removals, block_first + tile.first_thread() as u64, |removal| removal.answer);
         });
-        let removed = block.count(&mut answers, |_, answer| answer.is_some());
-        block.each(&mut answers, |thread, _| {
+        let removed = block.count(&mut removals, |_, removal| removal.answer.is_some());
+        block.each(&mut removals, |thread, _| {
             if thread == 0 && removed != 0 {
                 args.counts.atomic(counts::REMOVED).fetch_add(removed as u64);
             }
@@ -51,9 +58,15 @@ impl<K: KeyWord, V: ValueWord> Remove<K, V> {
     }
 }
 
+/// A key that is removed.
+struct Removal<K, V> {
+    /// The mixed key, unless there is none, or another lane removes it.
+    mixed: Option<K>,
+    answer: Option<V>,
+}
+
 #[inline(always)]
-fn remove<K: KeyWord, V: ValueWord>(table: &Table<K, V>, key: K) -> Option<V> {
-    let mixed = key.mixed(table.layout.a, table.layout.b);
+fn remove<K: KeyWord, V: ValueWord>(table: &Table<K, V>, mixed: K) -> Option<V> {
     let hash_position = table.layout.hash_position(mixed);
     let number = table.bucket_at(hash_position);
     let value = table.bucket(number, hash_position).remove(WordOf::<K, V>::from_u64(mixed.to_u64()))?;

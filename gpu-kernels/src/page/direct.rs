@@ -23,13 +23,16 @@ use crate::types::{KeyWord, Payload, Scalar, WordOf};
 /// inserted one after the other.
 pub const MAX_LEFT: u32 = 1024;
 
+/// The bit of a cell of the index that is set once the cell is in the list of repeated keys.
+const LISTED: u32 = 1 << 31;
+
 /// The scalar arguments of [`AddDirectly`] and [`EvictLeft`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct AddParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of pairs, at most 2^31.
+    /// The number of pairs, less than 2^31.
     pub pairs: u64,
     /// The bits of a cell's number: the index has 2^`index_bits` cells, at most half of which are
     /// taken.
@@ -41,13 +44,15 @@ pub struct AddParams {
 /// A pair that looks for its slot.
 struct Adding<K, V, W> {
     key: K,
-    /// Whether there is such a pair, and it is not left to another lane.
+    /// Whether there is such a pair, and it is not left to another lane, or to the first pair with
+    /// its key.
     wanted: bool,
     value: V,
     /// The first bucket of the page.
     page_first: u32,
     seek: Seek<W>,
-    /// The cell of the index from 1 on, if an equal key was there already; else 0.
+    /// The cell of the index from 1 on, if an equal key was there already, and the cell is to be
+    /// listed; else 0.
     repeated: u32,
     /// The position of the cell in the list of repeated keys, counted from that of its warp.
     position: u32,
@@ -55,12 +60,12 @@ struct Adding<K, V, W> {
 
 kernel! {
     /// Adds pair `i` by thread `i`. The header's [`header::LENGTH`] counts the keys that are new.
-    /// Of equal keys in a warp the last one's pair is added for all: threads would wait for each
-    /// other.
+    /// Of equal keys in a warp the last one's pair is added for all, and of equal keys in the index
+    /// the first one's: threads would wait for each other.
     ///
     /// `index` and the header are 0 at first. A cell of the index is the number of a pair from 1
-    /// on, or 0; of equal keys that of the last one. Without an index, which may be null, keys are
-    /// unique. For each pair whose key another one has put in the index, `repeated` gets the cell,
+    /// on, or 0; of equal keys that of the last one, and a bit that says so. Without an index,
+    /// which may be null, keys are unique. `repeated` gets the cells of repeated keys, each once,
     /// and [`header::REPEATED`] counts them. There is space for all pairs.
     ///
     /// Pairs whose candidates are all full are in `left`, by number, up to [`MAX_LEFT`];
@@ -166,8 +171,11 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         page.words.0.prefetch((home * BUCKET_WORDS) as u64);
         if F::VALUES {
             pair.value = self.values.load_streaming(number);
-            if !self.index.is_null() {
-                pair.repeated = self.enter(pair.key, mixed, number as u32);
+            if !self.index.is_null()
+                && let Some(cell) = self.enter(pair.key, mixed, number as u32)
+            {
+                (pair.repeated, pair.wanted) = (cell, false);
+                return;
             }
         }
         pair.seek = page.seek(home, remainder);
@@ -180,24 +188,33 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         }
     }
 
-    /// Enters a pair in the index. Returns 0 if its key was not there, and else the key's cell,
-    /// from 1 on.
+    /// Enters a pair in the index. Returns nothing if its key was not there; and else the key's
+    /// cell, from 1 on, if this pair is the first to find it, or 0.
     #[inline(always)]
-    fn enter(&self, key: K, mixed: K, number: u32) -> u32 {
+    fn enter(&self, key: K, mixed: K, number: u32) -> Option<u32> {
         let mask = (1 << self.plan.index_bits) - 1;
         let mut cell = mixed.bits_from(0).wrapping_mul(0x9e37_79b1) >> (32 - self.plan.index_bits);
         // At most as many steps as cells, half of which may be taken: an empty one ends it.
         loop {
             let at = self.index.atomic(cell as u64);
-            let there = at.compare_exchange(0, number + 1);
+            // Most copies of a frequent key need no exchange, of which a word takes few.
+            let mut there = at.load();
             if there == 0 {
-                return 0;
-            }
-            if self.keys.load_read_only(there as u64 - 1) == key {
-                if there <= number {
-                    at.fetch_max(number + 1);
+                there = at.compare_exchange(0, number + 1);
+                if there == 0 {
+                    return None;
                 }
-                return cell + 1;
+            }
+            if self.keys.load_read_only((there & !LISTED) as u64 - 1) == key {
+                // The bit is the highest, so it stays.
+                let listed = LISTED | (number + 1);
+                if there >= LISTED {
+                    if there < listed {
+                        at.fetch_max(listed);
+                    }
+                    return Some(0);
+                }
+                return Some(if at.fetch_max(listed) < LISTED { cell + 1 } else { 0 });
             }
             cell = (cell + 1) & mask;
         }
@@ -350,13 +367,12 @@ impl<K: KeyWord, V: Payload> StoreRepeated<K, V> {
         let StoreRepeatedParams { layout, repeated } = args.plan;
         block.each_item(repeated, |entry| {
             let cell = args.repeated.load_read_only(entry);
-            let last = args.index.load_read_only(cell as u64) as u64 - 1;
+            let last = (args.index.load_read_only(cell as u64) & !LISTED) as u64 - 1;
             let mixed = args.keys.load_read_only(last).mixed(layout.a, layout.b);
             let words = args.words.cast::<K::PackedWord<V>>();
             let at = with_form!(layout.slots, K, V, F => locate::<F, K, V>(words, &layout, mixed));
             if let Some(at) = at {
-                // A cell may be listed several times.
-                words.atomic(at).store(Scalar::from_u64(args.values.load_read_only(last).to_u64()));
+                words.store(at, Scalar::from_u64(args.values.load_read_only(last).to_u64()));
             }
         });
     }

@@ -45,8 +45,8 @@ kernel! {
     /// header's word for this level is set.
     ///
     /// Keys may be repeated; then pairs of a tile may be dropped whose key comes again in it. That
-    /// happens if the tile has a skewed bin, or if earlier splits dropped many pairs. The last pair
-    /// of a key in a tile is never dropped.
+    /// happens if the tile has a skewed bin, as each has with a limit of 0, or if earlier splits
+    /// dropped many pairs. The last pair of a key in a tile is never dropped.
     ///
     /// A tile is processed as in [`Partition`](crate::primitives::radix::Partition), but bins have
     /// capacities that are known before the keys are counted, so no histogram is needed. If the
@@ -256,7 +256,7 @@ fn split<K: KeyWord, V: Payload, const REPEATS: bool, B: Block>(
         }
         // Keys of skewed bins come first and by themselves, so that no others take their cells. The
         // others follow only if many keys are repeated.
-        let only_skewed = skewed_bins != 0 && !thinned;
+        let only_skewed = skewed_bins != 0 && !thinned && plan.skew_limit != 0;
         let suspect = |key: K| !only_skewed || starts.get(bin_of(key)) != 0;
         drop_repeats::<K, V, B>(block, &mut held, staging.cast::<K>(), here, tile_index, suspect);
         again = only_skewed && many;

@@ -34,7 +34,7 @@ pub struct SplitParams {
     /// The number of bits that determine the bin.
     pub bits: u32,
     /// The most pairs of a tile in one bin that are likely unless keys are repeated; a bin with
-    /// more is skewed.
+    /// more is skewed. 0 if repeated keys of all bins are to be sought.
     pub skew_limit: u32,
     /// The number of this split: 0 for the first one, whose keys are not mixed yet.
     pub level: u32,

@@ -1,10 +1,12 @@
 //! The hot pass: rows of hot keys are aggregated on chip, and the others appended to an output.
 
 use super::column::ColumnParams;
+use super::hot_in_turn::HotInTurn;
 use super::hot_table::{HotTable, NO_SLOT};
 use super::on_chip::{MAX_ROWS, OnChip, SPARE, Wanted};
 use super::sample::header;
-use crate::seam::{Block, Global, Shared, Tile, opaque};
+use crate::page::Pairs;
+use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
 use crate::types::{KeyWord, Payload, WordOf};
 
 /// Returns the number of rows that a thread loads at once: 16 bytes of the wider column.
@@ -173,7 +175,6 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
         let args = self;
-        let rows = args.plan.rows;
         let table = args.plan.table.in_registers();
         let chip = args.on_chip(words).in_registers();
         let (block_threads, block_index) = (block.threads(), block.index());
@@ -195,6 +196,60 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                 found.set(0, 0);
             }
         });
+        if B::IN_TURN {
+            let (rows, block, blocks) = (args.plan.rows, block_index, block.grid());
+            let missed = vectorized(HotInTurn::<K, V, _, FEW> {
+                pairs: Pairs::new(args.keys, args.values),
+                rows,
+                tile: tile::<K, V>(block_threads),
+                block,
+                blocks,
+                words,
+                table: args.plan.table,
+                chip,
+                missed_keys: args.missed_keys,
+                missed_values: args.missed_values,
+                region_first: if FEW { 0 } else { block as u64 * region::<K, V>(rows, blocks, block_threads) },
+                header: args.header,
+            });
+            found.set(0, missed);
+        } else {
+            args.aggregate(block, &mut threads, words, found);
+        }
+        block.sync();
+        block.each(&mut threads, |thread, _| {
+            if !FEW && thread == 0 {
+                let missed = found.get(0);
+                args.missed_counts.store(block_index as u64, missed);
+                args.header.atomic(header::MISSED).fetch_add(missed as u64);
+                args.header.atomic(header::MOST_MISSED).fetch_max(missed as u64);
+            }
+            let mut slot = thread;
+            while slot < table.slots {
+                if table.find(held.get(slot), |slot| held.get(slot)) == slot {
+                    args.merge(chip, slot);
+                }
+                slot += block_threads;
+            }
+        });
+    }
+
+    /// Adds the rows of the block's tiles, and writes those that miss; `found` becomes their number
+    /// unless `FEW`.
+    #[inline(always)]
+    fn aggregate<B: Block>(
+        self,
+        block: &mut B,
+        threads: &mut B::Local<Held<K, WordOf<V>>>,
+        words: B::Shared<u32>,
+        found: B::Shared<u32>,
+    ) {
+        let args = self;
+        let rows = args.plan.rows;
+        let table = args.plan.table.in_registers();
+        let chip = args.on_chip(words).in_registers();
+        let block_threads = block.threads();
+        let held = words.cast::<K>();
         // Opaque words are kept in registers as they are.
         let copies_a_slot = opaque(1 << table.copy_bits);
         let tiles = rows.div_ceil(tile::<K, V>(block_threads)) as u32;
@@ -248,7 +303,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                     chip.add::<{ MAX_ROWS / 2 }, WordOf<V>>(copies, t.values);
                 }
             };
-            block.tiles_of::<32, _>(&mut threads, |warp, threads| {
+            block.tiles_of::<32, _>(threads, |warp, threads| {
                 let first_thread = warp.first_thread();
                 warp.each(threads, |lane, t| aggregate(first_thread + lane, t));
                 if warp.ballot(threads, |_, t| t.missed != 0) == 0 {
@@ -275,22 +330,6 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
             });
             number += step;
         }
-        block.sync();
-        block.each(&mut threads, |thread, _| {
-            if !FEW && thread == 0 {
-                let missed = found.get(0);
-                args.missed_counts.store(block_index as u64, missed);
-                args.header.atomic(header::MISSED).fetch_add(missed as u64);
-                args.header.atomic(header::MOST_MISSED).fetch_max(missed as u64);
-            }
-            let mut slot = thread;
-            while slot < table.slots {
-                if table.find(held.get(slot), |slot| held.get(slot)) == slot {
-                    args.merge(chip, slot);
-                }
-                slot += block_threads;
-            }
-        });
     }
 
     /// Returns where a block's aggregates are, behind its table.

@@ -12,11 +12,25 @@ use crate::types::KeyWord;
 /// The multiple that a number of slots is of, so that arrays of 64-bit words can follow.
 const SLOT_UNIT: u32 = 32;
 
-/// The most copies of each slot's aggregates, as a power of two: one for each lane.
-const MAX_COPY_BITS: u32 = 5;
+/// How many slots and copies a table has, if there is memory for them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(C)]
+pub struct HotShare {
+    /// The slots for each hot key.
+    pub slots: u32,
+    /// The fewest slots, a multiple of 32.
+    pub least_slots: u32,
+    /// The most copies of each slot's aggregates, as a power of two.
+    pub copy_bits: u32,
+}
 
-/// The slots for each hot key, if there is shared memory for them.
-const SLOTS_PER_KEY: u32 = 3;
+impl HotShare {
+    /// A GPU's: there is a copy for each lane.
+    pub const OF_LANES: Self = Self { slots: 3, least_slots: SLOT_UNIT, copy_bits: 5 };
+    /// A core's: a key that is not in its first slot costs a branch that was not predicted, and an
+    /// addition waits for the one before it.
+    pub const OF_A_CORE: Self = Self { slots: 16, least_slots: 8 * SLOT_UNIT, copy_bits: 2 };
+}
 
 /// The result of a lookup of a key that is not hot.
 pub const NO_SLOT: u32 = u32::MAX;
@@ -123,6 +137,8 @@ pub struct HotSizes {
     pub small: u32,
     /// The 32-bit words of a block that has a multiprocessor for itself.
     pub large: u32,
+    /// What a table has of that memory.
+    pub share: HotShare,
 }
 
 impl HotSizes {
@@ -150,10 +166,12 @@ impl HotSizes {
     #[inline(always)]
     pub fn table(&self, random: u64, keys: u32) -> HotTable {
         let words = if self.is_large(keys) { self.large } else { self.small };
-        let slots = (keys * SLOTS_PER_KEY).next_multiple_of(SLOT_UNIT).clamp(SLOT_UNIT, self.most_slots(words));
+        let HotShare { slots, least_slots, copy_bits: most_copy_bits } = self.share;
+        let most_slots = self.most_slots(words);
+        let slots = (keys * slots).next_multiple_of(SLOT_UNIT).max(least_slots).min(most_slots);
         let taken = |copy_bits: u32| slots * self.key_words + ((slots << copy_bits) + SPARE) * self.group_words;
         let mut copy_bits = 0;
-        while copy_bits < MAX_COPY_BITS && taken(copy_bits + 1) <= words {
+        while copy_bits < most_copy_bits && taken(copy_bits + 1) <= words {
             copy_bits += 1;
         }
         HotTable { low: random as u32 | 1, high: (random >> 32) as u32 | 1, slots, copy_bits }
@@ -172,15 +190,17 @@ mod tests {
     #[test]
     fn tables_fit_shared_memory_and_have_slots_for_all_keys() {
         for (key_words, group_words) in [1, 2].into_iter().flat_map(|keys| [0, 1, 2, 3, 7].map(|group| (keys, group))) {
-            for (small, large) in [(8_000, 12_000), (19_000, 57_856)] {
-                let sizes = HotSizes { key_words, group_words, small, large };
+            let shares = [HotShare::OF_LANES, HotShare::OF_A_CORE];
+            let memory = [(8_000, 12_000), (12_000, 12_000), (19_000, 57_856)];
+            for (share, (small, large)) in shares.into_iter().flat_map(|share| memory.map(|memory| (share, memory))) {
+                let sizes = HotSizes { key_words, group_words, small, large, share };
                 for keys in 0..=sizes.capacity().all {
                     let table = sizes.table(2, keys);
                     let words = if sizes.is_large(keys) { large } else { small };
                     assert!(table.slots * key_words + table.copies() * group_words <= words, "{table:?}");
                     assert!(table.slots * 7 / 8 >= keys && table.slots.is_multiple_of(SLOT_UNIT), "{table:?}");
                 }
-                assert_eq!(sizes.table(2, 1).copy_bits, MAX_COPY_BITS);
+                assert_eq!(sizes.table(2, 1).copy_bits, share.copy_bits);
             }
         }
     }

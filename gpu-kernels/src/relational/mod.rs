@@ -12,6 +12,7 @@ pub mod groups;
 pub mod hot;
 pub mod hot_build;
 mod hot_groups;
+mod hot_in_turn;
 pub mod hot_table;
 pub mod ids;
 pub mod join;

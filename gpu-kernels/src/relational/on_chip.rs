@@ -82,6 +82,12 @@ impl<S: Shared<u32>> OnChip<S> {
         Self { others_wanted: crate::seam::opaque(self.others_wanted), ..self }
     }
 
+    /// Returns whether sums alone are wanted.
+    #[inline(always)]
+    pub fn adds_sums_alone(&self) -> bool {
+        self.wanted.sums && self.others_wanted == 0
+    }
+
     /// Returns the same, of which the compiler knows that sums alone are wanted.
     #[inline(always)]
     pub fn of_sums(self) -> Self {

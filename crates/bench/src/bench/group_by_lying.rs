@@ -23,7 +23,7 @@ const END: u64 = 50;
 /// rows of as many groups, all equally large and in random order.
 pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let n = at.n;
-    let drawn = drawn(n);
+    let drawn = drawn(at);
     let number_drawn = drawn.iter().filter(|&&drawn| drawn).count() as u64;
     let few = GROUPS.min(n / 4).max(1);
     let not_at_end = n - n / END;
@@ -69,10 +69,10 @@ pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(at: Bench<'_>) -> anyho
     Ok(records)
 }
 
-/// Returns whether the sample draws each of `n` rows.
-fn drawn(n: u64) -> Vec<bool> {
-    let mut drawn = vec![false; n as usize];
-    sampled_rows(n, SEED).for_each(|row| drawn[row as usize] = true);
+/// Returns whether the sample draws each row.
+fn drawn(at: Bench<'_>) -> Vec<bool> {
+    let mut drawn = vec![false; at.n as usize];
+    sampled_rows(at.device.default_stream(), at.n, SEED).for_each(|row| drawn[row as usize] = true);
     drawn
 }
 

@@ -119,6 +119,14 @@ impl Plan {
         }
     }
 
+    /// Returns the same plan with splits that seek repeated keys in every tile, for a batch that
+    /// has so many of them that bins overflowed.
+    pub fn seeking_repeats(&self) -> Self {
+        let mut plan = self.clone();
+        plan.levels.iter_mut().for_each(|level| level.skew_limit = 0);
+        plan
+    }
+
     /// Returns the same plan for a table with capacity for so many pairs.
     pub fn with_capacity(self, capacity: u64) -> Self {
         Self { capacity, ..self }

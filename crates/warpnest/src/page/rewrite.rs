@@ -43,9 +43,12 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     fn add_pages(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Added> {
-        let mut rewritten = Rewritten::Overflow;
+        let (mut rewritten, mut in_order) = (Rewritten::Overflow, plan.clone());
         if plan.unique || plan.unordered.is_some() && !self.sample_is_repeated(stream, input, plan)? {
             rewritten = self.add_split(stream, input, plan, true)?;
+            if rewritten == Rewritten::Overflow {
+                in_order = plan.seeking_repeats();
+            }
         }
         if let Rewritten::All(repeats) = rewritten {
             if repeats.all() != 0 {
@@ -55,7 +58,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
         // To add pairs once more changes nothing.
         if !plan.unique && self.is_whole(stream)? {
-            rewritten = self.add_split(stream, input, plan, false)?;
+            rewritten = self.add_split(stream, input, &in_order, false)?;
         }
         match rewritten {
             Rewritten::All(_) => Ok(Added::All),

@@ -16,8 +16,12 @@ const MULTIPROCESSORS: u32 = 4;
 /// The share of missed rows below which few atomics are needed to append them: that of a warp's
 /// rows of which one is missed.
 const FEW_MISSED: f64 = 1e-3;
-/// The number of blocks for each core of a CPU.
+/// The number of blocks for each core of a CPU, and where the table is small: other cores do not
+/// wake up for few threads that have little memory.
 const BLOCKS_A_CORE: u64 = 4;
+const SMALL_BLOCKS_A_CORE: u64 = 16;
+/// The most slots of a small table.
+const SMALL_SLOTS: u32 = 512;
 
 /// How the hot pass over the rows of a sample is launched, which decides where missed rows go.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +39,8 @@ impl HotShape {
         let threads =
             if sampled.is_large { HotPassLarge::<K, V, false>::ENTRY } else { HotPass::<K, V, false>::ENTRY }.threads;
         let rows = sampled.all_rows;
-        let blocks = stream.cores().map_or(resident, |cores| cores as u64 * BLOCKS_A_CORE);
+        let of_a_core = if sampled.table.slots <= SMALL_SLOTS { SMALL_BLOCKS_A_CORE } else { BLOCKS_A_CORE };
+        let blocks = stream.cores().map_or(resident, |cores| cores as u64 * of_a_core);
         let blocks = blocks.min(rows.div_ceil(tile::<K, V>(threads))).max(1);
         let is_few = sampled.missed_share < FEW_MISSED;
         Self { blocks, region: (!is_few).then(|| region::<K, V>(rows, blocks as u32, threads)), rows }

@@ -17,8 +17,6 @@ use std::fmt;
 
 /// The fewest rows that are aggregated on chip: the sample takes as long as sorting fewer.
 const MIN_HASHED_ROWS: u64 = 1 << 16;
-/// The same for cores of a CPU, where bins cost more.
-const MIN_HASHED_ROWS_ON_CORES: u64 = 1 << 18;
 
 /// A group-by: the rows with equal keys become a group, of which counts, sums, least, greatest,
 /// mean, first and last values are computed.
@@ -194,7 +192,6 @@ impl<'q, K: Key> GroupBy<'q, K> {
         let input = SortInput { keys: &keys, values: &values, rows, order: K::ORDER };
         let mut report = GroupReport { method: Method::Sort, estimated_groups: None, hot_rows: 0, overflowed: false };
         let is_worth_it = match method {
-            Method::Auto if stream.cores().is_some() => rows >= MIN_HASHED_ROWS_ON_CORES,
             Method::Auto => rows >= MIN_HASHED_ROWS,
             Method::Hash => rows != 0,
             Method::Sort => false,

@@ -7,7 +7,7 @@ use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::position;
 use gpu_kernels::relational::column::ColumnParams;
 use gpu_kernels::relational::hot_build::{CELLS, Choice};
-use gpu_kernels::relational::hot_table::{HotSizes, HotTable};
+use gpu_kernels::relational::hot_table::{HotShare, HotSizes, HotTable};
 use gpu_kernels::relational::sample::{CLASSES, header};
 use gpu_kernels::relational::{SampleKeys, SampleKeysParams, SelectHot, SelectHotParams};
 use gpu_kernels::types::{KeyWord, Scalar};
@@ -17,8 +17,10 @@ use std::marker::PhantomData;
 /// smaller than.
 const SAMPLE_BITS: u32 = 17;
 const LEAST_SAMPLE_BITS: u32 = 8;
-/// The bits by which an input of medium size is larger than its sample.
+/// The bits by which an input of medium size is larger than its sample: on cores a draw takes ten
+/// times as long as adding a row.
 const SHARE_BITS: u32 = 4;
+const SHARE_BITS_ON_CORES: u32 = 6;
 
 /// What a sample tells of the rows. The list of its hot keys, and memory for their table and
 /// aggregates, are in the scratch, which is borrowed until the hot pass is done.
@@ -122,23 +124,27 @@ const WORDS_BESIDE: u32 = 128;
 /// Returns the sizes of the tables of hot keys on the device of this stream.
 fn sizes(stream: &Stream, key_words: u32, group_words: u32) -> HotSizes {
     let large = (stream.engine().block_memory() / 4) as u32;
-    // A CPU runs one block a core.
-    let small = if stream.cores().is_some() { large } else { large / SMALL_BLOCKS - WORDS_BESIDE };
-    HotSizes { key_words, group_words, small, large }
+    let (small, share) = match stream.cores() {
+        // A CPU runs one block a core.
+        Some(_) => (large, HotShare::OF_A_CORE),
+        None => (large / SMALL_BLOCKS - WORDS_BESIDE, HotShare::OF_LANES),
+    };
+    HotSizes { key_words, group_words, small, large, share }
 }
 
 /// Returns the scalar arguments of the draws, for `rows` rows, of which there is one at least.
-fn draws(rows: u64, seed: u64) -> SampleKeysParams {
+fn draws(stream: &Stream, rows: u64, seed: u64) -> SampleKeysParams {
     let [a, b] = constants(seed);
+    let share_bits = if stream.cores().is_some() { SHARE_BITS_ON_CORES } else { SHARE_BITS };
     let position_bits = u64::BITS - rows.saturating_sub(1).leading_zeros();
-    let sample_bits = position_bits.saturating_sub(SHARE_BITS).clamp(LEAST_SAMPLE_BITS, SAMPLE_BITS).min(position_bits);
+    let sample_bits = position_bits.saturating_sub(share_bits).clamp(LEAST_SAMPLE_BITS, SAMPLE_BITS).min(position_bits);
     SampleKeysParams { a, b, rows, position_bits, sample_bits }
 }
 
-/// Returns the rows, of so many, whose keys a group-by with this seed draws: for tests and
-/// benchmarks of keys that were chosen against it.
-pub fn sampled_rows(rows: u64, seed: u64) -> impl Iterator<Item = u64> {
-    let SampleKeysParams { a, position_bits, sample_bits, .. } = draws(rows, seed);
+/// Returns the rows, of so many, whose keys a group-by on this stream draws with this seed: for
+/// tests and benchmarks of keys that were chosen against it.
+pub fn sampled_rows(stream: &Stream, rows: u64, seed: u64) -> impl Iterator<Item = u64> {
+    let SampleKeysParams { a, position_bits, sample_bits, .. } = draws(stream, rows, seed);
     (0..1 << sample_bits).map(move |draw| position(draw, a, position_bits)).filter(move |&row| row < rows)
 }
 
@@ -182,7 +188,7 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     seed: u64,
 ) -> Result<Sampled<'s, K>> {
     let rows = check_items(keys.len())?;
-    let of_sample = draws(rows, seed);
+    let of_sample = draws(stream, rows, seed);
     let SampleKeysParams { b, sample_bits, .. } = of_sample;
     let group_words = wanted.words();
     let sizes = sizes(stream, K::BITS / 32, group_words);

@@ -7,7 +7,7 @@ use super::fill::{COUNTERS, TOTAL};
 use super::header;
 use super::probe::{HELD, Thread, key, row};
 use super::written::Emit;
-use crate::seam::{Block, Global, Shared, opaque};
+use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::types::KeyWord;
 
 /// The most sectors that a row may be away from its first one. With a row further away the table is
@@ -152,17 +152,43 @@ impl<K: KeyWord> FillTable<K> {
     fn run<B: Block>(self, block: &mut B) {
         let Self { keys, words, header, plan } = self;
         let table = Table::new(words, plan.sector_bits);
-        block.each_item(plan.rows, |row| {
-            let failed = header.atomic(header::FAILED);
-            if failed.load() != 0 {
+        let key = |row: u32| keys.load_read_only(row as u64).mixed(plan.a, plan.b);
+        let first = block.first_thread();
+        let mut rows = block.local(|thread| {
+            let row = first + thread as u64;
+            Filled { mixed: (row < plan.rows).then(|| key(row as u32)), has_twin: false }
+        });
+        block.tiles_of::<32, _>(&mut rows, |warp, rows| {
+            let mixed = |_, row: &Filled<K>| row.mixed.map(|mixed| (mixed, mixed.bits_from(0)));
+            warp.twins(rows, mixed, |lane, row, twin| row.has_twin = twin != lane);
+            // The rows of a frequent key would wait for each other.
+            if header.atomic(header::FAILED).load() != 0 {
                 return;
             }
-            let key = |row: u32| keys.load_read_only(row as u64).mixed(plan.a, plan.b);
-            if !table.insert(key(row as u32), row as u32, key) {
-                failed.store(1);
+            if warp.ballot(rows, |_, row| row.has_twin) != 0 {
+                return warp.each(rows, |lane, _| {
+                    if lane == 0 {
+                        header.atomic(header::FAILED).store(1);
+                    }
+                });
             }
+            let first = first as u32 + warp.first_thread();
+            warp.each(rows, |lane, row| {
+                if let Some(mixed) = row.mixed
+                    && !table.insert(mixed, first + lane, key)
+                {
+                    header.atomic(header::FAILED).store(1);
+                }
+            });
         });
     }
+}
+
+/// A row that is written to the table.
+struct Filled<K> {
+    mixed: Option<K>,
+    /// Whether another lane has the same key.
+    has_twin: bool,
 }
 
 /// The numbers that probes have found in a table, instead of buckets.

@@ -205,9 +205,10 @@ fn keys_that_are_frequent_only_at_the_end() {
     });
 }
 
-/// Returns numbers of groups: `seen` of the rows that a query draws, and `unseen` of the others.
-fn chosen(rows: usize, seen: impl Fn(u32) -> u32, unseen: impl Fn(u32) -> u32) -> Vec<u32> {
-    let drawn: HashSet<u64> = sampled_rows(rows as u64, SEED).collect();
+/// Returns numbers of groups: `seen` of the rows that a query on the device draws, and `unseen` of
+/// the others.
+fn chosen(device: &Device, rows: usize, seen: impl Fn(u32) -> u32, unseen: impl Fn(u32) -> u32) -> Vec<u32> {
+    let drawn: HashSet<u64> = sampled_rows(device.default_stream(), rows as u64, SEED).collect();
     let number = |row: u32| if drawn.contains(&(row as u64)) { seen(row) } else { unseen(row) };
     (0..rows as u32).map(number).collect()
 }
@@ -217,7 +218,7 @@ fn frequent_keys_that_the_sample_does_not_draw() {
     everywhere(|device, rows| {
         for hot in [1, 3, 100] {
             let _at = at(format!("{hot} keys"));
-            let numbers = chosen(rows, |row| row, |row| u32::MAX - row % hot);
+            let numbers = chosen(device, rows, |row| row, |row| u32::MAX - row % hot);
             let report = Case::new(keys_32(&numbers)).check(device);
             // It drew no key twice, so it expects as many groups as rows. The bins of so few keys
             // are split again by the counts of the first time; or, if they are too large for that,
@@ -245,7 +246,8 @@ fn frequent_keys_that_the_sample_does_not_draw_among_rows_that_are_split_twice()
         let rows = 1 << 21;
         for hot in [1, 100] {
             let _at = at(format!("{hot} keys"));
-            let report = Case::new(keys_32(&chosen(rows, |row| row, |row| u32::MAX - row % hot))).check(&engine.device);
+            let report = Case::new(keys_32(&chosen(&engine.device, rows, |row| row, |row| u32::MAX - row % hot)))
+                .check(&engine.device);
             assert!(report.overflowed && report.hot_rows > rows as u64 / 2, "{report:?}");
         }
     });
@@ -254,7 +256,7 @@ fn frequent_keys_that_the_sample_does_not_draw_among_rows_that_are_split_twice()
 #[test]
 fn many_keys_that_the_sample_does_not_draw() {
     everywhere(|device, rows| {
-        let numbers = chosen(rows, |_| 0, |row| row + 1);
+        let numbers = chosen(device, rows, |_| 0, |row| row + 1);
         let report = Case::new(keys_32(&numbers)).check(device);
         // It drew one key alone, which far fewer rows turn out to have. Another sample sees that.
         assert!(report.overflowed && report.estimated_groups > Some(rows as u64 / 2), "{report:?}");

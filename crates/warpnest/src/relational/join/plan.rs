@@ -44,6 +44,10 @@ const ITEMS_A_BLOCK: u64 = 4;
 const SHORT_BUCKET: u64 = 256;
 const SHARES_OF_BUCKET: u64 = 64;
 
+/// The probe rows for each build row from which on sorting build rows, so that probe rows stay
+/// where they are, takes less than splitting both.
+const PROBES_OF_SORTED: u64 = 4;
+
 /// The blocks that keep a GPU busy, and a core of a CPU.
 const BUSY_BLOCKS: u64 = 1024;
 const BLOCKS_A_CORE: u64 = 4;
@@ -461,6 +465,11 @@ impl JoinPlan {
             JoinMethod::Direct => (rows / SHARES_OF_BUCKET).max(SHORT_BUCKET) as u32,
             _ => u32::MAX,
         }
+    }
+
+    /// Returns whether build rows with repeated keys are to be sorted, to be looked up in memory.
+    pub fn is_worth_sorting(&self, pass: Pass) -> bool {
+        self.sides[pass.probe()].rows > PROBES_OF_SORTED * self.sides[pass.build].rows
     }
 
     /// Returns the radix passes that sort so many rows by bin.

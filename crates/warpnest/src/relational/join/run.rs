@@ -134,8 +134,8 @@ pub(super) fn run<K: KeyWord>(
                 }
             }
         };
-        if plan.method == JoinMethod::Direct && are_skewed.contains(&true) {
-            // A bucket is too long for a warp.
+        if plan.method == JoinMethod::Direct && (are_skewed.contains(&true) || !plan.is_worth_sorting(passes[0])) {
+            // Keys are repeated, or a bucket is too long for a warp.
             (method, are_skewed) = (JoinMethod::Split, [false; 2]);
             continue;
         }
