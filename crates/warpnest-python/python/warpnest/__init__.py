@@ -29,13 +29,14 @@ several chunks, and of arrays that do not begin at a multiple of 16 bytes. Strid
 """
 
 from ._devices import default_device, gpu_error, release_memory, set_default_device
-from ._functions import Groups, factorize, group_by, isin, join, unique, value_counts
+from ._functions import Groups, Joined, factorize, group_by, isin, join, unique, value_counts
 from ._map import Map
 from ._multi_map import MultiMap
 from ._set import Set
 
 __all__ = [
     "Groups",
+    "Joined",
     "Map",
     "MultiMap",
     "Set",

@@ -13,6 +13,7 @@ import numpy as np
 
 from . import _devices, _native
 from ._arrow import arrow_type, from_native, is_arrow, package_of, to_numpy
+from ._exact import array_of
 
 #: The names of element types that torch has, too.
 _SHARED_TYPES = ("int32", "int64", "uint32", "uint64", "float32", "float64", "bool")
@@ -110,6 +111,14 @@ class Library:
         array = self.loaded(native, dtype)
         return array if shape is None else array.reshape(shape)
 
+    def rows(self, native: _native.Array) -> Any:
+        """Returns rows of a join, of which those that are not there are nulls, or -1 where there are no nulls."""
+        return self.result(native, np.dtype("i4"))
+
+    def is_row(self, rows: Any) -> Any:
+        """Returns which rows of a join are there."""
+        return rows >= 0
+
     def loaded(self, native: _native.Array, dtype: np.dtype, columns: int | None = None) -> Any:
         """Returns a result of the native part as an array of this library."""
         native = native.typed(dtype.str, columns)
@@ -126,7 +135,10 @@ class NumPy(Library):
     name = "NumPy"
 
     def array(self, x, what):
-        array = to_numpy(x, what) if is_arrow(x) else np.asarray(x.detach() if hasattr(x, "detach") else x)
+        if type(x) is np.ndarray:
+            array = x
+        else:
+            array = to_numpy(x, what) if is_arrow(x) else array_of(x, what)
         if not array.flags.aligned:
             # As in a file behind a header of any length.
             array = array.copy()
@@ -206,10 +218,25 @@ class Arrow(NumPy):
         return self.finished(native, dtype, array.shape)
 
     def result(self, native, dtype, shape=None):
-        if not native.on_host:
-            on_gpu, native = native, self.empty(len(native), dtype)
-            on_gpu.copy_to(native.address)
-        return self.finished(native, dtype, shape)
+        return self.finished(self._on_host(native, dtype), dtype, shape)
+
+    def rows(self, native):
+        dtype = np.dtype("i4")
+        return from_native(self._on_host(native, dtype).typed(dtype.str, has_nulls=True), self.name)
+
+    def is_row(self, rows):
+        for name in ("is_not_null", "is_valid"):
+            # As polars and pyarrow name it.
+            if hasattr(rows, name):
+                return getattr(rows, name)()
+        return np.asarray(rows) >= 0
+
+    def _on_host(self, native, dtype):
+        if native.on_host:
+            return native
+        copy = self.empty(len(native), dtype)
+        native.copy_to(copy.address)
+        return copy
 
 
 class Torch(Library):

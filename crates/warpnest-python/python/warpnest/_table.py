@@ -10,7 +10,8 @@ import numpy as np
 
 from . import _devices
 from ._arrow import objects
-from ._columns import Flags, Keys, KeyType, check_type, keys, one_value
+from ._columns import Flags, Keys, KeyType, check_type, keys
+from ._exact import equal_value, one_value
 from ._libraries import NUMPY, Library, common_library, is_array
 
 
@@ -55,19 +56,17 @@ class Table:
         array([ True, False])
         """
         library, queries, is_one = self._queries(q)
-        flags = Flags.new(library, queries.length)
-        self._native.contains(self._target(library), queries, flags.columns)
-        found = flags.finished(queries.shape)
+        found = self._contains(library, queries)
         return bool(found[0]) if is_one else found
 
+    def _contains(self, library: Library, queries: Keys) -> Any:
+        flags = Flags.new(library, queries.length)
+        self._native.contains(self._target(library), queries, flags.columns)
+        return flags.finished(queries.shape)
+
     def __contains__(self, key: Any) -> bool:
-        if is_many(key):
-            raise TypeError("`in` asks for one key: take `contains` for an array of keys")
-        try:
-            return self.contains(key)
-        except (OverflowError, ValueError):
-            # No key of the table's type is equal to it.
-            return False
+        query = self._one(key)
+        return query is not None and bool(self._contains(NUMPY, query)[0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves the table to a file, which replaces one that is there once it is whole.
@@ -94,6 +93,19 @@ class Table:
             )
         return (self._device, library.stream(), library.must_wait)
 
+    def _one(self, key: Any) -> Keys | None:
+        """Returns a key alone, or None if no key of the table's type is equal to it, as a dict has it."""
+        if is_many(key):
+            if _is_hashable(key):
+                return None
+            raise TypeError("one key is asked for: take `contains` for an array of keys, or `get`")
+        parts = key if isinstance(key, tuple) else (key,)
+        same = tuple(map(equal_value, parts, self._keys.dtypes)) if len(parts) == len(self._keys.dtypes) else parts
+        try:
+            return self._queries(same)[1]
+        except (OverflowError, TypeError, ValueError):
+            return None
+
     def _queries(self, q: Any) -> tuple[Library, Keys, bool]:
         """Returns the library, the queries, and whether it is one key alone."""
         is_one = not is_many(q)
@@ -112,6 +124,24 @@ class Table:
 def is_many(key: Any) -> bool:
     """Returns whether a value is an array of keys, and not one key."""
     return any(map(is_array, key)) if isinstance(key, tuple) else is_array(key)
+
+
+def _is_hashable(key: Any) -> bool:
+    """Returns whether a dict could have a value as a key, which it has no array as."""
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return not any(hasattr(part, "shape") for part in (key if isinstance(key, tuple) else (key,)))
+
+
+def key_lists(keys: list[Any], type: KeyType) -> Any:
+    """Returns keys that are objects of Python as one list, or a tuple of two."""
+    if len(type.dtypes) == 1:
+        return keys
+    if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
+        raise TypeError(f"the keys are of {type}: pass tuples of two")
+    return [key[0] for key in keys], [key[1] for key in keys]
 
 
 def columns_library(values: dict[str, Any]) -> Library:
