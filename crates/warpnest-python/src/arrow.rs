@@ -167,7 +167,7 @@ fn not_taken(data_type: &DataType, what: &str) -> PyErr {
         DataType::Int8 | DataType::Int16 => "cast it to int32",
         DataType::Float16 => "cast it to float32",
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
-            "cast it to int64 or float64"
+            "cast it to int64 or float64, if all values stay the same there"
         }
         DataType::Dictionary(..) => {
             "cast it to the type of its values; the same code stands for different values in another column, so \

@@ -37,7 +37,8 @@ class Column:
 def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -> Column:
     """Returns what a caller gave as a column, whatever its shape; fails unless it is of `dtype`.
 
-    Lists and single values are converted to it. Copies what does not begin at a multiple of 16 bytes on a GPU.
+    Lists and single values are converted to it. Copies what does not begin at a multiple of 16 bytes
+    on a GPU.
     """
     if dtype is not None and (is_list(x) or is_value(x)):
         x = converted(x, what, dtype)
@@ -46,7 +47,8 @@ def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -
     check_type(found, what)
     if dtype is not None and not is_same(found, dtype):
         raise TypeError(
-            f"{what} has elements of type {type_name(found)}, and {type_name(dtype)} is wanted: convert it to that first"
+            f"{what} has elements of type {type_name(found)}, and {type_name(dtype)} is wanted: "
+            "convert one of them to a type that has all elements of both"
         )
     if not library.is_contiguous(array):
         raise ValueError(f"{what} is strided, its elements do not lie one after another: pass a contiguous copy of it")
@@ -58,14 +60,24 @@ def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -
 def check_type(dtype: np.dtype, what: str) -> None:
     """Fails unless elements of a type are taken."""
     if dtype.kind not in _KINDS or dtype.itemsize not in (4, 8):
-        better = "float32" if dtype.kind == "f" else "uint32" if dtype.kind in "ub" else "int64"
         raise TypeError(
-            f"{what} has elements of type {dtype}, and those that are taken have 4 or 8 bytes: convert it, for example to {better}"
+            f"{what} has elements of type {dtype}, and those that are taken have 4 or 8 bytes: convert it, for example to {_better(dtype)}"
         )
     if not dtype.isnative:
         raise TypeError(
             f"{what} has the bytes of its elements in another order than this machine: convert it to {dtype.newbyteorder('=')}"
         )
+
+
+def _better(dtype: np.dtype) -> str:
+    """Returns which type has all elements of one that is not taken."""
+    if dtype.kind in "SU":
+        return "S4, S8, U1 or U2, if no text is longer"
+    if dtype.kind == "c":
+        return "two columns of float32, `real` and `imag`"
+    if dtype.kind == "f":
+        return "float32" if dtype.itemsize < 4 else "float64, if all elements stay the same"
+    return "uint32" if dtype.kind in "ub" else "int64"
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ error that says what to do.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
@@ -15,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrow import DATES, arrow_type, has_zone, is_number, package_of, type_name
+from ._arrow import DATES, arrow_type, has_zone, is_number, package_of, to_numpy, type_name
 
 #: The kinds of single values, the more special ones first: a bool is an int of Python, too.
 _KINDS: dict[str, tuple[type, ...]] = {
@@ -27,8 +28,10 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "text": (str,),
     "bytes": (bytes,),
 }
-#: What an object has that NumPy takes as an array, and not as a list.
-_PROTOCOLS = ("__array__", "__array_interface__", "__array_struct__", "__dlpack__", "shape")
+#: What an object has that is an array, and no list.
+_PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__", "__arrow_c_array__", "__arrow_c_stream__", "shape")
+#: Dates as texts. NumPy takes those without hyphens for years, and words such as "today", too.
+_DATE = re.compile(r"-?\d{4}(-|$)|NaT$")
 #: A sign or a Z behind the date.
 _ZONE = re.compile(r"[T ].*[Zz+-]")
 
@@ -44,15 +47,23 @@ def is_list(x: Any) -> bool:
 
 def array_of(x: Any, what: str) -> np.ndarray:
     """Returns what is no array of NumPy and no column of Arrow as an array of NumPy."""
-    if is_list(x):
+    if is_list(x) or is_value(x):
         return converted(x, what)
     if isinstance(x, np.ma.MaskedArray):
         _check_missing(int(np.ma.count_masked(x)), what, "`compressed`")
-    if type(x).__name__ == "MaskedTensor":
-        raise TypeError(f"{what} is a tensor with a mask: pass the elements that are there")
+    check_no_mask(x, what)
     if package_of(x) == "pandas" and hasattr(x, "isna"):
         return _of_pandas(x, what)
-    return np.asarray(x.detach() if hasattr(x, "detach") else x)
+    array = np.asarray(x.detach() if hasattr(x, "detach") else x)
+    if array.dtype.hasobject and array.shape == ():
+        raise TypeError(f"{what} is of type object, a {type(x).__name__}: pass an array, or a list of what is in it")
+    return array
+
+
+def check_no_mask(x: Any, what: str) -> None:
+    """Fails for a tensor of torch that has a mask, which is one of its kinds of tensors."""
+    if type(x).__name__ == "MaskedTensor":
+        raise TypeError(f"{what} is a tensor with a mask: pass its elements that are there")
 
 
 def converted(x: Any, what: str, dtype: np.dtype | None = None) -> np.ndarray:
@@ -311,11 +322,11 @@ def _parsed(text: str, what: str, wanted: str) -> np.datetime64:
     if _ZONE.search(text):
         raise TypeError(f"{what} has a text with a time zone, and {wanted} is wanted: write it in UTC, without a zone")
     try:
-        if text:
+        if _DATE.match(text):
             return np.datetime64(text)
-        raise ValueError("a text is empty")
-    except ValueError as error:
-        raise TypeError(f"{what} cannot be converted to {wanted}: {error}") from None
+    except ValueError:
+        pass
+    raise TypeError(f"{what} cannot be converted to {wanted}, text {text!r}: write times as 2020-01-31T12:00:00")
 
 
 def _without_dimension(x: Any) -> Any:
@@ -329,7 +340,7 @@ def _not_taken(value: Any, what: str) -> Exception:
     """Returns the error for an element of a class that is not taken."""
     name = type(value).__name__
     if value is None or name in ("NAType", "MaskedConstant"):
-        return TypeError(f"{what} has a missing value, {name}: fill or drop it first")
+        return TypeError(f"{what} has a missing value, {value!r}: fill or drop it first")
     if hasattr(value, "__len__"):
         return ValueError(
             f"{what} is a list of lists or arrays: pass the columns of a key as a tuple, and all else as one array"
@@ -343,6 +354,9 @@ def _of_pandas(x: Any, what: str) -> np.ndarray:
         raise TypeError(f"{what} is a {type(x).__name__}: pass its columns one by one, two of them as a tuple")
     if isinstance(x.dtype, np.dtype):
         return np.asarray(x)
+    if type(x.dtype).__name__ == "ArrowDtype":
+        # Only a `Series` gives what it has to Arrow.
+        return to_numpy(sys.modules["pandas"].Series(x), what)
     if getattr(x.dtype, "tz", None) is not None:
         raise TypeError(f"{what} has times with a time zone: pass `tz_convert(None)` of it, which is in UTC")
     _check_missing(int(x.isna().sum()), what, "`fillna` or `dropna`")
