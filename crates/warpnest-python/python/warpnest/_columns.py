@@ -40,7 +40,7 @@ def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -
     Lists and single values are converted to it. Copies what does not begin at a multiple of 16 bytes
     on a GPU.
     """
-    if dtype is not None and (is_list(x) or is_value(x)):
+    if dtype is not None and type(x) is not np.ndarray and (is_value(x) or is_list(x)):
         x = converted(x, what, dtype)
     array = library.array(x, what)
     found = library.dtype(array, what)

@@ -28,8 +28,21 @@ _KINDS: dict[str, tuple[type, ...]] = {
     "text": (str,),
     "bytes": (bytes,),
 }
+#: The kinds of classes that were met so far.
+_KIND_OF: dict[type, str | None] = {}
+#: The kinds of values that are elements of types of NumPy, by the kinds of these.
+_TAKEN: dict[str, tuple[str, ...]] = {
+    "i": ("integer",),
+    "u": ("integer",),
+    "f": ("integer", "number"),
+    "M": ("time", "text"),
+    "m": ("duration",),
+    "U": ("text",),
+    "S": ("bytes",),
+    "b": ("boolean",),
+}
 #: What an object has that is an array, and no list.
-_PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__", "__arrow_c_array__", "__arrow_c_stream__", "shape")
+_PROTOCOLS = ("__array__", "__array_interface__", "__dlpack__", "__arrow_c_array__", "__arrow_c_stream__")
 #: Dates as texts. NumPy takes those without hyphens for years, and words such as "today", too.
 _DATE = re.compile(r"-?\d{4}(-|$)|NaT$")
 #: A sign or a Z behind the date.
@@ -40,7 +53,9 @@ def is_list(x: Any) -> bool:
     """Returns whether a value is a sequence of Python, of which NumPy would make an array."""
     if isinstance(x, (list, range)):
         return True
-    if isinstance(x, (tuple, str, bytes, Mapping)) or any(hasattr(x, name) for name in _PROTOCOLS):
+    if hasattr(x, "shape") or is_value(x) or isinstance(x, (tuple, Mapping)):
+        return False
+    if any(hasattr(x, name) for name in _PROTOCOLS):
         return False
     return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not _is_buffer(x)
 
@@ -68,7 +83,8 @@ def check_no_mask(x: Any, what: str) -> None:
 
 def converted(x: Any, what: str, dtype: np.dtype | None = None) -> np.ndarray:
     """Returns a list or one value as an array, of the given type or of one that has all the elements."""
-    values = list(x) if is_list(x) else [x]
+    is_one = not is_list(x)
+    values = [x] if is_one else x if isinstance(x, list) else list(x)
     parts = _parts(values, what)
     wanted = dtype if dtype is not None else _common(parts, what)
     if len(parts) == 1:
@@ -77,7 +93,7 @@ def converted(x: Any, what: str, dtype: np.dtype | None = None) -> np.ndarray:
         array = np.empty(len(values), wanted)
         for part in parts:
             array[part.at] = _cast(part, wanted, what)
-    return array if is_list(x) else array.reshape(())
+    return array.reshape(()) if is_one else array
 
 
 def one_value(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
@@ -116,7 +132,9 @@ class _Part:
 
 def _kind(of: type) -> str | None:
     """Returns the kind of single values of a class, or None if none is taken."""
-    return next((kind for kind, classes in _KINDS.items() if issubclass(of, classes)), None)
+    if of not in _KIND_OF:
+        _KIND_OF[of] = next((kind for kind, classes in _KINDS.items() if issubclass(of, classes)), None)
+    return _KIND_OF[of]
 
 
 def is_value(x: Any) -> bool:
@@ -150,18 +168,22 @@ def _parts_of_class(of: type, at: Any, values: list[Any], what: str) -> list[_Pa
     if kind in ("time", "duration"):
         return _times(kind, of, at, values, what)
     if kind == "integer" and not issubclass(of, np.integer):
-        if min(values) < -(2**63) or max(values) >= 2**64:
-            raise OverflowError(f"{what} cannot be converted to int64 or uint64: there are integers beyond them")
-        if max(values) >= 2**63:
-            return _large_integers(of, at, values)
-        return [_Part(at, kind, np.array(values, "i8"), of)]
+        try:
+            return [_Part(at, kind, np.fromiter(values, "i8", len(values)), of)]
+        except OverflowError:
+            return _large_integers(of, at, values, what)
     if kind in ("text", "bytes") and any(value.endswith("\0" if kind == "text" else b"\0") for value in values):
         raise ValueError(f"{what} has texts that end in NUL, and texts of a fixed size cannot: take off the end first")
-    return [_Part(at, kind, np.array(values), of)]
+    array = np.fromiter(values, "f8", len(values)) if of is float else np.array(values)
+    return [_Part(at, kind, array, of)]
 
 
-def _large_integers(of: type, at: Any, values: list[int]) -> list[_Part]:
-    """Returns integers of which some are above those of `int64`: these apart, since others may be negative."""
+def _large_integers(of: type, at: Any, values: list[int], what: str) -> list[_Part]:
+    """Returns integers of which some are above those of `int64`: these apart, since others may be
+    negative.
+    """
+    if min(values) < -(2**63) or max(values) >= 2**64:
+        raise OverflowError(f"{what} cannot be converted to int64 or uint64: there are integers beyond them")
     objects = np.array(values, object)
     is_large = objects >= 2**63
     indices = _indices(at, len(values))
@@ -242,10 +264,13 @@ def _common(parts: list[_Part], what: str) -> np.dtype:
 
 def _cast(part: _Part, dtype: np.dtype, what: str) -> np.ndarray:
     """Returns elements of one kind as elements of a type, each of which must be the same."""
-    array, wanted = part.array, type_name(dtype)
+    array, taken = part.array, ("integer", "time", "text") if arrow_type(dtype) == DATES else _TAKEN.get(dtype.kind, ())
+    if array.dtype == dtype and part.kind in taken and part.kind not in ("time", "duration"):
+        return array
+    wanted = type_name(dtype)
     if part.kind == "number" and dtype.kind in "iu":
         raise TypeError(f"{what} has fractions, or may have, and {wanted} is wanted: convert it to that first")
-    if part.kind not in _taken(dtype):
+    if part.kind not in taken:
         raise TypeError(f"{what} is of type {part.of.__name__}, and {wanted} is wanted: convert it to that first")
     if part.kind == "text" and dtype.kind != "U":
         if has_zone(dtype):
@@ -268,18 +293,6 @@ def _cast(part: _Part, dtype: np.dtype, what: str) -> np.ndarray:
     if not is_same:
         raise ValueError(f"{what} cannot be converted to {wanted} without a loss: round it to that type first")
     return result
-
-
-def _taken(dtype: np.dtype) -> tuple[str, ...]:
-    """Returns the kinds of elements that a type is made of."""
-    if arrow_type(dtype) == DATES:
-        return ("integer", "time", "text")
-    of_kind: dict[str, tuple[str, ...]] = {
-        **dict.fromkeys("iu", ("integer",)),
-        **{"f": ("integer", "number"), "M": ("time", "text"), "m": ("duration",)},
-        **{"U": ("text",), "S": ("bytes",), "b": ("boolean",)},
-    }
-    return of_kind.get(dtype.kind, ())
 
 
 def _integers(array: np.ndarray, dtype: np.dtype, what: str) -> np.ndarray:

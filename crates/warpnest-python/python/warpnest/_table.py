@@ -14,6 +14,9 @@ from ._columns import Flags, Keys, KeyType, check_type, keys
 from ._exact import equal_value, one_value
 from ._libraries import NUMPY, Library, common_library, is_array
 
+#: What a key is refused by.
+_REFUSED = (OverflowError, TypeError, ValueError)
+
 
 class Table:
     """A table with keys on a device."""
@@ -99,11 +102,17 @@ class Table:
             if _is_hashable(key):
                 return None
             raise TypeError("one key is asked for: take `contains` for an array of keys, or `get`")
-        parts = key if isinstance(key, tuple) else (key,)
-        same = tuple(map(equal_value, parts, self._keys.dtypes)) if len(parts) == len(self._keys.dtypes) else parts
         try:
-            return self._queries(same)[1]
-        except (OverflowError, TypeError, ValueError):
+            return self._queries(key)[1]
+        except _REFUSED:
+            pass
+        # A number of another type may be equal, as 1.0 is to 1.
+        parts = key if isinstance(key, tuple) else (key,)
+        if len(parts) != len(self._keys.dtypes):
+            return None
+        try:
+            return self._queries(tuple(map(equal_value, parts, self._keys.dtypes)))[1]
+        except _REFUSED:
             return None
 
     def _queries(self, q: Any) -> tuple[Library, Keys, bool]:
