@@ -137,6 +137,14 @@ def test_foreign_keys_are_not_there(pair):
             many in m  # noqa: B015
 
 
+def test_tables_are_no_sequences():
+    x = np.arange(3)
+    for table in (wn.Map(x, x * 2), wn.Set(x), wn.MultiMap(x, x)):
+        for call in (reversed, np.asarray, wn.unique, lambda table: wn.isin(x, table)):
+            with pytest.raises(TypeError):
+                call(table)
+
+
 def test_equal_numbers_are_the_same_key():
     for table in (
         wn.Map(np.array([0, 1]), np.array([5, 6])),

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta, timezone
 from numbers import Number
@@ -53,11 +52,10 @@ def is_list(x: Any) -> bool:
     """Returns whether a value is a sequence of Python, of which NumPy would make an array."""
     if isinstance(x, (list, range)):
         return True
-    if hasattr(x, "shape") or is_value(x) or isinstance(x, (tuple, Mapping)):
+    if hasattr(x, "shape") or is_value(x) or isinstance(x, tuple) or not hasattr(x, "__getitem__"):
         return False
-    if any(hasattr(x, name) for name in _PROTOCOLS):
-        return False
-    return hasattr(x, "__len__") and hasattr(x, "__getitem__") and not _is_buffer(x)
+    # What has keys is a dict, a map or the like.
+    return hasattr(x, "__len__") and not hasattr(x, "keys") and not _is_array(x)
 
 
 def array_of(x: Any, what: str) -> np.ndarray:
@@ -69,10 +67,9 @@ def array_of(x: Any, what: str) -> np.ndarray:
     check_no_mask(x, what)
     if package_of(x) == "pandas" and hasattr(x, "isna"):
         return _of_pandas(x, what)
-    array = np.asarray(x.detach() if hasattr(x, "detach") else x)
-    if array.dtype.hasobject and array.shape == ():
-        raise TypeError(f"{what} is of type object, a {type(x).__name__}: pass an array, or a list of what is in it")
-    return array
+    if not _is_array(x):
+        raise TypeError(f"{what} is of type {type(x).__name__}: pass an array, or a list of what is in it")
+    return np.asarray(x.detach() if hasattr(x, "detach") else x)
 
 
 def check_no_mask(x: Any, what: str) -> None:
@@ -179,9 +176,7 @@ def _parts_of_class(of: type, at: Any, values: list[Any], what: str) -> list[_Pa
 
 
 def _large_integers(of: type, at: Any, values: list[int], what: str) -> list[_Part]:
-    """Returns integers of which some are above those of `int64`: these apart, since others may be
-    negative.
-    """
+    """Returns integers above those of `int64` apart from the others, which may be negative."""
     if min(values) < -(2**63) or max(values) >= 2**64:
         raise OverflowError(f"{what} cannot be converted to int64 or uint64: there are integers beyond them")
     objects = np.array(values, object)
@@ -383,7 +378,10 @@ def _check_missing(count: int, what: str, how: str) -> None:
         raise ValueError(f"{what} has {count} missing {values}: fill or drop {them} first, for example by {how}")
 
 
-def _is_buffer(x: Any) -> bool:
+def _is_array(x: Any) -> bool:
+    """Returns whether NumPy has an array of a value's own memory, and does not look into it."""
+    if any(hasattr(x, name) for name in _PROTOCOLS):
+        return True
     try:
         memoryview(x)
     except TypeError:

@@ -48,6 +48,13 @@ class Table:
     def __bool__(self) -> bool:
         return len(self) != 0
 
+    #: Otherwise Python would ask for the keys 0, 1, 2 and so on.
+    __reversed__ = None
+
+    def __array__(self, *args: Any, **keywords: Any) -> Any:
+        # NumPy would ask for these keys, too.
+        raise TypeError(f"a {type(self).__name__} is no array: ask it for its arrays first")
+
     def contains(self, q: Any) -> Any:
         """Returns whether each of the queries is there: booleans of their shape.
 
