@@ -153,6 +153,9 @@ def test_equal_numbers_of_other_types_are_in_a_table_as_they_are_in_a_dict(keys,
         (UNSIGNED, [1, np.uint64(2**63 + 1)], [True, True]),
         (UNSIGNED, [np.int32(1), 7, 2**64 - 1], [True, False]),
         (UNSIGNED, np.uint64(2**63 + 1), [False, True]),
+        (UNSIGNED, range(2**63, 2**63 + 2), [False, True]),
+        (INTS.astype("i4")[:2], range(5, -9, -2), [True, True]),
+        (INTS, range(0), [False, False, False]),
         (INTS, [np.uint8(1), np.int64(5), 7], [True, True, False]),
         (INTS, range(1, 6), [True, True, False]),
         (INTS, [np.array(1), 2**53], [True, False, True]),
@@ -236,6 +239,8 @@ def test_lists_have_the_type_that_has_all_their_elements():
         ([np.datetime64("2020"), np.datetime64("2020-01-01T12")], "M8[h]"),
         ([], "f8"),
         (range(3), "i8"),
+        (range(0), "i8"),
+        (range(2**63, 2**63 + 2), "u8"),
         (deque([2**53 + 1, 1]), "i8"),
     ):
         found = wn.unique(values)

@@ -81,7 +81,7 @@ def check_no_mask(x: Any, what: str) -> None:
 def converted(x: Any, what: str, dtype: np.dtype | None = None) -> np.ndarray:
     """Returns a list or one value as an array, of the given type or of one that has all the elements."""
     is_one = not is_list(x)
-    values = [x] if is_one else x if isinstance(x, list) else list(x)
+    values = [x] if is_one else x if isinstance(x, (list, range)) else list(x)
     parts = _parts(values, what)
     wanted = dtype if dtype is not None else _common(parts, what)
     if len(parts) == 1:
@@ -139,8 +139,14 @@ def is_value(x: Any) -> bool:
     return _kind(type(x)) is not None
 
 
-def _parts(values: list[Any], what: str) -> list[_Part]:
+def _parts(values: list[Any] | range, what: str) -> list[_Part]:
     """Returns the elements of a list, those of one class together."""
+    if isinstance(values, range):
+        try:
+            array = np.arange(values.start, values.stop, values.step, dtype=np.int64)
+            return [_Part(slice(None), "integer", array, int)]
+        except OverflowError:
+            values = list(values)
     classes = set(map(type, values))
     if not all(map(_kind, classes)):
         values = list(map(_without_dimension, values))
@@ -292,7 +298,7 @@ def _cast(part: _Part, dtype: np.dtype, what: str) -> np.ndarray:
 
 def _integers(array: np.ndarray, dtype: np.dtype, what: str) -> np.ndarray:
     limits = np.iinfo(dtype)
-    if int(array.min()) < limits.min or int(array.max()) > limits.max:
+    if len(array) and (int(array.min()) < limits.min or int(array.max()) > limits.max):
         raise OverflowError(f"{what} cannot be converted to {type_name(dtype)}: there are integers beyond it")
     return array.astype(dtype)
 
