@@ -272,13 +272,30 @@ def others(draw: Any, dtype: np.dtype) -> tuple[Any, list[Drawn]]:
     """Draws what is asked for: a list, one value, or a column of any type and library."""
     of = draw(
         st.sampled_from(
-            ["list", "list", "list", "value", "array", "masked", "nullable", "pandas", "polars", "arrow", "categorical"]
+            [
+                "list",
+                "list",
+                "list",
+                "range",
+                "value",
+                "array",
+                "masked",
+                "nullable",
+                "pandas",
+                "polars",
+                "arrow",
+                "categorical",
+            ]
         )
     )
     if of in ("list", "value"):
         pool = st.one_of(POOLS[dtype.kind], POOLS[dtype.kind], anything)
         drawn = draw(st.lists(pool, min_size=1, max_size=1 if of == "value" else 4))
         return ([x.given for x in drawn] if of == "list" else drawn[0].given), drawn
+    if of == "range":
+        start = draw(numbers)
+        given = range(start, start + draw(st.integers(-6, 6)), draw(st.sampled_from([1, 2, -1, -3])))
+        return given, [Drawn(x, exact_number(x)) for x in given]
     like = np.dtype(draw(st.sampled_from([dtype.str, *(NUMBERS if of not in ("array", "masked") else DTYPES)])))
     column = column_of(draw, like)
     elements = [Drawn(x, exact_element(x)) for x in column]
@@ -329,14 +346,14 @@ def test_a_call_is_exact_or_refused(data):
     exact = [exact_element(x) for x in column]
     given, drawn = draw(others(dtype))
     wanted = [x.of(dtype.kind) for x in drawn]
-    is_of_lists = isinstance(given, list)
+    is_of_lists = isinstance(given, (list, range))
 
     found = answer(lambda: wn.isin(column, given))
     assert found is None or np.ravel(found).tolist() == [x in wanted for x in exact]
     if is_of_lists and all(is_taken(dtype, x) for x in drawn):
         assert found is not None
     table = wn.Set(column)
-    if isinstance(given, (list, np.ndarray, pd.Series)) or hasattr(given, "to_numpy"):
+    if isinstance(given, (list, range, np.ndarray, pd.Series)) or hasattr(given, "to_numpy"):
         found = answer(lambda: table.contains(given))
         assert found is None or np.ravel(found).tolist() == [x in exact for x in wanted]
         rows = answer(lambda: wn.join(column, given, "outer"))

@@ -82,6 +82,8 @@ def converted(x: Any, what: str, dtype: np.dtype | None = None) -> np.ndarray:
     """Returns a list or one value as an array, of the given type or of one that has all the elements."""
     is_one = not is_list(x)
     values = [x] if is_one else x if isinstance(x, (list, range)) else list(x)
+    if not values and dtype is not None:
+        return np.empty(0, dtype)
     parts = _parts(values, what)
     wanted = dtype if dtype is not None else _common(parts, what)
     if len(parts) == 1:
@@ -298,7 +300,7 @@ def _cast(part: _Part, dtype: np.dtype, what: str) -> np.ndarray:
 
 def _integers(array: np.ndarray, dtype: np.dtype, what: str) -> np.ndarray:
     limits = np.iinfo(dtype)
-    if len(array) and (int(array.min()) < limits.min or int(array.max()) > limits.max):
+    if int(array.min()) < limits.min or int(array.max()) > limits.max:
         raise OverflowError(f"{what} cannot be converted to {type_name(dtype)}: there are integers beyond it")
     return array.astype(dtype)
 
