@@ -190,6 +190,7 @@ def test_what_is_the_same_is_taken(keys, given, expected):
         [2**63, -1],
         [2**64],
         [-(2**63) - 1, 1],
+        range(-(2**63) + 1, -(2**63) - 2, -1),
         [np.uint64(2**63 + 1), np.int64(-1)],
         [1, None],
         [1.5, None],

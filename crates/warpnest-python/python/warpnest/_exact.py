@@ -144,11 +144,13 @@ def is_value(x: Any) -> bool:
 def _parts(values: list[Any] | range, what: str) -> list[_Part]:
     """Returns the elements of a list, those of one class together."""
     if isinstance(values, range):
-        try:
+        # NumPy wraps where a range leaves the integers of 64 bits, or raises an OverflowError.
+        if not values:
+            values = range(0)
+        if all(abs(end) < 2**62 for end in (values.start, values.stop, values.step)):
             array = np.arange(values.start, values.stop, values.step, dtype=np.int64)
             return [_Part(slice(None), "integer", array, int)]
-        except OverflowError:
-            values = list(values)
+        values = list(values)
     classes = set(map(type, values))
     if not all(map(_kind, classes)):
         values = list(map(_without_dimension, values))
