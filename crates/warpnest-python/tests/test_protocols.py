@@ -156,7 +156,8 @@ def test_equal_numbers_are_the_same_key():
         for key in (1.5, -1, 2, 2.0, float("inf"), float("nan")):
             assert key not in table
     assert 0.1 not in wn.Set(np.array([0.1], "f4")) and np.float32(0.1) in wn.Set(np.array([0.1], "f4"))
-    assert 2**53 + 1 not in wn.Set(np.array([2.0**53]))
+    for of in (int, np.int64, np.uint64, np.longdouble):
+        assert of(2**53 + 1) not in wn.Set(np.array([2.0**53])) and of(2**53) in wn.Set(np.array([2.0**53], "f4"))
 
 
 def test_comparisons_of_sets(xp):

@@ -107,8 +107,10 @@ def equal_value(x: Any, dtype: np.dtype) -> Any:
     """Returns a number as one of a type's kind if both are equal, as 1.0 and 1 are for a dict; else itself."""
     if not isinstance(x, (Number, np.bool_)) or _kind(type(x)) == "duration" or not is_number(dtype):
         return x
+    # NumPy compares its integers with floating-point numbers as the latter, Python exactly.
+    x = x.item() if isinstance(x, np.generic) else x
     try:
-        number: Any = int(x) if dtype.kind in "iu" else float(x)  # type: ignore[arg-type, call-overload]
+        number: Any = int(x) if dtype.kind in "iu" else float(x)
     except (OverflowError, TypeError, ValueError):
         # NaN, infinities and complex numbers.
         return x
