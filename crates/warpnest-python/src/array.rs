@@ -38,6 +38,8 @@ pub struct Array {
     columns: Option<usize>,
     /// The type of the elements in Arrow, if it is another one than that of NumPy's type.
     data_type: Option<DataType>,
+    /// Whether elements that are -1 are nulls in Arrow, as the rows that a join does not have are.
+    has_nulls: bool,
 }
 
 #[derive(Clone)]
@@ -66,7 +68,7 @@ impl Array {
         let bytes = size_of::<T>();
         let (ordinal, device, stream) = (call.ordinal, call.device.clone(), call.stream.clone());
         let memory = Memory { ordinal, device, stream, address, length, bytes, owner };
-        Self { memory, typestr: format!("<u{bytes}"), columns: None, data_type: None }
+        Self { memory, typestr: format!("<u{bytes}"), columns: None, data_type: None, has_nulls: false }
     }
 
     /// Returns the memory as a buffer of Arrow, which keeps it.
@@ -139,11 +141,12 @@ impl Array {
 impl Array {
     /// Returns the same memory as elements of another type of as many bytes, in rows of so many
     /// columns. `arrow` names the type of Arrow, if it is another one than that of NumPy's type.
-    #[pyo3(signature = (typestr, columns=None, arrow=None))]
-    fn typed(&self, typestr: String, columns: Option<usize>, arrow: Option<&str>) -> PyResult<Self> {
+    /// `has_nulls` says that 32-bit integers that are -1 are nulls in Arrow.
+    #[pyo3(signature = (typestr, columns=None, arrow=None, has_nulls=false))]
+    fn typed(&self, typestr: String, columns: Option<usize>, arrow: Option<&str>, has_nulls: bool) -> PyResult<Self> {
         let parsed = arrow.map(str::parse::<DataType>).transpose();
         let data_type = parsed.map_err(|error| PyValueError::new_err(error.to_string()))?;
-        Ok(Self { memory: self.memory.clone(), typestr, columns, data_type })
+        Ok(Self { memory: self.memory.clone(), typestr, columns, data_type, has_nulls })
     }
 
     fn __len__(&self) -> usize {
@@ -211,7 +214,9 @@ impl Array {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema;
-        arrow::export(py, self.data_type()?, self.buffer()?, self.memory.length)
+        let elements = self.buffer()?;
+        let nulls = self.has_nulls.then(|| arrow::negative_ones(&elements));
+        arrow::export(py, self.data_type()?, elements, self.memory.length, nulls)
     }
 
     fn __dlpack_device__(&self) -> (u32, i32) {

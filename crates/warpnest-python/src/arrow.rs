@@ -5,7 +5,7 @@ use arrow_array::ffi_stream::ArrayStreamReader;
 use arrow_array::{
     Array as _, ArrayReader, ArrayRef, BooleanArray, Int32Array, Int64Array, make_array, new_empty_array,
 };
-use arrow_buffer::{BooleanBuffer, Buffer};
+use arrow_buffer::{BooleanBuffer, Buffer, NullBuffer};
 use arrow_schema::{ArrowError, DataType, TimeUnit};
 use arrow_select::concat::concat;
 use pyo3::exceptions::{PyBufferError, PyTypeError, PyValueError};
@@ -167,13 +167,15 @@ fn not_taken(data_type: &DataType, what: &str) -> PyErr {
         DataType::Int8 | DataType::Int16 => "cast it to int32",
         DataType::Float16 => "cast it to float32",
         DataType::Decimal32(..) | DataType::Decimal64(..) | DataType::Decimal128(..) | DataType::Decimal256(..) => {
-            "cast it to int64 or float64"
+            "cast it to int64 or float64, if all values stay the same there"
         }
         DataType::Dictionary(..) => {
-            "pass its codes instead, `to_physical()` in polars and `indices` in pyarrow, as 32-bit integers"
+            "cast it to the type of its values; the same code stands for different values in another column, so \
+             codes are only keys where both columns have one dictionary"
         }
         DataType::Utf8 | DataType::LargeUtf8 | DataType::Utf8View => {
-            "make it a categorical column and pass the codes of that, as 32-bit integers"
+            "give equal texts of all columns equal integers of 4 or 8 bytes first, for example by one dictionary \
+             of the columns together"
         }
         DataType::Struct(_) => "pass its columns one by one",
         DataType::List(_) | DataType::LargeList(_) | DataType::FixedSizeList(..) => {
@@ -210,6 +212,12 @@ pub fn buffer(address: usize, bytes: usize, owner: Arc<dyn Any + Send + Sync>) -
     }
 }
 
+/// Returns which of 32-bit integers are nulls, if all that are -1 are.
+pub fn negative_ones(elements: &Buffer) -> NullBuffer {
+    let rows = elements.typed_data::<i32>();
+    NullBuffer::new(BooleanBuffer::collect_bool(rows.len(), |at| rows[at] != -1))
+}
+
 /// Returns the capsule of a type.
 pub fn schema<'py>(py: Python<'py>, data_type: &DataType) -> PyResult<Bound<'py, PyCapsule>> {
     let schema = FFI_ArrowSchema::try_from(data_type).map_err(|error| PyBufferError::new_err(error.to_string()))?;
@@ -223,12 +231,13 @@ pub fn export<'py>(
     data_type: DataType,
     elements: Buffer,
     length: usize,
+    nulls: Option<NullBuffer>,
 ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
     let schema = schema(py, &data_type)?;
     let data = match data_type.primitive_width() {
-        Some(4) => Int32Array::new(elements.into(), None).into_data(),
-        Some(_) => Int64Array::new(elements.into(), None).into_data(),
-        None => BooleanArray::new(BooleanBuffer::new(elements, 0, length), None).into_data(),
+        Some(4) => Int32Array::new(elements.into(), nulls).into_data(),
+        Some(_) => Int64Array::new(elements.into(), nulls).into_data(),
+        None => BooleanArray::new(BooleanBuffer::new(elements, 0, length), nulls).into_data(),
     };
     let data = data.into_builder().data_type(data_type).build();
     let data = data.map_err(|error| PyBufferError::new_err(error.to_string()))?;

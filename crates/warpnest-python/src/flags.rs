@@ -38,7 +38,7 @@ impl Flags {
         requested_schema: Option<Bound<'py, PyAny>>,
     ) -> PyResult<(Bound<'py, PyCapsule>, Bound<'py, PyCapsule>)> {
         let _ = requested_schema;
-        arrow::export(py, DataType::Boolean, self.words.buffer()?, self.length)
+        arrow::export(py, DataType::Boolean, self.words.buffer()?, self.length, None)
     }
 
     #[pyo3(signature = (dtype=None, copy=None))]

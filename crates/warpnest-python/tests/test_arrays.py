@@ -24,7 +24,7 @@ torch_cuda = pytest.mark.skipif(
 def test_results_are_in_native_memory_and_outlive_their_tables():
     keys = np.arange(N)
     m = wn.Map(keys, keys * 2)
-    k, v = m.items()
+    k, v = m.to_arrays()
     unique = wn.unique(keys)
     assert not k.flags.owndata and not unique.flags.owndata and unique.flags.writeable
     del m

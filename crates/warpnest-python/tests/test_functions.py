@@ -185,10 +185,53 @@ def test_joins_give_what_pandas_gives(xp, how, dtype):
     if how in ("semi", "anti"):
         np.testing.assert_array_equal(np.sort(xp.back(rows)), np.flatnonzero(np.isin(left, right) == (how == "semi")))
         return
-    ours = sorted(zip(*(xp.back(side).tolist() for side in rows)))
+    # Rows that are not there are nulls if the library has some.
+    sides = [side.fill_null(-1) if hasattr(side, "fill_null") else side for side in rows]
+    ours = sorted(zip(*(xp.back(side).tolist() for side in sides)))
     frames = [pd.DataFrame({"k": side, name: np.arange(len(side))}) for side, name in ((left, "i"), (right, "j"))]
     merged = frames[0].merge(frames[1], on="k", how=how)[["i", "j"]].fillna(-1).astype(int)
     assert ours == sorted(map(tuple, merged.to_numpy().tolist()))
+
+
+def test_masks_of_joins(xp):
+    left, right = xp([10, 20, 30], "int32"), xp([30, 10, 10, 40], "int32")
+    expected = {
+        "inner": [(0, 1), (0, 2), (2, 0)],
+        "left": [(0, 1), (0, 2), (1, None), (2, 0)],
+        "right": [(0, 1), (0, 2), (2, 0), (None, 3)],
+        "outer": [(0, 1), (0, 2), (1, None), (2, 0), (None, 3)],
+    }
+    for how, pairs in expected.items():
+        rows = wn.join(left, right, how)
+        i, j = rows
+        assert i is rows.left and j is rows.right and len(rows) == 2
+        sides = []
+        for side, has in ((rows.left, rows.has_left), (rows.right, rows.has_right)):
+            values = side.to_pylist() if xp.name == "pyarrow" else xp.back(side).tolist()
+            has = has.to_pylist() if xp.name == "pyarrow" else xp.back(has).tolist()
+            if xp.name.startswith(("polars", "pyarrow")):
+                assert (
+                    side.null_count == has.count(False)
+                    if xp.name == "pyarrow"
+                    else side.null_count() == has.count(False)
+                )
+            else:
+                assert [value == -1 for value in values] == [not one for one in has]
+            sides.append([int(value) if one else None for value, one in zip(values, has)])
+        key = lambda pair: tuple((value is None, value) for value in pair)
+        assert sorted(zip(*sides), key=key) == sorted(pairs, key=key), how
+
+
+def test_nulls_of_joins_gather_nulls():
+    pa, pl = pytest.importorskip("pyarrow"), pytest.importorskip("polars")
+    ages = [41, 37]
+    for make in (pa.array, pl.Series):
+        rows = wn.join(make([1, 7]), make([1, 2]), "left")
+        column = make(ages)
+        taken = column.take(rows.right).to_pylist() if make is pa.array else column.gather(rows.right).to_list()
+        assert sorted(taken, key=str) == [41, None]
+    empty = wn.join(pa.array([1, 7]), pa.array([], pa.int64()), "left")
+    assert empty.right.null_count == 2 and not any(empty.has_right.to_pylist())
 
 
 def test_times_and_texts():

@@ -28,7 +28,7 @@ def test_a_map_answers_as_a_dict_does(xp, key, value):
     np.testing.assert_array_equal(found_values, [d.get(q, 0) for q in queries.tolist()])
     np.testing.assert_array_equal(xp.back(m.contains(xp(queries))), found)
     np.testing.assert_array_equal(xp.back(m[xp(keys)]), [d[k] for k in keys.tolist()])
-    assert dict(zip(*(side.tolist() for side in map(xp.back, m.items())))) == d
+    assert dict(zip(*(side.tolist() for side in map(xp.back, m.to_arrays())))) == d
     one = int(keys[0])
     assert m[one] == d[one] and one in m and m.get(4001) is None and m.get(4001, 5) == 5 and 4001 not in m
 
@@ -62,7 +62,7 @@ def test_changes(xp):
     m[xp([6])] = xp([0.25], "float32")
     assert m.remove(xp([1, 9])) == 1
     del m[2]
-    assert dict(zip(*map(np.ndarray.tolist, m.items()))) == {3: 30, 4: 40, 5: 0.5, 6: 0.25}
+    assert dict(m.items()) == {3: 30, 4: 40, 5: 0.5, 6: 0.25}
     assert sorted(m) == [3, 4, 5, 6]
     other = m.copy()
     m.clear()
@@ -88,7 +88,7 @@ def test_keys_of_two_columns(xp):
     m = wn.Map((xp([1, 1, 2], "int32"), xp([5, 6, 5], "uint32")), xp([15, 16, 25]))
     np.testing.assert_array_equal(xp.back(m.get((xp([2, 2], "int32"), xp([5, 6], "uint32")), default=0)), [25, 0])
     assert m[1, 6] == 16 and (2, 5) in m and (2, 6) not in m
-    (a, b), values = m.items()
+    (a, b), values = m.to_arrays()
     assert sorted(zip(*(xp.back(x).tolist() for x in (a, b, values)))) == [(1, 5, 15), (1, 6, 16), (2, 5, 25)]
     s = wn.Set((xp([1, 1], "int32"), xp([5, 5], "uint32")))
     assert len(s) == 1 and list(s) == [(1, 5)]
@@ -201,7 +201,7 @@ class MapBesideDict(RuleBasedStateMachine):
 
     @invariant()
     def same(self):
-        keys, values = self.map.items()
+        keys, values = self.map.to_arrays()
         assert len(self.map) == len(self.dict) and dict(zip(keys.tolist(), values.tolist())) == self.dict
 
 

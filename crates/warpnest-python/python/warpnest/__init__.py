@@ -9,9 +9,12 @@
 Classes: `Map`, `Set`, `MultiMap`. Functions: `unique`, `isin`, `factorize`, `value_counts`, `group_by`, `join`.
 
 **Arrays** of NumPy, torch, CuPy and JAX (on a GPU) go in without a copy, and results are arrays of
-the same library. Lists and pandas columns are taken as `numpy.asarray` takes them.
-Elements are of any type of 4 or 8 bytes: `int32`, `int64`, `uint32`, `uint64`, `float32`, `float64`,
-`datetime64`, `timedelta64`, texts of a fixed size. Keys may have two columns of 4 bytes, as a tuple.
+the same library; for lists and columns of pandas they are NumPy's. Elements are of any type of 4 or
+8 bytes: `int32`, `int64`, `uint32`, `uint64`, `float32`, `float64`, `datetime64`, `timedelta64`,
+texts of a fixed size. Keys may have two columns of 4 bytes, as a tuple.
+
+**Nothing is converted** if an element would be another one afterwards: a list, a single value or a
+column that has such an element, or a missing one, is refused. Two columns of different types are, too.
 
 **Columns of Arrow** go in and come out without a copy, too: those of polars, pyarrow and whatever
 has `__arrow_c_array__` or `__arrow_c_stream__`. Results are polars' if the first column of the call
@@ -29,13 +32,14 @@ several chunks, and of arrays that do not begin at a multiple of 16 bytes. Strid
 """
 
 from ._devices import default_device, gpu_error, release_memory, set_default_device
-from ._functions import Groups, factorize, group_by, isin, join, unique, value_counts
+from ._functions import Groups, Joined, factorize, group_by, isin, join, unique, value_counts
 from ._map import Map
 from ._multi_map import MultiMap
 from ._set import Set
 
 __all__ = [
     "Groups",
+    "Joined",
     "Map",
     "MultiMap",
     "Set",

@@ -13,7 +13,8 @@ import numpy as np
 
 from . import _native
 
-_DATES = "Date32"
+#: The type of days, whose elements are integers here.
+DATES = "Date32"
 
 
 def is_arrow(x: Any) -> bool:
@@ -54,6 +55,16 @@ def arrow_type(dtype: np.dtype) -> str | None:
     return dtype.metadata.get("arrow") if dtype.metadata else None
 
 
+def has_zone(dtype: np.dtype) -> bool:
+    """Returns whether elements are times with a time zone."""
+    return (arrow_type(dtype) or "").endswith('")')
+
+
+def is_number(dtype: np.dtype) -> bool:
+    """Returns whether elements are numbers, and no times that are integers here."""
+    return dtype.kind in "iuf" and arrow_type(dtype) is None
+
+
 def type_name(dtype: np.dtype) -> str:
     """Returns the name of a type for people."""
     return arrow_type(dtype) or str(dtype)
@@ -65,15 +76,7 @@ def is_same(one: np.dtype, other: np.dtype) -> bool:
     Times with any two time zones can, and elements of NumPy's type can with those of Arrow's.
     """
     names = arrow_type(one), arrow_type(other)
-    have_zones = [name is not None and name.endswith('")') for name in names]
-    return one == other and (None in names or names[0] == names[1] or all(have_zones))
-
-
-def elements(x: Any, dtype: np.dtype) -> np.ndarray:
-    """Converts a list to a type. Dates, which are integers here, are taken as dates and as integers."""
-    if arrow_type(dtype) == _DATES and len(x) and np.asarray(x).dtype.kind not in "iu":
-        x = np.asarray(x, "M8").astype("M8[D]", casting="safe").astype("i8").tolist()
-    return np.asarray(x, dtype)
+    return one == other and (None in names or names[0] == names[1] or has_zone(one) and has_zone(other))
 
 
 def element(array: np.ndarray, dtype: np.dtype) -> Any:
@@ -86,4 +89,4 @@ def objects(array: np.ndarray, dtype: np.dtype) -> list[Any]:
     if dtype.kind in "mM":
         # Python's own times have microseconds at most.
         return list(array)
-    return (array.astype("M8[D]") if arrow_type(dtype) == _DATES else array).tolist()
+    return (array.astype("M8[D]") if arrow_type(dtype) == DATES else array).tolist()

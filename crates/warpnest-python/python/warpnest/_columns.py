@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ._arrow import arrow_type, elements, is_same, type_name
+from ._arrow import is_same, type_name
+from ._exact import converted, is_list, is_value
 from ._libraries import _ALIGNMENT, Library
 
 #: The kinds of NumPy's element types that are taken: integers, floating-point numbers, times, and texts of a fixed size.
@@ -36,16 +37,18 @@ class Column:
 def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -> Column:
     """Returns what a caller gave as a column, whatever its shape; fails unless it is of `dtype`.
 
-    Lists are converted to it. Copies what does not begin at a multiple of 16 bytes on a GPU.
+    Lists and single values are converted to it. Copies what does not begin at a multiple of 16 bytes
+    on a GPU.
     """
-    if dtype is not None and (isinstance(x, (list, range)) or np.isscalar(x)):
+    if dtype is not None and type(x) is not np.ndarray and (is_value(x) or is_list(x)):
         x = converted(x, what, dtype)
     array = library.array(x, what)
     found = library.dtype(array, what)
     check_type(found, what)
     if dtype is not None and not is_same(found, dtype):
         raise TypeError(
-            f"{what} has elements of type {type_name(found)}, and {type_name(dtype)} is wanted: convert it to that first"
+            f"{what} has elements of type {type_name(found)}, and {type_name(dtype)} is wanted: "
+            "convert one of them to a type that has all elements of both"
         )
     if not library.is_contiguous(array):
         raise ValueError(f"{what} is strided, its elements do not lie one after another: pass a contiguous copy of it")
@@ -57,9 +60,8 @@ def column(library: Library, x: Any, what: str, dtype: np.dtype | None = None) -
 def check_type(dtype: np.dtype, what: str) -> None:
     """Fails unless elements of a type are taken."""
     if dtype.kind not in _KINDS or dtype.itemsize not in (4, 8):
-        better = "float32" if dtype.kind == "f" else "uint32" if dtype.kind in "ub" else "int64"
         raise TypeError(
-            f"{what} has elements of type {dtype}, and those that are taken have 4 or 8 bytes: convert it, for example to {better}"
+            f"{what} has elements of type {dtype}, and those that are taken have 4 or 8 bytes: convert it, for example to {_better(dtype)}"
         )
     if not dtype.isnative:
         raise TypeError(
@@ -67,48 +69,15 @@ def check_type(dtype: np.dtype, what: str) -> None:
         )
 
 
-#: The kinds of NumPy's types that lists and single values of a kind are taken from; "O" is for objects such as dates.
-_FAMILIES = {"i": "iu", "u": "iu", "f": "iuf", "M": "MUO", "m": "mO", "S": "S", "U": "U"}
-
-
-def converted(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
-    """Returns a list or one value as an array of a type; fails if its elements are no longer the same."""
-    given = np.asarray(x)
-    if given.size == 0:
-        return given.astype(dtype)
-    wanted = type_name(dtype)
-    try:
-        with np.errstate(over="ignore"):
-            array = elements(x, dtype)
-    except (OverflowError, ValueError, TypeError) as error:
-        kind = OverflowError if given.dtype.kind in "iuO" and isinstance(error, OverflowError) else TypeError
-        raise kind(f"{what} cannot be converted to {wanted}: {error}") from None
-    is_date = arrow_type(dtype) is not None and given.dtype.kind not in "iuf"
-    if given.dtype.kind == "f" and dtype.kind in "iu":
-        raise TypeError(f"{what} has fractions, or may have, and {wanted} is wanted")
-    if given.dtype.kind not in _FAMILIES[dtype.kind] and not is_date:
-        raise TypeError(f"{what} is of type {given.dtype}, and {wanted} is wanted")
-    if dtype.kind in "iu" and not is_date:
-        limits = np.iinfo(dtype)
-        if int(given.min()) < limits.min or int(given.max()) > limits.max:
-            raise OverflowError(f"{what} cannot be converted to {wanted}: there are integers beyond it")
-    elif dtype.kind == "f" and given.dtype.kind == "f":
-        if not np.array_equal(np.isfinite(given), np.isfinite(array)):
-            raise OverflowError(f"{what} cannot be converted to {wanted}: there are numbers beyond it")
-    elif given.dtype.kind != "O" and not is_date and not (given.dtype.kind == "U" and dtype.kind == "M"):
-        back = array.astype(given.dtype)
-        if not np.all((back == given) | ((back != back) & (given != given))):
-            raise ValueError(f"{what} cannot be converted to {wanted} without a loss")
-    return array
-
-
-def one_value(x: Any, what: str, dtype: np.dtype) -> np.ndarray:
-    """Returns one value, which may be a number of a library, as an array of one element."""
-    if getattr(x, "ndim", 0):
-        raise TypeError(f"{what} is an array, and one value is wanted")
-    if hasattr(x, "item") and dtype.kind not in "mM":
-        x = x.item()
-    return converted([x], f"{what} {x!r}", dtype)
+def _better(dtype: np.dtype) -> str:
+    """Returns which type has all elements of one that is not taken."""
+    if dtype.kind in "SU":
+        return "S4, S8, U1 or U2, if no text is longer"
+    if dtype.kind == "c":
+        return "two columns of float32, `real` and `imag`"
+    if dtype.kind == "f":
+        return "float32" if dtype.itemsize < 4 else "float64, if all elements stay the same"
+    return "uint32" if dtype.kind in "ub" else "int64"
 
 
 @dataclass(frozen=True)

@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from . import _native
-from ._arrow import arrow_type, type_name
-from ._columns import Column, Flags, Keys, column, keys
+from ._arrow import is_number, type_name
+from ._columns import Column, Flags, Keys, KeyType, column, keys
+from ._exact import converted, is_list
 from ._libraries import Library
 from ._table import columns_library
 
@@ -138,6 +139,7 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
     given = {name: what[0] for name, what in aggregates.items() if isinstance(what, tuple) and what}
     library = columns_library({"keys": keys, **given})
     key_column = _keys(library, keys, "keys")
+    _check_one_dimension(key_column.shape, "keys")
     if order == "sorted":
         key_column.type.check_order("keys")
     held: list[Column] = []
@@ -151,10 +153,11 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
         if id(values) not in numbers:
             numbers[id(values)] = len(held)
             held.append(column(library, values, f"the column of {name!r}"))
-            if held[-1].dtype.kind not in "iuf" or arrow_type(held[-1].dtype):
+            if not is_number(held[-1].dtype):
                 raise TypeError(
                     f"the column of {name!r} has elements of type {type_name(held[-1].dtype)}: only numbers are taken"
                 )
+            _check_one_dimension(held[-1].shape, f"the column of {name!r}")
             if held[-1].length != key_column.length:
                 raise ValueError(
                     f"the column of {name!r} has {held[-1].length} rows and the keys have {key_column.length}"
@@ -171,28 +174,85 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
     return Groups(key_column.type.decoded(library, found), results)
 
 
+class Joined(tuple[Any, Any]):
+    """The rows of two columns that `join` pairs: a tuple of an array of left rows and one of right rows.
+
+    Beside them are the masks `has_left` and `has_right`.
+    """
+
+    _library: Library
+
+    @classmethod
+    def _of(cls, library: Library, left: Any, right: Any) -> Joined:
+        joined = cls((left, right))
+        joined._library = library
+        return joined
+
+    @property
+    def left(self) -> Any:
+        """The left rows."""
+        return self[0]
+
+    @property
+    def right(self) -> Any:
+        """The right rows."""
+        return self[1]
+
+    @property
+    def has_left(self) -> Any:
+        """Whether each pair has a left row: booleans, false where `left` is null or -1."""
+        return self._library.is_row(self[0])
+
+    @property
+    def has_right(self) -> Any:
+        """Whether each pair has a right row: booleans, false where `right` is null or -1."""
+        return self._library.is_row(self[1])
+
+
 def join(left: Any, right: Any, how: str = "inner", *, device: Any = None) -> Any:
     """Returns the rows of two key columns whose keys are equal: an array of left rows and one of right rows.
 
-    `how` is "inner", "left", "right", "outer", "semi" or "anti", as in SQL. Where a row meets none,
-    the other side's row is -1. Semi and anti joins return left rows alone. Pairs are in no
-    particular order. Rows are 32-bit integers; both sides have fewer than 2^31.
+    `how` is "inner", "left", "right", "outer", "semi" or "anti", as in SQL. Semi and anti joins
+    return left rows alone. Pairs are in no particular order. Rows are 32-bit integers; both sides
+    have fewer than 2^31.
+
+    Where a row meets none, the other side's row is null in columns of Arrow, such as those of
+    polars. Elsewhere it is -1, by which NumPy and torch would take the last row: the masks
+    `has_left` and `has_right` of the result say which pairs have a row of that side.
 
     >>> import numpy as np, warpnest as wn
     >>> left, right = np.array([10, 20, 30]), np.array([30, 10, 10])
     >>> i, j = wn.join(left, right)
     >>> sorted(zip(i.tolist(), j.tolist()))
     [(0, 1), (0, 2), (2, 0)]
+    >>> rows = wn.join(left, right, "left")
+    >>> rows.left[~rows.has_right]
+    array([1], dtype=int32)
     """
     library = columns_library({"left": left, "right": right})
     one, other = _two(library, left, right, ("left", "right"))
+    for side, name in ((one, "left"), (other, "right")):
+        _check_one_dimension(side.shape, name)
     if max(one.length, other.length) >= 1 << 31:
         raise ValueError(
             f"a side has {max(one.length, other.length):,} rows, and rows are numbered by 32-bit integers: join parts of it"
         )
-    rows = _native.join(library.target(device), one, other, one.type.bytes, how)
-    of_left, of_right = (None if numbers is None else library.result(numbers, _INT32) for numbers in rows)
-    return of_left if of_right is None else (of_left, of_right)
+    of_left, of_right = _native.join(library.target(device), one, other, one.type.bytes, how)
+    if of_right is None:
+        return library.result(of_left, _INT32)
+    return Joined._of(
+        library,
+        library.rows(of_left) if how in ("right", "outer") else library.result(of_left, _INT32),
+        library.rows(of_right) if how in ("left", "outer") else library.result(of_right, _INT32),
+    )
+
+
+def _check_one_dimension(shape: tuple[int, ...], what: str) -> None:
+    """Fails for an array of several dimensions, whose elements are no rows."""
+    if len(shape) > 1:
+        raise ValueError(
+            f"{what} has {len(shape)} dimensions, and rows have one: pass two columns as a tuple of arrays, or flatten it"
+        )
 
 
 def _one_column(x: Any) -> tuple[Library, Keys]:
@@ -205,8 +265,14 @@ _keys = keys
 
 
 def _two(library: Library, one: Any, other: Any, names: tuple[str, str]) -> tuple[Keys, Keys]:
-    """Returns two columns of keys, which must be of one type; a list is converted to that of the other one."""
-    if isinstance(one, (list, range)) and not isinstance(other, (list, range)):
+    """Returns two columns of keys, which must be of one type.
+
+    A list is converted to the type of the other one, and two lists to a type that has all elements.
+    """
+    if is_list(one) and is_list(other):
+        both = KeyType((converted([*one, *other], " and ".join(names)).dtype,))
+        return keys(library, one, names[0], both), keys(library, other, names[1], both)
+    if is_list(one):
         second = keys(library, other, names[1])
         return keys(library, one, names[0], second.type), second
     first = keys(library, one, names[0])

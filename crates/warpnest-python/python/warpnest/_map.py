@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 
 from . import _native
-from ._arrow import element, type_name
-from ._columns import Column, Flags, Keys, KeyType, Output, check_type, column, keys, one_value
+from ._arrow import element, is_same, objects, type_name
+from ._columns import Column, Flags, Keys, KeyType, Output, check_type, column, keys
+from ._exact import one_value
 from ._libraries import NUMPY, Library
-from ._table import Table, columns_library, describe, is_many, key_type
+from ._table import Table, columns_library, describe, is_many, key_lists, key_type
+from ._views import MISSING, Items
 
 
 class Map(Table):
@@ -107,8 +109,10 @@ class Map(Table):
         number of the values' type. On a GPU nothing is waited for.
         """
         if not is_many(q):
-            library, queries, _ = self._queries(q)
-            values, count = self._get(library, queries, count=True)
+            query = self._one(q)
+            if query is None:
+                return default
+            values, count = self._get(NUMPY, query, count=True)
             return element(values, self._values) if count else default
         if default is None:
             raise TypeError("say which value keys that are not there get, `get(q, default)`, or take `find(q)`")
@@ -174,24 +178,102 @@ class Map(Table):
             raise KeyError(self._absent(keys, missing, queries.length, is_one))
         self._native.remove(self._target(library), queries)
 
-    def items(self) -> tuple[Any, Any]:
+    def items(self) -> Items:
+        """Returns the pairs as objects of Python, one by one: `dict(m.items())` is the map as a dict.
+
+        >>> import numpy as np, warpnest as wn
+        >>> sorted(wn.Map(np.array([1, 2]), np.array([0.5, 1.5])).items())
+        [(1, 0.5), (2, 1.5)]
+        """
+        return Items(self)
+
+    def to_arrays(self) -> tuple[Any, Any]:
         """Returns all keys and, in the same order, their values: two arrays, in no particular order.
 
         They are arrays of the library that the map was built with, and have memory of their own.
         """
-        keys, values = self._native.pairs(self._target(self._library))
-        return self._keys.decoded(self._library, keys), self._library.result(values, self._values)
+        return self._arrays(self._library)
+
+    def _arrays(self, library: Library) -> tuple[Any, Any]:
+        keys, values = self._native.pairs(self._target(library))
+        return self._keys.decoded(library, keys), library.result(values, self._values)
 
     def keys(self) -> Any:
-        """Returns all keys, in no particular order."""
-        return self.items()[0]
+        """Returns all keys as an array, in no particular order; of two columns, as two arrays."""
+        return self.to_arrays()[0]
 
     def values(self) -> Any:
-        """Returns all values, in the order of `keys` if nothing has changed in between."""
-        return self.items()[1]
+        """Returns all values as an array, in the order of `keys` if nothing has changed in between."""
+        return self.to_arrays()[1]
 
     def __iter__(self) -> Iterator[Any]:
         return self._key_objects(self._native.pairs(self._target(NUMPY))[0])
+
+    def _pair_objects(self) -> Iterator[tuple[Any, Any]]:
+        keys, values = self._native.pairs(self._target(NUMPY))
+        return zip(self._key_objects(keys), objects(NUMPY.result(values, self._values), self._values))
+
+    #: So that NumPy leaves `map == array` to this class.
+    __array_ufunc__ = None
+
+    def __eq__(self, other: Any) -> Any:
+        """Returns whether another map, or a dict, has the same keys with equal values."""
+        if self is other:
+            return True
+        if isinstance(other, Map) and self._keys.is_same(other._keys) and is_same(self._values, other._values):
+            keys, values = self._arrays(NUMPY)
+            found_values, found = other.find(keys)
+            return len(self) == len(other) and bool(np.all(found)) and bool(np.all(found_values == values))
+        if not isinstance(other, (Map, Mapping)):
+            return NotImplemented
+        return len(self) == len(other) and dict(self.items()) == dict(other.items())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def pop(self, key: Any, default: Any = MISSING) -> Any:
+        """Removes one key and returns its value; of an absent one, the default or a `KeyError`."""
+        query = self._one(key)
+        if query is not None:
+            values, count = self._get(NUMPY, query, count=True)
+            if count:
+                self._native.remove(self._target(NUMPY), query)
+                return element(values, self._values)
+        if default is MISSING:
+            raise KeyError(key)
+        return default
+
+    def popitem(self) -> tuple[Any, Any]:
+        """Removes any pair and returns it; raises `KeyError` if there is none. Takes as long as `items`."""
+        for key, value in self.items():
+            self.remove(key)
+            return key, value
+        raise KeyError("the map is empty")
+
+    def setdefault(self, key: Any, default: Any) -> Any:
+        """Returns the value of one key, which is the default if the key was absent until now."""
+        if key not in self:
+            self[key] = default
+        return self.get(key)
+
+    def update(self, other: Any = (), /) -> None:
+        """Gives keys their values of another map or dict, or of pairs. Arrays are for `insert`."""
+        if isinstance(other, Map):
+            self.insert(*other._arrays(other._library if other._device == self._device else NUMPY))
+            return
+        pairs = [(key, other[key]) for key in other.keys()] if hasattr(other, "keys") else [(k, v) for k, v in other]
+        if pairs:
+            self.insert(key_lists([key for key, _ in pairs], self._keys), [value for _, value in pairs])
+
+    def __or__(self, other: Any) -> Any:
+        if not isinstance(other, (Map, Mapping)):
+            return NotImplemented
+        map = self.copy()
+        map.update(other)
+        return map
+
+    def __ior__(self, other: Any) -> Map:
+        self.update(other)
+        return self
 
     def clear(self) -> None:
         """Removes all keys; the memory stays."""
@@ -218,9 +300,7 @@ class Map(Table):
         return self.copy()
 
     def __reduce__(self) -> Any:
-        keys, values = self._native.pairs(self._target(NUMPY))
-        arrays = self._keys.decoded(NUMPY, keys), NUMPY.result(values, self._values)
-        return _rebuilt, (type(self), self._keys, self._values, *arrays)
+        return _rebuilt, (type(self), self._keys, self._values, *self._arrays(NUMPY))
 
     def __repr__(self) -> str:
         return describe(self, f"{len(self):,} keys", f"{self._keys} to {type_name(self._values)}")

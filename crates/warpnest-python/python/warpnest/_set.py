@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from collections.abc import Set as AnySet
 from typing import Any
+
+import numpy as np
 
 from . import _native
 from ._columns import KeyType
 from ._columns import keys as keys_of
-from ._libraries import NUMPY
-from ._table import Table, columns_library, describe, key_type
+from ._libraries import NUMPY, Library
+from ._table import Table, columns_library, describe, is_many, key_lists, key_type
 
 
 class Set(Table):
@@ -67,13 +70,53 @@ class Set(Table):
         return self._native.insert(self._target(library), queries)
 
     def remove(self, keys: Any) -> int:
-        """Removes those of the keys that are there; returns how many they were."""
-        library, queries, _ = self._queries(keys)
-        return self._native.remove(self._target(library), queries)
+        """Removes those of the keys that are there; returns how many they were.
+
+        One key alone must be there, as in a set of Python: otherwise it is a `KeyError`.
+        """
+        library, queries, is_one = self._queries(keys)
+        removed = self._native.remove(self._target(library), queries)
+        if is_one and not removed:
+            raise KeyError(keys)
+        return removed
+
+    def add(self, key: Any) -> None:
+        """Adds one key. `insert` adds many in the same time."""
+        if is_many(key):
+            raise TypeError("`add` takes one key: take `insert` for an array of keys")
+        self.insert(key)
+
+    def discard(self, key: Any) -> None:
+        """Removes one key if it is there."""
+        query = self._one(key)
+        if query is not None:
+            self._native.remove(self._target(NUMPY), query)
+
+    def pop(self) -> Any:
+        """Removes any key and returns it; raises `KeyError` if there is none. Takes as long as `keys`."""
+        for key in self:
+            self.discard(key)
+            return key
+        raise KeyError("the set is empty")
+
+    def update(self, *others: Any) -> None:
+        """Adds the keys of other sets, of arrays, or of any other iterables of keys."""
+        for other in others:
+            if isinstance(other, Set):
+                self.insert(other._array(other._library if other._device == self._device else NUMPY))
+            elif is_many(other) and not isinstance(other, (AnySet, Mapping, list)):
+                self.insert(other)
+            else:
+                keys = list(other)
+                if keys:
+                    self.insert(key_lists(keys, self._keys))
 
     def keys(self) -> Any:
         """Returns all keys, in no particular order: an array of the library that the set was built with."""
-        return self._keys.decoded(self._library, self._native.keys(self._target(self._library)))
+        return self._array(self._library)
+
+    def _array(self, library: Library) -> Any:
+        return self._keys.decoded(library, self._native.keys(self._target(library)))
 
     def __iter__(self) -> Iterator[Any]:
         return self._key_objects(self._native.keys(self._target(NUMPY)))
@@ -89,6 +132,44 @@ class Set(Table):
     def difference(self, other: Set) -> Set:
         """Returns the keys of this set that the other one does not have; `one - other` is the same."""
         return self._combined(other, self._native.difference)
+
+    def symmetric_difference(self, other: Set) -> Set:
+        """Returns the keys that are in one of the sets alone; `one ^ other` is the same."""
+        return (self - other) | (other - self) if isinstance(other, Set) else self._combined(other, None)
+
+    def isdisjoint(self, other: Any) -> bool:
+        """Returns whether the sets have no key in common."""
+        if isinstance(other, Set) and self._keys.is_same(other._keys):
+            return not np.any(other.contains(self._array(NUMPY)))
+        return set(self).isdisjoint(other)
+
+    def issubset(self, other: Any) -> bool:
+        """Returns whether all keys are in the other set, too; `one <= other` is the same for sets."""
+        return _is_subset(self, other)
+
+    def issuperset(self, other: Any) -> bool:
+        """Returns whether all keys of the other set are in this one, too; `one >= other` is the same for sets."""
+        return _is_subset(other, self)
+
+    def __eq__(self, other: Any) -> Any:
+        """Returns whether another set, of warpnest or of Python, has the same keys."""
+        if not _is_set(other):
+            return NotImplemented
+        return self is other or len(self) == len(other) and _is_subset(self, other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def __le__(self, other: Any) -> Any:
+        return _is_subset(self, other) if _is_set(other) else NotImplemented
+
+    def __lt__(self, other: Any) -> Any:
+        return len(self) < len(other) and _is_subset(self, other) if _is_set(other) else NotImplemented
+
+    def __ge__(self, other: Any) -> Any:
+        return _is_subset(other, self) if _is_set(other) else NotImplemented
+
+    def __gt__(self, other: Any) -> Any:
+        return len(self) > len(other) and _is_subset(other, self) if _is_set(other) else NotImplemented
 
     def _combined(self, other: Set, operation: Any) -> Set:
         if not isinstance(other, Set):
@@ -113,6 +194,15 @@ class Set(Table):
     def __sub__(self, other: Any) -> Any:
         return self.difference(other) if isinstance(other, Set) else NotImplemented
 
+    def __xor__(self, other: Any) -> Any:
+        return self.symmetric_difference(other) if isinstance(other, Set) else NotImplemented
+
+    def __ior__(self, other: Any) -> Any:
+        if not _is_set(other):
+            return NotImplemented
+        self.update(other)
+        return self
+
     def clear(self) -> None:
         """Removes all keys; the memory stays."""
         self._native.clear(self._target(self._library))
@@ -135,11 +225,21 @@ class Set(Table):
         return self.copy()
 
     def __reduce__(self) -> Any:
-        keys = self._keys.decoded(NUMPY, self._native.keys(self._target(NUMPY)))
-        return _rebuilt, (type(self), self._keys, keys)
+        return _rebuilt, (type(self), self._keys, self._array(NUMPY))
 
     def __repr__(self) -> str:
         return describe(self, f"{len(self):,} keys", str(self._keys))
+
+
+def _is_set(x: Any) -> bool:
+    return isinstance(x, (Set, AnySet))
+
+
+def _is_subset(one: Any, other: Any) -> bool:
+    """Returns whether all keys of a set are in another one; either may be Python's."""
+    if isinstance(one, Set) and isinstance(other, Set) and one._keys.is_same(other._keys):
+        return len(one) <= len(other) and bool(np.all(other.contains(one._array(NUMPY))))
+    return set(one) <= set(other)
 
 
 def _rebuilt(cls: type[Set], type: KeyType, keys: Any) -> Set:

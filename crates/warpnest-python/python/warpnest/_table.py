@@ -10,8 +10,12 @@ import numpy as np
 
 from . import _devices
 from ._arrow import objects
-from ._columns import Flags, Keys, KeyType, check_type, keys, one_value
+from ._columns import Flags, Keys, KeyType, check_type, keys
+from ._exact import equal_value, one_value
 from ._libraries import NUMPY, Library, common_library, is_array
+
+#: What a key is refused by.
+_REFUSED = (OverflowError, TypeError, ValueError)
 
 
 class Table:
@@ -44,6 +48,13 @@ class Table:
     def __bool__(self) -> bool:
         return len(self) != 0
 
+    #: Otherwise Python would ask for the keys 0, 1, 2 and so on.
+    __reversed__ = None
+
+    def __array__(self, *args: Any, **keywords: Any) -> Any:
+        # NumPy would ask for these keys, too.
+        raise TypeError(f"a {type(self).__name__} is no array: ask it for its arrays first")
+
     def contains(self, q: Any) -> Any:
         """Returns whether each of the queries is there: booleans of their shape.
 
@@ -55,19 +66,17 @@ class Table:
         array([ True, False])
         """
         library, queries, is_one = self._queries(q)
-        flags = Flags.new(library, queries.length)
-        self._native.contains(self._target(library), queries, flags.columns)
-        found = flags.finished(queries.shape)
+        found = self._contains(library, queries)
         return bool(found[0]) if is_one else found
 
+    def _contains(self, library: Library, queries: Keys) -> Any:
+        flags = Flags.new(library, queries.length)
+        self._native.contains(self._target(library), queries, flags.columns)
+        return flags.finished(queries.shape)
+
     def __contains__(self, key: Any) -> bool:
-        if is_many(key):
-            raise TypeError("`in` asks for one key: take `contains` for an array of keys")
-        try:
-            return self.contains(key)
-        except (OverflowError, ValueError):
-            # No key of the table's type is equal to it.
-            return False
+        query = self._one(key)
+        return query is not None and bool(self._contains(NUMPY, query)[0])
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Saves the table to a file, which replaces one that is there once it is whole.
@@ -94,6 +103,25 @@ class Table:
             )
         return (self._device, library.stream(), library.must_wait)
 
+    def _one(self, key: Any) -> Keys | None:
+        """Returns a key alone, or None if no key of the table's type is equal to it, as a dict has it."""
+        if is_many(key):
+            if _is_hashable(key):
+                return None
+            raise TypeError("one key is asked for: take `contains` for an array of keys, or `get`")
+        try:
+            return self._queries(key)[1]
+        except _REFUSED:
+            pass
+        # A number of another type may be equal, as 1.0 is to 1.
+        parts = key if isinstance(key, tuple) else (key,)
+        if len(parts) != len(self._keys.dtypes):
+            return None
+        try:
+            return self._queries(tuple(map(equal_value, parts, self._keys.dtypes)))[1]
+        except _REFUSED:
+            return None
+
     def _queries(self, q: Any) -> tuple[Library, Keys, bool]:
         """Returns the library, the queries, and whether it is one key alone."""
         is_one = not is_many(q)
@@ -112,6 +140,24 @@ class Table:
 def is_many(key: Any) -> bool:
     """Returns whether a value is an array of keys, and not one key."""
     return any(map(is_array, key)) if isinstance(key, tuple) else is_array(key)
+
+
+def _is_hashable(key: Any) -> bool:
+    """Returns whether a dict could have a value as a key, which it has no array as."""
+    try:
+        hash(key)
+    except TypeError:
+        return False
+    return not any(hasattr(part, "shape") for part in (key if isinstance(key, tuple) else (key,)))
+
+
+def key_lists(keys: list[Any], type: KeyType) -> Any:
+    """Returns keys that are objects of Python as one list, or a tuple of two."""
+    if len(type.dtypes) == 1:
+        return keys
+    if not all(isinstance(key, tuple) and len(key) == 2 for key in keys):
+        raise TypeError(f"the keys are of {type}: pass tuples of two")
+    return [key[0] for key in keys], [key[1] for key in keys]
 
 
 def columns_library(values: dict[str, Any]) -> Library:

@@ -1,0 +1,119 @@
+"""What a library of arrays does for a call, whichever one it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from . import _devices, _native
+
+
+class Library:
+    """A library of arrays; an object stands for it and the device of the arrays."""
+
+    name: str
+    #: The ordinal of the GPU, or None if the arrays are on the host.
+    gpu: int | None = None
+    #: Whether a call must wait until its work is done, since the library does not tell its stream.
+    must_wait = False
+    #: Whether booleans are bits, and not bytes.
+    has_bits = False
+
+    def array(self, x: Any, what: str) -> Any:
+        """Returns what a caller gave as an array of this library."""
+        raise NotImplementedError
+
+    def dtype(self, array: Any, what: str) -> np.dtype:
+        """Returns the type of the elements as one of NumPy."""
+        raise NotImplementedError
+
+    def address(self, array: Any) -> int:
+        raise NotImplementedError
+
+    def is_contiguous(self, array: Any) -> bool:
+        raise NotImplementedError
+
+    def copy(self, array: Any) -> Any:
+        raise NotImplementedError
+
+    def empty(self, length: int, dtype: np.dtype) -> Any:
+        """Returns a new array to be written by the native part."""
+        raise NotImplementedError
+
+    def view(self, array: Any, dtype: np.dtype) -> Any:
+        """Returns the same memory as elements of another type of as many bytes."""
+        raise NotImplementedError
+
+    def stack(self, first: Any, second: Any) -> Any:
+        """Copies two columns to rows of two elements."""
+        raise NotImplementedError
+
+    def without_signed_zeros(self, array: Any) -> Any:
+        """Returns a copy in which all zeros have one sign and all NaNs the same bits."""
+        raise NotImplementedError
+
+    def finished(self, array: Any, dtype: np.dtype, shape: tuple[int, ...]) -> Any:
+        """Returns an array that `empty` made, after it was written, in its shape."""
+        return array.reshape(shape)
+
+    def of_bits(self, words: Any, length: int) -> Any:
+        """Returns booleans, if the library has bits, of words that the native part wrote."""
+        raise NotImplementedError
+
+    def given(self, array: Any, dtype: np.dtype) -> Any:
+        """Returns an array of this library with elements of a type as the caller gets it."""
+        return array
+
+    def stream(self) -> int | None:
+        """Returns the handle of the stream that is current in the library."""
+        return None
+
+    def of_gpu(self, native: _native.Array) -> Any:
+        """Returns a result in a GPU's memory as an array of this library."""
+        raise NotImplementedError
+
+    def of_numpy(self, array: np.ndarray) -> Any:
+        """Returns a result in the host's memory as an array of this library."""
+        raise NotImplementedError
+
+    # What follows is the same for all of them.
+
+    def target(self, device: Any = None) -> tuple[int, int | None, bool]:
+        """Returns the device and the stream of a call with arrays of this library, and whether it waits."""
+        if self.gpu is None:
+            return (_devices.default_number() if device is None else _devices.number(device), None, False)
+        if device is not None and _devices.number(device) != self.gpu:
+            raise ValueError(
+                f"the arrays are on {_devices.name(self.gpu)} and the call is to run on {_devices.name(_devices.number(device))}: "
+                "leave out `device`, or move the arrays there first"
+            )
+        return (self.gpu, self.stream(), self.must_wait)
+
+    def raw(self, array: Any, count: int) -> tuple[int, int, bool]:
+        """Returns an array with so many elements as the native part takes it."""
+        return (self.address(array), count, self.gpu is None)
+
+    def result(self, native: _native.Array, dtype: np.dtype, shape: tuple[int, ...] | None = None) -> Any:
+        """Returns a result of the native part as the caller gets it."""
+        array = self.loaded(native, dtype)
+        return array if shape is None else array.reshape(shape)
+
+    def rows(self, native: _native.Array) -> Any:
+        """Returns rows of a join, of which those that are not there are nulls, or -1 where there are no nulls."""
+        return self.result(native, np.dtype("i4"))
+
+    def is_row(self, rows: Any) -> Any:
+        """Returns which rows of a join are there."""
+        return rows >= 0
+
+    def loaded(self, native: _native.Array, dtype: np.dtype, columns: int | None = None) -> Any:
+        """Returns a result of the native part as an array of this library."""
+        native = native.typed(dtype.str, columns)
+        if self.gpu is not None:
+            return self.of_gpu(native)
+        if native.on_host:
+            return self.of_numpy(np.asarray(native))
+        array = np.empty((len(native),) if columns is None else (len(native), columns), dtype.str)
+        native.copy_to(array.ctypes.data)
+        return self.of_numpy(array)
