@@ -181,7 +181,7 @@ fn out_of_memory(asked: u64, free: u64, total: u64, device: &str) -> String {
     let device = match free {
         // An engine that cannot tell what is free says 0 of 0.
         0 if total == 0 => format!("{device} does not have them"),
-        // Memory may be free in pieces that are too small, or the system may refuse for its own reasons.
+        // Memory may be free in pieces that are too small, or the system refuses it otherwise.
         _ if is_free => format!("the system did not give them in one piece, though {device} has {free} free{of_all}"),
         _ => format!("{device} has {free} free{of_all}"),
     };
