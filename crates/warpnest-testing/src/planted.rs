@@ -120,7 +120,7 @@ impl FaultPlan {
             work()?;
         }
         if fault.out_of_memory || operation == Operation::Allocate {
-            return Err(Error::OutOfMemory { asked: 1, free: 0, device: "planted".to_owned() });
+            return Err(Error::OutOfMemory { asked: 1, free: 0, total: 0, device: "planted".to_owned() });
         }
         Err(Error::Kernel { kernel: format!("{operation:?}"), fault: "planted".to_owned() })
     }

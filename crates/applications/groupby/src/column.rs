@@ -1,8 +1,9 @@
 //! Columns as they are read, a cell at a time: their type is known at their end.
 
 use super::dictionary::Dictionary;
-use std::fmt;
 use std::sync::Arc;
+use warpnest_applications_shared::memory::{self, OutOfMemory};
+use warpnest_applications_shared::table::{Cause, shortened};
 
 /// What a column is for. The later of two uses is that of a column with both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -24,24 +25,6 @@ pub enum Cell<'c> {
     Integer(i64),
     Number(f64),
     Text(&'c str),
-}
-
-/// The reason why a cell cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Cause {
-    Missing,
-    NotText,
-    NotNumber(String),
-}
-
-impl fmt::Display for Cause {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Missing => f.write_str("is empty"),
-            Self::NotText => f.write_str("is not UTF-8"),
-            Self::NotNumber(text) => write!(f, "is {text:?}, which is no finite number"),
-        }
-    }
 }
 
 /// The values of a column.
@@ -75,6 +58,15 @@ pub struct Builder {
 impl Builder {
     pub fn new(usage: Use) -> Self {
         Self { usage, values: Column::Integers(Vec::new()) }
+    }
+
+    /// Makes space for the cells of so many rows, if the memory is left for them.
+    pub fn reserve(&mut self, rows: usize) -> Result<(), OutOfMemory> {
+        match &mut self.values {
+            Column::Integers(values) => memory::reserve(values, rows),
+            Column::Floats(values) => memory::reserve(values, rows),
+            Column::Texts(texts) => memory::reserve(&mut texts.ids, rows),
+        }
     }
 
     /// Returns a cell as [`Builder::push`] takes it.
@@ -151,15 +143,6 @@ fn plain_integer(text: &str) -> Option<i64> {
     if is_plain { text.parse().ok() } else { None }
 }
 
-/// Returns a text, cut to what a message holds.
-pub fn shortened(text: &str) -> String {
-    const MAX_LENGTH: usize = 40;
-    if text.chars().count() <= MAX_LENGTH {
-        return text.to_owned();
-    }
-    text.chars().take(MAX_LENGTH - 3).chain("...".chars()).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -223,6 +206,5 @@ mod tests {
     fn a_column_of_keys_that_are_added_has_numbers() {
         assert_eq!(Use::Key.max(Use::Number), Use::Number);
         assert_eq!(Use::Key.max(Use::Value), Use::Key);
-        assert_eq!(shortened(&"é".repeat(41)).chars().count(), 40);
     }
 }

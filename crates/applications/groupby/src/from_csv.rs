@@ -2,14 +2,18 @@
 
 use super::column::Cell;
 use super::query::Need;
-use super::reading::{Options, ReadError, Result, found, stopped};
-use super::table::{Place, Rows, Table, What};
-use csv::{ByteRecord, ReaderBuilder};
+use super::reading::{Options, Result, stopped};
+use super::table::{Rows, Stop, Table};
+use csv::ByteRecord;
 use std::fs::File;
 use std::path::Path;
+use warpnest_applications_shared::csv::Records;
+use warpnest_applications_shared::table::Place;
 
 /// The number of rows after which progress is told.
 const STEP: u64 = 1 << 14;
+/// The number of rows that memory is taken for at once.
+const RESERVED: u64 = 1 << 10;
 
 /// Reads the columns that are needed of a file of `bytes` bytes.
 pub fn read(
@@ -21,38 +25,28 @@ pub fn read(
     options: Options,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Table> {
-    let broken = |source| ReadError::Csv { path: path.to_owned(), source };
-    // Rows with more or fewer fields than the first line are for us to count.
-    let builder = &mut ReaderBuilder::new();
-    let mut reader = builder.delimiter(delimiter).flexible(true).buffer_capacity(1 << 18).from_reader(file);
-    let names = reader.byte_headers().map_err(broken)?;
-    let names: Vec<String> = names.iter().map(|name| String::from_utf8_lossy(name).trim().to_owned()).collect();
-    if names.is_empty() {
-        return Err(ReadError::NoNames { path: path.to_owned() });
-    }
-    let hint = if names.len() == 1 {
-        "; the first line must name the columns, and --delimiter says what is between them"
-    } else {
-        "; the first line must name the columns"
-    };
-    let columns = found(path, &names, needs, hint)?;
-
+    let mut records = Records::open(path, file, delimiter)?;
+    let columns = needs.iter().map(|need| records.column(&need.name)).collect::<Result<Vec<_>, _>>()?;
+    let stopped = |stop: Stop| stopped(path, stop);
     let mut rows = Rows::new(needs, options.strict);
     let mut record = ByteRecord::new();
-    let mut until_step = STEP;
-    while reader.read_byte_record(&mut record).map_err(broken)? {
-        let line = record.position().map_or(0, csv::Position::line);
-        let taken = if record.len() == names.len() {
-            let cell = |column: &usize| record.get(*column).map_or(Cell::Missing, cell);
-            rows.push(Place::Line(line), &mut columns.iter().map(cell).collect::<Vec<_>>())
-        } else {
-            rows.skip(Place::Line(line), What::Fields { there: record.len(), named: names.len() })
+    let mut read = 0u64;
+    while let Some(line) = records.next(&mut record)? {
+        let place = Place::Line(line);
+        if read.is_multiple_of(RESERVED) {
+            rows.reserve(place, RESERVED as usize).map_err(stopped)?;
+        }
+        let taken = match records.fields(&record) {
+            None => {
+                let cell = |column: &usize| record.get(*column).map_or(Cell::Missing, cell);
+                rows.push(place, &mut columns.iter().map(cell).collect::<Vec<_>>())
+            }
+            Some(what) => rows.skip(place, what),
         };
-        taken.map_err(|stop| stopped(path, stop))?;
-        until_step -= 1;
-        if until_step == 0 {
-            until_step = STEP;
-            progress(reader.position().byte() as f64 / bytes.max(1) as f64);
+        taken.map_err(stopped)?;
+        read += 1;
+        if read.is_multiple_of(STEP) {
+            progress(records.bytes() as f64 / bytes.max(1) as f64);
         }
     }
     Ok(rows.finish())

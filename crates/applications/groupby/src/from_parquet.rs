@@ -2,9 +2,9 @@
 
 use super::column::{Cell, Use};
 use super::query::Need;
-use super::reading::{Options, ReadError, Result, found, stopped};
-use super::table::{Place, Rows, Table};
-use parquet::basic::{Compression, ConvertedType, LogicalType, SortOrder, Type as Physical};
+use super::reading::{Options, Result, stopped};
+use super::table::{Rows, Stop, Table};
+use parquet::basic::{ConvertedType, LogicalType, SortOrder, Type as Physical};
 use parquet::column::reader::{ColumnReader, ColumnReaderImpl};
 use parquet::data_type::{ByteArray, DataType};
 use parquet::errors::ParquetError;
@@ -12,24 +12,16 @@ use parquet::file::reader::{FileReader, RowGroupReader};
 use parquet::file::serialized_reader::SerializedFileReader;
 use parquet::schema::types::ColumnDescriptor;
 use std::fs::File;
-use std::panic::{self, AssertUnwindSafe};
 use std::path::Path;
+use warpnest_applications_shared::parquet::{caught, check};
+use warpnest_applications_shared::table::{self, FileError, Place};
 
 /// The rows of a column that are decoded at once.
 const BATCH: usize = 1 << 13;
 
 /// Reads the columns that are needed.
-///
-/// The crate `parquet` panics at some damage of a file (60.1.0 at a dictionary that is cut short),
-/// so panics are caught here.
 pub fn read(path: &Path, file: File, needs: &[Need], options: Options, progress: &mut dyn FnMut(f64)) -> Result<Table> {
-    // What a panic leaves half done is dropped: nothing outside refers to it.
-    let read = panic::catch_unwind(AssertUnwindSafe(|| read_whole(path, file, needs, options, progress)));
-    read.unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given");
-        Err(ReadError::Damaged { path: path.to_owned(), what: format!("its decoding failed ({text})") })
-    })
+    caught(path, || read_whole(path, file, needs, options, progress))
 }
 
 /// Reads a file that is not damaged, or whose damage is noticed.
@@ -40,15 +32,18 @@ fn read_whole(
     options: Options,
     progress: &mut dyn FnMut(f64),
 ) -> Result<Table> {
-    let broken = |source| ReadError::Parquet { path: path.to_owned(), source };
+    let broken = |source| FileError::Parquet { path: path.to_owned(), source };
+    let stopped = |stop: Stop| stopped(path, stop);
     let reader = SerializedFileReader::new(file).map_err(broken)?;
     let metadata = reader.metadata();
     let schema = metadata.file_metadata().schema_descr();
     let names: Vec<String> = schema.columns().iter().map(|column| column.path().string()).collect();
-    let numbers = found(path, &names, needs, "")?;
+    let numbers = needs.iter().map(|need| table::column(path, &names, &need.name, ""));
+    let numbers = numbers.collect::<Result<Vec<_>, _>>()?;
     let meanings =
         needs.iter().zip(&numbers).map(|(need, number)| meaning(path, schema.columns()[*number].as_ref(), need));
     let meanings = meanings.collect::<Result<Vec<_>>>()?;
+    check(path, metadata, &numbers)?;
 
     let all_rows = metadata.file_metadata().num_rows().max(1) as f64;
     let mut rows = Rows::new(needs, options.strict);
@@ -57,23 +52,24 @@ fn read_whole(
         let group = reader.get_row_group(group).map_err(broken)?;
         let length = group.metadata().num_rows();
         let mut columns = Vec::with_capacity(needs.len());
-        for ((need, number), meaning) in needs.iter().zip(&numbers).zip(&meanings) {
-            columns.push(open(path, group.as_ref(), need, *number, *meaning)?);
+        for (number, meaning) in numbers.iter().zip(&meanings) {
+            columns.push(open(path, group.as_ref(), *number, *meaning)?);
         }
         let mut left = usize::try_from(length)
-            .map_err(|_| ReadError::Damaged { path: path.to_owned(), what: format!("a group of {length} rows") })?;
+            .map_err(|_| FileError::Damaged { path: path.to_owned(), what: format!("a group of {length} rows") })?;
         while left > 0 {
             let batch = left.min(BATCH);
+            rows.reserve(Place::Row(done + 1), batch).map_err(stopped)?;
             for (need, column) in needs.iter().zip(&mut columns) {
                 if column.decode(batch).map_err(broken)? < batch {
                     let what = format!("the column {:?} ends before row {}", need.name, done + batch as u64);
-                    return Err(ReadError::Damaged { path: path.to_owned(), what });
+                    return Err(FileError::Damaged { path: path.to_owned(), what }.into());
                 }
             }
             for _ in 0..batch {
                 done += 1;
                 let cells = &mut columns.iter_mut().map(PartOfColumn::cell).collect::<Vec<_>>();
-                rows.push(Place::Row(done), cells).map_err(|stop| stopped(path, stop))?;
+                rows.push(Place::Row(done), cells).map_err(stopped)?;
             }
             left -= batch;
             progress(done as f64 / all_rows);
@@ -98,7 +94,7 @@ enum Meaning {
 /// Returns what the values of a column mean, unless they cannot be read.
 fn meaning(path: &Path, column: &ColumnDescriptor, need: &Need) -> Result<Meaning> {
     let unsupported = |is: String, instead| {
-        Err(ReadError::Unsupported { path: path.to_owned(), column: need.name.clone(), is, instead })
+        Err(FileError::Unsupported { path: path.to_owned(), column: need.name.clone(), is, instead }.into())
     };
     if column.path().parts().len() > 1 || column.max_rep_level() > 0 {
         return unsupported("nested".to_owned(), "a flat column");
@@ -119,15 +115,9 @@ fn meaning(path: &Path, column: &ColumnDescriptor, need: &Need) -> Result<Meanin
 }
 
 /// Opens the part of a column that is in a group of rows.
-fn open(path: &Path, group: &dyn RowGroupReader, need: &Need, number: usize, meaning: Meaning) -> Result<PartOfColumn> {
-    let compression = group.metadata().column(number).compression();
-    if !matches!(compression, Compression::UNCOMPRESSED | Compression::SNAPPY) {
-        let is = format!("compressed by {compression}");
-        let (path, column) = (path.to_owned(), need.name.clone());
-        return Err(ReadError::Unsupported { path, column, is, instead: "Snappy, or without compression" });
-    }
+fn open(path: &Path, group: &dyn RowGroupReader, number: usize, meaning: Meaning) -> Result<PartOfColumn> {
     let reader = group.get_column_reader(number);
-    let reader = reader.map_err(|source| ReadError::Parquet { path: path.to_owned(), source })?;
+    let reader = reader.map_err(|source| FileError::Parquet { path: path.to_owned(), source })?;
     let defined = group.metadata().column(number).column_descr().max_def_level();
     Ok(PartOfColumn { reader, meaning, defined, levels: Vec::new(), values: Values::default(), row: 0, value: 0 })
 }

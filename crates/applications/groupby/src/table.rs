@@ -1,9 +1,10 @@
 //! The rows of a file that can be read, and what is known of the others.
 
-use super::column::{Builder, Cause, Cell, Column};
+use super::column::{Builder, Cell, Column};
 use super::query::Need;
-use std::fmt;
 use warpnest::primitives::MAX_ITEMS;
+use warpnest_applications_shared::memory::OutOfMemory;
+use warpnest_applications_shared::table::{Place, Unreadable, What};
 
 /// The columns that a query needs, and how many rows they were made of.
 #[derive(Debug)]
@@ -16,48 +17,6 @@ pub struct Table {
     pub first_skipped: Option<Unreadable>,
 }
 
-/// Where a row is in its file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The number of a line, from 1.
-    Line(u64),
-    /// The number of a row, from 1.
-    Row(u64),
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Line(number) => write!(f, "line {number}"),
-            Self::Row(number) => write!(f, "row {number}"),
-        }
-    }
-}
-
-/// A row that cannot be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Unreadable {
-    pub place: Place,
-    pub what: What,
-}
-
-/// What is wrong with a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum What {
-    Cell { column: String, cause: Cause },
-    Fields { there: usize, named: usize },
-}
-
-impl fmt::Display for Unreadable {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}: ", self.place)?;
-        match &self.what {
-            What::Cell { column, cause } => write!(f, "the column {column:?} {cause}"),
-            What::Fields { there, named } => write!(f, "fields: {there}, columns in the first line: {named}"),
-        }
-    }
-}
-
 /// The reason why a row ends the reading.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Stop {
@@ -65,6 +24,8 @@ pub enum Stop {
     Strict(Unreadable),
     /// More rows than a group-by takes.
     TooManyRows,
+    /// More rows than there is memory for, from this one on.
+    NoMemory(Place, OutOfMemory),
 }
 
 /// A table that is being read.
@@ -89,6 +50,12 @@ impl Rows {
             skipped: 0,
             first_skipped: None,
         }
+    }
+
+    /// Makes space for so many rows, the first of which is at `place`.
+    pub fn reserve(&mut self, place: Place, rows: usize) -> Result<(), Stop> {
+        let reserve = |builder: &mut Builder| builder.reserve(rows);
+        self.builders.iter_mut().try_for_each(reserve).map_err(|no_memory| Stop::NoMemory(place, no_memory))
     }
 
     /// Takes a row, a cell for each column. It is skipped as a whole if one of them is unreadable.

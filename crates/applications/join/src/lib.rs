@@ -2,7 +2,6 @@
 //! ones.
 
 pub mod error;
-mod format;
 pub mod made_up;
 pub mod read;
 pub mod write;

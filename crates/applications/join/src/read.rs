@@ -1,17 +1,20 @@
 //! Record batches from CSV and Parquet files.
 
-use crate::error::{FileError, Result};
-use crate::format::Format;
+use crate::error::{JoinFileError, Result};
 use arrow_array::RecordBatch;
 use arrow_cast::cast;
 use arrow_schema::{ArrowError, DataType, Field, Schema, SchemaRef};
 use arrow_select::concat::concat_batches;
 use parquet::arrow::arrow_reader::ParquetRecordBatchReaderBuilder;
+use parquet::errors::ParquetError;
 use std::fs::File;
-use std::io::Seek;
-use std::panic::{self, AssertUnwindSafe};
+use std::io::{BufReader, Seek};
 use std::path::Path;
 use std::sync::Arc;
+use warpnest_applications_shared::csv::{CheckedText, Records, strict};
+use warpnest_applications_shared::memory;
+use warpnest_applications_shared::parquet::{caught, check};
+use warpnest_applications_shared::table::{FileError, Format, Place, column, listed, open};
 
 /// The rows that are decoded at once, and the fields of CSV, for each of which memory is taken
 /// whatever the size of the file.
@@ -28,66 +31,126 @@ pub enum KeysAs {
     Text,
 }
 
+/// How a file is read.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Options {
+    /// What key columns are read as.
+    pub keys_as: KeysAs,
+    /// What is between the fields of CSV: a tab in files named `.tsv` and a comma in others, unless
+    /// it is given.
+    pub delimiter: Option<u8>,
+}
+
 /// Reads a file: CSV, whose first line names the columns, or Parquet, by the end of its name. Each
 /// of the `keys` must be the name of one column. Types of CSV are inferred from all rows, and empty
 /// fields are null.
 ///
 /// # Errors
-/// [`FileError`], which names the file.
-pub fn read(path: &Path, keys: &[String], keys_as: KeysAs) -> Result<RecordBatch> {
-    let format = Format::of(path)?;
-    let in_path = |source| FileError::Read { path: path.to_owned(), source };
-    let file = File::open(path).map_err(in_path)?;
-    if file.metadata().map_err(in_path)?.is_dir() {
-        return Err(FileError::Folder { path: path.to_owned() });
+/// [`JoinFileError`], which names the file.
+pub fn read(path: &Path, keys: &[String], options: Options) -> Result<RecordBatch> {
+    let (format, file) = open(path)?;
+    match format.with_delimiter(options.delimiter) {
+        Format::Csv(delimiter) => read_csv(path, file, delimiter, keys, options.keys_as),
+        Format::Parquet => caught(path, || read_parquet(path, file, keys, options.keys_as)),
     }
-    // The crate `parquet` panics at some damage of a file (60.1.0 at a dictionary that is cut
-    // short). What a panic leaves half done is dropped: nothing outside refers to it.
-    let read = AssertUnwindSafe(|| match format {
-        Format::Csv(delimiter) => read_csv(path, file, delimiter, keys, keys_as),
-        Format::Parquet => read_parquet(path, file, keys, keys_as),
-    });
-    panic::catch_unwind(read).unwrap_or_else(|payload| {
-        let text = payload.downcast_ref::<&str>().copied();
-        let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str)).unwrap_or("no reason given");
-        Err(FileError::Damaged { path: path.to_owned(), what: text.to_owned() })
-    })
 }
 
+/// Reads CSV. Three times, since it comes from a file: what is wrong with it, which Arrow says in
+/// words of its own or not at all; the types; the values.
 fn read_csv(path: &Path, mut file: File, delimiter: u8, keys: &[String], keys_as: KeysAs) -> Result<RecordBatch> {
-    let csv = |columns: String| move |source| FileError::Csv { path: path.to_owned(), columns, source };
-    let read = |source| FileError::Read { path: path.to_owned(), source };
-    let format = arrow_csv::reader::Format::default().with_header(true).with_delimiter(delimiter);
-    let (schema, _) = format.infer_schema(&mut file, None).map_err(csv("of its first line".to_owned()))?;
-    if schema.fields().is_empty() {
-        return Err(FileError::NoNames { path: path.to_owned() });
-    }
-    check_keys(path, &schema, keys)?;
-    let field = |field: &Arc<Field>| match field.data_type() {
-        _ if keys_as == KeysAs::Text && keys.contains(field.name()) => Field::new(field.name(), DataType::Utf8, true),
-        // A column whose fields are all empty, which is of any type.
-        DataType::Null => Field::new(field.name(), DataType::Utf8, true),
-        _ => field.as_ref().clone(),
+    let in_path = |source| FileError::Read { path: path.to_owned(), source };
+    let mut records = Records::open(path, file.try_clone().map_err(in_path)?, delimiter)?;
+    let keys = keys.iter().map(|key| records.column(key)).collect::<Result<Vec<_>, _>>()?;
+    strict(&mut records)?;
+    let columns = listed(records.names());
+    let csv = |source| JoinFileError::Csv { path: path.to_owned(), columns: columns.clone(), source };
+    file.rewind().map_err(in_path)?;
+    let text = |file: &File| {
+        Ok::<_, FileError>(CheckedText::new(BufReader::new(file.try_clone().map_err(in_path)?), delimiter).0)
     };
-    let schema = SchemaRef::new(Schema::new(schema.fields().iter().map(field).collect::<Vec<_>>()));
-    file.rewind().map_err(read)?;
-    let csv = csv(names(&schema));
+    let format = arrow_csv::reader::Format::default().with_header(true).with_delimiter(delimiter);
+    let (schema, _) = format.infer_schema(text(&file)?, None).map_err(csv)?;
+    let field = |(index, (field, name)): (usize, (&Arc<Field>, &String))| match field.data_type() {
+        _ if keys_as == KeysAs::Text && keys.contains(&index) => Field::new(name, DataType::Utf8, true),
+        // A column whose fields are all empty, which is of any type.
+        DataType::Null => Field::new(name, DataType::Utf8, true),
+        of_type => Field::new(name, of_type.clone(), true),
+    };
+    let fields = schema.fields().iter().zip(records.names()).enumerate().map(field);
+    let schema = SchemaRef::new(Schema::new(fields.collect::<Vec<_>>()));
+    file.rewind().map_err(in_path)?;
     let batch = (MAX_FIELDS / schema.fields().len()).clamp(1, BATCH);
     let builder = arrow_csv::ReaderBuilder::new(schema.clone()).with_format(format).with_batch_size(batch);
-    let batches = builder.build(file).and_then(|batches| batches.collect::<Result<Vec<_>, ArrowError>>());
-    batches.and_then(|batches| concat_batches(&schema, &batches)).map_err(csv)
+    let mut batches = Batches::new(path, schema);
+    for batch in builder.build(text(&file)?).map_err(csv)? {
+        batches.push(batch.map_err(csv)?)?;
+    }
+    batches.concat()
 }
 
 fn read_parquet(path: &Path, file: File, keys: &[String], keys_as: KeysAs) -> Result<RecordBatch> {
     let parquet = |source| FileError::Parquet { path: path.to_owned(), source };
     let builder = ParquetRecordBatchReaderBuilder::try_new(file).map_err(parquet)?;
     let schema = builder.schema().clone();
-    check_keys(path, &schema, keys)?;
-    let batches = builder.with_batch_size(BATCH).build().map_err(parquet)?;
-    let batches = batches.collect::<Result<Vec<_>, ArrowError>>();
-    let whole = batches.and_then(|batches| concat_batches(&schema, &batches));
-    let batch = whole.map_err(|source| FileError::Batches { path: path.to_owned(), source })?;
+    let names: Vec<String> = schema.fields().iter().map(|field| field.name().clone()).collect();
+    keys.iter().try_for_each(|key| column(path, &names, key, "").map(|_| ()))?;
+    let metadata = builder.metadata().clone();
+    let leaves: Vec<usize> = (0..builder.parquet_schema().num_columns()).collect();
+    check(path, &metadata, &leaves)?;
+    let mut batches = Batches::new(path, schema);
+    for batch in builder.with_batch_size(BATCH).build().map_err(parquet)? {
+        batches.push(batch.map_err(|source| parquet(of_parquet(source)))?)?;
+    }
+    let (rows, of_file) = (batches.rows, metadata.file_metadata().num_rows());
+    if rows as i64 != of_file {
+        let what = format!("its columns end behind row {rows}, and it says that it has {of_file}");
+        return Err(FileError::Damaged { path: path.to_owned(), what }.into());
+    }
+    let batch = batches.concat()?;
     if keys_as == KeysAs::Text { with_texts(path, &batch, keys) } else { Ok(batch) }
+}
+
+/// Returns the error that Arrow passes on as a text.
+fn of_parquet(error: ArrowError) -> ParquetError {
+    match error {
+        ArrowError::ParquetError(text) => {
+            ParquetError::General(text.strip_prefix("Parquet error: ").unwrap_or(&text).to_owned())
+        }
+        error => ParquetError::ArrowError(error.to_string()),
+    }
+}
+
+/// The batches of a file, as long as there is memory for them and for the one that is made of them.
+struct Batches<'p> {
+    path: &'p Path,
+    schema: SchemaRef,
+    batches: Vec<RecordBatch>,
+    rows: usize,
+    bytes: u64,
+}
+
+impl<'p> Batches<'p> {
+    fn new(path: &'p Path, schema: SchemaRef) -> Self {
+        Self { path, schema, batches: Vec::new(), rows: 0, bytes: 0 }
+    }
+
+    fn push(&mut self, batch: RecordBatch) -> Result<()> {
+        let bytes = batch.get_array_memory_size() as u64;
+        self.bytes += bytes;
+        // The next batch, and all of them once more.
+        memory::check(self.bytes + 2 * bytes).map_err(|no_memory| {
+            let place = Place::Row(self.rows as u64 + 1);
+            FileError::NoMemory { path: self.path.to_owned(), place, no_memory }
+        })?;
+        self.rows += batch.num_rows();
+        self.batches.push(batch);
+        Ok(())
+    }
+
+    fn concat(self) -> Result<RecordBatch> {
+        let whole = concat_batches(&self.schema, &self.batches);
+        whole.map_err(|source| JoinFileError::Batches { path: self.path.to_owned(), source })
+    }
 }
 
 /// Makes the key columns text.
@@ -102,39 +165,11 @@ fn with_texts(path: &Path, batch: &RecordBatch, keys: &[String]) -> Result<Recor
         }
         let no_text = |source| {
             let (name, of_type) = (field.name().clone(), field.data_type().to_string());
-            FileError::NoText { path: path.to_owned(), name, of_type, source }
+            JoinFileError::NoText { path: path.to_owned(), name, of_type, source }
         };
         columns.push(cast(column, &DataType::Utf8).map_err(no_text)?);
         fields.push(Arc::new(Field::new(field.name(), DataType::Utf8, true)));
     }
     let batch = RecordBatch::try_new(Arc::new(Schema::new(fields)), columns);
-    batch.map_err(|source| FileError::Batches { path: path.to_owned(), source })
-}
-
-/// Fails unless each key is the name of one column.
-fn check_keys(path: &Path, schema: &Schema, keys: &[String]) -> Result<()> {
-    for name in keys {
-        match schema.fields().iter().filter(|field| field.name() == name).count() {
-            1 => {}
-            0 => {
-                let (path, name, there) = (path.to_owned(), name.clone(), names(schema));
-                return Err(FileError::NoColumn { path, name, there });
-            }
-            _ => return Err(FileError::SameName { path: path.to_owned(), name: name.clone() }),
-        }
-    }
-    Ok(())
-}
-
-/// Returns the names of columns, as far as a message holds them.
-fn names(schema: &Schema) -> String {
-    const MOST: usize = 30;
-    let shown = schema.fields().iter().take(MOST).map(|field| {
-        // A name may have what a terminal obeys.
-        field.name().chars().take(40).flat_map(char::escape_debug).collect::<String>()
-    });
-    let shown: Vec<String> = shown.collect();
-    let more = schema.fields().len().saturating_sub(MOST);
-    let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!("{}{rest}", shown.join(", "))
+    batch.map_err(|source| JoinFileError::Batches { path: path.to_owned(), source })
 }

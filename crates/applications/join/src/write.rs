@@ -1,7 +1,6 @@
 //! Record batches to CSV and Parquet files.
 
-use crate::error::{FileError, Result};
-use crate::format::Format;
+use crate::error::{JoinFileError, Result};
 use arrow_array::RecordBatch;
 use arrow_csv::WriterBuilder;
 use arrow_schema::ArrowError;
@@ -11,23 +10,25 @@ use parquet::errors::ParquetError;
 use parquet::file::properties::WriterProperties;
 use std::io::BufWriter;
 use std::path::Path;
+use warpnest_applications_shared::table::Format;
 
 /// Fails unless a file's name says in which format rows are written there.
 ///
 /// # Errors
-/// [`FileError::Extension`].
+/// [`FileError::Extension`](warpnest_applications_shared::table::FileError::Extension).
 pub fn check(path: &Path) -> Result<()> {
-    Format::of(path).map(|_| ())
+    Format::of(path)?;
+    Ok(())
 }
 
 /// Writes a batch to a file: as CSV or as Parquet, by the end of its name. Nulls of CSV are empty
 /// fields.
 ///
 /// # Errors
-/// [`FileError`], which names the file.
+/// [`JoinFileError`], which names the file.
 pub fn write(path: &Path, batch: &RecordBatch) -> Result<()> {
     let format = Format::of(path)?;
-    let io = |source| FileError::Write { path: path.to_owned(), source };
+    let io = |source| JoinFileError::Write { path: path.to_owned(), source };
     // Beside the old file, which may be one of those that are joined: it stays if this one fails.
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let mut beside = tempfile::Builder::new();
@@ -40,13 +41,13 @@ pub fn write(path: &Path, batch: &RecordBatch) -> Result<()> {
             let mut writer = WriterBuilder::new().with_header(true).with_delimiter(delimiter).build(&mut file);
             writer.write(batch).map_err(|source| match source {
                 ArrowError::IoError(_, source) => io(source),
-                source => FileError::WriteCsv { path: path.to_owned(), source },
+                source => JoinFileError::WriteCsv { path: path.to_owned(), source },
             })?;
         }
         Format::Parquet => {
             let parquet = |source| match source {
                 ParquetError::External(source) if source.is::<std::io::Error>() => io(std::io::Error::other(source)),
-                source => FileError::WriteParquet { path: path.to_owned(), source },
+                source => JoinFileError::WriteParquet { path: path.to_owned(), source },
             };
             let properties = WriterProperties::builder().set_compression(Compression::SNAPPY).build();
             let mut writer = ArrowWriter::try_new(&mut file, batch.schema(), Some(properties)).map_err(parquet)?;

@@ -1,30 +1,29 @@
 //! The sequences of a file.
 
 use super::texts::Texts;
-use flate2::bufread::MultiGzDecoder;
 use needletail::errors::{ParseError, ParseErrorKind};
 use needletail::parse_fastx_reader;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, BufRead, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use thiserror::Error;
+use warpnest_applications_shared::memory;
+use warpnest_applications_shared::size::Size;
+use warpnest_applications_shared::text::{self, TextError};
 
 /// The most bytes of memory that a record may take, as its parser keeps it: its text, and a number
-/// for each of its lines.
+/// for each of its lines. A record may also take no more than an eighth of the memory that is left,
+/// as the parser keeps it twice while it grows, and others pack the texts before it.
 pub const MAX_RECORD_BYTES: u64 = 4 << 30;
 /// The bytes of such a number.
 const LINE_BYTES: u64 = 8;
-/// The bytes of a file that are read at once.
-const READ_BYTES: usize = 1 << 18;
 
 /// The reason why a file cannot be read.
-#[derive(Debug, thiserror::Error)]
+#[derive(Debug, Error)]
 pub enum ReadError {
-    #[error("{}: is a folder; give the files in it", path.display())]
-    Folder { path: PathBuf },
-    #[error("{}: cannot read the file: {source}", path.display())]
-    Open { path: PathBuf, source: io::Error },
+    #[error(transparent)]
+    Text(#[from] TextError),
     #[error("{}: the file has no records; give a FASTA or FASTQ file", path.display())]
     NoRecords { path: PathBuf },
     #[error(
@@ -33,13 +32,17 @@ pub enum ReadError {
         first.escape_ascii()
     )]
     Format { path: PathBuf, first: u8 },
-    #[error("{}: record {record}: {source}; nothing was counted, so repair the file or fetch it again", path.display())]
-    Record { path: PathBuf, record: u64, source: ParseError },
     #[error(
-        "{}: record {record} takes more than {limit} bytes of memory; is this a file of sequences? Divide the record",
+        "{}: record {record} cannot be read; nothing was counted, so repair the file or fetch it again",
         path.display()
     )]
-    TooLong { path: PathBuf, record: u64, limit: u64 },
+    Record { path: PathBuf, record: u64, source: ParseError },
+    #[error(
+        "{}: record {record} takes more than {limit} of memory; is this a file of sequences? If so, divide the record{}",
+        path.display(),
+        if limit.0 < MAX_RECORD_BYTES { ", or allow more by --memory" } else { "" }
+    )]
+    TooLong { path: PathBuf, record: u64, limit: Size },
 }
 
 /// Reads a file, plain or compressed by gzip, whatever its name; returns the number of its records.
@@ -49,20 +52,10 @@ pub enum ReadError {
 /// # Errors
 /// [`ReadError`].
 pub fn read(path: &Path, limit: u64, texts: &mut Texts, progress: &(dyn Fn(u64) + Sync)) -> Result<u64, ReadError> {
-    let failed = |source| ReadError::Open { path: path.to_owned(), source };
-    if path.is_dir() {
-        return Err(ReadError::Folder { path: path.to_owned() });
-    }
-    let file = Counted { inner: File::open(path).map_err(failed)?, progress };
-    let mut file = BufReader::with_capacity(READ_BYTES, file);
-    const GZIP: [u8; 2] = [0x1f, 0x8b];
-    let is_compressed = file.fill_buf().map_err(failed)?.starts_with(&GZIP);
+    let failed = |source| ReadError::from(TextError::Read { path: path.to_owned(), source });
+    let limit = limit.min(memory::left() / 8);
     let taken = Arc::new(AtomicU64::new(0));
-    let text: Box<dyn BufRead + Send> = match is_compressed {
-        true => Box::new(BufReader::with_capacity(READ_BYTES, MultiGzDecoder::new(file))),
-        false => Box::new(file),
-    };
-    let mut text = Weighed { inner: text, taken: taken.clone(), limit };
+    let mut text = Weighed { inner: text::open(path, progress)?, taken: taken.clone(), limit };
     match first_letter(&mut text.inner).map_err(failed)? {
         Some(b'>' | b'@') => (),
         Some(first) => return Err(ReadError::Format { path: path.to_owned(), first }),
@@ -70,7 +63,7 @@ pub fn read(path: &Path, limit: u64, texts: &mut Texts, progress: &(dyn Fn(u64) 
     }
     let mut records = 0;
     let of_record = |record: u64, source: ParseError| match source.kind {
-        _ if taken.load(Relaxed) > limit => ReadError::TooLong { path: path.to_owned(), record, limit },
+        _ if taken.load(Relaxed) > limit => ReadError::TooLong { path: path.to_owned(), record, limit: Size(limit) },
         ParseErrorKind::EmptyFile => ReadError::NoRecords { path: path.to_owned() },
         ParseErrorKind::Io => failed(io::Error::other(source.msg)),
         _ => ReadError::Record { path: path.to_owned(), record, source },
@@ -96,20 +89,6 @@ fn first_letter(text: &mut dyn BufRead) -> io::Result<Option<u8>> {
         if first.is_some() || is_end {
             return Ok(first);
         }
-    }
-}
-
-/// A reader that tells how many bytes were read.
-struct Counted<'p, R> {
-    inner: R,
-    progress: &'p (dyn Fn(u64) + Sync),
-}
-
-impl<R: Read> Read for Counted<'_, R> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = self.inner.read(bytes)?;
-        (self.progress)(read as u64);
-        Ok(read)
     }
 }
 

@@ -16,9 +16,11 @@ use ply_rs_bw::{
     ply::{Property, PropertyAccess, PropertyAccessResult},
 };
 use thiserror::Error;
+use warpnest_applications_shared::{memory, size::Size};
 
 /// The most bytes of a file, once unpacked: a few kilobytes of gzip can stand for any amount of
-/// memory.
+/// memory. A file may also take no more than an eighth of the memory that is left, as its parser
+/// takes several times as much.
 const MAX_BYTES: u64 = 2 << 30;
 
 /// Triangles over shared corners; every index is in range and every corner is finite.
@@ -37,8 +39,11 @@ pub enum MeshError {
     Read { path: PathBuf, source: io::Error },
     #[error("{path}: the gzip data is damaged or cut short; unpack it with gunzip to see, or fetch it again")]
     Gzip { path: PathBuf, source: io::Error },
-    #[error("{path}: more than {} GiB unpacked; give a smaller mesh", MAX_BYTES >> 30)]
-    TooLarge { path: PathBuf },
+    #[error(
+        "{path}: more than {limit} unpacked; give a smaller mesh{}",
+        if limit.0 < MAX_BYTES { ", or allow more by --memory" } else { "" }
+    )]
+    TooLarge { path: PathBuf, limit: Size },
     #[error("{path}: not a mesh; give a PLY file (its first line is \"ply\") or an OBJ file (its name ends in .obj)")]
     NotAMesh { path: PathBuf },
     #[error("{path}: malformed {format}: {reason}; export the mesh again")]
@@ -83,8 +88,9 @@ impl Mesh {
 /// Reads the mesh that `path` holds.
 pub fn load(path: &Path) -> Result<Mesh, MeshError> {
     let read = |source| MeshError::Read { path: path.into(), source };
-    let bytes = read_all(File::open(path).map_err(read)?).map_err(read)?;
-    parse(path, bytes.ok_or_else(|| MeshError::TooLarge { path: path.into() })?)
+    let limit = limit();
+    let bytes = read_all(File::open(path).map_err(read)?, limit).map_err(read)?;
+    parse(path, bytes.ok_or_else(|| MeshError::TooLarge { path: path.into(), limit })?)
 }
 
 /// Reads a mesh from the bytes of a file; `path` decides only what the bytes leave open, and is
@@ -92,11 +98,16 @@ pub fn load(path: &Path) -> Result<Mesh, MeshError> {
 pub fn parse(path: &Path, mut bytes: Vec<u8>) -> Result<Mesh, MeshError> {
     let mut name = path.to_string_lossy().to_lowercase();
     if bytes.starts_with(&[0x1f, 0x8b]) || name.ends_with(".gz") {
-        let unpacked = read_all(MultiGzDecoder::new(&bytes[..]));
+        let limit = limit();
+        let unpacked = read_all(MultiGzDecoder::new(&bytes[..]), limit);
         bytes = unpacked
             .map_err(|source| MeshError::Gzip { path: path.into(), source })?
-            .ok_or_else(|| MeshError::TooLarge { path: path.into() })?;
+            .ok_or_else(|| MeshError::TooLarge { path: path.into(), limit })?;
         name.truncate(name.trim_end_matches(".gz").len());
+    }
+    // A binary file has any bytes, also behind a header whose lines end so.
+    if bytes.starts_with(b"ply\rformat ascii") {
+        bytes.iter_mut().filter(|byte| **byte == b'\r').for_each(|byte| *byte = b'\n');
     }
     let mesh = if bytes.starts_with(b"ply\n") || bytes.starts_with(b"ply\r\n") || name.ends_with(".ply") {
         parse_ply(path, &bytes)?
@@ -115,10 +126,15 @@ pub fn parse(path: &Path, mut bytes: Vec<u8>) -> Result<Mesh, MeshError> {
 }
 
 /// Returns all bytes of `source`, or `None` where there are more than any mesh should have.
-fn read_all(source: impl Read) -> io::Result<Option<Vec<u8>>> {
+fn read_all(source: impl Read, limit: Size) -> io::Result<Option<Vec<u8>>> {
     let mut bytes = Vec::new();
-    let length = source.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    Ok((length as u64 <= MAX_BYTES).then_some(bytes))
+    let length = source.take(limit.0 + 1).read_to_end(&mut bytes)?;
+    Ok((length as u64 <= limit.0).then_some(bytes))
+}
+
+/// Returns the most bytes that a file may have.
+fn limit() -> Size {
+    Size(MAX_BYTES.min(memory::left() / 8))
 }
 
 /// A vertex of a PLY file: all that it has beside a position is passed over.
@@ -264,7 +280,7 @@ fn parse_obj(path: &Path, bytes: &[u8]) -> Result<Mesh, MeshError> {
 /// is an error.
 fn obj_geometry(bytes: &[u8]) -> String {
     let mut kept = String::new();
-    for line in bytes.split(|byte| *byte == b'\n') {
+    for line in bytes.split(|byte| matches!(byte, b'\n' | b'\r')) {
         let text = String::from_utf8_lossy(line);
         let mut words = text.split_whitespace();
         let Some(kind @ ("v" | "f")) = words.next() else { continue };
@@ -309,7 +325,10 @@ mod tests {
         let obj =
             "# caf\u{e9}\nmtllib none.mtl\nv 0 0 0\nv 1 0 0 .5 .5 .5\nv 1 1 0\nv 0 1 0\nvt 0 0\nf 1/-9/1 2//1 3 -1\n";
         assert_eq!(read("a.OBJ", obj).unwrap(), ascii);
-        assert_eq!(read("a.ply", &SQUARE.replace('\n', "\r\n")).unwrap(), ascii);
+        for end in ["\r\n", "\r"] {
+            assert_eq!(read("a.ply", &SQUARE.replace('\n', end)).unwrap(), ascii);
+            assert_eq!(read("a.obj", &obj.replace('\n', end)).unwrap(), ascii);
+        }
         assert_eq!(parse(Path::new("a.ply.gz"), gzip(SQUARE)).unwrap(), ascii);
         assert_eq!(parse(Path::new("a.obj.gz"), gzip(obj)).unwrap(), ascii);
 

@@ -1,20 +1,25 @@
 //! The words of files, with their counts and first places.
 
-use super::parts::Parts;
+use super::parts::{MAX_WORD_BYTES, PartError, Parts};
 use super::words::{Options, Words};
-use std::io;
 use std::path::{Path, PathBuf};
 use warpnest::Device;
 use warpnest::strings::StringCounts;
+use warpnest_applications_shared::size::Size;
+use warpnest_applications_shared::text::TextError;
 
 /// The reason why a file cannot be counted.
 #[derive(Debug, thiserror::Error)]
 pub enum CountError {
-    #[error("{}: is a folder; give the files in it", path.display())]
-    Folder { path: PathBuf },
-    #[error("{}: cannot read the file: {source}", path.display())]
-    Read { path: PathBuf, source: io::Error },
-    #[error("{}: cannot count the words: {source}", path.display())]
+    #[error(transparent)]
+    Text(#[from] TextError),
+    #[error(
+        "{}: line {line}: a word has more than {limit}; is this a text? If so, {}",
+        path.display(),
+        if limit.0 < MAX_WORD_BYTES { "allow more by --memory" } else { "divide such words by white space" }
+    )]
+    Word { path: PathBuf, line: u64, limit: Size },
+    #[error("{}: cannot count the words", path.display())]
     Count { path: PathBuf, source: warpnest::Error },
 }
 
@@ -51,14 +56,19 @@ impl Counter {
 
     /// Counts the words of a file. `progress` is told how many of the file's bytes were read.
     pub fn add(&mut self, path: &Path, progress: &mut dyn FnMut(u64)) -> Result<(), CountError> {
-        let read = |source| CountError::Read { path: path.to_owned(), source };
-        if path.is_dir() {
-            return Err(CountError::Folder { path: path.to_owned() });
-        }
-        let mut parts = Parts::open(path, self.part_length).map_err(read)?;
+        // `line` is the one on which the part begins.
+        let failed = |line: u64| {
+            move |error| match error {
+                PartError::Text(error) => CountError::Text(error),
+                PartError::Word { lines, limit } => {
+                    CountError::Word { path: path.to_owned(), line: line + lines, limit }
+                }
+            }
+        };
+        let mut parts = Parts::open(path, self.part_length, self.options.kind).map_err(failed(1))?;
         let (mut part, mut words) = (Vec::new(), Words::default());
         let (mut offset, mut line, mut last) = (0, 1, None);
-        while parts.next(&mut part).map_err(read)? {
+        while parts.next(&mut part).map_err(failed(line))? {
             words.split(&part, self.options);
             let column = words.column();
             let new = column.and_then(|column| self.counts.add_many(&column));

@@ -1,46 +1,50 @@
 //! The parts of a file that is read one after the other, each of whole words.
 
-use flate2::read::MultiGzDecoder;
-use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
-use std::path::Path;
+use super::words::Kind;
+use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use thiserror::Error;
+use warpnest_applications_shared::memory;
+use warpnest_applications_shared::size::Size;
+use warpnest_applications_shared::text::{self, Text, TextError};
+
+/// The most bytes of a word, and a sixteenth of the memory that is left: a part is kept in full.
+pub const MAX_WORD_BYTES: u64 = 256 << 20;
+
+/// The reason why there is no next part.
+#[derive(Debug, Error)]
+pub enum PartError {
+    #[error(transparent)]
+    Text(#[from] TextError),
+    #[error("a word has more than {limit}, behind {lines} lines of the part")]
+    Word { lines: u64, limit: Size },
+}
 
 /// A file, plain or compressed by gzip, whatever its name.
 pub struct Parts {
-    text: Box<dyn Read>,
+    path: PathBuf,
+    text: Text<'static>,
+    kind: Kind,
     /// The bytes of a part, unless a word is longer.
     length: usize,
+    max_word_bytes: usize,
     /// The end of the last part, which begins a word of the next.
     rest: Vec<u8>,
     read: Arc<AtomicU64>,
-    /// The bytes of the file.
-    pub file_length: u64,
-}
-
-/// A reader that counts the bytes that were read.
-struct Counted<R>(R, Arc<AtomicU64>);
-
-impl<R: Read> Read for Counted<R> {
-    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
-        let read = self.0.read(bytes)?;
-        self.1.fetch_add(read as u64, Relaxed);
-        Ok(read)
-    }
 }
 
 impl Parts {
     /// Opens a file. A part has `length` bytes of the text, and more if a word is longer.
-    pub fn open(path: &Path, length: usize) -> io::Result<Self> {
-        const GZIP: [u8; 2] = [0x1f, 0x8b];
-        let file = File::open(path)?;
-        let file_length = file.metadata()?.len();
+    pub fn open(path: &Path, length: usize, kind: Kind) -> Result<Self, PartError> {
         let read = Arc::new(AtomicU64::new(0));
-        let mut file = BufReader::with_capacity(1 << 18, Counted(file, read.clone()));
-        let is_compressed = file.fill_buf()?.starts_with(&GZIP);
-        let text: Box<dyn Read> = if is_compressed { Box::new(MultiGzDecoder::new(file)) } else { Box::new(file) };
-        Ok(Self { text, length: length.max(1), rest: Vec::new(), read, file_length })
+        let counter = read.clone();
+        let text = text::open(path, move |bytes| {
+            counter.fetch_add(bytes, Relaxed);
+        })?;
+        let max_word_bytes = MAX_WORD_BYTES.min(memory::left() / 16) as usize;
+        Ok(Self { path: path.to_owned(), text, kind, length: length.max(1), max_word_bytes, rest: Vec::new(), read })
     }
 
     /// Returns how many bytes of the file were read.
@@ -48,26 +52,40 @@ impl Parts {
         self.read.load(Relaxed)
     }
 
-    /// Reads the next part into `part`; returns whether there was one. It ends behind white space,
-    /// or with the text.
-    pub fn next(&mut self, part: &mut Vec<u8>) -> io::Result<bool> {
+    /// Reads the next part into `part`; returns whether there was one. It ends behind a character
+    /// that is of no word, or with the text.
+    pub fn next(&mut self, part: &mut Vec<u8>) -> Result<bool, PartError> {
         part.clear();
         part.append(&mut self.rest);
         let mut searched = 0;
         loop {
             let wanted = self.length.max(part.len()) as u64;
-            let read = self.text.by_ref().take(wanted).read_to_end(part)?;
+            let read = self.text.by_ref().take(wanted).read_to_end(part);
+            let read = read.map_err(|source| TextError::Read { path: self.path.clone(), source })?;
+            let last = part[searched..].iter().rposition(|byte| is_between(*byte, self.kind));
+            let end = last.map_or(0, |last| searched + last + 1);
+            if part.len() - end > self.max_word_bytes {
+                let lines = part[..end].iter().filter(|byte| **byte == b'\n').count() as u64;
+                return Err(PartError::Word { lines, limit: Size(self.max_word_bytes as u64) });
+            }
             if read == 0 {
                 return Ok(!part.is_empty());
             }
-            // ASCII white space is between words of any kind, and in no other character of UTF-8.
-            if let Some(last) = part[searched..].iter().rposition(u8::is_ascii_whitespace) {
-                self.rest.extend_from_slice(&part[searched + last + 1..]);
-                part.truncate(searched + last + 1);
+            if end > 0 {
+                self.rest.extend_from_slice(&part[end..]);
+                part.truncate(end);
                 return Ok(true);
             }
             searched = part.len();
         }
+    }
+}
+
+/// Returns whether a byte is of no word, and a character of its own in UTF-8.
+fn is_between(byte: u8, kind: Kind) -> bool {
+    match kind {
+        Kind::Spaces => byte.is_ascii_whitespace(),
+        Kind::Letters => byte.is_ascii() && !byte.is_ascii_alphanumeric() && byte != b'\'',
     }
 }
 
@@ -84,16 +102,27 @@ mod tests {
         encoder.finish().unwrap()
     }
 
-    fn parts_of(name: &str, bytes: &[u8], length: usize) -> io::Result<Vec<Vec<u8>>> {
+    fn parts_of(name: &str, bytes: &[u8], length: usize) -> Result<Vec<Vec<u8>>, PartError> {
+        parts_within(name, bytes, length, Kind::Spaces, 1 << 20)
+    }
+
+    fn parts_within(
+        name: &str,
+        bytes: &[u8],
+        length: usize,
+        kind: Kind,
+        limit: usize,
+    ) -> Result<Vec<Vec<u8>>, PartError> {
         let path = std::env::temp_dir().join(format!("warpnest-wordcount-{name}-{}", std::process::id()));
         std::fs::write(&path, bytes).unwrap();
         let read = || {
-            let mut parts = Parts::open(&path, length)?;
+            let mut parts = Parts::open(&path, length, kind)?;
+            parts.max_word_bytes = limit;
             let (mut part, mut all) = (Vec::new(), Vec::new());
             while parts.next(&mut part)? {
                 all.push(part.clone());
             }
-            assert_eq!((parts.bytes_read(), parts.file_length), (bytes.len() as u64, bytes.len() as u64));
+            assert_eq!(parts.bytes_read(), bytes.len() as u64);
             Ok(all)
         };
         let all = read();
@@ -118,6 +147,35 @@ mod tests {
         assert_eq!(parts_of("empty", b"", 4).unwrap(), [b""; 0]);
         let two = [compressed(b"one "), compressed(b"two")].concat();
         assert_eq!(parts_of("two", &two, 100).unwrap().concat(), b"one two");
+    }
+
+    #[test]
+    fn text_without_white_space_is_divided_where_no_word_of_letters_is() {
+        let text = "one,two;'three'four\u{e9}-five".repeat(100);
+        let parts = parts_within("letters", text.as_bytes(), 30, Kind::Letters, 50).unwrap();
+        assert!(parts.concat() == text.as_bytes() && parts.len() > 20, "{}", parts.len());
+        let mut ends = parts[..parts.len() - 1].iter().map(|part| part[part.len() - 1]);
+        assert!(ends.all(|byte| b",;-".contains(&byte)));
+        assert!(matches!(parts_within("spaces", text.as_bytes(), 30, Kind::Spaces, 50), Err(PartError::Word { .. })));
+    }
+
+    #[test]
+    fn a_word_beyond_the_limit_is_an_error_and_not_kept() {
+        let text = [&b"short\n"[..], &b"a".repeat(1000)].concat();
+        for kind in [Kind::Spaces, Kind::Letters] {
+            let read = |limit| parts_within("long", &compressed(&text), 100, kind, limit);
+            assert_eq!(read(1000).unwrap().concat(), text);
+            // The line end is in the part before.
+            assert!(matches!(read(999), Err(PartError::Word { lines: 0, limit: Size(999) })));
+        }
+    }
+
+    #[test]
+    fn lines_end_in_every_way() {
+        for text in ["a\nb\n", "a\rb\r"] {
+            assert_eq!(parts_of("ends", text.as_bytes(), 100).unwrap().concat(), b"a\nb\n");
+        }
+        assert_eq!(parts_of("ends", b"a\r\nb\r\n", 100).unwrap().concat(), b"a\r\nb\r\n");
     }
 
     #[test]

@@ -110,8 +110,9 @@ pub enum FileError {
         action: &'static str,
         /// The path of the file, if there is one.
         path: Option<PathBuf>,
-        /// The error.
-        source: IoError,
+        /// The error. The text has it, so that it is not told again as the
+        /// [`source`](std::error::Error::source).
+        r#source: IoError,
     },
 }
 

@@ -42,13 +42,16 @@ pub enum Error {
     File(#[from] FileError),
 
     /// The device has not enough memory.
-    #[error("{}", out_of_memory(*asked, *free, device))]
+    #[error("{}", out_of_memory(*asked, *free, *total, device))]
     OutOfMemory {
         /// The bytes asked for; 0 if the driver wants memory of its own for a kernel or a stream,
         /// and does not say how much. `u64::MAX` if they are more than 64 bits count.
         asked: u64,
         /// The bytes that are free; 0 too if that is not known.
         free: u64,
+        /// The bytes that the process may take in all, with those in use; 0 if that is not known.
+        /// On the CPU engine the machine's, or what a control group or `ulimit` allows.
+        total: u64,
         /// The device's name.
         device: String,
     },
@@ -58,8 +61,9 @@ pub enum Error {
         "the table is empty, for a change of it failed in its middle: insert its keys again. What failed: {source}"
     )]
     Emptied {
-        /// The error that the change failed with.
-        source: Box<Error>,
+        /// The error that the change failed with. The text has it, so that it is not told again as
+        /// the [`source`](std::error::Error::source).
+        r#source: Box<Error>,
     },
 
     /// A buffer or stream belongs to another device.
@@ -166,15 +170,22 @@ impl FileError {
     }
 }
 
-fn out_of_memory(asked: u64, free: u64, device: &str) -> String {
+fn out_of_memory(asked: u64, free: u64, total: u64, device: &str) -> String {
+    let is_free = asked <= free && asked != 0;
     let asked = match asked {
         0 => "memory for the driver itself was".to_owned(),
         u64::MAX => "more bytes than any device has were".to_owned(),
         _ => format!("{asked} bytes were"),
     };
-    // An engine that cannot tell what is free says 0.
-    let free = if free == 0 { "does not have them".to_owned() } else { format!("has {free} free") };
-    format!("{asked} asked for, and {device} {free}: take less, or free buffers first")
+    let of_all = if total > free { format!(" of {total} ({} are in use)", total - free) } else { String::new() };
+    let device = match free {
+        // An engine that cannot tell what is free says 0 of 0.
+        0 if total == 0 => format!("{device} does not have them"),
+        // Memory may be free in pieces that are too small, or the system refuses it otherwise.
+        _ if is_free => format!("the system did not give them in one piece, though {device} has {free} free{of_all}"),
+        _ => format!("{device} has {free} free{of_all}"),
+    };
+    format!("{asked} asked for, and {device}: take less, or free buffers first")
 }
 
 fn wrong_device(what: &str, found: &str, expected: &str) -> String {
@@ -215,11 +226,30 @@ mod tests {
 
     #[test]
     fn memory_that_there_is_not_is_named_as_far_as_it_is_known() {
-        let text = |asked, free| Error::OutOfMemory { asked, free, device: "CPU".to_owned() }.to_string();
-        assert!(text(100, 7).starts_with("100 bytes were asked for, and CPU has 7 free: "));
-        assert!(text(0, 7).starts_with("memory for the driver itself was asked for, and CPU has 7 free: "));
-        assert!(text(100, 0).starts_with("100 bytes were asked for, and CPU does not have them: "));
+        let text = |asked, free, total| Error::OutOfMemory { asked, free, total, device: "CPU".to_owned() }.to_string();
+        let remedy = ": take less, or free buffers first";
+        let known = "100 bytes were asked for, and CPU has 7 free of 50 (43 are in use)";
+        assert_eq!(text(100, 7, 50), format!("{known}{remedy}"));
+        assert_eq!(text(100, 0, 50), format!("{}{remedy}", known.replace("7 free", "0 free").replace("43", "50")));
+        let driver = "memory for the driver itself was asked for, and CPU has 7 free";
+        assert_eq!(text(0, 7, 7), format!("{driver}{remedy}"));
+        let unknown = "100 bytes were asked for, and CPU does not have them";
+        assert_eq!(text(100, 0, 0), format!("{unknown}{remedy}"));
+        // More is free than was asked for, and it was refused all the same.
+        let pieces = "100 bytes were asked for, and the system did not give them in one piece, though CPU has 200 free \
+            of 300 (100 are in use)";
+        assert_eq!(text(100, 200, 300), format!("{pieces}{remedy}"));
         let error = Buffer::<u64>::zeroed(&Device::cpu(), usize::MAX).unwrap_err().to_string();
         assert!(error.starts_with("more bytes than any device has were asked for"), "{error}");
+    }
+
+    #[test]
+    fn what_the_text_has_is_no_source_besides() {
+        let io = FileError::io("open")(io::Error::other("the cause"));
+        let emptied = Error::Emptied { source: Box::new(io.clone()) };
+        for error in [io, emptied] {
+            assert!(error.to_string().ends_with(": the cause"), "{error}");
+            assert!(std::error::Error::source(&error).is_none(), "{error} tells its cause twice");
+        }
     }
 }

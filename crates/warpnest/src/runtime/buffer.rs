@@ -54,8 +54,8 @@ impl<T: Plain> Buffer<T> {
 
     fn allocated(engine: &Arc<dyn Engine>, length: usize) -> Result<Self> {
         let too_large = || {
-            let free = engine.memory().map_or(0, |memory| memory.free);
-            Error::OutOfMemory { asked: u64::MAX, free, device: engine.name().to_owned() }
+            let (free, total) = engine.memory().map_or((0, 0), |memory| (memory.free, memory.total));
+            Error::OutOfMemory { asked: u64::MAX, free, total, device: engine.name().to_owned() }
         };
         let bytes = length.checked_mul(size_of::<T>()).ok_or_else(too_large)?;
         // An empty buffer still has an address.

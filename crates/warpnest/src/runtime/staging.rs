@@ -36,7 +36,8 @@ impl Staging {
             return Ok(Self { memory: Memory::PageLocked { engine: engine.clone(), address, bytes } });
         }
         let mut words = Vec::new();
-        let out_of_memory = |_| Error::OutOfMemory { asked: bytes as u64, free: 0, device: "the host".to_owned() };
+        let out_of_memory =
+            |_| Error::OutOfMemory { asked: bytes as u64, free: 0, total: 0, device: "the host".to_owned() };
         words.try_reserve_exact(bytes / size_of::<u128>()).map_err(out_of_memory)?;
         words.resize(bytes / size_of::<u128>(), 0);
         Ok(Self { memory: Memory::Ordinary(words) })

@@ -24,10 +24,16 @@ use clap::Parser;
 use indicatif::ProgressBar;
 use rayon::prelude::*;
 use warpnest::Device;
+use warpnest_applications_shared::allocator::Ending;
+use warpnest_applications_shared::memory::{self, MemoryArgument};
+use warpnest_applications_shared::message::with_causes;
 use warpnest_find_image::drawn;
 use warpnest_find_image::gallery::{Gallery, LEAST_CORNERS, Match, views};
 use warpnest_find_image::load::{LoadError, Picture, load};
 use warpnest_find_image::points::{Points, frame_of, middle};
+
+#[global_allocator]
+static ALLOCATOR: Ending = Ending;
 
 /// Find which of several pictures is in a scene, and where, with a hash table of what their
 /// interest points look like from each other.
@@ -73,13 +79,15 @@ struct Arguments {
     /// Interest points of each made-up point set of --accuracy and --benchmark
     #[arg(long, default_value_t = 1000, value_parser = clap::value_parser!(u32).range(8..=20_000))]
     points: u32,
+    #[command(flatten)]
+    memory: MemoryArgument,
 }
 
 fn main() -> ExitCode {
     let Err(error) = run(&Arguments::parse()) else { return ExitCode::SUCCESS };
     // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
     // backtrace.
-    eprintln!("error: {error:#}");
+    eprintln!("error: {}", with_causes(error.as_ref()));
     ExitCode::FAILURE
 }
 
@@ -87,6 +95,8 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     // Not `println!`, which panics where the output is a pipe that nothing reads any more.
     let out = &mut io::stdout();
     let device: Device = arguments.device.parse()?;
+    arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
+    memory::now("searching pictures".to_owned(), "scale the pictures down");
     writeln!(out, "device     {}", device.name())?;
     if let Some(reason) = device.fallback_reason() {
         writeln!(out, "           ({reason})")?;

@@ -6,12 +6,10 @@ mod output;
 #[cfg(test)]
 mod tests;
 
-use std::ffi::OsStr;
 use std::{
     ffi::OsString,
     fmt,
     io::{self, Write},
-    panic,
     path::PathBuf,
     process::ExitCode,
     time::Instant,
@@ -23,11 +21,19 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use output::Summary;
 use warpnest::Device;
+use warpnest_applications_shared::allocator::Ending;
+use warpnest_applications_shared::memory::{self, MemoryArgument};
+use warpnest_applications_shared::message::with_causes;
+use warpnest_applications_shared::parquet::without_panic_messages;
+use warpnest_applications_shared::table::delimiter;
 use warpnest_groupby::answer::Answer;
 use warpnest_groupby::groups::group;
 use warpnest_groupby::query::{Aggregation, Query};
 use warpnest_groupby::read::read;
 use warpnest_groupby::reading::Options;
+
+#[global_allocator]
+static ALLOCATOR: Ending = Ending;
 
 /// Group the rows of a CSV or Parquet file by one or two columns, and aggregate other columns.
 #[derive(Debug, Parser)]
@@ -40,7 +46,9 @@ use warpnest_groupby::reading::Options;
     column; the others need numbers. A sum of integers that might not fit into 64 bits is computed in floating point.\n\n\
     Rows: a row is skipped, and counted in the summary, if one of the columns named by --by or --agg is empty there,\n\
     is no finite number where one is needed, or is not UTF-8, or if the row has more or fewer fields than the first\n\
-    line. --strict makes that an error.\n\n\
+    line. --strict makes that an error. A quoted field that nothing closes, and text behind the quote that closes one,\n\
+    are errors always. Lines end with a line feed, a carriage return, or both.\n\n\
+    Memory: the columns that the command names are kept. What does not fit --memory is an error.\n\n\
     The table goes to the standard output; progress, summary and errors go to the standard error.\n\n\
     examples:\n  groupby trips.csv --by zone\n  \
     groupby trips.csv --by zone --agg count --agg mean:fare --agg max:tip --sort mean:fare --chart fares.svg\n  \
@@ -82,14 +90,8 @@ struct Arguments {
     /// Stop at the first row that cannot be read, and say what is wrong with it
     #[arg(long)]
     strict: bool,
-}
-
-fn delimiter(text: &str) -> Result<u8, String> {
-    match text.as_bytes() {
-        [byte] if byte.is_ascii() && !b"\"\r\n".contains(byte) => Ok(*byte),
-        _ if text == "\\t" => Ok(b'\t'),
-        _ => Err("give one ASCII character that is no quote, such as ';', or \\t for a tab".to_owned()),
-    }
+    #[command(flatten)]
+    memory: MemoryArgument,
 }
 
 fn main() -> ExitCode {
@@ -110,7 +112,7 @@ fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool
     if let Err(error) = &done {
         // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
         // backtrace.
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", with_causes(error.as_ref()));
     }
     done.is_ok()
 }
@@ -123,17 +125,18 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let chart = arguments.chart.as_ref().map(|path| Ok::<_, anyhow::Error>((path, Format::of(path)?))).transpose()?;
     check_sort(arguments, &query)?;
     let device: Device = arguments.device.parse()?;
+    arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
+    let path = arguments.file.display();
+    memory::now(format!("reading {path}"), "name fewer columns, or divide the file");
 
     let start = Instant::now();
     let bar = bar();
     let options = Options { strict: arguments.strict, delimiter: arguments.delimiter };
-    let reader =
-        || read(&arguments.file, query.needs(), options, &mut |share| bar.set_position((100.0 * share) as u64));
-    let is_parquet = |extension: &OsStr| ["parquet", "pq"].iter().any(|name| extension.eq_ignore_ascii_case(name));
-    let is_parquet = arguments.file.extension().is_some_and(is_parquet);
-    let table = if is_parquet { without_panic_messages(reader) } else { reader() }?;
+    let progress = &mut |share: f64| bar.set_position((100.0 * share) as u64);
+    let table = without_panic_messages(|| read(&arguments.file, query.needs(), options, progress))?;
     bar.finish_and_clear();
     let reading = start.elapsed();
+    memory::now(format!("grouping the rows of {path}"), "name fewer columns, or divide the file");
     let start = Instant::now();
     let answer = group(&device, &table, &query)?;
     let grouping = start.elapsed();
@@ -154,16 +157,6 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let summary = Summary { device: &device, table: &table, answer: &answer, shown: shown.len(), reading, grouping };
     summary.print(&mut io::stderr())?;
     Ok(())
-}
-
-/// Reads without the messages of panics, which reading a damaged Parquet file catches and makes
-/// errors of.
-fn without_panic_messages<T>(read: impl FnOnce() -> T) -> T {
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| ()));
-    let done = read();
-    panic::set_hook(hook);
-    done
 }
 
 /// Checks that the result will have the column to sort by.

@@ -8,8 +8,8 @@ use anyhow::Context;
 use comfy_table::{CellAlignment, Table as Printed, presets};
 use warpnest::Device;
 use warpnest::relational::Method;
+use warpnest_applications_shared::table::shortened;
 use warpnest_groupby::answer::Answer;
-use warpnest_groupby::column::shortened;
 use warpnest_groupby::table::Table;
 
 use super::cannot_write;

@@ -1,27 +1,20 @@
 //! The program, run as a person runs it: in a process of its own.
 
+mod hostile;
+
 use std::path::PathBuf;
-use std::process::{Command, Output, exit};
+use std::process::exit;
 
 use clap::CommandFactory;
 
 use super::Arguments;
+use warpnest_applications_shared::testing;
 
-/// The variable with the program's arguments, one a line.
-const ARGUMENTS: &str = "WARPNEST_GROUPBY_ARGUMENTS";
-
-/// Runs the program: this binary, which is compiled of the same files.
-fn program(arguments: &[&str]) -> Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "tests::run_as_a_program", "--nocapture"]).env(ARGUMENTS, arguments.join("\n"));
-    command.output().unwrap()
-}
-
-/// Is the program where [`program`] started it, and does nothing otherwise.
+/// Is the program where a test started it, and does nothing otherwise.
 #[test]
 fn run_as_a_program() {
-    let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
-    let succeeds = super::succeeds(["groupby"].into_iter().chain(arguments.lines()));
+    let Some(arguments) = testing::arguments() else { return };
+    let succeeds = super::succeeds(["groupby".to_owned()].into_iter().chain(arguments));
     exit(if succeeds { 0 } else { 1 });
 }
 
@@ -39,8 +32,8 @@ impl Folder {
         self.0.join(name).display().to_string()
     }
 
-    fn write(&self, name: &str, text: &str) -> String {
-        std::fs::write(self.0.join(name), text).unwrap();
+    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.0.join(name), bytes).unwrap();
         self.path(name)
     }
 }
@@ -56,7 +49,7 @@ const TRIPS: &str = "zone,hour,fare,tip\nnorth,7,10.5,1\nsouth,8,4,0\nnorth,8,2.
 
 /// Returns the standard output and error of a run that succeeds.
 fn printed(arguments: &[&str]) -> [String; 2] {
-    let output = program(&[arguments, &["--device", "cpu"]].concat());
+    let output = testing::run(&[arguments, &["--device", "cpu"]].concat());
     let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert!(output.status.success(), "{error}");
     [out, error]
@@ -168,7 +161,7 @@ fn whatever_is_wrong_is_said_in_one_line() {
         (&[trips], &["--by"]),
         (&[trips, "--by", "zone", "--device", "cuda:x"], &["cuda:x"]),
     ] {
-        let output = program(arguments);
+        let output = testing::run(arguments);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
         assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
@@ -179,11 +172,22 @@ fn whatever_is_wrong_is_said_in_one_line() {
 #[test]
 fn the_help_has_what_is_needed() {
     Arguments::command().debug_assert();
-    let output = program(&["--help"]);
+    let output = testing::run(&["--help"]);
     assert!(output.status.success());
     let help = String::from_utf8(output.stdout).unwrap();
-    for word in ["--by", "--agg", "--sort", "--top", "--chart", "--csv", "--device", "--strict", "mean:fare", "skipped"]
-    {
+    for word in [
+        "--by",
+        "--agg",
+        "--sort",
+        "--top",
+        "--chart",
+        "--csv",
+        "--device",
+        "--strict",
+        "--memory",
+        "mean:fare",
+        "skipped",
+    ] {
         assert!(help.contains(word), "{word} in {help}");
     }
 }

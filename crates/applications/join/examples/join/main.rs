@@ -12,27 +12,39 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use output::Summary;
 use std::ffi::OsString;
 use std::io::{self, Write};
-use std::panic;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use warpnest::Device;
 use warpnest::arrow::ArrowJoin;
 use warpnest::relational::{JoinKind, JoinMethod};
+use warpnest_applications_shared::allocator::Ending;
+use warpnest_applications_shared::memory::{self, MemoryArgument};
+use warpnest_applications_shared::message::with_causes;
+use warpnest_applications_shared::parquet::without_panic_messages;
+use warpnest_applications_shared::table::delimiter;
 use warpnest_join::made_up::orders_and_customers;
-use warpnest_join::read::{KeysAs, read};
+use warpnest_join::read::{KeysAs, Options, read};
 use warpnest_join::write::{self, write};
+
+#[global_allocator]
+static ALLOCATOR: Ending = Ending;
+
+/// What a user can do if there is not memory enough.
+const REMEDY: &str = "leave out columns, or divide the files";
 
 /// Join the rows of two CSV or Parquet files whose keys are equal.
 #[derive(Debug, Parser)]
 #[command(after_help = "Without files, two are made up: orders and customers.\n\n\
     Files: .csv, .txt (comma), .tsv (tab), whose first line names the columns; .parquet, .pq (without compression or\n\
     with Snappy). Types of CSV are inferred from all rows: integers of 64 bits, other numbers, booleans, dates, times,\n\
-    and text. An empty field is null.\n\n\
+    and text. An empty field is null. A row with more or fewer fields than the first line, a quoted field that nothing\n\
+    closes, and text behind the quote that closes one are errors. Lines end with a line feed, a carriage return, or both.\n\n\
     Kinds: inner (rows that meet), left, right, full (and the rows of that side, or of both, that meet none, with\n\
     nulls beside them), semi (left rows that meet one, once), anti (left rows that meet none).\n\n\
     Keys: null keys meet no row, as in SQL, so anti joins keep rows with null keys. Both columns must have the same\n\
     type; --text compares them as text. Columns that are joined by --on NAME become one column.\n\n\
+    Memory: all rows of both files are kept, and all that are joined. What does not fit --memory is an error.\n\n\
     Rows come in any order. The preview goes to the standard output; summary and errors go to the standard error.\n\n\
     examples:\n  join orders.csv customers.parquet --on customer=id --kind left --out out.csv\n  \
     join a.csv b.csv --on city --on year --kind anti --device cuda")]
@@ -63,6 +75,11 @@ struct Arguments {
     /// Where the rows are joined: best, cpu, cuda or cuda:N
     #[arg(short, long, default_value = "best")]
     device: String,
+    /// What is between the fields of CSV, if it is not what the names of the files say
+    #[arg(long, value_name = "CHARACTER", value_parser = delimiter)]
+    delimiter: Option<u8>,
+    #[command(flatten)]
+    memory: MemoryArgument,
 }
 
 fn kinds() -> impl TypedValueParser<Value = JoinKind> {
@@ -103,7 +120,7 @@ fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool
     if let Err(error) = &done {
         // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
         // backtrace.
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", with_causes(error.as_ref()));
     }
     done.is_ok()
 }
@@ -112,6 +129,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     // What is wrong with the command is said before long files are read.
     arguments.out.as_deref().map(write::check).transpose()?;
     let device: Device = arguments.device.parse()?;
+    arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
     match (&arguments.left, &arguments.right) {
         (Some(left), Some(right)) => {
             let pairs = arguments.on.iter().map(|on| on.split_once('=').unwrap_or((on, on)));
@@ -141,9 +159,13 @@ fn join(
 ) -> anyhow::Result<()> {
     let keys_as = if arguments.text { KeysAs::Text } else { KeysAs::TheyAre };
     let start = Instant::now();
-    let [left, right] = without_panic_messages(|| {
-        Ok::<_, anyhow::Error>([read(paths[0], &on[0], keys_as)?, read(paths[1], &on[1], keys_as)?])
-    })?;
+    let options = Options { keys_as, delimiter: arguments.delimiter };
+    let read = |side: usize| {
+        memory::now(format!("reading {}", paths[side].display()), REMEDY);
+        read(paths[side], &on[side], options)
+    };
+    let [left, right] = without_panic_messages(|| Ok::<_, anyhow::Error>([read(0)?, read(1)?]))?;
+    memory::now(format!("joining {} and {}", paths[0].display(), paths[1].display()), REMEDY);
     let reading = start.elapsed();
     let start = Instant::now();
     let [left_on, right_on] = on;
@@ -164,14 +186,4 @@ fn join(
     let writing = arguments.out.as_ref().map(|_| start.elapsed());
     Summary { device, rows_in, rows_out: joined.num_rows(), reading, joining, writing }.print(&mut io::stderr())?;
     Ok(())
-}
-
-/// Reads without the messages of panics, which reading a damaged Parquet file catches and makes
-/// errors of.
-fn without_panic_messages<T>(read: impl FnOnce() -> T) -> T {
-    let hook = panic::take_hook();
-    panic::set_hook(Box::new(|_| ()));
-    let done = read();
-    panic::set_hook(hook);
-    done
 }

@@ -1,27 +1,20 @@
 //! The program, run as a person runs it: in a process of its own.
 
+mod hostile;
+
 use super::Arguments;
 use clap::CommandFactory;
 use std::path::Path;
-use std::process::{Command, Output, exit};
+use std::process::exit;
 use tempfile::TempDir;
-use warpnest_join::read::{KeysAs, read};
+use warpnest_applications_shared::testing;
+use warpnest_join::read::{KeysAs, Options, read};
 
-/// The variable with the program's arguments, one a line.
-const ARGUMENTS: &str = "WARPNEST_JOIN_ARGUMENTS";
-
-/// Runs the program: this binary, which is compiled of the same files.
-fn program(arguments: &[&str]) -> Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "tests::run_as_a_program", "--nocapture"]).env(ARGUMENTS, arguments.join("\n"));
-    command.output().unwrap()
-}
-
-/// Is the program where [`program`] started it, and does nothing otherwise.
+/// Is the program where a test started it, and does nothing otherwise.
 #[test]
 fn run_as_a_program() {
-    let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
-    let succeeds = super::succeeds(["join"].into_iter().chain(arguments.lines()));
+    let Some(arguments) = testing::arguments() else { return };
+    let succeeds = super::succeeds(["join".to_owned()].into_iter().chain(arguments));
     exit(if succeeds { 0 } else { 1 });
 }
 
@@ -48,7 +41,7 @@ const CUSTOMERS: &str = "id,name,order\n10,Ada,x\n20,\"Bo, \"\"B\"\"\",\n30,Cy,y
 
 /// Returns the standard output and error of a run that succeeds.
 fn printed(arguments: &[&str]) -> [String; 2] {
-    let output = program(&[arguments, &["--device", "cpu"]].concat());
+    let output = testing::run(&[arguments, &["--device", "cpu"]].concat());
     let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert!(output.status.success(), "{error}");
     [out, error]
@@ -125,7 +118,7 @@ fn what_is_written_as_parquet_is_read_again() {
     let (orders, customers) = (folder.write("orders.csv", ORDERS), folder.write("customers.csv", CUSTOMERS));
     let [first, second] = [folder.path("first.parquet"), folder.path("second.csv")];
     printed(&[&orders, &customers, "--on", "customer=id", "--kind", "left", "--out", &first]);
-    let read = read(Path::new(&first), &["customer".to_owned()], KeysAs::TheyAre).unwrap();
+    let read = read(Path::new(&first), &["customer".to_owned()], Options::default()).unwrap();
     assert_eq!((read.num_rows(), read.num_columns()), (5, 6));
     printed(&[&first, &customers, "--on", "customer=id", "--on", "name", "--kind", "semi", "--out", &second]);
     assert_eq!(lines(&second).len(), 4);
@@ -171,12 +164,18 @@ fn whatever_is_wrong_is_said_in_one_line() {
         (&["none.csv", customers, "--on", "id"][..], &["none.csv: cannot read the file"][..]),
         (&[orders, "none.parquet", "--on", "order"], &["none.parquet: cannot read the file"]),
         (&[folder_csv, customers, "--on", "id"], &["folder.csv: is a folder"]),
-        (&[here, customers, "--on", "id"], &["its name does not say what it is"]),
+        (&[here, customers, "--on", "id"], &["is a folder; give the path of a CSV or Parquet file"]),
         (&[empty, customers, "--on", "id"], &["empty.csv: the file is empty"]),
-        (&[ragged, customers, "--on", "a=id"], &["ragged.csv: cannot be read as CSV", "line 3"]),
-        (&[long, customers, "--on", "a=id"], &["long.csv: cannot be read as CSV", "line 3"]),
+        (
+            &[ragged, customers, "--on", "a=id"],
+            &["ragged.csv: line 3: fields: 1, columns in the first line: 2; correct it"],
+        ),
+        (
+            &[long, customers, "--on", "a=id"],
+            &["long.csv: line 3: fields: 3, columns in the first line: 2; correct it"],
+        ),
         (&[large, customers, "--on", "a=id"], &["large.csv"]),
-        (&[twice, customers, "--on", "a=id"], &["twice.csv: several columns are named \"a\""]),
+        (&[twice, customers, "--on", "a=id"], &["twice.csv: the columns 1 and 2 are both named \"a\""]),
         (&[garbage_csv, customers, "--on", "id"], &["garbage.csv: "]),
         (&[garbage_parquet, customers, "--on", "id"], &["garbage.parquet: cannot be read as Parquet"]),
         (&[no_parquet, customers, "--on", "id"], &["empty.parquet: cannot be read as Parquet"]),
@@ -201,7 +200,7 @@ fn whatever_is_wrong_is_said_in_one_line() {
         (&[orders, customers, "--on", "customer=id", "--kind", "outer"], &["possible values: inner, left"]),
         (&[orders, customers, "--on", "customer=id", "--device", "cuda:x"], &["cuda:x"]),
     ] {
-        let output = program(arguments);
+        let output = testing::run(arguments);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
         assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
@@ -218,25 +217,36 @@ fn damage_of_a_file_is_an_error_or_other_rows() {
     printed(&[&orders, &customers, "--on", "customer=id", "--out", &parquet]);
     let good = std::fs::read(&parquet).unwrap();
     let keys = ["customer".to_owned()];
-    super::without_panic_messages(|| {
-        for byte in 0..good.len() {
-            let mut bad = good.clone();
-            bad[byte] ^= 1 << (byte % 8);
-            let path = folder.write("bad.parquet", &bad);
-            let _ = read(Path::new(&path), &keys, KeysAs::TheyAre);
-            let _ = read(Path::new(&folder.write("cut.parquet", &good[..byte])), &keys, KeysAs::Text);
-        }
-    });
+    for byte in 0..good.len() {
+        let mut bad = good.clone();
+        bad[byte] ^= 1 << (byte % 8);
+        let path = folder.write("bad.parquet", &bad);
+        let _ = read(Path::new(&path), &keys, Options::default());
+        let options = Options { keys_as: KeysAs::Text, ..Options::default() };
+        let _ = read(Path::new(&folder.write("cut.parquet", &good[..byte])), &keys, options);
+    }
 }
 
 #[test]
 fn the_help_has_what_is_needed() {
     Arguments::command().debug_assert();
-    let output = program(&["--help"]);
+    let output = testing::run(&["--help"]);
     assert!(output.status.success());
     let help = String::from_utf8(output.stdout).unwrap();
-    for word in ["--on", "--kind", "--suffix", "--out", "--method", "--device", "--text", "anti", "null", "customer=id"]
-    {
+    for word in [
+        "--on",
+        "--kind",
+        "--suffix",
+        "--out",
+        "--method",
+        "--device",
+        "--text",
+        "--memory",
+        "--delimiter",
+        "anti",
+        "null",
+        "customer=id",
+    ] {
         assert!(help.contains(word), "{word} in {help}");
     }
 }

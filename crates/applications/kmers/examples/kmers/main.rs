@@ -21,9 +21,15 @@ use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use output::{Dump, Summary};
 use warpnest::Device;
+use warpnest_applications_shared::allocator::Ending;
+use warpnest_applications_shared::memory::{self, MemoryArgument};
+use warpnest_applications_shared::message::with_causes;
 use warpnest_kmers::genome;
 use warpnest_kmers::packed::{Options, Packed};
 use warpnest_kmers::spectrum::Survey;
+
+#[global_allocator]
+static ALLOCATOR: Ending = Ending;
 
 /// Count the k-mers of FASTA and FASTQ files.
 #[derive(Debug, Parser)]
@@ -31,7 +37,8 @@ use warpnest_kmers::spectrum::Survey;
     after_help = "Files are FASTA or FASTQ, plain or compressed by gzip. A k-mer is k neighbouring bases of one record: A, C, G and T, in\n\
     either case. No k-mer goes over another letter, such as N, or from one record to the next.\n\n\
     A k-mer and its reverse complement count as one, named by the smaller of both, unless --not-canonical is given.\n\n\
-    Memory: about 2 bytes a k-mer on the host. The device counts some of the k-mers at once, all that are equal together.\n\n\
+    Lines end with a line feed, a carriage return, or both.\n\n\
+    Memory: about 2 bytes a k-mer on the host, within --memory; a record may take an eighth of it, at most 4 GiB. The device counts some of the k-mers at once, all that are equal together.\n\n\
     The table goes to the standard output; progress, summary and errors go to the standard error.\n\n\
     examples:\n  kmers genome.fna.gz\n  \
     kmers reads_1.fq.gz reads_2.fq.gz -k 31 --spectrum spectrum.csv --chart spectrum.svg\n  \
@@ -69,6 +76,8 @@ struct Arguments {
     /// Before all else, write a made-up genome of so many bases to the file, which must not exist
     #[arg(long, value_name = "BASES", value_parser = clap::value_parser!(u64).range(1..=1 << 33))]
     make: Option<u64>,
+    #[command(flatten)]
+    memory: MemoryArgument,
 }
 
 fn main() -> ExitCode {
@@ -89,7 +98,7 @@ fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool
     if let Err(error) = &done {
         // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
         // backtrace.
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", with_causes(error.as_ref()));
     }
     done.is_ok()
 }
@@ -98,6 +107,8 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     // What is wrong with the command is said before a long file is read.
     let chart = arguments.chart.as_ref().map(|path| Ok::<_, anyhow::Error>((path, Format::of(path)?))).transpose()?;
     let device: Device = arguments.device.parse()?;
+    arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
+    memory::now("reading sequences".to_owned(), "give fewer of them");
     if let Some(bases) = arguments.make {
         ensure!(arguments.files.len() == 1, "--make writes one file; give one");
         make(bases, &arguments.files[0])?;
@@ -111,12 +122,13 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let packed = Packed::read(&arguments.files, options, &|bytes| bar.inc(bytes))?;
     let reading = start.elapsed();
     bar.set_message("counting");
+    memory::now("counting k-mers".to_owned(), "give a smaller --batch");
     let sizes = (usize::from(arguments.batch) * 1_000_000, arguments.top as usize);
     let counted = Survey::of(&device, &packed, sizes, &mut |pairs| match &mut dump {
         Some(dump) => dump.write(pairs),
         None => Ok(()),
     });
-    let survey = counted.context("if memory is short, give a smaller --batch")??;
+    let survey = counted.context("if memory is short, allow more by --memory, or give a smaller --batch")??;
     dump.map_or(Ok(()), Dump::finish)?;
     let counting = start.elapsed() - reading;
     bar.finish_and_clear();

@@ -16,6 +16,8 @@ use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 use warpnest_applications_kernels::kmers::MAX_K;
+use warpnest_applications_shared::message::with_causes;
+use warpnest_applications_shared::size::Size;
 
 /// A file that goes with the test.
 struct File(PathBuf);
@@ -273,13 +275,16 @@ fn errors_name_the_file_and_the_record() {
         (b">", "has no records"),
         (b">only a name", "record 1"),
         (b">x\nAC\n>y", "record 2"),
-        (b"@x\nACGT\n+\nIII\n", "record 1: Sequence length is 4 but quality length is 3"),
+        (
+            b"@x\nACGT\n+\nIII\n",
+            "record 1 cannot be read; nothing was counted, so repair the file or fetch it again: Sequence length is 4 but quality",
+        ),
         (b"@x\nACGT\n+\nIIII\n@y\nAC\n-\nII\n", "record 2"),
         (b"@x\nACGT\n+\nIIII\n@y\nAC\n", "record 2"),
         (cut, "cannot read the file"),
         (b"\x1f\x8b\x08 no gzip", "cannot read the file"),
     ] {
-        let error = read_one(bytes).unwrap_err().to_string();
+        let error = with_causes(&read_one(bytes).unwrap_err());
         assert!(error.contains("warpnest-kmers-") && error.contains(words), "{words}: {error}");
     }
     let folder = std::env::temp_dir();
@@ -294,7 +299,7 @@ fn a_record_may_not_take_all_memory() {
     let file = File::new(&compressed(&fasta(&records, 80, "\n")));
     let limited = |max_record_bytes| Options { max_record_bytes, ..options(21, true) };
     let error = read_all(&[&file], limited(1 << 20)).unwrap_err();
-    assert!(matches!(&error, PackError::Read(ReadError::TooLong { record: 2, limit: 0x10_0000, .. })), "{error}");
+    assert!(matches!(&error, PackError::Read(ReadError::TooLong { record: 2, limit: Size(0x10_0000), .. })), "{error}");
     assert_eq!(read_all(&[&file], limited(1 << 22)).unwrap().totals.records, 2);
     // Lines count, too.
     let file = File::new(&[b">x\n", &b"\n".repeat(1 << 20)[..], b">y\nA\n"].concat());

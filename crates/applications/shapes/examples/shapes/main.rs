@@ -29,9 +29,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use models::Model;
 use report::Times;
 use warpnest::Device;
+use warpnest_applications_shared::allocator::Ending;
+use warpnest_applications_shared::memory::{self, MemoryArgument};
+use warpnest_applications_shared::message::with_causes;
 use warpnest_shapes::animation::{Choreography, DANCE, Hand};
 use warpnest_shapes::picture::{self, Drawn};
 use warpnest_shapes::{MAX_SIDE, Motion, Scene};
+
+#[global_allocator]
+static ALLOCATOR: Ending = Ending;
 
 /// Let two solid shapes move through each other: where do they meet, and what is inside?
 #[derive(Debug, Parser)]
@@ -77,6 +83,8 @@ struct Arguments {
     /// Sweep the grid up to --grid, and draw milliseconds against voxels to fineness.svg and .png
     #[arg(long)]
     fineness: bool,
+    #[command(flatten)]
+    memory: MemoryArgument,
 }
 
 fn view(text: &str) -> Result<[f64; 2], String> {
@@ -103,18 +111,21 @@ fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool
     if let Err(error) = &done {
         // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
         // backtrace.
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", with_causes(error.as_ref()));
     }
     done.is_ok()
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let device: Device = arguments.device.parse()?;
+    arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
+    memory::now("reading meshes".to_owned(), "give smaller ones");
     writeln!(out, "device     {}", device.name())?;
     if let Some(reason) = device.fallback_reason() {
         writeln!(out, "           ({reason})")?;
     }
     let models = [Model::load(&arguments.a)?, Model::load(&arguments.b)?];
+    memory::now("finding voxels".to_owned(), "give a smaller --grid");
     if arguments.fineness {
         return fineness::sweep(arguments, &device, &models, out);
     }

@@ -22,9 +22,15 @@ use indicatif::{ProgressBar, ProgressStyle};
 use summary::grouped;
 use tables::Measured;
 use warpnest::Device;
+use warpnest_applications_shared::allocator::Ending;
+use warpnest_applications_shared::memory::{self, MemoryArgument};
+use warpnest_applications_shared::message::with_causes;
 use warpnest_voxels::mesh::{self, Mesh};
 use warpnest_voxels::voxelize::{self, Placement, Surface};
 use warpnest_voxels::{models, picture};
+
+#[global_allocator]
+static ALLOCATOR: Ending = Ending;
 
 /// Find where two surfaces meet, with hash tables of their voxels.
 #[derive(Debug, Parser)]
@@ -62,6 +68,8 @@ struct Arguments {
     /// Where the picture is seen from, in degrees
     #[arg(long, value_name = "YAW,PITCH", value_parser = numbers::<2>, default_value = "28,38", allow_hyphen_values = true)]
     view: [f64; 2],
+    #[command(flatten)]
+    memory: MemoryArgument,
 }
 
 fn numbers<const N: usize>(text: &str) -> Result<[f64; N], String> {
@@ -91,7 +99,7 @@ fn main() -> ExitCode {
     let Err(error) = run(&Arguments::parse()) else { return ExitCode::SUCCESS };
     // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
     // backtrace.
-    eprintln!("error: {error:#}");
+    eprintln!("error: {}", with_causes(error.as_ref()));
     ExitCode::FAILURE
 }
 
@@ -100,12 +108,15 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     // Not `println!`, which panics where the output is a pipe that nothing reads any more.
     let out = &mut io::stdout();
     let device: Device = arguments.device.parse()?;
+    arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
+    memory::now("reading meshes".to_owned(), "give smaller ones");
     writeln!(out, "device     {}", device.name())?;
     if let Some(reason) = device.fallback_reason() {
         writeln!(out, "           ({reason})")?;
     }
 
     let [a, b] = meshes(arguments)?;
+    memory::now("finding voxels".to_owned(), "give a smaller --grid");
     let sides = [voxelized("A", a, arguments.grid), voxelized("B", b, arguments.grid)];
     let surfaces = sides.each_ref().map(|side| &side.surface);
     let tables = tables::measure(&device, arguments.grid, surfaces)?;

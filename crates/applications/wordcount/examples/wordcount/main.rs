@@ -14,13 +14,20 @@ use std::{
     time::Instant,
 };
 
+use anyhow::Context;
 use chart::Format;
 use clap::Parser;
 use indicatif::{ProgressBar, ProgressStyle};
 use output::Summary;
 use warpnest::Device;
+use warpnest_applications_shared::allocator::Ending;
+use warpnest_applications_shared::memory::{self, MemoryArgument};
+use warpnest_applications_shared::message::with_causes;
 use warpnest_wordcount::counter::Counter;
 use warpnest_wordcount::words::{Kind, Options};
+
+#[global_allocator]
+static ALLOCATOR: Ending = Ending;
 
 /// Count the words of text files.
 #[derive(Debug, Parser)]
@@ -28,7 +35,8 @@ use warpnest_wordcount::words::{Kind, Options};
     after_help = "Files are UTF-8, plain or compressed by gzip. They are read part by part, so they may be larger than memory:\n\
     only the different words are kept. Bytes that are no UTF-8 are between words.\n\n\
     Words: letters and digits of any script, and apostrophes between them, so \"don't\" is one word and \"day--he\" are\n\
-    two. With --spaces, whatever is between white space.\n\n\
+    two. With --spaces, whatever is between white space. A word beyond 256 MiB, or a sixteenth of --memory, is an error.\n\n\
+    Lines end with a line feed, a carriage return, or both.\n\n\
     The table goes to the standard output; progress, summary and errors go to the standard error.\n\n\
     examples:\n  wordcount book.txt\n  \
     wordcount book.txt.gz more.txt --ignore-case --top 50 --chart words.svg --csv words.csv"
@@ -59,6 +67,8 @@ struct Arguments {
     /// The MiB of text that are counted at once
     #[arg(long, default_value_t = 16, value_parser = clap::value_parser!(u16).range(1..=1024))]
     part: u16,
+    #[command(flatten)]
+    memory: MemoryArgument,
 }
 
 fn main() -> ExitCode {
@@ -79,7 +89,7 @@ fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool
     if let Err(error) = &done {
         // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
         // backtrace.
-        eprintln!("error: {error:#}");
+        eprintln!("error: {}", with_causes(error.as_ref()));
     }
     done.is_ok()
 }
@@ -88,6 +98,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     // What is wrong with the command is said before a long file is read.
     let chart = arguments.chart.as_ref().map(|path| Ok::<_, anyhow::Error>((path, Format::of(path)?))).transpose()?;
     let device: Device = arguments.device.parse()?;
+    arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
     let kind = if arguments.spaces { Kind::Spaces } else { Kind::Letters };
     let options = Options { kind, fold: arguments.ignore_case };
 
@@ -98,6 +109,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let mut before = 0;
     for path in &arguments.files {
         bar.set_message(path.display().to_string());
+        memory::now(format!("counting the words of {}", path.display()), "give a smaller --part or fewer files");
         counter.add(path, &mut |bytes| bar.set_position(before + bytes))?;
         before += length(path);
     }

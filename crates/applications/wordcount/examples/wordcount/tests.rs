@@ -1,30 +1,23 @@
 //! The program, run as a person runs it: in a process of its own.
 
+mod hostile;
+
 use std::io::Write;
 use std::path::PathBuf;
-use std::process::{Command, Output, exit};
+use std::process::exit;
 
 use clap::CommandFactory;
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::Arguments;
+use warpnest_applications_shared::testing;
 
-/// The variable with the program's arguments, one a line.
-const ARGUMENTS: &str = "WARPNEST_WORDCOUNT_ARGUMENTS";
-
-/// Runs the program: this binary, which is compiled of the same files.
-fn program(arguments: &[&str]) -> Output {
-    let mut command = Command::new(std::env::current_exe().unwrap());
-    command.args(["--exact", "tests::run_as_a_program", "--nocapture"]).env(ARGUMENTS, arguments.join("\n"));
-    command.output().unwrap()
-}
-
-/// Is the program where [`program`] started it, and does nothing otherwise.
+/// Is the program where a test started it, and does nothing otherwise.
 #[test]
 fn run_as_a_program() {
-    let Ok(arguments) = std::env::var(ARGUMENTS) else { return };
-    let succeeds = super::succeeds(["wordcount"].into_iter().chain(arguments.lines()));
+    let Some(arguments) = testing::arguments() else { return };
+    let succeeds = super::succeeds(["wordcount".to_owned()].into_iter().chain(arguments));
     exit(if succeeds { 0 } else { 1 });
 }
 
@@ -58,7 +51,7 @@ const TEXT: &str = "To be, or not to be: that is\nthe question. Don't be!\n";
 
 /// Returns the standard output and error of a run that succeeds.
 fn printed(arguments: &[&str]) -> [String; 2] {
-    let output = program(&[arguments, &["--device", "cpu"]].concat());
+    let output = testing::run(&[arguments, &["--device", "cpu"]].concat());
     let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
     assert!(output.status.success(), "{error}");
     [out, error]
@@ -171,7 +164,7 @@ fn whatever_is_wrong_is_said_in_one_line() {
         (&[], &["<FILES>"]),
         (&[text, "--device", "cuda:x"], &["cuda:x"]),
     ] {
-        let output = program(arguments);
+        let output = testing::run(arguments);
         let error = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
         assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
@@ -182,11 +175,21 @@ fn whatever_is_wrong_is_said_in_one_line() {
 #[test]
 fn the_help_has_what_is_needed() {
     Arguments::command().debug_assert();
-    let output = program(&["--help"]);
+    let output = testing::run(&["--help"]);
     assert!(output.status.success());
     let help = String::from_utf8(output.stdout).unwrap();
-    for word in ["--ignore-case", "--spaces", "--top", "--chart", "--csv", "--device", "--part", "apostrophes", "gzip"]
-    {
+    for word in [
+        "--ignore-case",
+        "--spaces",
+        "--top",
+        "--chart",
+        "--csv",
+        "--device",
+        "--part",
+        "--memory",
+        "apostrophes",
+        "gzip",
+    ] {
         assert!(help.contains(word), "{word} in {help}");
     }
 }

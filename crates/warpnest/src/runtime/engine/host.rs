@@ -122,10 +122,11 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
     }
 
     fn allocate(&self, bytes: usize) -> Result<usize> {
-        let free = if bytes < ASKED_FOR { u64::MAX } else { self.memory()?.free };
-        let out_of_memory = || Error::OutOfMemory { asked: bytes as u64, free, device: self.name().to_owned() };
-        let fits = bytes > 0 && bytes as u64 <= free;
-        let address = fits.then(|| self.memory.allocate(bytes)).flatten().ok_or_else(out_of_memory)?;
+        let fits = bytes > 0 && (bytes < ASKED_FOR || bytes as u64 <= self.memory()?.free);
+        let address = fits.then(|| self.memory.allocate(bytes)).flatten().ok_or_else(|| {
+            let Memory { total, free } = host_memory::memory();
+            Error::OutOfMemory { asked: bytes as u64, free, total, device: self.name().to_owned() }
+        })?;
         self.runner.allocated(address, bytes);
         Ok(address)
     }

@@ -4,7 +4,8 @@ use super::Memory;
 use std::fs;
 use std::path::Path;
 
-/// Returns the memory of the machine, or what the control groups of this process leave of it.
+/// Returns the memory of the machine, or what the control groups and the limits (`ulimit`) of this
+/// process leave of it.
 /// Without Linux's files the answer is `u64::MAX`, and allocation itself is the only test.
 pub(super) fn memory() -> Memory {
     memory_under(Path::new("/"))
@@ -17,7 +18,20 @@ fn memory_under(root: &Path) -> Memory {
     let all = Memory { total: kib("MemTotal:"), free: kib("MemAvailable:") };
     let groups = fs::read_to_string(root.join("proc/self/cgroup")).unwrap_or_default();
     let limited = groups.lines().filter_map(group).map(|(version, path)| version.limits(all, root, path));
-    limited.fold(all, least)
+    limited.chain(process_limits(root)).fold(all, least)
+}
+
+/// Returns the memory that each limit of the process leaves: on its address space, and on the
+/// memory that it alone writes. An allocation beyond one of them fails, whatever the machine has.
+fn process_limits(root: &Path) -> impl Iterator<Item = Memory> {
+    let limits = fs::read_to_string(root.join("proc/self/limits")).unwrap_or_default();
+    let status = fs::read_to_string(root.join("proc/self/status")).unwrap_or_default();
+    [("Max address space ", "VmSize:"), ("Max data size ", "VmData:")].into_iter().filter_map(move |(limit, used)| {
+        // Without a limit the word is `unlimited`.
+        let total = field(&limits, limit)?;
+        let used = field(&status, used).unwrap_or(0).saturating_mul(1024);
+        Some(Memory { total, free: total.saturating_sub(used) })
+    })
 }
 
 fn least(one: Memory, other: Memory) -> Memory {
@@ -136,6 +150,32 @@ mod tests {
             ("sys/fs/cgroup/memory/small/memory.limit_in_bytes", "5\n"),
         ];
         assert_eq!(found("unlimited", &unlimited), (1000 << 10, 800 << 10));
+    }
+
+    #[test]
+    fn limits_of_the_process_count_with_what_it_uses() {
+        let limits = |address_space: &str, data: &str| {
+            format!(
+                "Limit        Soft Limit  Hard Limit  Units\nMax data size   {data}   unlimited  bytes\n\
+                Max address space   {address_space}   unlimited   bytes\n"
+            )
+        };
+        let status = "Name:\tprogram\nVmPeak:\t 400 kB\nVmSize:\t 300 kB\nVmData:\t 100 kB\n";
+        for (number, (address_space, data, expected)) in [
+            ("unlimited", "unlimited", (1000 << 10, 800 << 10)),
+            ("614400", "unlimited", (600 << 10, 300 << 10)),
+            ("unlimited", "204800", (200 << 10, 100 << 10)),
+            ("614400", "460800", (450 << 10, 300 << 10)),
+            // A limit may be lowered below what is in use.
+            ("1024", "unlimited", (1 << 10, 0)),
+        ]
+        .into_iter()
+        .enumerate()
+        {
+            let limits = limits(address_space, data);
+            let files = [MACHINE, ("proc/self/limits", &limits), ("proc/self/status", status)];
+            assert_eq!(found(&format!("process-{number}"), &files), expected, "{address_space} {data}");
+        }
     }
 
     #[test]

@@ -96,7 +96,7 @@ impl<T: bytemuck::Pod + Send> Target for Collected<T> {
     fn reserve(&mut self, bytes: u64) -> Result<()> {
         let held = self.0.get_mut().unwrap_or_else(PoisonError::into_inner);
         let words = (bytes / size_of::<T>() as u64) as usize;
-        let out_of_memory = |_| Error::OutOfMemory { asked: bytes, free: 0, device: "the host".to_owned() };
+        let out_of_memory = |_| Error::OutOfMemory { asked: bytes, free: 0, total: 0, device: "the host".to_owned() };
         held.try_reserve_exact(words.saturating_sub(held.len())).map_err(out_of_memory)?;
         held.resize(words, T::zeroed());
         Ok(())

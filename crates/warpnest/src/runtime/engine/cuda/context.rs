@@ -152,8 +152,9 @@ impl Primary {
         let Failure { call, code } = failure;
         if code == code::OUT_OF_MEMORY {
             // The figure helps, and is not worth another error.
-            let free = self.try_enter().and_then(|entered| entered.memory()).map_or(0, |memory| memory.free);
-            return Error::OutOfMemory { asked, free, device: self.name.clone() };
+            let memory = self.try_enter().and_then(|entered| entered.memory());
+            let (free, total) = memory.map_or((0, 0), |memory| (memory.free, memory.total));
+            return Error::OutOfMemory { asked, free, total, device: self.name.clone() };
         }
         if code::LOST.contains(&code) {
             self.lost.store(true, Ordering::Relaxed);
