@@ -133,7 +133,7 @@ unsafe impl Engine for Counting {
             if counts.once.load(Relaxed) {
                 counts.allocations.store(u32::MAX, Relaxed);
             }
-            return Err(Error::OutOfMemory { asked: bytes as u64, free: 0, device: self.name().to_owned() });
+            return Err(Error::OutOfMemory { asked: bytes as u64, free: 0, total: 0, device: self.name().to_owned() });
         }
         let now = counts.bytes.fetch_add(bytes as u64, Relaxed) + bytes as u64;
         counts.most.fetch_max(now, Relaxed);

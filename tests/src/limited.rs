@@ -22,7 +22,7 @@ unsafe impl<R: Runner> Engine for Limited<R> {
     fn allocate(&self, bytes: usize) -> Result<usize> {
         if bytes > self.most {
             let (asked, free) = (bytes as u64, self.most as u64);
-            return Err(Error::OutOfMemory { asked, free, device: self.name().to_owned() });
+            return Err(Error::OutOfMemory { asked, free, total: free, device: self.name().to_owned() });
         }
         self.inner.allocate(bytes)
     }
