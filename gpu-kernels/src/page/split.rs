@@ -187,7 +187,7 @@ fn split<K: KeyWord, V: Payload, const REPEATS: bool, B: Block>(
     let sets = if ordered { WARPS } else { 1 };
     let mut bits = plan.bits + (here as u64 != tile::<K, V>()) as u32;
     let (mut again, mut thinned, mut many) = (REPEATS, false, skewed_before);
-    // At most twice: repeated keys are dropped once.
+    // At most three times: repeated keys are dropped twice.
     loop {
         let set_words = 1 << (bits - 1);
         block.phase(&mut held, |thread, held| {

@@ -161,11 +161,10 @@ impl<K: KeyWord> FillTable<K> {
         block.tiles_of::<32, _>(&mut rows, |warp, rows| {
             let mixed = |_, row: &Filled<K>| row.mixed.map(|mixed| (mixed, mixed.bits_from(0)));
             warp.twins(rows, mixed, |lane, row, twin| row.has_twin = twin != lane);
-            // The rows of a frequent key would wait for each other.
-            if header.atomic(header::FAILED).load() != 0 {
-                return;
-            }
-            if warp.ballot(rows, |_, row| row.has_twin) != 0 {
+            // The rows of a frequent key would wait for each other. Lanes may read different words,
+            // and must go on together.
+            let has_failed = |_, row: &Filled<K>| row.has_twin || header.atomic(header::FAILED).load() != 0;
+            if warp.ballot(rows, has_failed) != 0 {
                 return warp.each(rows, |lane, _| {
                     if lane == 0 {
                         header.atomic(header::FAILED).store(1);

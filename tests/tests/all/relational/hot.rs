@@ -281,7 +281,7 @@ fn rows_that_the_sample_has_no_sign_of_come_out_whole() {
 fn more_keys_than_fit_leave_the_most_frequent_ones_hot() {
     let Some(engine) = the_cpu_engine() else { return };
     // Half of the rows are of 500 keys, the others of some 100,000, which the sample has many of.
-    let random: Vec<u32> = distinct_keys(1 << 18, 11);
+    let random: Vec<u32> = distinct_keys(1 << 20, 11);
     let keys: Vec<u32> =
         random.iter().map(|&word| if word & 1 == 0 { word >> 8 & 0x1ff } else { word >> 15 }).collect();
     for wanted in [ALL, SUMS] {
