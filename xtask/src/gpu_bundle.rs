@@ -144,10 +144,22 @@ struct Binary {
     built: PathBuf,
 }
 
+/// Fails if a folder has files and is no bundle.
+fn check_output(output: &Path) -> Result<()> {
+    ensure!(
+        !output.exists() || output.join(MANIFEST).is_file() || fs::read_dir(output)?.next().is_none(),
+        "{} is neither empty nor a bundle: name another folder",
+        output.display()
+    );
+    Ok(())
+}
+
 /// Runs `cargo xtask gpu-bundle`.
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let output = args.output.clone().unwrap_or_else(|| root.join("target/gpu-bundle"));
+    // Builds take minutes.
+    check_output(&output)?;
     let mut binaries = Vec::new();
     if args.only.is_empty() {
         // Not `--examples`, which would build the program fuzz.
@@ -166,12 +178,8 @@ pub fn main(args: &Args) -> Result<()> {
         binaries.extend(build(&root, only.words(), profile, packages)?);
     }
 
+    check_output(&output)?;
     if output.exists() {
-        ensure!(
-            output.join(MANIFEST).is_file() || fs::read_dir(&output)?.next().is_none(),
-            "{} is neither empty nor a bundle: name another folder",
-            output.display()
-        );
         fs::remove_dir_all(&output).with_context(|| format!("cannot empty {}", output.display()))?;
     }
     let mut manifest = describe(&root)?;

@@ -121,6 +121,7 @@ pub fn group_by(
     columns: Vec<(Column, String)>,
     wanted: Vec<(String, usize)>,
     order: &str,
+    skips_nans: bool,
 ) -> PyResult<(Array, Vec<Array>)> {
     let order = match order {
         "sorted" => Order::ByKey,
@@ -131,7 +132,7 @@ pub fn group_by(
     let columns: Vec<(Column, Kind)> = columns.collect::<PyResult<_>>()?;
     let wanted = wanted.into_iter().map(|(name, column)| Ok((Operation::of(&name)?, column)));
     let wanted: Vec<(Operation, usize)> = wanted.collect::<PyResult<_>>()?;
-    with_key!(kind, K => call::run(py, target, |call| grouped::<K>(call, keys, &columns, &wanted, order)))
+    with_key!(kind, K => call::run(py, target, |call| grouped::<K>(call, keys, &columns, &wanted, (order, skips_nans))))
 }
 
 fn grouped<K: Key + Send + Sync>(
@@ -139,13 +140,13 @@ fn grouped<K: Key + Send + Sync>(
     keys: Column,
     columns: &[(Column, Kind)],
     wanted: &[(Operation, usize)],
-    order: Order,
+    (order, skips_nans): (Order, bool),
 ) -> Result<(Array, Vec<Array>)> {
     let keys = call.read::<K>(keys)?;
     let columns: Vec<Values<'_>> =
         columns.iter().map(|&(column, kind)| kind.read(call, column)).collect::<Result<_>>()?;
     let mut query = GroupBy::new(&*keys);
-    query.order(order);
+    query.order(order).skip_nans(skips_nans);
     let finds: Vec<Find<K>> = wanted
         .iter()
         .map(|&(operation, column)| match (operation, columns.get(column)) {

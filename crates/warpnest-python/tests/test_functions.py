@@ -1,5 +1,7 @@
 """The functions of columns, beside NumPy and pandas."""
 
+from fractions import Fraction
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -164,6 +166,47 @@ def test_group_by_gives_what_pandas_gives(xp, values):
         )
     assert xp.back(groups.columns["sum"]).dtype == np.dtype(f"{x.dtype.kind}8")
     assert xp.back(groups.columns["first"]).dtype == values
+
+
+@pytest.mark.parametrize("order", ["sorted", "first"])
+@pytest.mark.parametrize("dtype", ["int64", "uint64", "int32"])
+@pytest.mark.parametrize("rows", [5, 1000, 200_000])
+def test_means_of_integers_are_rounded_once(dtype, rows, order):
+    rng, limits = np.random.default_rng(rows), np.iinfo(dtype)
+    keys = np.sort(rng.integers(0, 7, rows))
+    columns = {
+        "wide": rng.integers(limits.min, limits.max, rows, dtype, endpoint=True),
+        "equal": np.full(rows, limits.max // 2 + 1, dtype),
+        "small": rng.integers(0, 1000, rows).astype(dtype),
+    }
+    for x in columns.values():
+        means = wn.group_by(keys, {"mean": (x, "mean")}, order=order).columns["mean"]
+        for key, mean in zip(np.unique(keys), means, strict=True):
+            of = x[keys == key].tolist()
+            assert mean == float(Fraction(sum(of), len(of)))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("rows", [60, 200_000])
+@pytest.mark.parametrize("others", [[], ["mean"]])
+def test_nans_are_no_extremes(xp, dtype, rows, others):
+    rng = np.random.default_rng(rows)
+    keys = rng.integers(0, 20, rows)
+    x = rng.choice(np.array([-np.inf, -2, 0, 3, np.inf, np.nan, -np.nan], dtype), rows)
+    x[keys % 4 == 1] = np.nan
+    x[keys % 4 == 2] = -np.array(np.nan, dtype)
+    held, wanted = xp(x), {}
+    for function in ["min", "max", *others]:
+        wanted[function] = (held, function)
+    columns = wn.group_by(xp(keys), wanted, order="sorted").columns
+    expected = pd.DataFrame({"k": keys, "x": x}).groupby("k")["x"].agg(["min", "max"])
+    kept = wn.group_by(xp(keys), wanted, order="sorted", skipna=False).columns
+    for function in ("min", "max"):
+        np.testing.assert_array_equal(xp.back(columns[function]), expected[function])
+        whole = [getattr(x[keys == key], function)() for key in expected.index]
+        np.testing.assert_array_equal(xp.back(kept[function]), whole)
+    with pytest.raises(TypeError, match="skipna is True or False"):
+        wn.group_by(xp(keys), {}, skipna="no")
 
 
 def test_group_by_orders_and_two_columns(xp):

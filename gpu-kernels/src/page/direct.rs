@@ -206,15 +206,20 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
                 }
             }
             if self.keys.load_read_only((there & !LISTED) as u64 - 1) == key {
-                // The bit is the highest, so it stays.
-                let listed = LISTED | (number + 1);
-                if there >= LISTED {
-                    if there < listed {
-                        at.fetch_max(listed);
+                // Without the bit the first pair's number is there, which may be the greater one.
+                if there < LISTED {
+                    let was = at.compare_exchange(there, LISTED | there.max(number + 1));
+                    if was == there {
+                        return Some(cell + 1);
                     }
-                    return Some(0);
+                    // Nothing but the bit's being set has changed the cell.
+                    there = was;
                 }
-                return Some(if at.fetch_max(listed) < LISTED { cell + 1 } else { 0 });
+                let listed = LISTED | (number + 1);
+                if there < listed {
+                    at.fetch_max(listed);
+                }
+                return Some(0);
             }
             cell = (cell + 1) & mask;
         }

@@ -28,11 +28,13 @@ const NONE: u32 = u32::MAX;
 pub enum Combine {
     /// The sum of [widened](ColumnParams::widened) words, wrapping.
     Sum,
+    /// The sum of the [upper halves](ColumnParams::upper_half) of words, wrapping.
+    SumOfUpper,
     /// The sum of floating-point numbers, as `f64`.
     SumOfFloats,
-    /// The least in the order of [`ColumnParams::ordered`].
+    /// The least, by [`ColumnParams::min_rank`].
     Min,
-    /// The greatest.
+    /// The greatest, by [`ColumnParams::max_rank`].
     Max,
 }
 
@@ -53,19 +55,13 @@ pub struct ReduceParams {
 }
 
 impl ReduceParams {
-    #[inline(always)]
-    fn identity(self) -> u64 {
-        if self.combine == Combine::Min as u32 { u64::MAX } else { 0 }
-    }
-
+    /// Combines two results, which are 0 of no items: sums or ranks.
     #[inline(always)]
     fn combined(self, a: u64, b: u64) -> u64 {
-        if self.combine == Combine::Sum as u32 {
+        if self.combine == Combine::Sum as u32 || self.combine == Combine::SumOfUpper as u32 {
             a.wrapping_add(b)
         } else if self.combine == Combine::SumOfFloats as u32 {
             (f64::from_bits(a) + f64::from_bits(b)).to_bits()
-        } else if self.combine == Combine::Min as u32 {
-            a.min(b)
         } else {
             a.max(b)
         }
@@ -76,13 +72,27 @@ impl ReduceParams {
     fn item<W: Scalar>(self, word: W) -> u64 {
         if self.combine == Combine::Sum as u32 {
             self.column.widened(word)
+        } else if self.combine == Combine::SumOfUpper as u32 {
+            self.column.upper_half(word)
         } else if self.combine != Combine::SumOfFloats as u32 {
-            self.column.ordered(word).to_u64()
+            self.rank(word)
         } else if W::BITS == 32 {
             (f32::from_bits(word.bits_from(0)) as f64).to_bits()
         } else {
             word.to_u64()
         }
+    }
+
+    #[inline(always)]
+    fn rank<W: Scalar>(self, word: W) -> u64 {
+        let is_min = self.combine == Combine::Min as u32;
+        if is_min { self.column.min_rank(word).to_u64() } else { self.column.max_rank(word).to_u64() }
+    }
+
+    #[inline(always)]
+    fn of_rank<W: Scalar>(self, rank: u64) -> W {
+        let (is_min, rank) = (self.combine == Combine::Min as u32, W::from_u64(rank));
+        if is_min { self.column.of_min_rank(rank) } else { self.column.of_max_rank(rank) }
     }
 }
 
@@ -98,7 +108,7 @@ impl<W: Scalar> Results<W> {
     #[inline(always)]
     fn store(self, segment: u64, combined: u64) {
         if self.sums.is_null() {
-            self.values.store(segment, self.plan.column.unordered(W::from_u64(combined)));
+            self.values.store(segment, self.plan.of_rank(combined));
         } else {
             self.sums.store(segment, combined);
         }
@@ -107,11 +117,8 @@ impl<W: Scalar> Results<W> {
     /// Combines a result that was stored with more items.
     #[inline(always)]
     fn add(self, segment: u64, more: u64) {
-        let held = if self.sums.is_null() {
-            self.plan.column.ordered(self.values.load(segment)).to_u64()
-        } else {
-            self.sums.load(segment)
-        };
+        let held =
+            if self.sums.is_null() { self.plan.rank(self.values.load(segment)) } else { self.sums.load(segment) };
         self.store(segment, self.plan.combined(held, more));
     }
 }
@@ -165,7 +172,7 @@ impl<W: Scalar> ReduceSegments<W> {
         let mut nothing = block.local(|_| ());
         if B::IN_TURN {
             let reduced = |start: u64, stop: u64| {
-                let mut sum = plan.identity();
+                let mut sum = 0;
                 for item in start..stop {
                     sum = plan.combined(sum, plan.item(args.values.load_streaming(item)));
                 }
@@ -206,7 +213,7 @@ impl<W: Scalar> ReduceSegments<W> {
                         long.set(1 + place, (segment - from) as u32);
                     }
                 } else {
-                    let mut sum = plan.identity();
+                    let mut sum = 0;
                     for item in start..stop {
                         sum = plan.combined(sum, staged(item));
                     }
@@ -233,7 +240,7 @@ impl<W: Scalar> ReduceSegments<W> {
         while done < count {
             block.phase(&mut nothing, |thread, _| {
                 let (start, stop) = long_range(done + thread / width);
-                let mut sum = plan.identity();
+                let mut sum = 0;
                 let mut item = start + (thread % width) as u64;
                 while item < stop {
                     sum = plan.combined(sum, staged(item));
@@ -285,7 +292,7 @@ impl<W: Scalar> AddHeads<W> {
         let results = Results { sums: args.sums, values: args.results, plan };
         let mut nothing = block.local(|_| ());
         if B::IN_TURN {
-            let mut sum = plan.identity();
+            let mut sum = 0;
             for head in tile..=last {
                 sum = plan.combined(sum, args.heads.load(head));
             }
@@ -293,7 +300,7 @@ impl<W: Scalar> AddHeads<W> {
             return;
         }
         block.phase(&mut nothing, |thread, _| {
-            let mut sum = plan.identity();
+            let mut sum = 0;
             let mut head = tile + thread as u64;
             while head <= last {
                 sum = plan.combined(sum, args.heads.load_read_only(head));
@@ -362,25 +369,6 @@ fn starts_below<B: Block>(block: &mut B, starts: Global<u32>, segments: u64, ite
     low
 }
 
-kernel! {
-    /// Divides sums by counts: `means[i] = sums[i] / counts[i]`, as `f64`. The kind of the sums is
-    /// 0 for unsigned integers, 1 for signed ones, 2 for `f64`. One thread an item.
-    Means<>, "means", threads 256;
-    { sums: Global<u64>, counts: Global<u32>, means: Global<u64>, plan: MeansParams }
-}
-
-/// The scalar arguments of [`Means`].
-#[derive(Clone, Copy, Debug)]
-#[repr(C)]
-pub struct MeansParams {
-    /// The number of items.
-    pub items: u64,
-    /// A [`SumKind`].
-    pub kind: u32,
-    /// 0.
-    pub padding: u32,
-}
-
 /// The type of sums.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
@@ -391,29 +379,4 @@ pub enum SumKind {
     Signed,
     /// `f64`.
     Float,
-}
-
-impl Means {
-    #[inline(always)]
-    fn run<B: Block>(self, block: &mut B) {
-        let args = self;
-        let first = block.first_thread();
-        let mut nothing = block.local(|_| ());
-        block.each(&mut nothing, |thread, _| {
-            let item = first + thread as u64;
-            if item >= args.plan.items {
-                return;
-            }
-            let word = args.sums.load_streaming(item);
-            let sum = if args.plan.kind == SumKind::Float as u32 {
-                f64::from_bits(word)
-            } else if args.plan.kind == SumKind::Signed as u32 {
-                word as i64 as f64
-            } else {
-                word as f64
-            };
-            let mean = sum / args.counts.load_streaming(item) as f64;
-            args.means.store_streaming(item, mean.to_bits());
-        });
-    }
 }

@@ -76,10 +76,10 @@ impl<K: KeyWord, V: Payload> Groups<K, V> {
             self.sums.store(target, chip.sum(slot));
         }
         if wanted.minima {
-            self.minima.store(target, column.unordered(!chip.minimum::<V::Word>(slot)));
+            self.minima.store(target, column.of_min_rank(chip.minimum::<V::Word>(slot)));
         }
         if wanted.maxima {
-            self.maxima.store(target, column.unordered(chip.maximum::<V::Word>(slot)));
+            self.maxima.store(target, column.of_max_rank(chip.maximum::<V::Word>(slot)));
         }
     }
 }

@@ -152,9 +152,9 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
                 threads,
                 memory,
                 |at, value| {
-                    words.fetch_max(at, !column.ordered(value));
+                    words.fetch_max(at, column.min_rank(value));
                 },
-                |at, group| outputs.minima.store(group, column.unordered(!words.get(at))),
+                |at, group| outputs.minima.store(group, column.of_min_rank(words.get(at))),
             );
         }
         if !outputs.maxima.is_null() {
@@ -163,9 +163,9 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
                 threads,
                 memory,
                 |at, value| {
-                    words.fetch_max(at, column.ordered(value));
+                    words.fetch_max(at, column.max_rank(value));
                 },
-                |at, group| outputs.maxima.store(group, column.unordered(words.get(at))),
+                |at, group| outputs.maxima.store(group, column.of_max_rank(words.get(at))),
             );
         }
     }

@@ -12,35 +12,71 @@ pub struct ColumnParams {
     pub flip: u64,
     /// The bits above a 32-bit word whose highest bit is set, when it is added to a 64-bit sum.
     pub sign: u64,
+    /// How far the order is turned, so that the NaNs at both of its ends are at one.
+    pub nans: u64,
 }
 
 impl ColumnParams {
     /// Returns how unsigned integers are added and compared.
     pub const fn unsigned() -> Self {
-        Self { flip_negative: 0, flip: 0, sign: 0 }
+        Self { flip_negative: 0, flip: 0, sign: 0, nans: 0 }
     }
 
     /// Returns how signed integers of `bits` bits are added and compared.
     pub const fn signed(bits: u32) -> Self {
-        Self { flip_negative: 0, flip: 1 << (bits - 1), sign: if bits == 32 { !0 << 32 } else { 0 } }
+        Self { flip_negative: 0, flip: 1 << (bits - 1), sign: if bits == 32 { !0 << 32 } else { 0 }, nans: 0 }
     }
 
-    /// Returns how floating-point numbers of `bits` bits are compared: in the total order of IEEE
-    /// 754, from the negative NaNs to the positive ones. Their words are not added.
+    /// Returns how floating-point numbers of `bits` bits are compared: -0 is less than 0, and a NaN
+    /// is neither the least nor the greatest while there is a number. Their words are not added.
     pub const fn float(bits: u32) -> Self {
         let highest = 1 << (bits - 1);
-        Self { flip_negative: highest - 1, flip: highest, sign: 0 }
+        // The NaNs of one sign.
+        let nans = (1 << if bits == 32 { 23 } else { 52 }) - 1;
+        Self { flip_negative: highest - 1, flip: highest, sign: 0, nans }
     }
 
-    /// Returns the word by which a value is compared: its unsigned order is that of the values.
+    /// Returns the same, but that a NaN is both the least and the greatest value.
+    #[must_use]
+    pub const fn with_nans_first(self) -> Self {
+        Self { nans: self.nans.wrapping_neg(), ..self }
+    }
+
+    /// Returns the rank of a value among those of which the least is wanted: it has the greatest
+    /// rank.
     #[inline(always)]
-    pub fn ordered<W: Scalar>(self, word: W) -> W {
+    pub fn min_rank<W: Scalar>(self, word: W) -> W {
+        turned(!self.ordered(word), self.nans)
+    }
+
+    /// Returns the rank of a value among those of which the greatest is wanted: it has the greatest
+    /// rank.
+    #[inline(always)]
+    pub fn max_rank<W: Scalar>(self, word: W) -> W {
+        turned(self.ordered(word), self.nans)
+    }
+
+    /// Returns the value whose [`ColumnParams::min_rank`] this is.
+    #[inline(always)]
+    pub fn of_min_rank<W: Scalar>(self, rank: W) -> W {
+        self.unordered(!turned(rank, self.nans.wrapping_neg()))
+    }
+
+    /// Returns the value whose [`ColumnParams::max_rank`] this is.
+    #[inline(always)]
+    pub fn of_max_rank<W: Scalar>(self, rank: W) -> W {
+        self.unordered(turned(rank, self.nans.wrapping_neg()))
+    }
+
+    /// Returns a word whose unsigned order is that of the values. For floating-point numbers this is
+    /// the total order of IEEE 754, from the negative NaNs to the positive ones.
+    #[inline(always)]
+    fn ordered<W: Scalar>(self, word: W) -> W {
         word ^ self.flip_of(word) ^ W::from_u64(self.flip)
     }
 
-    /// Returns the value whose [`ColumnParams::ordered`] this is.
     #[inline(always)]
-    pub fn unordered<W: Scalar>(self, ordered: W) -> W {
+    fn unordered<W: Scalar>(self, ordered: W) -> W {
         let word = ordered ^ W::from_u64(self.flip);
         word ^ self.flip_of(word)
     }
@@ -51,10 +87,22 @@ impl ColumnParams {
         word.to_u64() | if is_negative(word) { self.sign } else { 0 }
     }
 
+    /// Returns the upper half of a 64-bit integer, as a 64-bit one.
+    #[inline(always)]
+    pub fn upper_half<W: Scalar>(self, word: W) -> u64 {
+        let word = word.to_u64();
+        if self.flip == 0 { word >> 32 } else { (word as i64 >> 32) as u64 }
+    }
+
     #[inline(always)]
     fn flip_of<W: Scalar>(self, word: W) -> W {
         if is_negative(word) { W::from_u64(self.flip_negative) } else { W::default() }
     }
+}
+
+#[inline(always)]
+fn turned<W: Scalar>(word: W, by: u64) -> W {
+    W::from_u64(word.to_u64().wrapping_add(by))
 }
 
 #[inline(always)]
@@ -65,19 +113,51 @@ fn is_negative<W: Scalar>(word: W) -> bool {
 #[cfg(test)]
 mod tests {
     use super::ColumnParams;
+    use crate::types::Scalar;
+
+    /// Checks that values are in their order, and come back from their ranks.
+    fn check<W: Scalar>(column: ColumnParams, ascending: &[W]) {
+        assert!(ascending.is_sorted_by_key(|&word| column.max_rank(word)));
+        assert!(ascending.iter().rev().is_sorted_by_key(|&word| column.min_rank(word)));
+        for &word in ascending {
+            assert_eq!(column.of_min_rank(column.min_rank(word)), word);
+            assert_eq!(column.of_max_rank(column.max_rank(word)), word);
+        }
+    }
 
     #[test]
-    fn words_are_in_the_order_of_their_values() {
-        let floats = [-f32::NAN, f32::NEG_INFINITY, -1.5, -0.0, 0.0, 1e-40, 2.0, f32::INFINITY, f32::NAN];
-        let words = floats.map(f32::to_bits);
-        let column = ColumnParams::float(32);
-        assert!(words.is_sorted_by_key(|&word| column.ordered(word)));
-        assert!(words.iter().all(|&word| column.unordered(column.ordered(word)) == word));
-        let words = [i64::MIN, -7, -1, 0, 5, i64::MAX].map(|value| value as u64);
-        let column = ColumnParams::signed(64);
-        assert!(words.is_sorted_by_key(|&word| column.ordered(word)));
-        assert!(words.iter().all(|&word| column.unordered(column.ordered(word)) == word));
-        assert!([0u32, 9, u32::MAX].iter().all(|&word| ColumnParams::unsigned().ordered(word) == word));
+    fn ranks_are_in_the_order_of_values() {
+        check(ColumnParams::unsigned(), &[0u32, 9, u32::MAX]);
+        check(ColumnParams::signed(64), &[i64::MIN, -7, -1, 0, 5, i64::MAX].map(|value| value as u64));
+        let numbers = [f32::NEG_INFINITY, -1.5, -0.0, 0.0, 1e-40, 2.0, f32::INFINITY].map(f32::to_bits);
+        check(ColumnParams::float(32), &numbers);
+        check(ColumnParams::float(32).with_nans_first(), &numbers);
+        assert_eq!(ColumnParams::unsigned().max_rank(7u32), 7);
+    }
+
+    /// Checks NaNs of both signs, with the least payload and the greatest.
+    #[test]
+    fn nans_are_behind_all_numbers_or_before_them() {
+        for nan in [1, u64::MAX >> 12].map(|payload| 0x7ff << 52 | payload) {
+            for nan in [nan, nan | 1 << 63] {
+                assert!(f64::from_bits(nan).is_nan());
+                let [ignored, first] = [ColumnParams::float(64), ColumnParams::float(64).with_nans_first()];
+                for number in [f64::NEG_INFINITY, -0.0, 1.0, f64::INFINITY].map(f64::to_bits) {
+                    assert!(ignored.min_rank(nan) < ignored.min_rank(number));
+                    assert!(ignored.max_rank(nan) < ignored.max_rank(number));
+                    assert!(first.min_rank(nan) > first.min_rank(number));
+                    assert!(first.max_rank(nan) > first.max_rank(number));
+                }
+                assert_eq!(ignored.of_min_rank(ignored.min_rank(nan)), nan);
+                assert_eq!(first.of_max_rank(first.max_rank(nan)), nan);
+            }
+        }
+    }
+
+    #[test]
+    fn upper_halves_keep_their_sign() {
+        assert_eq!(ColumnParams::signed(64).upper_half(-1i64 as u64), u64::MAX);
+        assert_eq!(ColumnParams::unsigned().upper_half(u64::MAX), u32::MAX as u64);
     }
 
     #[test]

@@ -47,9 +47,9 @@ kernel! {
     ///
     /// `table` has as many slots as the plan says, and so have `sums`, `counts`, `minima` and
     /// `maxima`, which are 0 at first. `sums` gets sums of [widened](ColumnParams::widened) values,
-    /// `maxima` the greatest [ordered](ColumnParams::ordered) words, and `minima` the complements
-    /// of the least ones. What is not wanted is null, and so are `values` and `missed_values`
-    /// without a column of values.
+    /// `maxima` the greatest [`ColumnParams::max_rank`], and `minima` the greatest
+    /// [`ColumnParams::min_rank`]. What is not wanted is null, and so are `values` and
+    /// `missed_values` without a column of values.
     ///
     /// If `FEW`, missed rows are few, and written side by side to arrays as long as the input;
     /// every warp that has any reserves their offsets. Otherwise each block has a region of its

@@ -73,10 +73,10 @@ impl<K: KeyWord, V: Payload> HotGroups<K, V> {
                 args.counts_out.store(target, args.counts.load(slot));
             }
             if !args.minima_out.is_null() {
-                args.minima_out.store(target, column.unordered(!args.minima.load(slot)));
+                args.minima_out.store(target, column.of_min_rank(args.minima.load(slot)));
             }
             if !args.maxima_out.is_null() {
-                args.maxima_out.store(target, column.unordered(args.maxima.load(slot)));
+                args.maxima_out.store(target, column.of_max_rank(args.maxima.load(slot)));
             }
         });
     }

@@ -17,6 +17,7 @@ pub mod hot_table;
 pub mod ids;
 pub mod join;
 pub mod keys;
+pub mod means;
 mod on_chip;
 mod page_groups;
 mod pages;

@@ -153,12 +153,12 @@ impl<S: Shared<u32>> OnChip<S> {
         };
         if self.wanted.minima {
             for i in 0..ROWS {
-                raise(self.minima, at[i], !column.ordered(values[i]));
+                raise(self.minima, at[i], column.min_rank(values[i]));
             }
         }
         if self.wanted.maxima {
             for i in 0..ROWS {
-                raise(self.maxima, at[i], column.ordered(values[i]));
+                raise(self.maxima, at[i], column.max_rank(values[i]));
             }
         }
     }
@@ -188,13 +188,13 @@ impl<S: Shared<u32>> OnChip<S> {
         low as u64 | (high as u64) << 32
     }
 
-    /// Returns the complement of the least ordered word of aggregate `number`.
+    /// Returns the rank of the least value of aggregate `number`.
     #[inline(always)]
     pub fn minimum<W: Scalar>(&self, number: u32) -> W {
         self.words.cast::<W>().get(self.minima + number)
     }
 
-    /// Returns the greatest ordered word of aggregate `number`.
+    /// Returns the rank of the greatest value of aggregate `number`.
     #[inline(always)]
     pub fn maximum<W: Scalar>(&self, number: u32) -> W {
         self.words.cast::<W>().get(self.maxima + number)

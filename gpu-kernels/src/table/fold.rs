@@ -10,9 +10,9 @@ use crate::types::Scalar;
 pub enum FoldKind {
     /// Their sum, as wide as they are; that of integers wraps.
     Sum = 0,
-    /// The lesser one.
+    /// The lesser one; of a NaN and a number the number.
     Min = 1,
-    /// The greater one.
+    /// The greater one; of a NaN and a number the number.
     Max = 2,
 }
 
@@ -118,8 +118,12 @@ impl Fold {
     #[inline(always)]
     fn selected<W: Scalar>(self, held: W, value: W) -> W {
         let column = self.column();
-        let is_less = column.ordered(value) < column.ordered(held);
-        if is_less == self.is_min() { value } else { held }
+        let is_better = if self.is_min() {
+            column.min_rank(value) > column.min_rank(held)
+        } else {
+            column.max_rank(value) > column.max_rank(held)
+        };
+        if is_better { value } else { held }
     }
 }
 
@@ -139,6 +143,12 @@ mod tests {
         let [half, minus_one] = [0.5f32, -1.0].map(f32::to_bits);
         assert_eq!(fold(sum, SumKind::Float, 32).of(half, half), 1f32.to_bits());
         assert_eq!(fold(max, SumKind::Float, 32).of(minus_one, half), half);
+        for kind in [min, max] {
+            for nan in [f32::NAN, -f32::NAN].map(f32::to_bits) {
+                assert_eq!(fold(kind, SumKind::Float, 32).of(nan, half), half);
+                assert_eq!(fold(kind, SumKind::Float, 32).of(minus_one, nan), minus_one);
+            }
+        }
         assert_eq!(fold(min, SumKind::Float, 64).of((-0.0f64).to_bits(), 0f64.to_bits()), (-0.0f64).to_bits());
     }
 

@@ -171,11 +171,12 @@ fn numbers_of_every_type_are_combined_as_their_type_does() {
         single.add_many(&[2, u32::MAX], &[0.75, 1.0]).unwrap();
         single.count_many(&[1, 1, 4]).unwrap();
         assert_eq!(single.get_many(&[1, 2, 4, u32::MAX]).unwrap(), [Some(2.75), Some(-0.25), Some(1.0), Some(4.0)]);
-        single.max_many(&[1, 2], &[-f32::NAN, f32::INFINITY]).unwrap();
+        single.max_many(&[1, 2, 1], &[-f32::NAN, f32::INFINITY, f32::NAN]).unwrap();
+        single.min_many(&[1, 8, 8], &[f32::NAN, -f32::NAN, 3.0]).unwrap();
         single.min_many(&[4, 4], &[0.0, -0.0]).unwrap();
         let found: Vec<_> =
-            single.get_many(&[1, 2, 4]).unwrap().into_iter().map(|value| value.unwrap().to_bits()).collect();
-        assert_eq!(found, [2.75f32, f32::INFINITY, -0.0].map(f32::to_bits));
+            single.get_many(&[1, 2, 4, 8]).unwrap().into_iter().map(|value| value.unwrap().to_bits()).collect();
+        assert_eq!(found, [2.75f32, f32::INFINITY, -0.0, 3.0].map(f32::to_bits));
         let mut double: PageMap<u32, f64> = PageMap::new(device).unwrap();
         double.count_many(&[7, 7]).unwrap();
         double.add_many(&[7], &[0.5]).unwrap();

@@ -82,6 +82,7 @@ mod relational {
     mod join_forms;
     mod join_nulls;
     mod join_skew;
+    pub mod means;
     mod row_ids;
     mod rows;
     mod wide_join;

@@ -113,7 +113,9 @@ class Groups(NamedTuple):
     columns: dict[str, Any]
 
 
-def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", device: Any = None) -> Groups:
+def group_by(
+    keys: Any, aggregates: dict[str, Any], *, order: str = "any", skipna: bool = True, device: Any = None
+) -> Groups:
     """Groups rows by their keys, and returns the different keys and aggregates of each group.
 
     `keys` is an array, or a tuple of two. `aggregates` has a name for each result, with `"count"`
@@ -121,8 +123,9 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
     32-bit or 64-bit integers or floating-point numbers. Sums of integers have 64 bits, sums of
     floating-point numbers and means are `float64`, counts are 32-bit integers.
 
-    Sums of integers wrap at 64 bits, and means of integers are those of such sums. The least and
-    greatest of floating-point numbers order NaNs behind (if they are negative before) all numbers.
+    Sums of integers wrap at 64 bits. Means of integers are rounded once, from the exact mean. A NaN is
+    neither the least nor the greatest value of a group with a number; with `skipna=False` it is both.
+    Sums and means with a NaN are NaN.
 
     `order` is "any", "first" for the order of the groups' first rows, or "sorted".
 
@@ -134,6 +137,8 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
     """
     if order not in ("any", "first", "sorted"):
         raise ValueError(f'there is no order {order!r}: take "any", "first" or "sorted"')
+    if not isinstance(skipna, bool):
+        raise TypeError(f"skipna is True or False, and not {skipna!r}")
     if not isinstance(aggregates, dict):
         raise TypeError(f"aggregates are a dict of names, and not {type(aggregates).__name__}")
     given = {name: what[0] for name, what in aggregates.items() if isinstance(what, tuple) and what}
@@ -164,7 +169,9 @@ def group_by(keys: Any, aggregates: dict[str, Any], *, order: str = "any", devic
                 )
         wanted.append((function, numbers[id(values)]))
     columns = [(one, f"{one.dtype.kind}{one.dtype.itemsize}") for one in held]
-    found, arrays = _native.group_by(library.target(device), key_column, key_column.type.kind, columns, wanted, order)
+    found, arrays = _native.group_by(
+        library.target(device), key_column, key_column.type.kind, columns, wanted, order, skipna
+    )
     results = {}
     for name, (function, number), array in zip(aggregates, wanted, arrays):
         if function == "count":

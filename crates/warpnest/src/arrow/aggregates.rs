@@ -132,20 +132,22 @@ impl Inputs {
         let asked: Vec<_> = self.computed.iter().map(|computed| self.ask(computed, &mut query)).collect();
         let groups = query.run_on(stream, scratch)?;
         let download = |asked: Option<Asked>| asked.map(|asked| asked.download(stream, &groups)).transpose();
-        let arrays = self.computed.iter().zip(asked).map(|(computed, (of, valid))| {
-            let of = download(of)?;
-            let counts = match download(valid)? {
+        let arrays = self.computed.iter().zip(asked).map(|(computed, parts)| {
+            let [of, upper, valid] = parts.map(download);
+            let counts = match valid? {
                 Some(Numbers::U64(counts)) => Some(counts),
                 _ => None,
             };
-            computed.array_of(of, counts)
+            computed.array_of(of?, upper?, counts)
         });
         let arrays = arrays.collect::<Result<Vec<_>>>()?;
         Ok((groups, arrays))
     }
 
-    /// Asks for an aggregate and, if some rows have no value, for the number of those that have.
-    fn ask<'q, K: Key>(&'q self, computed: &Computed, query: &mut GroupBy<'q, K>) -> (Option<Asked>, Option<Asked>) {
+    /// Asks for an aggregate and, if some rows have no value, for the number of those that have. The
+    /// sum that a mean is of may wrap then, so that of upper halves is asked for, too: between the
+    /// two.
+    fn ask<'q, K: Key>(&'q self, computed: &Computed, query: &mut GroupBy<'q, K>) -> [Option<Asked>; 3] {
         let input = |number: usize| &self.columns[number].1;
         let of = match (computed.of.map(input), computed.function) {
             (None, Function::Count) if computed.valid.is_some() => None,
@@ -155,7 +157,10 @@ impl Inputs {
             (Some(numbers), Function::Max | Function::Last) => Some(numbers.max(query)),
             (Some(numbers), _) => Some(numbers.sum(query)),
         };
-        (of, computed.valid.map(|valid| input(valid).sum(query)))
+        let valid = computed.valid.map(|valid| input(valid).sum(query));
+        let has_upper = computed.function == Function::Mean && valid.is_some();
+        let upper = computed.of.filter(|_| has_upper).and_then(|of| input(of).sum_of_upper(query));
+        [of, upper, valid]
     }
 }
 
@@ -191,9 +196,14 @@ fn no_aggregate(name: &str, of_type: &DataType, function: Function) -> crate::Er
 }
 
 impl Computed {
-    /// Returns the array of the aggregate, from what was asked for, and how many rows of each group
-    /// have a value if some have none.
-    fn array_of(&self, of: Option<Numbers>, counts: Option<ScalarBuffer<u64>>) -> Result<ArrayRef> {
+    /// Returns the array of the aggregate, from what was asked for, the sums of upper halves, and how
+    /// many rows of each group have a value if some have none.
+    fn array_of(
+        &self,
+        of: Option<Numbers>,
+        upper: Option<Numbers>,
+        counts: Option<ScalarBuffer<u64>>,
+    ) -> Result<ArrayRef> {
         let nulls = counts.as_ref().map(|counts| counts.iter().map(|count| *count != 0).collect::<NullBuffer>());
         let nulls = nulls.filter(|nulls| nulls.null_count() > 0);
         let count = || -> ArrayRef {
@@ -217,11 +227,11 @@ impl Computed {
                 of.into_array(&of_type, nulls)
             }
             Function::Mean => {
-                let mut means = of.as_f64();
-                if let Some(counts) = counts {
-                    means.iter_mut().zip(&counts).for_each(|(mean, count)| *mean /= *count as f64);
-                }
-                Numbers::F64(means.into()).into_array(&DataType::Float64, nulls)
+                let means = match counts {
+                    Some(counts) => Numbers::F64(of.means(upper.as_ref(), &counts)),
+                    None => of,
+                };
+                means.into_array(&DataType::Float64, nulls)
             }
             Function::Min | Function::Max => {
                 let values = match array.data_type() {

@@ -41,10 +41,10 @@ use std::sync::Arc;
 /// - **Null keys** are equal: those rows are one group, or one for each combination with the other
 ///   keys. Keys are equal if their bytes are: each NaN with itself, and −0 is not 0.
 /// - **Null values** are ignored, as in SQL. An aggregate without values is null; counts never are.
-/// - **Sums** of integers are `Int64` or `UInt64` and wrap, and so do the sums that means are of.
-///   Those of floating-point numbers are `Float64`. **Least and greatest** values keep the column's
-///   type; those of floating-point numbers are by [`f64::total_cmp`]. **Means** are `Float64`, and
-///   **counts** `Int64`. **First and last** values are of any type.
+/// - **Sums** of integers are `Int64` or `UInt64` and wrap. Those of floating-point numbers are
+///   `Float64`. **Least and greatest** values keep the column's type; a NaN is neither while there
+///   is a number, and −0 is less than 0. **Means** are `Float64`; of integers they are those next to
+///   the exact ones. **Counts** are `Int64`. **First and last** values are of any type.
 /// - **Order.** Groups come in any order, unless [`ArrowGroupBy::in_order_of_appearance`] is
 ///   called.
 /// - **Complexity.** One key column of numbers or times of 4 or 8 bytes, without nulls, is a

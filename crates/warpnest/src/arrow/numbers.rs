@@ -6,6 +6,7 @@ use crate::{Key, Result, Stream};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_primitive};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
+use gpu_kernels::relational::means::mean_of_integers;
 use std::sync::Arc;
 
 /// Numbers of a type that is aggregated.
@@ -46,9 +47,9 @@ macro_rules! for_each_type {
             I32: i32, I64, (0, i32::MIN, i32::MAX);
             U64: u64, U64, (0, u64::MIN, u64::MAX);
             I64: i64, I64, (0, i64::MIN, i64::MAX);
-            // -0 changes no sum, not even one of -0. In the total order NaNs are at both ends.
-            F32: f32, F64, (-0.0, f32::from_bits(u32::MAX), f32::from_bits(u32::MAX >> 1));
-            F64: f64, F64, (-0.0, f64::from_bits(u64::MAX), f64::from_bits(u64::MAX >> 1));
+            // -0 changes no sum, not even one of -0. A NaN is behind all numbers.
+            F32: f32, F64, (-0.0, f32::NAN, f32::NAN);
+            F64: f64, F64, (-0.0, f64::NAN, f64::NAN);
         }
     };
 }
@@ -145,16 +146,33 @@ impl Numbers {
         for_each_type!(mean)
     }
 
-    /// Returns the numbers as `f64`.
-    pub fn as_f64(&self) -> Vec<f64> {
-        macro_rules! as_f64 {
-            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
-                match self {
-                    $(Self::$variant(values) => values.iter().map(|value| *value as f64).collect(),)+
-                }
-            };
+    /// Asks a query for the sum of the upper halves of 64-bit integers in each group; not for other
+    /// numbers, whose sums are exact or rounded.
+    pub fn sum_of_upper<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Option<Asked> {
+        match self {
+            Self::U64(values) => Some(Asked::U64(query.sum_of_upper(&values[..]))),
+            Self::I64(values) => Some(Asked::I64(query.sum_of_upper(&values[..]))),
+            Self::U32(_) | Self::I32(_) | Self::F32(_) | Self::F64(_) => None,
         }
-        for_each_type!(as_f64)
+    }
+
+    /// Returns the means of as many numbers as `counts` has for each group. These are their sums,
+    /// which are as wide as sums are, and `upper` has those of their upper halves if they had 64
+    /// bits.
+    pub fn means(&self, upper: Option<&Self>, counts: &[u64]) -> ScalarBuffer<f64> {
+        // There are fewer than 2^32 rows.
+        let integer = |sum, upper, is_signed, count: u64| mean_of_integers(sum, upper, is_signed, count as u32);
+        let mean = |group: usize| match (self, upper) {
+            (Self::F64(sums), _) => sums[group] / counts[group] as f64,
+            (Self::U64(sums), Some(Self::U64(upper))) => integer(sums[group], upper[group], false, counts[group]),
+            (Self::U64(sums), _) => integer(sums[group], sums[group] >> 32, false, counts[group]),
+            (Self::I64(sums), Some(Self::I64(upper))) => {
+                integer(sums[group] as u64, upper[group] as u64, true, counts[group])
+            }
+            (Self::I64(sums), _) => integer(sums[group] as u64, (sums[group] >> 32) as u64, true, counts[group]),
+            _ => unreachable!("sums have 64 bits"),
+        };
+        (0..counts.len()).map(mean).collect()
     }
 
     /// Returns an array of a type that [`Numbers::new`] takes, or of one whose values are as large.

@@ -17,8 +17,8 @@ mod sealed {
 
 /// A type of numbers that are added and compared: `u32`, `i32`, `u64`, `i64`, `f32` or `f64`.
 ///
-/// Integers have their usual order. Floating-point numbers are in the order of
-/// [`f64::total_cmp`]: negative NaNs, numbers with −0 before 0, positive NaNs.
+/// Numbers have their usual order, and −0 is less than 0. A NaN is neither the least nor the greatest
+/// of values among which there is a number.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type of numbers that can be added and compared",
     note = "numbers are `u32`, `i32`, `u64`, `i64`, `f32` and `f64`"

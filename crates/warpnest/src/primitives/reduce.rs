@@ -29,11 +29,13 @@ use private::Combines;
 #[derive(Clone, Copy, Debug)]
 pub struct Sum;
 
-/// The least item; of no items the greatest value of the type.
+/// The least item; of no items the greatest value of the type, or a NaN. A NaN is the least item
+/// only if no item is a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Min;
 
-/// The greatest item; of no items the least value of the type.
+/// The greatest item; of no items the least value of the type, or a NaN. A NaN is the greatest item
+/// only if no item is a number.
 #[derive(Clone, Copy, Debug)]
 pub struct Max;
 
@@ -249,7 +251,7 @@ impl Reduce {
         let tiles = tiles(self.items);
         // SAFETY: the kernels' documentation allows one of the two to be null, and the count.
         let null = unsafe { Global::null() };
-        let (sums, results) = if matches!(self.combine, Combine::Sum | Combine::SumOfFloats) {
+        let (sums, results) = if !matches!(self.combine, Combine::Min | Combine::Max) {
             (output, null.cast::<W>())
         } else {
             (null, output.cast::<W>())

@@ -9,18 +9,22 @@ use super::query::{Order, Query, Wanted, WordsOf};
 use crate::primitives::Scratch;
 use crate::types::KeyOrder;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::primitives::reduce::{Means, MeansParams, SumKind};
+use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::relational::means::{Exceeding, ExceedingParams, Means, MeansParams};
+use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
 
 impl Query<'_> {
     /// Returns whether the query can be answered on chip: if values of one column are added or
     /// compared, at most, floating-point numbers are not added, and no numbers of rows are needed.
+    /// [`sums_may_wrap`] tells of means.
     pub fn fits_on_chip(&self) -> bool {
         let adds_floats = |wanted: &Wanted| match *wanted {
             Wanted::Sum(column) | Wanted::Mean(column) => {
                 !matches!(self.columns[column].numbers, Some((_, SumKind::Unsigned | SumKind::Signed)))
             }
+            Wanted::SumOfUpper(_) => true,
             _ => false,
         };
         !self.needs_rows() && self.folded().count() <= 1 && !self.wanted.iter().any(adds_floats)
@@ -30,6 +34,33 @@ impl Query<'_> {
     fn folded(&self) -> impl Iterator<Item = usize> {
         (0..self.columns.len()).filter(|&column| self.is_folded(column))
     }
+}
+
+/// Returns whether a sum that a mean is of may wrap: if values are so large that those of all rows
+/// may have such a sum. Reads them once, and waits for the result; not if there is no such mean.
+pub(super) fn sums_may_wrap(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    query: &Query<'_>,
+    values: &[WordsOf<'_>],
+    rows: u64,
+) -> Result<bool> {
+    let found = scratch.reserve(1)?;
+    for (column, words) in values.iter().enumerate().filter(|&(column, _)| query.has_wide_mean(column)) {
+        let WordsOf::Wide(words) = words else { continue };
+        let is_signed = matches!(query.numbers(column), Some((_, SumKind::Signed)));
+        stream.batch(|batch| {
+            batch.zero(found, 1)?;
+            let plan = ExceedingParams::of_sums(rows, is_signed);
+            let exceeding = Exceeding { words: batch.read(words), found: batch.write(found).cast(), plan };
+            // SAFETY: there is a word for each row, and the scratch has one, which is 0.
+            unsafe { batch.launch(&exceeding, rows) }
+        })?;
+        if found.download_at(stream, 0)? != 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
 }
 
 /// Returns the groups' keys, and their aggregates in the order in which they are wanted; `None` if
@@ -56,7 +87,7 @@ pub(super) fn by_chip<K: KeyWord + ValueWord>(
         }
     };
     let column = query.folded().next();
-    let params = column.and_then(|column| query.columns[column].numbers).map_or(ColumnParams::unsigned(), |(of, _)| of);
+    let params = column.and_then(|column| query.numbers(column)).map_or(ColumnParams::unsigned(), |(of, _)| of);
     let of = (stream, &mut *scratch, query, memory);
     let (done, report) = match column.map(|column| &input.values[column]) {
         None => computed::<K, Nothing>(of, ChipInput { keys, values: None, column: params, seed })?,
@@ -130,7 +161,7 @@ fn computed<K: KeyWord + ValueWord, V: Payload>(
             Wanted::Min(_) => computed.minima = Some(words.into_buffer()),
             Wanted::Max(_) => computed.maxima = Some(words.into_buffer()),
             Wanted::Mean(_) => means.push(words),
-            Wanted::First(_) | Wanted::Last(_) => {}
+            Wanted::SumOfUpper(_) | Wanted::First(_) | Wanted::Last(_) => {}
         }
     }
     if !means.is_empty() {
@@ -163,7 +194,7 @@ fn computed<K: KeyWord + ValueWord, V: Payload>(
             Wanted::Min(_) => kinds[2].take(),
             Wanted::Max(_) => kinds[3].take(),
             Wanted::Mean(_) => means.next(),
-            Wanted::First(_) | Wanted::Last(_) => None,
+            Wanted::SumOfUpper(_) | Wanted::First(_) | Wanted::Last(_) => None,
         };
         match (own, earlier) {
             (Some(words), _) => columns.push(words),
@@ -184,15 +215,14 @@ fn divide(
     (sums, counts): (&Buffer<u64>, &Buffer<u32>),
     means: &Words,
 ) -> Result<()> {
-    let kind = query
-        .folded()
-        .next()
-        .and_then(|column| query.columns[column].numbers)
-        .map_or(SumKind::Unsigned, |(_, kind)| kind);
+    let kind =
+        query.folded().next().and_then(|column| query.numbers(column)).map_or(SumKind::Unsigned, |(_, kind)| kind);
     let plan = MeansParams { items: sums.len() as u64, kind: kind as u32, padding: 0 };
     stream.batch(|batch| {
-        let means = Means { sums: batch.read(sums), counts: batch.read(counts), means: means.write(batch), plan };
-        // SAFETY: there is a sum, a count and a mean for each group.
-        unsafe { batch.launch(&means, plan.items) }
+        // SAFETY: there is a sum, a count and a mean for each group, and no sum has wrapped.
+        unsafe {
+            let (sums, counts, means) = (batch.read(sums), batch.read(counts), means.write(batch));
+            batch.launch(&Means { sums, uppers: Global::null(), counts, means, plan }, plan.items)
+        }
     })
 }

@@ -15,8 +15,9 @@ use crate::runtime::stream::Batch;
 use crate::types::KeyOrder;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
-use gpu_kernels::primitives::reduce::{Combine, Means, MeansParams, SumKind};
+use gpu_kernels::primitives::reduce::{Combine, SumKind};
 use gpu_kernels::relational::groups::{DescribeGroups, DescribeParams};
+use gpu_kernels::relational::means::{Means, MeansParams};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
 
@@ -70,6 +71,7 @@ struct Regions {
     runs: u64,
     heads: u64,
     gathered: u64,
+    uppers: u64,
     count: u64,
     words: u64,
 }
@@ -93,6 +95,7 @@ impl Regions {
             runs: region(64 * runs_words::<K>(rows)),
             heads: region(64 * heads_words(rows)),
             gathered: region(rows * input.gathered_bits),
+            uppers: region(if input.uppers { rows * 64 } else { 0 }),
             count: region(64),
             words,
         }
@@ -108,6 +111,8 @@ struct Needs {
     row_numbers: bool,
     /// The bits of the widest column whose values are gathered.
     gathered_bits: u64,
+    /// Whether upper halves are added for a mean.
+    uppers: bool,
 }
 
 /// Sorts the keys with the column `rides`, whose words are `payload`; with the numbers of the rows
@@ -132,6 +137,7 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
         encoding: order != KeyOrder::default() || matches!(input.keys, KeysOnDevice::Two(_)),
         row_numbers: payload.is_none() && P::VALUE_BITS != 0,
         gathered_bits: gathered.max().unwrap_or(0),
+        uppers: (0..query.columns.len()).any(|column| query.has_wide_mean(column)),
     };
     let sort = Sort::<K, P>::new(OF_KEY, rows, stream.cores());
     let at = Regions::new::<K, P>(sort.words, rows, needs);
@@ -306,20 +312,29 @@ impl SortedGroups<'_> {
                         launch_gather(batch, (source, self.rows), (numbers, self.groups), output.cast::<W>())?;
                     }
                     wanted if wanted.folded() == Some(column) => {
-                        let Some((params, kind)) = query.columns[column].numbers else { continue };
+                        let Some((params, kind)) = query.numbers(column) else { continue };
                         let combine = match (wanted, kind) {
                             (Wanted::Min(_), _) => Combine::Min,
                             (Wanted::Max(_), _) => Combine::Max,
+                            (Wanted::SumOfUpper(_), _) => Combine::SumOfUpper,
                             (_, SumKind::Float) => Combine::SumOfFloats,
                             _ => Combine::Sum,
                         };
                         let segments = Segments { starts: self.starts, count: None };
-                        let reduce = Reduce { column: params, combine, items: self.rows, segments: self.groups };
-                        reduce.queue(batch, sorted, segments, output, base.offset(at.heads))?;
+                        let reduce = |combine, output| {
+                            let reduce = Reduce { column: params, combine, items: self.rows, segments: self.groups };
+                            reduce.queue(batch, sorted, segments, output, base.offset(at.heads))
+                        };
+                        reduce(combine, output)?;
                         if matches!(wanted, Wanted::Mean(_)) {
+                            let mut uppers = Global::null();
+                            if query.has_wide_mean(column) {
+                                uppers = base.offset(at.uppers);
+                                reduce(Combine::SumOfUpper, uppers)?;
+                            }
                             self.describe(batch, Described::Counts, numbers)?;
                             let plan = MeansParams { items: self.groups, kind: kind as u32, padding: 0 };
-                            let means = Means { sums: output, counts: numbers, means: output, plan };
+                            let means = Means { sums: output, uppers, counts: numbers, means: output, plan };
                             batch.launch(&means, self.groups)?;
                         }
                     }

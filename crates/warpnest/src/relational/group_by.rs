@@ -1,6 +1,6 @@
 //! What a group-by is asked for.
 
-use super::by_chip::by_chip;
+use super::by_chip::{by_chip, sums_may_wrap};
 use super::by_sort::{SortInput, by_sort};
 use super::column::Column;
 use super::groups::{GroupReport, Groups, Method, Words};
@@ -26,14 +26,16 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 ///
 /// - **Sums** of integers are 64 bits wide and wrap. Those of floating-point numbers are `f64`, and
 ///   the same from run to run on one device.
-/// - **Least and greatest values** of floating-point numbers are by [`f64::total_cmp`]: −0 is less
-///   than 0, and a NaN is beyond the infinity of its sign.
-/// - **Means** are `f64`: the sum over the number of rows.
+/// - **Least and greatest values.** A NaN is neither while its group has a number
+///   ([`GroupBy::skip_nans`]). −0 is less than 0.
+/// - **Means** are `f64`: of integers the one next to the exact mean, of floating-point numbers the
+///   sum over the number of rows.
 /// - **First and last values** are those of the group's first and last row.
 ///
 /// Queries of one column at most that add no floating-point numbers, and want no rows in their
-/// order, are answered on chip on a GPU; others by sorting rows ([`Method`]). The scratch takes 24
-/// to 36 bytes a row with 32-bit keys and values.
+/// order, are answered on chip on a GPU; others by sorting rows ([`Method`]). Rows are sorted, too,
+/// for means of 64-bit integers so large that the sum of as many could wrap; to know that takes a
+/// pass over the column. The scratch takes 24 to 36 bytes a row with 32-bit keys and values.
 pub struct GroupBy<'q, K> {
     keys: KeyColumns<'q, K>,
     query: Query<'q>,
@@ -58,6 +60,14 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self
     }
 
+    /// Sets whether NaNs are skipped where the least or greatest value is wanted, as they are if this
+    /// is not called: the least and the greatest value of a group are NaN only if all of its values
+    /// are. Otherwise they are NaN if one is. A sum or mean with a NaN is a NaN in any case.
+    pub fn skip_nans(&mut self, skip: bool) -> &mut Self {
+        self.query.skips_nans = skip;
+        self
+    }
+
     /// Asks for the number of rows of each group.
     pub fn count(&mut self) -> Aggregate<u32> {
         self.query.add(Wanted::Count)
@@ -79,6 +89,16 @@ impl<'q, K: Key> GroupBy<'q, K> {
     pub fn max<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
         let column = self.numbers(values.into());
         self.query.add(Wanted::Max(column))
+    }
+
+    /// Asks for the sum of the upper halves of `values`, which tells with the sum the exact one.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn sum_of_upper<T: Number<Word = u64>>(
+        &mut self,
+        values: impl Into<Column<'q, T>>,
+    ) -> Aggregate<T::Sum> {
+        let column = self.numbers(values.into());
+        self.query.add(Wanted::SumOfUpper(column))
     }
 
     /// Asks for the mean of `values` in each group.
@@ -196,7 +216,8 @@ impl<'q, K: Key> GroupBy<'q, K> {
             Method::Hash => rows != 0,
             Method::Sort => false,
         };
-        if is_worth_it && query.fits_on_chip() {
+        let on_chip = is_worth_it && query.fits_on_chip();
+        if on_chip && !sums_may_wrap(stream, scratch, query, &values, rows)? {
             let seed = seed.unwrap_or_else(random_seed);
             let (computed, of_chip) = by_chip(stream, scratch, query, &input, memory, seed)?;
             report.estimated_groups = Some(of_chip.estimated_groups);

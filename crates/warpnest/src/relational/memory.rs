@@ -22,7 +22,7 @@ impl<K: KeyWord> Memory<K> {
         let column = |wanted: &Wanted| {
             let is_wide = match *wanted {
                 Wanted::Count => false,
-                Wanted::Sum(_) | Wanted::Mean(_) => true,
+                Wanted::Sum(_) | Wanted::SumOfUpper(_) | Wanted::Mean(_) => true,
                 Wanted::Min(column) | Wanted::Max(column) | Wanted::First(column) | Wanted::Last(column) => {
                     query.columns[column].bits == 64
                 }

@@ -44,13 +44,15 @@ pub(super) struct Query<'q> {
     pub columns: Vec<ValueColumn<'q>>,
     pub wanted: Vec<Wanted>,
     pub order: Order,
+    /// Whether a NaN is neither the least nor the greatest value while there is a number.
+    pub skips_nans: bool,
 }
 
 impl<'q> Query<'q> {
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { number, columns: Vec::new(), wanted: Vec::new(), order: Order::Any }
+        Self { number, columns: Vec::new(), wanted: Vec::new(), order: Order::Any, skips_nans: true }
     }
 
     pub fn add<T>(&mut self, wanted: Wanted) -> Aggregate<T> {
@@ -83,6 +85,18 @@ impl Query<'_> {
         self.wanted.iter().any(|wanted| wanted.folded() == Some(column))
     }
 
+    /// Returns how the values of a column are added and compared, if they are.
+    pub fn numbers(&self, column: usize) -> Option<(ColumnParams, SumKind)> {
+        let (params, kind) = self.columns[column].numbers?;
+        Some((if self.skips_nans { params } else { params.with_nans_first() }, kind))
+    }
+
+    /// Returns whether a column has 64-bit integers whose mean is wanted: their sums may wrap.
+    pub fn has_wide_mean(&self, column: usize) -> bool {
+        let is_integer = matches!(self.columns[column].numbers, Some((_, SumKind::Unsigned | SumKind::Signed)));
+        is_integer && self.columns[column].bits == 64 && self.wanted.contains(&Wanted::Mean(column))
+    }
+
     /// Returns whether the numbers of rows are needed, whatever the number of columns.
     pub fn needs_rows(&self) -> bool {
         let of_rows = |wanted: &Wanted| matches!(wanted, Wanted::First(_) | Wanted::Last(_));
@@ -94,7 +108,8 @@ impl Wanted {
     /// Returns the column whose values are added or compared.
     pub fn folded(self) -> Option<usize> {
         match self {
-            Self::Sum(column) | Self::Min(column) | Self::Max(column) | Self::Mean(column) => Some(column),
+            Self::Sum(column) | Self::SumOfUpper(column) | Self::Mean(column) => Some(column),
+            Self::Min(column) | Self::Max(column) => Some(column),
             Self::Count | Self::First(_) | Self::Last(_) => None,
         }
     }
@@ -125,6 +140,9 @@ pub(super) enum WordsOf<'q> {
 pub(super) enum Wanted {
     Count,
     Sum(usize),
+    /// The sum of the upper halves of 64-bit integers: with the sum it tells the exact one.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "record batches alone ask for it"))]
+    SumOfUpper(usize),
     Min(usize),
     Max(usize),
     Mean(usize),

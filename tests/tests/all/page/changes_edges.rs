@@ -47,6 +47,35 @@ fn one_key_at_a_time() {
     in_all_widths!(with());
 }
 
+/// A batch small beside the table goes to the pairs directly, by warps that come in any order.
+#[test]
+fn of_equal_keys_in_a_small_batch_the_last_pair_counts() {
+    const HELD: usize = 2048;
+    const BATCH: usize = 120;
+    fn with<K: Key, V: Value>() {
+        on_all(|device| {
+            let held = distinct_keys::<K>(HELD, 7);
+            let full = default().build(device, &held, &values(&held)).unwrap();
+            for few in [1, 2, 7, 40, BATCH] {
+                let mut map = full.try_clone().unwrap();
+                // Four such batches are a quarter of the keys: one more would rewrite the pages.
+                for batch in 1..=4 {
+                    let keys: Vec<K> = (0..BATCH).map(|i| held[i * i % few]).collect();
+                    let new: Vec<V> = (0..BATCH).map(|i| V::from_u64((batch * HELD + i) as u64)).collect();
+                    assert_eq!(map.insert_many(&keys, &new), Ok(0));
+                    let last: HashMap<K, V> = keys.iter().copied().zip(new).collect();
+                    let found = map.get_many(&keys).unwrap();
+                    for (key, found) in keys.iter().zip(found) {
+                        assert_eq!(found, last.get(key).copied(), "{key} of {few} in batch {batch}");
+                    }
+                }
+            }
+        });
+    }
+    with::<u32, u32>();
+    with::<u64, u64>();
+}
+
 #[test]
 fn sequential_and_strided_keys() {
     fn with<K: Key, V: Value>() {

@@ -43,7 +43,7 @@ macro_rules! integers {
 integers!(u32: u64, i32: i64, u64: u64, i64: i64);
 
 macro_rules! floats {
-    ($($number:ident, $bits:ty);+) => {$(
+    ($($number:ident),+) => {$(
         impl Tested for $number {
             fn of(bits: u64) -> Self {
                 if bits % 64 == 0 { -0.0 } else { (bits as i16 / 4) as $number }
@@ -52,18 +52,18 @@ macro_rules! floats {
                 items.iter().fold(0.0, |sum: f64, &item| sum + item as f64).to_bits()
             }
             fn bits(self) -> u64 {
-                self.to_bits() as u64
+                if self.is_nan() { $number::NAN.to_bits() as u64 } else { self.to_bits() as u64 }
             }
             fn min_of(items: &[Self]) -> Self {
-                items.iter().copied().min_by($number::total_cmp).unwrap_or($number::from_bits(<$bits>::MAX >> 1))
+                items.iter().copied().min_by($number::total_cmp).unwrap_or($number::NAN)
             }
             fn max_of(items: &[Self]) -> Self {
-                items.iter().copied().max_by($number::total_cmp).unwrap_or($number::from_bits(<$bits>::MAX))
+                items.iter().copied().max_by($number::total_cmp).unwrap_or($number::NAN)
             }
         }
     )+};
 }
-floats!(f32, u32; f64, u64);
+floats!(f32, f64);
 
 fn reduced<T: Tested, R: Reduction<T>>(
     device: &Device,
@@ -231,18 +231,18 @@ fn a_nan_and_the_zeros_have_their_place() {
         |_| Just(()),
         |engine, ()| {
             let nan = f32::NAN;
-            let values = [1.0, nan, -nan, 0.0, -0.0, -0.0, 0.0, f32::INFINITY, f32::NEG_INFINITY, -0.0];
+            let values = [1.0, nan, -nan, 0.0, -0.0, -0.0, 0.0, f32::INFINITY, f32::NEG_INFINITY, -nan];
             let values = Buffer::from_slice(&engine.device, &values).unwrap();
             let starts = [0, 3, 5, 7, 9, 10];
             let bits = |floats: Vec<f32>| floats.into_iter().map(f32::to_bits).collect::<Vec<u32>>();
             let least = bits(reduced(&engine.device, Min, &values, &starts));
             let greatest = bits(reduced(&engine.device, Max, &values, &starts));
-            prop_assert_eq!(least, [-nan, -0.0, -0.0, f32::NEG_INFINITY, -0.0].map(f32::to_bits));
-            prop_assert_eq!(greatest, [nan, 0.0, 0.0, f32::INFINITY, -0.0].map(f32::to_bits));
+            prop_assert_eq!(least, [1.0, -0.0, -0.0, f32::NEG_INFINITY, -nan].map(f32::to_bits));
+            prop_assert_eq!(greatest, [1.0, 0.0, 0.0, f32::INFINITY, -nan].map(f32::to_bits));
             let sums = reduced(&engine.device, Sum, &values, &starts);
-            prop_assert!(sums[0].is_nan() && sums[3].is_nan());
+            prop_assert!([sums[0], sums[3], sums[4]].iter().all(|sum| sum.is_nan()));
             // A sum begins at 0.
-            prop_assert_eq!([sums[1], sums[2], sums[4]].map(f64::to_bits), [0; 3]);
+            prop_assert_eq!([sums[1], sums[2]].map(f64::to_bits), [0; 2]);
             Ok(())
         },
     );

@@ -1,5 +1,6 @@
 //! Group-by beside loops over maps of the standard library, on every engine.
 
+use super::means::exact;
 use super::rows::{Rows, Tested, in_order, key_numbers};
 use proptest::prelude::*;
 use warpnest::primitives::Scratch;
@@ -40,8 +41,8 @@ fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result
     check!(sums.3, |of| long_sum(of));
     check!(float_sums.0, |of| of.iter().map(|&row| rows.single[row] as f64).sum::<f64>());
     check!(float_sums.1, |of| of.iter().map(|&row| rows.double[row]).sum::<f64>());
-    check!(means.0, |of| of.iter().map(|&row| rows.narrow[row] as u64).sum::<u64>() as f64 / of.len() as f64);
-    check!(means.1, |of| long_sum(of) as f64 / of.len() as f64);
+    check!(means.0, |of| exact(of.iter().map(|&row| i128::from(rows.narrow[row])).sum(), of.len()));
+    check!(means.1, |of| exact(of.iter().map(|&row| i128::from(rows.long[row])).sum(), of.len()));
     check!(means.2, |of| of.iter().map(|&row| rows.double[row]).sum::<f64>() / of.len() as f64);
     check!(least.0, |of| of.iter().map(|&row| rows.narrow[row]).min().unwrap());
     check!(least.1, |of| of.iter().map(|&row| rows.signed[row]).min().unwrap());
@@ -100,13 +101,15 @@ fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: 
     prop_assert_eq!(&groups.column(again).unwrap().download(stream).unwrap(), &sums);
     prop_assert_eq!(groups.column(max).unwrap().download(stream).unwrap(), most);
 
+    // No sum wraps.
+    let long: Vec<i64> = rows.long.iter().map(|value| value >> 20).collect();
     let mut query = GroupBy::new(&rows.keys);
-    let (sum, mean) = (query.sum(&rows.long), query.mean(&rows.long));
+    let (sum, mean) = (query.sum(&long), query.mean(&long));
     let groups = query.order(order).method(method).run_on(stream, &mut scratch).unwrap();
     let of = expected(&groups)?;
-    let of_rows = |of: &Vec<usize>| of.iter().fold(0i64, |sum, &row| sum.wrapping_add(rows.long[row]));
+    let of_rows = |of: &Vec<usize>| of.iter().map(|&row| long[row]).sum::<i64>();
     let sums: Vec<i64> = of.iter().map(|group| of_rows(&group.1)).collect();
-    let means: Vec<f64> = of.iter().map(|group| of_rows(&group.1) as f64 / group.1.len() as f64).collect();
+    let means: Vec<f64> = of.iter().map(|group| exact(of_rows(&group.1).into(), group.1.len())).collect();
     prop_assert_eq!(groups.column(sum).unwrap().download(stream).unwrap(), sums);
     prop_assert_eq!(groups.column(mean).unwrap().download(stream).unwrap(), means);
 
@@ -114,7 +117,7 @@ fn check_each<K: Tested>(device: &Device, rows: &Rows<K>, order: Order, method: 
     let (count, mean) = (query.count(), query.mean(&rows.signed));
     let groups = query.order(order).method(method).run_on(stream, &mut scratch).unwrap();
     let of = expected(&groups)?;
-    let of_rows = |of: &Vec<usize>| of.iter().map(|&row| rows.signed[row] as i64).sum::<i64>() as f64 / of.len() as f64;
+    let of_rows = |of: &Vec<usize>| exact(of.iter().map(|&row| i128::from(rows.signed[row])).sum(), of.len());
     let means: Vec<f64> = of.iter().map(|group| of_rows(&group.1)).collect();
     prop_assert_eq!(groups.column(mean).unwrap().download(stream).unwrap(), means);
     prop_assert_eq!(groups.column(count).unwrap().len(), of.len());

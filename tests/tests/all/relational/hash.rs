@@ -67,15 +67,17 @@ impl<K: Key, W: Key> Case<K, W> {
     pub fn groups(&self) -> HashMap<K, Group> {
         let mut groups = HashMap::new();
         for (&key, &value) in self.keys.iter().zip(&self.values) {
-            let (wide, ordered) = (self.column.widened(value), |word: u64| self.column.ordered(W::from_u64(word)));
+            let wide = self.column.widened(value);
+            let min_rank = |word: u64| self.column.min_rank(W::from_u64(word));
+            let max_rank = |word: u64| self.column.max_rank(W::from_u64(word));
             let word = value.to_u64();
             groups
                 .entry(key)
                 .and_modify(|group: &mut Group| {
                     group.count += 1;
                     group.sum = group.sum.wrapping_add(wide);
-                    group.minimum = std::cmp::min_by_key(group.minimum, word, |&word| ordered(word));
-                    group.maximum = std::cmp::max_by_key(group.maximum, word, |&word| ordered(word));
+                    group.minimum = std::cmp::max_by_key(group.minimum, word, |&word| min_rank(word));
+                    group.maximum = std::cmp::max_by_key(group.maximum, word, |&word| max_rank(word));
                 })
                 .or_insert(Group { count: 1, sum: wide, minimum: word, maximum: word });
         }

@@ -51,13 +51,12 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
     fn expected(&self) -> HashMap<K, Aggregated<WordOf<V>>> {
         let mut groups = HashMap::new();
         for (&key, &value) in self.keys.iter().zip(self.values) {
-            let ordered = self.column.ordered(value);
-            let group =
-                groups.entry(key).or_insert(Aggregated { count: 0, sum: 0, minimum: ordered, maximum: ordered });
+            let [minimum, maximum] = [self.column.min_rank(value), self.column.max_rank(value)];
+            let group = groups.entry(key).or_insert(Aggregated { count: 0, sum: 0, minimum, maximum });
             group.count += 1;
             group.sum = group.sum.wrapping_add(self.column.widened(value));
-            group.minimum = group.minimum.min(ordered);
-            group.maximum = group.maximum.max(ordered);
+            group.minimum = group.minimum.max(minimum);
+            group.maximum = group.maximum.max(maximum);
         }
         groups
     }
@@ -127,7 +126,7 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
             };
             let group = if i < written {
                 let group = expected.remove(key).unwrap_or_else(|| panic!("{key} is no group, or twice"));
-                let [minimum, maximum] = [group.minimum, group.maximum].map(|word| column.unordered(word));
+                let (minimum, maximum) = (column.of_min_rank(group.minimum), column.of_max_rank(group.maximum));
                 Aggregated { minimum, maximum, ..group }
             } else {
                 assert_eq!(*key, K::from_u64(BEHIND));

@@ -1,0 +1,143 @@
+//! Means of groups.
+
+use crate::primitives::reduce::SumKind;
+use crate::seam::{Block, Global};
+
+/// The scalar arguments of [`Exceeding`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct ExceedingParams {
+    /// The number of words.
+    pub items: u64,
+    /// What is added to a word first, wrapping.
+    pub bias: u64,
+    /// The greatest word that does not exceed.
+    pub most: u64,
+}
+
+impl ExceedingParams {
+    /// Returns the arguments for integers of which `items` may be added without their sum wrapping.
+    pub fn of_sums(items: u64, is_signed: bool) -> Self {
+        let most = if is_signed { i64::MAX as u64 } else { u64::MAX } / items.max(1);
+        if is_signed { Self { items, bias: most, most: 2 * most } } else { Self { items, bias: 0, most } }
+    }
+}
+
+kernel! {
+    /// Sets `found[0]`, which is 0 at first, to 1 if a word is too large. One thread a word.
+    Exceeding<>, "exceeding", threads 256;
+    { words: Global<u64>, found: Global<u32>, plan: ExceedingParams }
+}
+
+impl Exceeding {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let first = block.first_thread();
+        block.each_thread(|thread| {
+            let item = first + thread as u64;
+            if item >= args.plan.items {
+                return;
+            }
+            let word = args.words.load_streaming(item).wrapping_add(args.plan.bias);
+            // One write is enough.
+            if word > args.plan.most && args.found.atomic(0).load() == 0 {
+                args.found.atomic(0).store(1);
+            }
+        });
+    }
+}
+
+kernel! {
+    /// Divides sums by counts: `means[i] = sums[i] / counts[i]`, as `f64`. The mean of integers is
+    /// the `f64` next to it. One thread an item.
+    ///
+    /// `uppers` has the sums of the upper halves of 64-bit integers, whose sums may have wrapped
+    /// then. It is null if none has, and for other numbers.
+    Means<>, "means", threads 256;
+    { sums: Global<u64>, uppers: Global<u64>, counts: Global<u32>, means: Global<u64>, plan: MeansParams }
+}
+
+/// The scalar arguments of [`Means`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct MeansParams {
+    /// The number of items.
+    pub items: u64,
+    /// A [`SumKind`].
+    pub kind: u32,
+    /// 0.
+    pub padding: u32,
+}
+
+impl Means {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let first = block.first_thread();
+        block.each_thread(|thread| {
+            let item = first + thread as u64;
+            if item >= args.plan.items {
+                return;
+            }
+            let (sum, count) = (args.sums.load_streaming(item), args.counts.load_streaming(item));
+            let mean = if args.plan.kind == SumKind::Float as u32 {
+                f64::from_bits(sum) / count as f64
+            } else {
+                let is_signed = args.plan.kind == SumKind::Signed as u32;
+                let upper = if !args.uppers.is_null() {
+                    args.uppers.load_streaming(item)
+                } else if is_signed {
+                    (sum as i64 >> 32) as u64
+                } else {
+                    sum >> 32
+                };
+                mean_of_integers(sum, upper, is_signed, count)
+            };
+            args.means.store_streaming(item, mean.to_bits());
+        });
+    }
+}
+
+/// Returns the mean of `count` integers, the `f64` next to it; NaN of none. They have the sum `sum`,
+/// which may have wrapped, and `upper` is that of their halves from bit 32 on.
+#[inline(always)]
+pub fn mean_of_integers(sum: u64, upper: u64, is_signed: bool, count: u32) -> f64 {
+    let divisor = count as u64;
+    if divisor == 0 {
+        return f64::NAN;
+    }
+    // The lower halves are fewer than 2^32, so their sum has not wrapped.
+    let lower = sum.wrapping_sub(upper << 32);
+    // The sum is `upper * 2^32 + lower`, of which the sign is taken away.
+    let upper = upper.wrapping_add(lower >> 32);
+    let lower = lower as u32;
+    let is_negative = is_signed && (upper as i64) < 0;
+    let (upper, lower) =
+        if is_negative { ((!upper).wrapping_add((lower == 0) as u64), lower.wrapping_neg()) } else { (upper, lower) };
+    // Long division. The quotient is not greater than the greatest integer, so it has 64 bits.
+    let (high, rest) = (upper / divisor, upper % divisor);
+    let low = rest << 32 | lower as u64;
+    let (mut quotient, mut rest) = (high << 32 | low / divisor, low % divisor);
+    if quotient | rest == 0 {
+        return 0.0;
+    }
+    // More bits follow, until the first one is the highest: the quotient is at least 2^-32. At most
+    // three rounds.
+    let mut scale = 1.0;
+    let mut more = |quotient: &mut u64, bits: u32| {
+        let next = rest << bits;
+        *quotient = *quotient << bits | next / divisor;
+        rest = next % divisor;
+        scale *= 1.0 / (1u64 << bits) as f64;
+    };
+    while quotient >> 32 == 0 {
+        more(&mut quotient, 32);
+    }
+    let zeros = quotient.leading_zeros();
+    more(&mut quotient, zeros);
+    // The conversion rounds. What is left makes the number uneven, so it is not taken for one that is
+    // half way between two.
+    let mean = (quotient | (rest != 0) as u64) as f64 * scale;
+    if is_negative { -mean } else { mean }
+}
