@@ -11,8 +11,20 @@ use crate::workspace;
 /// The most CPU-seconds of a test.
 const LIMIT: f64 = 20.0;
 
-/// Tests that may take longer, each with the reason.
-const ALLOWED: [(&str, &str); 0] = [];
+/// Tests that may take longer, each with the reason. On cores that others use, too, CPU time is up
+/// to twice that of idle ones.
+const ALLOWED: [(&str, &str); 4] = [
+    ("relational::distinct::edges", "all functions at each length; the interpreter takes the time of idle threads"),
+    ("relational::distinct::functions_of_whole_columns", "each case has ten calls, of which some sort"),
+    (
+        "page::edges::tables_of_five_slots_a_bucket_with_few_pairs_and_with_many",
+        "a bucket has five slots from two million pairs on",
+    ),
+    (
+        "page::forms::pages_of_every_form_are_filled_nearly_to_the_last_slot_and_never_beyond",
+        "each form of a page at each fill on each engine",
+    ),
+];
 
 /// The number of tests that are shown.
 const SHOWN: usize = 30;
