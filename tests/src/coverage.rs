@@ -50,7 +50,13 @@ extern "C" fn report() {
     }
     let share = 100.0 * executed as f64 / all as f64;
     println!("PTX: {executed} of {all} statements were executed, {share:.1} %");
-    let Some(path) = path() else { return };
+    let Some((path, times)) = path("ptx-coverage").zip(path("test-times")) else { return };
+    // Thorough tests take what they need.
+    if !crate::is_thorough()
+        && let Err(error) = crate::times::write(&times)
+    {
+        println!("times of tests: {} cannot be written: {error}", times.display());
+    }
     let digest = warpnest::low_level::ptx::digest_line(warpnest::low_level::ptx::hopper());
     let text = format!("{executed} of {all} statements\n{digest}\n{left_out}");
     let written = path.parent().map_or(Ok(()), std::fs::create_dir_all).and_then(|()| std::fs::write(&path, text));
@@ -59,11 +65,12 @@ extern "C" fn report() {
     }
 }
 
-/// Returns the path of the program's file in the target folder, if the program is in one.
-fn path() -> Option<PathBuf> {
+/// Returns the path of the program's file in a folder of the target folder, if the program is in
+/// one.
+fn path(folder: &str) -> Option<PathBuf> {
     let program = std::env::current_exe().ok()?;
     let deps = program.parent().filter(|folder| folder.ends_with("deps"))?;
     // Without the hash that Cargo adds.
     let name = program.file_stem()?.to_str()?.rsplit_once('-')?.0;
-    Some(deps.parent()?.parent()?.join("ptx-coverage").join(name).with_extension("txt"))
+    Some(deps.parent()?.parent()?.join(folder).join(name).with_extension("txt"))
 }

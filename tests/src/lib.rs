@@ -38,6 +38,7 @@ pub mod random;
 pub mod rows;
 pub mod sets;
 pub mod sorted_checker;
+mod times;
 pub mod watch;
 
 pub use faults::{Counts, assert_wrong_device, counting, elsewhere, failing, faulty, only};
@@ -75,6 +76,7 @@ pub struct TestEngine {
 /// reaches another's memory, and its schedules do not depend on concurrent tests.
 pub fn engines() -> &'static [TestEngine] {
     thread_local!(static ENGINES: &'static [TestEngine] = Vec::leak(new_engines()));
+    times::watch();
     ENGINES.with(|engines| *engines)
 }
 
@@ -85,7 +87,7 @@ fn new_engines() -> Vec<TestEngine> {
     }
     let mut engines = if only_cuda() { Vec::new() } else { engines_of_the_host() };
     // Under a tool that checks every access, a launch takes a hundred times as long.
-    let (max_items, cases) = if only_cuda() { (1 << 16, 10) } else { (1 << 20, 400) };
+    let (max_items, cases) = if only_cuda() { (1 << 16, cases(10, 40)) } else { (1 << 20, cases(400, 1600)) };
     match Device::cuda(0) {
         Ok(device) => engines.push(TestEngine { device, max_items, cases, in_turn: false }),
         Err(error) if only_cuda() || std::env::var_os("WARPNEST_REQUIRE_CUDA").is_some() => {
@@ -104,18 +106,39 @@ pub fn only_cuda() -> bool {
 fn engines_of_the_host() -> Vec<TestEngine> {
     let baseline = if is_thorough() { PtxRunner::baseline } else { PtxRunner::baseline_where_it_differs };
     vec![
-        TestEngine { device: on(Blocks), max_items: 100_000, cases: 60, in_turn: true },
-        TestEngine { device: on(CheckedRunner::new(derived("shuffles"))), max_items: 2_000, cases: 60, in_turn: false },
-        TestEngine { device: on(baseline(derived("baseline"))), max_items: 300, cases: 24, in_turn: false },
-        TestEngine { device: on(PtxRunner::hopper(derived("hopper"))), max_items: 300, cases: 24, in_turn: false },
+        TestEngine { device: on(Blocks), max_items: 100_000, cases: cases(30, 240), in_turn: true },
+        TestEngine {
+            device: on(CheckedRunner::new(derived("shuffles"))),
+            max_items: 2_000,
+            cases: cases(30, 240),
+            in_turn: false,
+        },
+        TestEngine { device: on(baseline(derived("baseline"))), max_items: 300, cases: cases(24, 96), in_turn: false },
+        TestEngine {
+            device: on(PtxRunner::hopper(derived("hopper"))),
+            max_items: 300,
+            cases: cases(24, 96),
+            in_turn: false,
+        },
     ]
+}
+
+/// Returns the number of cases of a property: usually, or if tests are to be thorough, times
+/// `WARPNEST_CASE_FACTOR`.
+fn cases(usual: u32, thorough: u32) -> u32 {
+    let factor = std::env::var("WARPNEST_CASE_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(1);
+    factor * if is_thorough() { thorough } else { usual }
 }
 
 /// Returns the CPU engine itself, whose pages are larger; `None` if CUDA is to be the only engine.
 /// Properties run on it, too.
 pub fn the_cpu_engine() -> Option<&'static TestEngine> {
-    static CPU: LazyLock<TestEngine> =
-        LazyLock::new(|| TestEngine { device: Device::cpu(), max_items: 100_000, cases: 200, in_turn: true });
+    static CPU: LazyLock<TestEngine> = LazyLock::new(|| TestEngine {
+        device: Device::cpu(),
+        max_items: 100_000,
+        cases: cases(60, 800),
+        in_turn: true,
+    });
     (!only_cuda()).then(|| &*CPU)
 }
 
@@ -174,8 +197,7 @@ pub fn on_those<'e, S: Strategy>(
     property: impl Fn(&TestEngine, S::Value) -> Result<(), TestCaseError>,
 ) {
     for engine in engines {
-        let cases = engine.cases * case_factor();
-        let mut runner = property_runner(cases);
+        let mut runner = property_runner(engine.cases);
         if let Err(failure) = runner.run(&inputs(engine), |input| property(engine, input)) {
             panic!("on {}: {failure}", engine.device.name());
         }
@@ -242,13 +264,6 @@ macro_rules! of_pairs_and_keys_alone {
     };
 }
 
-/// Returns the factor for the number of cases (`WARPNEST_CASE_FACTOR`); the default is 4 if tests
-/// are to be thorough.
-fn case_factor() -> u32 {
-    let usual = if is_thorough() { 4 } else { 1 };
-    std::env::var("WARPNEST_CASE_FACTOR").ok().and_then(|factor| factor.parse().ok()).unwrap_or(usual)
-}
-
 /// Returns a strategy for keys: some from a small range so that they repeat, the extremes, powers
 /// of two, and any.
 pub fn key<K: Key>() -> impl Strategy<Value = K> {
@@ -264,11 +279,17 @@ pub fn key<K: Key>() -> impl Strategy<Value = K> {
 
 /// Returns `n` different keys that follow from `seed`, in no order.
 pub fn distinct_keys<K: Key>(n: usize, seed: u64) -> Vec<K> {
+    each_distinct_key(seed).take(n).collect()
+}
+
+/// Returns different keys, up to all of them, in an order that follows from `seed`.
+pub fn each_distinct_key<K: Key>(seed: u64) -> impl Iterator<Item = K> {
+    times::watch();
     let mask = if K::BITS == 32 { u32::MAX as u64 } else { u64::MAX };
     // An odd multiplier and an addition are a bijection of the words, so different indices give
     // different keys.
     let multiplier = (seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0xda94_2042_e4dd_58b5) | 1;
-    (0..n as u64).map(|i| K::from_u64(i.wrapping_add(seed).wrapping_mul(multiplier) & mask)).collect()
+    (0..u64::MAX).map(move |i| K::from_u64(i.wrapping_add(seed).wrapping_mul(multiplier) & mask))
 }
 
 /// Returns `n` values, each with its number in all of its words.

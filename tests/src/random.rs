@@ -32,6 +32,7 @@ pub fn seed() -> u64 {
 
 /// Returns a seed for one purpose, which follows from that of the run.
 pub fn derived(purpose: impl Hash) -> u64 {
+    crate::times::watch();
     let mut hasher = DefaultHasher::new();
     (seed(), purpose).hash(&mut hasher);
     hasher.finish()

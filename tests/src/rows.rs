@@ -1,11 +1,39 @@
 //! Rows of several sizes, and the row map beside `std::collections::HashMap`.
 
+use crate::extendible_parts::small;
 use bytemuck::Pod;
 use std::collections::HashMap;
 use std::fmt::Debug;
-use warpnest::RowMap;
-use warpnest::design::Changes;
+use warpnest::design::{Changes, Extendible, Linear, Page};
 use warpnest::types::{Plain, WordKey as Key};
+use warpnest::{Config, RowMap};
+
+/// A design of the map under a row map.
+pub trait Under: Changes {
+    /// Returns a configuration of maps that begin small, so that they grow in tests.
+    ///
+    /// An extendible map begins with 8192 buckets by default, 5 MB that every copy and every check
+    /// of a map of few keys goes through.
+    fn config(seed: u64) -> Config<Self>;
+}
+
+impl Under for Page {
+    fn config(seed: u64) -> Config<Self> {
+        Config::default().seed(seed)
+    }
+}
+
+impl Under for Linear {
+    fn config(seed: u64) -> Config<Self> {
+        Config::default().seed(seed)
+    }
+}
+
+impl Under for Extendible {
+    fn config(seed: u64) -> Config<Self> {
+        small().seed(seed)
+    }
+}
 
 /// A row that tests make.
 pub trait Row: Plain + Pod + Debug + PartialEq {

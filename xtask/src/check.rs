@@ -10,7 +10,7 @@ use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
 use crate::{
     bounds, build_ptx, circles, coverage, cpp_header, cuda_stub, examples, feature_sets, gpu_bundle, outside, prose,
-    resources, stale, wheel, workspace,
+    resources, stale, test_times, wheel, workspace,
 };
 
 /// Run every check before a merge.
@@ -25,9 +25,10 @@ use crate::{
 /// that must give the same bytes, and ptxas with a table of what each kernel uses. The Python wheel
 /// is built, installed into a clean environment, and tested there.
 ///
-/// If all tests have run before, the last check is how much of the PTX they executed, with a floor.
+/// If all tests have run before, the last checks are how much of the PTX they executed, with a
+/// floor, and how long each took, with a limit.
 /// `--thorough` checks more sets of features, and runs all tests again, in release, with both
-/// targets' PTX interpreted in full and four times as many cases of each property.
+/// targets' PTX interpreted in full and several times as many cases of each property.
 ///
 /// All steps run even if one fails. A step that lacks a tool on this machine is skipped with a line
 /// that says how to get it. The exit status is not zero if a step failed.
@@ -104,6 +105,7 @@ pub fn main(args: &Args) -> Result<()> {
     report.step("Python wheel", args.no_wheel, || wheel::check(&root));
     report.step("tests, thorough", !args.thorough, || thorough(&root));
     report.step("PTX: statements executed", false, || coverage::check(&root));
+    report.step("times of tests", false, || test_times::check(&root));
     report.end();
     Ok(())
 }

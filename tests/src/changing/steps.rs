@@ -120,6 +120,13 @@ pub fn check_removed<K: Key, V: PartialEq + std::fmt::Debug>(
     Ok(())
 }
 
+/// Removes keys from a reference.
+pub fn without<K: Key, V>(reference: &mut HashMap<K, V>, keys: &[K]) {
+    for key in keys {
+        reference.remove(key);
+    }
+}
+
 /// Returns every n-th of some keys, in their order.
 pub fn every<K: Key>(keys: impl IntoIterator<Item = K>, every: usize) -> Vec<K> {
     let mut keys: Vec<K> = keys.into_iter().collect();

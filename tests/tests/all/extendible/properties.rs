@@ -4,7 +4,8 @@
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, Error, ExtendibleConfig, ExtendibleMap};
+use warpnest::{Answers, Buffer, ExtendibleConfig, ExtendibleMap};
+use warpnest_tests::changing::steps::{check_removed, fail, without};
 use warpnest_tests::{key, maps, of_all_widths, on_every_engine};
 
 /// Returns a strategy for keys: few, so that they come again, any, or one after the other, also in
@@ -52,36 +53,12 @@ fn config() -> impl Strategy<Value = ExtendibleConfig> {
     })
 }
 
-fn fail(error: Error) -> TestCaseError {
-    TestCaseError::fail(error.to_string())
-}
-
 fn check<K: Key, V: Value>(
     map: &ExtendibleMap<K, V>,
     reference: &HashMap<K, V>,
     queries: &[K],
 ) -> Result<(), TestCaseError> {
     maps::check(map, reference, queries).map_err(TestCaseError::fail)
-}
-
-/// Checks a removal: of equal keys one is answered with the value that there was, and the others
-/// with none.
-fn check_removed<K: Key, V: Value>(
-    before: &HashMap<K, V>,
-    keys: &[K],
-    answers: &[Option<V>],
-) -> Result<(), TestCaseError> {
-    let mut answered = HashSet::new();
-    prop_assert_eq!(keys.len(), answers.len());
-    for (key, answer) in keys.iter().zip(answers) {
-        if answer.is_some() {
-            prop_assert_eq!(answer.as_ref(), before.get(key));
-            prop_assert!(answered.insert(*key), "key {} was removed twice", key);
-        }
-    }
-    let there: HashSet<K> = keys.iter().copied().filter(|key| before.contains_key(key)).collect();
-    prop_assert_eq!(answered, there);
-    Ok(())
 }
 
 fn as_a_hash_map<K: Key, V: Value>() {
@@ -113,7 +90,7 @@ fn as_a_hash_map<K: Key, V: Value>() {
                 Step::Remove(keys) => {
                     let answers = map.remove_many(&keys).map_err(fail)?;
                     check_removed(&reference, &keys, &answers)?;
-                    reference.retain(|key, _| !keys.contains(key));
+                    without(&mut reference, &keys);
                     queries = keys;
                 }
                 Step::Thin(every) => {
@@ -126,7 +103,7 @@ fn as_a_hash_map<K: Key, V: Value>() {
                     let removed = map.remove_many_into(stream, &on_device, &mut answers).map_err(fail)?;
                     prop_assert_eq!(removed, gone.len());
                     check_removed(&reference, &gone, &answers.download(stream).map_err(fail)?)?;
-                    reference.retain(|key, _| !gone.contains(key));
+                    without(&mut reference, &gone);
                     queries = gone;
                 }
                 Step::Clear => {

@@ -1,8 +1,8 @@
 //! Every table, saved on each engine and loaded on each engine.
 
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Error, FileInfo};
-use warpnest_tests::files::{Contents, Sample, samples};
+use warpnest::{Error, FileInfo, LinearConfig, PageConfig};
+use warpnest_tests::files::{CHUNK, Contents, Sample, built, changing, rows, samples, sections};
 use warpnest_tests::{TestEngine, at, engines, the_cpu_engine};
 
 /// Loads on each engine what each engine saved.
@@ -50,18 +50,38 @@ mod of_one_key {
     warpnest_tests::of_all_widths!(one);
 }
 
-/// Saves and loads sections of several chunks, several units, and of none of these exactly.
+/// Saves and loads sections of several chunks, several units, and of none of these exactly. Wide
+/// keys and values make many bytes of few keys, which take most of the time.
 #[test]
 fn of_many_keys_on_the_cpu() {
     let Some(cpu) = the_cpu_engine() else { return };
-    for n in [20_000, 700_000] {
-        for sample in samples::<u32, u64>(&cpu.device, n) {
-            let _at = at(format!("{n} keys, {}", sample.name));
-            loads(&sample, cpu);
-            let info = FileInfo::verify(&sample.bytes[..]).unwrap();
-            assert_eq!(info.bytes, sample.bytes.len() as u64);
-            // Of maps that changed, a quarter of the keys is gone.
-            assert!([n, n - n / 4].contains(&(info.keys as usize)), "{info:?}");
-        }
+    let all =
+        [(20_000, samples::<u32, u64>(&cpu.device, 20_000)), (150_000, samples::<u64, u64>(&cpu.device, 150_000))];
+    for (n, samples) in all {
+        samples.iter().for_each(|sample| of_many_keys(sample, n, cpu));
     }
+}
+
+/// Saves and loads sections of so many units that two workers read and write them.
+#[test]
+fn of_many_units_on_the_cpu() {
+    let Some(cpu) = the_cpu_engine() else { return };
+    let (device, n) = (&cpu.device, 500_000);
+    let page = built::<u64, u64, _>(device, "page map", PageConfig::default().seed(42), n);
+    let linear = changing::<u64, u64, _>(device, "linear map", LinearConfig::default().seed(42), n);
+    let rows = rows::<u32, [u64; 3], _>(device, "row map", PageConfig::default().seed(42), n);
+    for sample in [page, linear, rows].map(Result::unwrap) {
+        let bytes = sections(&sample.bytes).iter().map(|section| section.len()).max();
+        assert!(bytes > Some(8 * CHUNK), "{} has sections of {bytes:?} bytes at most", sample.name);
+        of_many_keys(&sample, n, cpu);
+    }
+}
+
+fn of_many_keys(sample: &Sample, n: usize, cpu: &TestEngine) {
+    let _at = at(format!("{n} keys, {}", sample.name));
+    loads(sample, cpu);
+    let info = FileInfo::verify(&sample.bytes[..]).unwrap();
+    assert_eq!(info.bytes, sample.bytes.len() as u64);
+    // Of maps that changed, a quarter of the keys is gone.
+    assert!([n, n - n / 4].contains(&(info.keys as usize)), "{info:?}");
 }

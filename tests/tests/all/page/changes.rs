@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, PageConfig, PageMap};
-use warpnest_tests::changing::steps::{Step, check_removed, every, fail, step, values_of, words_of};
+use warpnest_tests::changing::steps::{Step, check_removed, every, fail, step, values_of, without, words_of};
 use warpnest_tests::{TestEngine, maps, of_all_widths, on_every_engine};
 
 /// Returns a strategy for configurations, which promise unique keys or do not. By the least loads
@@ -53,14 +53,14 @@ fn take<K: Key, V: Value>(
             let answers = answers.download(stream).map_err(fail)?;
             prop_assert_eq!(removed, answers.iter().flatten().count());
             check_removed(reference, &keys, &answers)?;
-            reference.retain(|key, _| !keys.contains(key));
+            without(reference, &keys);
             return Ok(keys);
         }
         Step::Erase(keys) => {
             let there: HashSet<&K> = keys.iter().filter(|key| reference.contains_key(*key)).collect();
             let there = there.len();
             prop_assert_eq!(map.erase_many(&keys).map_err(fail)?, there);
-            reference.retain(|key, _| !keys.contains(key));
+            without(reference, &keys);
             return Ok(keys);
         }
         Step::Thin(n) => {

@@ -7,6 +7,7 @@ use gpu_kernels::types::Payload;
 use std::collections::HashMap;
 use warpnest::Device;
 use warpnest::types::WordKey as Key;
+use warpnest_tests::changing::steps::without;
 use warpnest_tests::page_batches::Way;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::Pages;
@@ -86,7 +87,7 @@ fn come_and_go<K: Key, V: Payload>(device: &Device, layout: Layout) {
         if remove == Way::Directly {
             assert!(removed.answers == there, "the answers differ");
         }
-        reference.retain(|key, _| !gone.contains(key));
+        without(&mut reference, &gone);
         check(device, &pages, &reference, &keys).unwrap_or_else(|wrong| panic!("removed {remove:?}: {wrong}"));
     }
 }

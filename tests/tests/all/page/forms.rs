@@ -11,7 +11,7 @@ use warpnest::Device;
 use warpnest::types::WordKey as Key;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::{Known, Pages, Source, key_of_page};
-use warpnest_tests::{TestEngine, distinct_keys, engines, on_every_engine};
+use warpnest_tests::{TestEngine, each_distinct_key, engines, on_every_engine};
 
 /// Returns layouts of small pages with the slots that a bucket of each should have: with seven
 /// candidates, and with five.
@@ -37,12 +37,15 @@ pub(super) fn value<V: Payload>(bits: u64) -> V::Word {
 
 /// Returns `n` different pairs of page `page`.
 pub(super) fn pairs<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) -> Vec<(K, WordOf<V>)> {
-    let bits: Vec<K> = distinct_keys(n << layout.page_bits.min(6), seed);
     let mut pairs = Vec::new();
     let mut seen = std::collections::HashSet::new();
-    for bits in bits {
+    // The page's number takes the place of some bits, so that some keys become equal.
+    for bits in each_distinct_key::<K>(seed).take(n << layout.page_bits.min(6)) {
+        if pairs.len() == n {
+            break;
+        }
         let key = key_of_page(layout, page, bits.to_u64());
-        if pairs.len() < n && seen.insert(key) {
+        if seen.insert(key) {
             pairs.push((key, value::<V>(pairs.len() as u64 * 0x1_0000_0001 + 1)));
         }
     }
@@ -145,9 +148,9 @@ fn fill<K: Key, V: Payload>(engine: &TestEngine, layout: Layout, step: usize) ->
     let (mut most, mut moved) = (0, 0);
     for n in (slots / 2..=slots).step_by(step).chain([slots, slots + 1]) {
         for seed in 0..3 {
+            let pairs = pairs::<K, V>;
+            let pages = [pairs(&layout, 0, n, 2 * seed + 1), Vec::new(), pairs(&layout, 2, n / 3, seed)];
             for known in [Some(true), Some(false), None] {
-                let pairs = pairs::<K, V>;
-                let pages = [pairs(&layout, 0, n, 2 * seed + 1), Vec::new(), pairs(&layout, 2, n / 3, seed)];
                 let built = match known {
                     Some(ordered) => build::<K, V>(&engine.device, layout, &pages, ordered),
                     None => build_unordered::<K, V>(&engine.device, layout, &pages),

@@ -1,7 +1,7 @@
 //! Different keys, ids, counts and first rows beside loops over maps of the standard library, on
 //! every engine.
 
-use super::rows::{Tested, in_order, key_numbers, rows_of};
+use super::rows::{Tested, in_order, key_numbers, lengths, rows_of};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -10,8 +10,10 @@ use warpnest::relational::{
     Distinct, OnHost, Order, Rows, Unique, factorize_on, isin_on, mode_on, top_k_on, unique_on, value_counts_on,
 };
 use warpnest::{Buffer, Device, Error, factorize, isin, mode, top_k, unique, value_counts};
+use warpnest_tests::random::derived;
 use warpnest_tests::{
-    TestEngine, assert_lengths, assert_wrong_device, counting, elsewhere, engines, on_all, on_every_engine,
+    TestEngine, assert_lengths, assert_wrong_device, at, counting, elsewhere, engines, is_thorough, on_all,
+    on_every_engine, the_cpu_engine,
 };
 
 /// Says what is wrong with the keys, ids, counts and first rows of a column.
@@ -132,7 +134,8 @@ fn most(engine: &TestEngine) -> usize {
 
 /// Returns the numbers of keys: as for group-by, or different but for a few, or each twice.
 fn numbers(most: usize) -> impl Strategy<Value = Vec<u64>> {
-    let nearly = (0..most as u64, 0usize..4, 0..9u64).prop_map(|(rows, kind, odd)| {
+    let nearly = (lengths(most), 0usize..4, 0..9u64).prop_map(|(rows, kind, odd)| {
+        let rows = rows as u64;
         let spread = |number: u64| number.wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let once = |row: u64| if row % (odd + 7) == odd { spread(odd) } else { spread(row + 1) };
         let number =
@@ -181,31 +184,58 @@ fn functions_of_whole_columns() {
     on_every_engine(
         |engine| (numbers(most(engine)), any::<u64>()),
         |engine, (numbers, seed)| {
-            check_functions(&engine.device, &numbers, seed)?;
-            check_functions(&engine.device, &numbers.iter().map(|&number| number as u32).collect::<Vec<_>>(), seed)
+            // An engine that takes long has one width a case.
+            let both = engine.max_items > 2000 || is_thorough();
+            if both || seed / 3 % 2 == 0 {
+                check_functions(&engine.device, &numbers, seed)?;
+            }
+            if both || seed / 3 % 2 == 1 {
+                let narrow: Vec<u32> = numbers.iter().map(|&number| number as u32).collect();
+                check_functions(&engine.device, &narrow, seed)?;
+            }
+            Ok(())
         },
     );
 }
 
+/// Checks each length with seeds of all remainders by 3, which say the order. On an engine that
+/// takes long each length has one of them, another one in other runs.
 #[test]
 fn edges() {
-    on_every_engine(
-        |_| (prop::sample::select(vec![0usize, 1, 2, 31, 32, 33, 255, 257]), any::<u64>()),
-        |engine, (length, seed)| {
-            let all_ones = vec![u32::MAX; length];
-            let mut distinct: Vec<u32> = (0..length as u32).map(|row| row.wrapping_mul(0x9e37_79b1)).collect();
-            for rows in [&all_ones, &distinct] {
-                check(engine, rows, seed)?;
-                check_functions(&engine.device, rows, seed)?;
-            }
-            // Different keys but for two rows, or for the key that is all ones.
-            distinct.extend([distinct.first().copied().unwrap_or(7), u32::MAX, u32::MAX]);
-            check(engine, &distinct, seed)?;
-            let wide: Vec<u64> = (0..length as u64).map(|row| if row % 3 == 0 { u64::MAX } else { row }).collect();
-            check(engine, &wide, seed)?;
-            check_functions(&engine.device, &wide, seed)
-        },
-    );
+    for engine in engines().iter().chain(the_cpu_engine()) {
+        let rounds: u64 = if is_thorough() {
+            24
+        } else if engine.max_items > 2000 {
+            3
+        } else {
+            1
+        };
+        let first = derived(("order", engine.device.name())) % 3;
+        for (round, (i, length)) in (0..rounds).flat_map(|round| (0..).zip(LENGTHS).map(move |length| (round, length)))
+        {
+            let seed = derived(("edges", round, length)) % (1 << 32) * 3 + (first + round + i) % 3;
+            let _at = at(format!("{length} rows, seed {seed}, on {}", engine.device.name()));
+            edges_of(engine, length, seed).unwrap();
+        }
+    }
+}
+
+/// The lengths of columns at their edges.
+const LENGTHS: [usize; 8] = [0, 1, 2, 31, 32, 33, 255, 257];
+
+fn edges_of(engine: &TestEngine, length: usize, seed: u64) -> Result<(), TestCaseError> {
+    let all_ones = vec![u32::MAX; length];
+    let mut distinct: Vec<u32> = (0..length as u32).map(|row| row.wrapping_mul(0x9e37_79b1)).collect();
+    for rows in [&all_ones, &distinct] {
+        check(engine, rows, seed)?;
+        check_functions(&engine.device, rows, seed)?;
+    }
+    // Different keys but for two rows, or for the key that is all ones.
+    distinct.extend([distinct.first().copied().unwrap_or(7), u32::MAX, u32::MAX]);
+    check(engine, &distinct, seed)?;
+    let wide: Vec<u64> = (0..length as u64).map(|row| if row % 3 == 0 { u64::MAX } else { row }).collect();
+    check(engine, &wide, seed)?;
+    check_functions(&engine.device, &wide, seed)
 }
 
 /// Checks rows of one to five columns of several types beside rows as tuples.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{GroupBy, Groups, Method, Order};
 use warpnest::{Buffer, Device, Error, InputError};
-use warpnest_tests::{TestEngine, on_all, on_every_engine};
+use warpnest_tests::{TestEngine, is_thorough, on_all, on_every_engine};
 
 /// Checks every aggregate of every type in one query.
 fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result<(), TestCaseError> {
@@ -171,10 +171,19 @@ fn groups_of_signed_keys_and_of_pairs_are_in_their_order() {
         |engine| (key_numbers(most(engine)), any::<u64>()),
         |engine, (keys, seed)| {
             let signed = |key: &u64| key.wrapping_mul(0x9e37_79b9_7f4a_7c15) as i64 >> (key % 60);
-            check::<i32>(engine, keys.iter().map(|key| signed(key) as i32).collect(), seed, Order::ByKey)?;
-            check::<i64>(engine, keys.iter().map(signed).collect(), seed, Order::ByKey)?;
-            let pairs = keys.iter().map(|key| ((signed(key) % 3) as i32, *key as u32)).collect();
-            check::<(i32, u32)>(engine, pairs, seed, Order::ByKey)
+            // An engine that takes long has one type a case.
+            let has = |kind| engine.max_items > 2000 || is_thorough() || seed / 3 % 3 == kind;
+            if has(0) {
+                check::<i32>(engine, keys.iter().map(|key| signed(key) as i32).collect(), seed, Order::ByKey)?;
+            }
+            if has(1) {
+                check::<i64>(engine, keys.iter().map(signed).collect(), seed, Order::ByKey)?;
+            }
+            if has(2) {
+                let pairs = keys.iter().map(|key| ((signed(key) % 3) as i32, *key as u32)).collect();
+                check::<(i32, u32)>(engine, pairs, seed, Order::ByKey)?;
+            }
+            Ok(())
         },
     );
 }

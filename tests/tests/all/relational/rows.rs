@@ -6,6 +6,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use warpnest::Key;
 use warpnest::relational::Order;
+use warpnest_tests::is_thorough;
 
 /// A type of keys that maps of the standard library take.
 pub trait Tested: Key + Eq + Hash + Ord + Debug + Send + Sync {}
@@ -76,11 +77,20 @@ pub fn in_order<K: Tested>(keys: &[K], found: &[K], order: Order) -> Result<Vec<
     Ok(groups)
 }
 
+/// Returns a strategy for numbers of rows below `most`. Of long columns, which take several tiles,
+/// one in eight cases is enough, unless tests are thorough.
+pub fn lengths(most: usize) -> impl Strategy<Value = usize> {
+    let usual = if most < 1000 || is_thorough() { most } else { most / 4 };
+    prop_oneof![7 => 0..usual, 1 => 0..most]
+}
+
 /// Returns the numbers of keys: all equal, few, skewed, or many.
 pub fn key_numbers(most: usize) -> impl Strategy<Value = Vec<u64>> {
-    (prop::collection::vec(any::<u64>(), 0..most), 0usize..5).prop_map(|(bits, kind)| {
-        let skewed = |bits: u64| ((1u64 << 20) as f64 / (bits % (1 << 20) + 1) as f64) as u64 - 1;
-        let number = |bits: u64| [0, bits % 5, skewed(bits), bits % 300, bits][kind];
-        bits.into_iter().map(number).collect()
-    })
+    (lengths(most).prop_flat_map(|rows| prop::collection::vec(any::<u64>(), rows)), 0usize..5).prop_map(
+        |(bits, kind)| {
+            let skewed = |bits: u64| ((1u64 << 20) as f64 / (bits % (1 << 20) + 1) as f64) as u64 - 1;
+            let number = |bits: u64| [0, bits % 5, skewed(bits), bits % 300, bits][kind];
+            bits.into_iter().map(number).collect()
+        },
+    )
 }

@@ -3,13 +3,13 @@
 
 use std::collections::HashMap;
 use warpnest::design::{Changes, Extendible, Linear, Page};
-use warpnest::{Buffer, Config, Device, Error, Result, RowMap};
+use warpnest::{Buffer, Device, Error, Result, RowMap};
 use warpnest_tests::distinct_keys;
 use warpnest_tests::planted::Operation::{Allocate, Launch, Record};
 use warpnest_tests::planted::{
     LASTING_FAULTS, SINGLE_FAULTS, all_failed, assert_planted, in_each_operation, is_planted, planted,
 };
-use warpnest_tests::rows::{Row, check, rows_of};
+use warpnest_tests::rows::{Row, Under, check, rows_of};
 
 type Rows = [u64; 3];
 type Change<D> = fn(&mut RowMap<u32, Rows, D>, &Input) -> Result<()>;
@@ -82,11 +82,11 @@ fn is_whole<D: Changes>(map: &mut RowMap<u32, Rows, D>, batch: &Input, done: &Re
     check(map, &reference, &others).unwrap();
 }
 
-fn whatever_fails_every_key_has_a_row_and_no_row_is_lost<D: Changes>() {
+fn whatever_fails_every_key_has_a_row_and_no_row_is_lost<D: Under>() {
     let (device, plan) = planted();
     let batch = Input::new(&device);
     let begin = || {
-        let mut map: RowMap<u32, Rows, D> = Config::default().create_rows(&device).unwrap();
+        let mut map: RowMap<u32, Rows, D> = D::config(3).create_rows(&device).unwrap();
         map.insert_many(&batch.old, &rows_of(100, 7)).unwrap();
         map.erase_many(&batch.old[..30]).unwrap();
         map

@@ -5,9 +5,9 @@ use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use warpnest::design::{Changes, Extendible, Linear, Page};
 use warpnest::types::WordKey as Key;
-use warpnest::{Answers, Buffer, Config, Error, RowMap};
-use warpnest_tests::changing::steps::{Step, check_removed, every, fail, step, words_of};
-use warpnest_tests::rows::{Row, check, rows_of};
+use warpnest::{Answers, Buffer, Error, RowMap};
+use warpnest_tests::changing::steps::{Step, check_removed, every, fail, step, without, words_of};
+use warpnest_tests::rows::{Row, Under, check, rows_of};
 use warpnest_tests::{TestEngine, on_every_engine};
 
 /// Does a step with a map and its reference, and returns keys to look up.
@@ -41,14 +41,14 @@ fn take<K: Key, R: Row, D: Changes>(
             let answers = answers.download(stream).map_err(fail)?;
             prop_assert_eq!(removed, answers.iter().flatten().count());
             check_removed(reference, &keys, &answers)?;
-            reference.retain(|key, _| !keys.contains(key));
+            without(reference, &keys);
             return Ok(keys);
         }
         Step::Erase(keys) => {
             let there: HashSet<&K> = keys.iter().filter(|key| reference.contains_key(*key)).collect();
             let there = there.len();
             prop_assert_eq!(map.erase_many(&keys).map_err(fail)?, there);
-            reference.retain(|key, _| !keys.contains(key));
+            without(reference, &keys);
             return Ok(keys);
         }
         Step::Thin(n) => {
@@ -109,13 +109,13 @@ fn take<K: Key, R: Row, D: Changes>(
     Ok(vec![K::from_u64(3), K::ALL_ONES])
 }
 
-fn as_a_hash_map<K: Key, R: Row, D: Changes>() {
+fn as_a_hash_map<K: Key, R: Row, D: Under>() {
     let inputs = |engine: &TestEngine| {
         let most = (engine.max_items / 10).clamp(40, 1000);
-        prop::collection::vec(step::<K>(most), 1..7)
+        (any::<u64>(), prop::collection::vec(step::<K>(most), 1..7))
     };
-    on_every_engine(inputs, |engine, steps| {
-        let mut map: RowMap<K, R, D> = match Config::default().create_rows(&engine.device) {
+    on_every_engine(inputs, |engine, (seed, steps)| {
+        let mut map: RowMap<K, R, D> = match D::config(seed).create_rows(&engine.device) {
             Err(Error::NoWideAtomics { .. }) => return Ok(()),
             map => map.map_err(fail)?,
         };
