@@ -111,7 +111,7 @@ fn ask<'q, K: Key + Send + Sync, T: Number>(
 }
 
 /// Returns the different keys, and the aggregates of each: `wanted` has their names and the numbers
-/// of their columns.
+/// of their columns. Beside the order stands whether NaNs are skipped.
 #[pyfunction]
 pub fn group_by(
     py: Python<'_>,
@@ -120,10 +120,10 @@ pub fn group_by(
     kind: &str,
     columns: Vec<(Column, String)>,
     wanted: Vec<(String, usize)>,
-    order: &str,
-    skips_nans: bool,
+    order: (String, bool),
 ) -> PyResult<(Array, Vec<Array>)> {
-    let order = match order {
+    let (order, skips_nans) = order;
+    let order = match order.as_str() {
         "sorted" => Order::ByKey,
         "first" => Order::FirstSeen,
         _ => Order::Any,

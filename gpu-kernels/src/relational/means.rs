@@ -99,8 +99,8 @@ impl Means {
     }
 }
 
-/// Returns the mean of `count` integers, the `f64` next to it; NaN of none. They have the sum `sum`,
-/// which may have wrapped, and `upper` is that of their halves from bit 32 on.
+/// Returns the mean of `count` integers, the `f64` next to it; NaN of none. They have the sum
+/// `sum`, which may have wrapped, and `upper` is that of their halves from bit 32 on.
 #[inline(always)]
 pub fn mean_of_integers(sum: u64, upper: u64, is_signed: bool, count: u32) -> f64 {
     let divisor = count as u64;
@@ -117,27 +117,27 @@ pub fn mean_of_integers(sum: u64, upper: u64, is_signed: bool, count: u32) -> f6
         if is_negative { ((!upper).wrapping_add((lower == 0) as u64), lower.wrapping_neg()) } else { (upper, lower) };
     // Long division. The quotient is not greater than the greatest integer, so it has 64 bits.
     let (high, rest) = (upper / divisor, upper % divisor);
-    let low = rest << 32 | lower as u64;
-    let (mut quotient, mut rest) = (high << 32 | low / divisor, low % divisor);
+    let low = (rest << 32) | lower as u64;
+    let (mut quotient, mut rest) = ((high << 32) | (low / divisor), low % divisor);
     if quotient | rest == 0 {
         return 0.0;
     }
-    // More bits follow, until the first one is the highest: the quotient is at least 2^-32. At most
-    // three rounds.
+    // More bits follow, until the first one is the highest.
     let mut scale = 1.0;
     let mut more = |quotient: &mut u64, bits: u32| {
         let next = rest << bits;
-        *quotient = *quotient << bits | next / divisor;
+        *quotient = (*quotient << bits) | (next / divisor);
         rest = next % divisor;
         scale *= 1.0 / (1u64 << bits) as f64;
     };
+    // At most three rounds of 32 bits: the quotient is 2^-32 at least.
     while quotient >> 32 == 0 {
         more(&mut quotient, 32);
     }
     let zeros = quotient.leading_zeros();
     more(&mut quotient, zeros);
-    // The conversion rounds. What is left makes the number uneven, so it is not taken for one that is
-    // half way between two.
+    // The conversion rounds. What is left makes the number uneven, so it is not taken for one that
+    // is half way between two.
     let mean = (quotient | (rest != 0) as u64) as f64 * scale;
     if is_negative { -mean } else { mean }
 }

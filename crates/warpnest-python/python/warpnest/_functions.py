@@ -170,7 +170,7 @@ def group_by(
         wanted.append((function, numbers[id(values)]))
     columns = [(one, f"{one.dtype.kind}{one.dtype.itemsize}") for one in held]
     found, arrays = _native.group_by(
-        library.target(device), key_column, key_column.type.kind, columns, wanted, order, skipna
+        library.target(device), key_column, key_column.type.kind, columns, wanted, (order, skipna)
     )
     results = {}
     for name, (function, number), array in zip(aggregates, wanted, arrays):

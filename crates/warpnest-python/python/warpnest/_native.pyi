@@ -130,7 +130,6 @@ def group_by(
     kind: str,
     columns: Sequence[tuple[_Column, str]],
     wanted: Sequence[tuple[str, int]],
-    order: str,
-    skips_nans: bool,
+    order: tuple[str, bool],
 ) -> tuple[Array, list[Array]]: ...
 def join(target: _Target, left: _Column, right: _Column, bytes: int, how: str) -> tuple[Array, Array | None]: ...

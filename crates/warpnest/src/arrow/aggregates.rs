@@ -144,9 +144,9 @@ impl Inputs {
         Ok((groups, arrays))
     }
 
-    /// Asks for an aggregate and, if some rows have no value, for the number of those that have. The
-    /// sum that a mean is of may wrap then, so that of upper halves is asked for, too: between the
-    /// two.
+    /// Asks for an aggregate and, if some rows have no value, for the number of those that have.
+    /// The sum that a mean is of may wrap then, so that of upper halves is asked for, too: between
+    /// the two.
     fn ask<'q, K: Key>(&'q self, computed: &Computed, query: &mut GroupBy<'q, K>) -> [Option<Asked>; 3] {
         let input = |number: usize| &self.columns[number].1;
         let of = match (computed.of.map(input), computed.function) {
@@ -196,8 +196,8 @@ fn no_aggregate(name: &str, of_type: &DataType, function: Function) -> crate::Er
 }
 
 impl Computed {
-    /// Returns the array of the aggregate, from what was asked for, the sums of upper halves, and how
-    /// many rows of each group have a value if some have none.
+    /// Returns the array of the aggregate, from what was asked for, the sums of upper halves, and
+    /// how many rows of each group have a value if some have none.
     fn array_of(
         &self,
         of: Option<Numbers>,

@@ -43,8 +43,8 @@ use std::sync::Arc;
 /// - **Null values** are ignored, as in SQL. An aggregate without values is null; counts never are.
 /// - **Sums** of integers are `Int64` or `UInt64` and wrap. Those of floating-point numbers are
 ///   `Float64`. **Least and greatest** values keep the column's type; a NaN is neither while there
-///   is a number, and −0 is less than 0. **Means** are `Float64`; of integers they are those next to
-///   the exact ones. **Counts** are `Int64`. **First and last** values are of any type.
+///   is a number, and −0 is less than 0. **Means** are `Float64`; of integers they are those next
+///   to the exact ones. **Counts** are `Int64`. **First and last** values are of any type.
 /// - **Order.** Groups come in any order, unless [`ArrowGroupBy::in_order_of_appearance`] is
 ///   called.
 /// - **Complexity.** One key column of numbers or times of 4 or 8 bytes, without nulls, is a

@@ -17,8 +17,8 @@ mod sealed {
 
 /// A type of numbers that are added and compared: `u32`, `i32`, `u64`, `i64`, `f32` or `f64`.
 ///
-/// Numbers have their usual order, and −0 is less than 0. A NaN is neither the least nor the greatest
-/// of values among which there is a number.
+/// Numbers have their usual order, and −0 is less than 0. A NaN is neither the least nor the
+/// greatest of values among which there is a number.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type of numbers that can be added and compared",
     note = "numbers are `u32`, `i32`, `u64`, `i64`, `f32` and `f64`"

@@ -60,9 +60,9 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self
     }
 
-    /// Sets whether NaNs are skipped where the least or greatest value is wanted, as they are if this
-    /// is not called: the least and the greatest value of a group are NaN only if all of its values
-    /// are. Otherwise they are NaN if one is. A sum or mean with a NaN is a NaN in any case.
+    /// Sets whether NaNs are skipped where the least or greatest value is wanted, as they are if
+    /// this is not called: the least and the greatest value of a group are NaN only if all of its
+    /// values are. Otherwise they are NaN if one is. A sum or mean with a NaN is a NaN in any case.
     pub fn skip_nans(&mut self, skip: bool) -> &mut Self {
         self.query.skips_nans = skip;
         self

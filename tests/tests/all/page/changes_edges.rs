@@ -47,7 +47,8 @@ fn one_key_at_a_time() {
     in_all_widths!(with());
 }
 
-/// A batch small beside the table goes to the pairs directly, by warps that come in any order.
+/// Checks batches that are small beside the table: their pairs go to it directly, by warps that
+/// come in any order.
 #[test]
 fn of_equal_keys_in_a_small_batch_the_last_pair_counts() {
     const HELD: usize = 2048;

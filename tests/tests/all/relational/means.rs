@@ -16,7 +16,7 @@ pub fn exact(sum: i128, count: usize) -> f64 {
     // The quotient has 96 bits at least. If there is a rest, it lies between two integers.
     let up = magnitude.leading_zeros();
     let (numerator, count) = (magnitude << up, count as u128);
-    let quotient = numerator / count | u128::from(!numerator.is_multiple_of(count));
+    let quotient = (numerator / count) | u128::from(!numerator.is_multiple_of(count));
     let mean = quotient as f64 * 2f64.powi(-(up as i32));
     if sum < 0 { -mean } else { mean }
 }
