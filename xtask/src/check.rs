@@ -18,9 +18,10 @@ use crate::{
 /// The checks are rustfmt; the width and the beginnings of comments; whether names in documents and
 /// comments exist, and links lead somewhere; whether files import from each other in a circle;
 /// clippy, with the feature cust; whether all that packs for a GPU compiles, and the library and
-/// the examples with the features that users choose; rustdoc; the README's first program, made
-/// outside the workspace by the README's commands, with its time; a program that rustc must refuse,
-/// with the words of its errors; the tests and the output of the example with a kernel of its own.
+/// the examples with the features that users choose; the unit tests of the kernels' crate; rustdoc;
+/// the README's first program, made outside the workspace by the README's commands, with its time;
+/// a program that rustc must refuse, with the words of its errors; the tests and the output of the
+/// example with a kernel of its own.
 /// The committed PTX must have been built from these sources. It goes through the lint, a new build
 /// that must give the same bytes, and ptxas with a table of what each kernel uses. The Python wheel
 /// is built, installed into a clean environment, and tested there.
@@ -91,6 +92,10 @@ pub fn main(args: &Args) -> Result<()> {
         Ok(Outcome::Passed(String::new()))
     });
     report.step("clippy", args.no_clippy, || clippy(&root));
+    // Compiled with the workspace, with entry points for all types, this would be every kernel anew.
+    report.step("tests of the kernels' crate", args.no_features, || {
+        cargo_step(&root, &["test", "--package", "gpu-kernels", "--lib"])
+    });
     report.step("sets of features", args.no_features, || feature_sets::check(&root, args.thorough));
     report.step("rustdoc", args.no_doc, || cargo_step(&root, &["doc", "--workspace", "--no-deps"]));
     report.step("a program outside", args.no_outside, || {
