@@ -92,7 +92,8 @@ pub fn main(args: &Args) -> Result<()> {
         Ok(Outcome::Passed(String::new()))
     });
     report.step("clippy", args.no_clippy, || clippy(&root));
-    // Compiled with the workspace, with entry points for all types, this would be every kernel anew.
+    // Compiled with the workspace, which has entry points for all types, it would be every kernel
+    // anew.
     report.step("tests of the kernels' crate", args.no_features, || {
         cargo_step(&root, &["test", "--package", "gpu-kernels", "--lib"])
     });
