@@ -41,7 +41,7 @@ pub struct Args {
     /// Leave out clippy.
     #[arg(long)]
     no_clippy: bool,
-    /// Leave out the sets of features.
+    /// Leave out the sets of features and the tests of the kernels' crate.
     #[arg(long)]
     no_features: bool,
     /// Leave out rustdoc.

@@ -73,7 +73,7 @@ fn sums_of_integers_that_do_not_exceed_do_not_wrap() {
     }
 }
 
-/// Checks means and sums of a column by both methods. The first key has half of the rows.
+/// Checks means of a column by both methods. The first key has half of the rows.
 fn check_column<T: Number<Word = u64> + Into<i128> + std::fmt::Debug>(
     engine: &TestEngine,
     values: &[T],
@@ -89,7 +89,8 @@ fn check_column<T: Number<Word = u64> + Into<i128> + std::fmt::Debug>(
     let expected: Vec<u64> = sums.values().map(|&(sum, count)| exact(sum, count).to_bits()).collect();
     for method in [Method::Hash, Method::Sort] {
         let mut query = GroupBy::new(&keys);
-        let (first, sum, mean) = (query.mean(values), query.sum(values), query.mean(values));
+        // The sum beside them wraps.
+        let (first, _, mean) = (query.mean(values), query.sum(values), query.mean(values));
         let groups = query.order(Order::ByKey).method(method).run(device).unwrap();
         if is_large {
             prop_assert_eq!(groups.report().method, Method::Sort);
@@ -99,9 +100,6 @@ fn check_column<T: Number<Word = u64> + Into<i128> + std::fmt::Debug>(
                 groups.column(mean).unwrap().download(stream).unwrap().into_iter().map(f64::to_bits).collect();
             prop_assert_eq!(&found, &expected, "{:?} of {:?}", method, values);
         }
-        // Sums wrap.
-        let found = groups.column(sum).unwrap().slice(..).unwrap().download(stream).unwrap();
-        prop_assert_eq!(found.len(), expected.len());
     }
     Ok(())
 }
