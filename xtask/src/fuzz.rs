@@ -18,7 +18,17 @@ pub struct Args {
 /// Builds the program as tests are built, with checks of overflow, and runs it.
 pub fn main(args: &Args) -> Result<()> {
     let mut cargo = cargo();
-    cargo.args(["run", "--quiet", "--package", "warpnest-tests", "--example", "fuzz", "--manifest-path"]);
+    cargo.args([
+        "run",
+        "--quiet",
+        "--package",
+        "warpnest-tests",
+        "--features",
+        "fuzz",
+        "--example",
+        "fuzz",
+        "--manifest-path",
+    ]);
     cargo.arg(workspace::root()?.join("Cargo.toml")).arg("--").args(&args.rest);
     if std::env::var_os("RAYON_NUM_THREADS").is_none() {
         // Tables are so small that threads which wait for work take most of the time.

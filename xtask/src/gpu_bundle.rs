@@ -115,12 +115,12 @@ const BENCH: [&str; 3] = ["-p", "warpnest-bench", "--no-default-features"];
 const FIGURES: [&str; 5] = ["-p", "warpnest-bench", "--no-default-features", "--features", "figures"];
 
 /// The profile that tests and examples are built in.
-const TESTS_PROFILE: &str = "bundle";
+pub const TESTS_PROFILE: &str = "bundle";
 /// The profile of the benchmarks.
 const BENCH_PROFILE: &str = "release";
 
 /// Returns the packages and features of each call of cargo, and what of them is built, as words for
-/// `cargo check`: every target of the packages of tests, and the program of the benchmarks.
+/// `cargo clippy`: every target of the packages of tests, and the program of the benchmarks.
 pub fn checks() -> Vec<Vec<&'static str>> {
     let of = |targets, packages: &[&'static str]| [&[targets], packages].concat();
     vec![of("--all-targets", &TESTS), of("--bins", &BENCH), of("--bins", &FIGURES)]

@@ -24,7 +24,7 @@ mod resources;
 mod sanitize;
 mod semver;
 mod stale;
-mod test_times;
+mod times;
 mod wheel;
 mod workspace;
 

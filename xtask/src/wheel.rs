@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 
 use crate::process::capture;
 use crate::report::Outcome;
-use crate::workspace;
+use crate::{gpu_bundle, workspace};
 
 /// The folder of the Python package.
 const PACKAGE: &str = "crates/warpnest-python";
@@ -38,7 +38,7 @@ pub struct Args {
 pub fn main(args: &Args) -> Result<()> {
     let root = workspace::root()?;
     let maturin = find(&root).context(HOW_TO_GET_MATURIN)?;
-    let wheel = build(&root, &maturin)?;
+    let wheel = build(&root, &maturin, "release")?;
     println!("{}", wheel.display());
     if args.test {
         println!("{}", tested(&root, &wheel)?);
@@ -46,10 +46,11 @@ pub fn main(args: &Args) -> Result<()> {
     Ok(())
 }
 
-/// Builds the wheel and tests it in a clean environment, unless there is no maturin.
-pub fn check(root: &Path) -> Result<Outcome> {
+/// Builds the wheel and tests it in a clean environment, unless there is no maturin. Unless that is
+/// to be `thorough`, less of it is optimised than of one for users.
+pub fn check(root: &Path, thorough: bool) -> Result<Outcome> {
     let Some(maturin) = find(root) else { return Ok(Outcome::Skipped(HOW_TO_GET_MATURIN.into())) };
-    let wheel = build(root, &maturin)?;
+    let wheel = build(root, &maturin, if thorough { "release" } else { gpu_bundle::TESTS_PROFILE })?;
     Ok(Outcome::Passed(tested(root, &wheel)?))
 }
 
@@ -60,13 +61,13 @@ fn find(root: &Path) -> Option<PathBuf> {
     [of_venv, PathBuf::from("maturin")].into_iter().find(|maturin| works(maturin))
 }
 
-/// Builds the wheel, and returns its path.
-fn build(root: &Path, maturin: &Path) -> Result<PathBuf> {
+/// Builds the wheel in a profile of the workspace, and returns its path.
+fn build(root: &Path, maturin: &Path, profile: &str) -> Result<PathBuf> {
     let out = workspace::target_dir(root).join("wheel");
     // Of an earlier version, or for another system.
     let _ = fs::remove_dir_all(&out);
     let mut command = Command::new(maturin);
-    command.args(["build", "--release", "--locked", "--out"]).arg(&out).current_dir(root.join(PACKAGE));
+    command.args(["build", "--locked", "--profile", profile, "--out"]).arg(&out).current_dir(root.join(PACKAGE));
     capture(&mut command)?;
     let entries = fs::read_dir(&out).with_context(|| format!("cannot read {}", out.display()))?;
     let wheel =

@@ -28,6 +28,7 @@ struct Cli {
 
 /// A command's help is the documentation of its arguments' struct.
 #[derive(Subcommand)]
+#[allow(clippy::large_enum_variant, reason = "there is one, read once")]
 enum Command {
     Bench(bench::Args),
     #[cfg(all(feature = "cpu", feature = "figures"))]

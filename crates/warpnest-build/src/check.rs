@@ -40,26 +40,32 @@ impl Build {
         self.lint(modules.iter().zip(&texts))
     }
 
-    /// Builds each file again with the compiler that it names, if that is here, and compares bytes.
-    /// Nothing is written.
+    /// Does [`compare`](Build::compare) with each file.
     ///
     /// # Errors
     /// [`Error::Stale`] and [`Error::Different`] name the first file that does not belong to the
     /// sources; other errors are as for [`run`](Build::run).
     pub fn check(&self) -> Result<Vec<(Module, Comparison)>> {
         self.check_digests()?;
-        self.modules().into_iter().map(|module| Ok((module.clone(), self.compare(module)?))).collect()
+        let compared = |module: Module| self.compare(&module).map(|comparison| (module, comparison));
+        self.modules().into_iter().map(compared).collect()
     }
 
-    fn compare(&self, module: Module) -> Result<Comparison> {
-        let recorded = self.check_digest(&module)?.compiler;
+    /// Builds a file again with the compiler that it names, if that is here, and compares bytes.
+    /// Nothing is written.
+    ///
+    /// # Errors
+    /// [`Error::Stale`] or [`Error::Different`] if the file does not belong to the sources; other
+    /// errors are as for [`run`](Build::run).
+    pub fn compare(&self, module: &Module) -> Result<Comparison> {
+        let recorded = self.check_digest(module)?.compiler;
         let Ok(compiler) = compiler::find_version(&recorded) else { return Ok(Comparison::DigestOnly(recorded)) };
         let (committed, _) = module.committed()?;
-        let built = self.compile(std::slice::from_ref(&module), &compiler)?;
+        let built = self.compile(std::slice::from_ref(module), &compiler)?;
         match built.first().and_then(|built| first_difference(&committed, built)) {
             None => Ok(Comparison::Identical),
             Some(difference) => {
-                Err(Error::Different { path: module.path, difference, command: self.command_line().into() })
+                Err(Error::Different { path: module.path.clone(), difference, command: self.command_line().into() })
             }
         }
     }

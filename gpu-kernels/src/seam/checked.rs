@@ -5,25 +5,30 @@
 //! does not: the order changes from phase to phase, shared memory starts with random words, and
 //! every conflict is reported.
 
-use super::cpu::count_one;
+use super::cpu::{array_of, count_one};
 use super::std::boxed::Box;
 use super::std::cell::RefCell;
-use super::std::rc::Rc;
 use super::std::vec::Vec;
 use super::{Block, Global, Shared, Tile, Word};
 use core::cell::Cell;
 
-/// The collector of what checked blocks report.
+/// The collector of what checked blocks report. They run one after the other.
+///
+/// What all kernels have in common is here, behind calls: inlined into every phase of every kernel
+/// it took most of the time to compile them.
 #[derive(Debug, Default)]
 pub struct Checker {
     random: Cell<u64>,
     conflicts: Cell<u64>,
+    log: Log,
+    /// The memory of orders that no phase uses at the moment.
+    orders: RefCell<Vec<Vec<u32>>>,
 }
 
 impl Checker {
     /// Returns a checker whose shuffles follow from `seed`.
     pub fn new(seed: u64) -> Self {
-        Self { random: Cell::new(seed ^ 0x9e37_79b9_7f4a_7c15), conflicts: Cell::new(0) }
+        Self { random: Cell::new(seed ^ 0x9e37_79b9_7f4a_7c15), ..Self::default() }
     }
 
     /// Returns the number of words that two threads used in one phase, at least one of them
@@ -41,20 +46,39 @@ impl Checker {
         x ^ x >> 31
     }
 
-    /// Returns the numbers 0 … `length` - 1 in random order.
-    fn shuffled(&self, length: u32) -> Vec<u32> {
-        let mut order: Vec<u32> = (0..length).collect();
+    /// Calls `visit` with the numbers 0 … `length` - 1 in random order.
+    #[inline(never)]
+    fn shuffled(&self, length: u32, visit: &mut dyn FnMut(u32)) {
+        let mut order = self.orders.borrow_mut().pop().unwrap_or_default();
+        order.clear();
+        order.extend(0..length);
         for last in (1..order.len()).rev() {
             // The upper half of the word is used as a fraction: a division would take longer than
             // all the rest.
             order.swap(last, (((self.random() >> 32) * (last as u64 + 1)) >> 32) as usize);
         }
-        order
+        order.iter().for_each(|&number| visit(number));
+        self.orders.borrow_mut().push(order);
+    }
+
+    /// Calls `work` in random order as each of the `threads` threads from `first` on, with its
+    /// number among them.
+    #[inline(never)]
+    fn each_thread(&self, first: u32, threads: u32, work: &mut dyn FnMut(u32)) {
+        self.shuffled(threads, &mut |thread| {
+            self.log.thread.set(first + thread);
+            work(thread);
+        });
+    }
+
+    #[inline(never)]
+    fn barrier(&self) {
+        self.conflicts.set(self.conflicts.get() + self.log.barrier());
     }
 }
 
 /// The use of 32 bits of shared memory in a phase.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Use {
     /// The phase of the use: uses in earlier phases no longer count.
     phase: u32,
@@ -75,37 +99,45 @@ impl Use {
 }
 
 /// The log of what the threads of one block do in a phase.
+#[derive(Debug, Default)]
 struct Log {
     thread: Cell<u32>,
     phase: Cell<u32>,
+    /// The number of arrays of this block.
+    arrays: Cell<u32>,
     /// The uses of every array, for each 32 bits separately, since the same memory may be used as
-    /// words of different types.
+    /// words of different types. Those of earlier blocks are of earlier phases.
     uses: RefCell<Vec<Vec<Use>>>,
     /// The conflicts of this phase: the array and the offset in it.
     conflicts: RefCell<Vec<(u32, usize)>>,
 }
 
 impl Log {
-    fn new() -> Self {
-        // The first phase is 1, so that no array counts as used in it at first.
-        let (thread, phase) = (Cell::new(0), Cell::new(Use::NONE.phase + 1));
-        Self { thread, phase, uses: RefCell::default(), conflicts: RefCell::default() }
+    /// Begins a block, which has no arrays.
+    fn begin(&self) {
+        self.arrays.set(0);
+        // No array counts as used in the first phase.
+        self.phase.set(self.phase.get() + 1);
     }
 
     /// Adds an array of `length` times 32 bits; returns its number.
     fn add(&self, length: usize) -> u32 {
-        let mut uses = self.uses.borrow_mut();
-        uses.push(super::std::vec![Use::NONE; length]);
-        uses.len() as u32 - 1
+        let (number, mut uses) = (self.arrays.get(), self.uses.borrow_mut());
+        self.arrays.set(number + 1);
+        if uses.len() == number as usize {
+            uses.push(Vec::new());
+        }
+        // As long as the longest that had this number: what is beyond an array is checked before.
+        let uses = &mut uses[number as usize];
+        uses.resize(length.max(uses.len()), Use::NONE);
+        number
     }
 
-    fn record_use<T>(&self, array: u32, index: u32, writes: bool, plain: bool) {
+    #[inline(never)]
+    fn record_use(&self, array: u32, first: usize, parts: usize, writes: bool, plain: bool) {
         let (thread, phase) = (self.thread.get(), self.phase.get());
-        let parts = size_of::<T>() / 4;
         let uses = &mut self.uses.borrow_mut()[array as usize];
-        for part in 0..parts {
-            let at = index as usize * parts + part;
-            let used = &mut uses[at];
+        for (part, used) in uses[first..first + parts].iter_mut().enumerate() {
             if used.phase != phase {
                 *used = Use { phase, thread, ..Use::NONE };
             }
@@ -115,12 +147,13 @@ impl Log {
             used.plain |= plain;
             used.upper |= part != 0;
             if used.is_conflict() && !was_conflict {
-                self.conflicts.borrow_mut().push((array, at));
+                self.conflicts.borrow_mut().push((array, first + part));
             }
         }
     }
 
-    fn barrier(&self, checker: &Checker) {
+    /// Ends a phase; returns the number of words that were used in conflict.
+    fn barrier(&self) -> u64 {
         let uses = self.uses.borrow();
         let mut conflicts = self.conflicts.borrow_mut();
         // The two halves of a word count as one conflict.
@@ -129,9 +162,10 @@ impl Log {
             let lower_too = || uses[at - 1].phase == self.phase.get() && uses[at - 1].is_conflict();
             !(uses[at].upper && lower_too())
         });
-        checker.conflicts.set(checker.conflicts.get() + once.count() as u64);
+        let once = once.count() as u64;
         conflicts.clear();
         self.phase.set(self.phase.get() + 1);
+        once
     }
 }
 
@@ -140,31 +174,32 @@ pub struct CheckedBlock<'c, const THREADS: usize> {
     index: u32,
     grid: u32,
     checker: &'c Checker,
-    log: Rc<Log>,
     arrays: Vec<Box<[u64]>>,
 }
 
 impl<'c, const THREADS: usize> CheckedBlock<'c, THREADS> {
     /// Returns the block with number `index` of a grid of `grid` blocks.
     pub fn new(index: u32, grid: u32, checker: &'c Checker) -> Self {
-        Self { index, grid, checker, log: Rc::new(Log::new()), arrays: Vec::new() }
+        checker.log.begin();
+        Self { index, grid, checker, arrays: Vec::new() }
     }
 
     /// Returns a shared array of `length` random words.
     ///
     /// # Safety
-    /// The handle must not be used once the block is gone or from another CPU thread.
+    /// The handle must not be used once the block or the checker is gone, or from another CPU
+    /// thread.
     pub unsafe fn shared<T: Word>(&mut self, length: usize) -> CheckedShared<T> {
         self.arrays.push((0..length).map(|_| self.checker.random()).collect());
         let words = self.arrays.last_mut().map_or(core::ptr::null_mut(), |array| array.as_mut_ptr());
-        let array = self.log.add(length * 2);
-        CheckedShared { words: words.cast(), length: length as u32, array, log: Rc::as_ptr(&self.log) }
+        let array = self.checker.log.add(length * 2);
+        CheckedShared { words: words.cast(), length: length as u32, array, log: &raw const self.checker.log }
     }
 }
 
 impl<const THREADS: usize> Drop for CheckedBlock<'_, THREADS> {
     fn drop(&mut self) {
-        self.log.barrier(self.checker);
+        self.checker.barrier();
     }
 }
 
@@ -188,34 +223,30 @@ impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
         THREADS as u32
     }
     fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; THREADS] {
-        core::array::from_fn(|thread| {
-            self.log.thread.set(thread as u32);
-            initial(thread as u32)
+        array_of(|thread| {
+            self.checker.log.thread.set(thread);
+            initial(thread)
         })
     }
     fn each<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) + Sync) {
-        for thread in self.checker.shuffled(THREADS as u32) {
-            self.log.thread.set(thread);
-            work(thread, &mut local[thread as usize]);
-        }
+        self.checker.each_thread(0, THREADS as u32, &mut |thread| work(thread, &mut local[thread as usize]));
     }
     fn phase<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) + Sync) {
         self.each(local, work);
-        self.log.barrier(self.checker);
+        self.sync();
     }
     fn count<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) -> bool + Sync) -> u32 {
         let mut total = 0;
-        for thread in self.checker.shuffled(THREADS as u32) {
-            self.log.thread.set(thread);
+        self.checker.each_thread(0, THREADS as u32, &mut |thread| {
             total += work(thread, &mut local[thread as usize]) as u32;
-        }
-        self.log.barrier(self.checker);
+        });
+        self.sync();
         total
     }
     fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut CheckedTile<'c, LANES>) + Sync) {
-        for tile in self.checker.shuffled(THREADS as u32 / LANES as u32) {
-            work(&mut CheckedTile { first: tile * LANES as u32, checker: self.checker, log: self.log.clone() });
-        }
+        self.checker.shuffled((THREADS / LANES) as u32, &mut |tile| {
+            work(&mut CheckedTile { first: tile * LANES as u32, checker: self.checker });
+        });
     }
     fn tiles_of<const LANES: usize, T>(
         &mut self,
@@ -223,13 +254,13 @@ impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
         work: impl Fn(&mut CheckedTile<'c, LANES>, &mut [T; LANES]) + Sync,
     ) {
         let parts = local.as_chunks_mut::<LANES>().0;
-        for tile in self.checker.shuffled(parts.len() as u32) {
-            let mut lanes = CheckedTile { first: tile * LANES as u32, checker: self.checker, log: self.log.clone() };
+        self.checker.shuffled((THREADS / LANES) as u32, &mut |tile| {
+            let mut lanes = CheckedTile { first: tile * LANES as u32, checker: self.checker };
             work(&mut lanes, &mut parts[tile as usize]);
-        }
+        });
     }
     fn sync(&mut self) {
-        self.log.barrier(self.checker);
+        self.checker.barrier();
     }
 }
 
@@ -237,7 +268,13 @@ impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
 pub struct CheckedTile<'c, const LANES: usize> {
     first: u32,
     checker: &'c Checker,
-    log: Rc<Log>,
+}
+
+impl<const LANES: usize> CheckedTile<'_, LANES> {
+    /// Calls `work` as each lane, in random order.
+    fn each_lane(&self, mut work: impl FnMut(u32)) {
+        self.checker.each_thread(self.first, LANES as u32, &mut work);
+    }
 }
 
 impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
@@ -247,22 +284,18 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
         self.first
     }
     fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; LANES] {
-        core::array::from_fn(|lane| {
-            self.log.thread.set(self.first + lane as u32);
-            initial(lane as u32)
+        array_of(|lane| {
+            self.checker.log.thread.set(self.first + lane);
+            initial(lane)
         })
     }
     fn each<T>(&mut self, local: &mut [T; LANES], work: impl Fn(u32, &mut T) + Sync) {
-        for lane in self.checker.shuffled(LANES as u32) {
-            self.log.thread.set(self.first + lane);
-            work(lane, &mut local[lane as usize]);
-        }
+        self.each_lane(|lane| work(lane, &mut local[lane as usize]));
     }
     fn ballot<T>(&mut self, local: &[T; LANES], test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
-        self.checker.shuffled(LANES as u32).into_iter().fold(0, |votes, lane| {
-            self.log.thread.set(self.first + lane);
-            votes | (test(lane, &local[lane as usize]) as u32) << lane
-        })
+        let mut votes = 0;
+        self.each_lane(|lane| votes |= (test(lane, &local[lane as usize]) as u32) << lane);
+        votes
     }
     fn pick<T>(&mut self, local: &[T; LANES], lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
         read(&local[lane as usize % LANES])
@@ -274,15 +307,9 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
         tell: impl Fn(u32, &mut T, N, N) + Sync,
     ) {
         let mut values = [N::default(); LANES];
-        for lane in self.checker.shuffled(LANES as u32) {
-            self.log.thread.set(self.first + lane);
-            values[lane as usize] = read(lane, &local[lane as usize]);
-        }
-        let sum_of = |lanes: &[N]| lanes.iter().fold(N::default(), |sum, &value| sum.plus(value));
-        for lane in self.checker.shuffled(LANES as u32) {
-            self.log.thread.set(self.first + lane);
-            tell(lane, &mut local[lane as usize], sum_of(&values[..lane as usize]), sum_of(&values));
-        }
+        self.each_lane(|lane| values[lane as usize] = read(lane, &local[lane as usize]));
+        let (before, total) = sums_before(values);
+        self.each_lane(|lane| tell(lane, &mut local[lane as usize], before[lane as usize], total));
     }
     fn twins<T, N: Word>(
         &mut self,
@@ -291,16 +318,8 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
         tell: impl Fn(u32, &mut T, u32) + Sync,
     ) {
         let mut held = [None; LANES];
-        for lane in self.checker.shuffled(LANES as u32) {
-            self.log.thread.set(self.first + lane);
-            held[lane as usize] = read(lane, &local[lane as usize]).map(|(word, _)| word);
-        }
-        for lane in self.checker.shuffled(LANES as u32) {
-            self.log.thread.set(self.first + lane);
-            let own = held[lane as usize];
-            let twin = if own.is_some() { held.iter().rposition(|&other| other == own) } else { None };
-            tell(lane, &mut local[lane as usize], twin.map_or(lane, |twin| twin as u32));
-        }
+        self.each_lane(|lane| held[lane as usize] = read(lane, &local[lane as usize]).map(|(word, _)| word));
+        self.each_lane(|lane| tell(lane, &mut local[lane as usize], last_twin(&held, lane)));
     }
     fn count_in_order<T, const ROWS: usize>(
         &mut self,
@@ -312,12 +331,32 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
         tell: impl Fn(&mut T, usize, u32) + Sync,
     ) {
         for row in 0..ROWS {
-            for (lane, state) in local.iter_mut().enumerate() {
-                self.log.thread.set(self.first + lane as u32);
+            for (state, lane) in local.iter_mut().zip(0..) {
+                self.checker.log.thread.set(self.first + lane);
                 tell(state, row, count_one(counters, first + class(state, row)));
             }
         }
     }
+}
+
+/// Returns the sums of the values before each, and of all.
+#[inline(never)]
+fn sums_before<N: Word, const LANES: usize>(values: [N; LANES]) -> ([N; LANES], N) {
+    let mut sum = N::default();
+    let before = values.map(|value| {
+        let before = sum;
+        sum = sum.plus(value);
+        before
+    });
+    (before, sum)
+}
+
+/// Returns the last lane that holds the same word as `lane`, or `lane` if that holds none.
+#[inline(never)]
+fn last_twin<N: Word>(held: &[Option<N>], lane: u32) -> u32 {
+    let own = held[lane as usize];
+    let twin = own.and_then(|_| held.iter().rposition(|&other| other == own));
+    twin.map_or(lane, |twin| twin as u32)
 }
 
 /// A shared array whose uses are recorded.
@@ -334,13 +373,15 @@ pub struct CheckedShared<T> {
 unsafe impl<T> Sync for CheckedShared<T> {}
 
 impl<T: Word> CheckedShared<T> {
+    #[inline(never)]
     fn access(self, index: u32, writes: bool, plain: bool, change: impl Fn(T) -> T) -> T {
         assert!(index < self.length, "index {index} is beyond a shared array of {}", self.length);
         let word = self.words.wrapping_add(index as usize);
-        // SAFETY: the block owns the log and the array and outlives its kernel, which alone holds
-        // this handle; the index is checked above.
+        let parts = size_of::<T>() / 4;
+        // SAFETY: the block owns the array, and borrows the checker with the log; it outlives its
+        // kernel, which alone holds this handle. The index is checked above.
         unsafe {
-            (*self.log).record_use::<T>(self.array, index, writes, plain);
+            (*self.log).record_use(self.array, index as usize * parts, parts, writes, plain);
             let old = word.read();
             if writes {
                 word.write(change(old));

@@ -3,9 +3,9 @@
 /// An entry point of a kernel for one choice of types: all that an engine needs to know of it
 /// besides the arguments.
 ///
-/// The function that runs blocks is compiled in the program that launches the kernel. With this
-/// crate's feature `precompiled` it is compiled once, in the crate that declares the kernel, as the
-/// function that checks blocks always is.
+/// The functions that run and check blocks are compiled in the program that launches the kernel.
+/// With this crate's feature `precompiled` they are compiled once, in the crate that declares the
+/// kernel.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug)]
 pub struct Entry {

@@ -194,6 +194,16 @@ impl Stream {
 
     /// Runs `steps`, and gives the buffers that they recorded the event at their end.
     fn record_uses<'b, R>(&'b self, steps: impl FnOnce(&Uses<'b>) -> Result<R>) -> Result<R> {
+        let (mut steps, mut result) = (Some(steps), None);
+        self.record_uses_of(&mut |uses| {
+            result = steps.take().map(|steps| steps(uses)).transpose()?;
+            Ok(())
+        })?;
+        Ok(result.expect("the steps were run once"))
+    }
+
+    /// Does the same for steps of any type: programs compile only what calls this anew.
+    fn record_uses_of<'b>(&'b self, steps: &mut dyn FnMut(&Uses<'b>) -> Result<()>) -> Result<()> {
         let uses = Uses(Batch {
             stream: self,
             uses: RefCell::default(),
@@ -212,12 +222,12 @@ impl Stream {
         for table in finishing.into_inner() {
             finished = finished.and(table.finish(self, done.as_ref().err()));
         }
-        done.and_then(|result| finished.map(|()| result))
+        done.and(finished)
     }
 
     /// Gives the buffers that were used the event at the end of what was queued; returns `done`, or
     /// the error of that.
-    fn record_end<R>(&self, uses: Vec<Use<'_>>, unrecorded: Unrecorded<'_>, done: Result<R>) -> Result<R> {
+    fn record_end(&self, uses: Vec<Use<'_>>, unrecorded: Unrecorded<'_>, done: Result<()>) -> Result<()> {
         if uses.is_empty() {
             // No memory is used by what was queued, if anything was.
             std::mem::forget(unrecorded);

@@ -103,7 +103,9 @@ macro_rules! host_kernel {
                     run: $crate::run_blocks! {
                         [$name [$($const)?] $threads, $shared] [$($generic : $bound),*] $index; $($types)*
                     },
-                    check: $crate::$check! { [$name [$($const)?] $threads, $shared] $index; $($types)* },
+                    check: $crate::$check! {
+                        [$name [$($const)?] $threads, $shared] [$($generic : $bound),*] $index; $($types)*
+                    },
                 }
             };
         }
@@ -228,12 +230,24 @@ macro_rules! run_function {
     };
 }
 
-/// The function that runs a block on the checking back end, out of one for each choice of types.
-#[cfg(feature = "checked")]
+/// The function that runs a block on the checking back end, compiled where the entry is used.
+#[cfg(all(feature = "checked", not(feature = "precompiled")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! check_block {
-    ($kernel:tt $index:expr; $($types:tt)*) => {{
+    ($kernel:tt [$($generic:ident : $bound:ident),*] $($table:tt)*) => {{
+        $crate::check_function! { $kernel [$($generic),*] #[inline] check<$($generic: $bound),*> }
+        Some(check::<$($generic),*> as $crate::seam::CheckBlock)
+    }};
+}
+
+/// The function that runs a block on the checking back end, out of one for each choice of types,
+/// which are compiled in the crate that declares the kernel.
+#[cfg(all(feature = "checked", feature = "precompiled"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! check_block {
+    ($kernel:tt $generics:tt $index:expr; $($types:tt)*) => {{
         const CHECKS: &[$crate::seam::CheckBlock] = &[$( $crate::check_of_types! { $kernel $types } ),*];
         Some(CHECKS[$index])
     }};
@@ -249,19 +263,36 @@ macro_rules! check_block {
 }
 
 /// The function that checks a block of one choice of types.
-#[cfg(feature = "checked")]
+#[cfg(all(feature = "checked", feature = "precompiled"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! check_of_types {
+    ($kernel:tt [$($generic:ident = $concrete:ty),*]) => {{
+        $( type $generic = $concrete; )*
+        $crate::check_function! { $kernel [$($generic),*] check<> }
+        check
+    }};
+}
+
+/// A function that checks a block.
+#[cfg(feature = "checked")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! check_function {
     (
         [
             $name:ident [$($const:literal)?] $threads:literal,
             [[$($dynamic:ident : $dynamic_word:ty)?] $($shared:ident : $word:ty = $length:expr),*]
         ]
-        [$($generic:ident = $concrete:ty),*]
-    ) => {{
-        $( type $generic = $concrete; )*
-        unsafe fn check(values: *const (), block: u32, grid: u32, checker: &$crate::seam::checked::Checker) {
+        [$($generic:ident),*] $(#[$attribute:meta])? check<$($parameter:ident : $bound:ident),*>
+    ) => {
+        $(#[$attribute])?
+        unsafe fn check<$($parameter: $bound),*>(
+            values: *const (),
+            block: u32,
+            grid: u32,
+            checker: &$crate::seam::checked::Checker,
+        ) {
             // SAFETY: the caller gives the address of the entry's struct.
             let kernel = unsafe { *values.cast::<$name<$($generic,)* $($const)?>>() };
             let mut block = $crate::seam::checked::CheckedBlock::<$threads>::new(block, grid, checker);
@@ -275,6 +306,5 @@ macro_rules! check_of_types {
             )*
             kernel.run(&mut block $(, $dynamic)? $(, $shared)*);
         }
-        check
-    }};
+    };
 }

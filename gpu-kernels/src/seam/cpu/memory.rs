@@ -50,9 +50,12 @@ pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
 }
 
 /// Runs `work`, compiled for AVX2 and the bit operations that came with it if this CPU has them.
+///
+/// With debug assertions there is only what every CPU can run: a second version of all work takes
+/// as long again to compile.
 #[inline(always)]
 pub fn vectorized<W: Work>(work: W) -> W::Output {
-    #[cfg(target_arch = "x86_64")]
+    #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
     {
         #[target_feature(enable = "avx2,bmi1,bmi2,lzcnt,popcnt")]
         fn wide<W: Work>(work: W) -> W::Output {

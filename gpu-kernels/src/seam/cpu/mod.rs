@@ -9,6 +9,7 @@ mod storage;
 pub use storage::SharedStorage;
 
 use super::{Block, Global, Shared, Tile, Word};
+use core::mem::MaybeUninit;
 
 /// A block of `THREADS` threads on this CPU thread.
 #[derive(Debug)]
@@ -48,12 +49,12 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
     }
     #[inline(always)]
     fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; THREADS] {
-        core::array::from_fn(|thread| initial(thread as u32))
+        array_of(initial)
     }
     #[inline(always)]
     fn each<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) + Sync) {
-        for (thread, state) in local.iter_mut().enumerate() {
-            work(thread as u32, state);
+        for thread in 0..THREADS {
+            work(thread as u32, &mut local[thread]);
         }
     }
     #[inline(always)]
@@ -62,7 +63,11 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
     }
     #[inline(always)]
     fn count<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(u32, &mut T) -> bool + Sync) -> u32 {
-        local.iter_mut().enumerate().map(|(thread, state)| work(thread as u32, state) as u32).sum()
+        let mut total = 0;
+        for thread in 0..THREADS {
+            total += work(thread as u32, &mut local[thread]) as u32;
+        }
+        total
     }
     #[inline(always)]
     fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut CpuTile<LANES>) + Sync) {
@@ -76,8 +81,9 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
         local: &mut [T; THREADS],
         work: impl Fn(&mut CpuTile<LANES>, &mut [T; LANES]) + Sync,
     ) {
-        for (tile, local) in local.as_chunks_mut::<LANES>().0.iter_mut().enumerate() {
-            work(&mut CpuTile { first: (tile * LANES) as u32 }, local);
+        let parts = local.as_chunks_mut::<LANES>().0;
+        for tile in 0..THREADS / LANES {
+            work(&mut CpuTile { first: (tile * LANES) as u32 }, &mut parts[tile]);
         }
     }
     #[inline(always)]
@@ -161,18 +167,21 @@ impl<const LANES: usize> Tile for CpuTile<LANES> {
     }
     #[inline(always)]
     fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; LANES] {
-        core::array::from_fn(|lane| initial(lane as u32))
+        array_of(initial)
     }
     #[inline(always)]
     fn each<T>(&mut self, local: &mut [T; LANES], work: impl Fn(u32, &mut T) + Sync) {
-        for (lane, state) in local.iter_mut().enumerate() {
-            work(lane as u32, state);
+        for lane in 0..LANES {
+            work(lane as u32, &mut local[lane]);
         }
     }
     #[inline(always)]
     fn ballot<T>(&mut self, local: &[T; LANES], test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
-        let lanes = local.iter().enumerate();
-        lanes.fold(0, |votes, (lane, state)| votes | (test(lane as u32, state) as u32) << lane)
+        let mut votes = 0;
+        for lane in 0..LANES {
+            votes |= (test(lane as u32, &local[lane]) as u32) << lane;
+        }
+        votes
     }
     #[inline(always)]
     fn pick<T>(&mut self, local: &[T; LANES], lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
@@ -185,12 +194,14 @@ impl<const LANES: usize> Tile for CpuTile<LANES> {
         read: impl Fn(u32, &T) -> N + Sync,
         tell: impl Fn(u32, &mut T, N, N) + Sync,
     ) {
-        let lanes = local.iter().enumerate();
-        let total = lanes.fold(N::default(), |sum, (lane, state)| sum.plus(read(lane as u32, state)));
+        let mut total = N::default();
+        for lane in 0..LANES {
+            total = total.plus(read(lane as u32, &local[lane]));
+        }
         let mut before = N::default();
-        for (lane, state) in local.iter_mut().enumerate() {
-            let value = read(lane as u32, state);
-            tell(lane as u32, state, before, total);
+        for lane in 0..LANES {
+            let value = read(lane as u32, &local[lane]);
+            tell(lane as u32, &mut local[lane], before, total);
             before = before.plus(value);
         }
     }
@@ -201,8 +212,8 @@ impl<const LANES: usize> Tile for CpuTile<LANES> {
         _: impl Fn(u32, &T) -> Option<(N, u32)> + Sync,
         tell: impl Fn(u32, &mut T, u32) + Sync,
     ) {
-        for (lane, state) in local.iter_mut().enumerate() {
-            tell(lane as u32, state, lane as u32);
+        for lane in 0..LANES {
+            tell(lane as u32, &mut local[lane], lane as u32);
         }
     }
     #[inline(always)]
@@ -221,6 +232,18 @@ impl<const LANES: usize> Tile for CpuTile<LANES> {
             }
         }
     }
+}
+
+/// Returns what `initial` gives for each number in order, as `core::array::from_fn` does, which is
+/// ten times as much to compile. What there is of it stays in memory if `initial` panics.
+#[inline(always)]
+pub(super) fn array_of<T, const LENGTH: usize>(initial: impl Fn(u32) -> T) -> [T; LENGTH] {
+    let mut values = [const { MaybeUninit::<T>::uninit() }; LENGTH];
+    for number in 0..LENGTH {
+        values[number].write(initial(number as u32));
+    }
+    // SAFETY: all values are written, and an array of them is laid out as one of what may be.
+    unsafe { (&raw const values).cast::<[T; LENGTH]>().read() }
 }
 
 /// Adds one to 16-bit counter `number` and returns what it held.

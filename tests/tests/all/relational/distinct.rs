@@ -1,7 +1,7 @@
 //! Different keys, ids, counts and first rows beside loops over maps of the standard library, on
 //! every engine.
 
-use super::rows::{Tested, in_order, key_numbers, lengths, rows_of};
+use super::rows::{Tested, in_order, key_numbers, kinds_of_case, lengths, rows_of};
 use proptest::prelude::*;
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -170,11 +170,16 @@ fn signed_keys_and_pairs() {
     on_every_engine(
         |engine| (numbers(most(engine)), any::<u64>()),
         |engine, (numbers, seed)| {
-            let signed: Vec<i32> = numbers.iter().map(|&number| (number >> 7) as i32).collect();
-            check_functions(&engine.device, &signed, seed)?;
-            let pairs: Vec<(i32, u32)> =
-                numbers.iter().map(|&number| (number as i32 % 5, (number >> 40) as u32)).collect();
-            check(engine, &pairs, seed)
+            let [signed_keys, pairs] = kinds_of_case(engine, seed);
+            if signed_keys {
+                let signed: Vec<i32> = numbers.iter().map(|&number| (number >> 7) as i32).collect();
+                check_functions(&engine.device, &signed, seed)?;
+            }
+            if pairs {
+                let pair = |&number: &u64| (number as i32 % 5, (number >> 40) as u32);
+                check(engine, &numbers.iter().map(pair).collect::<Vec<(i32, u32)>>(), seed)?;
+            }
+            Ok(())
         },
     );
 }
@@ -184,12 +189,11 @@ fn functions_of_whole_columns() {
     on_every_engine(
         |engine| (numbers(most(engine)), any::<u64>()),
         |engine, (numbers, seed)| {
-            // An engine that takes long has one width a case.
-            let both = engine.max_items > 2000 || is_thorough();
-            if both || seed / 3 % 2 == 0 {
+            let [wide, narrow] = kinds_of_case(engine, seed);
+            if wide {
                 check_functions(&engine.device, &numbers, seed)?;
             }
-            if both || seed / 3 % 2 == 1 {
+            if narrow {
                 let narrow: Vec<u32> = numbers.iter().map(|&number| number as u32).collect();
                 check_functions(&engine.device, &narrow, seed)?;
             }
@@ -226,16 +230,22 @@ const LENGTHS: [usize; 8] = [0, 1, 2, 31, 32, 33, 255, 257];
 fn edges_of(engine: &TestEngine, length: usize, seed: u64) -> Result<(), TestCaseError> {
     let all_ones = vec![u32::MAX; length];
     let mut distinct: Vec<u32> = (0..length as u32).map(|row| row.wrapping_mul(0x9e37_79b1)).collect();
-    for rows in [&all_ones, &distinct] {
-        check(engine, rows, seed)?;
-        check_functions(&engine.device, rows, seed)?;
+    let [repeated, different] = kinds_of_case(engine, seed);
+    if repeated {
+        check(engine, &all_ones, seed)?;
+        check_functions(&engine.device, &all_ones, seed)?;
+        let wide: Vec<u64> = (0..length as u64).map(|row| if row % 3 == 0 { u64::MAX } else { row }).collect();
+        check(engine, &wide, seed)?;
+        check_functions(&engine.device, &wide, seed)?;
     }
-    // Different keys but for two rows, or for the key that is all ones.
-    distinct.extend([distinct.first().copied().unwrap_or(7), u32::MAX, u32::MAX]);
-    check(engine, &distinct, seed)?;
-    let wide: Vec<u64> = (0..length as u64).map(|row| if row % 3 == 0 { u64::MAX } else { row }).collect();
-    check(engine, &wide, seed)?;
-    check_functions(&engine.device, &wide, seed)
+    if different {
+        check(engine, &distinct, seed)?;
+        check_functions(&engine.device, &distinct, seed)?;
+        // But for two rows, or for the key that is all ones.
+        distinct.extend([distinct.first().copied().unwrap_or(7), u32::MAX, u32::MAX]);
+        check(engine, &distinct, seed)?;
+    }
+    Ok(())
 }
 
 /// Checks rows of one to five columns of several types beside rows as tuples.

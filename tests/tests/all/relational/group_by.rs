@@ -1,12 +1,12 @@
 //! Group-by beside loops over maps of the standard library, on every engine.
 
 use super::means::exact;
-use super::rows::{Rows, Tested, in_order, key_numbers};
+use super::rows::{Rows, Tested, in_order, key_numbers, kinds_of_case};
 use proptest::prelude::*;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{GroupBy, Groups, Method, Order};
 use warpnest::{Buffer, Device, Error, InputError};
-use warpnest_tests::{TestEngine, is_thorough, on_all, on_every_engine};
+use warpnest_tests::{TestEngine, on_all, on_every_engine};
 
 /// Checks every aggregate of every type in one query.
 fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result<(), TestCaseError> {
@@ -171,15 +171,14 @@ fn groups_of_signed_keys_and_of_pairs_are_in_their_order() {
         |engine| (key_numbers(most(engine)), any::<u64>()),
         |engine, (keys, seed)| {
             let signed = |key: &u64| key.wrapping_mul(0x9e37_79b9_7f4a_7c15) as i64 >> (key % 60);
-            // An engine that takes long has one type a case.
-            let has = |kind| engine.max_items > 2000 || is_thorough() || seed / 3 % 3 == kind;
-            if has(0) {
+            let [narrow, wide, pairs] = kinds_of_case(engine, seed);
+            if narrow {
                 check::<i32>(engine, keys.iter().map(|key| signed(key) as i32).collect(), seed, Order::ByKey)?;
             }
-            if has(1) {
+            if wide {
                 check::<i64>(engine, keys.iter().map(signed).collect(), seed, Order::ByKey)?;
             }
-            if has(2) {
+            if pairs {
                 let pairs = keys.iter().map(|key| ((signed(key) % 3) as i32, *key as u32)).collect();
                 check::<(i32, u32)>(engine, pairs, seed, Order::ByKey)?;
             }
@@ -213,15 +212,21 @@ fn two_columns_of_keys_are_pairs() {
 #[test]
 fn edges() {
     on_every_engine(
-        |_| (prop::sample::select(vec![0usize, 1, 2, 31, 33, 255, 257]), order(), prop::sample::select(vec![1, 3])),
+        |_| (prop::sample::select(vec![0usize, 1, 2, 31, 33, 255, 257]), order(), 0..24u64),
         |engine, (rows, order, seed)| {
-            for spread in [0, 1, u32::MAX] {
-                // All equal, all distinct, and the first and the last key there is.
-                let key = |row: usize| (row as u32).wrapping_mul(spread);
-                check::<u32>(engine, (0..rows).map(key).collect(), seed, order)?;
+            let [equal, ascending, descending, extreme] = kinds_of_case(engine, seed);
+            for (spread, has) in [(0, equal), (1, ascending), (u32::MAX, descending)] {
+                if has {
+                    let key = |row: usize| (row as u32).wrapping_mul(spread);
+                    check::<u32>(engine, (0..rows).map(key).collect(), seed, order)?;
+                }
             }
-            let key = |row: usize| if row.is_multiple_of(2) { 0 } else { u64::MAX };
-            check::<u64>(engine, (0..rows).map(key).collect(), seed, order)
+            if extreme {
+                // The first and the last key there is.
+                let key = |row: usize| if row.is_multiple_of(2) { 0 } else { u64::MAX };
+                check::<u64>(engine, (0..rows).map(key).collect(), seed, order)?;
+            }
+            Ok(())
         },
     );
 }

@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use std::hash::Hash;
 use warpnest::Key;
 use warpnest::relational::Order;
-use warpnest_tests::is_thorough;
+use warpnest_tests::{TestEngine, is_thorough};
 
 /// A type of keys that maps of the standard library take.
 pub trait Tested: Key + Eq + Hash + Ord + Debug + Send + Sync {}
@@ -45,6 +45,13 @@ impl<K> Rows<K> {
             keys,
         }
     }
+}
+
+/// Returns which of `N` kinds of rows a case has: all, or one on an engine that takes long.
+pub fn kinds_of_case<const N: usize>(engine: &TestEngine, seed: u64) -> [bool; N] {
+    let all = engine.max_items > 2000 || is_thorough();
+    // The remainder by 3 decides other things.
+    std::array::from_fn(|kind| all || seed / 3 % N as u64 == kind as u64)
 }
 
 /// Returns the rows of each group, in their order; the groups are in the order of their first rows.
