@@ -22,9 +22,9 @@ use crate::{
 /// the README's first program, made outside the workspace by the README's commands, with its time;
 /// a program that rustc must refuse, with the words of its errors; the tests and the output of the
 /// example with a kernel of its own.
-/// The committed PTX must have been built from these sources. It goes through the lint, a new build
-/// that must give the same bytes, and ptxas with a table of what each kernel uses. The Python wheel
-/// is built, installed into a clean environment, and tested there.
+/// The committed PTX must have been built from these sources. It goes through the lint, and ptxas
+/// with a table of what each kernel uses; a new build of that of sm_90 must give the same bytes.
+/// The Python wheel is built, installed into a clean environment, and tested there.
 ///
 /// If all tests have run before, the last checks are how much of the PTX they executed, with a
 /// floor, and how long each took, with a limit. All tests and all steps have a budget of CPU time.
@@ -68,7 +68,7 @@ pub struct Args {
     thorough: bool,
 }
 
-/// The target whose PTX is built again, unless all are. The kernels are the same for the others.
+/// The target whose PTX is built again, unless all are: the one that has every kernel.
 const NEWEST: &str = "sm_90";
 
 /// Runs `cargo xtask check`.
