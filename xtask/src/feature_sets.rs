@@ -25,9 +25,9 @@ const SETS: [Set; 4] = [
 ];
 
 /// Further sets, each of them unlikely to fail alone.
-const MORE: [Set; 18] = [
+const MORE: [Set; 19] = [
     &["-p", "warpnest", "--all-targets"],
-    &["-p", "warpnest", "--features", "precompiled"],
+    &["-p", "gpu-kernels", "--features", "cpu,precompiled-checks"],
     &["-p", "warpnest", "--features", "arrow"],
     &["-p", "warpnest", "--features", "cudarc"],
     &["-p", "warpnest", "--features", "cust"],
@@ -42,6 +42,7 @@ const MORE: [Set; 18] = [
     &["-p", "warpnest-python"],
     &["-p", "warpnest-bench", "--all-targets"],
     &["-p", "warpnest-bench", "--no-default-features", "--features", "cpu"],
+    &["-p", "warpnest-groupby", "--example", "groupby", "--features", "cuda"],
     &["-p", "warpnest-join", "--example", "join", "--features", "cuda"],
     &["-p", "cargo-warpnest", "-p", "fake-cuda-driver", "-p", "ptx-tools", "-p", "warpnest-build", "--all-targets"],
 ];

@@ -148,15 +148,15 @@ pub(super) fn choices<K: KeyWord, V: Payload>() -> [Choice; 3] {
 macro_rules! with_form {
     ($slots:expr, $key:ty, $payload:ty, $form:ident => $run:expr) => {{
         use crate::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour};
-        if <$payload as crate::types::Payload>::VALUE_BITS == 0 {
+        if const { <$payload as crate::types::Payload>::VALUE_BITS == 0 } {
             with_form!(@ $slots, $key, $payload, $form, TwentyFour, Fifteen, Eight => $run)
         } else {
             with_form!(@ $slots, $key, $payload, $form, Six, Five, Four => $run)
         }
     }};
     (@ $slots:expr, $key:ty, $payload:ty, $form:ident, $most:ident, $middle:ident, $fewest:ident => $run:expr) => {{
-        let wide = <<$key as crate::types::KeyWord>::PackedWord<$payload> as crate::types::Scalar>::BITS > 32;
-        if wide || $slots == $fewest::SLOTS {
+        if const { <<$key as crate::types::KeyWord>::PackedWord<$payload> as crate::types::Scalar>::BITS > 32 }
+            || $slots == $fewest::SLOTS {
             type $form = $fewest;
             $run
         } else if $slots == $most::SLOTS {

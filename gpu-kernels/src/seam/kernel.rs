@@ -3,9 +3,9 @@
 /// An entry point of a kernel for one choice of types: all that an engine needs to know of it
 /// besides the arguments.
 ///
-/// The functions that run and check blocks are compiled in the program that launches the kernel.
-/// With this crate's feature `precompiled` they are compiled once, in the crate that declares the
-/// kernel.
+/// The functions that run blocks are compiled once, in the crate that declares the kernel. Those
+/// that check blocks are compiled in the program that launches the kernel, or once, too, with this
+/// crate's feature `precompiled-checks`.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug)]
 pub struct Entry {

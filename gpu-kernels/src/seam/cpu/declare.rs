@@ -78,7 +78,6 @@ macro_rules! no_check {
 
 /// The entry, a constant of the types, and the `Kernel` implementation.
 ///
-/// The constant is evaluated where a program launches the kernel, for the types that it launches.
 /// The macro named first gives the function that runs blocks on the checking back end.
 #[doc(hidden)]
 #[macro_export]
@@ -149,22 +148,10 @@ macro_rules! dynamic_bytes {
     };
 }
 
-/// The function that runs blocks on the CPU, compiled where the entry is used.
-///
-/// A function without parameters is `inline`, so that it is not compiled here either.
-#[cfg(all(feature = "cpu", not(feature = "precompiled")))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! run_blocks {
-    ($kernel:tt [$($generic:ident : $bound:ident),*] $($table:tt)*) => {{
-        $crate::run_function! { $kernel [$($generic),*] #[inline] run<$($generic: $bound),*> }
-        Some(run::<$($generic),*> as $crate::seam::RunBlocks)
-    }};
-}
-
 /// The function that runs blocks on the CPU, out of one for each choice of types, which are
-/// compiled in the crate that declares the kernel.
-#[cfg(feature = "precompiled")]
+/// compiled in the crate that declares the kernel: a program that launches it has nothing of it to
+/// compile.
+#[cfg(feature = "cpu")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! run_blocks {
@@ -184,13 +171,13 @@ macro_rules! run_blocks {
 }
 
 /// The function that runs blocks of one choice of types.
-#[cfg(feature = "precompiled")]
+#[cfg(feature = "cpu")]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! run_of_types {
     ($kernel:tt [$($generic:ident = $concrete:ty),*]) => {{
         $( type $generic = $concrete; )*
-        $crate::run_function! { $kernel [$($generic),*] run<> }
+        $crate::run_function! { $kernel [$($generic),*] }
         run
     }};
 }
@@ -205,10 +192,9 @@ macro_rules! run_function {
             $name:ident [$($const:literal)?] $threads:literal,
             [[$($dynamic:ident : $dynamic_word:ty)?] $($shared:ident : $word:ty = $length:expr),*]
         ]
-        [$($generic:ident),*] $(#[$attribute:meta])? run<$($parameter:ident : $bound:ident),*>
+        [$($generic:ident),*]
     ) => {
-        $(#[$attribute])?
-        unsafe fn run<$($parameter: $bound),*>(values: *const (), blocks: core::ops::Range<u32>, grid: u32) {
+        unsafe fn run(values: *const (), blocks: core::ops::Range<u32>, grid: u32) {
             // SAFETY: the caller gives the address of the entry's struct.
             let kernel = unsafe { *values.cast::<$name<$($generic,)* $($const)?>>() };
             $(
@@ -231,7 +217,7 @@ macro_rules! run_function {
 }
 
 /// The function that runs a block on the checking back end, compiled where the entry is used.
-#[cfg(all(feature = "checked", not(feature = "precompiled")))]
+#[cfg(all(feature = "checked", not(feature = "precompiled-checks")))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! check_block {
@@ -243,7 +229,7 @@ macro_rules! check_block {
 
 /// The function that runs a block on the checking back end, out of one for each choice of types,
 /// which are compiled in the crate that declares the kernel.
-#[cfg(all(feature = "checked", feature = "precompiled"))]
+#[cfg(all(feature = "checked", feature = "precompiled-checks"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! check_block {
@@ -263,7 +249,7 @@ macro_rules! check_block {
 }
 
 /// The function that checks a block of one choice of types.
-#[cfg(all(feature = "checked", feature = "precompiled"))]
+#[cfg(all(feature = "checked", feature = "precompiled-checks"))]
 #[doc(hidden)]
 #[macro_export]
 macro_rules! check_of_types {
