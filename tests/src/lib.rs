@@ -50,7 +50,7 @@ use blocks::Blocks;
 use gpu_kernels::relational::keys::{EncodeKeys, EncodeParams};
 use gpu_kernels::seam::Global;
 use proptest::prelude::*;
-use random::{derived, property_runner};
+use random::{derived, run_property};
 use std::sync::LazyLock;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Arithmetic, Device, Error, HashFamily, InputError};
@@ -149,6 +149,10 @@ pub fn is_thorough() -> bool {
 
 /// Runs `test` on every engine.
 pub fn on_each_engine(test: impl Fn(&TestEngine)) {
+    each_engine(&test);
+}
+
+fn each_engine(test: &dyn Fn(&TestEngine)) {
     for engine in engines() {
         let _at = at(engine.device.name());
         test(engine);
@@ -181,7 +185,7 @@ impl Drop for Where {
 /// Runs `property` on every engine with inputs from the strategy that `inputs` makes for the
 /// engine's size.
 #[track_caller]
-pub fn on_every_engine<S: Strategy>(
+pub fn on_every_engine<S: Strategy<Value: 'static> + 'static>(
     inputs: impl Fn(&TestEngine) -> S,
     property: impl Fn(&TestEngine, S::Value) -> Result<(), TestCaseError>,
 ) {
@@ -191,14 +195,13 @@ pub fn on_every_engine<S: Strategy>(
 /// Runs `property` on some engines with inputs from the strategy that `inputs` makes for the
 /// engine's size.
 #[track_caller]
-pub fn on_those<'e, S: Strategy>(
+pub fn on_those<'e, S: Strategy<Value: 'static> + 'static>(
     engines: impl IntoIterator<Item = &'e TestEngine>,
     inputs: impl Fn(&TestEngine) -> S,
     property: impl Fn(&TestEngine, S::Value) -> Result<(), TestCaseError>,
 ) {
     for engine in engines {
-        let mut runner = property_runner(engine.cases);
-        if let Err(failure) = runner.run(&inputs(engine), |input| property(engine, input)) {
+        if let Err(failure) = run_property(engine.cases, inputs(engine), |input| property(engine, input)) {
             panic!("on {}: {failure}", engine.device.name());
         }
     }

@@ -1,8 +1,11 @@
 //! The random numbers of tests. One seed determines all; it is printed when a test fails and can be
 //! given again.
 
+use proptest::prelude::*;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
+use std::any::Any;
 use std::cell::Cell;
+use std::fmt::{self, Debug};
 use std::hash::{BuildHasher, DefaultHasher, Hash, Hasher, RandomState};
 use std::panic::Location;
 use std::sync::LazyLock;
@@ -38,10 +41,45 @@ pub fn derived(purpose: impl Hash) -> u64 {
     hasher.finish()
 }
 
-/// Returns a runner of a property. Its inputs follow from the seed, the calling line, and the
-/// number of runners that the thread has made.
+/// Runs a property with inputs from a strategy. They follow from the seed, the calling line, and
+/// the number of properties that the thread has run. Returns what is wrong with the smallest input
+/// that fails.
 #[track_caller]
-pub fn property_runner(cases: u32) -> TestRunner {
+pub fn run_property<S: Strategy<Value: 'static> + 'static>(
+    cases: u32,
+    inputs: S,
+    property: impl Fn(S::Value) -> Result<(), TestCaseError>,
+) -> Result<(), String> {
+    let inputs = inputs.prop_map(|input| AnyInput(Box::new(input))).boxed();
+    run(property_runner(cases), &inputs, &|input| {
+        let input: Box<dyn Any> = input.0;
+        property(*input.downcast().expect("it is an input of this strategy"))
+    })
+}
+
+/// An input of any property: so proptest is compiled once, and not for each.
+struct AnyInput(Box<dyn Input>);
+
+impl Debug for AnyInput {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+
+trait Input: Any + Debug {}
+
+impl<T: Any + Debug> Input for T {}
+
+fn run(
+    mut runner: TestRunner,
+    inputs: &BoxedStrategy<AnyInput>,
+    property: &dyn Fn(AnyInput) -> Result<(), TestCaseError>,
+) -> Result<(), String> {
+    runner.run(inputs, property).map_err(|failure| failure.to_string())
+}
+
+#[track_caller]
+fn property_runner(cases: u32) -> TestRunner {
     thread_local!(static ASKED: Cell<u64> = const { Cell::new(0) });
     ASKED.set(ASKED.get() + 1);
     let purpose = (Location::caller().to_string(), ASKED.get());

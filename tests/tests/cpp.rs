@@ -14,7 +14,7 @@ use warpnest::low_level::kernels::refs::{CuckooRef, LinearRef, PageRef};
 use warpnest::low_level::kernels::types::KeyWord;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{CuckooConfig, CuckooSet, Device, LinearConfig, LinearMap, PageConfig, PageMap, PageSet};
-use warpnest_tests::random::property_runner;
+use warpnest_tests::random::run_property;
 use warpnest_tests::{family, is_thorough, key, null, of_all_widths};
 
 /// The functions of tests/cpp/asked.cpp; none if there is no compiler for C++.
@@ -87,9 +87,9 @@ fn flagged<K: Key, R>(table: &str, set: &R, queries: &[K]) -> Option<Vec<bool>> 
 }
 
 /// Runs a property if there is a compiler.
-fn check<S: Strategy>(inputs: S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
+fn check<S: Strategy<Value: 'static> + 'static>(inputs: S, property: impl Fn(S::Value) -> Result<(), TestCaseError>) {
     if ASKED.is_some()
-        && let Err(failure) = property_runner(if is_thorough() { 800 } else { 100 }).run(&inputs, property)
+        && let Err(failure) = run_property(if is_thorough() { 800 } else { 100 }, inputs, property)
     {
         panic!("{failure}");
     }

@@ -95,12 +95,12 @@ pub fn any_steps<D: Tested, K: Key>(
 /// operations on them.
 pub fn sets_of_any_keys_are_combined<D: Tested, K: Key>(
     most: usize,
-    configs: &impl Strategy<Value = (Config<D>, Config<D>)>,
+    configs: &(impl Strategy<Value = (Config<D>, Config<D>)> + Clone + 'static),
 ) {
     on_every_engine(
         |engine: &TestEngine| {
             let keys = || prop::collection::vec(key::<K>(), 0..engine.max_items.min(most));
-            (keys(), keys(), configs)
+            (keys(), keys(), configs.clone())
         },
         |engine, (first, second, (config, other))| {
             let one = config.build_set(&engine.device, &first).map_err(fail)?;

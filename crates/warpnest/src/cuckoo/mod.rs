@@ -14,7 +14,7 @@ use crate::low_level::Uses;
 use crate::table::design::{Counted, Design, Seeded, Sets};
 use crate::table::file::{Incoming, Parts};
 use crate::table::probes::ProbeLengths;
-use crate::table::raw::{RawTable, sealed::Sealed};
+use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Unpack, UnpackParams};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
@@ -161,13 +161,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
     }
 }
 
-impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
-    type Ref = CuckooRef<K, V>;
-
-    fn lend<'b>(&'b self, uses: &Uses<'b>) -> CuckooRef<K, V> {
-        CuckooRef::new(uses.read(&self.words).cast(), uses.read(&self.header), self.functions)
-    }
-
+impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for CuckooTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -216,6 +210,14 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
         };
         // SAFETY: the caller guarantees the outputs. The table and its functions belong together.
         unsafe { write_slots::<K, V>((stream, &self.device), (&self.words, &self.header), plan, keys, values) }
+    }
+}
+
+impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
+    type Ref = CuckooRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> CuckooRef<K, V> {
+        CuckooRef::new(uses.read(&self.words).cast(), uses.read(&self.header), self.functions)
     }
 
     fn try_clone(&self, stream: &Stream) -> Result<Self> {

@@ -17,7 +17,7 @@ use crate::low_level::Uses;
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
 use crate::table::input::Input;
-use crate::table::raw::{RawTable, sealed::Sealed};
+use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::refs::ExtendibleRef;
@@ -276,17 +276,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     }
 }
 
-impl<K: KeyWord, V: ValueWord> RawTable<K, V> for ExtendibleTable<K, V> {
-    type Ref = ExtendibleRef<K, V>;
-
-    fn lend<'b>(&'b self, uses: &Uses<'b>) -> ExtendibleRef<K, V> {
-        if let Err(error) = self.check() {
-            uses.batch().fail(error);
-        }
-        let Lists { segments, pages } = self.table.read(uses.batch());
-        ExtendibleRef::new(segments, pages, self.table.layout())
-    }
-
+impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for ExtendibleTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -342,6 +332,18 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for ExtendibleTable<K, V> {
             unsafe { batch.launch(&unpack, plan.used * self.table.shape.slots::<K, V>()) }
         })?;
         count.download_at(stream, 0)
+    }
+}
+
+impl<K: KeyWord, V: ValueWord> RawTable<K, V> for ExtendibleTable<K, V> {
+    type Ref = ExtendibleRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> ExtendibleRef<K, V> {
+        if let Err(error) = self.check() {
+            uses.batch().fail(error);
+        }
+        let Lists { segments, pages } = self.table.read(uses.batch());
+        ExtendibleRef::new(segments, pages, self.table.layout())
     }
 
     /// Copies the table in as little memory as it needs.

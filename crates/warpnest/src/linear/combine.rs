@@ -5,7 +5,7 @@ use super::{Change, LinearTable, few_changes, in_cell};
 use crate::primitives::exclusive_scan_in_place;
 use crate::relational::combined::combined;
 use crate::relational::sample::are_mostly_distinct;
-use crate::table::raw::RawTable;
+use crate::table::raw::ReadTable;
 use crate::{Buffer, Error, FullError, InputError, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, RowsParams};
 use gpu_kernels::linear::{Combine, CombineParams};

@@ -20,7 +20,7 @@ use crate::primitives::Scratch;
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
 use crate::table::input::Input;
-use crate::table::raw::{RawTable, sealed::Sealed};
+use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Error, InputError, Result, Stream};
 use gpu_kernels::double::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Unpack, header};
@@ -303,16 +303,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     }
 }
 
-impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
-    type Ref = LinearRef<K, V>;
-
-    fn lend<'b>(&'b self, uses: &Uses<'b>) -> LinearRef<K, V> {
-        if let Err(error) = self.check() {
-            uses.batch().fail(error);
-        }
-        LinearRef::new(uses.read(&self.words), uses.read(&self.header), self.layout)
-    }
-
+impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for LinearTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -372,6 +363,17 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
             unsafe { batch.launch(&unpack, self.slots() + 1) }
         })?;
         count.download_at(stream, 0)
+    }
+}
+
+impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
+    type Ref = LinearRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> LinearRef<K, V> {
+        if let Err(error) = self.check() {
+            uses.batch().fail(error);
+        }
+        LinearRef::new(uses.read(&self.words), uses.read(&self.header), self.layout)
     }
 
     fn try_clone(&self, stream: &Stream) -> Result<Self> {

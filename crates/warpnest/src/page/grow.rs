@@ -5,7 +5,7 @@ use super::PageTable;
 use super::plan::Plan;
 use crate::table::config::Config;
 use crate::table::input::{Input, Known};
-use crate::table::raw::RawTable;
+use crate::table::raw::ReadTable;
 use crate::table::retaining::dropped;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};

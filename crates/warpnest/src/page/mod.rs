@@ -26,7 +26,7 @@ use crate::low_level::Uses;
 use crate::primitives::Scratch;
 use crate::table::design::{Design, Seeded, Sets, Staged};
 use crate::table::file::{Incoming, Parts};
-use crate::table::raw::{RawTable, sealed::Sealed};
+use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
 use gpu_kernels::page::{BUCKET_WORDS, Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::refs::PageRef;
@@ -194,16 +194,7 @@ fn words_of<K: KeyWord, V: Payload>(layout: &Layout) -> u64 {
     layout.buckets() as u64 * (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64
 }
 
-impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
-    type Ref = PageRef<K, V>;
-
-    fn lend<'b>(&'b self, uses: &Uses<'b>) -> PageRef<K, V> {
-        let words = uses.read(&self.words);
-        // SAFETY: the ref does not access null.
-        let words = if self.length == 0 { unsafe { Global::null() } } else { words };
-        PageRef::new(words, self.layout)
-    }
-
+impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for PageTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -261,6 +252,17 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
             unsafe { batch.launch(&unpack, self.buckets_with_pairs()) }
         })?;
         count.download_at(stream, 0)
+    }
+}
+
+impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
+    type Ref = PageRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> PageRef<K, V> {
+        let words = uses.read(&self.words);
+        // SAFETY: the ref does not access null.
+        let words = if self.length == 0 { unsafe { Global::null() } } else { words };
+        PageRef::new(words, self.layout)
     }
 
     fn try_clone(&self, stream: &Stream) -> Result<Self> {

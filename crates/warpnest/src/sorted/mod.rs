@@ -14,7 +14,7 @@ use crate::low_level::Uses;
 use crate::primitives::Scratch;
 use crate::table::design::{Design, Staged};
 use crate::table::file::{Incoming, Parts};
-use crate::table::raw::{RawTable, sealed::Sealed};
+use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::refs::SortedRef;
 use gpu_kernels::sorted::{Find, FindParams, Layout};
@@ -130,13 +130,7 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
     }
 }
 
-impl<K: KeyWord, V: ValueWord> RawTable<K, V> for SortedTable<K, V> {
-    type Ref = SortedRef<K, V>;
-
-    fn lend<'b>(&'b self, uses: &Uses<'b>) -> SortedRef<K, V> {
-        SortedRef::new(uses.read(&self.keys), uses.read(&self.values), self.layout)
-    }
-
+impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for SortedTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -180,6 +174,14 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for SortedTable<K, V> {
             unsafe { self.copy(stream, 0..pairs, keys, values)? };
         }
         Ok(pairs)
+    }
+}
+
+impl<K: KeyWord, V: ValueWord> RawTable<K, V> for SortedTable<K, V> {
+    type Ref = SortedRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> SortedRef<K, V> {
+        SortedRef::new(uses.read(&self.keys), uses.read(&self.values), self.layout)
     }
 
     fn try_clone(&self, stream: &Stream) -> Result<Self> {

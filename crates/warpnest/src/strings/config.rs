@@ -2,7 +2,7 @@
 
 use super::arena::Arena;
 use super::column::Strings;
-use super::hashing::RandomState;
+use super::hashing::{Hashed, RandomState, With};
 use super::map::{Parts, StringMap};
 use super::numbered::Numbered;
 use super::numbering::numbered;
@@ -70,7 +70,8 @@ impl<D: Builds, S: BuildHasher + Clone + Sync> StringConfig<D, S> {
         values: &[V],
     ) -> Result<StringMap<V, D, S>> {
         crate::error::same_length(("the strings", strings.rows()), ("the values", values.len()))?;
-        self.build_by(device, strings, |last_rows| last_rows.iter().map(|&row| values[row as usize].clone()).collect())
+        let strings = With(strings, &self.hasher);
+        self.build_by(device, &strings, |last_rows| last_rows.iter().map(|&row| values[row as usize].clone()).collect())
     }
 
     /// Builds a map of the pairs of an iterator, whose values are moved.
@@ -85,6 +86,7 @@ impl<D: Builds, S: BuildHasher + Clone + Sync> StringConfig<D, S> {
         let (strings, values): (Vec<T>, Vec<V>) = pairs.into_iter().unzip();
         let mut values: Vec<Option<V>> = values.into_iter().map(Some).collect();
         // Each row is the last one of one string at most, so none is taken twice.
+        let strings = With(&strings, &self.hasher);
         self.build_by(device, &strings, |rows| rows.iter().filter_map(|&row| values[row as usize].take()).collect())
     }
 
@@ -92,10 +94,10 @@ impl<D: Builds, S: BuildHasher + Clone + Sync> StringConfig<D, S> {
     fn build_by<V>(
         &self,
         device: &Device,
-        strings: &(impl Strings + ?Sized),
+        strings: &dyn Hashed,
         pick: impl FnOnce(&[u32]) -> Vec<V>,
     ) -> Result<StringMap<V, D, S>> {
-        let Numbered { ids, first_rows, hashes, sharing, .. } = numbered(device, strings, &self.hasher)?;
+        let Numbered { ids, first_rows, hashes, sharing, .. } = numbered(device, strings)?;
         let string = |id: usize| strings.row(first_rows[id] as usize);
         let shares = |id: &u32| sharing.binary_search(id).is_ok();
         let firsts: Vec<u32> = (0..first_rows.len() as u32).filter(|id| !shares(id)).collect();

@@ -2,7 +2,7 @@
 
 use super::column::Strings;
 use super::dictionary::Dictionary;
-use super::hashing::{MIN_ROWS, RandomState, hash_of};
+use super::hashing::{Hashed, MIN_ROWS, RandomState, With, hash_of, hashes};
 use super::numbered::Numbered;
 use super::numbering::numbered;
 use crate::{Device, InputError, Result};
@@ -61,38 +61,17 @@ impl<S: BuildHasher + Sync> StringIds<S> {
     /// As for [`unique`](super::unique), and [`InputError::TooManyPairs`] if there would be 2^32
     /// different strings: nothing has changed.
     pub fn get_or_insert_many(&mut self, strings: &(impl Strings + ?Sized)) -> Result<Vec<u32>> {
-        let Added { mut rows, ids, .. } = self.add(strings)?;
-        rows.ids.par_iter_mut().with_min_len(MIN_ROWS).for_each(|id| *id = ids[*id as usize]);
-        Ok(rows.ids)
+        Ok(self.add(strings)?.into_ids())
     }
 
     /// Adds the strings of a batch.
     pub(super) fn add(&mut self, strings: &(impl Strings + ?Sized)) -> Result<Added> {
-        let rows = numbered(&self.device, strings, &self.hasher)?;
-        let different = rows.first_rows.par_iter().zip(&rows.hashes).with_min_len(MIN_ROWS);
-        let found: Vec<Option<u32>> =
-            different.map(|(&row, &hash)| self.dictionary.get(hash, strings.row(row as usize))).collect();
-        let before = self.len() as u64;
-        let asked = before + found.iter().filter(|id| id.is_none()).count() as u64;
-        if asked > MAX_STRINGS {
-            return Err(InputError::TooManyPairs { asked, limit: MAX_STRINGS }.into());
-        }
-        let new = found.iter().zip(&rows.first_rows).filter(|(id, _)| id.is_none());
-        let new_rows: Vec<u32> = new.map(|(_, &row)| row).collect();
-        let bytes = new_rows.iter().map(|&row| strings.row(row as usize).len()).sum();
-        self.dictionary.reserve(new_rows.len(), bytes);
-        let all = found.into_iter().zip(rows.first_rows.iter().zip(&rows.hashes));
-        let id = |(id, (&row, &hash)): (Option<u32>, (&u32, &u64))| {
-            id.unwrap_or_else(|| self.dictionary.push(hash, strings.row(row as usize)))
-        };
-        let ids = all.map(id).collect();
-        Ok(Added { rows, ids, new_rows })
+        Added::to(&mut self.dictionary, &self.device, &With(strings, &self.hasher))
     }
 
     /// Returns the id of each row's string, if it has one: on the host alone, by all cores.
     pub fn get_many(&self, strings: &(impl Strings + ?Sized)) -> Vec<Option<u32>> {
-        let rows = (0..strings.rows()).into_par_iter().with_min_len(MIN_ROWS);
-        rows.map(|row| self.get(strings.row(row))).collect()
+        found(&self.dictionary, &With(strings, &self.hasher))
     }
 
     /// Returns the id of a string, if it has one.
@@ -143,6 +122,44 @@ pub(super) struct Added {
     pub ids: Vec<u32>,
     /// The first row of each new string, in the order of their ids.
     pub new_rows: Vec<u32>,
+}
+
+impl Added {
+    /// Adds the strings of a batch that a device deduplicates.
+    fn to(dictionary: &mut Dictionary, device: &Device, strings: &dyn Hashed) -> Result<Self> {
+        let rows = numbered(device, strings)?;
+        let different = rows.first_rows.par_iter().zip(&rows.hashes).with_min_len(MIN_ROWS);
+        let found: Vec<Option<u32>> =
+            different.map(|(&row, &hash)| dictionary.get(hash, strings.row(row as usize))).collect();
+        let before = dictionary.strings().len() as u64;
+        let asked = before + found.iter().filter(|id| id.is_none()).count() as u64;
+        if asked > MAX_STRINGS {
+            return Err(InputError::TooManyPairs { asked, limit: MAX_STRINGS }.into());
+        }
+        let new = found.iter().zip(&rows.first_rows).filter(|(id, _)| id.is_none());
+        let new_rows: Vec<u32> = new.map(|(_, &row)| row).collect();
+        let bytes = new_rows.iter().map(|&row| strings.row(row as usize).len()).sum();
+        dictionary.reserve(new_rows.len(), bytes);
+        let all = found.into_iter().zip(rows.first_rows.iter().zip(&rows.hashes));
+        let id = |(id, (&row, &hash)): (Option<u32>, (&u32, &u64))| {
+            id.unwrap_or_else(|| dictionary.push(hash, strings.row(row as usize)))
+        };
+        let ids = all.map(id).collect();
+        Ok(Self { rows, ids, new_rows })
+    }
+
+    /// Returns the id of each row's string.
+    fn into_ids(mut self) -> Vec<u32> {
+        self.rows.ids.par_iter_mut().with_min_len(MIN_ROWS).for_each(|id| *id = self.ids[*id as usize]);
+        self.rows.ids
+    }
+}
+
+/// Returns the number of each row's string, if it has one.
+fn found(dictionary: &Dictionary, strings: &dyn Hashed) -> Vec<Option<u32>> {
+    let hashes = hashes(strings);
+    let rows = hashes.par_iter().enumerate().with_min_len(MIN_ROWS);
+    rows.map(|(row, &hash)| dictionary.get(hash, strings.row(row))).collect()
 }
 
 impl<S> fmt::Debug for StringIds<S> {

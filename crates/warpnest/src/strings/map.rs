@@ -2,7 +2,7 @@
 
 use super::arena::Arena;
 use super::column::Strings;
-use super::hashing::{MIN_ROWS, RandomState, hashes};
+use super::hashing::{Hashed, MIN_ROWS, RandomState, With, hashes};
 use crate::design::{Builds, Design, Page};
 use crate::{BulkMap, Device, Result};
 use rayon::prelude::*;
@@ -61,7 +61,7 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn get_many(&self, queries: &(impl Strings + ?Sized)) -> Result<Vec<Option<&V>>> {
-        self.found(queries, |number| number.map(|number| &self.values[number]))
+        self.found(&With(queries, &self.hasher), |number| number.map(|number| &self.values[number]))
     }
 
     /// Returns whether each of the queries is in the map, in their order.
@@ -69,7 +69,7 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
     /// # Errors
     /// As for [`StringMap::get_many`].
     pub fn contains_many(&self, queries: &(impl Strings + ?Sized)) -> Result<Vec<bool>> {
-        self.found(queries, |number| number.is_some())
+        self.found(&With(queries, &self.hasher), |number| number.is_some())
     }
 
     /// Returns the value of one string; for a look at a few, as [`BulkMap::get`] is.
@@ -81,12 +81,8 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
     }
 
     /// Returns what `answer` makes of the number of each query's string.
-    fn found<A: Send>(
-        &self,
-        queries: &(impl Strings + ?Sized),
-        answer: impl Fn(Option<usize>) -> A + Sync,
-    ) -> Result<Vec<A>> {
-        let numbers = self.table.get_many(&hashes(queries, &self.hasher))?;
+    fn found<A: Send>(&self, queries: &dyn Hashed, answer: impl Fn(Option<usize>) -> A + Sync) -> Result<Vec<A>> {
+        let numbers = self.table.get_many(&hashes(queries))?;
         let rows = numbers.into_par_iter().enumerate().with_min_len(MIN_ROWS);
         Ok(rows.map(|(row, number)| answer(self.verified(number, queries.row(row)))).collect())
     }

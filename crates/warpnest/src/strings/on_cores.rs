@@ -1,22 +1,19 @@
 //! Rows numbered on the cores of a CPU: each numbers a chunk of the rows, and then a part of all
 //! hashes among the strings of all chunks.
 
-use super::column::Strings;
-use super::hashing::hash_of;
+use super::hashing::Hashed;
 use super::numbered::Numbered;
 use super::numbers::Numbers;
 use rayon::prelude::*;
-use std::hash::BuildHasher;
 
 /// The fewest rows of a chunk: merging the strings of fewer takes longer than another core saves.
 const MIN_CHUNK_ROWS: usize = 1 << 14;
 
+/// The rows that are hashed one after the other, before they are numbered.
+const ROWS_AT_ONCE: usize = 256;
+
 /// Numbers the rows of a column on `cores` cores. There are fewer than 2^32 rows.
-pub(super) fn numbered(
-    cores: usize,
-    strings: &(impl Strings + ?Sized),
-    hasher: &(impl BuildHasher + Sync),
-) -> Numbered {
+pub(super) fn numbered(cores: usize, strings: &dyn Hashed) -> Numbered {
     let rows = strings.rows();
     let cores = (rows / MIN_CHUNK_ROWS).clamp(1, cores.max(1));
     let chunk_rows = rows.div_ceil(cores).max(1);
@@ -25,7 +22,7 @@ pub(super) fn numbered(
         .par_chunks_mut(chunk_rows)
         .enumerate()
         .with_max_len(1)
-        .map(|(chunk, ids)| Chunk::of(chunk * chunk_rows, ids, strings, hasher))
+        .map(|(chunk, ids)| Chunk::of(chunk * chunk_rows, ids, strings))
         .collect();
     let numbered = match <[Chunk; 1]>::try_from(chunks) {
         Ok([chunk]) => chunk.into_numbered(),
@@ -49,16 +46,19 @@ struct Chunk<'s> {
 
 impl<'s> Chunk<'s> {
     /// Numbers the rows from `first` on, as many as there are `ids`.
-    fn of(first: usize, ids: &mut [u32], strings: &'s (impl Strings + ?Sized), hasher: &impl BuildHasher) -> Self {
-        let mut chunk = Self::default();
-        for (row, id) in (first..).zip(ids) {
-            let string = strings.row(row);
-            *id = chunk.numbers.get_or_insert(hash_of(hasher, string), string);
-            if *id as usize == chunk.counts.len() {
-                chunk.counts.push(0);
-                chunk.first_rows.push(row as u32);
+    fn of(first: usize, ids: &mut [u32], strings: &'s dyn Hashed) -> Self {
+        let (mut chunk, mut hashes) = (Self::default(), [0; ROWS_AT_ONCE]);
+        for (part, ids) in ids.chunks_mut(ROWS_AT_ONCE).enumerate() {
+            let first = first + part * ROWS_AT_ONCE;
+            strings.hash(first, &mut hashes[..ids.len()]);
+            for ((row, id), &hash) in (first..).zip(ids).zip(&hashes) {
+                *id = chunk.numbers.get_or_insert(hash, strings.row(row));
+                if *id as usize == chunk.counts.len() {
+                    chunk.counts.push(0);
+                    chunk.first_rows.push(row as u32);
+                }
+                chunk.counts[*id as usize] += 1;
             }
-            chunk.counts[*id as usize] += 1;
         }
         chunk
     }

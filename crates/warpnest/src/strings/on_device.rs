@@ -1,21 +1,15 @@
 //! Rows numbered by a device, which knows their hashes alone. The host verifies the answer.
 
-use super::column::Strings;
-use super::hashing::{MIN_ROWS, hashes};
+use super::hashing::{Hashed, MIN_ROWS, hashes};
 use super::numbered::Numbered;
 use crate::relational::{Order, Unique};
 use crate::{Device, Result};
 use rayon::prelude::*;
 use std::collections::HashMap;
-use std::hash::BuildHasher;
 
 /// Numbers the rows of a column.
-pub(super) fn numbered(
-    device: &Device,
-    strings: &(impl Strings + ?Sized),
-    hasher: &(impl BuildHasher + Sync),
-) -> Result<Numbered> {
-    let hashes = hashes(strings, hasher);
+pub(super) fn numbered(device: &Device, strings: &dyn Hashed) -> Result<Numbered> {
+    let hashes = hashes(strings);
     let unique = Unique::of(&hashes).ids().counts().first_rows().order(Order::FirstSeen).run(device)?;
     let (ids, counts, first_rows) = (unique.ids, unique.counts, unique.first_rows);
     let mut numbered = Numbered { ids, counts, first_rows, ..Numbered::default() };
@@ -28,7 +22,7 @@ pub(super) fn numbered(
 }
 
 /// Returns the rows whose string is another one than that of the first row with their hash.
-fn differing(numbered: &Numbered, strings: &(impl Strings + ?Sized)) -> Vec<u32> {
+fn differing(numbered: &Numbered, strings: &dyn Hashed) -> Vec<u32> {
     let rows = numbered.ids.par_iter().enumerate().with_min_len(MIN_ROWS);
     let differs =
         |&(row, &id): &(usize, &u32)| strings.row(row) != strings.row(numbered.first_rows[id as usize] as usize);
@@ -37,7 +31,7 @@ fn differing(numbered: &Numbered, strings: &(impl Strings + ?Sized)) -> Vec<u32>
 
 /// Gives the rows that differ ids of their own, by their strings themselves: in a map whose hash
 /// has another seed. So it takes no longer if an attacker knew the seed of the first one.
-fn separate(numbered: &mut Numbered, strings: &(impl Strings + ?Sized), differing: &[u32]) {
+fn separate(numbered: &mut Numbered, strings: &dyn Hashed, differing: &[u32]) {
     let Numbered { ids, counts, first_rows, sharing, .. } = numbered;
     let of_hashes = first_rows.len() as u32;
     let mut others: HashMap<&[u8], u32> = HashMap::new();

@@ -1,7 +1,7 @@
 //! The different strings of a column, with an id and a count of each.
 
 use super::column::Strings;
-use super::hashing::RandomState;
+use super::hashing::{RandomState, With};
 use super::numbered::Numbered;
 use super::numbering::numbered;
 use crate::{Device, Result};
@@ -81,6 +81,6 @@ pub fn unique_with_hasher(
     strings: &(impl Strings + ?Sized),
     hasher: &(impl BuildHasher + Sync),
 ) -> Result<UniqueStrings> {
-    let Numbered { ids, counts, first_rows, .. } = numbered(device, strings, hasher)?;
+    let Numbered { ids, counts, first_rows, .. } = numbered(device, &With(strings, hasher))?;
     Ok(UniqueStrings { ids, counts, first_rows })
 }

@@ -1,6 +1,6 @@
 //! Lookups of queries in the host's memory whose answers go to memory of the host.
 
-use super::raw::RawTable;
+use super::raw::ReadTable;
 use crate::error::same_length;
 use crate::primitives::{expand_flags, fill_absent};
 use crate::runtime::host_chunks::Chunks;
@@ -55,6 +55,9 @@ fn front<'a, T>(slice: &mut &'a mut [T], length: usize) -> &'a mut [T] {
     front
 }
 
+/// Queues a lookup whose values, if any, are of the program's type.
+type Find<'a, K, V> = &'a (dyn Fn(&Stream, &Buffer<K>, Option<&Buffer<V>>, &Buffer<u32>) -> Result<()> + Sync);
+
 /// The memory of answers on the device, for as many queries or more.
 struct Memory<V> {
     values: Buffer<V>,
@@ -79,7 +82,7 @@ impl<V: Value> Memory<V> {
         stream: &Stream,
         queries: &Buffer<K>,
         answers: HostAnswers<'_, V>,
-        find: impl Fn(&Stream, &Buffer<K>, Option<&Buffer<V>>, &Buffer<u32>) -> Result<()>,
+        find: Find<'_, K, V>,
     ) -> Result<usize> {
         let Self { values, found, flags } = self;
         let HostAnswers { values: values_out, default, bits, flags: flags_out, counted } = answers;
@@ -112,20 +115,20 @@ impl<V: Value> Memory<V> {
 /// Looks queries up, in chunks where that is faster, and otherwise on `stream`. Returns how many
 /// were found, if they are counted. The table's values are of the type, which it does not know.
 pub(super) fn get_on_host<K: Key, V: Value>(
-    table: &impl RawTable<K::Word, V::Word>,
+    table: &dyn ReadTable<K::Word, V::Word>,
     stream: &Stream,
     queries: &[K],
     answers: HostAnswers<'_, V>,
 ) -> Result<usize> {
     // SAFETY: there are as many values, if any, and enough found-words, which nothing else uses.
-    answer(table, stream, queries, answers, |stream, queries, values, found| unsafe {
+    answer(table, stream, queries, answers, &|stream, queries, values, found| unsafe {
         table.find(stream, queries.words(), values.map(Buffer::words), found)
     })
 }
 
 /// Looks up which of the queries are in a table, in chunks where that is faster.
 pub fn contains_on_host<K: Key, W: ValueWord>(
-    table: &impl RawTable<K::Word, W>,
+    table: &dyn ReadTable<K::Word, W>,
     stream: &Stream,
     queries: &[K],
     bits: &mut [u32],
@@ -133,18 +136,18 @@ pub fn contains_on_host<K: Key, W: ValueWord>(
 ) -> Result<()> {
     let answers = HostAnswers::<u32> { values: &mut [], default: None, bits, flags, counted: false };
     // SAFETY: there are enough found-words, which nothing else uses.
-    let answered = answer(table, stream, queries, answers, |stream, queries, _, found| unsafe {
+    let answered = answer(table, stream, queries, answers, &|stream, queries, _, found| unsafe {
         table.find(stream, queries.words(), None, found)
     });
     answered.map(drop)
 }
 
 fn answer<K: Key, V: Value, W: ValueWord>(
-    table: &impl RawTable<K::Word, W>,
+    table: &dyn ReadTable<K::Word, W>,
     stream: &Stream,
     queries: &[K],
     answers: HostAnswers<'_, V>,
-    find: impl Fn(&Stream, &Buffer<K>, Option<&Buffer<V>>, &Buffer<u32>) -> Result<()> + Sync,
+    find: Find<'_, K, V>,
 ) -> Result<usize> {
     answers.check(queries.len())?;
     table.check_usable()?;
@@ -165,7 +168,7 @@ fn answer<K: Key, V: Value, W: ValueWord>(
             };
             asked.set_length(queries.len());
             asked.upload(stream, queries)?;
-            number.fetch_add(memory.answer(stream, asked, answers, &find)?, Relaxed);
+            number.fetch_add(memory.answer(stream, asked, answers, find)?, Relaxed);
             Ok(())
         },
     )?;

@@ -2,7 +2,7 @@
 
 use super::answers::bit;
 use super::host_lookup::contains_on_host;
-use super::raw::RawTable;
+use super::raw::ReadTable;
 use crate::runtime::host_chunks::Chunks;
 use crate::runtime::huge_pages::advise_huge_pages;
 use crate::runtime::lent::Lent;
@@ -15,7 +15,7 @@ use std::mem::MaybeUninit;
 const AT_ONCE_OF_CORE: usize = 1 << 13;
 
 /// Returns the values of `queries`, in their order.
-pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queries: &[K]) -> Result<Vec<Option<V>>> {
+pub fn get_many<K: Key, V: Value>(table: &dyn ReadTable<K::Word, V::Word>, queries: &[K]) -> Result<Vec<Option<V>>> {
     // No queries make no chunk, and a table that cannot answer says so all the same.
     table.check_usable()?;
     let mut values = Vec::with_capacity(queries.len());
@@ -43,7 +43,7 @@ pub fn get_many<K: Key, V: Value>(table: &impl RawTable<K::Word, V::Word>, queri
 /// Writes the values of queries to as many elements. Device memory from the last call is used again
 /// if there were as many.
 fn write_answers<K: Key, V: Value>(
-    table: &impl RawTable<K::Word, V::Word>,
+    table: &dyn ReadTable<K::Word, V::Word>,
     stream: &Stream,
     memory: &mut Option<(Buffer<K>, Answers<V>)>,
     queries: &[K],
@@ -82,7 +82,7 @@ pub fn for_each_chunk<K: Sync, A: Send>(
 
 /// Queues the lookup of `queries` into existing answers.
 pub fn get_many_into<K: Key, V: Value>(
-    table: &impl RawTable<K::Word, V::Word>,
+    table: &dyn ReadTable<K::Word, V::Word>,
     stream: &Stream,
     queries: &Buffer<K>,
     answers: &mut Answers<V>,
@@ -94,7 +94,7 @@ pub fn get_many_into<K: Key, V: Value>(
 
 /// Returns whether each of `queries` is in the table, in their order.
 pub fn contains_many<K: Key, V: words::ValueWord>(
-    table: &impl RawTable<K::Word, V>,
+    table: &dyn ReadTable<K::Word, V>,
     queries: &[K],
 ) -> Result<Vec<bool>> {
     let (device, stream) = (table.device(), table.device().default_stream());
@@ -112,7 +112,7 @@ pub fn contains_many<K: Key, V: words::ValueWord>(
 
 /// Queues the lookup whether each of `queries` is in the table.
 pub fn contains_many_on<K: Key, V: words::ValueWord>(
-    table: &impl RawTable<K::Word, V>,
+    table: &dyn ReadTable<K::Word, V>,
     stream: &Stream,
     queries: &Buffer<K>,
 ) -> Result<Buffer<u32>> {
@@ -123,7 +123,7 @@ pub fn contains_many_on<K: Key, V: words::ValueWord>(
 
 /// Queues the lookup whether each of `queries` is in the table, into bits.
 pub fn contains_many_into<K: Key, V: words::ValueWord>(
-    table: &impl RawTable<K::Word, V>,
+    table: &dyn ReadTable<K::Word, V>,
     stream: &Stream,
     queries: &Buffer<K>,
     found: &mut BufferSlice<u32>,

@@ -2,7 +2,7 @@
 
 use super::design::Design;
 use super::lookup;
-use super::raw::RawTable;
+use super::raw::{RawTable, ReadTable};
 use super::types::check_size;
 use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
@@ -319,7 +319,7 @@ impl<K: Key, V: Value, D: Design> fmt::Debug for BulkMap<K, V, D> {
 pub(super) fn describe<K: words::KeyWord, V: words::ValueWord>(
     f: &mut fmt::Formatter<'_>,
     name: &str,
-    table: &impl RawTable<K, V>,
+    table: &dyn ReadTable<K, V>,
 ) -> fmt::Result {
     f.debug_struct(name)
         .field("keys", &table.len())

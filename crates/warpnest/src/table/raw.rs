@@ -7,15 +7,9 @@ use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::fmt::Debug;
 
-/// A table of keys `K` and values `V`. In a set, whose payload is nothing, values are of the type
-/// that stands for them in kernels, and there are none.
-pub trait RawTable<K: KeyWord, V: ValueWord>: Debug + Sized + Sync {
-    /// The table as an argument of a kernel.
-    type Ref: Copy;
-
-    /// Returns the argument for a launch, which reads the table.
-    fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref;
-
+/// What is read of a table of keys `K` and values `V`, whatever its type. In a set, whose payload is
+/// nothing, values are of the type that stands for them in kernels, and there are none.
+pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     /// Returns the device that the table is on.
     fn device(&self) -> &Device;
 
@@ -53,6 +47,15 @@ pub trait RawTable<K: KeyWord, V: ValueWord>: Debug + Sized + Sync {
     /// `keys` has an element for each key, and `values` is as long. There are values unless this is
     /// the table of a set.
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64>;
+}
+
+/// A table of keys `K` and values `V`.
+pub trait RawTable<K: KeyWord, V: ValueWord>: ReadTable<K, V> + Sized {
+    /// The table as an argument of a kernel.
+    type Ref: Copy;
+
+    /// Returns the argument for a launch, which reads the table.
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref;
 
     /// Copies the table on the same device, without what builds and batches work in.
     fn try_clone(&self, stream: &Stream) -> Result<Self>;

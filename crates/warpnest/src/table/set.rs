@@ -2,7 +2,7 @@
 
 use super::design::{Design, Sets};
 use super::input::Input;
-use super::raw::RawTable;
+use super::raw::{RawTable, ReadTable};
 use super::types::check_size;
 use super::{config::Config, lookup};
 use crate::runtime::lent::Lent;

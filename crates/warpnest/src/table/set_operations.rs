@@ -4,7 +4,7 @@
 
 use super::design::Sets;
 use super::input::{Input, Known};
-use super::raw::RawTable;
+use super::raw::ReadTable;
 use crate::primitives::{launch_compact, state_words};
 use crate::{Buffer, BulkSet, Key, Result, Stream};
 use gpu_kernels::primitives::compact::{CompactParams, Invert};

@@ -15,7 +15,7 @@ use crate::primitives::Scratch;
 use crate::table::design::{Counted, Design, Seeded, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::probes::ProbeLengths;
-use crate::table::raw::{RawTable, sealed::Sealed};
+use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::UnpackParams;
 use gpu_kernels::refs::TwoLevelRef;
@@ -140,14 +140,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
     }
 }
 
-impl<K: KeyWord, V: ValueWord> RawTable<K, V> for TwoLevelTable<K, V> {
-    type Ref = TwoLevelRef<K, V>;
-
-    fn lend<'b>(&'b self, uses: &Uses<'b>) -> TwoLevelRef<K, V> {
-        let (words, seeds) = (uses.read(&self.words).cast(), uses.read(&self.seeds));
-        TwoLevelRef::new(words, seeds, uses.read(&self.header), self.layout)
-    }
-
+impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for TwoLevelTable<K, V> {
     fn device(&self) -> &Device {
         &self.device
     }
@@ -190,6 +183,15 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for TwoLevelTable<K, V> {
         let plan = UnpackParams { functions: self.layout.buckets, slots, capacity, copies: 0, padding: 0 };
         // SAFETY: the caller guarantees the outputs. The table and its layout belong together.
         unsafe { write_slots::<K, V>((stream, &self.device), (&self.words, &self.header), plan, keys, values) }
+    }
+}
+
+impl<K: KeyWord, V: ValueWord> RawTable<K, V> for TwoLevelTable<K, V> {
+    type Ref = TwoLevelRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> TwoLevelRef<K, V> {
+        let (words, seeds) = (uses.read(&self.words).cast(), uses.read(&self.seeds));
+        TwoLevelRef::new(words, seeds, uses.read(&self.header), self.layout)
     }
 
     fn try_clone(&self, stream: &Stream) -> Result<Self> {

@@ -12,6 +12,7 @@ use warpnest::LinearOperation::{Combine, Get, GetOrInsert, Insert, Remove};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, Device, Fold, LinearConfig, LinearOperation};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, in_some_order, search_order};
+use warpnest_tests::random::run_property;
 use warpnest_tests::{distinct_keys, of_all_widths};
 
 /// Returns a value that has a number of less than 2^32 in each of its halves of 32 bits, in the
@@ -253,7 +254,6 @@ fn an_order_is_found_exactly_if_there_is_one() {
         _ => Remove(7),
     });
     let inputs = (state(), prop::collection::vec((operation, state()), 0..6), state());
-    let mut runner = warpnest_tests::random::property_runner(20_000);
     let orders = std::cell::Cell::new(0);
     let property = |(first, done, last): (_, Vec<Done<u32, u32>>, _)| {
         let there_is = search(first, &mut done.clone(), last);
@@ -261,6 +261,6 @@ fn an_order_is_found_exactly_if_there_is_one() {
         prop_assert_eq!(in_some_order(first, &done, last), there_is);
         Ok(())
     };
-    runner.run(&inputs, property).unwrap();
+    run_property(20_000, inputs, property).unwrap();
     assert!(orders.get() > 500, "only {} had an order", orders.get());
 }

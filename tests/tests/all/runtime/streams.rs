@@ -8,6 +8,7 @@ use crate::deferred::{self, on_all};
 use proptest::prelude::*;
 use warpnest::primitives::{BitField, Scratch, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs};
 use warpnest::{Buffer, CuckooConfig, Device, Error, Result, Stream, TwoLevelConfig, TwoLevelMap};
+use warpnest_tests::random::run_property;
 use warpnest_tests::{copy_words, distinct_keys, on_every_engine};
 
 /// Checks three streams without explicit waits: one rebuilds a map, another looks up in it, a third
@@ -151,13 +152,12 @@ fn random_programs_over_several_streams_end_as_if_run_in_order() {
 #[test]
 fn random_programs_end_as_if_run_in_order_where_work_is_put_off() {
     let (device, complaints) = deferred::device(4);
-    let mut runner = warpnest_tests::random::property_runner(400);
     let property = |steps: Vec<Step>| {
         run(&device, 6, &steps)?;
         prop_assert_eq!(complaints.all(), [""; 0]);
         Ok(())
     };
-    if let Err(failure) = runner.run(&prop::collection::vec(step(), 0..60), property) {
+    if let Err(failure) = run_property(400, prop::collection::vec(step(), 0..60), property) {
         panic!("{failure}");
     }
 }

@@ -10,7 +10,7 @@ use crate::design::Changes;
 use crate::primitives::{Scratch, check_items, compact, gather, gather_found, iota, launch_scatter, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::input::{Input, Known, check_keys};
-use crate::table::raw::RawTable;
+use crate::table::raw::ReadTable;
 use crate::table::retaining::{dropped, kept};
 use crate::types::Plain;
 use crate::{Answers, Buffer, Error, InputError, Key, PageMap, Result, Stream};

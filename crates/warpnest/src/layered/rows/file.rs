@@ -7,7 +7,7 @@ use crate::design::Changes;
 use crate::error::{FileError, TableKind};
 use crate::primitives::check_row;
 use crate::table::file::{self, Incoming, Loading, Parts, ROW_MAP, Section};
-use crate::table::raw::RawTable;
+use crate::table::raw::{RawTable, ReadTable};
 use crate::table::types::check_any_bytes;
 use crate::types::Plain;
 use crate::{Buffer, BulkMap, Device, Key, Result};

@@ -5,7 +5,7 @@ use super::RowMap;
 use crate::design::Changes;
 use crate::error::FileError;
 use crate::primitives::{Scratch, iota, number_from, scatter, sort_keys};
-use crate::table::raw::RawTable;
+use crate::table::raw::ReadTable;
 use crate::types::Plain;
 use crate::{Buffer, Device, Key, Result, Stream};
 

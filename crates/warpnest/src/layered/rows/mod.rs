@@ -9,7 +9,7 @@ use crate::primitives::{check_row, gather, gather_where};
 use crate::runtime::lent::Lent;
 use crate::table::config::Config;
 use crate::table::lookup::for_each_chunk;
-use crate::table::raw::RawTable;
+use crate::table::raw::ReadTable;
 use crate::types::Plain;
 use crate::{Answers, Buffer, BufferSlice, BulkMap, Device, Key, Result, Stream};
 use std::fmt;

@@ -6,7 +6,7 @@ use crate::page::{PageConfig, PageSet, PageTable};
 use crate::primitives::Scratch;
 use crate::table::host_lookup::contains_on_host;
 use crate::table::input::Input;
-use crate::table::raw::RawTable;
+use crate::table::raw::ReadTable;
 use crate::{Buffer, BufferSlice, Device, Key, Result, Stream};
 use gpu_kernels::types::Nothing;
 

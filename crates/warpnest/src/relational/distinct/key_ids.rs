@@ -5,7 +5,7 @@ use super::compute::compute;
 use super::parts::{Parts, Wanted};
 use super::ranks::{invert, select};
 use crate::primitives::{Scratch, gather, number_from};
-use crate::table::raw::RawTable;
+use crate::table::raw::ReadTable;
 use crate::{Answers, Buffer, Device, InputError, PageMap, Result, Stream};
 
 /// The ids of the keys that have been given so far, in the order in which they appeared.

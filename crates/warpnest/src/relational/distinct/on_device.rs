@@ -13,7 +13,7 @@ use super::ranks::{Flagged, Rows, flag_repeated, select};
 use crate::page::{PageConfig, PageTable};
 use crate::primitives::{Scratch, check_items, iota, scatter};
 use crate::table::input::{Input, Known};
-use crate::table::raw::RawTable;
+use crate::table::raw::ReadTable;
 use crate::{Buffer, Key, Result, Stream};
 
 /// Returns the different keys, and what else is wanted, in this memory.
