@@ -49,6 +49,7 @@ pub mod primitives;
 pub mod refs;
 pub mod relational;
 pub mod sorted;
+pub mod split;
 pub mod table;
 pub mod two_level;
 pub mod types;

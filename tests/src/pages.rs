@@ -3,9 +3,10 @@
 
 use crate::null;
 use gpu_kernels::page::{
-    BUCKET_WORDS, BuildPages, BuildPagesUnordered, BuildParams, Find, FindParams, Layout, ListSizes, Pairs,
-    REPEAT_WORDS, UnorderedParams, Unpack, UnpackParams, header,
+    BUCKET_WORDS, BuildPages, BuildPagesUnordered, BuildParams, Find, FindParams, Layout, ListSizes, REPEAT_WORDS,
+    UnorderedParams, Unpack, UnpackParams, header,
 };
+use gpu_kernels::split::Pairs;
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device, Result};

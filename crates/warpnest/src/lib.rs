@@ -26,6 +26,7 @@ pub mod primitives;
 pub mod relational;
 mod runtime;
 pub mod sorted;
+pub(crate) mod split;
 pub mod strings;
 mod table;
 pub mod two_level;

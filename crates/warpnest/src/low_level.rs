@@ -14,11 +14,11 @@
 //! These items follow the crate's inner design, and change more often than the rest.
 
 #[doc(hidden)]
-pub use crate::relational::exposed::{Few, FewBuffers, group_by_chains, group_by_hash, group_few};
+pub use crate::relational::group_by::exposed::{Few, FewBuffers, group_by_chains, group_by_hash, group_few};
+#[doc(hidden)]
+pub use crate::relational::group_by::sample::sampled_rows;
 #[doc(hidden)]
 pub use crate::relational::isin_on_host;
-#[doc(hidden)]
-pub use crate::relational::sample::sampled_rows;
 pub use crate::runtime::allocation::{Allocation, Tracked};
 #[doc(hidden)]
 pub use crate::runtime::chunk_settings::HostChunks;

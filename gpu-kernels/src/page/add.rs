@@ -3,13 +3,14 @@
 use super::fill::{PageInMemory, Thread, ThreadOf, count_inserted, evict_for_unplaced};
 use super::form::{BUCKET_WORDS, Form, with_form};
 use super::lists::{IN_VAIN, LEFT_WORDS, LENGTHS, List, Lists, MAX_HOME_FULL, MAX_UNPLACED, OVER_WORDS};
-use super::pairs::{AT_ONCE, by_number};
 use super::probe::{InsertResult, Page, Seek};
 use super::repeat_list::{BatchList, Listing, NoListing, RepeatList};
 use super::rewrite::{first_word, load_page, pull_back, write_page};
 use super::source::{Entry, Source, Sources, THREADS, read, stride};
-use super::{BuildParams, PAGE_MEMORY, UnorderedParams, header, split_overflowed};
+use super::{BuildParams, PAGE_MEMORY, UnorderedParams, header};
 use crate::seam::{Block, Global, STAGED_TIMES, Shared};
+use crate::split;
+use crate::split::pairs::{AT_ONCE, by_number};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
@@ -113,7 +114,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
             entry: Entry { pair: 0, mixed: K::default(), value_word: Scalar::from_u64(0) },
             inserted: 0,
         });
-        if split_overflowed(header) {
+        if split::overflowed(header) {
             return;
         }
         let idle = source.pairs == 0 && layout.holes == 0;

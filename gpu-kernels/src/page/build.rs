@@ -6,13 +6,14 @@ use super::form::{BUCKET_WORDS, Form, with_form};
 use super::lists::{
     CHOSEN, IN_VAIN, INSERTED, LEFT_WORDS, LENGTHS, List, Lists, MAX_HOME_FULL, MAX_UNPLACED, OVER_WORDS, OWN_LENGTH,
 };
-use super::pairs::in_order;
 use super::probe::{Counts, MAX_COUNTED, Page};
 use super::repeat_list::{ListSizes, Listing, NoListing, RepeatList};
 use super::rewrite::{first_word, write_page};
 use super::source::{Entry, Sources, stride};
-use super::{Layout, PAGE_MEMORY, header, split_overflowed};
+use super::{Layout, PAGE_MEMORY, header};
 use crate::seam::{Block, Global, STAGED_TIMES, Shared, vectorized};
+use crate::split;
+use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 use core::marker::PhantomData;
 
@@ -224,7 +225,7 @@ fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, L: List
         inserted: 0,
     });
     // The header is read after the pairs, so that there is one wait for both.
-    if split_overflowed(job.header) {
+    if split::overflowed(job.header) {
         return;
     }
     // Tags become empty; values become 0 only where something is to be compared with them.

@@ -3,12 +3,12 @@
 use super::evict::Eviction;
 use super::form::Form;
 use super::lists::{CHOSEN, INSERTED, List, Lists};
-use super::pairs::in_order;
 use super::probe::{Counts, InsertResult, Page, Seek};
 use super::repeat_list::Listing;
 use super::source::{Entry, MAX_READ_AHEAD, Source, THREADS, read, stride};
 use super::{MAX_CANDIDATES, header};
 use crate::seam::{Block, Global, Shared, Tile};
+use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, WordOf};
 
 /// The state of a thread.

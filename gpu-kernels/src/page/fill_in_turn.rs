@@ -3,11 +3,11 @@
 use super::Layout;
 use super::form::{BUCKET_WORDS, Form, filter};
 use super::lists::List;
-use super::pairs::AT_ONCE;
 use super::repeat_list::Listing;
 use super::source::{Entry, Source};
 use super::table::{MAX_NEAR_BUCKETS, near, value_at};
 use crate::seam::{Global, Shared, Word, Work};
+use crate::split::pairs::AT_ONCE;
 use crate::types::{KeyWord, Payload, Scalar};
 use core::marker::PhantomData;
 

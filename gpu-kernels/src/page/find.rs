@@ -2,9 +2,9 @@
 
 use super::Layout;
 use super::form::{BUCKET_WORDS, Form, with_form};
-use super::pairs::AT_ONCE;
 use super::table::{MAX_NEAR_BUCKETS, Table, answer_at, beyond_line, filtered, near, one_line};
 use crate::seam::{Block, Global, Tile, Work, in_turn, vectorized};
+use crate::split::pairs::AT_ONCE;
 use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, Payload, WordOf};
 use core::marker::PhantomData;

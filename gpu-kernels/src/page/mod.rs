@@ -21,23 +21,17 @@ mod fill;
 mod fill_in_turn;
 mod find;
 pub mod form;
-mod held;
 mod in_memory;
 mod lists;
 mod number;
-pub(crate) mod pairs;
 mod probe;
 mod remove;
 mod remove_directly;
 mod repeat_list;
-mod repeats;
 mod resolve;
 mod rewrite;
 mod sample;
 mod source;
-mod split;
-mod split_in_turn;
-mod split_plan;
 mod starts;
 mod table;
 mod take_out;
@@ -52,21 +46,18 @@ pub use direct::{AddDirectly, AddParams, EvictLeft, MAX_LEFT, StoreRepeated, Sto
 pub use find::{Find, FindParams};
 pub use form::BUCKET_WORDS;
 pub use number::{FlagValues, Number, NumberParams, RankValues, ValuesParams};
-pub use pairs::Pairs;
 pub use remove::RemoveFromPages;
 pub use remove_directly::{RemoveDirectly, RemoveParams};
 pub use repeat_list::{ListSizes, REPEAT_WORDS};
 pub use resolve::{FILTER_WORDS, FindLast, IndexRepeats, LAST_ROUND, LastParams, RepeatsParams, StoreLast};
 pub use sample::position;
 pub use sample::{Sample, SampleParams};
-pub use split::{Split, tile as split_tile};
-pub use split_plan::{MAX_SPLIT_BITS, SplitParams, state_words as split_state_words};
 pub use starts::{Starts, StartsParams};
 pub use table::Table;
 pub use unpack::{Unpack, UnpackParams};
 
 use crate::hash::Divisor;
-use crate::seam::{Global, IN_STEP, opaque};
+use crate::seam::{IN_STEP, opaque};
 use crate::types::{KeyWord, Payload, Scalar};
 use form::{Choice, choices};
 
@@ -109,14 +100,8 @@ pub const fn fit_page(buckets: u32) -> u32 {
 
 /// The words beside the pages, which hold the results of a build.
 pub mod header {
-    /// The most splits.
-    pub const LEVELS: u64 = 3;
-    /// The first of one word per split: how many pairs it dropped because their key comes again in
-    /// the same tile. They precede the words that are set to 0 before the last split is repeated,
-    /// since that split reads the counts of earlier ones.
-    pub const DROPPED: u64 = 0;
-    /// The first of one word per split: 1 if one of its bins got more pairs than its capacity.
-    pub const OVERFLOW: u64 = 3;
+    pub use crate::split::header::{DROPPED, LEVELS, OVERFLOW};
+
     /// The number of pages that could not be built.
     pub const FAILED: u64 = 6;
     /// The number of keys.
@@ -135,17 +120,6 @@ pub mod header {
     pub const HOLES: u64 = 12;
     /// The number of words.
     pub const WORDS: usize = 14;
-}
-
-/// Returns whether a split has lost pairs, by the header that no thread of the launch changes in
-/// this.
-#[inline(always)]
-pub(crate) fn split_overflowed(header: Global<u64>) -> bool {
-    let mut overflowed = 0;
-    for level in 0..header::LEVELS {
-        overflowed |= header.load_read_only(header::OVERFLOW + level);
-    }
-    overflowed != 0
 }
 
 /// The layout of a table's pages and the constants of its hash.

@@ -2,12 +2,13 @@
 
 use super::form::{BUCKET_WORDS, Form, with_form};
 use super::lists::{INSERTED, LENGTHS, OVER_WORDS};
-use super::pairs::AT_ONCE;
 use super::probe::Page;
 use super::rewrite::{first_word, load_page, pull_back, write_page};
 use super::source::{MAX_READ_AHEAD, Source, Sources, THREADS, read, stride};
-use super::{BuildParams, PAGE_MEMORY, header, split_overflowed};
+use super::{BuildParams, PAGE_MEMORY, header};
 use crate::seam::{Block, Global, Shared};
+use crate::split;
+use crate::split::pairs::AT_ONCE;
 use crate::types::{KeyWord, Nothing, Payload, Scalar};
 
 kernel! {
@@ -64,7 +65,7 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
         let words = if B::IN_TURN { staged.staged(in_place, layout.page_buckets * BUCKET_WORDS) } else { staged };
         let page = Page::<F, K::PackedWord<V>, _>::new(words, &layout);
         let mut threads = block.local(|thread| Thread { keys: source.load_first::<false>(thread).0, removed: 0 });
-        if split_overflowed(header) || source.pairs == 0 && layout.holes == 0 {
+        if split::overflowed(header) || source.pairs == 0 && layout.holes == 0 {
             return;
         }
         block.phase(&mut threads, |thread, _| {

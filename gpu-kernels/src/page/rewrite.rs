@@ -2,10 +2,10 @@
 //! pairs back to earlier candidates.
 
 use super::form::{BUCKET_WORDS, Form, tags_in};
-use super::pairs::by_number;
 use super::probe::Page;
 use super::source::stride;
 use crate::seam::{Block, Global, Shared};
+use crate::split::pairs::by_number;
 use crate::types::{KeyWord, Payload, Scalar};
 
 /// Loads a page from the table's memory, where it begins at `from`. With `VALUES` that are false,

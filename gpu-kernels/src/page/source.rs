@@ -1,8 +1,8 @@
 //! The pairs that a page is built from, and how the threads of a block share them.
 
 use super::Layout;
-use super::pairs::{AT_ONCE, Pairs, by_number, in_order};
 use crate::seam::{Block, Global};
+use crate::split::pairs::{AT_ONCE, Pairs, by_number, in_order};
 use crate::types::{KeyWord, Payload, Scalar};
 
 /// The threads of a block, unless it is a block of one thread.

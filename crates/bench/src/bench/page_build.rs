@@ -2,7 +2,7 @@
 
 use super::maps::Stage;
 use super::roofline::{Copies, Roofline};
-use warpnest::low_level::kernels::page::MAX_SPLIT_BITS;
+use warpnest::low_level::kernels::split::MAX_SPLIT_BITS;
 use warpnest::page::PageStages;
 
 /// The limits of a build and its stages: the times of copies of as many bytes.

@@ -6,7 +6,7 @@ use crate::{Key, Result, Stream};
 use arrow_array::{Array, ArrayRef, PrimitiveArray, downcast_primitive};
 use arrow_buffer::{ArrowNativeType, Buffer, NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
-use gpu_kernels::relational::means::mean_of_integers;
+use gpu_kernels::relational::group_by::means::mean_of_integers;
 use std::sync::Arc;
 
 /// Numbers of a type that is aggregated.

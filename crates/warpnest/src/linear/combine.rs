@@ -3,8 +3,8 @@
 
 use super::{Change, LinearTable, few_changes, in_cell};
 use crate::primitives::exclusive_scan_in_place;
-use crate::relational::combined::combined;
-use crate::relational::sample::are_mostly_distinct;
+use crate::relational::group_by::combined::combined;
+use crate::relational::group_by::sample::are_mostly_distinct;
 use crate::table::raw::ReadTable;
 use crate::{Buffer, Error, FullError, InputError, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, RowsParams};

@@ -6,12 +6,13 @@ use super::outcome::Outcome;
 use super::plan::{PairStorage, Plan};
 use crate::primitives::Pairs;
 use crate::runtime::stream::Batch;
+use crate::split::{SplitArrays, launch_one_of, queue_split};
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::page::{BuildPages, BuildParams, Layout, Split, SplitParams, header};
+use gpu_kernels::page::{BuildPages, BuildParams, Layout, header};
 use gpu_kernels::primitives::scan::{Scan, ScanParams, tile};
-use gpu_kernels::seam::{Global, Kernel};
+use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Nothing, Payload};
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
@@ -207,33 +208,19 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         let level = &plan.levels[number];
         let header = batch.write(scratch);
         let (from, to) = (self.after(batch, number), self.after(batch, number + 1));
-        let split = Split::<K, P, false> {
-            keys: from.keys,
-            values: from.values.cast(),
-            keys_out: to.keys,
-            values_out: to.values.cast(),
-            counts_in: self.counts(batch, number),
-            starts_out: starts,
-            counts_out: self.counts(batch, number + 1),
-            state: header.offset(plan.state_at(number)),
+        let arrays = SplitArrays::<K, P> {
+            from: Pairs { keys: from.keys, values: from.values.cast() },
+            to: Pairs { keys: to.keys, values: to.values.cast() },
+            counts_in: Some(self.counts(batch, number)),
+            starts: Some(starts),
+            counts: self.counts(batch, number + 1),
+            state: (!self.unique).then(|| header.offset(plan.state_at(number))),
             header,
-            plan: SplitParams {
-                a: layout.a,
-                b: layout.b,
-                region_capacity: level.region_capacity,
-                pairs: plan.pairs,
-                bin_capacity: level.bin_capacity as u32,
-                tiles: level.tiles as u32,
-                shift: K::BITS - level.bits_so_far,
-                bits: level.bits,
-                skew_limit: level.skew_limit as u32,
-                level: number as u32,
-            },
         };
         // SAFETY: the scratch has each split's counts, published words and bins at their offsets. A
         // split reads where the one before it wrote. The last one writes to the scratch, from which
         // the pages are built. The caller guarantees the rest.
-        unsafe { launch_one_of(batch, self.unique, &split, &split.variant::<true>(), level.regions * level.tiles) }
+        unsafe { queue_split(batch, (number, level), plan.pairs, [layout.a, layout.b], arrays) }
     }
 
     /// Queues the build of all pages from where the last split put their pairs. With counts a
@@ -280,22 +267,6 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             },
         }
     }
-}
-
-/// Runs the kernel that may change the order of pairs if keys are unique, and otherwise the one
-/// that keeps it.
-///
-/// # Safety
-/// As for [`Batch::launch_blocks`], for both.
-pub(super) unsafe fn launch_one_of(
-    batch: &Batch<'_>,
-    unique: bool,
-    in_any_order: &dyn Kernel,
-    in_order: &dyn Kernel,
-    blocks: u64,
-) -> Result<()> {
-    // SAFETY: the caller guarantees it for both kernels.
-    unsafe { batch.launch_blocks(if unique { in_any_order } else { in_order }, blocks) }
 }
 
 /// Returns the arrays for `capacity` pairs in the storage that is `back` steps before the last one.

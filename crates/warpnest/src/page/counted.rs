@@ -2,11 +2,12 @@
 //! it: no bin can overflow.
 
 use super::PageTable;
-use super::attempt::{launch_one_of, pairs_in};
+use super::attempt::pairs_in;
 use super::outcome::Outcome;
 use super::plan::Plan;
 use crate::primitives::{Pairs, RadixPasses, Scratch};
 use crate::runtime::stream::Batch;
+use crate::split::launch_one_of;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
 use crate::{Buffer, Result, Stream};

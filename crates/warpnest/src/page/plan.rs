@@ -1,36 +1,11 @@
 //! The sizes of a build of a page table, all of which are known before anything is allocated.
 
 use super::unordered_plan::UnorderedPlan;
-use gpu_kernels::page::{BUCKET_WORDS, MAX_SPLIT_BITS, header, split_state_words, split_tile};
+use crate::split::Level;
+use gpu_kernels::page::{BUCKET_WORDS, header};
 use gpu_kernels::primitives::scan::state_words as scan_state_words;
+use gpu_kernels::split::{self, MAX_SPLIT_BITS};
 use gpu_kernels::types::{KeyWord, Payload, Scalar};
-
-/// The sizes of one split: its bits, the capacity of its bins, and the number of tiles of its
-/// regions.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Level {
-    pub bits: u32,
-    /// The bits of the levels up to this one: there are 2^`bits_so_far` bins.
-    pub bits_so_far: u32,
-    pub regions: u64,
-    pub tiles: u64,
-    pub region_capacity: u64,
-    pub bin_capacity: u64,
-    pub skew_limit: u64,
-    /// The number of 64-bit words that the split publishes in.
-    state_words: u64,
-}
-
-impl Level {
-    pub fn bins(&self) -> u64 {
-        1 << self.bits_so_far
-    }
-
-    /// Returns the number of pairs that the split's output has capacity for.
-    pub fn capacity(&self) -> u64 {
-        self.bins() * self.bin_capacity
-    }
-}
 
 /// The sizes of a build, and the layout of its scratch. First come the header, the counts, and what
 /// the splits and a scan publish in: all of these are 0 at first. Then come the starts of bins, the
@@ -70,7 +45,7 @@ impl Plan {
     ) -> Self {
         let repeats = !unique;
         let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
-        let tile = split_tile::<K, M>();
+        let tile = split::tile::<K, M>();
         let (mut levels, mut bits_so_far) = (Vec::new(), 0);
         let mut region_capacity = pairs;
         for split in 0..splits {
@@ -94,7 +69,7 @@ impl Plan {
                 region_capacity,
                 bin_capacity,
                 skew_limit: (mean_of_tile + 5.0 * mean_of_tile.sqrt() + 4.0) as u64,
-                state_words: if repeats && M::VALUE_BITS != 0 { split_state_words(regions, tiles, bits) } else { 0 },
+                state_words: if repeats && M::VALUE_BITS != 0 { split::state_words(regions, tiles, bits) } else { 0 },
             });
             region_capacity = bin_capacity;
         }

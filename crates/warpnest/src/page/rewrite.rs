@@ -6,6 +6,7 @@ use super::attempt::Launches;
 use super::direct::{Added, MAX_DIRECT};
 use super::outcome::Repeats;
 use super::plan::Plan;
+use crate::split::launch_one_of;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
 use crate::{Buffer, Result, Stream};
@@ -122,7 +123,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                 },
             };
             let pages = launches.layout.pages() as u64;
-            super::attempt::launch_one_of(batch, unordered, &add, &add.variant::<true>(), pages)
+            launch_one_of(batch, unordered, &add, &add.variant::<true>(), pages)
         })?;
         let found = scratch.download_front(stream, header::WORDS)?;
         let word = |at: u64| found[at as usize];

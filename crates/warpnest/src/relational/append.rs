@@ -1,6 +1,6 @@
 //! Appending the numbers of some rows of a table.
 
-use super::splits::or_null;
+use crate::split::or_null;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::rows::{AppendRows, AppendRowsParams};
 

@@ -26,36 +26,21 @@
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 
-mod aggregates;
 mod append;
-mod by_chip;
-mod by_hash;
-mod by_hot;
-mod by_rows;
-mod by_sort;
 mod cast;
 mod column;
-pub(crate) mod combined;
 mod distinct;
-pub(crate) mod exposed;
-mod group_by;
-mod groups;
-mod hash_plan;
+pub(crate) mod group_by;
 mod join;
 mod keys;
-mod memory;
-mod on_chip;
-mod query;
-pub(crate) mod sample;
-mod splits;
+mod rows;
+mod words;
 
-pub use by_rows::{TextColumn, TextOffset, WideJoin, WideKeys};
-pub use by_rows::{flag_equal_rows, hash_rows, hash_rows_into, hash_rows_on, retain_equal_rows};
 pub use column::Column;
 pub use distinct::{Distinct, OnDevice, OnHost, Part, RowIds, Rows, Unique};
 pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, isin_on_host, unique, unique_on};
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
-pub use group_by::GroupBy;
-pub use groups::{GroupReport, Groups, Method};
+pub use group_by::{Aggregate, GroupBy, GroupReport, Groups, Method, Order};
 pub use join::{Join, JoinKind, JoinMethod, JoinReport, JoinWithValues, Joined, JoinedValues, KeptSide, NO_ROW};
-pub use query::{Aggregate, Order};
+pub use rows::{TextColumn, TextOffset, WideJoin, WideKeys};
+pub use rows::{flag_equal_rows, hash_rows, hash_rows_into, hash_rows_on, retain_equal_rows};

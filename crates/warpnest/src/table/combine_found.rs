@@ -3,7 +3,7 @@
 use super::input::{Input, Known};
 use super::raw::RawTable;
 use crate::primitives::Scratch;
-use crate::relational::combined::combined;
+use crate::relational::group_by::combined::combined;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::table::combine::{CombineFound, CombineFoundParams};
 use gpu_kernels::table::fold::Fold;

@@ -7,8 +7,8 @@ use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::fmt::Debug;
 
-/// What is read of a table of keys `K` and values `V`, whatever its type. In a set, whose payload is
-/// nothing, values are of the type that stands for them in kernels, and there are none.
+/// What is read of a table of keys `K` and values `V`, whatever its type. In a set, whose payload
+/// is nothing, values are of the type that stands for them in kernels, and there are none.
 pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     /// Returns the device that the table is on.
     fn device(&self) -> &Device;

@@ -9,8 +9,8 @@ use super::in_turn::JoinInTurn;
 use super::probe::{HELD, ROUND_ROWS, THREADS, Thread, find, row};
 use super::rows::{Bins, Rows};
 use super::written::Emit;
-use crate::page::split_overflowed;
 use crate::seam::{Block, Global, Shared, opaque, vectorized};
+use crate::split;
 use crate::types::KeyWord;
 
 /// The most rows of a page of a GPU. Those of a larger bin are taken one page after the other.
@@ -74,7 +74,7 @@ kernel! {
     /// In place of their numbers, rows may have any words.
     ///
     /// Both sides come from splits by the same bits of mixed keys, and are stored as
-    /// [`Pairs`](crate::page::Pairs) of a mixed key and the number of the row. Bin `p` of a side
+    /// [`Pairs`](crate::split::Pairs) of a mixed key and the number of the row. Bin `p` of a side
     /// has the rows from `p` times its capacity on, `counts[p]` of them. If the capacity is 0, the
     /// bin goes from `counts[p]` to `counts[p + 1]`.
     ///
@@ -206,7 +206,7 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
     start: impl Shared<u64>,
     counters: impl Shared<u32>,
 ) {
-    if split_overflowed(args.header) || split_overflowed(args.header.offset(header::WORDS as u64)) {
+    if split::overflowed(args.header) || split::overflowed(args.header.offset(header::WORDS as u64)) {
         return;
     }
     let item = if LISTED { args.items.load_read_only(block.index() as u64) } else { (block.index() as u64) << 32 };

@@ -1,7 +1,7 @@
 //! The rows of a bin on one side of a join.
 
-use crate::page::Pairs;
 use crate::seam::Global;
+use crate::split::Pairs;
 use crate::types::KeyWord;
 
 /// How the rows of a bin are stored.

@@ -3,7 +3,8 @@
 //!
 //! `page/skew.rs` has repeated keys and those that are chosen to collide.
 
-use warpnest::low_level::kernels::page::{Number, NumberParams, Unpack, UnpackParams, split_tile};
+use warpnest::low_level::kernels::page::{Number, NumberParams, Unpack, UnpackParams};
+use warpnest::low_level::kernels::split;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, PageConfig, PageMap};
 use warpnest_tests::built::{build, edges};
@@ -123,7 +124,7 @@ fn wide_keys_that_differ_in_one_half_only() {
 
 #[test]
 fn sizes_around_powers_of_two_tiles_and_pages() {
-    let tiles = [split_tile::<u32, u32>() as usize, split_tile::<u64, u64>() as usize];
+    let tiles = [split::tile::<u32, u32>() as usize, split::tile::<u64, u64>() as usize];
     // The smallest table holds up to 56 pairs; 1431 are the fewest for two pages.
     let bounds = [2, 4, 8, 32, 56, 64, 128, 256, 512, 1024, 1431, 2048, 3277, 5000, 16_384, 32_768, 65_536];
     let mut sizes: Vec<usize> = bounds.into_iter().chain(tiles).chain(tiles.map(|tile| 2 * tile)).collect();

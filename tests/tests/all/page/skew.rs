@@ -2,7 +2,8 @@
 
 use gpu_kernels::types::KeyWord as _;
 use std::collections::HashSet;
-use warpnest::low_level::kernels::page::{Layout, MAX_SPLIT_BITS};
+use warpnest::low_level::kernels::page::Layout;
+use warpnest::low_level::kernels::split::MAX_SPLIT_BITS;
 use warpnest::low_level::kernels::types::Scalar;
 use warpnest::page::PageReport;
 use warpnest::types::{WordKey as Key, WordValue as Value};

@@ -2,7 +2,8 @@
 //! every size, beside what is known of each pair. Maps of the sizes that an interpreter can build
 //! meet few of these.
 
-use gpu_kernels::page::{MAX_SPLIT_BITS, Pairs, Split, SplitParams, header, split_state_words, split_tile};
+use gpu_kernels::page::header;
+use gpu_kernels::split::{self, MAX_SPLIT_BITS, Pairs, Split, SplitParams};
 use gpu_kernels::types::{Payload, Scalar, WordOf};
 use std::collections::HashMap;
 use warpnest::types::WordKey as Key;
@@ -49,7 +50,7 @@ impl<K: Key> Case<K> {
         let mut bins = vec![Vec::new(); self.regions.len() << self.bits];
         for (region, keys) in self.regions.iter().enumerate() {
             for (&key, i) in keys.iter().zip(0..) {
-                bins[self.bin_of(region, key)].push((key, i, i / split_tile::<K, V>()));
+                bins[self.bin_of(region, key)].push((key, i, i / split::tile::<K, V>()));
             }
         }
         bins
@@ -59,7 +60,7 @@ impl<K: Key> Case<K> {
     fn run<const REPEATS: bool, V: Payload>(&self, device: &Device) -> Done<K, WordOf<V>> {
         let stream = device.default_stream();
         let [a, b] = CONSTANTS;
-        let tiles = self.regions.iter().map(Vec::len).max().unwrap_or(0).div_ceil(split_tile::<K, V>() as usize);
+        let tiles = self.regions.iter().map(Vec::len).max().unwrap_or(0).div_ceil(split::tile::<K, V>() as usize);
         let region_capacity = self.regions.iter().map(Vec::len).max().unwrap_or(0) + 5;
         let all: usize = self.regions.iter().map(Vec::len).sum();
         let mut keys = vec![K::ALL_ONES; region_capacity * self.regions.len()];
@@ -92,7 +93,7 @@ impl<K: Key> Case<K> {
         let mut keys_out = Buffer::<K>::zeroed(device, capacity * if side_by_side { 2 } else { 1 }).unwrap();
         let mut values_out = Buffer::<WordOf<V>>::zeroed(device, capacity).unwrap();
         let mut counts_out = Buffer::<u32>::zeroed(device, bins).unwrap();
-        let state_words = split_state_words(self.regions.len() as u64, tiles as u64, self.bits);
+        let state_words = split::state_words(self.regions.len() as u64, tiles as u64, self.bits);
         let mut state = Buffer::<u64>::zeroed(device, state_words as usize).unwrap();
         let mut head = Buffer::from_slice(device, &head).unwrap();
         let plan = SplitParams {
@@ -185,7 +186,7 @@ fn skewed<K: Key>(n: usize) -> Vec<K> {
 }
 
 fn every_case<const REPEATS: bool, K: Key, V: Payload>(device: &Device) {
-    let tile = split_tile::<K, V>() as usize;
+    let tile = split::tile::<K, V>() as usize;
     let spread = |n: usize| distinct_keys::<K>(n, 9);
     let case = |keys: Vec<K>, bits: u32, skew_limit: usize| Case {
         regions: vec![keys],

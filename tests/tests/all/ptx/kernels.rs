@@ -6,7 +6,7 @@ use gpu_kernels::primitives::{compact, flags, gather, iota, radix, readback, red
 use gpu_kernels::seam::Entry;
 use gpu_kernels::table::combine;
 use gpu_kernels::types::{Nothing, Payload};
-use gpu_kernels::{cuckoo, extendible, linear, page, relational, sorted, two_level};
+use gpu_kernels::{cuckoo, extendible, linear, page, relational, sorted, split, two_level};
 use warpnest::low_level::ptx::hopper;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 
@@ -29,12 +29,12 @@ fn of_no_type() -> Entries {
         iota::Iota::ENTRY,
         linear::CountInserting::ENTRY,
         readback::Readback::ENTRY,
-        relational::groups::DescribeGroups::ENTRY,
-        relational::means::Exceeding::ENTRY,
-        relational::means::Means::ENTRY,
-        relational::ids::FlagFirsts::ENTRY,
-        relational::ids::FlagRepeated::ENTRY,
-        relational::ids::NumberRows::ENTRY,
+        relational::group_by::sort::DescribeGroups::ENTRY,
+        relational::group_by::means::Exceeding::ENTRY,
+        relational::group_by::means::Means::ENTRY,
+        relational::distinct::ids::FlagFirsts::ENTRY,
+        relational::distinct::ids::FlagRepeated::ENTRY,
+        relational::distinct::ids::NumberRows::ENTRY,
         relational::rows::AppendRows::ENTRY,
         relational::rows::RaiseOutcomes::ENTRY,
         relational::rows::RenumberRows::ENTRY,
@@ -69,7 +69,7 @@ fn of_key<K: Key>() -> Entries {
         radix::Histogram::<K>::ENTRY,
         reduce::AddHeads::<K>::ENTRY,
         reduce::ReduceSegments::<K>::ENTRY,
-        relational::BuildHot::<K>::ENTRY,
+        relational::group_by::BuildHot::<K>::ENTRY,
         relational::join::BinStarts::<K>::ENTRY,
         relational::join::FillTable::<K>::ENTRY,
         relational::join::JoinDirect::<K>::ENTRY,
@@ -83,8 +83,8 @@ fn of_key<K: Key>() -> Entries {
         relational::rows::CompareWords::<K>::ENTRY,
         relational::rows::HashTexts::<K>::ENTRY,
         relational::rows::HashWords::<K>::ENTRY,
-        relational::SampleKeys::<K>::ENTRY,
-        relational::SelectHot::<K>::ENTRY,
+        relational::group_by::SampleKeys::<K>::ENTRY,
+        relational::group_by::SelectHot::<K>::ENTRY,
         scan::InclusiveScan::<K>::ENTRY,
         scan::Scan::<K>::ENTRY,
         scatter::ScatterRows::<K>::ENTRY,
@@ -116,19 +116,19 @@ fn of_payload<K: Key, V: Payload>() -> Entries {
         page::Find::<K, V>::ENTRY,
         page::RemoveDirectly::<K, V>::ENTRY,
         page::RemoveFromPages::<K, V>::ENTRY,
-        page::Split::<K, V, false>::ENTRY,
-        page::Split::<K, V, true>::ENTRY,
+        split::Split::<K, V, false>::ENTRY,
+        split::Split::<K, V, true>::ENTRY,
         page::StoreLast::<K, V>::ENTRY,
         page::StoreRepeated::<K, V>::ENTRY,
         page::Unpack::<K, V>::ENTRY,
         radix::Partition::<K, V>::ENTRY,
-        relational::GroupChains::<K, V>::ENTRY,
-        relational::GroupPages::<K, V>::ENTRY,
-        relational::HotGroups::<K, V>::ENTRY,
-        relational::HotPass::<K, V, false>::ENTRY,
-        relational::HotPass::<K, V, true>::ENTRY,
-        relational::HotPassLarge::<K, V, false>::ENTRY,
-        relational::HotPassLarge::<K, V, true>::ENTRY,
+        relational::group_by::GroupChains::<K, V>::ENTRY,
+        relational::group_by::GroupPages::<K, V>::ENTRY,
+        relational::group_by::HotGroups::<K, V>::ENTRY,
+        relational::group_by::HotPass::<K, V, false>::ENTRY,
+        relational::group_by::HotPass::<K, V, true>::ENTRY,
+        relational::group_by::HotPassLarge::<K, V, false>::ENTRY,
+        relational::group_by::HotPassLarge::<K, V, true>::ENTRY,
     ]
 }
 

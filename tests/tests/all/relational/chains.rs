@@ -2,8 +2,8 @@
 //! pages that take their place.
 
 use super::hash::{ALL, Case, ONLY_COUNTS, ONLY_SUMS, Pages, everywhere, keys_of};
-use gpu_kernels::relational::CHAINED_ROWS;
 use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::relational::group_by::CHAINED_ROWS;
 use gpu_kernels::types::{Nothing, Payload, WordOf};
 use proptest::prelude::*;
 use warpnest::types::WordKey as Key;

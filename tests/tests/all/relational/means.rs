@@ -2,7 +2,7 @@
 //! among NaNs.
 
 use proptest::prelude::*;
-use warpnest::low_level::kernels::relational::means::{ExceedingParams, mean_of_integers};
+use warpnest::low_level::kernels::relational::group_by::means::{ExceedingParams, mean_of_integers};
 use warpnest::primitives::Number;
 use warpnest::relational::{GroupBy, Method, Order};
 use warpnest_tests::{TestEngine, on_every_engine};

@@ -3,7 +3,7 @@
 
 use proptest::prelude::*;
 use std::collections::HashSet;
-use warpnest::low_level::kernels::page::MAX_SPLIT_BITS;
+use warpnest::low_level::kernels::split::MAX_SPLIT_BITS;
 use warpnest::types::WordKey as Key;
 use warpnest::{Device, Error, PageConfig};
 use warpnest_tests::sets::properties::{any_steps, keys, step};

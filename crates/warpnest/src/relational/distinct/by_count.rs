@@ -1,10 +1,10 @@
 //! Keys by the number of their rows.
 
-use super::super::groups::Words;
-use super::super::keys::{encode, typed};
-use super::super::memory::permuted;
 use super::query::Unique;
 use crate::primitives::Scratch;
+use crate::relational::group_by::memory::permuted;
+use crate::relational::keys::{encode, typed};
+use crate::relational::words::Words;
 use crate::runtime::lent::Lent;
 use crate::types::KeyOrder;
 use crate::{Buffer, Device, Key, Result, Stream};

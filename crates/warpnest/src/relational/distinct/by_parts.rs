@@ -4,7 +4,7 @@
 use super::parts::Encoded;
 use crate::primitives::Scratch;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::relational::dictionary::{
+use gpu_kernels::relational::distinct::{
     CountParts, DivideKeys, DivideParams, EncodeParts, EncodePartsParams, GatherIds, Hash, OrderKeys, OrderKeysParams,
     PROGRESS_WORDS,
 };

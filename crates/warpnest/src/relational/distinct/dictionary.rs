@@ -6,7 +6,7 @@ use super::by_parts::by_parts;
 use super::parts::Encoded;
 use crate::primitives::Scratch;
 use crate::{Buffer, Key, Result, Stream};
-use gpu_kernels::relational::dictionary::{
+use gpu_kernels::relational::distinct::{
     CHUNK_WORDS, Encode, EncodeParams, Hash, MergeChunks, TRANSLATED, Translate, TranslateParams, most_bits,
 };
 use gpu_kernels::types::{KeyWord, Scalar};

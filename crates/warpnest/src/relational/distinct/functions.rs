@@ -1,9 +1,9 @@
 //! The different keys of a column by one call, and the rows whose keys are in another column.
 
-use super::super::query::Order;
 use super::query::Unique;
 use crate::page::{PageConfig, PageSet, PageTable};
 use crate::primitives::Scratch;
+use crate::relational::Order;
 use crate::table::host_lookup::contains_on_host;
 use crate::table::input::Input;
 use crate::table::raw::ReadTable;

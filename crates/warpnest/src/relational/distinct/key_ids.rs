@@ -1,10 +1,10 @@
 //! An id for each different key of 64 bits, over any number of batches.
 
-use super::super::query::Order;
 use super::compute::compute;
 use super::parts::{Parts, Wanted};
 use super::ranks::{invert, select};
 use crate::primitives::{Scratch, gather, number_from};
+use crate::relational::Order;
 use crate::table::raw::ReadTable;
 use crate::{Answers, Buffer, Device, InputError, PageMap, Result, Stream};
 

@@ -1,9 +1,9 @@
 //! Different keys with ids, counts and first rows on the cores of a CPU: by dictionaries.
 
-use super::super::query::Order;
 use super::dictionary::encode;
 use super::parts::{Encoded, Parts, Wanted};
 use crate::primitives::{Scratch, check_items};
+use crate::relational::Order;
 use crate::table::hash::random_seed;
 use crate::{Buffer, Key, Result, Stream};
 

@@ -4,14 +4,14 @@
 //! A key that only one row has need not be in the map: its row is one whose key is not found. Where
 //! most keys must be such, by the numbers of rows and groups, the map is of the others alone.
 
-use super::super::group_by::GroupBy;
-use super::super::groups::Words;
-use super::super::memory::{Memory, permuted};
-use super::super::query::Order;
 use super::parts::{Parts, Wanted};
 use super::ranks::{Flagged, Rows, flag_repeated, select};
 use crate::page::{PageConfig, PageTable};
 use crate::primitives::{Scratch, check_items, iota, scatter};
+use crate::relational::Order;
+use crate::relational::group_by::memory::{Memory, permuted};
+use crate::relational::group_by::query::GroupBy;
+use crate::relational::words::Words;
 use crate::table::input::{Input, Known};
 use crate::table::raw::ReadTable;
 use crate::{Buffer, Key, Result, Stream};

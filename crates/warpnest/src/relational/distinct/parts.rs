@@ -1,6 +1,6 @@
 //! What is wanted of a column besides its different keys, and the memory that it is written to.
 
-use super::super::query::Order;
+use crate::relational::Order;
 use crate::{Buffer, Device, Key, Result};
 use std::fmt::Debug;
 

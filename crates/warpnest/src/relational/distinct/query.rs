@@ -1,12 +1,12 @@
 //! The query for the different keys of a column.
 
-use super::super::column::Column;
-use super::super::query::Order;
 use super::compute::compute;
 use super::on_cores::{encoded, encoding_cores, needs_ids};
 use super::on_device::on_device;
 use super::parts::{Encoded, Part, Parts, Wanted};
 use crate::primitives::{Scratch, check_items};
+use crate::relational::Order;
+use crate::relational::column::Column;
 use crate::runtime::lent::Output;
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt;

@@ -1,11 +1,13 @@
 //! Launches of flags and ranks of rows.
 
-use super::super::keys::join;
 use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
+use crate::relational::keys::join;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, RowsParams};
 use gpu_kernels::primitives::compact::{CompactParams, Invert};
-use gpu_kernels::relational::ids::{FlagFirsts, FlagRepeated, FlagRepeatedParams, NumberRows, RowsOfKeysParams};
+use gpu_kernels::relational::distinct::ids::{
+    FlagFirsts, FlagRepeated, FlagRepeatedParams, NumberRows, RowsOfKeysParams,
+};
 use gpu_kernels::types::Scalar;
 
 /// Flags of rows, and the same with the number of flags before each word.

@@ -1,9 +1,9 @@
 //! The columns of rows, and words that tell rows apart.
 
-use super::super::column::Column;
-use super::super::keys::join;
-use super::super::query::{Lend, WordsOf};
 use crate::primitives::{Scratch, check_items};
+use crate::relational::column::Column;
+use crate::relational::keys::join;
+use crate::relational::words::{Lend, WordsOf};
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::types::Scalar;
 use std::any::{TypeId, type_name};

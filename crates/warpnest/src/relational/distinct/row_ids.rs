@@ -1,10 +1,10 @@
 //! [`RowIds`]: a dense id for each different row of several columns, over any number of batches.
 
-use super::super::query::WordsOf;
 use super::row_columns::{ColumnType, on_device};
 use super::row_steps::Steps;
 use super::rows::Rows;
 use crate::primitives::{Scratch, check_items};
+use crate::relational::words::WordsOf;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Device, Error, InputError, Key, Result, Stream};
 use std::fmt;

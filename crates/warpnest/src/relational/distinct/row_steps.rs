@@ -1,11 +1,10 @@
 //! The steps by which rows of several columns get ids: a map from words to ids for each.
 
-use super::super::cast::{Cast, cast_words};
-use super::super::groups::Words;
-use super::super::query::WordsOf;
 use super::key_ids::KeyIds;
 use super::row_columns::{ColumnType, Step, joined};
 use crate::primitives::Scratch;
+use crate::relational::cast::{Cast, cast_words};
+use crate::relational::words::{Words, WordsOf};
 use crate::{Answers, Buffer, Device, Result, Stream};
 use gpu_kernels::types::Scalar;
 

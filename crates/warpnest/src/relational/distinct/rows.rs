@@ -1,12 +1,13 @@
 //! Rows of several columns, and which of them are equal.
 
-use super::super::column::Column;
-use super::super::query::{Order, WordsOf};
 use super::compute::compute;
 use super::parts::{Parts, Wanted};
 use super::query::Distinct;
 use super::row_columns::{ColumnType, RowColumn, joined, on_device};
 use crate::primitives::Scratch;
+use crate::relational::Order;
+use crate::relational::column::Column;
+use crate::relational::words::WordsOf;
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt;
 

@@ -4,8 +4,8 @@ use super::columns::Outputs;
 use super::joined::JoinMethod;
 use super::plan::{Arrangement, Bins, HEADERS, JoinPlan, Pass, RIGHT};
 use crate::primitives::{Pairs, Storage};
-use crate::relational::splits::{SplitArrays, or_null, queue_split, queue_starts};
 use crate::runtime::stream::Batch;
+use crate::split::{SplitArrays, or_null, queue_split, queue_starts};
 use crate::{Buffer, Result};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::relational::join::{
@@ -150,6 +150,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             counts_in: level.checked_sub(1).map(|before| self.of_side(batch, number, side.counts_of(before))),
             starts,
             counts: self.of_side(batch, number, side.counts_of(level)),
+            state: None,
             header: self.header(batch, number),
         };
         // SAFETY: the scratch has the counts of each split, which are 0, and bins at their offsets,

@@ -3,7 +3,7 @@
 use super::joined::{JoinKind, JoinMethod};
 use crate::Stream;
 use crate::primitives::{Pairs, RadixPasses};
-use crate::relational::splits::{Level, MAX_ROWS, are_valid, levels, split_bits, starts_state_words};
+use crate::split::{Level, MAX_ROWS, are_valid, levels, split_bits, starts_state_words};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::relational::join::{
     Emit, MAX_ITEM_ROWS, MAX_PAGE_ROWS, MIN_ITEM_ROWS, ON_CHIP_ROUND_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS,

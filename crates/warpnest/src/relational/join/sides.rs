@@ -7,7 +7,7 @@ use crate::primitives::{Scratch, check_items, gather};
 use crate::relational::append::{Chosen, append};
 use crate::relational::column::{Column, OnDevice};
 use crate::relational::keys::{KeyColumns, KeysOnDevice};
-use crate::relational::splits::or_null;
+use crate::split::or_null;
 use crate::types::KeyOrder;
 use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::relational::rows::{RenumberRows, RenumberRowsParams};

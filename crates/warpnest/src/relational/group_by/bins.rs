@@ -1,0 +1,332 @@
+//! Group-by of many groups: rows are split into bins by their mixed keys, and each bin is
+//! aggregated on chip.
+
+use super::aggregates::Aggregates;
+use super::bins_plan::{Expected, HashPlan, Machine, Page};
+use crate::primitives::{Pairs, Scratch};
+use crate::runtime::stream::Batch;
+use crate::split::Regions;
+use crate::split::{SplitArrays, or_null, queue_split, queue_starts};
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::page::header;
+use gpu_kernels::relational::group_by::{GroupChains, GroupChainsParams, GroupPages, GroupPagesParams, Wanted};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::{KeyWord, Payload, WordOf, inverse_multiplier};
+
+/// The result of a group-by by hashing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    /// The number of groups. Those that the outputs have capacity for are written.
+    Groups(u64),
+    /// Nothing that can be used: a bin got more rows, or more groups, than fit.
+    Overflow,
+}
+
+/// The rows of a group-by by hashing.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HashInput<'i, K, W> {
+    pub keys: &'i Buffer<K>,
+    pub values: Option<&'i Buffer<W>>,
+    /// The number of rows.
+    pub rows: u64,
+    /// The regions that they are in, with the number of rows of each, unless they are side by side.
+    pub regions: Option<(Regions, &'i Buffer<u32>)>,
+}
+
+impl<'i, K, W> HashInput<'i, K, W> {
+    /// Returns all of these rows.
+    pub fn all(keys: &'i Buffer<K>, values: Option<&'i Buffer<W>>) -> Self {
+        Self { keys, values, rows: keys.len() as u64, regions: None }
+    }
+}
+
+/// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess,
+/// `constants` are those of the mix. The first `groups_before` groups of the outputs stay as they
+/// are, and are not counted. A column of values is there unless `V` is
+/// [`Nothing`](gpu_kernels::types::Nothing).
+///
+/// The groups are written in any order, as many as the outputs have capacity for. After an overflow
+/// the outputs are unspecified. It comes of many more groups than expected, and of keys that have
+/// many more rows than others.
+///
+/// # Errors
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+pub(super) fn group_in_bins<K: KeyWord, V: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    input: HashInput<'_, K, WordOf<V>>,
+    (groups_before, expected): (u64, Expected),
+    constants: [u64; 2],
+    out: &Aggregates<'_, K, WordOf<V>>,
+) -> Result<Found> {
+    let rows = input.rows;
+    let at = (rows, input.regions.map(|(regions, _)| regions));
+    let (mut expected, wanted, machine) = (expected, out.wanted(), Machine::of(stream));
+    let mut chains = HashPlan::of_chains::<K, V>(machine, at, expected, wanted);
+    loop {
+        let Some(plan) = chains.take().or_else(|| HashPlan::new::<K, V>(machine, at, expected, wanted)) else {
+            return Ok(Found::Overflow);
+        };
+        match with_plan::<K, V>(stream, scratch, (&plan, groups_before), input, constants, out)?.0 {
+            Attempt::Groups(groups) => return Ok(Found::Groups(groups)),
+            // Hash pages were tried, too, but of the size of chains.
+            Attempt::FullPages if plan.page == Page::Chains => {}
+            Attempt::FullPages if expected.most < rows => expected.most = (expected.most * MORE_GROUPS).min(rows),
+            Attempt::FullPages | Attempt::Overflow => return Ok(Found::Overflow),
+        }
+    }
+}
+
+/// The share of all rows, one in so many, that a bin may have beyond [`SMALL_BIN`]: one block
+/// aggregates them all.
+pub(super) const SHARES_OF_BIN: u64 = 128;
+const SMALL_BIN: u64 = 1 << 17;
+
+/// The factor by which more groups are expected after pages got too many.
+const MORE_GROUPS: u64 = 16;
+
+/// The result of an attempt with one plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attempt {
+    Groups(u64),
+    /// A page got more groups than fit.
+    FullPages,
+    /// A bin got more rows than fit.
+    Overflow,
+}
+
+impl<K, W> Aggregates<'_, K, W> {
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            counts: self.counts.is_some(),
+            sums: self.sums.is_some(),
+            minima: self.minima.is_some(),
+            maxima: self.maxima.is_some(),
+        }
+    }
+}
+
+/// Does [`group_in_bins`] with this plan. Returns which pages had the groups, too: if chains are
+/// long or bins too large, they are hash pages all the same.
+pub(super) fn with_plan<K: KeyWord, V: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    (plan, groups_before): (&HashPlan, u64),
+    input: HashInput<'_, K, WordOf<V>>,
+    [a, b]: [u64; 2],
+    out: &Aggregates<'_, K, WordOf<V>>,
+) -> Result<(Attempt, Page)> {
+    let mut page = plan.page;
+    if plan.rows == 0 {
+        return Ok((Attempt::Groups(0), page));
+    }
+    let scratch = scratch.reserve(plan.scratch_words())?;
+    let launches = Launches::<K, V> { plan, scratch, input, constants: [a, b], groups_before, out };
+    stream.batch(|batch| {
+        launches.record(batch);
+        batch.zero(scratch, plan.zeros() as usize)?;
+        for level in 0..plan.levels.len() {
+            launches.split(batch, level, None)?;
+        }
+        launches.pages(batch, page, None)
+    })?;
+    let last = (plan.levels.len() as u64).saturating_sub(1);
+    let mut found = scratch.download_front(stream, header::WORDS)?;
+    let overflowed = |found: &[u64], level: u64| found[(header::OVERFLOW + level) as usize] != 0;
+    if (0..last).any(|level| overflowed(&found, level)) {
+        return Ok((Attempt::Overflow, page));
+    }
+    if overflowed(&found, last) {
+        page = Page::Hash;
+        let bins = plan.pages();
+        let largest = plan.rows / SHARES_OF_BIN + SMALL_BIN;
+        let counts = scratch.elements_at::<u32>(plan.counts_at(last as usize), bins as usize).download(stream)?;
+        if counts.iter().any(|&rows| rows as u64 > largest) {
+            return Ok((Attempt::Overflow, page));
+        }
+        // All rows were counted, so each bin can begin where the one before it ends.
+        stream.batch(|batch| {
+            launches.record(batch);
+            let starts = batch.write(scratch).offset(plan.starts_at()).cast::<u32>();
+            let state = batch.write(scratch).offset(plan.scan_at());
+            // SAFETY: there is a count for each bin, and the words for the starts, their end, and
+            // what the scan publishes, which are 0.
+            unsafe { queue_starts(batch, bins, launches.counts(batch, last as usize), starts, state)? };
+            batch.zero(scratch, header::WORDS)?;
+            batch.zero_range(scratch, plan.counts_at(last as usize) as usize..plan.counts_end() as usize)?;
+            launches.split(batch, last as usize, Some(starts))?;
+            launches.pages(batch, page, Some(starts))
+        })?;
+        found = scratch.download_front(stream, header::WORDS)?;
+    } else if page == Page::Chains && found[header::FAILED as usize] != 0 {
+        page = Page::Hash;
+        stream.batch(|batch| {
+            launches.record(batch);
+            batch.zero(scratch, header::WORDS)?;
+            launches.pages(batch, page, None)
+        })?;
+        found = scratch.download_front(stream, header::WORDS)?;
+    }
+    let attempt = match found[header::FAILED as usize] {
+        0 => Attempt::Groups(found[header::LENGTH as usize]),
+        _ => Attempt::FullPages,
+    };
+    Ok((attempt, page))
+}
+
+/// The launches of an attempt, and what they work with.
+struct Launches<'a, K, V: Payload> {
+    plan: &'a HashPlan,
+    scratch: &'a Buffer<u64>,
+    input: HashInput<'a, K, WordOf<V>>,
+    constants: [u64; 2],
+    groups_before: u64,
+    out: &'a Aggregates<'a, K, WordOf<V>>,
+}
+
+impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
+    /// Records all buffers, before the first step that writes one.
+    fn record(&self, batch: &Batch<'a>) {
+        batch.writes(self.scratch);
+        self.rows(batch, 0);
+        self.counts_in(batch, 0);
+        Output::of(batch, self.out);
+    }
+
+    fn counts(&self, batch: &Batch<'a>, level: usize) -> Global<u32> {
+        batch.write(self.scratch).offset(self.plan.counts_at(level)).cast()
+    }
+
+    /// Returns the number of rows of each region of a split's input, unless that is one region.
+    fn counts_in(&self, batch: &Batch<'a>, level: usize) -> Option<Global<u32>> {
+        match level.checked_sub(1) {
+            None => self.input.regions.map(|(_, counts)| batch.read(counts)),
+            Some(before) => Some(self.counts(batch, before)),
+        }
+    }
+
+    /// Returns the rows after so many splits.
+    fn rows(&self, batch: &Batch<'a>, splits: usize) -> Pairs<K, V> {
+        match splits.checked_sub(1) {
+            None => {
+                let values = self.input.values.map(|values| batch.read(values));
+                Pairs { keys: batch.read(self.input.keys), values: or_null(values) }
+            }
+            Some(level) => {
+                let storage = batch.write(self.scratch).offset(self.plan.storage_at(level));
+                Pairs::at(storage, self.plan.levels[level].capacity())
+            }
+        }
+    }
+
+    /// Queues the split of level `number`, to bins that begin at `starts` if these are given.
+    fn split(&self, batch: &Batch<'a>, number: usize, starts: Option<Global<u32>>) -> Result<()> {
+        let arrays = SplitArrays {
+            from: self.rows(batch, number),
+            to: self.rows(batch, number + 1),
+            counts_in: self.counts_in(batch, number),
+            starts,
+            counts: self.counts(batch, number),
+            state: None,
+            header: batch.write(self.scratch),
+        };
+        let level = (number, &self.plan.levels[number]);
+        // SAFETY: the scratch has each split's counts, which are 0, and bins at their offsets: the
+        // bins of a capacity, or those of the starts, which all rows fit. A split reads where the
+        // one before it wrote.
+        unsafe { queue_split::<K, V>(batch, level, self.plan.rows, self.constants, arrays) }
+    }
+
+    /// Queues the pages of the last split's bins, which begin at `starts` if these are given. Only
+    /// hash pages can have such bins.
+    fn pages(&self, batch: &Batch<'a>, page: Page, starts: Option<Global<u32>>) -> Result<()> {
+        let ([a, b], plan) = (self.constants, self.plan);
+        let from = self.rows(batch, plan.levels.len());
+        let last = plan.levels.len().checked_sub(1);
+        let counts = or_null(starts.or_else(|| last.map(|last| self.counts(batch, last))));
+        let bin_capacity = last.filter(|_| starts.is_none()).map_or(0, |last| plan.levels[last].bin_capacity);
+        let output = Output::of(batch, self.out);
+        if page == Page::Chains {
+            let group = GroupChains::<K, V> {
+                keys: from.keys,
+                values: from.values,
+                counts,
+                keys_out: output.keys,
+                counts_out: output.counts,
+                sums_out: output.sums,
+                minima_out: output.minima,
+                maxima_out: output.maxima,
+                header: batch.write(self.scratch),
+                plan: GroupChainsParams {
+                    a,
+                    inverse_of_b: inverse_multiplier(b),
+                    bin_capacity,
+                    capacity: output.capacity,
+                    groups_before: self.groups_before,
+                    column: self.out.column,
+                    page_bits: plan.page_bits,
+                    padding: 0,
+                },
+            };
+            // SAFETY: as below, and the plan's bins have at most as many rows as chains.
+            return unsafe { batch.launch_blocks(&group, plan.pages()) };
+        }
+        let group = GroupPages::<K, V> {
+            keys: from.keys,
+            values: from.values,
+            counts,
+            keys_out: output.keys,
+            counts_out: output.counts,
+            sums_out: output.sums,
+            minima_out: output.minima,
+            maxima_out: output.maxima,
+            header: batch.write(self.scratch),
+            plan: GroupPagesParams {
+                a,
+                b,
+                rows: plan.rows,
+                bin_capacity,
+                capacity: output.capacity,
+                groups_before: self.groups_before,
+                column: self.out.column,
+                page_bits: plan.page_bits,
+                slots: plan.slots,
+            },
+        };
+        // SAFETY: the rows are where the last split put them, or those of the input. There is a
+        // block for each bin, and the outputs have the capacity.
+        unsafe { batch.launch_blocks(&group, plan.pages()) }
+    }
+}
+
+/// The arrays that groups are written to, null where nothing is wanted.
+struct Output<K, W> {
+    keys: Global<K>,
+    counts: Global<u32>,
+    sums: Global<u64>,
+    minima: Global<W>,
+    maxima: Global<W>,
+    /// The length of the shortest.
+    capacity: u64,
+}
+
+impl<K: KeyWord, W> Output<K, W> {
+    fn of<'b>(batch: &Batch<'b>, out: &Aggregates<'b, K, W>) -> Self {
+        let lengths = [
+            Some(out.keys.len()),
+            out.counts.map(|buffer| buffer.len()),
+            out.sums.map(|buffer| buffer.len()),
+            out.minima.map(|buffer| buffer.len()),
+            out.maxima.map(|buffer| buffer.len()),
+        ];
+        Self {
+            keys: batch.write(out.keys),
+            counts: or_null(out.counts.map(|buffer| batch.write(buffer))),
+            sums: or_null(out.sums.map(|buffer| batch.write(buffer))),
+            minima: or_null(out.minima.map(|buffer| batch.write(buffer))),
+            maxima: or_null(out.maxima.map(|buffer| batch.write(buffer))),
+            capacity: lengths.into_iter().flatten().min().unwrap_or(0) as u64,
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! The hot pass and the bins by themselves, for tests.
+
+use super::aggregates::Aggregates;
+use super::bins::{Attempt, Found, HashInput, group_in_bins, with_plan};
+use super::bins_plan::{Expected, HashPlan, Machine, Page};
+use super::hot::{HotFound, HotShape, Missed, hot_pass};
+use super::sample::sample;
+use crate::primitives::Scratch;
+use crate::split::Regions;
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::types::{KeyWord, Payload, WordOf};
+
+/// The buffers that [`group_few`] writes. What is `None` is not computed.
+#[derive(Debug)]
+pub struct FewBuffers<K, W> {
+    /// The key of each group.
+    pub keys: Buffer<K>,
+    /// The number of rows of each group.
+    pub counts: Option<Buffer<u32>>,
+    /// The sum of each group.
+    pub sums: Option<Buffer<u64>>,
+    /// The least value of each group.
+    pub minima: Option<Buffer<W>>,
+    /// The greatest value of each group.
+    pub maxima: Option<Buffer<W>>,
+}
+
+/// What [`group_few`] found.
+#[derive(Clone, Copy, Debug)]
+pub struct Few {
+    /// The number of rows that were drawn.
+    pub rows: u64,
+    /// The number of distinct keys among them.
+    pub distinct: u64,
+    /// The number of hot keys.
+    pub hot: u64,
+    /// The number of drawn rows whose key is hot.
+    pub covered: u64,
+    /// The estimate of the share of rows whose key is not hot.
+    pub missed_share: f64,
+    /// The estimate of the number of groups.
+    pub estimated_groups: u64,
+    /// The number of groups of hot keys.
+    pub groups: u64,
+    /// The number of rows whose key is not hot.
+    pub missed: u64,
+}
+
+/// Takes a sample and makes the hot pass over all rows. Returns what it found, and the keys and
+/// values of the rows of other groups; without a column of values no values.
+///
+/// # Errors
+/// Those of the two steps.
+pub fn group_few<K: KeyWord, V: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<WordOf<V>>>,
+    column: ColumnParams,
+    out: &mut FewBuffers<K, WordOf<V>>,
+    seed: u64,
+) -> Result<(Few, Vec<K>, Vec<WordOf<V>>)> {
+    let wanted = Aggregates {
+        column,
+        keys: &out.keys,
+        counts: out.counts.as_ref(),
+        sums: out.sums.as_ref(),
+        minima: out.minima.as_ref(),
+        maxima: out.maxima.as_ref(),
+    };
+    let device = scratch.device().clone();
+    let sampled = sample(stream, scratch, keys, &wanted, seed)?;
+    let (rows, distinct, hot) = (sampled.rows, sampled.distinct, sampled.hot);
+    let (covered, missed_share, estimated_groups) = (sampled.covered, sampled.missed_share, sampled.groups());
+    let shape = HotShape::new::<K, V>(stream, &sampled);
+    let missed_rows = shape.missed_rows() as usize;
+    let missed_keys = Buffer::zeroed(&device, missed_rows)?;
+    let missed_values = Buffer::zeroed(&device, if V::VALUE_BITS == 0 { 0 } else { missed_rows })?;
+    let counts = Buffer::zeroed(&device, shape.regions() as usize)?;
+    let to = Missed { keys: &missed_keys, values: &missed_values, counts: &counts };
+    let (found, _) = hot_pass::<K, V>(stream, keys, values, (sampled, shape), &wanted, to)?;
+    let HotFound { groups, missed, regions } = found;
+    let (mut missed_keys, mut missed_values) = (missed_keys.download(stream)?, missed_values.download(stream)?);
+    if let Some(Regions { number, capacity, most }) = regions {
+        let counts = counts.download(stream)?;
+        assert_eq!((counts.len() as u64, counts.iter().max().copied()), (number, Some(most as u32)));
+        let mut to = 0;
+        for (region, count) in (0..).step_by(capacity as usize).zip(counts) {
+            let rows = region..region + count as usize;
+            missed_keys.copy_within(rows.clone(), to);
+            if !missed_values.is_empty() {
+                missed_values.copy_within(rows, to);
+            }
+            to += count as usize;
+        }
+    }
+    missed_keys.truncate(missed as usize);
+    missed_values.truncate(missed as usize);
+    Ok((
+        Few { rows, distinct, hot, covered, missed_share, estimated_groups, groups, missed },
+        missed_keys,
+        missed_values,
+    ))
+}
+
+/// The outputs of [`group_by_hash`], as in [`Aggregates`].
+pub type Outputs<'o, K, W> = (
+    &'o mut Buffer<K>,
+    Option<&'o mut Buffer<u32>>,
+    Option<&'o mut Buffer<u64>>,
+    Option<&'o mut Buffer<W>>,
+    Option<&'o mut Buffer<W>>,
+);
+
+/// Groups rows by bins, for tests, with splits of `bits` bits each if there are any.
+/// Returns the number of groups, or `None` after an overflow.
+///
+/// # Errors
+/// Those of [`GroupBy::run_on`](super::GroupBy::run_on).
+#[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
+pub fn group_by_hash<K: KeyWord, V: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<WordOf<V>>>,
+    (expected_groups, bits): (u64, &[u32]),
+    constants: [u64; 2],
+    column: ColumnParams,
+    outputs: Outputs<'_, K, WordOf<V>>,
+) -> Result<Option<u64>> {
+    let out = aggregates(column, &outputs);
+    let input = HashInput::all(keys, values);
+    let found = if bits.is_empty() {
+        match group_in_bins::<K, V>(stream, scratch, input, (0, Expected::about(expected_groups)), constants, &out)? {
+            Found::Groups(groups) => Attempt::Groups(groups),
+            Found::Overflow => Attempt::Overflow,
+        }
+    } else {
+        let (machine, rows) = (Machine::of(stream), (input.rows, None));
+        let expected = Expected::about(expected_groups);
+        match HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits) {
+            Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?.0,
+            None => Attempt::Overflow,
+        }
+    };
+    Ok(match found {
+        Attempt::Groups(groups) => Some(groups),
+        Attempt::FullPages | Attempt::Overflow => None,
+    })
+}
+
+/// Groups rows by bins for tests, with chains of rows and splits of `bits` bits each, for
+/// `expected` groups. Returns the number of groups and whether chains gave them and not hash
+/// pages; `None` after an overflow, or if bins are too large for chains.
+///
+/// # Errors
+/// Those of [`GroupBy::run_on`](super::GroupBy::run_on).
+#[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
+pub fn group_by_chains<K: KeyWord, V: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<WordOf<V>>>,
+    (expected, bits): (u64, &[u32]),
+    constants: [u64; 2],
+    column: ColumnParams,
+    outputs: Outputs<'_, K, WordOf<V>>,
+) -> Result<Option<(u64, bool)>> {
+    let (out, input) = (aggregates(column, &outputs), HashInput::all(keys, values));
+    let (machine, rows) = (Machine::of(stream), (input.rows, None));
+    let expected = Expected { most: input.rows, ..Expected::about(expected) };
+    let plan = HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits);
+    let Some(plan) = plan.and_then(HashPlan::chained) else { return Ok(None) };
+    let (found, page) = with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?;
+    Ok(match found {
+        Attempt::Groups(groups) => Some((groups, page == Page::Chains)),
+        Attempt::FullPages | Attempt::Overflow => None,
+    })
+}
+
+fn aggregates<'o, K, W>(
+    column: ColumnParams,
+    (keys, counts, sums, minima, maxima): &'o Outputs<'_, K, W>,
+) -> Aggregates<'o, K, W> {
+    Aggregates {
+        column,
+        keys,
+        counts: counts.as_deref(),
+        sums: sums.as_deref(),
+        minima: minima.as_deref(),
+        maxima: maxima.as_deref(),
+    }
+}

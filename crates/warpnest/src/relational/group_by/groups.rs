@@ -1,0 +1,104 @@
+//! The result of a group-by.
+
+use super::wanted::Aggregate;
+use crate::relational::words::Words;
+use crate::{Buffer, Error, InputError, Key, Result, Value};
+use gpu_kernels::types::Scalar;
+
+/// The groups of a [`GroupBy`](super::GroupBy), on the device: a key for each, and a column for
+/// each aggregate, all in the same order.
+#[derive(Debug)]
+pub struct Groups<K> {
+    pub(in crate::relational) keys: Buffer<K>,
+    pub(in crate::relational) columns: Vec<Words>,
+    pub(super) report: GroupReport,
+    /// The number of the query, which its aggregates know.
+    pub(super) query: u64,
+}
+
+/// How groups were computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Method {
+    /// The faster of the others, by the query and by a sample of the keys.
+    Auto,
+    /// Rows were sorted by key. Every query can be answered so.
+    Sort,
+    /// Rows were aggregated on chip: those of frequent keys in one pass over all rows, the others
+    /// in bins that hold a part of the keys each.
+    Hash,
+}
+
+/// What is known of the way that groups were computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct GroupReport {
+    /// How the groups were computed: not [`Method::Auto`].
+    pub method: Method,
+    /// The number of groups that a sample of the keys let expect, if one was drawn. It is low if
+    /// most rows have few keys, and many keys have few rows.
+    pub estimated_groups: Option<u64>,
+    /// The number of rows with frequent keys, which were aggregated in one pass.
+    pub hot_rows: u64,
+    /// Whether the sample was wrong about the keys, so that rows were taken another way.
+    pub overflowed: bool,
+}
+
+impl<K: Key> Groups<K> {
+    /// Makes them no groups; the memory stays.
+    pub(super) fn clear(&mut self) {
+        self.keys.empty();
+        for column in &mut self.columns {
+            match column {
+                Words::Narrow(words) => words.empty(),
+                Words::Wide(words) => words.empty(),
+            }
+        }
+    }
+
+    /// Returns the number of groups.
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    /// Returns whether there are no groups, since there were no rows.
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// Returns the keys, each once.
+    pub fn keys(&self) -> &Buffer<K> {
+        &self.keys
+    }
+
+    /// Returns an aggregate of each group.
+    ///
+    /// # Errors
+    /// [`InputError::ForeignAggregate`] if it was asked of another query.
+    pub fn column<T: Value>(&self, aggregate: Aggregate<T>) -> Result<&Buffer<T>> {
+        let words = self.columns.get(aggregate.number).filter(|_| aggregate.query == self.query);
+        let address: *const Buffer<T> = match words {
+            Some(Words::Narrow(words)) if T::Word::BITS == 32 => std::ptr::from_ref(words).cast(),
+            Some(Words::Wide(words)) if T::Word::BITS == 64 => std::ptr::from_ref(words).cast(),
+            _ => return Err(Error::Input(InputError::ForeignAggregate)),
+        };
+        // SAFETY: the layout of a buffer does not depend on the type of its elements. These are as
+        // large, and values of the type: the query that gave the aggregate computed them so.
+        Ok(unsafe { &*address })
+    }
+
+    /// Returns the keys, and the aggregates in the order in which they were asked for.
+    pub(super) fn into_parts(self) -> (Buffer<K>, Vec<Words>) {
+        (self.keys, self.columns)
+    }
+
+    /// Returns how the groups were computed.
+    pub fn report(&self) -> GroupReport {
+        self.report
+    }
+
+    /// Returns the keys and frees the aggregates.
+    pub fn into_keys(self) -> Buffer<K> {
+        self.keys
+    }
+}

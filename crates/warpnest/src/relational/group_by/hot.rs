@@ -1,0 +1,208 @@
+//! Few groups, and heavy hitters: rows of the most frequent keys are aggregated on chip in one pass
+//! over the input, whatever their order. The others are left for another way.
+
+use super::aggregates::Aggregates;
+use super::sample::{SMALL_BLOCKS, Sampled};
+use crate::primitives::Scratch;
+use crate::split::Regions;
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::relational::group_by::hot::{region, tile};
+use gpu_kernels::relational::group_by::sample::header;
+use gpu_kernels::relational::group_by::{
+    BuildHot, BuildHotParams, HotGroups, HotGroupsParams, HotParams, HotPass, HotPassLarge,
+};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf};
+
+/// The number of multiprocessors of a device that does not tell.
+const MULTIPROCESSORS: u32 = 4;
+/// The share of missed rows below which few atomics are needed to append them: that of a warp's
+/// rows of which one is missed.
+const FEW_MISSED: f64 = 1e-3;
+/// The number of blocks for each core of a CPU, and where the table is small: other cores do not
+/// wake up for few threads that have little memory.
+const BLOCKS_A_CORE: u64 = 4;
+const SMALL_BLOCKS_A_CORE: u64 = 16;
+/// The most slots of a small table.
+const SMALL_SLOTS: u32 = 512;
+
+/// How the hot pass over the rows of a sample is launched, which decides where missed rows go.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HotShape {
+    blocks: u64,
+    /// The number of rows of each block's region, unless all missed rows are side by side.
+    region: Option<u64>,
+    rows: u64,
+}
+
+impl HotShape {
+    pub fn new<K: KeyWord, V: Payload>(stream: &Stream, sampled: &Sampled<'_, K>) -> Self {
+        let multiprocessors = stream.engine().multiprocessors().unwrap_or(MULTIPROCESSORS) as u64;
+        let resident = multiprocessors * if sampled.is_large { 1 } else { SMALL_BLOCKS as u64 };
+        let threads =
+            if sampled.is_large { HotPassLarge::<K, V, false>::ENTRY } else { HotPass::<K, V, false>::ENTRY }.threads;
+        let rows = sampled.all_rows;
+        let of_a_core = if sampled.table.slots <= SMALL_SLOTS { SMALL_BLOCKS_A_CORE } else { BLOCKS_A_CORE };
+        let blocks = stream.cores().map_or(resident, |cores| cores as u64 * of_a_core);
+        let blocks = blocks.min(rows.div_ceil(tile::<K, V>(threads))).max(1);
+        let is_few = sampled.missed_share < FEW_MISSED;
+        Self { blocks, region: (!is_few).then(|| region::<K, V>(rows, blocks as u32, threads)), rows }
+    }
+
+    /// Returns the number of rows that there must be memory for: all may be missed.
+    pub fn missed_rows(&self) -> u64 {
+        self.region.map_or(self.rows, |region| self.blocks * region)
+    }
+
+    /// Returns the number of regions.
+    pub fn regions(&self) -> u64 {
+        if self.region.is_some() { self.blocks } else { 0 }
+    }
+}
+
+/// The memory that the rows of other than hot keys are copied to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Missed<'m, K, W> {
+    /// The keys, as many as [`HotShape::missed_rows`] says.
+    pub keys: &'m Buffer<K>,
+    /// The values, as many, if there is a column of them.
+    pub values: &'m Buffer<W>,
+    /// The number of rows of each region.
+    pub counts: &'m Buffer<u32>,
+}
+
+/// What the hot pass found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct HotFound {
+    /// The number of groups of hot keys, also of those that the outputs have no capacity for.
+    pub groups: u64,
+    /// The number of rows whose key is not hot.
+    pub missed: u64,
+    /// Their regions, unless they are side by side.
+    pub regions: Option<Regions>,
+}
+
+impl<K, W: Scalar> Aggregates<'_, K, W> {
+    /// Returns the number of 32-bit words that the aggregates of a group take on chip.
+    pub(super) fn words(&self) -> u32 {
+        let word = W::BITS / 32;
+        let words = |is_wanted: bool, words: u32| if is_wanted { words } else { 0 };
+        words(self.counts.is_some(), 1)
+            + words(self.sums.is_some(), 2)
+            + words(self.minima.is_some(), word)
+            + words(self.maxima.is_some(), word)
+    }
+}
+
+/// Aggregates the rows of the hot keys of a sample of these `keys`, and writes their groups to the
+/// front of `out`, in any order. The rows of all other keys, none of which is among those groups,
+/// are copied to `missed`, in any order; waits for the numbers of both. Returns them with the
+/// scratch of the sample, which is free then.
+///
+/// `out` wants what it wanted when the sample was taken, and `shape` is that of the sample. There
+/// is memory for all rows to be missed, so nothing is ever lost.
+///
+/// One pass reads all rows once. A hot row costs a lookup and an atomic addition for each aggregate
+/// in a block's own memory.
+///
+/// # Errors
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
+    stream: &Stream,
+    keys: &Buffer<K>,
+    values: Option<&Buffer<WordOf<V>>>,
+    (sampled, shape): (Sampled<'s, K>, HotShape),
+    out: &Aggregates<'_, K, WordOf<V>>,
+    missed: Missed<'_, K, WordOf<V>>,
+) -> Result<(HotFound, &'s mut Scratch)> {
+    let Sampled { scratch, layout, table, is_large, all_rows: rows, hot, .. } = sampled;
+    let (blocks, missed_rows) = (shape.blocks, shape.missed_rows() as usize);
+    crate::error::same_length(("the sampled keys", rows as usize), ("the keys", keys.len()))?;
+    crate::error::same_length(("the missed rows", missed_rows), ("the missed keys", missed.keys.len()))?;
+    crate::error::same_length(("the regions", shape.regions() as usize), ("their counts", missed.counts.len()))?;
+    if let Some(values) = values {
+        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        crate::error::same_length(("the missed rows", missed_rows), ("the missed values", missed.values.len()))?;
+    }
+    if rows == 0 {
+        return Ok((HotFound { groups: 0, missed: 0, regions: None }, scratch));
+    }
+    let capacity = out.lengths().min().unwrap_or(0) as u64;
+    let words = scratch.reserve(layout.words)?;
+    stream.batch(|batch| {
+        let header = batch.write(words);
+        let part = |is_wanted: bool, at: u64| {
+            // SAFETY: the kernels read and write what is not null.
+            if is_wanted { header.offset(at) } else { unsafe { Global::null() } }
+        };
+        let sums = part(out.sums.is_some(), layout.sums);
+        let counts = part(out.counts.is_some(), layout.counts).cast();
+        let minima = part(out.minima.is_some(), layout.minima).cast();
+        let maxima = part(out.maxima.is_some(), layout.maxima).cast();
+        let hot_keys = header.offset(layout.table).cast();
+        let list = header.offset(layout.list).cast();
+        // SAFETY: the documentation of the kernels allows null for what is not wanted. The scratch
+        // has the layout's words; its aggregates are 0, since they were when the sample was taken,
+        // and the list is that of the sample of these rows, of which there is one. Inputs have as
+        // many elements as there are rows, missed buffers those of the shape, outputs those of the
+        // capacity.
+        unsafe {
+            let plan = BuildHotParams { table, hot: hot as u32, padding: 0 };
+            let build = BuildHot { keys: batch.read(keys), list, table_out: hot_keys, plan };
+            let pass = HotPass::<K, V, false> {
+                keys: batch.read(keys),
+                values: batch.read_or_null(values),
+                table: hot_keys,
+                sums,
+                counts,
+                minima,
+                maxima,
+                missed_keys: batch.write(missed.keys),
+                missed_values: batch.write_or_null(values.map(|_| missed.values)),
+                missed_counts: batch.write_or_null(shape.region.map(|_| missed.counts)),
+                header,
+                plan: HotParams { table, column: out.column, rows },
+            };
+            let groups = HotGroups::<K, V> {
+                table: hot_keys,
+                sums,
+                counts,
+                minima,
+                maxima,
+                keys_out: batch.write(out.keys),
+                sums_out: batch.write_or_null(out.sums),
+                counts_out: batch.write_or_null(out.counts),
+                minima_out: batch.write_or_null(out.minima),
+                maxima_out: batch.write_or_null(out.maxima),
+                header,
+                plan: HotGroupsParams { table, column: out.column, capacity },
+            };
+            batch.launch_blocks(&build, 1)?;
+            match (is_large, shape.region.is_none()) {
+                (false, false) => batch.launch_blocks(&pass, blocks)?,
+                (false, true) => batch.launch_blocks(&pass.variant::<true>(), blocks)?,
+                (true, false) => batch.launch_blocks(&HotPassLarge::from(pass), blocks)?,
+                (true, true) => batch.launch_blocks(&HotPassLarge::from(pass.variant::<true>()), blocks)?,
+            }
+            batch.launch(&groups, table.slots as u64)
+        }
+    })?;
+    let found = words.download_front(stream, header::WORDS)?;
+    let [groups, missed, most] = [header::GROUPS, header::MISSED, header::MOST_MISSED].map(|word| found[word as usize]);
+    let regions = shape.region.map(|capacity| Regions { number: blocks, capacity, most });
+    Ok((HotFound { groups, missed, regions }, scratch))
+}
+
+impl<K, W> Aggregates<'_, K, W> {
+    /// Returns the lengths of all buffers.
+    pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
+        let others = [
+            self.counts.map(|counts| counts.len()),
+            self.sums.map(|sums| sums.len()),
+            self.minima.map(|minima| minima.len()),
+            self.maxima.map(|maxima| maxima.len()),
+        ];
+        others.into_iter().flatten().chain([self.keys.len()])
+    }
+}

@@ -1,0 +1,79 @@
+//! The memory of groups, which an earlier result of the same query may have left, and their order.
+
+use super::wanted::{Query, Wanted};
+use crate::primitives::{Scratch, gather, iota, sort_pairs};
+use crate::relational::words::Words;
+use crate::{Buffer, Device, Result, Stream};
+use gpu_kernels::types::{KeyWord, ValueWord};
+
+/// Memory for keys, and for the aggregates of a query in the order in which they are wanted.
+#[derive(Debug)]
+pub(in crate::relational) struct Memory<K> {
+    pub keys: Buffer<K>,
+    pub columns: Vec<Words>,
+}
+
+/// The keys of groups and their aggregates, in the order in which these are wanted.
+pub(in crate::relational) type Grouped<K> = (Buffer<K>, Vec<Words>);
+
+impl<K: KeyWord> Memory<K> {
+    /// Returns memory that begins with none.
+    pub(super) fn new(query: &Query<'_>, device: &Device) -> Result<Self> {
+        let column = |wanted: &Wanted| {
+            let is_wide = match *wanted {
+                Wanted::Count => false,
+                Wanted::Sum(_) | Wanted::SumOfUpper(_) | Wanted::Mean(_) => true,
+                Wanted::Min(column) | Wanted::Max(column) | Wanted::First(column) | Wanted::Last(column) => {
+                    query.columns[column].bits == 64
+                }
+            };
+            Words::uninitialized(device, is_wide, 0)
+        };
+        let columns = query.wanted.iter().map(column).collect::<Result<_>>()?;
+        Ok(Self { keys: Buffer::uninitialized(device, 0)?, columns })
+    }
+
+    /// Returns keys and aggregates of `groups` groups, whose contents are unspecified.
+    pub fn of_length(mut self, device: &Device, groups: usize) -> Result<Grouped<K>> {
+        self.keys.fit_at_least(device, groups)?;
+        self.keys.set_length(groups);
+        for column in &mut self.columns {
+            column.resize(device, groups)?;
+        }
+        Ok((self.keys, self.columns))
+    }
+}
+
+/// Returns keys and columns in the order of `by`, and that sorted.
+pub(in crate::relational) fn permuted<S: KeyWord + ValueWord, K: KeyWord + ValueWord>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    mut by: Buffer<S>,
+    keys: Buffer<K>,
+    columns: Vec<Words>,
+) -> Result<(Buffer<S>, Buffer<K>, Vec<Words>)> {
+    let device = scratch.device().clone();
+    let mut order = Buffer::uninitialized(&device, keys.len())?;
+    iota(stream, &mut order)?;
+    sort_pairs(stream, scratch, &mut by, &mut order)?;
+    let keys = gathered(stream, &device, &keys, &order)?;
+    let sorted = |words: Words| {
+        Ok(match words {
+            Words::Narrow(words) => Words::Narrow(gathered(stream, &device, &words, &order)?),
+            Words::Wide(words) => Words::Wide(gathered(stream, &device, &words, &order)?),
+        })
+    };
+    let columns = columns.into_iter().map(sorted).collect::<Result<Vec<_>>>()?;
+    Ok((by, keys, columns))
+}
+
+fn gathered<T: ValueWord>(
+    stream: &Stream,
+    device: &Device,
+    from: &Buffer<T>,
+    order: &Buffer<u32>,
+) -> Result<Buffer<T>> {
+    let mut to = Buffer::uninitialized(device, order.len())?;
+    gather(stream, from, order, &mut to)?;
+    Ok(to)
+}

@@ -1,0 +1,228 @@
+//! Which queries can be aggregated on chip, and what becomes of their results.
+
+use super::hot_and_bins::{ChipInput, Computed, OnChip, hot_and_bins};
+use super::memory::{Grouped, Memory, permuted};
+use super::sort::SortInput;
+use super::wanted::{Order, Query, Wanted};
+use crate::primitives::Scratch;
+use crate::relational::keys::{KeysOnDevice, decode, encode};
+use crate::relational::words::{Words, WordsOf};
+use crate::types::KeyOrder;
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::primitives::reduce::SumKind;
+use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::relational::group_by::means::{Exceeding, ExceedingParams, Means, MeansParams};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
+
+impl Query<'_> {
+    /// Returns whether the query can be answered on chip: if values of one column are added or
+    /// compared, at most, floating-point numbers are not added, and no numbers of rows are needed.
+    /// [`sums_may_wrap`] tells of means.
+    pub fn fits_on_chip(&self) -> bool {
+        let adds_floats = |wanted: &Wanted| match *wanted {
+            Wanted::Sum(column) | Wanted::Mean(column) => {
+                !matches!(self.columns[column].numbers, Some((_, SumKind::Unsigned | SumKind::Signed)))
+            }
+            Wanted::SumOfUpper(_) => true,
+            _ => false,
+        };
+        !self.needs_rows() && self.folded().count() <= 1 && !self.wanted.iter().any(adds_floats)
+    }
+
+    /// Returns the columns whose values are added or compared.
+    fn folded(&self) -> impl Iterator<Item = usize> {
+        (0..self.columns.len()).filter(|&column| self.is_folded(column))
+    }
+}
+
+/// Returns whether a sum that a mean is of may wrap: if values are so large that those of all rows
+/// may have such a sum. Reads them once, and waits for the result; not if there is no such mean.
+pub(super) fn sums_may_wrap(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    query: &Query<'_>,
+    values: &[WordsOf<'_>],
+    rows: u64,
+) -> Result<bool> {
+    let found = scratch.reserve(1)?;
+    for (column, words) in values.iter().enumerate().filter(|&(column, _)| query.has_wide_mean(column)) {
+        let WordsOf::Wide(words) = words else { continue };
+        let is_signed = matches!(query.numbers(column), Some((_, SumKind::Signed)));
+        stream.batch(|batch| {
+            batch.zero(found, 1)?;
+            let plan = ExceedingParams::of_sums(rows, is_signed);
+            let exceeding = Exceeding { words: batch.read(words), found: batch.write(found).cast(), plan };
+            // SAFETY: there is a word for each row, and the scratch has one, which is 0.
+            unsafe { batch.launch(&exceeding, rows) }
+        })?;
+        if found.download_at(stream, 0)? != 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Returns the groups' keys, and their aggregates in the order in which they are wanted; `None` if
+/// rows must be sorted.
+pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    query: &Query<'_>,
+    input: &SortInput<'_, '_, K>,
+    memory: Memory<K>,
+    seed: u64,
+) -> Result<(Option<Grouped<K>>, OnChip)> {
+    let device = scratch.device().clone();
+    let is_joined = matches!(input.keys, KeysOnDevice::Two(_));
+    let joined;
+    let keys: &Buffer<K> = match input.keys {
+        KeysOnDevice::One(keys) => keys,
+        // Two columns of keys become one.
+        KeysOnDevice::Two(_) => {
+            joined = Buffer::uninitialized(&device, input.rows as usize)?;
+            // SAFETY: there is a key for each row.
+            stream.batch(|batch| unsafe { input.keys.encode(batch, input.order, input.rows, batch.write(&joined)) })?;
+            &joined
+        }
+    };
+    let column = query.folded().next();
+    let params = column.and_then(|column| query.numbers(column)).map_or(ColumnParams::unsigned(), |(of, _)| of);
+    let of = (stream, &mut *scratch, query, memory);
+    let (done, report) = match column.map(|column| &input.values[column]) {
+        None => computed::<K, Nothing>(of, ChipInput { keys, values: None, column: params, seed })?,
+        Some(WordsOf::Narrow(values)) => {
+            computed::<K, u32>(of, ChipInput { keys, values: Some(values), column: params, seed })?
+        }
+        Some(WordsOf::Wide(values)) => {
+            computed::<K, u64>(of, ChipInput { keys, values: Some(values), column: params, seed })?
+        }
+    };
+    let Some((keys, columns)) = done else { return Ok((None, report)) };
+    if query.order != Order::ByKey {
+        if is_joined {
+            recode(stream, input.order, (&keys, &keys), Recoding::Decode)?;
+        }
+        return Ok((Some((keys, columns)), report));
+    }
+    let words = keys.duplicate(stream, &device)?;
+    if !is_joined {
+        recode(stream, input.order, (&keys, &words), Recoding::Encode)?;
+    }
+    let (words, keys, columns) = permuted(stream, scratch, words, keys, columns)?;
+    if is_joined {
+        recode(stream, input.order, (&words, &keys), Recoding::Decode)?;
+    }
+    Ok((Some((keys, columns)), report))
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Recoding {
+    Encode,
+    Decode,
+}
+
+/// Queues encoding or decoding keys, to the second buffer, which may be the first.
+fn recode<K: KeyWord>(
+    stream: &Stream,
+    order: KeyOrder,
+    (from, to): (&Buffer<K>, &Buffer<K>),
+    how: Recoding,
+) -> Result<()> {
+    stream.batch(|batch| {
+        let (output, keys) = (batch.write(to), batch.read(from));
+        // SAFETY: both buffers have as many keys.
+        unsafe {
+            match how {
+                Recoding::Encode => encode(batch, order, from.len() as u64, keys, output),
+                Recoding::Decode => decode(batch, order, from.len() as u64, keys, output),
+            }
+        }
+    })
+}
+
+/// A query with what it works in.
+type Of<'a, 'q, K> = (&'a Stream, &'a mut Scratch, &'a Query<'q>, Memory<K>);
+
+/// Returns the keys and the aggregates of a query whose values have a known type.
+fn computed<K: KeyWord + ValueWord, V: Payload>(
+    (stream, scratch, query, memory): Of<'_, '_, K>,
+    input: ChipInput<'_, K, V>,
+) -> Result<(Option<Grouped<K>>, OnChip)> {
+    let device = scratch.device().clone();
+    let mut computed =
+        Computed::<K, WordOf<V>> { keys: memory.keys, counts: None, sums: None, minima: None, maxima: None };
+    // The first aggregate of each kind is computed in its own memory.
+    let mut means = Vec::new();
+    for (wanted, words) in query.wanted.iter().zip(memory.columns) {
+        match wanted {
+            Wanted::Count => computed.counts = Some(words.into_buffer()),
+            Wanted::Sum(_) => computed.sums = Some(words.into_buffer()),
+            Wanted::Min(_) => computed.minima = Some(words.into_buffer()),
+            Wanted::Max(_) => computed.maxima = Some(words.into_buffer()),
+            Wanted::Mean(_) => means.push(words),
+            Wanted::SumOfUpper(_) | Wanted::First(_) | Wanted::Last(_) => {}
+        }
+    }
+    if !means.is_empty() {
+        if computed.counts.is_none() {
+            computed.counts = Some(Buffer::uninitialized(&device, 0)?);
+        }
+        if computed.sums.is_none() {
+            computed.sums = Some(Buffer::uninitialized(&device, 0)?);
+        }
+    }
+    let (done, report) = hot_and_bins(stream, scratch, input, &mut computed)?;
+    if !done {
+        return Ok((None, report));
+    }
+    let Computed { keys, counts, sums, minima, maxima } = computed;
+    for words in &mut means {
+        words.resize(&device, keys.len())?;
+        if let (Some(counts), Some(sums)) = (&counts, &sums) {
+            divide(stream, query, (sums, counts), words)?;
+        }
+    }
+    let mut kinds = [counts.map(Words::Narrow), sums.map(Words::Wide), minima.map(Words::of), maxima.map(Words::of)];
+    let mut means = means.into_iter();
+    let mut columns: Vec<Words> = Vec::new();
+    for (number, wanted) in query.wanted.iter().enumerate() {
+        let earlier = query.wanted[..number].iter().position(|earlier| earlier == wanted);
+        let own = match wanted {
+            Wanted::Count => kinds[0].take(),
+            Wanted::Sum(_) => kinds[1].take(),
+            Wanted::Min(_) => kinds[2].take(),
+            Wanted::Max(_) => kinds[3].take(),
+            Wanted::Mean(_) => means.next(),
+            Wanted::SumOfUpper(_) | Wanted::First(_) | Wanted::Last(_) => None,
+        };
+        match (own, earlier) {
+            (Some(words), _) => columns.push(words),
+            (None, Some(earlier)) => {
+                let copy = columns[earlier].duplicate(stream, &device)?;
+                columns.push(copy);
+            }
+            (None, None) => debug_assert!(false, "{wanted:?} is not computed on chip"),
+        }
+    }
+    Ok((Some((keys, columns)), report))
+}
+
+/// Queues dividing sums by counts.
+fn divide(
+    stream: &Stream,
+    query: &Query<'_>,
+    (sums, counts): (&Buffer<u64>, &Buffer<u32>),
+    means: &Words,
+) -> Result<()> {
+    let kind =
+        query.folded().next().and_then(|column| query.numbers(column)).map_or(SumKind::Unsigned, |(_, kind)| kind);
+    let plan = MeansParams { items: sums.len() as u64, kind: kind as u32, padding: 0 };
+    stream.batch(|batch| {
+        // SAFETY: there is a sum, a count and a mean for each group, and no sum has wrapped.
+        unsafe {
+            let (sums, counts, means) = (batch.read(sums), batch.read(counts), means.write(batch));
+            batch.launch(&Means { sums, uppers: Global::null(), counts, means, plan }, plan.items)
+        }
+    })
+}

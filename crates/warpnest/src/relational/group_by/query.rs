@@ -1,0 +1,268 @@
+//! What a group-by is asked for.
+
+use super::groups::{GroupReport, Groups, Method};
+use super::memory::Memory;
+use super::on_chip::{group_on_chip, sums_may_wrap};
+use super::sort::{SortInput, group_sorted};
+use super::wanted::{Aggregate, Order, Query, Wanted};
+use crate::primitives::{Number, Scratch, check_items};
+use crate::relational::column::Column;
+use crate::relational::keys::{KeyColumns, typed};
+use crate::relational::words::Words;
+use crate::table::hash::random_seed;
+use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
+use gpu_kernels::plain::PlainHalf;
+use gpu_kernels::primitives::reduce::SumKind;
+use gpu_kernels::relational::column::ColumnParams;
+use std::fmt;
+
+/// The fewest rows that are aggregated on chip: the sample takes as long as sorting fewer.
+const MIN_HASHED_ROWS: u64 = 1 << 16;
+
+/// A group-by: the rows with equal keys become a group, of which counts, sums, least, greatest,
+/// mean, first and last values are computed.
+///
+/// The rows may be slices or buffers, and every call reads them anew. Equal columns are read once
+/// for all of their aggregates.
+///
+/// - **Sums** of integers are 64 bits wide and wrap. Those of floating-point numbers are `f64`, and
+///   the same from run to run on one device.
+/// - **Least and greatest values.** A NaN is neither while its group has a number
+///   ([`GroupBy::skip_nans`]). −0 is less than 0.
+/// - **Means** are `f64`: of integers the one next to the exact mean, of floating-point numbers the
+///   sum over the number of rows.
+/// - **First and last values** are those of the group's first and last row.
+///
+/// Queries of one column at most that add no floating-point numbers, and want no rows in their
+/// order, are answered on chip on a GPU; others by sorting rows ([`Method`]). Rows are sorted, too,
+/// for means of 64-bit integers so large that the sum of as many could wrap; to know that takes a
+/// pass over the column. The scratch takes 24 to 36 bytes a row with 32-bit keys and values.
+pub struct GroupBy<'q, K> {
+    keys: KeyColumns<'q, K>,
+    query: Query<'q>,
+    method: Method,
+    seed: Option<u64>,
+}
+
+impl<'q, K: Key> GroupBy<'q, K> {
+    /// Returns a query for the groups of rows with equal `keys`. Without aggregates it gives the
+    /// different keys.
+    pub fn new(keys: impl Into<Column<'q, K>>) -> Self {
+        Self::of(KeyColumns::One(keys.into()))
+    }
+
+    fn of(keys: KeyColumns<'q, K>) -> Self {
+        Self { keys, query: Query::new(), method: Method::Auto, seed: None }
+    }
+
+    /// Sets the order of the groups; [`Order::Any`] if this is not called.
+    pub fn order(&mut self, order: Order) -> &mut Self {
+        self.query.order = order;
+        self
+    }
+
+    /// Sets whether NaNs are skipped where the least or greatest value is wanted, as they are if
+    /// this is not called: the least and the greatest value of a group are NaN only if all of its
+    /// values are. Otherwise they are NaN if one is. A sum or mean with a NaN is a NaN in any case.
+    pub fn skip_nans(&mut self, skip: bool) -> &mut Self {
+        self.query.skips_nans = skip;
+        self
+    }
+
+    /// Asks for the number of rows of each group.
+    pub fn count(&mut self) -> Aggregate<u32> {
+        self.query.add(Wanted::Count)
+    }
+
+    /// Asks for the sum of `values` in each group.
+    pub fn sum<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T::Sum> {
+        let column = self.numbers(values.into());
+        self.query.add(Wanted::Sum(column))
+    }
+
+    /// Asks for the least of `values` in each group.
+    pub fn min<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
+        let column = self.numbers(values.into());
+        self.query.add(Wanted::Min(column))
+    }
+
+    /// Asks for the greatest of `values` in each group.
+    pub fn max<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
+        let column = self.numbers(values.into());
+        self.query.add(Wanted::Max(column))
+    }
+
+    /// Asks for the sum of the upper halves of `values`, which tells with the sum the exact one.
+    #[cfg(feature = "arrow")]
+    pub(crate) fn sum_of_upper<T: Number<Word = u64>>(
+        &mut self,
+        values: impl Into<Column<'q, T>>,
+    ) -> Aggregate<T::Sum> {
+        let column = self.numbers(values.into());
+        self.query.add(Wanted::SumOfUpper(column))
+    }
+
+    /// Asks for the mean of `values` in each group.
+    pub fn mean<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<f64> {
+        let column = self.numbers(values.into());
+        self.query.add(Wanted::Mean(column))
+    }
+
+    /// Asks for the value of each group's first row.
+    pub fn first<T: Value>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
+        let column = self.query.column(values.into(), None);
+        self.query.add(Wanted::First(column))
+    }
+
+    /// Asks for the value of each group's last row.
+    pub fn last<T: Value>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
+        let column = self.query.column(values.into(), None);
+        self.query.add(Wanted::Last(column))
+    }
+
+    /// Asks for an aggregate of words that stand for numbers of another type.
+    pub(super) fn of_words<T: Value>(
+        &mut self,
+        values: &'q Buffer<T>,
+        numbers: (ColumnParams, SumKind),
+        wanted: fn(usize) -> Wanted,
+    ) {
+        let column = self.query.column(values.into(), Some(numbers));
+        self.query.add::<T>(wanted(column));
+    }
+
+    fn numbers<T: Number>(&mut self, values: Column<'q, T>) -> usize {
+        self.query.column(values, Some((T::COLUMN, T::SUM_KIND)))
+    }
+
+    /// Sets how the groups are computed; [`Method::Auto`] if this is not called. A query that
+    /// [`Method::Hash`] cannot answer is answered by sorting all the same, and so are rows that are
+    /// too many or whose keys are too unlike for it; the report says so.
+    pub fn method(&mut self, method: Method) -> &mut Self {
+        self.method = method;
+        self
+    }
+
+    /// Sets the seed of the sample and of the hash constants, which are random if this is not
+    /// called. The same rows are computed in the same way then, but for which of equally rare keys
+    /// are taken for frequent ones.
+    pub fn seed(&mut self, seed: u64) -> &mut Self {
+        self.seed = Some(seed);
+        self
+    }
+
+    /// Returns the groups, when they are there.
+    ///
+    /// # Errors
+    /// As for [`GroupBy::run_on`].
+    pub fn run(&self, device: &Device) -> Result<Groups<K>> {
+        self.run_on(device.default_stream(), &mut Scratch::new(device))
+    }
+
+    /// Returns the groups, computed on `stream`; waits until their number is known. The scratch is
+    /// best kept for the next call: then memory is allocated for the groups alone, and for columns
+    /// that are copied to the device.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have as
+    /// many rows; [`InputError::TooManyItems`](crate::InputError::TooManyItems),
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Groups<K>> {
+        let memory = Memory::new(&self.query, scratch.device())?;
+        self.run_with(stream, scratch, memory)
+    }
+
+    /// Computes the groups as [`GroupBy::run_on`] does, in the memory of an earlier result of this
+    /// query, which grows as needed: what grows is there twice meanwhile. After an error there are
+    /// no groups, unless they were of another query or device: then they stay as they are.
+    ///
+    /// # Errors
+    /// As for [`GroupBy::run_on`], and
+    /// [`InputError::ForeignAggregate`](crate::InputError::ForeignAggregate) if `groups` are of
+    /// another query, or of this one before more aggregates were asked for.
+    pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, groups: &mut Groups<K>) -> Result<()> {
+        if groups.query != self.query.number || groups.columns.len() != self.query.wanted.len() {
+            return Err(Error::Input(InputError::ForeignAggregate));
+        }
+        groups.keys.check_device("the groups", scratch.device())?;
+        groups.clear();
+        // Not even a small allocation: it would take as long as grouping millions of rows.
+        let columns = groups.columns.iter_mut().map(Words::take).collect();
+        *groups = self.run_with(stream, scratch, Memory { keys: groups.keys.take().into_words(), columns })?;
+        Ok(())
+    }
+
+    /// Computes the groups in this memory.
+    pub(in crate::relational) fn run_with(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        mut memory: Memory<K::Word>,
+    ) -> Result<Groups<K>> {
+        let Self { keys, query, method, seed } = self;
+        let device = scratch.device().clone();
+        stream.check_device(&device)?;
+        let rows = keys.rows()?;
+        for column in &query.columns {
+            crate::error::same_length(("the keys", rows), ("a column of values", column.rows))?;
+        }
+        let rows = check_items(rows)?;
+        let keys = keys.on_device(&device)?;
+        let values = query.columns.iter().map(|column| (column.lend)(&device)).collect::<Result<Vec<_>>>()?;
+        let input = SortInput { keys: &keys, values: &values, rows, order: K::ORDER };
+        let mut report = GroupReport { method: Method::Sort, estimated_groups: None, hot_rows: 0, overflowed: false };
+        let is_worth_it = match method {
+            Method::Auto => rows >= MIN_HASHED_ROWS,
+            Method::Hash => rows != 0,
+            Method::Sort => false,
+        };
+        let on_chip = is_worth_it && query.fits_on_chip();
+        if on_chip && !sums_may_wrap(stream, scratch, query, &values, rows)? {
+            let seed = seed.unwrap_or_else(random_seed);
+            let (computed, of_chip) = group_on_chip(stream, scratch, query, &input, memory, seed)?;
+            report.estimated_groups = Some(of_chip.estimated_groups);
+            report.overflowed = of_chip.overflowed;
+            if let Some((keys, columns)) = computed {
+                report = GroupReport { method: Method::Hash, hot_rows: of_chip.hot_rows, ..report };
+                return Ok(Groups { keys: typed(keys), columns, report, query: query.number });
+            }
+            memory = Memory::new(query, &device)?;
+        }
+        let (keys, columns) = group_sorted(stream, scratch, query, input, memory)?;
+        Ok(Groups { keys: typed(keys), columns, report, query: query.number })
+    }
+}
+
+impl<'q, A, B> GroupBy<'q, (A, B)>
+where
+    A: Key<Word = u32> + PlainHalf,
+    B: Key<Word = u32> + PlainHalf,
+{
+    /// Returns a query for the groups of rows that are equal in two columns of 32-bit keys.
+    ///
+    /// ```
+    /// use warpnest::Device;
+    /// use warpnest::relational::{GroupBy, Order};
+    ///
+    /// let device = Device::best()?;
+    /// let (years, months) = ([2024, 2023, 2024, 2024], [5u32, 1, 5, 2]);
+    /// let mut query = GroupBy::by_two(&years, &months);
+    /// let rows = query.count();
+    /// let groups = query.order(Order::ByKey).run(&device)?;
+    /// let stream = device.default_stream();
+    /// assert_eq!(groups.keys().download(stream)?, [(2023, 1), (2024, 2), (2024, 5)]);
+    /// assert_eq!(groups.column(rows)?.download(stream)?, [1, 1, 2]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    pub fn by_two(first: impl Into<Column<'q, A>>, second: impl Into<Column<'q, B>>) -> Self {
+        Self::of(KeyColumns::Two(Box::new((first.into(), second.into()))))
+    }
+}
+
+impl<K> fmt::Debug for GroupBy<'_, K> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Query { columns, wanted, order, .. } = &self.query;
+        write!(f, "GroupBy({wanted:?} of {} columns, {order:?})", columns.len())
+    }
+}

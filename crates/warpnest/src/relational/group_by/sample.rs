@@ -1,0 +1,250 @@
+//! The sample that decides how rows are grouped, and the keys that it finds hot.
+
+use super::aggregates::Aggregates;
+use crate::primitives::{Scratch, check_items};
+use crate::table::hash::constants;
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::page::position;
+use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::relational::group_by::hot_build::{CELLS, Choice};
+use gpu_kernels::relational::group_by::hot_table::{HotShare, HotSizes, HotTable};
+use gpu_kernels::relational::group_by::sample::{CLASSES, header};
+use gpu_kernels::relational::group_by::{SampleKeys, SampleKeysParams, SelectHot, SelectHotParams};
+use gpu_kernels::types::{KeyWord, Scalar};
+use std::marker::PhantomData;
+
+/// The bits of the number of draws from a large input, and the least, which a small one may be
+/// smaller than.
+const SAMPLE_BITS: u32 = 17;
+const LEAST_SAMPLE_BITS: u32 = 8;
+/// The bits by which an input of medium size is larger than its sample: on cores a draw takes ten
+/// times as long as adding a row.
+const SHARE_BITS: u32 = 4;
+const SHARE_BITS_ON_CORES: u32 = 6;
+
+/// What a sample tells of the rows. The list of its hot keys, and memory for their table and
+/// aggregates, are in the scratch, which is borrowed until the hot pass is done.
+#[derive(Debug)]
+pub(crate) struct Sampled<'s, K> {
+    pub(super) scratch: &'s mut Scratch,
+    pub(super) layout: Layout,
+    /// The table of hot keys, which is not built yet.
+    pub(super) table: HotTable,
+    /// Whether the table takes all memory of a multiprocessor.
+    pub(super) is_large: bool,
+    /// The number of all rows.
+    pub all_rows: u64,
+    /// The number of rows that were drawn: from 2^16 to 2^17 of a large input.
+    pub rows: u64,
+    /// The number of their distinct keys.
+    pub distinct: u64,
+    /// The number of hot keys: the most frequent ones, as many as fit on chip.
+    pub hot: u64,
+    /// The number of drawn rows whose key is hot.
+    pub covered: u64,
+    /// The class of the hot keys that were drawn least often, unless only some of theirs are hot.
+    pub least_hot: u32,
+    /// The share of all rows whose key is likely not hot, by the estimate of (Good, 1953, §2): the
+    /// keys that were drawn `r` times have as many rows as those that were drawn `r + 1` times had
+    /// in the sample.
+    pub missed_share: f64,
+    /// The number of keys that were drawn once, twice, and so on; the last element counts all that
+    /// were drawn as often or more often.
+    pub classes: [u32; CLASSES as usize - 1],
+    keys: PhantomData<K>,
+}
+
+impl<K> Sampled<'_, K> {
+    /// Returns an estimate of the number of groups, from the keys that were drawn once and twice
+    /// (Chao, 1984). It is at most the number of rows. It is low if frequencies differ much.
+    pub fn groups(&self) -> u64 {
+        let [once, twice] = [self.classes[0], self.classes[1]].map(f64::from);
+        let unseen = if twice > 0.0 { once * once / (2.0 * twice) } else { once * (once - 1.0).max(0.0) / 2.0 };
+        (self.distinct as f64 + unseen).min(self.all_rows as f64) as u64
+    }
+}
+
+impl<K> Sampled<'_, K> {
+    /// Returns the most rows that a key likely has that is not hot.
+    pub fn heaviest_missed(&self) -> u64 {
+        let drawn = self.least_hot.saturating_sub(1) as f64;
+        // Three standard deviations of a Poisson distribution, and somewhat more for few draws.
+        let drawn = drawn + 3.0 * drawn.sqrt() + 3.0;
+        (drawn * self.all_rows as f64 / self.rows.max(1) as f64) as u64
+    }
+
+    /// Returns an estimate of the number of groups if the frequencies of keys fall by a power law,
+    /// as those of words do: then the number of distinct keys grows with that of rows by a power,
+    /// whose exponent is the share of keys that were drawn once (Karlin, 1967). It is high if they
+    /// do not.
+    pub fn groups_of_power_law(&self) -> u64 {
+        let exponent = self.classes[0] as f64 / self.distinct.max(1) as f64;
+        let growth = (self.all_rows as f64 / self.rows.max(1) as f64).max(1.0).powf(exponent);
+        (self.distinct as f64 * growth).min(self.all_rows as f64) as u64
+    }
+}
+
+/// The layout of the scratch, in 64-bit words. What comes before `list` is 0 at first.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Layout {
+    pub classes: u64,
+    pub sums: u64,
+    pub counts: u64,
+    pub minima: u64,
+    pub maxima: u64,
+    pub cells: u64,
+    pub times: u64,
+    pub list: u64,
+    pub table: u64,
+    pub words: u64,
+}
+
+impl Layout {
+    fn new(sample_bits: u32, max_slots: u32) -> Self {
+        // Every array begins at an even word, so at a multiple of 16 bytes.
+        let (slots, cells) = (max_slots.next_multiple_of(4) as u64, (1u64 << sample_bits).max(2));
+        let classes = header::WORDS as u64;
+        let sums = classes + CLASSES as u64 / 2;
+        let counts = sums + slots;
+        let minima = counts + slots / 2;
+        let maxima = minima + slots;
+        let cells_at = maxima + slots;
+        let times = cells_at + cells;
+        let list = times + cells;
+        let table = list + slots;
+        Self { classes, sums, counts, minima, maxima, cells: cells_at, times, list, table, words: table + slots }
+    }
+}
+
+/// The small blocks that a multiprocessor runs at a time, and the words that each leaves to them
+/// all: what a block takes besides.
+pub(super) const SMALL_BLOCKS: u32 = 3;
+const WORDS_BESIDE: u32 = 128;
+
+/// Returns the sizes of the tables of hot keys on the device of this stream.
+fn sizes(stream: &Stream, key_words: u32, group_words: u32) -> HotSizes {
+    let large = (stream.engine().block_memory() / 4) as u32;
+    let (small, share) = match stream.cores() {
+        // A CPU runs one block a core.
+        Some(_) => (large, HotShare::OF_A_CORE),
+        None => (large / SMALL_BLOCKS - WORDS_BESIDE, HotShare::OF_LANES),
+    };
+    HotSizes { key_words, group_words, small, large, share }
+}
+
+/// Returns the scalar arguments of the draws, for `rows` rows, of which there is one at least.
+fn draws(stream: &Stream, rows: u64, seed: u64) -> SampleKeysParams {
+    let [a, b] = constants(seed);
+    let share_bits = if stream.cores().is_some() { SHARE_BITS_ON_CORES } else { SHARE_BITS };
+    let position_bits = u64::BITS - rows.saturating_sub(1).leading_zeros();
+    let sample_bits = position_bits.saturating_sub(share_bits).clamp(LEAST_SAMPLE_BITS, SAMPLE_BITS).min(position_bits);
+    SampleKeysParams { a, b, rows, position_bits, sample_bits }
+}
+
+/// Returns the rows, of so many, whose keys a group-by on this stream draws with this seed: for
+/// tests and benchmarks of keys that were chosen against it.
+pub fn sampled_rows(stream: &Stream, rows: u64, seed: u64) -> impl Iterator<Item = u64> {
+    let SampleKeysParams { a, position_bits, sample_bits, .. } = draws(stream, rows, seed);
+    (0..1 << sample_bits).map(move |draw| position(draw, a, position_bits)).filter(move |&row| row < rows)
+}
+
+/// The share of the rows that distinct keys have if it is not worth making the rows of each key one
+/// before they reach a table in memory.
+const MOSTLY_DISTINCT: f64 = 0.7;
+
+/// Returns whether nearly all rows have keys of their own, by a sample, and no key has many; waits
+/// for it.
+///
+/// # Errors
+/// As for [`sample`].
+pub(crate) fn are_mostly_distinct<K: KeyWord>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: &Buffer<K>,
+    seed: u64,
+) -> Result<bool> {
+    let column = ColumnParams::unsigned();
+    let nothing = Aggregates::<_, u32> { column, keys, counts: None, sums: None, minima: None, maxima: None };
+    let sampled = sample(stream, scratch, keys, &nothing, seed)?;
+    let drawn_often: u32 = sampled.classes[2..].iter().sum();
+    Ok(drawn_often == 0 && sampled.groups() as f64 > MOSTLY_DISTINCT * sampled.all_rows as f64)
+}
+
+/// Draws some rows at random positions, counts how often each of their keys was drawn, and lists
+/// the most frequent ones; waits for what it found. Positions are random, so the order of rows
+/// makes no difference. `seed` determines the draws, and the table of the hot keys.
+///
+/// As many keys are hot as fit on chip with what is wanted of each group.
+///
+/// # Errors
+/// [`InputError::TooManyItems`](crate::InputError::TooManyItems),
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
+    stream: &Stream,
+    scratch: &'s mut Scratch,
+    keys: &Buffer<K>,
+    wanted: &Aggregates<'_, K, W>,
+    seed: u64,
+) -> Result<Sampled<'s, K>> {
+    let rows = check_items(keys.len())?;
+    let of_sample = draws(stream, rows, seed);
+    let SampleKeysParams { b, sample_bits, .. } = of_sample;
+    let group_words = wanted.words();
+    let sizes = sizes(stream, K::BITS / 32, group_words);
+    let capacity = sizes.capacity();
+    let mut layout = Layout::new(sample_bits, sizes.max_slots());
+    let words = scratch.reserve(layout.words)?;
+    if rows != 0 {
+        stream.batch(|batch| {
+            batch.zero(words, layout.list as usize)?;
+            let (keys, header) = (batch.read(keys), batch.write(words));
+            let [classes, cells, counts] =
+                [layout.classes, layout.cells, layout.times].map(|at| header.offset(at).cast::<u32>());
+            let list = header.offset(layout.list).cast::<K>();
+            let draw = SampleKeys { keys, cells, counts, classes, header, plan: of_sample };
+            let plan = SelectHotParams { sample: of_sample, capacity };
+            let select = SelectHot { keys, cells, counts, classes, list, header, plan };
+            // SAFETY: the scratch has the layout's words, of which those before the list are 0. It
+            // has a cell for twice as many draws, and a list for as many keys as fit on chip.
+            unsafe {
+                batch.launch(&draw, 1 << sample_bits)?;
+                batch.launch(&select, (2u64 << sample_bits).div_ceil(CELLS as u64))
+            }
+        })?;
+    } else {
+        stream.batch(|batch| batch.zero(words, layout.list as usize))?;
+    }
+    let found = words.download_front(stream, layout.sums as usize)?;
+    let class = |class: u64| (found[(layout.classes + class / 2) as usize] >> (class % 2 * 32)) as u32;
+    let drawn = found[header::DRAWN as usize];
+    let (choice, capacity) = Choice::within(capacity, |of| class(of as u64));
+    let hot = (found[header::FREQUENT as usize] + found[header::CANDIDATES as usize]).min(capacity as u64);
+    let classes = std::array::from_fn(|times| class(times as u64 + 1));
+    let not_hot: u64 = (1..choice.least as u64).map(|times| times * class(times) as u64).sum();
+    let candidates = hot - (choice.frequent as u64).min(hot);
+    // The rows of keys that were drawn less often than the candidates are those of the classes up
+    // to theirs, and those of the candidates the ones of the class above.
+    let [of_candidates, above] = [choice.least - 1, choice.least].map(|times| match times {
+        1..CLASSES => class(times as u64) as f64,
+        _ => 0.0,
+    });
+    let not_taken = if of_candidates > 0.0 { 1.0 - candidates as f64 / of_candidates } else { 1.0 };
+    let missed_rows = not_hot as f64 + not_taken * choice.least as f64 * above;
+    layout.words = words.len() as u64;
+    Ok(Sampled {
+        layout,
+        table: sizes.table(b, hot as u32),
+        is_large: sizes.is_large(hot as u32),
+        all_rows: rows,
+        rows: drawn,
+        distinct: classes.iter().map(|&keys| keys as u64).sum(),
+        hot,
+        covered: (drawn + candidates * (choice.least as u64 - 1)).saturating_sub(not_hot),
+        least_hot: choice.least,
+        missed_share: (missed_rows / drawn.max(1) as f64).min(1.0),
+        classes,
+        scratch,
+        keys: PhantomData,
+    })
+}

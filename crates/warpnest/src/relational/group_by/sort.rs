@@ -1,0 +1,347 @@
+//! Groups of sorted rows: the way that any query can take.
+//!
+//! Keys are sorted with the one column that is added or compared, or with the numbers of the rows
+//! if there are several, or if first or last rows are wanted. The sort is stable. Then each group
+//! is a run of equal keys, whose rows are in their order.
+
+use super::memory::{Grouped, Memory, permuted};
+use super::wanted::{Order, Query, Wanted};
+use crate::primitives::{
+    OF_KEY, Pairs, Reduce, Scratch, Segments, Sort, heads_words, launch_gather, queue_runs, runs_words, starts_words,
+};
+use crate::relational::keys::{KeysOnDevice, decode};
+use crate::relational::words::{Words, WordsOf};
+use crate::runtime::stream::Batch;
+use crate::types::KeyOrder;
+use crate::{Buffer, Result, Stream};
+use gpu_kernels::primitives::iota::{Iota, IotaParams};
+use gpu_kernels::primitives::reduce::{Combine, SumKind};
+use gpu_kernels::relational::group_by::means::{Means, MeansParams};
+use gpu_kernels::relational::group_by::sort::{DescribeGroups, DescribeParams};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
+
+/// The columns of a query on a device.
+pub(super) struct SortInput<'i, 'q, K> {
+    pub keys: &'i KeysOnDevice<'q, K>,
+    pub values: &'i [WordsOf<'q>],
+    pub rows: u64,
+    /// The order of the keys.
+    pub order: KeyOrder,
+}
+
+/// Returns the groups' keys, and their aggregates in the order in which they are wanted.
+pub(super) fn group_sorted<K: KeyWord + ValueWord>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    query: &Query<'_>,
+    input: SortInput<'_, '_, K>,
+    memory: Memory<K>,
+) -> Result<Grouped<K>> {
+    let device = scratch.device().clone();
+    if input.rows == 0 {
+        return memory.of_length(&device, 0);
+    }
+    let mut folded = (0..query.columns.len()).filter(|&column| query.is_folded(column));
+    let rides = match (query.needs_rows(), folded.next(), folded.next()) {
+        (false, None, _) => return sorted_with::<K, Nothing>(stream, scratch, query, &input, (None, None), memory),
+        (false, Some(column), None) => Some(column),
+        _ => None,
+    };
+    match rides.map(|column| &input.values[column]) {
+        Some(WordsOf::Narrow(words)) => {
+            sorted_with::<K, u32>(stream, scratch, query, &input, (Some(words), rides), memory)
+        }
+        Some(WordsOf::Wide(words)) => {
+            sorted_with::<K, u64>(stream, scratch, query, &input, (Some(words), rides), memory)
+        }
+        None => sorted_with::<K, u32>(stream, scratch, query, &input, (None, None), memory),
+    }
+}
+
+/// The offsets of arrays in the scratch, in words of 64 bits, from even ones on. The sort has the
+/// words from 0 on; when it is done, others use them.
+struct Regions {
+    coded: u64,
+    row_numbers: u64,
+    keys: u64,
+    payload: u64,
+    starts: u64,
+    distinct: u64,
+    runs: u64,
+    heads: u64,
+    gathered: u64,
+    uppers: u64,
+    count: u64,
+    words: u64,
+}
+
+impl Regions {
+    fn new<K: KeyWord, P: Payload>(sort_words: u64, rows: u64, input: Needs) -> Self {
+        let mut words = sort_words.next_multiple_of(2);
+        let mut region = |bits: u64| {
+            let at = words;
+            words += bits.div_ceil(128) * 2;
+            at
+        };
+        let (key_bits, payload_bits) = (K::BITS as u64, P::VALUE_BITS as u64);
+        Self {
+            coded: region(if input.encoding { rows * key_bits } else { 0 }),
+            row_numbers: region(if input.row_numbers { rows * 32 } else { 0 }),
+            keys: region(rows * key_bits),
+            payload: region(rows * payload_bits),
+            starts: region(64 * starts_words(rows)),
+            distinct: region(rows * key_bits),
+            runs: region(64 * runs_words::<K>(rows)),
+            heads: region(64 * heads_words(rows)),
+            gathered: region(rows * input.gathered_bits),
+            uppers: region(if input.uppers { rows * 64 } else { 0 }),
+            count: region(64),
+            words,
+        }
+    }
+}
+
+/// What a query needs besides the sort.
+#[derive(Clone, Copy)]
+struct Needs {
+    /// Whether keys are encoded.
+    encoding: bool,
+    /// Whether the numbers of rows are sorted.
+    row_numbers: bool,
+    /// The bits of the widest column whose values are gathered.
+    gathered_bits: u64,
+    /// Whether upper halves are added for a mean.
+    uppers: bool,
+}
+
+/// Sorts the keys with the column `rides`, whose words are `payload`; with the numbers of the rows
+/// if there is none; or alone if the payload is nothing.
+fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    query: &Query<'_>,
+    input: &SortInput<'_, '_, K>,
+    (payload, rides): (Option<&Buffer<WordOf<P>>>, Option<usize>),
+    memory: Memory<K>,
+) -> Result<Grouped<K>> {
+    let (device, rows) = (scratch.device().clone(), input.rows);
+    // Keys that need no order of their own are sorted by their words.
+    let order = match input.keys {
+        KeysOnDevice::One(_) if query.order != Order::ByKey => KeyOrder::default(),
+        _ => input.order,
+    };
+    let is_gathered = |&column: &usize| query.is_folded(column) && rides != Some(column);
+    let gathered = (0..query.columns.len()).filter(is_gathered).map(|column| query.columns[column].bits as u64);
+    let needs = Needs {
+        encoding: order != KeyOrder::default() || matches!(input.keys, KeysOnDevice::Two(_)),
+        row_numbers: payload.is_none() && P::VALUE_BITS != 0,
+        gathered_bits: gathered.max().unwrap_or(0),
+        uppers: (0..query.columns.len()).any(|column| query.has_wide_mean(column)),
+    };
+    let sort = Sort::<K, P>::new(OF_KEY, rows, stream.cores());
+    let at = Regions::new::<K, P>(sort.words, rows, needs);
+    let work = scratch.reserve(at.words)?;
+    stream.batch(|batch| {
+        let base = batch.write(work);
+        // SAFETY: the scratch has all regions, each as large as what is written there. There are
+        // that many rows in all columns.
+        unsafe {
+            let coded = base.offset(at.coded).cast::<K>();
+            if needs.encoding {
+                input.keys.encode(batch, order, rows, coded)?;
+            }
+            let keys = match input.keys {
+                KeysOnDevice::One(keys) if !needs.encoding => batch.read(keys),
+                _ => coded,
+            };
+            let values = match payload {
+                Some(values) => batch.read(values),
+                None if P::VALUE_BITS != 0 => {
+                    let numbers = base.offset(at.row_numbers).cast();
+                    batch.launch(
+                        &Iota { output: numbers, plan: IotaParams { items: rows, first: 0, padding: 0 } },
+                        rows,
+                    )?;
+                    numbers.cast()
+                }
+                // Passes over keys alone do not use the array of values.
+                None => coded.cast(),
+            };
+            let sorted = Pairs { keys: base.offset(at.keys).cast(), values: base.offset(at.payload).cast() };
+            sort.queue(batch, work, Pairs { keys, values }, sorted, false)?;
+            let outputs =
+                (base.offset(at.distinct).cast(), base.offset(at.starts).cast(), base.offset(at.count).cast());
+            queue_runs::<K>(batch, (work, at.runs), (rows, rows), sorted.keys, outputs)
+        }
+    })?;
+    let groups = work.download_at(stream, at.count as usize)? as u32 as usize;
+
+    let (keys_out, columns) = memory.of_length(&device, groups)?;
+    let first_rows = match query.order {
+        Order::FirstSeen => Some(Buffer::<u32>::uninitialized(&device, groups)?),
+        _ => None,
+    };
+    stream.batch(|batch| {
+        let base = batch.write(work);
+        let sorted = SortedGroups {
+            base,
+            at: &at,
+            rows,
+            groups: groups as u64,
+            starts: base.offset(at.starts).cast(),
+            row_numbers: base.offset(at.payload).cast(),
+        };
+        let distinct = base.offset(at.distinct).cast();
+        // SAFETY: the regions have what the first batch wrote, and the outputs are as long as there
+        // are groups.
+        unsafe {
+            decode(batch, order, groups as u64, distinct, batch.write(&keys_out))?;
+            if let Some(first_rows) = &first_rows {
+                sorted.describe(batch, Described::Firsts, batch.write(first_rows))?;
+            }
+            for column in 0..query.columns.len() {
+                sorted.column(batch, (query, column), &input.values[column], rides == Some(column), &columns)?;
+            }
+            for (wanted, output) in query.wanted.iter().zip(&columns) {
+                if let (Wanted::Count, Words::Narrow(counts)) = (wanted, output) {
+                    sorted.describe(batch, Described::Counts, batch.write(counts))?;
+                }
+            }
+        }
+        Ok(())
+    })?;
+    match first_rows {
+        Some(first_rows) => {
+            permuted(stream, scratch, first_rows, keys_out, columns).map(|(_, keys, columns)| (keys, columns))
+        }
+        None => Ok((keys_out, columns)),
+    }
+}
+
+/// The groups as runs of sorted rows.
+struct SortedGroups<'a> {
+    /// The words of the scratch. The first ones, which the sort has used, are free.
+    base: Global<u64>,
+    at: &'a Regions,
+    rows: u64,
+    groups: u64,
+    starts: Global<u32>,
+    /// The numbers of the rows, sorted by key, unless a column was sorted.
+    row_numbers: Global<u32>,
+}
+
+/// What [`DescribeGroups`] writes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Described {
+    Counts,
+    Firsts,
+    Lasts,
+}
+
+impl SortedGroups<'_> {
+    /// Queues writing a word for each group.
+    ///
+    /// # Safety
+    /// `output` is an array of the batch, to write, with an element for each group. There are row
+    /// numbers, unless counts are wanted.
+    unsafe fn describe(&self, batch: &Batch<'_>, what: Described, output: Global<u32>) -> Result<()> {
+        // SAFETY: the kernel's documentation allows null outputs.
+        let null = unsafe { Global::null() };
+        let only = |described| if what == described { output } else { null };
+        let describe = DescribeGroups {
+            starts: self.starts,
+            rows: self.row_numbers,
+            counts: only(Described::Counts),
+            firsts: only(Described::Firsts),
+            lasts: only(Described::Lasts),
+            plan: DescribeParams { groups: self.groups },
+        };
+        // SAFETY: as the caller promises.
+        unsafe { batch.launch(&describe, self.groups) }
+    }
+
+    /// Queues all aggregates of a column, whose values are sorted if it `rides` with the keys.
+    ///
+    /// # Safety
+    /// The values have a row for each key, and there are row numbers unless the column rides. The
+    /// outputs have an element for each group.
+    unsafe fn column<'b>(
+        &self,
+        batch: &Batch<'b>,
+        of: (&Query<'_>, usize),
+        values: &'b WordsOf<'_>,
+        rides: bool,
+        outputs: &'b [Words],
+    ) -> Result<()> {
+        // SAFETY: as the caller promises.
+        unsafe {
+            match values {
+                WordsOf::Narrow(values) => self.aggregates::<u32>(batch, of, values, rides, outputs),
+                WordsOf::Wide(values) => self.aggregates::<u64>(batch, of, values, rides, outputs),
+            }
+        }
+    }
+
+    /// Does [`SortedGroups::column`] with words of a known type.
+    unsafe fn aggregates<'b, W: ValueWord>(
+        &self,
+        batch: &Batch<'b>,
+        (query, column): (&Query<'_>, usize),
+        values: &'b Buffer<W>,
+        rides: bool,
+        outputs: &'b [Words],
+    ) -> Result<()> {
+        let (base, at) = (self.base, self.at);
+        let source = batch.read(values);
+        let sorted = if rides { base.offset(at.payload).cast::<W>() } else { base.offset(at.gathered).cast() };
+        // SAFETY: as the caller promises. The words that the sort has left free are enough for a
+        // word of 32 bits for each group: they held a key for each row.
+        unsafe {
+            if query.is_folded(column) && !rides {
+                launch_gather(batch, (source, self.rows), (self.row_numbers, self.rows), sorted)?;
+            }
+            let numbers = base.cast::<u32>();
+            for (wanted, output) in query.wanted.iter().zip(outputs) {
+                let output = output.write(batch);
+                match *wanted {
+                    Wanted::First(of) | Wanted::Last(of) if of == column => {
+                        let is_first = matches!(wanted, Wanted::First(_));
+                        let what = if is_first { Described::Firsts } else { Described::Lasts };
+                        self.describe(batch, what, numbers)?;
+                        launch_gather(batch, (source, self.rows), (numbers, self.groups), output.cast::<W>())?;
+                    }
+                    wanted if wanted.folded() == Some(column) => {
+                        let Some((params, kind)) = query.numbers(column) else { continue };
+                        let combine = match (wanted, kind) {
+                            (Wanted::Min(_), _) => Combine::Min,
+                            (Wanted::Max(_), _) => Combine::Max,
+                            (Wanted::SumOfUpper(_), _) => Combine::SumOfUpper,
+                            (_, SumKind::Float) => Combine::SumOfFloats,
+                            _ => Combine::Sum,
+                        };
+                        let segments = Segments { starts: self.starts, count: None };
+                        let reduce = |combine, output| {
+                            let reduce = Reduce { column: params, combine, items: self.rows, segments: self.groups };
+                            reduce.queue(batch, sorted, segments, output, base.offset(at.heads))
+                        };
+                        reduce(combine, output)?;
+                        if matches!(wanted, Wanted::Mean(_)) {
+                            let mut uppers = Global::null();
+                            if query.has_wide_mean(column) {
+                                uppers = base.offset(at.uppers);
+                                reduce(Combine::SumOfUpper, uppers)?;
+                            }
+                            self.describe(batch, Described::Counts, numbers)?;
+                            let plan = MeansParams { items: self.groups, kind: kind as u32, padding: 0 };
+                            let means = Means { sums: output, uppers, counts: numbers, means: output, plan };
+                            batch.launch(&means, self.groups)?;
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+}

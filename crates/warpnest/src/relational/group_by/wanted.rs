@@ -1,0 +1,143 @@
+//! What a query asks for: columns of values, aggregates of them, and an order.
+
+use crate::relational::column::Column;
+use crate::relational::words::{Lend, WordsOf};
+use crate::{Device, Value};
+use gpu_kernels::primitives::reduce::SumKind;
+use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::types::Scalar;
+use std::marker::PhantomData;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// The order of the groups.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Order {
+    /// Any order, which may differ from run to run.
+    #[default]
+    Any,
+    /// Ascending keys: numbers in their order, pairs by their first halves and then by their
+    /// second ones, types of your own by their words.
+    ByKey,
+    /// The order of the groups' first rows.
+    FirstSeen,
+}
+
+/// An aggregate of a query, whose column [`Groups::column`](super::Groups::column) gives.
+#[derive(Debug)]
+pub struct Aggregate<T> {
+    pub(super) query: u64,
+    pub(super) number: usize,
+    values: PhantomData<fn() -> T>,
+}
+
+impl<T> Clone for Aggregate<T> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Aggregate<T> {}
+
+/// What a query asks for, besides its keys.
+pub(super) struct Query<'q> {
+    /// The number of the query, which its aggregates know.
+    pub number: u64,
+    pub columns: Vec<ValueColumn<'q>>,
+    pub wanted: Vec<Wanted>,
+    pub order: Order,
+    /// Whether a NaN is neither the least nor the greatest value while there is a number.
+    pub skips_nans: bool,
+}
+
+impl<'q> Query<'q> {
+    pub fn new() -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { number, columns: Vec::new(), wanted: Vec::new(), order: Order::Any, skips_nans: true }
+    }
+
+    pub fn add<T>(&mut self, wanted: Wanted) -> Aggregate<T> {
+        self.wanted.push(wanted);
+        Aggregate { query: self.number, number: self.wanted.len() - 1, values: PhantomData }
+    }
+
+    /// Returns the number of a column of values, which is a new one unless the same column is
+    /// there. `numbers` tells how its values are added and compared, if that is wanted.
+    pub fn column<T: Value>(&mut self, values: Column<'q, T>, numbers: Option<(ColumnParams, SumKind)>) -> usize {
+        let (address, rows, bits) = (values.address(), values.rows(), T::Word::BITS);
+        let same = |column: &ValueColumn<'_>| {
+            let agree = column.numbers.is_none() || numbers.is_none() || column.numbers == numbers;
+            (column.address, column.rows, column.bits) == (address, rows, bits) && agree && rows != 0
+        };
+        if let Some(number) = self.columns.iter().position(same) {
+            let held = &mut self.columns[number].numbers;
+            *held = held.or(numbers);
+            return number;
+        }
+        let lend = move |device: &Device| Ok(WordsOf::new::<T>(values.on_device(device)?));
+        self.columns.push(ValueColumn { address, rows, bits, numbers, lend: Box::new(lend) });
+        self.columns.len() - 1
+    }
+}
+
+impl Query<'_> {
+    /// Returns whether values of a column are added or compared.
+    pub fn is_folded(&self, column: usize) -> bool {
+        self.wanted.iter().any(|wanted| wanted.folded() == Some(column))
+    }
+
+    /// Returns how the values of a column are added and compared, if they are.
+    pub fn numbers(&self, column: usize) -> Option<(ColumnParams, SumKind)> {
+        let (params, kind) = self.columns[column].numbers?;
+        Some((if self.skips_nans { params } else { params.with_nans_first() }, kind))
+    }
+
+    /// Returns whether a column has 64-bit integers whose mean is wanted: their sums may wrap.
+    pub fn has_wide_mean(&self, column: usize) -> bool {
+        let is_integer = matches!(self.columns[column].numbers, Some((_, SumKind::Unsigned | SumKind::Signed)));
+        is_integer && self.columns[column].bits == 64 && self.wanted.contains(&Wanted::Mean(column))
+    }
+
+    /// Returns whether the numbers of rows are needed, whatever the number of columns.
+    pub fn needs_rows(&self) -> bool {
+        let of_rows = |wanted: &Wanted| matches!(wanted, Wanted::First(_) | Wanted::Last(_));
+        self.order == Order::FirstSeen || self.wanted.iter().any(of_rows)
+    }
+}
+
+impl Wanted {
+    /// Returns the column whose values are added or compared.
+    pub fn folded(self) -> Option<usize> {
+        match self {
+            Self::Sum(column) | Self::SumOfUpper(column) | Self::Mean(column) => Some(column),
+            Self::Min(column) | Self::Max(column) => Some(column),
+            Self::Count | Self::First(_) | Self::Last(_) => None,
+        }
+    }
+}
+
+/// A column of values, which any number of aggregates are of.
+pub(super) struct ValueColumn<'q> {
+    address: [usize; 2],
+    pub rows: usize,
+    /// The bits of a value.
+    pub bits: u32,
+    /// How numbers are added and compared; `None` if only first and last values are wanted.
+    pub numbers: Option<(ColumnParams, SumKind)>,
+    pub lend: Lend<'q>,
+}
+
+/// An aggregate that is wanted, of the column with that number.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Wanted {
+    Count,
+    Sum(usize),
+    /// The sum of the upper halves of 64-bit integers: with the sum it tells the exact one.
+    #[cfg_attr(not(feature = "arrow"), expect(dead_code, reason = "record batches alone ask for it"))]
+    SumOfUpper(usize),
+    Min(usize),
+    Max(usize),
+    Mean(usize),
+    First(usize),
+    Last(usize),
+}

@@ -1,0 +1,242 @@
+//! Which pairs of rows of two tables are equal.
+
+use super::on_device::{ColumnOn, KeysOn};
+use super::text_column::{Eight, Offsets};
+use super::wide_keys::WideKeys;
+use crate::primitives::{Scratch, check_items, compact};
+use crate::relational::words::WordsOf;
+use crate::runtime::stream::Batch;
+use crate::{Buffer, BufferSlice, Result, Stream};
+use gpu_kernels::relational::rows::{CompareParams, CompareTexts, CompareWords};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::Scalar;
+
+/// Queues flagging those pairs of a left and a right row that are equal in all columns: bit
+/// `i % 32` of `keep[i / 32]` is set for pair `i`. Bits past the last pair become 0. Waits for
+/// nothing.
+///
+/// A pair of a row that its table lacks is not flagged, and so one with
+/// [`NO_ROW`](super::super::NO_ROW) on a side. [`compact`](crate::primitives::compact) takes the
+/// flags for the pairs and whatever is beside them.
+///
+/// **Complexity.** One launch for each column, which reads it at both rows of the pairs that are
+/// still flagged; a thread compares a pair. The scratch takes a word.
+///
+/// # Errors
+/// [`InputError::KeysDiffer`](crate::InputError::KeysDiffer) unless the columns of both tables have
+/// the same types, [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless those of a
+/// table have as many rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless
+/// there are as many left rows as right ones, and a word for each 32 pairs;
+/// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more of a table;
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+/// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+pub fn flag_equal_rows(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    (left, right): (&WideKeys<'_>, &WideKeys<'_>),
+    (left_rows, right_rows): (&Buffer<u32>, &Buffer<u32>),
+    keep: &mut BufferSlice<u32>,
+) -> Result<()> {
+    stream.check_device(scratch.device())?;
+    left.check_types(right)?;
+    crate::error::same_length(("the left rows", left_rows.len()), ("the right rows", right_rows.len()))?;
+    let words = left_rows.len().div_ceil(32);
+    crate::error::same_length(("the pairs, in words of 32,", words), ("the words to keep", keep.len()))?;
+    let keys = [left.on_device(scratch.device())?, right.on_device(scratch.device())?];
+    let header = scratch.lend(1)?;
+    let pairs = Pairs { rows: [left_rows, right_rows], keeps_alone: false };
+    let done = queue_flags(stream, [&keys[0], &keys[1]], pairs, (keep, &header));
+    scratch.give_back(header);
+    done
+}
+
+/// Keeps those pairs of a left and a right row that are equal in all columns, in their order, and
+/// removes the others from both buffers. Waits until their number is known.
+///
+/// ```
+/// use warpnest::primitives::Scratch;
+/// use warpnest::relational::{TextColumn, WideKeys, retain_equal_rows};
+/// use warpnest::{Buffer, Device};
+///
+/// let device = Device::best()?;
+/// let (stream, mut scratch) = (device.default_stream(), Scratch::new(&device));
+/// let ours = TextColumn::new(&device, &["oak", "elm"])?;
+/// let theirs = TextColumn::new(&device, &["elm", "ash", "oak"])?;
+/// let keys = (&WideKeys::of_text(&ours), &WideKeys::of_text(&theirs));
+/// let mut left = Buffer::from_slice(&device, &[0u32, 0, 1])?;
+/// let mut right = Buffer::from_slice(&device, &[1u32, 2, 0])?;
+/// retain_equal_rows(stream, &mut scratch, keys, (&mut left, &mut right))?;
+/// assert_eq!(left.download(stream)?, [0, 1]);
+/// assert_eq!(right.download(stream)?, [2, 0]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// With [`hash_rows`](super::hash_rows) before it, rows whose hashes met become rows that are
+/// equal. If all pairs are, as is usual then, nothing is moved. The scratch takes a bit for each
+/// pair, and 8 bytes if pairs are removed. After an error both buffers are as they were.
+///
+/// # Errors
+/// As for [`flag_equal_rows`], and [`InputError::TooManyItems`](crate::InputError::TooManyItems) if
+/// pairs are to be removed from 2^32 or more.
+pub fn retain_equal_rows(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    (left, right): (&WideKeys<'_>, &WideKeys<'_>),
+    (left_rows, right_rows): (&mut Buffer<u32>, &mut Buffer<u32>),
+) -> Result<()> {
+    stream.check_device(scratch.device())?;
+    left.check_types(right)?;
+    crate::error::same_length(("the left rows", left_rows.len()), ("the right rows", right_rows.len()))?;
+    let keys = [left.on_device(scratch.device())?, right.on_device(scratch.device())?];
+    let pairs = Pairs { rows: [left_rows, right_rows], keeps_alone: false };
+    let (keep, removed) = flags(stream, scratch, [&keys[0], &keys[1]], pairs)?;
+    if removed != 0 {
+        let kept =
+            [compacted(stream, scratch, left_rows, &keep, 0)?, compacted(stream, scratch, right_rows, &keep, 0)?];
+        let length = left_rows.len() - removed as usize;
+        for (rows, mut kept) in [left_rows, right_rows].into_iter().zip(kept) {
+            kept.set_length(length);
+            scratch.give_back(std::mem::replace(rows, kept));
+        }
+    }
+    scratch.give_back(keep);
+    Ok(())
+}
+
+/// Pairs of rows.
+#[derive(Clone, Copy)]
+pub(super) struct Pairs<'p> {
+    /// The left and the right rows, as many of either.
+    pub rows: [&'p Buffer<u32>; 2],
+    /// Whether pairs with [`NO_ROW`](super::super::NO_ROW) are kept.
+    pub keeps_alone: bool,
+}
+
+/// Returns a bit for each pair that is equal, in memory of the scratch, and the number of the other
+/// pairs, when it is known.
+pub(super) fn flags(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    keys: [&KeysOn<'_>; 2],
+    pairs: Pairs<'_>,
+) -> Result<(Buffer<u32>, u64)> {
+    let keep = scratch.lend(pairs.rows[0].len().div_ceil(32))?;
+    let header = scratch.lend(1)?;
+    queue_flags(stream, keys, pairs, (&keep, &header))?;
+    let others = header.download_at(stream, 0)?;
+    scratch.give_back(header);
+    Ok((keep, others))
+}
+
+/// Returns memory of the scratch with the rows that are kept at its front, and `besides` elements
+/// more than rows.
+pub(super) fn compacted(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    rows: &Buffer<u32>,
+    keep: &Buffer<u32>,
+    besides: usize,
+) -> Result<Buffer<u32>> {
+    check_items(rows.len())?;
+    let mut kept = scratch.lend::<u32>(rows.len() + besides)?;
+    let mut count = scratch.lend(1)?;
+    compact(stream, scratch, rows, keep, &mut kept.slice_mut(..rows.len())?, &mut count)?;
+    scratch.give_back(count);
+    Ok(kept)
+}
+
+/// Queues flagging pairs: `keep` has a word for each 32, and the header becomes the number of those
+/// that are not flagged.
+fn queue_flags(
+    stream: &Stream,
+    [left, right]: [&KeysOn<'_>; 2],
+    pairs: Pairs<'_>,
+    (keep, header): (&Buffer<u32>, &Buffer<u64>),
+) -> Result<()> {
+    stream.batch(|batch| {
+        batch.writes(keep);
+        batch.zero(header, 1)?;
+        for (number, columns) in left.columns.iter().zip(&right.columns).enumerate() {
+            let plan = CompareParams {
+                pairs: pairs.rows[0].len() as u64,
+                left_rows: left.rows,
+                right_rows: right.rows,
+                is_first: (number == 0) as u32,
+                keeps_alone: pairs.keeps_alone as u32,
+            };
+            let [left_rows, right_rows] = pairs.rows.map(|rows| batch.read(rows));
+            let arrays = Arrays { rows: [left_rows, right_rows], keep: batch.write(keep), header: batch.write(header) };
+            use {ColumnOn::*, Offsets as O, WordsOf as W};
+            // SAFETY: there are as many rows on both sides, and a bit for each pair. Columns have
+            // as many rows as the plan says.
+            unsafe {
+                match columns {
+                    (Words(W::Narrow(ours)), Words(W::Narrow(theirs))) => words(batch, [ours, theirs], arrays, plan)?,
+                    (Words(W::Wide(ours)), Words(W::Wide(theirs))) => words(batch, [ours, theirs], arrays, plan)?,
+                    (Texts { offsets: ours, bytes: a }, Texts { offsets: theirs, bytes: b }) => match (ours, theirs) {
+                        (O::Narrow(ours), O::Narrow(theirs)) => texts(batch, (ours, a), (theirs, b), arrays, plan)?,
+                        (O::Narrow(ours), O::Wide(theirs)) => texts(batch, (ours, a), (theirs, b), arrays, plan)?,
+                        (O::Wide(ours), O::Narrow(theirs)) => texts(batch, (ours, a), (theirs, b), arrays, plan)?,
+                        (O::Wide(ours), O::Wide(theirs)) => texts(batch, (ours, a), (theirs, b), arrays, plan)?,
+                    },
+                    _ => unreachable!("the types of columns were compared"),
+                }
+            }
+        }
+        Ok(())
+    })
+}
+
+/// The arrays of pairs.
+#[derive(Clone, Copy)]
+struct Arrays {
+    rows: [Global<u32>; 2],
+    keep: Global<u32>,
+    header: Global<u64>,
+}
+
+/// Queues comparing a column of words.
+///
+/// # Safety
+/// The batch gave the arrays, which are as large as the plan says, and so are the columns.
+unsafe fn words<'b, W: Scalar>(
+    batch: &Batch<'b>,
+    [ours, theirs]: [&'b Buffer<W>; 2],
+    Arrays { rows: [left, right], keep, header }: Arrays,
+    plan: CompareParams,
+) -> Result<()> {
+    let (left_words, right_words) = (batch.read(ours), batch.read(theirs));
+    let compare = CompareWords { left_words, right_words, left, right, keep, header, plan };
+    // SAFETY: as the caller promises.
+    unsafe { batch.launch(&compare, plan.pairs) }
+}
+
+/// The offsets and the bytes of a column of texts.
+type Column<'b, O> = (&'b Buffer<O>, &'b Buffer<Eight>);
+
+/// Queues comparing a column of texts.
+///
+/// # Safety
+/// As for [`words`]. The offsets are those of a [`TextColumn`](super::TextColumn), which are in
+/// bounds.
+unsafe fn texts<'b, L: Scalar, R: Scalar>(
+    batch: &Batch<'b>,
+    ours: Column<'b, L>,
+    theirs: Column<'b, R>,
+    Arrays { rows: [left, right], keep, header }: Arrays,
+    plan: CompareParams,
+) -> Result<()> {
+    let compare = CompareTexts {
+        left_offsets: batch.read(ours.0),
+        left_bytes: batch.read(ours.1).cast(),
+        right_offsets: batch.read(theirs.0),
+        right_bytes: batch.read(theirs.1).cast(),
+        left,
+        right,
+        keep,
+        header,
+        plan,
+    };
+    // SAFETY: as the caller promises.
+    unsafe { batch.launch(&compare, plan.pairs) }
+}

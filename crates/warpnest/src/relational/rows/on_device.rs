@@ -1,0 +1,18 @@
+//! The columns of keys on a device.
+
+use super::text_column::{Eight, Offsets};
+use crate::Buffer;
+use crate::relational::words::WordsOf;
+
+/// Keys on a device.
+pub(super) struct KeysOn<'q> {
+    pub rows: u64,
+    /// The columns, each with as many rows.
+    pub columns: Vec<ColumnOn<'q>>,
+}
+
+/// A column of keys on a device.
+pub(super) enum ColumnOn<'q> {
+    Words(WordsOf<'q>),
+    Texts { offsets: &'q Offsets, bytes: &'q Buffer<Eight> },
+}

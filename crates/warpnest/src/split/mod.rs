@@ -1,0 +1,9 @@
+//! Splits of rows into bins by their mixed keys, for the pages of a table, for group-by, and for
+//! joins: `plan` has their sizes, which are known before anything is allocated, `launch` queues
+//! them. The kernels are in `gpu_kernels::split`.
+
+mod launch;
+mod plan;
+
+pub(crate) use launch::{SplitArrays, launch_one_of, or_null, queue_split, queue_starts, starts_state_words};
+pub(crate) use plan::{Level, MAX_ROWS, Regions, are_valid, levels, split_bits};

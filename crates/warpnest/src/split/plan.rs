@@ -1,0 +1,108 @@
+//! The sizes of splits.
+
+use gpu_kernels::split::{self, MAX_SPLIT_BITS, header};
+use gpu_kernels::types::{KeyWord, Payload};
+
+/// The most rows that are split: offsets of rows in bins have 32 bits.
+pub(crate) const MAX_ROWS: u64 = 1 << 31;
+
+/// The standard deviations by which a bin may exceed the mean, if the number of groups is what is
+/// expected. It may be half of that.
+const DEVIATIONS: f64 = 8.0;
+
+/// The most rows that the bins of a split have capacity for: from here on offsets stand for no row.
+const MAX_CAPACITY: u64 = 0xffff_0000;
+
+/// Where rows are that are not side by side: in regions of a capacity, each of which has some at
+/// its beginning.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Regions {
+    pub number: u64,
+    pub capacity: u64,
+    /// The rows of the fullest region.
+    pub most: u64,
+}
+
+/// The sizes of one split.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Level {
+    pub bits: u32,
+    /// The bits of the levels up to this one: there are 2^`bits_so_far` bins.
+    pub bits_so_far: u32,
+    /// The regions of the input, the tiles of each, and its capacity.
+    pub regions: u64,
+    pub tiles: u64,
+    pub region_capacity: u64,
+    pub bin_capacity: u64,
+    /// The most rows of a tile in one bin that are likely unless keys are repeated.
+    pub skew_limit: u64,
+    /// The number of 64-bit words that the split publishes in, if it keeps the order.
+    pub state_words: u64,
+}
+
+impl Level {
+    pub fn bins(&self) -> u64 {
+        1 << self.bits_so_far
+    }
+
+    /// Returns the number of rows that the split's output has capacity for.
+    pub fn capacity(&self) -> u64 {
+        self.bins() * self.bin_capacity
+    }
+
+    /// Returns the number of 64-bit words for the bins' numbers of rows.
+    pub fn counts_words(&self) -> u64 {
+        self.bins().div_ceil(2).next_multiple_of(2)
+    }
+}
+
+/// Returns the bits of the splits that make so many. The first ones may have fewer: their tiles are
+/// then larger shares of their bins.
+pub(crate) fn split_bits(page_bits: u32) -> Vec<u32> {
+    let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
+    (0..splits).map(|split| (page_bits + split) / splits).collect()
+}
+
+/// Returns the sizes of splits with so many bits each, of rows that are in regions or side by side.
+/// Bins have capacity for the rows of as many keys as `groups` says for a split, at least, and
+/// those of the last split for `besides` more.
+pub(crate) fn levels<K: KeyWord, V: Payload>(
+    (rows, regions): (u64, Option<Regions>),
+    groups: impl Fn(usize) -> u64,
+    besides: u64,
+    bits: &[u32],
+) -> Vec<Level> {
+    let (mut levels, mut bits_so_far) = (Vec::new(), 0);
+    let mut from = regions.unwrap_or(Regions { number: 1, capacity: rows, most: rows });
+    for (number, &bits_here) in bits.iter().enumerate() {
+        let Regions { number: regions, capacity: region_capacity, most } = from;
+        let tiles = most.div_ceil(split::tile::<K, V>()).max(1);
+        bits_so_far += bits_here;
+        let mean = rows as f64 / (1u64 << bits_so_far) as f64;
+        // A bin varies by whole groups, and each of these has all of its rows.
+        let groups_of_bin = groups(number) as f64 / (1u64 << bits_so_far) as f64;
+        let slack = DEVIATIONS * mean / groups_of_bin.sqrt() + 64.0;
+        // Later splits have a tile for every part of a bin's capacity, full or not.
+        let besides = if number + 1 == bits.len() { besides } else { 0 };
+        let bin_capacity = ((mean + slack).ceil() as u64 + besides).min(rows).max(1);
+        levels.push(Level {
+            bits: bits_here,
+            bits_so_far,
+            regions,
+            tiles,
+            region_capacity,
+            bin_capacity,
+            // Repeated keys are rows like others.
+            skew_limit: u32::MAX.into(),
+            state_words: 0,
+        });
+        from = Regions { number: 1 << bits_so_far, capacity: bin_capacity, most: bin_capacity };
+    }
+    levels
+}
+
+/// Returns whether splits of these sizes can be made.
+pub(crate) fn are_valid(levels: &[Level]) -> bool {
+    let valid = |level: &Level| (1..=MAX_SPLIT_BITS).contains(&level.bits) && level.capacity() < MAX_CAPACITY;
+    levels.len() <= header::LEVELS as usize && levels.iter().all(valid)
+}

@@ -1,0 +1,94 @@
+//! What a thread keeps while its block aggregates a bin in a page, and how groups are written.
+
+use super::bin::Groups;
+use super::bin_table::GroupPage;
+use super::on_chip::MAX_ROWS;
+use crate::seam::{Block, Shared, Tile};
+use crate::types::{KeyWord, Payload};
+
+/// The threads of a block.
+pub(super) const THREADS: u32 = 640;
+
+/// The counters of a block: whether a row found no slot, the number of groups, how many of them are
+/// written, and whether another page has failed.
+pub(super) const FAILED: u32 = 0;
+pub(super) const GROUPS: u32 = 1;
+pub(super) const WRITTEN: u32 = 2;
+pub(super) const STOPPED: u32 = 3;
+pub(super) const COUNTERS: usize = 4;
+
+/// The state of a thread.
+pub(super) struct Thread<K, W> {
+    /// The keys of its rows as slots hold them, or [`absent`], and the values.
+    pub keys: [K; MAX_ROWS],
+    pub values: [W; MAX_ROWS],
+    /// The rows of its next round, as they are loaded.
+    pub next_keys: [K; MAX_ROWS],
+    pub next_values: [W; MAX_ROWS],
+    /// The slots of its rows' groups.
+    pub slots: [u32; MAX_ROWS],
+    /// A bit for each row that has no slot yet.
+    pub pending: u32,
+    /// The slot that is looked into next for the first of these.
+    pub slot: u32,
+    /// The number of slots that its rows have taken.
+    pub taken: u32,
+    /// The keys of groups that are written.
+    pub groups: [K; EMITTED],
+    /// The number of the warp's first.
+    pub written: u32,
+}
+
+/// The slots of which a thread writes the groups at once.
+pub(super) const EMITTED: usize = 4;
+
+/// Writes the groups of the page, of which only sums are wanted if `SUMS` says so, from the offset
+/// in `start` on.
+#[inline(always)]
+pub(super) fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K, V::Word>>,
+    groups: Groups<K, V>,
+    page: GroupPage<S>,
+    counters: impl Shared<u32>,
+    start: impl Shared<u64>,
+) {
+    let page = if SUMS { page.of_sums() } else { page };
+    block.tiles_of::<32, _>(threads, |warp, threads| {
+        let mut warp_first = warp.first_thread();
+        while warp_first < page.slots() {
+            let slot_of = |lane: u32, i: usize| warp_first + i as u32 * THREADS + lane;
+            warp.each(threads, |lane, thread| {
+                for i in 0..EMITTED {
+                    let slot = slot_of(lane, i);
+                    thread.groups[i] = if slot < page.slots() { page.held(slot) } else { K::default() };
+                }
+            });
+            let mut taken = [0; EMITTED];
+            for i in 0..EMITTED {
+                taken[i] = warp.ballot(threads, |_, thread| thread.groups[i] != K::default());
+            }
+            let mut all = 0;
+            for i in 0..EMITTED {
+                all += taken[i].count_ones();
+            }
+            warp.each(threads, |lane, thread| {
+                if lane == 0 {
+                    thread.written = counters.fetch_add(WRITTEN, all);
+                }
+            });
+            let mut written = warp.pick(threads, 0, |thread| thread.written);
+            for i in 0..EMITTED {
+                warp.each(threads, |lane, thread| {
+                    let rank = (taken[i] & ((1 << lane) - 1)).count_ones();
+                    let target = start.get(0) + (written + rank) as u64;
+                    if thread.groups[i] != K::default() {
+                        groups.write(target, page.mixed(thread.groups[i]), &page, slot_of(lane, i));
+                    }
+                });
+                written += taken[i].count_ones();
+            }
+            warp_first += EMITTED as u32 * THREADS;
+        }
+    });
+}

@@ -1,0 +1,437 @@
+//! The hot pass: rows of hot keys are aggregated on chip, and the others appended to an output.
+
+use super::hot_in_turn::HotInTurn;
+use super::hot_table::{HotTable, NO_SLOT};
+use super::on_chip::{MAX_ROWS, OnChip, SPARE, Wanted};
+use super::sample::header;
+use crate::relational::column::ColumnParams;
+use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
+use crate::split::Pairs;
+use crate::types::{KeyWord, Payload, WordOf};
+
+/// Returns the number of rows that a thread loads at once: 16 bytes of the wider column.
+const fn rows_at_once<K: KeyWord, V: Payload>() -> u32 {
+    if K::BITS == 64 || V::VALUE_BITS == 64 { 2 } else { 4 }
+}
+
+/// Returns the number of rows of a tile of a block with so many threads.
+#[inline(always)]
+pub const fn tile<K: KeyWord, V: Payload>(threads: u32) -> u64 {
+    threads as u64 * rows_at_once::<K, V>() as u64
+}
+
+/// Returns the number of rows that one of so many blocks reads at most, which its region of missed
+/// rows has memory for.
+#[inline(always)]
+pub const fn region<K: KeyWord, V: Payload>(rows: u64, blocks: u32, threads: u32) -> u64 {
+    rows.div_ceil(tile::<K, V>(threads)).div_ceil(blocks as u64) * tile::<K, V>(threads)
+}
+
+/// The scalar arguments of [`HotPass`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct HotParams {
+    /// The table of hot keys.
+    pub table: HotTable,
+    /// How values are added and compared.
+    pub column: ColumnParams,
+    /// The number of rows.
+    pub rows: u64,
+}
+
+kernel! {
+    /// Adds each row whose key is hot to its slot's aggregates, and writes the others to
+    /// `missed_keys` and `missed_values`. Their number is added to the header's
+    /// [`header::MISSED`], which is 0 at first. Blocks take tiles in turn, so there may be any
+    /// number of blocks.
+    ///
+    /// `table` has as many slots as the plan says, and so have `sums`, `counts`, `minima` and
+    /// `maxima`, which are 0 at first. `sums` gets sums of [widened](ColumnParams::widened) values,
+    /// `maxima` the greatest [`ColumnParams::max_rank`], and `minima` the greatest
+    /// [`ColumnParams::min_rank`]. What is not wanted is null, and so are `values` and
+    /// `missed_values` without a column of values.
+    ///
+    /// If `FEW`, missed rows are few, and written side by side to arrays as long as the input;
+    /// every warp that has any reserves their offsets. Otherwise each block has a region of its
+    /// own, of [`region`] rows. `missed_counts` gets the number of rows of each, and the header's
+    /// [`header::MOST_MISSED`], 0 at first, the greatest one. They are null if `FEW`.
+    HotPass<K: KeyWord, V: Payload; const FEW: bool>, "group_hot" | "group_hot_few", threads 512, resident 3, dynamic words: u32,
+        shared found: u32 = 1;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
+        minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
+        missed_values: Global<WordOf<V>>, missed_counts: Global<u32>, header: Global<u64>, plan: HotParams
+    }
+}
+
+kernel! {
+    /// Does the same as [`HotPass`] with larger blocks, for tables that take all memory of a
+    /// multiprocessor.
+    HotPassLarge<K: KeyWord, V: Payload; const FEW: bool>, "group_hot_large" | "group_hot_large_few", threads 1024, resident 1, dynamic words: u32,
+        shared found: u32 = 1;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
+        minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
+        missed_values: Global<WordOf<V>>, missed_counts: Global<u32>, header: Global<u64>, plan: HotParams
+    }
+}
+
+impl<K: KeyWord, V: Payload, const FEW: bool> From<HotPass<K, V, FEW>> for HotPassLarge<K, V, FEW> {
+    fn from(pass: HotPass<K, V, FEW>) -> Self {
+        let HotPass {
+            keys,
+            values,
+            table,
+            sums,
+            counts,
+            minima,
+            maxima,
+            missed_keys,
+            missed_values,
+            missed_counts,
+            header,
+            plan,
+        } = pass;
+        Self {
+            keys,
+            values,
+            table,
+            sums,
+            counts,
+            minima,
+            maxima,
+            missed_keys,
+            missed_values,
+            missed_counts,
+            header,
+            plan,
+        }
+    }
+}
+
+impl<K: KeyWord, V: Payload, const FEW: bool> HotPassLarge<K, V, FEW> {
+    /// Returns the same arguments for the smaller blocks.
+    #[inline(always)]
+    fn as_small(&self) -> HotPass<K, V, FEW> {
+        let Self {
+            keys,
+            values,
+            table,
+            sums,
+            counts,
+            minima,
+            maxima,
+            missed_keys,
+            missed_values,
+            missed_counts,
+            header,
+            plan,
+        } = *self;
+        HotPass {
+            keys,
+            values,
+            table,
+            sums,
+            counts,
+            minima,
+            maxima,
+            missed_keys,
+            missed_values,
+            missed_counts,
+            header,
+            plan,
+        }
+    }
+
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn dynamic_words(&self) -> u32 {
+        self.as_small().dynamic_words()
+    }
+
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
+        self.as_small().run(block, words, found);
+    }
+}
+
+/// The rows that a thread holds.
+struct Held<K, W> {
+    keys: [K; 4],
+    values: [W; 4],
+    /// The bits of those whose key is not hot.
+    missed: u32,
+    /// The number of missed rows of the warp before these.
+    rank: u32,
+}
+
+impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
+    /// Returns the number of words of a block's table and aggregates.
+    #[cfg(not(target_arch = "nvptx64"))]
+    fn dynamic_words(&self) -> u32 {
+        // Words that nothing reads.
+        self.on_chip(()).end
+    }
+
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
+        let args = self;
+        let table = args.plan.table.in_registers();
+        let chip = args.on_chip(words).in_registers();
+        let (block_threads, block_index) = (block.threads(), block.index());
+        let held = words.cast::<K>();
+        let mut threads =
+            block.local(|_| Held { keys: [K::default(); 4], values: [Default::default(); 4], missed: 0, rank: 0 });
+        block.phase(&mut threads, |thread, _| {
+            let mut slot = thread;
+            while slot < table.slots {
+                held.set(slot, args.table.load_read_only(slot as u64));
+                slot += block_threads;
+            }
+            let mut word = table.slots * (K::BITS / 32) + thread;
+            while word < chip.end {
+                words.set(word, 0);
+                word += block_threads;
+            }
+            if thread == 0 {
+                found.set(0, 0);
+            }
+        });
+        if B::IN_TURN {
+            let (rows, block, blocks) = (args.plan.rows, block_index, block.grid());
+            let missed = vectorized(HotInTurn::<K, V, _, FEW> {
+                pairs: Pairs::new(args.keys, args.values),
+                rows,
+                tile: tile::<K, V>(block_threads),
+                block,
+                blocks,
+                words,
+                table: args.plan.table,
+                chip,
+                missed_keys: args.missed_keys,
+                missed_values: args.missed_values,
+                region_first: if FEW { 0 } else { block as u64 * region::<K, V>(rows, blocks, block_threads) },
+                header: args.header,
+            });
+            found.set(0, missed);
+        } else {
+            args.aggregate(block, &mut threads, words, found);
+        }
+        block.sync();
+        block.each(&mut threads, |thread, _| {
+            if !FEW && thread == 0 {
+                let missed = found.get(0);
+                args.missed_counts.store(block_index as u64, missed);
+                args.header.atomic(header::MISSED).fetch_add(missed as u64);
+                args.header.atomic(header::MOST_MISSED).fetch_max(missed as u64);
+            }
+            let mut slot = thread;
+            while slot < table.slots {
+                if table.find(held.get(slot), |slot| held.get(slot)) == slot {
+                    args.merge(chip, slot);
+                }
+                slot += block_threads;
+            }
+        });
+    }
+
+    /// Adds the rows of the block's tiles, and writes those that miss; `found` becomes their number
+    /// unless `FEW`.
+    #[inline(always)]
+    fn aggregate<B: Block>(
+        self,
+        block: &mut B,
+        threads: &mut B::Local<Held<K, WordOf<V>>>,
+        words: B::Shared<u32>,
+        found: B::Shared<u32>,
+    ) {
+        let args = self;
+        let rows = args.plan.rows;
+        let table = args.plan.table.in_registers();
+        let chip = args.on_chip(words).in_registers();
+        let block_threads = block.threads();
+        let held = words.cast::<K>();
+        // Opaque words are kept in registers as they are.
+        let copies_a_slot = opaque(1 << table.copy_bits);
+        let tiles = rows.div_ceil(tile::<K, V>(block_threads)) as u32;
+        let full_tiles = (rows / tile::<K, V>(block_threads)) as u32;
+        let (mut number, step) = (block.index(), block.grid());
+        let region_first = if FEW { 0 } else { number as u64 * region::<K, V>(rows, step, block_threads) };
+        while number < tiles {
+            // An opaque number is all that is kept of a tile's addresses.
+            let first = opaque(number) as u64 * tile::<K, V>(block_threads);
+            let is_full = number < full_tiles;
+            let aggregate = |thread: u32, t: &mut Held<K, WordOf<V>>| {
+                let absent = args.load(first + (thread * rows_at_once::<K, V>()) as u64, is_full, t);
+                let at_once = rows_at_once::<K, V>() as usize;
+                // The first slots of all keys are read before what depends on them, but for wide
+                // keys, for which there are too few registers.
+                let (mut folded, mut slots, mut there) = ([0; 4], [0; 4], [K::default(); 4]);
+                for i in 0..at_once {
+                    folded[i] = table.folded(t.keys[i]);
+                    slots[i] = table.slot::<0>(folded[i]);
+                    if K::BITS == 32 {
+                        there[i] = held.get(slots[i]);
+                    }
+                }
+                for i in 0..at_once {
+                    let there = if K::BITS == 32 { there[i] } else { held.get(slots[i]) };
+                    if there != t.keys[i] {
+                        slots[i] = table.find_further(t.keys[i], folded[i], |slot| held.get(slot));
+                    }
+                }
+                let mut copies = [0; 4];
+                let own_copy = chip.low + (thread & (copies_a_slot - 1));
+                let mut all_slots = 0;
+                for i in 0..at_once {
+                    all_slots |= slots[i];
+                    copies[i] = slots[i].wrapping_mul(copies_a_slot).wrapping_add(own_copy);
+                }
+                t.missed = 0;
+                // Only `NO_SLOT` has the highest bit.
+                if all_slots >> 31 != 0 || absent != 0 {
+                    for i in 0..at_once {
+                        let is_absent = absent >> i & 1 != 0;
+                        if slots[i] == NO_SLOT || is_absent {
+                            copies[i] = chip.low + table.slots * copies_a_slot + thread % SPARE;
+                            t.missed |= (!is_absent as u32) << i;
+                        }
+                    }
+                }
+                if at_once == MAX_ROWS {
+                    chip.add::<MAX_ROWS, WordOf<V>>(copies, t.values);
+                } else {
+                    chip.add::<{ MAX_ROWS / 2 }, WordOf<V>>(copies, t.values);
+                }
+            };
+            block.tiles_of::<32, _>(threads, |warp, threads| {
+                let first_thread = warp.first_thread();
+                warp.each(threads, |lane, t| aggregate(first_thread + lane, t));
+                if warp.ballot(threads, |_, t| t.missed != 0) == 0 {
+                    return;
+                }
+                warp.exclusive_sum(
+                    threads,
+                    |_, t| t.missed.count_ones(),
+                    |lane, t, before, total| {
+                        // There are fewer than 2^32 rows. None is before those of lane 0, which
+                        // keeps the warp's offset instead.
+                        t.rank = match lane {
+                            0 if FEW => args.header.atomic(header::MISSED).fetch_add(total as u64) as u32,
+                            0 => found.fetch_add(0, total),
+                            _ => before,
+                        };
+                    },
+                );
+                let start = warp.pick(threads, 0, |t| t.rank);
+                warp.each(threads, |lane, t| {
+                    t.rank = if lane == 0 { 0 } else { t.rank };
+                    args.append(region_first + start as u64, t);
+                });
+            });
+            number += step;
+        }
+    }
+
+    /// Returns where a block's aggregates are, behind its table.
+    #[inline(always)]
+    fn on_chip<S>(&self, words: S) -> OnChip<S> {
+        let HotParams { table, column, .. } = self.plan;
+        let wanted = Wanted {
+            counts: !self.counts.is_null(),
+            sums: !self.sums.is_null(),
+            minima: !self.minima.is_null(),
+            maxima: !self.maxima.is_null(),
+        };
+        OnChip::new::<WordOf<V>>(words, column, wanted, table.slots * (K::BITS / 32), table.copies())
+    }
+
+    /// Writes a thread's missed rows to the output, from `start` and the thread's rank on.
+    #[inline(always)]
+    fn append(&self, start: u64, held: &Held<K, WordOf<V>>) {
+        let first = start + held.rank as u64;
+        let (keys, values) = (self.missed_keys.offset(first), self.missed_values.offset(first));
+        let has_values = V::VALUE_BITS != 0 && !self.missed_values.is_null();
+        let mut rank = 0;
+        for i in 0..rows_at_once::<K, V>() as usize {
+            if held.missed >> i & 1 != 0 {
+                keys.store(rank as u64, held.keys[i]);
+                if has_values {
+                    values.store(rank as u64, held.values[i]);
+                }
+            }
+            rank += held.missed >> i & 1;
+        }
+    }
+
+    /// Loads a thread's rows, from `at` on, of a tile that is full or not; returns the bits of
+    /// those that do not exist.
+    #[inline(always)]
+    fn load(&self, at: u64, is_full: bool, held: &mut Held<K, WordOf<V>>) -> u32 {
+        let (rows, at_once) = (self.plan.rows, rows_at_once::<K, V>());
+        let has_values = V::VALUE_BITS != 0 && !self.values.is_null();
+        if is_full {
+            if at_once == 4 {
+                held.keys = self.keys.load_four_streaming(at);
+                if has_values {
+                    held.values = self.values.load_four_streaming(at);
+                }
+            } else {
+                [held.keys[0], held.keys[1]] = self.keys.load_pair_streaming(at);
+                if has_values {
+                    [held.values[0], held.values[1]] = self.values.load_pair_streaming(at);
+                }
+            }
+            return 0;
+        }
+        let mut absent = 0;
+        for i in 0..at_once as usize {
+            let row = at + i as u64;
+            if row < rows {
+                held.keys[i] = self.keys.load_streaming(row);
+                if has_values {
+                    held.values[i] = self.values.load_streaming(row);
+                }
+            } else {
+                absent |= 1 << i;
+            }
+        }
+        absent
+    }
+
+    /// Adds the block's aggregates of a slot to those of all blocks.
+    #[inline(always)]
+    fn merge(&self, chip: OnChip<impl Shared<u32>>, slot: u32) {
+        let HotTable { copy_bits, .. } = self.plan.table;
+        let (mut sum, mut count) = (0u64, 0u32);
+        let (mut minimum, mut maximum) = (<WordOf<V>>::default(), <WordOf<V>>::default());
+        for number in 0..1 << copy_bits {
+            // Neighbours read different banks.
+            let copy = (slot << copy_bits) + ((number + slot) & ((1 << copy_bits) - 1));
+            if !self.sums.is_null() {
+                sum = sum.wrapping_add(chip.sum(copy));
+            }
+            if !self.counts.is_null() {
+                count += chip.count(copy);
+            }
+            if !self.minima.is_null() {
+                minimum = minimum.max(chip.minimum(copy));
+            }
+            if !self.maxima.is_null() {
+                maximum = maximum.max(chip.maximum(copy));
+            }
+        }
+        let slot = slot as u64;
+        if !self.sums.is_null() {
+            self.sums.atomic(slot).fetch_add(sum);
+        }
+        if !self.counts.is_null() {
+            self.counts.atomic(slot).fetch_add(count);
+        }
+        if !self.minima.is_null() {
+            self.minima.atomic(slot).fetch_max(minimum);
+        }
+        if !self.maxima.is_null() {
+            self.maxima.atomic(slot).fetch_max(maximum);
+        }
+    }
+}

@@ -1,0 +1,87 @@
+//! The hot pass of one thread.
+
+use super::hot_table::{HotTable, NO_SLOT};
+use super::on_chip::OnChip;
+use super::sample::header;
+use crate::seam::{Global, Shared, Work};
+use crate::split::Pairs;
+use crate::split::pairs::AT_ONCE;
+use crate::types::{KeyWord, Payload, WordOf};
+
+/// The tiles of a block, whose rows one thread aggregates.
+pub(super) struct HotInTurn<K: KeyWord, V: Payload, S, const FEW: bool> {
+    pub pairs: Pairs<false, K, V>,
+    pub rows: u64,
+    /// The number of rows of a tile.
+    pub tile: u64,
+    /// The number of the block, and of all blocks.
+    pub block: u32,
+    pub blocks: u32,
+    /// The slots' keys, with the aggregates behind them.
+    pub words: S,
+    pub table: HotTable,
+    pub chip: OnChip<S>,
+    /// The outputs of rows that miss, and the first one of the block's region.
+    pub missed_keys: Global<K>,
+    pub missed_values: Global<WordOf<V>>,
+    pub region_first: u64,
+    pub header: Global<u64>,
+}
+
+impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> Work for HotInTurn<K, V, S, FEW> {
+    /// The number of missed rows.
+    type Output = u32;
+
+    #[inline(always)]
+    fn run(self) -> u32 {
+        // What is constant need not be read again after every store.
+        if self.chip.adds_sums_alone() { self.aggregate(self.chip.of_sums()) } else { self.aggregate(self.chip) }
+    }
+}
+
+impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> HotInTurn<K, V, S, FEW> {
+    #[inline(always)]
+    fn aggregate(&self, chip: OnChip<S>) -> u32 {
+        let Self { pairs, rows, tile, table, region_first, .. } = *self;
+        let held = self.words.cast::<K>();
+        let mut missed = 0u32;
+        let mut number = self.block as u64;
+        while number * tile < rows {
+            let (mut row, end) = (number * tile, ((number + 1) * tile).min(rows));
+            while row < end {
+                let here = (end - row).min(AT_ONCE as u64) as u32;
+                let (keys, values) = pairs.load_many(row, here, true);
+                let mut folded = [0; AT_ONCE];
+                let mut slots = [0; AT_ONCE];
+                for i in 0..AT_ONCE {
+                    folded[i] = table.folded(keys[i]);
+                    slots[i] = table.slot::<0>(folded[i]);
+                }
+                for i in 0..here as usize {
+                    let mut slot = slots[i];
+                    if held.get(slot) != keys[i] {
+                        slot = table.find_further(keys[i], folded[i], |slot| held.get(slot));
+                        if slot == NO_SLOT {
+                            let at = match FEW {
+                                true => self.header.atomic(header::MISSED).fetch_add(1),
+                                false => region_first + missed as u64,
+                            };
+                            missed += 1;
+                            self.missed_keys.store(at, keys[i]);
+                            if V::VALUE_BITS != 0 {
+                                self.missed_values.store(at, values[i]);
+                            }
+                            continue;
+                        }
+                    }
+                    // Rows of one key that come after each other do not wait for each other.
+                    let copy = i as u32 & ((1 << table.copy_bits) - 1);
+                    chip.add_in_turn::<V>((slot << table.copy_bits) + copy, values[i]);
+                }
+                row += here as u64;
+            }
+            number += self.blocks as u64;
+        }
+        missed
+    }
+}

@@ -1,0 +1,83 @@
+//! The groups of hot keys, written out.
+
+use super::hot_table::HotTable;
+use super::sample::header;
+use crate::primitives::append::{WARPS, reserve};
+use crate::relational::column::ColumnParams;
+use crate::seam::{Block, Global};
+use crate::types::{KeyWord, Payload, WordOf};
+
+/// The scalar arguments of [`HotGroups`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct HotGroupsParams {
+    /// The table of hot keys.
+    pub table: HotTable,
+    /// How values were added and compared.
+    pub column: ColumnParams,
+    /// The most groups that are written.
+    pub capacity: u64,
+}
+
+kernel! {
+    /// Writes the groups of hot keys, of a table and aggregates as
+    /// [`HotPass`](super::HotPass) leaves them. One thread a slot.
+    ///
+    /// Outputs have `capacity` elements. Groups beyond it are left out, but counted by the header's
+    /// [`header::GROUPS`], which is 0 at first. What is not wanted is null, both what it is read
+    /// from and where it is written to.
+    HotGroups<K: KeyWord, V: Payload>, "group_hot_groups", threads 256, shared found: u32 = 8, shared start: u64 = 1;
+    {
+        table: Global<K>, sums: Global<u64>, counts: Global<u32>, minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>,
+        keys_out: Global<K>, sums_out: Global<u64>, counts_out: Global<u32>, minima_out: Global<WordOf<V>>,
+        maxima_out: Global<WordOf<V>>, header: Global<u64>, plan: HotGroupsParams
+    }
+}
+
+/// The group of a slot, if it has one, and its index in the output.
+struct Group<K> {
+    key: Option<K>,
+    target: u64,
+}
+
+impl<K: KeyWord, V: Payload> HotGroups<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, found: B::Shared<u32>, start: B::Shared<u64>) {
+        const { assert!(WARPS == 8) }
+        let args = self;
+        let HotGroupsParams { table, column, capacity } = args.plan;
+        let first = block.first_thread() as u32;
+        let mut groups = block.local(|thread| {
+            let slot = first + thread;
+            let held = |slot: u32| args.table.load_read_only(slot as u64);
+            let key = if slot < table.slots { Some(held(slot)) } else { None };
+            Group { key: key.filter(|&key| table.find(key, held) == slot), target: 0 }
+        });
+        let next = args.header.offset(header::GROUPS);
+        reserve(
+            block,
+            &mut groups,
+            (found, start),
+            next,
+            |group| group.key.is_some() as u32,
+            |group| &mut group.target,
+        );
+        block.each(&mut groups, |thread, group| {
+            let (slot, target) = ((first + thread) as u64, group.target);
+            let Some(key) = group.key.filter(|_| target < capacity) else { return };
+            args.keys_out.store(target, key);
+            if !args.sums_out.is_null() {
+                args.sums_out.store(target, args.sums.load(slot));
+            }
+            if !args.counts_out.is_null() {
+                args.counts_out.store(target, args.counts.load(slot));
+            }
+            if !args.minima_out.is_null() {
+                args.minima_out.store(target, column.of_min_rank(args.minima.load(slot)));
+            }
+            if !args.maxima_out.is_null() {
+                args.maxima_out.store(target, column.of_max_rank(args.maxima.load(slot)));
+            }
+        });
+    }
+}
