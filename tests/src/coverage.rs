@@ -52,7 +52,7 @@ extern "C" fn report() {
     println!("PTX: {executed} of {all} statements were executed, {share:.1} %");
     let Some((path, times)) = path("ptx-coverage").zip(path("test-times")) else { return };
     // Thorough tests take what they need.
-    if !crate::is_thorough()
+    if !crate::settings::is_thorough()
         && let Err(error) = crate::times::write(&times)
     {
         println!("times of tests: {} cannot be written: {error}", times.display());

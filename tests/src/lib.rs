@@ -37,11 +37,13 @@ pub mod pages;
 pub mod random;
 pub mod rows;
 pub mod sets;
+mod settings;
 pub mod sorted_checker;
 mod times;
 pub mod watch;
 
 pub use faults::{Counts, assert_wrong_device, counting, elsewhere, failing, faulty, only};
+pub use settings::{is_thorough, only_cuda};
 pub use warpnest_testing::checked::CheckedRunner;
 pub use warpnest_testing::interpreted::PtxRunner;
 pub use warpnest_testing::planted;
@@ -98,11 +100,6 @@ fn new_engines() -> Vec<TestEngine> {
     engines
 }
 
-/// Returns whether CUDA is the only engine (`WARPNEST_ONLY_CUDA`).
-pub fn only_cuda() -> bool {
-    std::env::var_os("WARPNEST_ONLY_CUDA").is_some()
-}
-
 fn engines_of_the_host() -> Vec<TestEngine> {
     let baseline = if is_thorough() { PtxRunner::baseline } else { PtxRunner::baseline_where_it_differs };
     vec![
@@ -140,11 +137,6 @@ pub fn the_cpu_engine() -> Option<&'static TestEngine> {
         in_turn: true,
     });
     (!only_cuda()).then(|| &*CPU)
-}
-
-/// Returns whether to take more time and try more (`WARPNEST_THOROUGH`).
-pub fn is_thorough() -> bool {
-    std::env::var_os("WARPNEST_THOROUGH").is_some()
 }
 
 /// Runs `test` on every engine.

@@ -84,7 +84,7 @@ fn main() -> ExitCode {
         Command::Beside(args) => measure::main("beside", &args),
         Command::Chains(args) => measure::main("chains", &args),
         Command::BuildPtx(args) => build_ptx::main(&args),
-        Command::Check(args) => check::main(&args),
+        Command::Check(args) => check::main(&args, commands()),
         Command::Figures(args) => measure::main("figures", &args),
         Command::Fuzz(args) => fuzz::main(&args),
         Command::GpuBundle(args) => gpu_bundle::main(&args),

@@ -3,8 +3,9 @@
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::slice;
 
+use crate::answer::{Answer, code};
 use crate::context::Context;
-use crate::state::{Answer, State, code, current, set_current, state};
+use crate::state::{State, current, set_current, state};
 use crate::stream::{Event, Stream, Work};
 use crate::{CAPABILITIES, TOTAL_MEMORY};
 

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use ptx_tools::{Fault, Launch, Module, Regions, Schedule};
 
-use crate::state::{Answer, code};
+use crate::answer::{Answer, code};
 use crate::stream::{Event, Stream};
 use crate::{CAPABILITIES, TOTAL_MEMORY};
 

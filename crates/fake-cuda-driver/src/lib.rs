@@ -7,11 +7,13 @@
 //! and address must be alive. A wrong call becomes an error of the driver and is recorded as a
 //! *violation*. A test can let any call fail, and can put work off until it is waited for.
 
+mod answer;
 mod api;
 mod context;
 mod control;
 mod state;
 mod stream;
+mod work;
 
 pub use control::{FakeDriver, Fault, Held};
 

@@ -5,25 +5,9 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
+use crate::answer::{Answer, code};
 use crate::context::Context;
 use crate::{CAPABILITIES, ONLY_BY_NAME};
-
-/// The answers that are named here, as `cuda.h` numbers them.
-pub(crate) mod code {
-    pub const INVALID_VALUE: u32 = 1;
-    pub const OUT_OF_MEMORY: u32 = 2;
-    pub const INVALID_DEVICE: u32 = 101;
-    pub const INVALID_CONTEXT: u32 = 201;
-    pub const INVALID_PTX: u32 = 218;
-    pub const UNSUPPORTED_PTX_VERSION: u32 = 222;
-    pub const INVALID_HANDLE: u32 = 400;
-    pub const NOT_FOUND: u32 = 500;
-    pub const NOT_READY: u32 = 600;
-    pub const ILLEGAL_ADDRESS: u32 = 700;
-}
-
-/// The result of a function of the driver; an error is the number that it answers.
-pub(crate) type Answer<T = ()> = Result<T, u32>;
 
 /// A fault that waits for its call.
 pub(crate) struct Planted {

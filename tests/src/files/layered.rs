@@ -1,6 +1,6 @@
 //! Saved tables that are built on maps, and all that is done with one that was loaded.
 
-use super::{Contents, Sample, name_of, pairs, save, value};
+use super::sample::{Contents, Sample, name_of, pairs, save, value};
 use crate::distinct_keys;
 use crate::rows::{Row, check, rows_of};
 use std::collections::HashMap;

@@ -1,6 +1,6 @@
 //! Saved maps, and all that is done with a map that was loaded.
 
-use super::{Contents, Sample, name_of, pairs, save, value};
+use super::sample::{Contents, Sample, name_of, pairs, save, value};
 use crate::distinct_keys;
 use std::collections::HashMap;
 use warpnest::design::{Builds, Changes, Design};

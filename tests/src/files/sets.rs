@@ -1,6 +1,6 @@
 //! Saved sets, and all that is done with a set that was loaded.
 
-use super::{Contents, Sample, pairs, save};
+use super::sample::{Contents, Sample, pairs, save};
 use crate::distinct_keys;
 use std::collections::HashSet;
 use warpnest::design::{Changes, Sets};

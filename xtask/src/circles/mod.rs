@@ -9,27 +9,26 @@ mod tokens;
 
 use std::collections::{BTreeMap, HashMap};
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 use imports::{Names, Path as ImportPath};
 
-/// The sources of the crates that are checked.
-const CRATES: [&str; 4] =
-    ["gpu-kernels/src", "crates/ptx-tools/src", "crates/warpnest/src", "crates/warpnest-build/src"];
-
 /// The most times that a name is followed from one file that passes it on to the next.
 const MAX_STEPS: u32 = 8;
 
-/// Checks the crates under `root`.
+/// Checks all crates under `root`.
 pub fn check(root: &Path) -> Result<()> {
     let mut findings = Vec::new();
-    for folder in CRATES {
-        let folder = root.join(folder);
+    for folder in sources(root)? {
         let mut sources = Vec::new();
-        for path in workspace::files(&folder)?.iter().filter(|path| path.extension().is_some_and(|end| end == "rs")) {
+        let files = workspace::files(&folder)?;
+        // The program beside a library is a crate of its own.
+        let is_other = |path: &Path| path.ends_with("main.rs") && files.contains(&path.with_file_name("lib.rs"));
+        let is_source = |path: &Path| path.extension().is_some_and(|end| end == "rs") && !is_other(path);
+        for path in files.iter().filter(|path| is_source(path)) {
             let text = fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
             sources.push((path.strip_prefix(&folder).unwrap_or(path).display().to_string(), text));
         }
@@ -43,6 +42,17 @@ pub fn check(root: &Path) -> Result<()> {
         findings.join("\n")
     );
     Ok(())
+}
+
+/// Returns the folders of the crates' sources, and that of the tests of tables.
+fn sources(root: &Path) -> Result<Vec<PathBuf>> {
+    let mut folders = vec![root.join("tests/tests/all")];
+    for above in ["crates", "docs/examples", "gpu-kernels", "tests", "xtask"] {
+        let files = workspace::files(&root.join(above))?;
+        let manifests = files.iter().filter(|path| path.ends_with("Cargo.toml"));
+        folders.extend(manifests.map(|path| path.with_file_name("src")).filter(|folder| folder.is_dir()));
+    }
+    Ok(folders)
 }
 
 /// An import of one file from another: the name, and the line of it.
@@ -76,10 +86,11 @@ fn circles(sources: &[(String, String)]) -> Vec<String> {
     first.map(|(_, circle)| files.describe(&circle, &imports)).collect()
 }
 
-/// Returns the parts of the path of a file's module. A folder's `mod.rs` is the folder's module.
+/// Returns the parts of the path of a file's module. A folder's `mod.rs` is the folder's module,
+/// and `lib.rs` or `main.rs` is the crate's.
 fn module_of(path: &str) -> Vec<String> {
     let mut parts: Vec<String> = path.trim_end_matches(".rs").split('/').map(str::to_owned).collect();
-    if parts.last().is_some_and(|last| last == "mod" || last == "lib") {
+    if parts.last().is_some_and(|last| ["mod", "lib", "main"].contains(&last.as_str())) {
         parts.pop();
     }
     parts

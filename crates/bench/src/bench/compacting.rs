@@ -1,9 +1,9 @@
 //! Benchmarks of the compacting table.
 
 use super::input::{Input, Repeats, repeated, wrong_misses};
+use super::lab::{Bench, name_on};
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
-use super::{Bench, name_on};
 use warpnest::design::Ids;
 use warpnest::types::WordKey as Key;
 use warpnest::{Answers, Buffer, CompactingConfig, Config};

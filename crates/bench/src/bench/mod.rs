@@ -15,6 +15,7 @@ mod host_time;
 pub mod input;
 mod join;
 mod join_forms;
+mod lab;
 mod linear;
 pub mod maps;
 mod multi;
@@ -34,10 +35,10 @@ mod two_level;
 
 use std::path::PathBuf;
 
-use anyhow::Context as _;
+pub use lab::{Bench, device_name, is_cpu, parse_size};
 use record::{Record, Run, Subject};
 use roofline::Roofline;
-use warpnest::design::{Design, Ids, Page};
+use warpnest::design::Ids;
 use warpnest::{Config, CuckooConfig, Device, LinearConfig, PageConfig};
 use warpnest_bench_kernels::roofline::Access;
 
@@ -195,16 +196,6 @@ impl Args {
     }
 }
 
-/// The device, the number of pairs, and what else all measurements have in common.
-#[derive(Clone, Copy)]
-pub struct Bench<'b> {
-    pub device: &'b Device,
-    pub run: &'b Run,
-    pub roofline: &'b Roofline<'b>,
-    pub n: u64,
-    pub runs: u32,
-}
-
 /// A measurement with keys of one width.
 type Measure<'m> = &'m dyn Fn() -> anyhow::Result<Vec<Record>>;
 
@@ -222,32 +213,6 @@ fn measure_on<D: Ids + Ids>(
         keep_both(&|| multi::measure::<u32, u32, D>(at, config), &|| multi::measure::<u64, u64, D>(at, config))?;
     }
     Ok(())
-}
-
-/// Returns the name of a table over a map: with that of the map, unless it is a page map.
-fn name_on<D: Design>(table: &str) -> String {
-    if D::NAME == Page::NAME { table.to_owned() } else { format!("{table}<{}Map>", D::NAME) }
-}
-
-/// Returns whether it is the CPU engine, which is only there with the feature `cpu`.
-#[cfg(feature = "cpu")]
-pub fn is_cpu(device: &Device) -> bool {
-    *device == Device::cpu()
-}
-
-/// Returns whether it is the CPU engine, which is only there with the feature `cpu`.
-#[cfg(not(feature = "cpu"))]
-pub fn is_cpu(_: &Device) -> bool {
-    false
-}
-
-pub fn parse_size(text: &str) -> anyhow::Result<u64> {
-    let size = match text.split_once('^') {
-        Some((base, exponent)) => base.parse::<u64>()?.checked_pow(exponent.parse()?),
-        None => Some(text.parse()?),
-    };
-    // There are 2^32 keys of 32 bits, and half of the queries are absent ones.
-    size.filter(|n| (1..=1 << 31).contains(n)).context("give a number from 1 to 2^31, such as 1000000 or 2^24")
 }
 
 pub fn main(args: &Args) -> anyhow::Result<()> {
@@ -428,15 +393,6 @@ pub fn main(args: &Args) -> anyhow::Result<()> {
     let wrong: u64 = records.iter().map(|record| record.wrong).sum();
     anyhow::ensure!(wrong == 0, "{wrong} answers were wrong");
     Ok(())
-}
-
-/// Returns the name of a device in the records: the CPU engine has its number of threads in it.
-pub fn device_name(device: &Device) -> String {
-    if is_cpu(device) {
-        format!("CPU, {} threads", std::thread::available_parallelism().map_or(1, usize::from))
-    } else {
-        device.name().to_owned()
-    }
 }
 
 /// Returns the rates of each kind of random access over `words` words of 64 bits, and of a

@@ -1,9 +1,9 @@
 //! Benchmarks of the multimap.
 
 use super::input::key;
+use super::lab::{Bench, name_on};
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
-use super::{Bench, name_on};
 use warpnest::design::Ids;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Config, MultiConfig};

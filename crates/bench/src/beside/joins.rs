@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::{Result, ensure};
 use warpnest::relational::JoinWithValues;
 
-use super::Lab;
+use super::lab::Lab;
 use super::polars::{self, Polars};
 use super::record::Comparison;
 use super::timing::timed;

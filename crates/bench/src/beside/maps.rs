@@ -10,9 +10,8 @@ use warpnest::{
     CuckooMap, ExtendibleConfig, ExtendibleMap, LinearConfig, LinearMap, MultiMap, PageMap, PageSet, TwoLevelMap,
 };
 
-use super::Lab;
+use super::lab::{Hasher, Lab, filled, lookups};
 use super::record::Comparison;
-use super::rows::{Hasher, filled, lookups};
 use super::timing::{timed, timed_with_drop};
 use crate::bench::input::{Input, Repeats, key, repeated, shuffle};
 

@@ -3,6 +3,7 @@
 mod drawing;
 mod groups;
 mod joins;
+mod lab;
 mod maps;
 mod polars;
 mod record;
@@ -19,6 +20,7 @@ use warpnest::Device;
 use crate::bench::parse_size;
 use crate::bench::record::Run;
 use crate::figures;
+use lab::Lab;
 use record::Comparison;
 use timing::Clock;
 
@@ -83,23 +85,6 @@ fn parse_largest(text: &str) -> anyhow::Result<u64> {
     let largest = parse_size(text)?;
     anyhow::ensure!((1..=MAX_PAIRS).contains(&largest), "give at least 1 pair and at most {MAX_PAIRS} (2^26)");
     Ok(largest)
-}
-
-/// The circumstances of all comparisons with one number of pairs.
-struct Lab<'a> {
-    device: Device,
-    clock: &'a Clock,
-    n: u64,
-    only: &'a [String],
-    bar: &'a ProgressBar,
-}
-
-impl Lab<'_> {
-    /// Returns whether the row was asked for.
-    fn wants(&self, table: &str, op: &str) -> bool {
-        let name = format!("{table} {op}").to_lowercase();
-        self.only.is_empty() || self.only.iter().any(|word| name.contains(&word.to_lowercase()))
-    }
 }
 
 /// Runs the command.

@@ -1,21 +1,13 @@
 //! What is compared: groups of operations on the same input.
 
-use std::hash::{BuildHasher, Hash};
+use anyhow::Result;
 
-use anyhow::{Result, ensure};
-use hashbrown::HashMap;
-
+use super::lab::{Hasher, Lab};
 use super::record::Comparison;
-use super::timing::{Side, timed};
-use super::{Lab, maps, sorted, strings};
+use super::{maps, sorted, strings};
 
 /// Rows on the same input.
 pub type Group = fn(&Lab<'_>) -> Result<Vec<Comparison>>;
-
-/// A hasher of the other side's maps and sets.
-pub trait Hasher: BuildHasher + Clone + Default + Send + Sync + 'static {}
-
-impl<S: BuildHasher + Clone + Default + Send + Sync + 'static> Hasher for S {}
 
 /// Returns all groups; each makes its own input.
 pub const fn groups<S: Hasher>() -> [Group; 11] {
@@ -32,56 +24,4 @@ pub const fn groups<S: Hasher>() -> [Group; 11] {
         maps::sets::<S>,
         strings::made_up::<S>,
     ]
-}
-
-impl Lab<'_> {
-    /// Compares both sides, if the row was asked for.
-    pub fn row(
-        &self,
-        rows: &mut Vec<Comparison>,
-        [table, op, beside]: [&'static str; 3],
-        ours: &mut Side<'_>,
-        theirs: &mut Side<'_>,
-    ) -> Result<()> {
-        self.row_in_parallel(rows, [table, op, beside], ours, theirs, None)
-    }
-
-    /// Compares as [`Lab::row`] does, and with a form of the other side that uses all threads.
-    pub fn row_in_parallel(
-        &self,
-        rows: &mut Vec<Comparison>,
-        [table, op, beside]: [&'static str; 3],
-        ours: &mut Side<'_>,
-        theirs: &mut Side<'_>,
-        theirs_all: Option<&mut Side<'_>>,
-    ) -> Result<()> {
-        if self.wants(table, op) {
-            self.bar.set_message(format!("{table} {op}, {} pairs", self.n));
-            let times = self.clock.compare(ours, theirs, theirs_all)?;
-            rows.push(Comparison { table, op, beside, n: self.n, times });
-        }
-        Ok(())
-    }
-}
-
-/// Fills a map that has memory for all pairs.
-pub fn filled<K: Copy + Eq + Hash, V: Copy, S: Hasher>(keys: &[K], values: &[V]) -> HashMap<K, V, S> {
-    let mut map = HashMap::with_capacity_and_hasher(keys.len(), S::default());
-    for (&key, &value) in keys.iter().zip(values) {
-        map.insert(key, value);
-    }
-    map
-}
-
-/// Makes a side that looks up all queries and checks that as many are found as expected.
-pub fn lookups<A: Send>(
-    expected: usize,
-    mut look_up: impl FnMut() -> Result<Vec<Option<A>>> + Send,
-) -> impl FnMut() -> Result<std::time::Duration> + Send {
-    move || {
-        let (time, answers) = timed(&mut look_up);
-        let found = answers?.iter().flatten().count();
-        ensure!(found == expected, "{found} keys were found and not {expected}");
-        Ok(time)
-    }
 }

@@ -5,9 +5,8 @@ use rayon::prelude::*;
 use warpnest::primitives::{Scratch, sort_pairs};
 use warpnest::{Buffer, SortedMap};
 
-use super::Lab;
+use super::lab::{Lab, lookups};
 use super::record::Comparison;
-use super::rows::lookups;
 use super::timing::{timed, timed_with_drop};
 use crate::bench::input::Input;
 

@@ -6,9 +6,8 @@ use anyhow::{Context, Result, ensure};
 use hashbrown::HashMap;
 use warpnest::strings::{StringCounts, StringMap, unique};
 
-use super::Lab;
+use super::lab::{Hasher, Lab};
 use super::record::Comparison;
-use super::rows::Hasher;
 use super::timing::{timed, timed_with_drop};
 use crate::bench::input::{Repeats, repeated};
 

@@ -6,8 +6,8 @@ use comfy_table::Table;
 use warpnest::ProbeLengths;
 use warpnest::{Answers, Buffer, LinearConfig};
 
-use super::Lab;
 use super::figure::{Axis, Figure, Series};
+use super::lab::Lab;
 use super::scale::Scale;
 use crate::bench::input::{Input, wrong_hits};
 use crate::bench::record::{Run, rounded};

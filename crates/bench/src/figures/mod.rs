@@ -6,6 +6,7 @@ mod alcantara;
 mod extendible;
 pub mod figure;
 mod filling;
+mod lab;
 mod plot;
 pub mod scale;
 mod stages;
@@ -20,6 +21,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use figure::{Figure, Line};
 use indicatif::{ProgressBar, ProgressStyle};
+use lab::{Lab, MIN_PAIRS};
 use voxelization::Model;
 use warpnest::{Device, TwoLevelConfig};
 
@@ -102,40 +104,10 @@ enum Part {
     Directory,
 }
 
-/// The fewest pairs, with which the figures of (Sahu 2015) start.
-const MIN_PAIRS: u64 = 512;
-
 fn parse_largest(text: &str) -> anyhow::Result<u64> {
     let largest = parse_size(text)?;
     anyhow::ensure!(largest >= MIN_PAIRS, "the figures start at {MIN_PAIRS} pairs: give at least as many");
     Ok(largest)
-}
-
-/// The device and the sizes to measure with.
-struct Lab {
-    device: Device,
-    runs: u32,
-    largest: u64,
-    progress: ProgressBar,
-}
-
-impl Lab {
-    /// Announces `steps` steps of some work; [`Lab::step`] counts them.
-    fn begin(&self, what: &'static str, steps: usize) {
-        self.progress.reset();
-        self.progress.set_prefix(what);
-        self.progress.set_length(steps as u64);
-    }
-
-    /// Returns the numbers of pairs, from the fewest to the most and doubling.
-    fn doubling_sizes(&self) -> Vec<u64> {
-        std::iter::successors(Some(MIN_PAIRS), |n| Some(2 * n)).take_while(|&n| n <= self.largest).collect()
-    }
-
-    fn step(&self, detail: String) {
-        self.progress.set_message(detail);
-        self.progress.inc(1);
-    }
 }
 
 pub fn main(args: &Args) -> anyhow::Result<()> {

@@ -4,8 +4,8 @@ use anyhow::Context as _;
 use warpnest::two_level::TwoLevelStages;
 use warpnest::{BuildError, Error, TwoLevelConfig};
 
-use super::Lab;
 use super::figure::{Axis, End, Figure, Series};
+use super::lab::Lab;
 use super::scale::{Scale, power_of_two};
 use crate::bench::input::wrong_hits;
 use crate::bench::maps::Subjects;

@@ -5,8 +5,8 @@ use anyhow::{Context as _, ensure};
 use warpnest::primitives::{Scratch, binary_search, sort_pairs};
 use warpnest::{Answers, Buffer, TwoLevelConfig, TwoLevelMap};
 
-use super::Lab;
 use super::figure::{Axis, Figure, Series};
+use super::lab::Lab;
 use super::scale::Scale;
 use super::voxelization::{COARSEST, FINEST, Model};
 use crate::bench::input;

@@ -6,10 +6,10 @@ use warpnest::{Buffer, CuckooConfig};
 
 use super::contenders::Pairs;
 use super::strides::Update;
-use super::{PAIRS_A_SECOND, billions_a_second};
+use super::units::{PAIRS_A_SECOND, billions_a_second};
 use crate::figures::figure::{Axis, Figure, Series};
+use crate::figures::lab::{Lab, MIN_PAIRS};
 use crate::figures::scale::Scale;
-use crate::figures::{Lab, MIN_PAIRS};
 
 /// The slots a pair.
 const SLOTS: [f64; 18] =

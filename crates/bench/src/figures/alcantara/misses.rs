@@ -4,10 +4,10 @@ use anyhow::ensure;
 use warpnest::Buffer;
 
 use super::contenders::{CUCKOO_OF_FOUR, CUCKOO_OF_THREE, Contender, PAGE, Pairs, SORTED, TWO_LEVEL};
-use super::{QUERIES_A_SECOND, TEN_MILLION, billions_a_second};
+use super::units::{QUERIES_A_SECOND, TEN_MILLION, billions_a_second};
 use crate::bench::input::Mixed;
-use crate::figures::Lab;
 use crate::figures::figure::{Axis, Figure};
+use crate::figures::lab::Lab;
 use crate::figures::scale::Scale;
 
 const CONTENDERS: [Contender; 5] = [CUCKOO_OF_FOUR, CUCKOO_OF_THREE, TWO_LEVEL, PAGE, SORTED];

@@ -8,25 +8,14 @@ mod multiplicity;
 mod rates;
 mod repeated;
 mod strides;
+mod units;
 
 pub use misses::misses;
 pub use multiplicity::multiplicity;
 pub use rates::rates;
 
-use super::Lab;
 use super::figure::Figure;
-use crate::bench::record::rounded;
-
-/// The pairs of the tables of fixed size in (Alcantara 2011); fewer where that is the limit.
-const TEN_MILLION: u64 = 10_000_000;
-
-const PAIRS_A_SECOND: &str = "10⁹ pairs a second";
-const QUERIES_A_SECOND: &str = "10⁹ queries a second";
-
-/// Returns the rate in 10^9 a second, or 0 if the clock saw no time pass.
-fn billions_a_second(number: u64, ms: f64) -> f64 {
-    rounded(number as f64 / ms / 1e6)
-}
+use super::lab::Lab;
 
 /// Measures strided updates, and predicts from their rates the construction of a cuckoo table.
 pub fn strides(lab: &Lab) -> anyhow::Result<[Figure; 3]> {

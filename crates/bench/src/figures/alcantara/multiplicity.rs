@@ -7,10 +7,10 @@ use warpnest::{
 };
 
 use super::repeated::{Repeated, keys};
-use super::{PAIRS_A_SECOND, QUERIES_A_SECOND, TEN_MILLION, billions_a_second};
+use super::units::{PAIRS_A_SECOND, QUERIES_A_SECOND, TEN_MILLION, billions_a_second};
 use crate::bench::roofline::median_ms;
-use crate::figures::Lab;
 use crate::figures::figure::{Axis, Figure, Series};
+use crate::figures::lab::Lab;
 use crate::figures::scale::Scale;
 use crate::figures::voxels::sorted;
 

@@ -4,10 +4,10 @@ use anyhow::{Context as _, ensure};
 use warpnest::Buffer;
 
 use super::contenders::{CUCKOO, CUCKOO_IN_MORE, Contender, PAGE, Pairs, SORTED, TWO_LEVEL};
-use super::{PAIRS_A_SECOND, QUERIES_A_SECOND, billions_a_second};
+use super::units::{PAIRS_A_SECOND, QUERIES_A_SECOND, billions_a_second};
 use crate::bench::input::wrong_hits;
-use crate::figures::Lab;
 use crate::figures::figure::{Axis, Figure};
+use crate::figures::lab::Lab;
 use crate::figures::scale::Scale;
 
 const CONTENDERS: [Contender; 5] = [CUCKOO, CUCKOO_IN_MORE, TWO_LEVEL, PAGE, SORTED];

@@ -5,10 +5,10 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_bench_kernels::roofline::{Strided, StridedParams};
 
-use super::billions_a_second;
+use super::units::billions_a_second;
 use crate::bench::roofline::{KERNELS, median_ms};
-use crate::figures::Lab;
 use crate::figures::figure::{Axis, Figure, Series};
+use crate::figures::lab::Lab;
 use crate::figures::scale::{Scale, power_of_two};
 
 /// The nanoseconds of an update of 64 bits, the slot of a table with keys and values of 32 bits.

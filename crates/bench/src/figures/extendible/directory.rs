@@ -10,8 +10,8 @@ use super::expansion::{
 use super::placed::Spread;
 use super::{BUCKETS, RECORDS, SEGMENTS};
 use crate::bench::input::{value, wrong_hits};
-use crate::figures::Lab;
 use crate::figures::figure::{Axis, Figure, Series};
+use crate::figures::lab::Lab;
 use crate::figures::scale::Scale;
 use crate::tables::new_table;
 

@@ -6,8 +6,8 @@ use super::batches::{Batch, Shares};
 use super::host::{dashmap, papaya};
 use super::maps::{Content, New, extendible, linear, linear_mixed};
 use crate::bench::input::key;
-use crate::figures::Lab;
 use crate::figures::figure::{Axis, Figure, Series};
+use crate::figures::lab::Lab;
 use crate::figures::scale::Scale;
 
 const CONTENDERS: [(&str, New); 5] = [

@@ -1,0 +1,97 @@
+//! Doing the work of streams.
+
+use crate::IN_KERNEL;
+use crate::answer::{Answer, code};
+use crate::state::State;
+use crate::stream::Work;
+
+impl State {
+    /// Queues work on a stream of the current context.
+    pub fn queue(&mut self, call: &str, stream: usize, work: Work) -> Answer {
+        let deferred = self.deferred;
+        let Some(found) = self.working(call)?.streams.get_mut(&stream) else {
+            return self.violation(call, "no such stream", code::INVALID_HANDLE);
+        };
+        found.work.push_back(work);
+        if deferred { Ok(()) } else { self.finish(stream) }
+    }
+
+    /// Does all of a stream's work.
+    pub fn finish(&mut self, stream: usize) -> Answer {
+        while let Some(work) = self.context()?.streams.get_mut(&stream).and_then(|stream| stream.work.pop_front()) {
+            self.step(work)?;
+        }
+        Ok(())
+    }
+
+    /// Works until an event's record is reached.
+    pub fn reach(&mut self, event: usize, record: u64) -> Answer {
+        loop {
+            let context = self.context()?;
+            // An event that was destroyed stays until it is reached.
+            let Some(found) = context.events.get(&event) else { return Ok(()) };
+            if found.reached >= record {
+                return Ok(());
+            }
+            let stream = found.streams[record as usize - 1];
+            let Some(work) = context.streams.get_mut(&stream).and_then(|stream| stream.work.pop_front()) else {
+                return Err(code::INVALID_HANDLE);
+            };
+            self.step(work)?;
+        }
+    }
+
+    /// Does one item of work. If that fails, the context is lost.
+    fn step(&mut self, work: Work) -> Answer {
+        let done = match work {
+            Work::Launch { .. } => self.faults(IN_KERNEL).and_then(|()| self.perform(work)),
+            Work::Wait { event, record } => self.reach(event, record),
+            _ => self.perform(work),
+        };
+        if let (Err(code), Ok(context)) = (done, self.context()) {
+            context.lost = code;
+        }
+        done
+    }
+
+    fn perform(&mut self, work: Work) -> Answer {
+        let context = self.context()?;
+        let pointer = |address: usize| std::ptr::with_exposed_provenance_mut::<u8>(address);
+        let inside = |held: bool| if held { Ok(()) } else { Err(code::ILLEGAL_ADDRESS) };
+        match work {
+            Work::Upload { from, to } => {
+                inside(context.holds(to, from.len()))?;
+                // SAFETY: an allocation has these bytes.
+                unsafe { pointer(to).copy_from_nonoverlapping(from.as_ptr(), from.len()) };
+            }
+            Work::Copy { from, to, bytes } => {
+                // Either may be page-locked memory, which must not have been freed meanwhile.
+                let is_there = |address| context.holds(address, bytes) || context.locks(address, bytes);
+                inside(is_there(from) && is_there(to))?;
+                // SAFETY: allocations have these bytes.
+                unsafe { pointer(to).copy_from(pointer(from), bytes) };
+            }
+            Work::Fill { at, byte, bytes } => {
+                inside(context.holds(at, bytes))?;
+                // SAFETY: an allocation has these bytes.
+                unsafe { pointer(at).write_bytes(byte, bytes) };
+            }
+            Work::Launch { function, blocks, threads, shared, arguments } => {
+                let done = context.run(function, [blocks, threads, shared], &arguments);
+                let faults = std::mem::take(&mut context.faults);
+                self.violations.extend(faults.iter().map(|fault| format!("a kernel: {fault}")));
+                return done;
+            }
+            Work::Record { event, record } => {
+                if let Some(found) = context.events.get_mut(&event) {
+                    found.reached = found.reached.max(record);
+                    if found.is_over() {
+                        context.events.remove(&event);
+                    }
+                }
+            }
+            Work::Wait { .. } => {}
+        }
+        Ok(())
+    }
+}
