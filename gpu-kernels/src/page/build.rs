@@ -28,7 +28,7 @@ pub struct BuildParams {
     pub page_capacity: u64,
     /// The number of pairs, if there is one page and nothing else is known.
     pub pairs: u64,
-    /// The flag of pairs from a [`Split`](super::Split): 1 if they come from one.
+    /// The flag of pairs from a [`Split`](crate::split::Split): 1 if they come from one.
     pub split: u32,
     /// The flag of a cleared table: 1 if all of its words are 0 already.
     pub zeroed: u32,

@@ -2,7 +2,7 @@
 //! with equal keys, the ids of keys, and hashes and comparisons of rows of several columns.
 //!
 //! Each folder is one operation, with the host's folder of the same name. What they share is how a
-//! [`column`]'s values are compared, and the words of signed or paired [`keys`].
+//! [`mod@column`]'s values are compared, and the words of signed or paired [`keys`].
 
 pub mod column;
 pub mod distinct;

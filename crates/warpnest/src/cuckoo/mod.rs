@@ -10,7 +10,7 @@ mod report;
 pub use config::{Cuckoo, CuckooConfig};
 pub use report::{CuckooReport, EvictionChains};
 
-use crate::low_level::Uses;
+use crate::runtime::stream::Uses;
 use crate::table::design::{Counted, Design, Seeded, Sets};
 use crate::table::file::{Incoming, Parts};
 use crate::table::probes::ProbeLengths;

@@ -13,7 +13,7 @@ mod work;
 
 pub use config::{Extendible, ExtendibleConfig};
 
-use crate::low_level::Uses;
+use crate::runtime::stream::Uses;
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
 use crate::table::input::Input;

@@ -1,8 +1,8 @@
 //! A map that is lent to a kernel, which changes it.
 
 use super::{Change, Counts, Interrupted, LinearMap, LinearTable};
-use crate::low_level::Uses;
 use crate::runtime::stream::Finish;
+use crate::runtime::stream::Uses;
 use crate::{Buffer, Error, Key, Result, Stream, Value};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{InspectParams, Layout, Recount, header};

@@ -15,8 +15,8 @@ pub use config::{Linear, LinearConfig};
 pub use kind::LinearKind;
 pub use operations::LinearOperation;
 
-use crate::low_level::Uses;
 use crate::primitives::Scratch;
+use crate::runtime::stream::Uses;
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::file::{Incoming, Parts};
 use crate::table::input::Input;

@@ -22,8 +22,8 @@ mod unordered_plan;
 pub use config::{Page, PageConfig};
 pub use report::{PageReport, PageStages};
 
-use crate::low_level::Uses;
 use crate::primitives::Scratch;
+use crate::runtime::stream::Uses;
 use crate::table::design::{Design, Seeded, Sets, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};

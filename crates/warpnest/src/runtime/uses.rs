@@ -4,7 +4,6 @@ use crate::runtime::allocation::ALIGNMENT;
 use crate::runtime::buffer::Buffer;
 use crate::runtime::stream::{Batch, Uses};
 use crate::runtime::view::BufferSlice;
-use crate::table::refs::HasRef;
 use crate::{Error, InputError};
 use gpu_kernels::seam::Global;
 
@@ -17,50 +16,6 @@ impl<'b> Uses<'b> {
     /// Returns the pointer to a buffer that the kernel writes, and perhaps reads.
     pub fn write<T>(&self, buffer: &'b mut BufferSlice<T>) -> Global<T> {
         self.0.write(buffer)
-    }
-
-    /// Returns a table as the kernel's argument, by which its threads look keys up.
-    ///
-    /// The launch waits for changes of the table on other streams. If the table is on another
-    /// device, or a change of it failed partway, the launch returns the error. The table is
-    /// borrowed until the kernel is queued, so it can neither be dropped nor changed in the
-    /// closure:
-    ///
-    /// ```compile_fail,E0505
-    /// # use warpnest::low_level::kernels::primitives::iota::{Iota, IotaParams};
-    /// # use warpnest::{Buffer, Device, PageMap};
-    /// # let device = Device::cpu();
-    /// # let mut output = Buffer::<u32>::zeroed(&device, 8)?;
-    /// # let plan = IotaParams { items: 8, first: 0, padding: 0 };
-    /// let map: PageMap<u32, u32> = PageMap::build(&device, &[1], &[2])?;
-    /// unsafe {
-    ///     device.default_stream().launch(8, |uses| {
-    ///         let argument = uses.table(&map);
-    ///         drop(map);
-    /// #       Iota { output: uses.write(&mut output), plan }
-    ///     })?;
-    /// }
-    /// # Ok::<(), warpnest::Error>(())
-    /// ```
-    ///
-    /// ```compile_fail,E0502
-    /// # use warpnest::low_level::kernels::primitives::iota::{Iota, IotaParams};
-    /// # use warpnest::{Buffer, Device, PageMap};
-    /// # let device = Device::cpu();
-    /// # let mut output = Buffer::<u32>::zeroed(&device, 8)?;
-    /// # let plan = IotaParams { items: 8, first: 0, padding: 0 };
-    /// let mut map: PageMap<u32, u32> = PageMap::build(&device, &[1], &[2])?;
-    /// unsafe {
-    ///     device.default_stream().launch(8, |uses| {
-    ///         let argument = uses.table(&map);
-    ///         map.insert_many(&[3], &[4]).unwrap();
-    /// #       Iota { output: uses.write(&mut output), plan }
-    ///     })?;
-    /// }
-    /// # Ok::<(), warpnest::Error>(())
-    /// ```
-    pub fn table<T: HasRef>(&self, table: &'b T) -> T::Ref {
-        table.lend(self)
     }
 
     /// Returns the pointers and steps behind these.

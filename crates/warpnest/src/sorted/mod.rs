@@ -10,8 +10,8 @@ mod report;
 pub use config::{Sorted, SortedConfig};
 pub use report::{SortedReport, SortedStages};
 
-use crate::low_level::Uses;
 use crate::primitives::Scratch;
+use crate::runtime::stream::Uses;
 use crate::table::design::{Design, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};

@@ -2,7 +2,7 @@
 //! other crates cannot name it.
 
 use super::file::{Incoming, Parts};
-use crate::low_level::Uses;
+use crate::runtime::stream::Uses;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::fmt::Debug;

@@ -10,8 +10,8 @@ pub use config::{TwoLevel, TwoLevelConfig};
 pub use report::{TwoLevelReport, TwoLevelStages};
 
 use crate::cuckoo::write_slots;
-use crate::low_level::Uses;
 use crate::primitives::Scratch;
+use crate::runtime::stream::Uses;
 use crate::table::design::{Counted, Design, Seeded, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::probes::ProbeLengths;

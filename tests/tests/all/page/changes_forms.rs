@@ -14,7 +14,7 @@ use warpnest_tests::pages::Pages;
 use warpnest_tests::{at, on_all};
 
 /// The share of the slots that is taken at most, in percent.
-const LOAD: usize = 60;
+const LOAD: usize = 80;
 
 /// The ways of the batches of additions and of removals, one after the other.
 const WAYS: [(Way, Way); 8] = [
