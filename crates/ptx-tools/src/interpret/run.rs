@@ -9,7 +9,7 @@ use super::arithmetic as arith;
 use super::lanes::{File, Group, LANES, lanes};
 use super::vector;
 use super::warp::together;
-use crate::code::{CARRY, Code, Instruction, Kind, Op, TRUE};
+use crate::code::{CARRY, Code, Instruction, Join, Kind, Op, TRUE};
 use crate::memory::{Problem, View};
 
 /// The reason why [`run`] returned.
@@ -282,27 +282,15 @@ fn compute(code: &Code, i: &Instruction, file: &mut Registers) {
             Kind::unsigned((2 * kind.bits()).min(64)).cut(arith::wide_product(kind, a, b).wrapping_add(file.get(i.c)))
         }
         Op::AddCarry { input, output } => {
-            let (sum, carry) = arith::add_carry(kind, a, b, if input { file.get(CARRY) } else { 0 });
-            if output {
-                file.set(CARRY, carry);
-            }
-            sum
+            with_carry(file, (input, output), |carry| arith::add_carry(kind, a, b, carry))
         }
         Op::SubCarry { input, output } => {
-            let (difference, borrow) = arith::sub_borrow(kind, a, b, if input { file.get(CARRY) } else { 0 });
-            if output {
-                file.set(CARRY, borrow);
-            }
-            difference
+            with_carry(file, (input, output), |borrow| arith::sub_borrow(kind, a, b, borrow))
         }
         Op::MadCarry { high, input, output } => {
             let (low, top) = arith::product(kind, a, b);
-            let part = if high { top } else { low };
-            let (sum, carry) = arith::add_carry(kind, part, file.get(i.c), if input { file.get(CARRY) } else { 0 });
-            if output {
-                file.set(CARRY, carry);
-            }
-            sum
+            let (part, c) = (if high { top } else { low }, file.get(i.c));
+            with_carry(file, (input, output), |carry| arith::add_carry(kind, part, c, carry))
         }
         Op::Div => arith::divide(kind, a, b),
         Op::Rem => arith::remainder(kind, a, b),
@@ -330,17 +318,9 @@ fn compute(code: &Code, i: &Instruction, file: &mut Registers) {
         Op::FunnelRight { clamp } => arith::funnel(false, clamp, a, b, file.get(i.c)),
         Op::Logic3 => arith::logic3(a, b, file.get(i.c), i.e),
         Op::Select => kind.cut(if file.get(i.c) != 0 { a } else { b }),
-        Op::Compare { how, join, negate } => {
-            let c = (file.get(i.c) != 0) != negate;
-            let holds = arith::compare(how, kind, a, b);
-            file.set(i.d2, arith::join(join, !holds, c).into());
-            arith::join(join, holds, c).into()
-        }
+        Op::Compare { how, join, negate } => joined(file, i, (join, negate), arith::compare(how, kind, a, b)),
         Op::FloatCompare { how, or_nan, join, negate } => {
-            let c = (file.get(i.c) != 0) != negate;
-            let holds = arith::float_compare(how, or_nan, kind, a, b);
-            file.set(i.d2, arith::join(join, !holds, c).into());
-            arith::join(join, holds, c).into()
+            joined(file, i, (join, negate), arith::float_compare(how, or_nan, kind, a, b))
         }
         Op::Mask(how) => match (arith::compare(how, kind, a, b), i.to.float) {
             (true, true) => 1f32.to_bits().into(),
@@ -367,4 +347,22 @@ fn compute(code: &Code, i: &Instruction, file: &mut Registers) {
         _ => return,
     };
     file.set(i.d, value);
+}
+
+/// Returns the result of an instruction that may take the carry and leave one.
+#[inline(always)]
+fn with_carry(file: &mut Registers, (input, output): (bool, bool), result: impl FnOnce(u64) -> (u64, u64)) -> u64 {
+    let (value, carry) = result(if input { file.get(CARRY) } else { 0 });
+    if output {
+        file.set(CARRY, carry);
+    }
+    value
+}
+
+/// Returns whether a comparison holds, joined with a predicate; that of its opposite is written.
+#[inline(always)]
+fn joined(file: &mut Registers, i: &Instruction, (join, negate): (Join, bool), holds: bool) -> u64 {
+    let c = (file.get(i.c) != 0) != negate;
+    file.set(i.d2, arith::join(join, !holds, c).into());
+    arith::join(join, holds, c).into()
 }
