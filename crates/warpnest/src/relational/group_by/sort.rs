@@ -115,6 +115,26 @@ struct Needs {
     uppers: bool,
 }
 
+impl Needs {
+    /// Returns what is needed with keys in this order, if the column `rides` is sorted with them.
+    fn of<K>(
+        query: &Query<'_>,
+        (keys, order): (&KeysOnDevice<'_, K>, KeyOrder),
+        rides: Option<usize>,
+        row_numbers: bool,
+    ) -> Self {
+        let columns = || 0..query.columns.len();
+        let is_gathered = |&column: &usize| query.is_folded(column) && rides != Some(column);
+        let gathered = columns().filter(is_gathered).map(|column| query.columns[column].bits as u64);
+        Self {
+            encoding: order != KeyOrder::default() || matches!(keys, KeysOnDevice::Two(_)),
+            row_numbers,
+            gathered_bits: gathered.max().unwrap_or(0),
+            uppers: columns().any(|column| query.has_wide_mean(column)),
+        }
+    }
+}
+
 /// Sorts the keys with the column `rides`, whose words are `payload`; with the numbers of the rows
 /// if there is none; or alone if the payload is nothing.
 fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
@@ -125,56 +145,18 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
     (payload, rides): (Option<&Buffer<WordOf<P>>>, Option<usize>),
     memory: Memory<K>,
 ) -> Result<Grouped<K>> {
-    let (device, rows) = (scratch.device().clone(), input.rows);
+    let device = scratch.device().clone();
     // Keys that need no order of their own are sorted by their words.
     let order = match input.keys {
         KeysOnDevice::One(_) if query.order != Order::ByKey => KeyOrder::default(),
         _ => input.order,
     };
-    let is_gathered = |&column: &usize| query.is_folded(column) && rides != Some(column);
-    let gathered = (0..query.columns.len()).filter(is_gathered).map(|column| query.columns[column].bits as u64);
-    let needs = Needs {
-        encoding: order != KeyOrder::default() || matches!(input.keys, KeysOnDevice::Two(_)),
-        row_numbers: payload.is_none() && P::VALUE_BITS != 0,
-        gathered_bits: gathered.max().unwrap_or(0),
-        uppers: (0..query.columns.len()).any(|column| query.has_wide_mean(column)),
-    };
-    let sort = Sort::<K, P>::new(OF_KEY, rows, stream.cores());
-    let at = Regions::new::<K, P>(sort.words, rows, needs);
+    let needs = Needs::of(query, (input.keys, order), rides, payload.is_none() && P::VALUE_BITS != 0);
+    let sort = Sort::<K, P>::new(OF_KEY, input.rows, stream.cores());
+    let at = Regions::new::<K, P>(sort.words, input.rows, needs);
     let work = scratch.reserve(at.words)?;
-    stream.batch(|batch| {
-        let base = batch.write(work);
-        // SAFETY: the scratch has all regions, each as large as what is written there. There are
-        // that many rows in all columns.
-        unsafe {
-            let coded = base.offset(at.coded).cast::<K>();
-            if needs.encoding {
-                input.keys.encode(batch, order, rows, coded)?;
-            }
-            let keys = match input.keys {
-                KeysOnDevice::One(keys) if !needs.encoding => batch.read(keys),
-                _ => coded,
-            };
-            let values = match payload {
-                Some(values) => batch.read(values),
-                None if P::VALUE_BITS != 0 => {
-                    let numbers = base.offset(at.row_numbers).cast();
-                    batch.launch(
-                        &Iota { output: numbers, plan: IotaParams { items: rows, first: 0, padding: 0 } },
-                        rows,
-                    )?;
-                    numbers.cast()
-                }
-                // Passes over keys alone do not use the array of values.
-                None => coded.cast(),
-            };
-            let sorted = Pairs { keys: base.offset(at.keys).cast(), values: base.offset(at.payload).cast() };
-            sort.queue(batch, work, Pairs { keys, values }, sorted, false)?;
-            let outputs =
-                (base.offset(at.distinct).cast(), base.offset(at.starts).cast(), base.offset(at.count).cast());
-            queue_runs::<K>(batch, (work, at.runs), (rows, rows), sorted.keys, outputs)
-        }
-    })?;
+    // SAFETY: the scratch has all regions.
+    stream.batch(|batch| unsafe { queue_sort(batch, (input, order), payload, (&sort, work), (&at, needs)) })?;
     let groups = work.download_at(stream, at.count as usize)? as u32 as usize;
 
     let (keys_out, columns) = memory.of_length(&device, groups)?;
@@ -187,7 +169,7 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
         let sorted = SortedGroups {
             base,
             at: &at,
-            rows,
+            rows: input.rows,
             groups: groups as u64,
             starts: base.offset(at.starts).cast(),
             row_numbers: base.offset(at.payload).cast(),
@@ -216,6 +198,48 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
             permuted(stream, scratch, first_rows, keys_out, columns).map(|(_, keys, columns)| (keys, columns))
         }
         None => Ok((keys_out, columns)),
+    }
+}
+
+/// Queues sorting the keys in this order, with the payload, and finding where groups begin.
+///
+/// # Safety
+/// `work` has all regions.
+unsafe fn queue_sort<'b, K: KeyWord + ValueWord, P: Payload>(
+    batch: &Batch<'b>,
+    (input, order): (&SortInput<'b, '_, K>, KeyOrder),
+    payload: Option<&'b Buffer<WordOf<P>>>,
+    (sort, work): (&Sort<K, P>, &'b Buffer<u64>),
+    (at, needs): (&Regions, Needs),
+) -> Result<()> {
+    let rows = input.rows;
+    let base = batch.write(work);
+    // SAFETY: each region is as large as what is written there, and there are that many rows in all
+    // columns.
+    unsafe {
+        let coded = base.offset(at.coded).cast::<K>();
+        if needs.encoding {
+            input.keys.encode(batch, order, rows, coded)?;
+        }
+        let keys = match input.keys {
+            KeysOnDevice::One(keys) if !needs.encoding => batch.read(keys),
+            _ => coded,
+        };
+        let values = match payload {
+            Some(values) => batch.read(values),
+            None if needs.row_numbers => {
+                let numbers = base.offset(at.row_numbers).cast();
+                let plan = IotaParams { items: rows, first: 0, padding: 0 };
+                batch.launch(&Iota { output: numbers, plan }, rows)?;
+                numbers.cast()
+            }
+            // Passes over keys alone do not use the array of values.
+            None => coded.cast(),
+        };
+        let sorted = Pairs { keys: base.offset(at.keys).cast(), values: base.offset(at.payload).cast() };
+        sort.queue(batch, work, Pairs { keys, values }, sorted, false)?;
+        let outputs = (base.offset(at.distinct).cast(), base.offset(at.starts).cast(), base.offset(at.count).cast());
+        queue_runs::<K>(batch, (work, at.runs), (rows, rows), sorted.keys, outputs)
     }
 }
 

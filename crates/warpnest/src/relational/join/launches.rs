@@ -1,20 +1,16 @@
-//! The launches of a join.
+//! The launches that bring the rows of a join's sides together.
 
-use super::columns::Outputs;
-use super::joined::JoinMethod;
-use super::plan::{Arrangement, Bins, HEADERS, JoinPlan, Pass, RIGHT};
+use super::pass::RIGHT;
+use super::plan::{HEADERS, JoinPlan};
+use super::side_layout::Arrangement;
 use crate::primitives::{Pairs, Storage};
 use crate::runtime::stream::Batch;
 use crate::split::{SplitArrays, or_null, queue_split, queue_starts};
 use crate::{Buffer, Result};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
-use gpu_kernels::relational::join::{
-    BinStarts, BinStartsParams, DISTINCT_ROWS, FillTable, JoinDirect, JoinDirectParams, JoinDistinct,
-    JoinDistinctParams, JoinOnChip, JoinOnChipParams, JoinPages, JoinPagesParams, JoinTable, JoinTableParams,
-    SECTOR_WORDS, TableParams, header,
-};
+use gpu_kernels::relational::join::{BinStarts, BinStartsParams, FillTable, SECTOR_WORDS, TableParams, header};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{KeyWord, inverse_multiplier};
+use gpu_kernels::types::KeyWord;
 
 /// A join, and what it works in.
 pub(super) struct Launches<'a, K> {
@@ -29,17 +25,17 @@ pub(super) struct Launches<'a, K> {
 }
 
 /// A side of a pass as its kernel takes it.
-struct Side<K> {
-    pairs: Pairs<K, u32>,
-    counts: Option<Global<u32>>,
-    bin_capacity: u64,
+pub(super) struct Side<K> {
+    pub pairs: Pairs<K, u32>,
+    pub counts: Option<Global<u32>>,
+    pub bin_capacity: u64,
     /// Whether keys and numbers are stored apart whatever their types.
-    are_apart: bool,
+    pub are_apart: bool,
 }
 
 impl<'a, K: KeyWord> Launches<'a, K> {
     /// Returns the words of the scratch from number `at` on.
-    fn at<T>(&self, batch: &Batch<'a>, at: u64) -> Global<T> {
+    pub fn at<T>(&self, batch: &Batch<'a>, at: u64) -> Global<T> {
         batch.write(self.scratch).offset(at).cast()
     }
 
@@ -54,7 +50,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     }
 
     /// Returns the header of a side; the first one is also the join's.
-    fn header(&self, batch: &Batch<'a>, side: usize) -> Global<u64> {
+    pub fn header(&self, batch: &Batch<'a>, side: usize) -> Global<u64> {
         self.at(batch, self.plan.headers_at + (side * header::WORDS) as u64)
     }
 
@@ -193,7 +189,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     }
 
     /// Returns a side for the kernels. `has_starts` says that its last split was made again.
-    fn side(&self, batch: &Batch<'a>, number: usize, has_starts: bool) -> Side<K> {
+    pub fn side(&self, batch: &Batch<'a>, number: usize, has_starts: bool) -> Side<K> {
         let side = &self.plan.sides[number];
         let starts = self.of_side(batch, number, side.starts_at);
         match side.arrangement {
@@ -218,179 +214,6 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             Arrangement::Sorted => {
                 let pairs = Pairs::at(self.of_side(batch, number, side.pairs_at), side.rows);
                 Side { pairs, counts: Some(starts), bin_capacity: 0, are_apart: true }
-            }
-        }
-    }
-
-    /// Returns the numbers of different keys of heavy bins, and the keys.
-    fn distinct(&self, batch: &Batch<'a>) -> (Global<u32>, Global<K>) {
-        let at = self.plan.between_at;
-        (self.at(batch, at), self.at(batch, at + self.plan.distinct_counts_words()))
-    }
-
-    /// Queues finding the different keys of the heavy bins of a pass's build side.
-    pub fn find_distinct(&self, batch: &Batch<'a>, pass: Pass, have_starts: [bool; 2]) -> Result<()> {
-        let plan = self.plan;
-        let (side, layout) = (self.side(batch, pass.build, have_starts[pass.build]), &plan.sides[pass.build]);
-        let positions = match layout.levels.last() {
-            Some(last) if side.bin_capacity != 0 => last.capacity(),
-            _ => layout.rows,
-        };
-        let at = plan.between_at as usize;
-        batch.zero_range(self.scratch, at..at + plan.distinct_counts_words() as usize)?;
-        let (distinct, keys_out) = self.distinct(batch);
-        let distinct = JoinDistinct {
-            keys: side.pairs.keys,
-            rows: side.pairs.values,
-            counts: or_null(side.counts),
-            distinct,
-            keys_out,
-            plan: JoinDistinctParams {
-                rows: positions,
-                bin_capacity: side.bin_capacity,
-                page_bits: plan.page_bits,
-                light_rows: plan.light_rows,
-                apart: side.are_apart as u32,
-                padding: 0,
-            },
-        };
-        // SAFETY: the side is arranged as the plan says. There is a count for each bin, which is 0,
-        // and memory for a key at each position of a row.
-        unsafe { batch.launch_blocks(&distinct, positions.div_ceil(DISTINCT_ROWS)) }
-    }
-
-    /// Queues a pass over all bins, or over as many listed items. `have_starts` says for each side
-    /// whether its last split was made again.
-    pub fn pass(
-        &self,
-        batch: &Batch<'a>,
-        pass: Pass,
-        have_starts: [bool; 2],
-        outputs: Option<Outputs<'a, K>>,
-        listed: Option<u64>,
-    ) -> Result<()> {
-        let plan = self.plan;
-        let [a, b] = self.constants;
-        let out = |side: usize| or_null(outputs.and_then(|outputs| outputs.sides[side]).map(|out| batch.write(out)));
-        let (build_out, probe_out) = (out(pass.build), out(pass.probe()));
-        let capacity = outputs.map_or(0, |outputs| outputs.capacity());
-        let side = |number: usize| self.side(batch, number, have_starts[number]);
-        let (build, probe) = (side(pass.build), side(pass.probe()));
-        let header = self.header(batch, 0);
-        if plan.method == JoinMethod::Direct {
-            let (block_rows, blocks) = plan.direct_blocks(pass);
-            let probes = plan.sides[pass.probe()].rows;
-            if plan.sides[pass.build].arrangement == Arrangement::Table {
-                let table = JoinTable {
-                    words: build.pairs.keys.cast(),
-                    probe_keys: probe.pairs.keys,
-                    build_out,
-                    probe_out,
-                    header,
-                    plan: JoinTableParams {
-                        a,
-                        b,
-                        probe: probes,
-                        capacity,
-                        emit: pass.emit.0,
-                        sector_bits: plan.page_bits,
-                        block_rows,
-                        padding: 0,
-                    },
-                };
-                // SAFETY: the table has the build rows, there are as many probe rows, and the
-                // outputs have the capacity.
-                return unsafe { batch.launch_blocks(&table, blocks) };
-            }
-            let direct = JoinDirect {
-                build_keys: build.pairs.keys,
-                build_rows: build.pairs.values,
-                starts: or_null(build.counts),
-                probe_keys: probe.pairs.keys,
-                build_out,
-                probe_out,
-                header,
-                plan: JoinDirectParams {
-                    a,
-                    b,
-                    probe: probes,
-                    capacity,
-                    emit: pass.emit.0,
-                    bucket_bits: plan.page_bits,
-                    block_rows,
-                    padding: 0,
-                },
-            };
-            // SAFETY: the build side is sorted by bucket, there are as many probe rows, and the
-            // outputs have the capacity.
-            return unsafe { batch.launch_blocks(&direct, blocks) };
-        }
-        let probes = plan.sides[pass.probe()].rows;
-        if plan.method == JoinMethod::OnChip {
-            let (round_rows, blocks) = plan.on_chip_blocks(pass);
-            let on_chip = JoinOnChip {
-                build_keys: build.pairs.keys,
-                probe_keys: probe.pairs.keys,
-                build_out,
-                probe_out,
-                header,
-                plan: JoinOnChipParams {
-                    a,
-                    b,
-                    build: plan.sides[pass.build].rows,
-                    probe: probes,
-                    capacity,
-                    emit: pass.emit.0,
-                    page_rows: plan.page_rows,
-                    bucket_bits: plan.bucket_bits,
-                    round_rows,
-                },
-            };
-            // SAFETY: there are as many rows on each side, a page has memory for all build rows,
-            // and the outputs have the capacity.
-            return unsafe { batch.launch_blocks(&on_chip, blocks) };
-        }
-        let distinct = pass.is_of_distinct_keys().then(|| self.distinct(batch));
-        let (build_keys, build_rows) =
-            distinct.map_or((build.pairs.keys, build.pairs.values), |(_, keys)| (keys, keys.cast()));
-        let is_heavy = pass.bins == Bins::Heavy;
-        let pages = JoinPages::<K, false> {
-            build_keys,
-            build_rows,
-            build_counts: or_null(build.counts),
-            distinct: or_null(distinct.map(|(counts, _)| counts)),
-            probe_keys: probe.pairs.keys,
-            probe_rows: probe.pairs.values,
-            probe_counts: or_null(probe.counts),
-            items: self.at(batch, plan.items_at),
-            build_out,
-            probe_out,
-            keys_out: or_null(outputs.and_then(|outputs| outputs.keys).map(|out| batch.write(out))),
-            header,
-            plan: JoinPagesParams {
-                a,
-                inverse_of_b: inverse_multiplier(b),
-                build_capacity: build.bin_capacity,
-                probe_capacity: probe.bin_capacity,
-                capacity,
-                emit: pass.emit.0,
-                page_bits: plan.page_bits,
-                page_rows: plan.page_rows,
-                bucket_bits: plan.bucket_bits,
-                item_rows: plan.item_rows(pass),
-                build_apart: (build.are_apart || distinct.is_some()) as u32,
-                probe_apart: probe.are_apart as u32,
-                light_rows: if is_heavy || pass.emit.needs_all() { plan.light_rows } else { u32::MAX },
-                heavy: is_heavy as u32,
-                padding: 0,
-            },
-        };
-        // SAFETY: both sides are arranged as the plan says, there is an item for each further block
-        // of the list, and the outputs have the capacity.
-        unsafe {
-            match listed {
-                None => batch.launch_blocks(&pages, 1 << plan.page_bits),
-                Some(items) => batch.launch_blocks(&pages.variant::<true>(), items),
             }
         }
     }

@@ -5,10 +5,14 @@ mod columns;
 mod in_place;
 mod joined;
 mod kept;
+mod launch_pass;
 mod launches;
+mod machine;
+mod pass;
 mod plan;
 mod query;
 mod run;
+mod side_layout;
 mod sides;
 mod values;
 

@@ -1,13 +1,15 @@
 //! The sizes of a join, all of which are known before anything is allocated.
 
-use super::joined::{JoinKind, JoinMethod};
-use crate::Stream;
+use super::joined::JoinMethod;
+use super::machine::{Machine, bits_for};
+use super::pass::{LEFT, Pass, RIGHT};
+use super::side_layout::{Arrangement, SideLayout, levels_of, pairs_words};
 use crate::primitives::{Pairs, RadixPasses};
-use crate::split::{Level, MAX_ROWS, are_valid, levels, split_bits, starts_state_words};
+use crate::split::{Level, MAX_ROWS, are_valid};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::relational::join::{
-    Emit, MAX_ITEM_ROWS, MAX_PAGE_ROWS, MIN_ITEM_ROWS, ON_CHIP_ROUND_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS,
-    SECTOR_WORDS, header, on_chip_words, slots_of_sector,
+    MAX_ITEM_ROWS, MAX_PAGE_ROWS, MIN_ITEM_ROWS, ON_CHIP_ROUND_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS, header,
+    slots_of_sector,
 };
 use gpu_kernels::types::KeyWord;
 use std::ops::Range;
@@ -20,14 +22,6 @@ const BIN_ROWS_ON_CORES: u64 = 1 << 13;
 /// pairs of a block's round fit a word.
 const MAX_DIRECT: u64 = 1 << 20;
 const _: () = assert!(MAX_DIRECT * (ROUND_ROWS as u64) < 1 << 32);
-
-/// The rows of a key that bins of the last split have capacity for, if all keys have as many, and
-/// the keys of a bin of an earlier split. If bins of the last one get more rows it is made again.
-const ROWS_A_KEY: u64 = 4;
-const KEYS_OF_EARLY_BIN: u64 = 1 << 10;
-/// The fewest keys of a bin of the last split that it has capacity for: with fewer it would be
-/// several times as large as the mean.
-const MIN_KEYS_OF_BIN: u64 = 1 << 8;
 
 /// The most pages of a bin that a block fills one after the other, where what is written of a probe
 /// row depends on all of them.
@@ -52,12 +46,6 @@ const PROBES_OF_SORTED: u64 = 4;
 const BUSY_BLOCKS: u64 = 1024;
 const BLOCKS_A_CORE: u64 = 4;
 
-/// The words of a block beside those of its page.
-const WORDS_BESIDE: u32 = 128;
-
-/// The multiprocessors of a device that does not say how many it has.
-const MULTIPROCESSORS: u32 = 4;
-
 /// The slots of a table for each row.
 const SLOTS_A_ROW: u64 = 2;
 
@@ -67,177 +55,8 @@ const MIN_BLOCK_ROWS: u64 = 32;
 /// The probe rows of a block of a CPU, for each build row, that are worth filling a page.
 const PROBES_A_BUILD: u64 = 8;
 
-/// A side of the join: the left one, or the right one.
-pub(super) const LEFT: usize = 0;
-pub(super) const RIGHT: usize = 1;
-
 /// The words of the headers: one for each side, the first of which is the join's, too.
 pub(super) const HEADERS: u64 = 2 * header::WORDS as u64;
-
-/// A pass over the rows of both sides.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Pass {
-    /// The side that is the build side.
-    pub build: usize,
-    pub emit: Emit,
-    pub bins: Bins,
-}
-
-/// The bins that a pass takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Bins {
-    /// The bins that are not heavy; or all of them, if only pairs are written.
-    Light,
-    /// The bins with more build rows than a block should read for each of its probe rows.
-    Heavy,
-}
-
-impl Pass {
-    /// Returns the passes of a join with so many rows on each side.
-    pub fn of(kind: JoinKind, [left, right]: [u64; 2]) -> Vec<Self> {
-        let outer = Emit::PAIRS.and(Emit::UNMATCHED);
-        let pass = |build, emit| Self { build, emit, bins: Bins::Light };
-        match kind {
-            JoinKind::Inner => vec![pass(if left < right { LEFT } else { RIGHT }, Emit::PAIRS)],
-            JoinKind::Left => vec![pass(RIGHT, outer)],
-            JoinKind::Right => vec![pass(LEFT, outer)],
-            JoinKind::Full => vec![pass(RIGHT, outer), pass(LEFT, Emit::UNMATCHED)],
-            JoinKind::Semi => vec![pass(RIGHT, Emit::MATCHED)],
-            JoinKind::Anti => vec![pass(RIGHT, Emit::UNMATCHED)],
-        }
-    }
-
-    /// Returns the pass of a join of left rows with a right side that is kept.
-    pub fn of_kept(kind: JoinKind) -> Vec<Self> {
-        let emit = Self::of(kind, [0, 0])[0].emit;
-        vec![Self { build: RIGHT, emit, bins: Bins::Light }]
-    }
-
-    /// Returns the passes over the heavy bins: one for pairs, in which the smaller side of a bin is
-    /// the build side, and one for rows whose key is there or not.
-    pub fn of_heavy_bins(self) -> impl Iterator<Item = Self> {
-        [Emit::PAIRS, Emit::UNMATCHED, Emit::MATCHED]
-            .into_iter()
-            .filter(move |&emit| self.emit.has(emit))
-            .map(move |emit| Self { emit, bins: Bins::Heavy, ..self })
-    }
-
-    /// Returns whether the build side is that of the different keys of each bin.
-    pub fn is_of_distinct_keys(&self) -> bool {
-        self.bins == Bins::Heavy && self.emit.needs_all()
-    }
-
-    /// Returns the other side.
-    pub fn probe(&self) -> usize {
-        1 - self.build
-    }
-}
-
-/// How the rows of a side are brought together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Arrangement {
-    /// As they are: blocks read all of them, or each block a part.
-    Whole,
-    /// Split into bins.
-    Split,
-    /// Sorted by bin, or by bucket.
-    Sorted,
-    /// In a hash table, if their keys differ.
-    Table,
-}
-
-/// The layout of a side in the scratch, in 64-bit words.
-#[derive(Clone, Debug)]
-pub(super) struct SideLayout {
-    pub rows: u64,
-    pub arrangement: Arrangement,
-    pub levels: Vec<Level>,
-    /// The counts of the bins of all levels, and what a scan of the last ones publishes.
-    pub counts_at: u64,
-    /// The end of these words, which are 0 at first.
-    pub counts_end: u64,
-    /// The starts of the bins, if they have no capacity.
-    pub starts_at: u64,
-    /// The pairs of mixed keys and row numbers, in the order of bins.
-    pub pairs_at: u64,
-    /// The end of the side's words.
-    pub end: u64,
-}
-
-impl SideLayout {
-    /// Returns the layout of so many rows as they are.
-    fn whole(rows: u64) -> Self {
-        let (arrangement, levels) = (Arrangement::Whole, Vec::new());
-        Self { rows, arrangement, levels, counts_at: 0, counts_end: 0, starts_at: 0, pairs_at: 0, end: 0 }
-    }
-
-    /// Returns the layout of a side with `page_bits` bits of bins, from word `at` on.
-    fn placed_at<K: KeyWord>(self, at: u64, page_bits: u32) -> Self {
-        let mut side = Self { counts_at: at, ..self };
-        let of_scan = side.levels.last().map_or(0, |_| starts_state_words(1 << page_bits));
-        side.counts_end = (side.counts_of(side.levels.len()) + of_scan).next_multiple_of(2);
-        let has_starts = matches!(side.arrangement, Arrangement::Split | Arrangement::Sorted);
-        let starts = if has_starts { ((1u64 << page_bits) + 1).div_ceil(2) } else { 0 };
-        side.starts_at = side.counts_end;
-        side.pairs_at = side.starts_at + starts.next_multiple_of(2);
-        let pairs = match side.arrangement {
-            Arrangement::Whole => 0,
-            Arrangement::Sorted => Pairs::<K, u32>::words(side.rows),
-            Arrangement::Table => SECTOR_WORDS << page_bits,
-            // The last split writes to the side's own memory, and those before it in turn.
-            Arrangement::Split => side.levels.iter().rev().step_by(2).map(pairs_words::<K>).max().unwrap_or(0),
-        };
-        side.end = side.pairs_at + pairs.next_multiple_of(2);
-        side
-    }
-
-    /// Returns the offset of the counts of the bins of a level, or of the end of all counts.
-    pub fn counts_of(&self, level: usize) -> u64 {
-        self.counts_at + self.levels[..level].iter().map(Level::counts_words).sum::<u64>()
-    }
-}
-
-/// What a plan depends on of a device.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Machine {
-    /// Its cores, if it is a CPU.
-    pub cores: Option<usize>,
-    /// The blocks that are resident at a time, if each takes all memory of a multiprocessor.
-    pub resident: u64,
-    /// The 32-bit words of a block's page.
-    pub page_words: u32,
-}
-
-impl Machine {
-    pub fn of(stream: &Stream) -> Self {
-        let engine = stream.engine();
-        Self {
-            cores: stream.cores(),
-            resident: engine.multiprocessors().unwrap_or(MULTIPROCESSORS) as u64,
-            page_words: (engine.block_memory() / 4) as u32 - WORDS_BESIDE,
-        }
-    }
-
-    /// Returns the binary logarithm of the number of buckets of a page for so many rows, or `None`
-    /// if a block has not memory for it.
-    fn bucket_bits<K: KeyWord>(&self, rows: u64) -> Option<u32> {
-        let bits = bits_for(rows).max(1);
-        if rows > MAX_PAGE_ROWS as u64 {
-            return None;
-        }
-        if self.cores.is_some() {
-            return Some(bits);
-        }
-        // A few rows more in a bucket cost less than the second-level cache.
-        let fits = |bits: &u32| *bits != 0 && on_chip_words::<K>(rows as u32, *bits) <= self.page_words;
-        [bits + 1, bits, bits - 1].into_iter().find(fits)
-    }
-}
-
-/// Returns the words of the pairs of all bins of a split.
-fn pairs_words<K: KeyWord>(level: &Level) -> u64 {
-    Pairs::<K, u32>::words(level.capacity())
-}
 
 /// Which sides are arranged, and where the right one is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -286,11 +105,6 @@ pub(super) struct JoinPlan {
     pub numbers_at: u64,
     pub items_at: u64,
     pub words: u64,
-}
-
-/// Returns the binary logarithm of the least power of two that is not less.
-fn bits_for(number: u64) -> u32 {
-    number.max(1).next_power_of_two().ilog2()
 }
 
 impl JoinPlan {
@@ -502,17 +316,4 @@ impl JoinPlan {
         let rows = (probe / BUSY_BLOCKS).next_multiple_of(32).clamp(MIN_BLOCK_ROWS, ROUND_ROWS as u64);
         (rows as u32, probe.div_ceil(rows))
     }
-}
-
-/// Returns the sizes of the splits of a side.
-fn levels_of<K: KeyWord>(rows: [u64; 2], side: usize, page_bits: u32) -> Vec<Level> {
-    let bits = split_bits(page_bits);
-    // Where the other side has fewer rows, each of its keys is likely to have many rows on this
-    // one.
-    let keys = (rows[side] / ROWS_A_KEY).min(rows[1 - side]).max(MIN_KEYS_OF_BIN << page_bits);
-    let least = |level: usize| {
-        let bins: u32 = bits[..=level].iter().sum();
-        if level + 1 < bits.len() { KEYS_OF_EARLY_BIN << bins } else { keys }
-    };
-    levels::<K, u32>((rows[side], None), least, 0, &bits)
 }

@@ -3,7 +3,10 @@
 use super::columns::{Columns, Outputs};
 use super::joined::{JoinKind, JoinMethod, JoinReport};
 use super::launches::Launches;
-use super::plan::{Arrangement, HEADERS, JoinPlan, LEFT, Machine, Pass, RIGHT, SideLayout, ToArrange};
+use super::machine::Machine;
+use super::pass::{LEFT, Pass, RIGHT};
+use super::plan::{HEADERS, JoinPlan, ToArrange};
+use super::side_layout::{Arrangement, SideLayout};
 use crate::primitives::Scratch;
 use crate::runtime::stream::Batch;
 use crate::table::hash::constants;
