@@ -33,6 +33,7 @@ pub mod maps;
 pub mod mutations;
 pub mod page_batches;
 pub mod page_checker;
+pub mod page_words;
 pub mod pages;
 pub mod random;
 pub mod rows;

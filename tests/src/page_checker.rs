@@ -1,74 +1,11 @@
 //! Invariants of the words of a page map or set, read by a decoder of its own.
 
+use crate::page_words::{Shape, Words};
 use gpu_kernels::page::{Layout, MAX_CANDIDATES, MIN_CANDIDATES};
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use std::collections::{HashMap, HashSet};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, PageMap, PageSet};
-
-/// The fields of a bucket of eight words, as drawn in `form.rs`.
-struct Shape {
-    slots: usize,
-    tag_words: usize,
-    tags_of_word: usize,
-    tag_bits: u32,
-    /// The word and the bit of each class of remainders.
-    filters: Vec<(usize, u32)>,
-}
-
-impl Shape {
-    fn of(slots: u32, word_bits: u32) -> Result<Self, String> {
-        let [tag_words, tags_of_word, tag_bits] = match (slots, word_bits) {
-            (6, 32) => [2, 3, 10],
-            (5, 32) => [3, 2, 16],
-            (4, _) => [4, 1, word_bits as usize - 1],
-            // Keys alone.
-            (24, 32) => [8, 3, 10],
-            (15, 32) => [8, 2, 16],
-            (8, _) => [8, 1, word_bits as usize - 1],
-            _ => return Err(format!("no bucket has {slots} slots and words of {word_bits} bits")),
-        };
-        let filters = match slots {
-            6 | 24 => (0..tag_words).flat_map(|word| [(word, 30), (word, 31)]).collect(),
-            5 | 15 => (16..32).map(|bit| (tag_words - 1, bit)).collect(),
-            _ => (0..tag_words).map(|word| (word, word_bits - 1)).collect(),
-        };
-        Ok(Self { slots: slots as usize, tag_words, tags_of_word, tag_bits: tag_bits as u32, filters })
-    }
-}
-
-/// The words of a table as its kernels see them: of 32 or 64 bits.
-struct Words<'w> {
-    words: &'w [u64],
-    bits: u32,
-    shape: Shape,
-}
-
-impl Words<'_> {
-    fn word(&self, bucket: u64, number: usize) -> u64 {
-        let at = bucket as usize * 8 + number;
-        if self.bits == 64 { self.words[at] } else { self.words[at / 2] >> (at % 2 * 32) & 0xffff_ffff }
-    }
-
-    fn tag(&self, bucket: u64, slot: usize) -> u64 {
-        let shift = (slot % self.shape.tags_of_word) as u32 * self.shape.tag_bits;
-        self.word(bucket, slot / self.shape.tags_of_word) >> shift & ((1 << self.shape.tag_bits) - 1)
-    }
-
-    /// Returns the value in a slot, or 0 if buckets have none.
-    fn value(&self, bucket: u64, slot: usize) -> u64 {
-        if self.shape.tag_words == 8 { 0 } else { self.word(bucket, self.shape.tag_words + slot) }
-    }
-
-    fn is_full(&self, bucket: u64) -> bool {
-        (0..self.shape.slots).all(|slot| self.tag(bucket, slot) != 0)
-    }
-
-    fn lets_through(&self, bucket: u64, remainder: u64) -> bool {
-        let (word, bit) = self.shape.filters[remainder as usize % self.shape.filters.len()];
-        self.word(bucket, word) >> bit & 1 == 1
-    }
-}
 
 /// Returns the first mixed key whose home is `bucket`. The share of mixed keys below it is that of
 /// the buckets below.
@@ -83,96 +20,144 @@ pub fn pairs_of_pages<K: Key, V: Payload>(
     words: &[u64],
     pages: u32,
 ) -> Result<HashMap<K, WordOf<V>>, String> {
-    let word_bits = <K::PackedWord<V> as Scalar>::BITS;
-    let page_buckets = layout.page_buckets as u64;
-    let (all, here) = (page_buckets << layout.page_bits, page_buckets * pages as u64);
-    if page_buckets < 4 || !page_buckets.is_multiple_of(2) || pages as u64 > 1 << layout.page_bits {
-        return Err(format!("{pages} pages of {page_buckets} buckets in {layout:?}"));
-    }
-    let least = (1u128 << K::BITS).div_ceil(all as u128) as u64;
-    let remainders = if word_bits == 32 { least } else { least.next_power_of_two() };
-    if layout.remainders != remainders {
-        return Err(format!("{} remainders for {all} buckets", layout.remainders));
-    }
-    if layout.candidates < MIN_CANDIDATES || layout.candidates > MAX_CANDIDATES {
-        return Err(format!("{} candidates", layout.candidates));
-    }
-    let words = Words { words, bits: word_bits, shape: Shape::of(layout.slots, word_bits)? };
-    if (words.shape.tag_words == 8) != (V::VALUE_BITS == 0) {
-        return Err(format!("buckets have {} slots, and values of {} bits", layout.slots, V::VALUE_BITS));
-    }
-    if (words.words.len() as u64) < here * 8 * word_bits as u64 / 64 {
-        return Err(format!("{} words are too few for {here} buckets", words.words.len()));
-    }
-    if remainders * layout.candidates as u64 >= 1 << words.shape.tag_bits {
-        return Err(format!("{remainders} remainders of {} candidates are too many for the tag", layout.candidates));
-    }
+    let table = Table::of::<K, V>(layout, words, pages)?;
     let mut pairs = HashMap::new();
     let mut slot_of = HashMap::new();
-    for bucket in 0..here {
-        for slot in 0..words.shape.slots {
-            let tag = words.tag(bucket, slot);
-            if tag == 0 {
-                continue;
-            }
-            let fail = |what: String| Err(format!("bucket {bucket}, slot {slot}: {what}"));
-            let (number, remainder) = ((tag - 1) / layout.remainders, (tag - 1) % layout.remainders);
-            if number >= layout.candidates as u64 {
-                return fail(format!("tag {tag:#x} says candidate {number}"));
-            }
-            let number = number as u32;
-            if layout.untag(<K::PackedWord<V>>::from_u64(tag)) != (Scalar::from_u64(remainder), number) {
-                return fail(format!("the layout reads another candidate or remainder from tag {tag:#x}"));
-            }
-            let page_first = bucket / page_buckets * page_buckets;
-            let in_page = (bucket - page_first) as u32;
-            let home = page_first + layout.home_of(in_page, remainder, number) as u64;
-            let home_in_page = (home - page_first) as u32;
-            if home_in_page >= layout.page_buckets
-                || layout.candidate(home_in_page, remainder, number) as u64 + page_first != bucket
-            {
-                return fail(format!("it is not candidate {number} of its home {home}"));
-            }
-            let (first, next) = (first_of(home, all, K::BITS), first_of(home + 1, all, K::BITS));
-            let wide = if word_bits == 32 {
-                // The first mixed key whose offset in the home's share of all is at least the
-                // remainder's.
-                let part = ((remainder as u128) << 32).div_ceil(remainders as u128);
-                (((home as u128) << 32) + part).div_ceil(all as u128)
-            } else {
-                // The one mixed key from the home's first on whose low bits are the remainder.
-                first + (remainder.wrapping_sub(first as u64) & (remainders - 1)) as u128
-            };
-            let says = || ((wide as u64).wrapping_mul(all) % (1 << 32) * remainders) >> 32;
-            if wide >= next || word_bits == 32 && says() != remainder {
-                return fail(format!("no key with home {home} has remainder {remainder:#x}"));
-            }
-            let mixed = K::from_u64(wide as u64);
-            let key = mixed.unmixed(layout.a, layout.b);
-            let decoded: K = layout.mixed_of::<K, K::PackedWord<V>>(home as u32, remainder);
-            if decoded != mixed || key.mixed(layout.a, layout.b) != mixed {
-                return fail(format!("key {key} has the mixed key {mixed}, and the layout finds {decoded}"));
-            }
-            let again: K::PackedWord<V> = layout.remainder(mixed);
-            if (layout.home_in_page(mixed), again.to_u64()) != (home_in_page, remainder) {
-                return fail(format!("key {key} is not at home in bucket {home} with remainder {remainder:#x}"));
-            }
-            if number > 0 && !words.lets_through(home, remainder) {
-                return fail(format!("key {key} left bucket {home}, whose filter does not say so"));
-            }
-            for earlier in 0..number {
-                let candidate = page_first + layout.candidate(home_in_page, remainder, earlier) as u64;
-                if layout.holes == 0 && !words.is_full(candidate) {
-                    return fail(format!("key {key} passed by bucket {candidate}, which is not full"));
-                }
-            }
-            if let Some((bucket, slot)) = slot_of.insert(key, (bucket, slot)) {
-                return fail(format!("key {key} is in bucket {bucket}, slot {slot}, too"));
-            }
-            pairs.insert(key, Scalar::from_u64(words.value(bucket, slot)));
+    for at in table.words.slots(layout.page_buckets as u64 * pages as u64) {
+        let tag = table.words.tag(at);
+        if tag == 0 {
+            continue;
         }
+        let fail = |what: String| format!("bucket {}, slot {}: {what}", at.0, at.1);
+        let place = table.place_of::<K, V>(at.0, tag).map_err(fail)?;
+        let key: K = table.key_of::<K, V>(&place).map_err(fail)?;
+        table.check_path(&place).map_err(|wrong| fail(format!("key {key} {wrong}")))?;
+        if let Some((bucket, slot)) = slot_of.insert(key, at) {
+            return Err(fail(format!("key {key} is in bucket {bucket}, slot {slot}, too")));
+        }
+        pairs.insert(key, Scalar::from_u64(table.words.value(at)));
     }
     Ok(pairs)
+}
+
+/// The first pages of a table.
+struct Table<'t> {
+    layout: &'t Layout,
+    words: Words<&'t [u64]>,
+    /// The number of buckets of the whole table.
+    buckets: u64,
+}
+
+/// Where a pair is, by its bucket and its tag.
+struct Place {
+    page_first: u64,
+    home: u64,
+    home_in_page: u32,
+    remainder: u64,
+    /// The number of the bucket among the candidates.
+    number: u32,
+}
+
+impl<'t> Table<'t> {
+    /// Checks the sizes.
+    fn of<K: Key, V: Payload>(layout: &'t Layout, words: &'t [u64], pages: u32) -> Result<Self, String> {
+        let bits = <K::PackedWord<V> as Scalar>::BITS;
+        let page_buckets = layout.page_buckets as u64;
+        let (all, here) = (page_buckets << layout.page_bits, page_buckets * pages as u64);
+        if page_buckets < 4 || !page_buckets.is_multiple_of(2) || pages as u64 > 1 << layout.page_bits {
+            return Err(format!("{pages} pages of {page_buckets} buckets in {layout:?}"));
+        }
+        let least = (1u128 << K::BITS).div_ceil(all as u128) as u64;
+        let remainders = if bits == 32 { least } else { least.next_power_of_two() };
+        if layout.remainders != remainders {
+            return Err(format!("{} remainders for {all} buckets", layout.remainders));
+        }
+        if layout.candidates < MIN_CANDIDATES || layout.candidates > MAX_CANDIDATES {
+            return Err(format!("{} candidates", layout.candidates));
+        }
+        let words = Words { words, bits, shape: Shape::of(layout.slots, bits)? };
+        if words.shape.is_of_keys_alone() != (V::VALUE_BITS == 0) {
+            return Err(format!("buckets have {} slots, and values of {} bits", layout.slots, V::VALUE_BITS));
+        }
+        if (words.words.len() as u64) < here * 8 * bits as u64 / 64 {
+            return Err(format!("{} words are too few for {here} buckets", words.words.len()));
+        }
+        if remainders * layout.candidates as u64 >= 1 << words.shape.tag_bits {
+            return Err(format!(
+                "{remainders} remainders of {} candidates are too many for the tag",
+                layout.candidates
+            ));
+        }
+        Ok(Self { layout, words, buckets: all })
+    }
+
+    /// Returns what the tag in a slot of a bucket says.
+    fn place_of<K: Key, V: Payload>(&self, bucket: u64, tag: u64) -> Result<Place, String> {
+        let (layout, page_buckets) = (self.layout, self.layout.page_buckets as u64);
+        let (number, remainder) = ((tag - 1) / layout.remainders, (tag - 1) % layout.remainders);
+        if number >= layout.candidates as u64 {
+            return Err(format!("tag {tag:#x} says candidate {number}"));
+        }
+        let number = number as u32;
+        if layout.untag(<K::PackedWord<V>>::from_u64(tag)) != (Scalar::from_u64(remainder), number) {
+            return Err(format!("the layout reads another candidate or remainder from tag {tag:#x}"));
+        }
+        let page_first = bucket / page_buckets * page_buckets;
+        let in_page = (bucket - page_first) as u32;
+        let home = page_first + layout.home_of(in_page, remainder, number) as u64;
+        let home_in_page = (home - page_first) as u32;
+        if home_in_page >= layout.page_buckets
+            || layout.candidate(home_in_page, remainder, number) as u64 + page_first != bucket
+        {
+            return Err(format!("it is not candidate {number} of its home {home}"));
+        }
+        Ok(Place { page_first, home, home_in_page, remainder, number })
+    }
+
+    /// Returns the only key with this home and remainder.
+    fn key_of<K: Key, V: Payload>(&self, place: &Place) -> Result<K, String> {
+        let &Place { home, home_in_page, remainder, .. } = place;
+        let (layout, all, remainders) = (self.layout, self.buckets, self.layout.remainders);
+        let (first, next) = (first_of(home, all, K::BITS), first_of(home + 1, all, K::BITS));
+        let wide = if self.words.bits == 32 {
+            // The first mixed key whose offset in the home's share of all is at least the
+            // remainder's.
+            let part = ((remainder as u128) << 32).div_ceil(remainders as u128);
+            (((home as u128) << 32) + part).div_ceil(all as u128)
+        } else {
+            // The one mixed key from the home's first on whose low bits are the remainder.
+            first + (remainder.wrapping_sub(first as u64) & (remainders - 1)) as u128
+        };
+        let says = || ((wide as u64).wrapping_mul(all) % (1 << 32) * remainders) >> 32;
+        if wide >= next || self.words.bits == 32 && says() != remainder {
+            return Err(format!("no key with home {home} has remainder {remainder:#x}"));
+        }
+        let mixed = K::from_u64(wide as u64);
+        let key = mixed.unmixed(layout.a, layout.b);
+        let decoded: K = layout.mixed_of::<K, K::PackedWord<V>>(home as u32, remainder);
+        if decoded != mixed || key.mixed(layout.a, layout.b) != mixed {
+            return Err(format!("key {key} has the mixed key {mixed}, and the layout finds {decoded}"));
+        }
+        let again: K::PackedWord<V> = layout.remainder(mixed);
+        if (layout.home_in_page(mixed), again.to_u64()) != (home_in_page, remainder) {
+            return Err(format!("key {key} is not at home in bucket {home} with remainder {remainder:#x}"));
+        }
+        Ok(key)
+    }
+
+    /// Checks that a lookup comes from a key's home to its place.
+    fn check_path(&self, place: &Place) -> Result<(), String> {
+        let &Place { page_first, home, home_in_page, remainder, number } = place;
+        if number > 0 && !self.words.lets_through(home, remainder) {
+            return Err(format!("left bucket {home}, whose filter does not say so"));
+        }
+        let earlier = (0..number).map(|earlier| self.layout.candidate(home_in_page, remainder, earlier));
+        let mut earlier = earlier.map(|candidate| page_first + candidate as u64);
+        match earlier.find(|&bucket| self.layout.holes == 0 && !self.words.is_full(bucket)) {
+            Some(bucket) => Err(format!("passed by bucket {bucket}, which is not full")),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Compares the pairs that were found with those that were expected.
