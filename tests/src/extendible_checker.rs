@@ -51,59 +51,10 @@ macro_rules! ensure {
 
 /// Decodes the map and checks all its invariants.
 pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Result<Found<K, V>, String> {
-    let stream = map.device().default_stream();
-    let said = |error: warpnest::Error| error.to_string();
-    let layout = map.table().layout();
-    let segments = map.table().segments().download(stream).map_err(said)?;
-    let pages = map.table().page_addresses().download(stream).map_err(said)?;
-    let buffers = map.table().memory().map(|buffer| Ok((buffer.address() as u64, buffer.download(stream)?)));
-    let memory = Memory(buffers.collect::<Result<_, _>>().map_err(said)?);
+    let read = Read::of(map).map_err(|error| error.to_string())?;
+    let reached = read.check_directory()?;
+    let tables = read.check_tables()?;
     let report = map.table().report();
-    let (groups, entries) = (layout.roots as u64 >> layout.table_bits, 1u64 << layout.table_bits);
-    ensure!(segments.len() as u64 == groups << layout.depth, "{} segments at depth {}", segments.len(), layout.depth);
-
-    // The directory: every entry leads to a bucket whose part of the range contains it.
-    let mut reached: HashMap<u32, (u64, u32)> = HashMap::new();
-    let mut tables: HashMap<u64, Vec<usize>> = HashMap::new();
-    for (number, &segment) in segments.iter().enumerate() {
-        let (address, depth) = (segment & ((1 << 56) - 1), (segment >> 56) as u32);
-        tables.entry(address).or_default().push(number);
-        ensure!(depth <= layout.depth, "segment {number} is deeper than the directory: {depth}");
-        let first = number as u64 % (groups << depth);
-        ensure!(
-            segments[first as usize] == segment,
-            "segments {number} and {first} should share a table of depth {depth}"
-        );
-        let (group, bits) = (number as u64 % groups, (number as u64 / groups) as u32);
-        let words = memory.words(address, entries / 2)?;
-        for entry in 0..entries {
-            let bucket = (words[entry as usize / 2] >> (32 * (entry % 2))) as u32;
-            let hash_position = (group * entries + entry) << 32 | bits.reverse_bits() as u64;
-            let page = pages
-                .get(bucket as usize / PAGE as usize)
-                .ok_or_else(|| format!("there is no page of bucket {bucket}"))?;
-            let header = memory.words(page + 8 * HEADER_WORDS * (bucket as u64 % PAGE), HEADER_WORDS)?;
-            let (begin, local) = (header[0], header[1] as u32 & 0xff);
-            ensure!(header[1] & 0xff00 == 0, "segment {number}, entry {entry}: bucket {bucket} is free or merged");
-            ensure!(local <= depth, "bucket {bucket} of depth {local} is in a table of depth {depth}");
-            let span = (1u64 << 32) >> local;
-            ensure!(
-                begin % span == 0 && (begin..begin + span).contains(&hash_position),
-                "segment {number}, entry {entry}: bucket {bucket} has {begin:#x}.. of depth {local}, and {hash_position:#x} is elsewhere"
-            );
-            reached.insert(bucket, (begin, local));
-        }
-    }
-    for (address, sharing) in &tables {
-        let depth = (segments[sharing[0]] >> 56) as u32;
-        ensure!(
-            sharing.len() == 1 << (layout.depth - depth),
-            "{} segments share the table at {address:#x} of depth {depth}",
-            sharing.len()
-        );
-    }
-    let deepest = segments.iter().map(|segment| (segment >> 56) as u32).max().unwrap_or(0);
-    ensure!(deepest == layout.depth, "the directory has depth {}, and no table more than {deepest}", layout.depth);
     ensure!(
         report.bucket_tables == tables.len() as u64,
         "{} tables are reported, {} there",
@@ -118,27 +69,126 @@ pub fn check_extendible_map<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> Resu
     );
     // The parts do not overlap and cover all of the range.
     let covered: u64 = reached.values().map(|&(_, depth)| (1u64 << 32) >> depth).sum();
-    ensure!(covered == (layout.roots as u64) << 32, "the buckets have {covered:#x} of the range");
-
-    // The records.
-    let mut found = Found { pairs: HashMap::new(), tombstones: 0, depths: HashMap::new(), shared: Vec::new() };
-    for (&bucket, &(begin, depth)) in &reached {
-        found.depths.insert(bucket, depth);
-        let page = pages[bucket as usize / PAGE as usize];
-        let header = memory.words(page + 8 * HEADER_WORDS * (bucket as u64 % PAGE), HEADER_WORDS)?;
-        let at = page + 8 * (HEADER_WORDS * PAGE + bucket as u64 % PAGE * layout.lines as u64 * LINE);
-        let records =
-            check_bucket::<K, V>(&layout, memory.words(at, layout.lines as u64 * LINE)?, (begin, depth), &mut found)
-                .map_err(|wrong| format!("bucket {bucket}: {wrong}"))?;
-        ensure!(
-            header[1] >> 32 == records,
-            "bucket {bucket} has {records} records, and its header says {}",
-            header[1] >> 32
-        );
-    }
+    ensure!(covered == (read.layout.roots as u64) << 32, "the buckets have {covered:#x} of the range");
+    let mut found = read.check_records(&reached)?;
     ensure!(map.len() == found.pairs.len(), "{} keys, and the map says {}", found.pairs.len(), map.len());
-    found.shared = segments.iter().map(|segment| tables[&(segment & ((1 << 56) - 1))].len() > 1).collect();
+    found.shared = read.segments.iter().map(|&segment| tables[&table_of(segment).0].len() > 1).collect();
     Ok(found)
+}
+
+/// The begin of each bucket's part of the range, and its depth, by the bucket's number.
+type Parts = HashMap<u32, (u64, u32)>;
+
+/// What a map has on its device.
+struct Read {
+    layout: Layout,
+    segments: Vec<u64>,
+    pages: Vec<u64>,
+    memory: Memory,
+}
+
+/// Returns the address of a segment's bucket table, and its depth.
+fn table_of(segment: u64) -> (u64, u32) {
+    (segment & ((1 << 56) - 1), (segment >> 56) as u32)
+}
+
+impl Read {
+    fn of<K: Key, V: Value>(map: &ExtendibleMap<K, V>) -> warpnest::Result<Self> {
+        let (stream, table) = (map.device().default_stream(), map.table());
+        let buffers = table.memory().map(|buffer| Ok((buffer.address() as u64, buffer.download(stream)?)));
+        Ok(Self {
+            layout: table.layout(),
+            segments: table.segments().download(stream)?,
+            pages: table.page_addresses().download(stream)?,
+            memory: Memory(buffers.collect::<warpnest::Result<_>>()?),
+        })
+    }
+
+    /// Returns the address of a bucket's page, and the bucket's header in it.
+    fn header(&self, bucket: u32) -> Result<(u64, &[u64]), String> {
+        let page = self.pages.get(bucket as usize / PAGE as usize);
+        let &page = page.ok_or_else(|| format!("there is no page of bucket {bucket}"))?;
+        Ok((page, self.memory.words(page + 8 * HEADER_WORDS * (bucket as u64 % PAGE), HEADER_WORDS)?))
+    }
+
+    /// Checks that every entry of the directory leads to a bucket whose part of the range contains
+    /// it.
+    fn check_directory(&self) -> Result<Parts, String> {
+        let Self { layout, segments, .. } = self;
+        let (groups, entries) = (layout.roots as u64 >> layout.table_bits, 1u64 << layout.table_bits);
+        let expected = groups << layout.depth;
+        ensure!(segments.len() as u64 == expected, "{} segments at depth {}", segments.len(), layout.depth);
+        let mut reached = HashMap::new();
+        for (number, &segment) in segments.iter().enumerate() {
+            let (address, depth) = table_of(segment);
+            ensure!(depth <= layout.depth, "segment {number} is deeper than the directory: {depth}");
+            let first = number as u64 % (groups << depth);
+            ensure!(
+                segments[first as usize] == segment,
+                "segments {number} and {first} should share a table of depth {depth}"
+            );
+            let (group, bits) = (number as u64 % groups, (number as u64 / groups) as u32);
+            let words = self.memory.words(address, entries / 2)?;
+            for entry in 0..entries {
+                let bucket = (words[entry as usize / 2] >> (32 * (entry % 2))) as u32;
+                let hash_position = (group * entries + entry) << 32 | bits.reverse_bits() as u64;
+                let part = self.check_entry(bucket, hash_position, depth);
+                reached.insert(bucket, part.map_err(|wrong| format!("segment {number}, entry {entry}: {wrong}"))?);
+            }
+        }
+        Ok(reached)
+    }
+
+    /// Checks a bucket that the entry at a position leads to, and returns its part of the range.
+    fn check_entry(&self, bucket: u32, hash_position: u64, depth: u32) -> Result<(u64, u32), String> {
+        let (_, header) = self.header(bucket)?;
+        let (begin, local) = (header[0], header[1] as u32 & 0xff);
+        ensure!(header[1] & 0xff00 == 0, "bucket {bucket} is free or merged");
+        ensure!(local <= depth, "bucket {bucket} of depth {local} is in a table of depth {depth}");
+        let span = (1u64 << 32) >> local;
+        ensure!(
+            begin % span == 0 && (begin..begin + span).contains(&hash_position),
+            "bucket {bucket} has {begin:#x}.. of depth {local}, and {hash_position:#x} is elsewhere"
+        );
+        Ok((begin, local))
+    }
+
+    /// Checks that as many segments share a bucket table as its depth says. Returns the segments of
+    /// each table.
+    fn check_tables(&self) -> Result<HashMap<u64, Vec<usize>>, String> {
+        let depth = self.layout.depth;
+        let mut tables: HashMap<u64, Vec<usize>> = HashMap::new();
+        for (number, &segment) in self.segments.iter().enumerate() {
+            tables.entry(table_of(segment).0).or_default().push(number);
+        }
+        for (address, sharing) in &tables {
+            let (_, local) = table_of(self.segments[sharing[0]]);
+            ensure!(
+                sharing.len() == 1 << (depth - local),
+                "{} segments share the table at {address:#x} of depth {local}",
+                sharing.len()
+            );
+        }
+        let deepest = self.segments.iter().map(|&segment| table_of(segment).1).max().unwrap_or(0);
+        ensure!(deepest == depth, "the directory has depth {depth}, and no table more than {deepest}");
+        Ok(tables)
+    }
+
+    /// Checks the records of all buckets.
+    fn check_records<K: Key, V: Value>(&self, reached: &Parts) -> Result<Found<K, V>, String> {
+        let mut found = Found { pairs: HashMap::new(), tombstones: 0, depths: HashMap::new(), shared: Vec::new() };
+        let words = self.layout.lines as u64 * LINE;
+        for (&bucket, &part) in reached {
+            found.depths.insert(bucket, part.1);
+            let (page, header) = self.header(bucket)?;
+            let at = page + 8 * (HEADER_WORDS * PAGE + bucket as u64 % PAGE * words);
+            let records = check_bucket(&self.layout, self.memory.words(at, words)?, part, &mut found)
+                .map_err(|wrong| format!("bucket {bucket}: {wrong}"))?;
+            let said = header[1] >> 32;
+            ensure!(said == records, "bucket {bucket} has {records} records, and its header says {said}");
+        }
+        Ok(found)
+    }
 }
 
 /// Checks a bucket and returns its number of records.

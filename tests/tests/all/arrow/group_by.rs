@@ -86,6 +86,20 @@ fn chosen(groups: &[Vec<usize>], values: &ArrayRef, last: bool) -> ArrayRef {
     take(values, &rows.collect::<UInt32Array>(), None).unwrap()
 }
 
+/// Returns the rows of each group, in the order in which their keys are seen first.
+fn groups_of(rows: &[Row], shapes: &[usize]) -> Vec<Vec<usize>> {
+    let (mut ids, mut groups) = (HashMap::new(), Vec::<Vec<usize>>::new());
+    for (row, (numbers, _)) in rows.iter().enumerate() {
+        let key: Vec<Option<u64>> = shapes.iter().zip(numbers).map(|(shape, number)| cell(*shape, *number)).collect();
+        let id = *ids.entry(key).or_insert(groups.len());
+        if id == groups.len() {
+            groups.push(Vec::new());
+        }
+        groups[id].push(row);
+    }
+    groups
+}
+
 fn check(device: &Device, rows: &[Row], shapes: &[usize], offset: usize) {
     let _at = at(format!("shapes {shapes:?}, offset {offset}: {rows:?}"));
     let names = &["a", "b", "c"][..shapes.len()];
@@ -100,17 +114,31 @@ fn check(device: &Device, rows: &[Row], shapes: &[usize], offset: usize) {
     let columns = names.iter().copied().zip(keys.iter().cloned()).chain(values.iter().cloned());
     let batch = RecordBatch::try_from_iter_with_nullable(columns.map(|(name, array)| (name, array, true))).unwrap();
 
-    let (mut ids, mut groups) = (HashMap::new(), Vec::<Vec<usize>>::new());
-    for (row, (numbers, _)) in rows.iter().enumerate() {
-        let key: Vec<Option<u64>> = shapes.iter().zip(numbers).map(|(shape, number)| cell(*shape, *number)).collect();
-        let id = *ids.entry(key).or_insert(groups.len());
-        if id == groups.len() {
-            groups.push(Vec::new());
-        }
-        groups[id].push(row);
-    }
-    let array = |name: &str| &values.iter().find(|(other, _)| *other == name).unwrap().1;
+    let groups = groups_of(rows, shapes);
     let first_rows: UInt32Array = groups.iter().map(|rows| Some(rows[0] as u32)).collect();
+    let mut expected: Vec<ArrayRef> = keys.iter().map(|keys| take(keys, &first_rows, None).unwrap()).collect();
+    let query = ArrowGroupBy::new(&batch).by(names.to_vec()).in_order_of_appearance();
+    let (query, aggregates) = with_aggregates(query, &groups, &values);
+    expected.extend(aggregates);
+    let found = query.run(device).unwrap();
+    for (number, (found_column, expected)) in found.columns().iter().zip(&expected).enumerate() {
+        let is_extreme = ["min_special", "max_special"].contains(&found.schema().field(number).name().as_str());
+        let normalized = |array: &ArrayRef| -> ArrayRef {
+            Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|x| f64::from_bits(means::bits(x))))
+        };
+        let found_column = if is_extreme { &normalized(found_column) } else { found_column };
+        assert_eq!(found_column, expected, "{}", found.schema().field(number).name());
+    }
+    assert_eq!(found.num_columns(), expected.len());
+}
+
+/// Asks for every aggregate of values of every type, and returns what each should be.
+fn with_aggregates<'b>(
+    query: ArrowGroupBy<'b>,
+    groups: &[Vec<usize>],
+    values: &[(&str, ArrayRef)],
+) -> (ArrowGroupBy<'b>, Vec<ArrayRef>) {
+    let array = |name: &str| &values.iter().find(|(other, _)| *other == name).unwrap().1;
     let count = |name: &str| -> ArrayRef {
         let values = array(name);
         let count = |rows: &Vec<usize>| rows.iter().filter(|row| values.is_valid(**row)).count() as i64;
@@ -125,54 +153,43 @@ fn check(device: &Device, rows: &[Row], shapes: &[usize], offset: usize) {
         Arc::new(times.as_primitive::<TimestampSecondType>().clone().with_timezone("+02:00"))
     };
     type Long = arrow_array::types::Int64Type;
-    let mut query = ArrowGroupBy::new(&batch).by(names.to_vec()).in_order_of_appearance();
-    let mut expected: Vec<ArrayRef> = keys.iter().map(|keys| take(keys, &first_rows, None).unwrap()).collect();
+    let rows = groups.iter().map(|rows| Some(rows.len() as i64)).collect::<Int64Array>();
+    let (mut query, mut expected) = (query.count_rows("rows"), vec![Arc::new(rows) as ArrayRef]);
     macro_rules! ask {
         ($function:ident($column:literal), $expected:expr) => {
             query = query.$function($column, format!("{}_{}", stringify!($function), $column));
             expected.push($expected);
         };
     }
-    query = query.count_rows("rows");
-    expected.push(Arc::new(groups.iter().map(|rows| Some(rows.len() as i64)).collect::<Int64Array>()));
     ask!(count("int"), count("int"));
     ask!(count("text"), count("text"));
-    ask!(sum("int"), folded::<Int32Type, Long>(&groups, array("int"), of_int));
-    ask!(min("int"), folded::<Int32Type, Int32Type>(&groups, array("int"), |values| *values.iter().min().unwrap()));
-    ask!(max("int"), folded::<Int32Type, Int32Type>(&groups, array("int"), |values| *values.iter().max().unwrap()));
+    ask!(sum("int"), folded::<Int32Type, Long>(groups, array("int"), of_int));
+    ask!(min("int"), folded::<Int32Type, Int32Type>(groups, array("int"), |values| *values.iter().min().unwrap()));
+    ask!(max("int"), folded::<Int32Type, Int32Type>(groups, array("int"), |values| *values.iter().max().unwrap()));
     let mean = |values: &[i32]| means::exact(of_int(values).into(), values.len());
-    ask!(mean("int"), folded::<Int32Type, Float64Type>(&groups, array("int"), mean));
-    ask!(sum("large"), folded::<UInt64Type, UInt64Type>(&groups, array("large"), wrapped));
+    ask!(mean("int"), folded::<Int32Type, Float64Type>(groups, array("int"), mean));
+    ask!(sum("large"), folded::<UInt64Type, UInt64Type>(groups, array("large"), wrapped));
     let exact = |values: &[u64]| means::exact(values.iter().map(|&value| i128::from(value)).sum(), values.len());
-    ask!(mean("large"), folded::<UInt64Type, Float64Type>(&groups, array("large"), exact));
+    ask!(mean("large"), folded::<UInt64Type, Float64Type>(groups, array("large"), exact));
     ask!(
         max("large"),
-        folded::<UInt64Type, UInt64Type>(&groups, array("large"), |values| *values.iter().max().unwrap())
+        folded::<UInt64Type, UInt64Type>(groups, array("large"), |values| *values.iter().max().unwrap())
     );
-    ask!(sum("exact"), folded::<Float64Type, Float64Type>(&groups, array("exact"), |values| values.iter().sum()));
+    ask!(sum("exact"), folded::<Float64Type, Float64Type>(groups, array("exact"), |values| values.iter().sum()));
     let mean = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
-    ask!(mean("exact"), folded::<Float64Type, Float64Type>(&groups, array("exact"), mean));
-    ask!(min("special"), folded::<Float64Type, Float64Type>(&groups, array("special"), least));
-    ask!(max("special"), folded::<Float64Type, Float64Type>(&groups, array("special"), greatest));
+    ask!(mean("exact"), folded::<Float64Type, Float64Type>(groups, array("exact"), mean));
+    ask!(min("special"), folded::<Float64Type, Float64Type>(groups, array("special"), least));
+    ask!(max("special"), folded::<Float64Type, Float64Type>(groups, array("special"), greatest));
     let of_tiny = |values: &[i8]| values.iter().map(|value| i64::from(*value)).sum::<i64>();
-    ask!(sum("tiny"), folded::<Int8Type, Long>(&groups, array("tiny"), of_tiny));
-    ask!(min("tiny"), folded::<Int8Type, Int8Type>(&groups, array("tiny"), |values| *values.iter().min().unwrap()));
+    ask!(sum("tiny"), folded::<Int8Type, Long>(groups, array("tiny"), of_tiny));
+    ask!(min("tiny"), folded::<Int8Type, Int8Type>(groups, array("tiny"), |values| *values.iter().min().unwrap()));
     let earliest = |values: &[i64]| *values.iter().min().unwrap();
-    ask!(min("time"), zoned(folded::<TimestampSecondType, TimestampSecondType>(&groups, array("time"), earliest)));
+    ask!(min("time"), zoned(folded::<TimestampSecondType, TimestampSecondType>(groups, array("time"), earliest)));
     for name in ["special", "time", "text", "word"] {
         query = query.first(name, format!("first_{name}")).last(name, format!("last_{name}"));
-        expected.extend([chosen(&groups, array(name), false), chosen(&groups, array(name), true)]);
+        expected.extend([chosen(groups, array(name), false), chosen(groups, array(name), true)]);
     }
-    let found = query.run(device).unwrap();
-    for (number, (found_column, expected)) in found.columns().iter().zip(&expected).enumerate() {
-        let is_extreme = ["min_special", "max_special"].contains(&found.schema().field(number).name().as_str());
-        let normalized = |array: &ArrayRef| -> ArrayRef {
-            Arc::new(array.as_primitive::<Float64Type>().unary::<_, Float64Type>(|x| f64::from_bits(means::bits(x))))
-        };
-        let found_column = if is_extreme { &normalized(found_column) } else { found_column };
-        assert_eq!(found_column, expected, "{}", found.schema().field(number).name());
-    }
-    assert_eq!(found.num_columns(), expected.len());
+    (query, expected)
 }
 
 fn rows(most: usize) -> impl Strategy<Value = Vec<Row>> {

@@ -180,80 +180,22 @@ fn check_refused<K: Key, V: Value>(
     Ok(())
 }
 
+/// What a step did, with the answers.
+type Outcome<K, V> = Result<Vec<Done<K, V>>, TestCaseError>;
+
 /// Does a step. `Ok` has the answers, unless the step was insertions without answers.
-fn work<K: Key, V: Value>(
-    map: &mut LinearMap<K, V>,
-    before: &HashMap<K, V>,
-    step: Step<K, V>,
-) -> Result<Vec<Done<K, V>>, TestCaseError> {
-    let device = map.device().clone();
-    let stream = device.default_stream();
+fn work<K: Key, V: Value>(map: &mut LinearMap<K, V>, before: &HashMap<K, V>, step: Step<K, V>) -> Outcome<K, V> {
     match step {
-        Step::Insert(keys, values) => {
-            let had = map.len();
-            let new = map.insert_many(&keys, &values).map_err(fail)?;
-            prop_assert_eq!(new, map.len() - had);
-            let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
-            check_inserted(before, (&keys, &values), &after)?;
-            // As if each key's last operation had found the one before, so that only the reads
-            // below are left to check.
-            let last: HashMap<K, V> = keys.iter().map(|key| (*key, after[key])).collect();
-            Ok(last.into_iter().map(|(key, value)| (Insert(key, value), before.get(&key).copied())).collect())
-        }
+        Step::Insert(keys, values) => insert(map, before, &keys, &values),
         Step::Replace(keys, values) => {
             let answers = map.replace_many(&keys, &values).map_err(fail)?;
             answered(zip(&keys, &values, Insert), answers)
         }
-        Step::GetOrInsert(keys, values) => {
-            let answers = map.get_or_insert_many(&keys, &values).map_err(fail)?;
-            prop_assert_eq!(answers.len(), keys.len());
-            let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
-            for (key, answer) in keys.iter().zip(answers) {
-                prop_assert_eq!(Some(&answer), after.get(key), "key {}", key);
-            }
-            // One operation of each new key must have brought the value; all others found it.
-            let mut done = Vec::new();
-            let mut brought = HashMap::new();
-            for (&key, &value) in keys.iter().zip(&values) {
-                let first = !before.contains_key(&key) && value == after[&key] && brought.insert(key, value).is_none();
-                done.push((GetOrInsert(key, value), (!first).then_some(after[&key])));
-            }
-            Ok(done)
-        }
-        Step::GetOrInsertInto(keys, values) => {
-            let had = map.len();
-            let on_device = Buffer::from_slice(&device, &keys).map_err(fail)?;
-            let device_values = Buffer::from_slice(&device, &values).map_err(fail)?;
-            let mut answers = Answers::new(&device, keys.len()).map_err(fail)?;
-            let new = map.get_or_insert_many_into(stream, &on_device, &device_values, &mut answers).map_err(fail)?;
-            let found = answers.download(stream).map_err(fail)?;
-            prop_assert_eq!(new, map.len() - had);
-            prop_assert_eq!(found.iter().filter(|found| found.is_none()).count(), new);
-            // Those that were not found brought a value, and that is their answer.
-            for (i, answer) in answers.values().download(stream).map_err(fail)?.into_iter().enumerate() {
-                prop_assert_eq!(answer, found[i].unwrap_or(values[i]), "key {}", keys[i]);
-            }
-            answered(zip(&keys, &values, GetOrInsert), found)
-        }
-        Step::RemoveSome(every) => {
-            let keys = before.keys().copied().step_by(every).collect();
-            work(map, before, Step::Remove(keys))
-        }
-        Step::Remove(keys) => {
-            let had = map.len();
-            let answers = map.remove_many(&keys).map_err(fail)?;
-            prop_assert_eq!(had - map.len(), answers.iter().flatten().count());
-            answered(keys.into_iter().map(Remove).collect(), answers)
-        }
-        Step::RemoveOn(mut keys) => {
-            let buffer = Buffer::from_slice(&device, &keys).map_err(fail)?;
-            let removed = map.erase_many_on(stream, &buffer).map_err(fail)?;
-            keys.sort_unstable();
-            keys.dedup();
-            keys.retain(|key| before.contains_key(key));
-            prop_assert_eq!(removed, keys.len());
-            Ok(keys.into_iter().map(|key| (Remove(key), Some(before[&key]))).collect())
-        }
+        Step::GetOrInsert(keys, values) => get_or_insert(map, before, &keys, &values),
+        Step::GetOrInsertInto(keys, values) => get_or_insert_into(map, &keys, &values),
+        Step::RemoveSome(every) => remove(map, before.keys().copied().step_by(every).collect()),
+        Step::Remove(keys) => remove(map, keys),
+        Step::RemoveOn(keys) => remove_on(map, before, keys),
         Step::Apply(operations) => {
             let answers = map.apply_many(&operations).map_err(fail)?;
             answered(operations, answers)
@@ -262,44 +204,125 @@ fn work<K: Key, V: Value>(
             let answers = map.get_many(&keys).map_err(fail)?;
             answered(keys.into_iter().map(Get).collect(), answers)
         }
+        Step::Clear => {
+            map.clear_on(map.device().clone().default_stream()).map_err(fail)?;
+            prop_assert_eq!((map.len(), map.table().taken()), (0, 0));
+            Ok(before.iter().map(|(&key, &value)| (Remove(key), Some(value))).collect())
+        }
+        step => change_memory(map, before, step).map(|()| vec![]),
+    }
+}
+
+fn insert<K: Key, V: Value>(
+    map: &mut LinearMap<K, V>,
+    before: &HashMap<K, V>,
+    keys: &[K],
+    values: &[V],
+) -> Outcome<K, V> {
+    let had = map.len();
+    let new = map.insert_many(keys, values).map_err(fail)?;
+    prop_assert_eq!(new, map.len() - had);
+    let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
+    check_inserted(before, (keys, values), &after)?;
+    // As if each key's last operation had found the one before, so that only the reads below are
+    // left to check.
+    let last: HashMap<K, V> = keys.iter().map(|key| (*key, after[key])).collect();
+    Ok(last.into_iter().map(|(key, value)| (Insert(key, value), before.get(&key).copied())).collect())
+}
+
+fn get_or_insert<K: Key, V: Value>(
+    map: &mut LinearMap<K, V>,
+    before: &HashMap<K, V>,
+    keys: &[K],
+    values: &[V],
+) -> Outcome<K, V> {
+    let answers = map.get_or_insert_many(keys, values).map_err(fail)?;
+    prop_assert_eq!(answers.len(), keys.len());
+    let after = check_linear_map(map).map_err(TestCaseError::fail)?.pairs;
+    for (key, answer) in keys.iter().zip(answers) {
+        prop_assert_eq!(Some(&answer), after.get(key), "key {}", key);
+    }
+    // One operation of each new key must have brought the value; all others found it.
+    let mut brought = HashMap::new();
+    let done = zip(keys, values, GetOrInsert).into_iter().map(|operation| {
+        let (_, key, value) = operation.parts();
+        let first = !before.contains_key(&key) && value == after[&key] && brought.insert(key, value).is_none();
+        (operation, (!first).then_some(after[&key]))
+    });
+    Ok(done.collect())
+}
+
+fn get_or_insert_into<K: Key, V: Value>(map: &mut LinearMap<K, V>, keys: &[K], values: &[V]) -> Outcome<K, V> {
+    let device = map.device().clone();
+    let (stream, had) = (device.default_stream(), map.len());
+    let on_device = Buffer::from_slice(&device, keys).map_err(fail)?;
+    let device_values = Buffer::from_slice(&device, values).map_err(fail)?;
+    let mut answers = Answers::new(&device, keys.len()).map_err(fail)?;
+    let new = map.get_or_insert_many_into(stream, &on_device, &device_values, &mut answers).map_err(fail)?;
+    let found = answers.download(stream).map_err(fail)?;
+    prop_assert_eq!(new, map.len() - had);
+    prop_assert_eq!(found.iter().filter(|found| found.is_none()).count(), new);
+    // Those that were not found brought a value, and that is their answer.
+    for (i, answer) in answers.values().download(stream).map_err(fail)?.into_iter().enumerate() {
+        prop_assert_eq!(answer, found[i].unwrap_or(values[i]), "key {}", keys[i]);
+    }
+    answered(zip(keys, values, GetOrInsert), found)
+}
+
+fn remove<K: Key, V: Value>(map: &mut LinearMap<K, V>, keys: Vec<K>) -> Outcome<K, V> {
+    let had = map.len();
+    let answers = map.remove_many(&keys).map_err(fail)?;
+    prop_assert_eq!(had - map.len(), answers.iter().flatten().count());
+    answered(keys.into_iter().map(Remove).collect(), answers)
+}
+
+fn remove_on<K: Key, V: Value>(map: &mut LinearMap<K, V>, before: &HashMap<K, V>, mut keys: Vec<K>) -> Outcome<K, V> {
+    let device = map.device().clone();
+    let buffer = Buffer::from_slice(&device, &keys).map_err(fail)?;
+    let removed = map.erase_many_on(device.default_stream(), &buffer).map_err(fail)?;
+    keys.sort_unstable();
+    keys.dedup();
+    keys.retain(|key| before.contains_key(key));
+    prop_assert_eq!(removed, keys.len());
+    Ok(keys.into_iter().map(|key| (Remove(key), Some(before[&key]))).collect())
+}
+
+/// Does a step that changes no pairs.
+fn change_memory<K: Key, V: Value>(
+    map: &mut LinearMap<K, V>,
+    before: &HashMap<K, V>,
+    step: Step<K, V>,
+) -> Result<(), TestCaseError> {
+    let device = map.device().clone();
+    let stream = device.default_stream();
+    let with_cell = before.contains_key(&K::ALL_ONES) as u64;
+    match step {
         Step::Compact => {
             map.drop_tombstones_on(stream).map_err(fail)?;
-            prop_assert!(
-                check_linear_map(map).map_err(TestCaseError::fail)?.removed <= before.contains_key(&K::ALL_ONES) as u64
-            );
-            Ok(vec![])
+            prop_assert!(check_linear_map(map).map_err(TestCaseError::fail)?.removed <= with_cell);
         }
         Step::Shrink => {
             let slots = map.table().slots();
             map.shrink_to_fit().map_err(fail)?;
             prop_assert!(map.table().slots() <= slots);
-            Ok(vec![])
         }
         Step::Reserve(additional) => {
             map.reserve_on(stream, additional).map_err(fail)?;
             // The key with the cell may be one more than the slots allow.
-            let in_slots = map.len() as u64 - before.contains_key(&K::ALL_ONES) as u64;
-            prop_assert!(in_slots + (additional as u64) < map.table().slots());
-            Ok(vec![])
-        }
-        Step::Clear => {
-            map.clear_on(stream).map_err(fail)?;
-            prop_assert_eq!((map.len(), map.table().taken()), (0, 0));
-            Ok(before.iter().map(|(&key, &value)| (Remove(key), Some(value))).collect())
+            prop_assert!(map.len() as u64 - with_cell + (additional as u64) < map.table().slots());
         }
         Step::Clone => {
             let copy = map.try_clone_on(stream).map_err(fail)?;
-            prop_assert_eq!(
-                (copy.len(), copy.table().taken(), copy.table().layout()),
-                (map.len(), map.table().taken(), map.table().layout())
-            );
+            let figures = |map: &LinearMap<K, V>| (map.len(), map.table().taken(), *map.table().layout());
+            prop_assert_eq!(figures(&copy), figures(map));
             // The map itself may change now, and the copy must not.
             let inserted = map.insert_many(&[0, 1, 2, u64::MAX].map(K::from_u64), &[V::from_u64(99); 4]);
             prop_assert!(matches!(inserted, Ok(_) | Err(Error::Full(FullError::NoSlots { .. }))), "{inserted:?}");
             *map = copy;
-            Ok(vec![])
         }
+        step => unreachable!("{step:?} changes pairs"),
     }
+    Ok(())
 }
 
 fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), TestCaseError> {

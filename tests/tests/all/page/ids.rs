@@ -11,90 +11,115 @@ use warpnest_tests::engines;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::Pages;
 
+/// The pairs of a page.
+type Pairs<K> = Vec<(K, u32)>;
+
 /// Checks the kernels of a compacting table and a multimap on pages. The compacting table replaces
 /// values by their ranks among those that are there, and numbers the keys. The multimap's queries
 /// follow, with a key's number as that of its run.
 fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
-    let stream = device.default_stream();
-    // So full that many pairs are far from home. Whether so many can be inserted depends on the
-    // order of the threads.
+    let (mut built, pages) = full_pages::<K>(device, layout);
+    let bits = flagged(device, &built, 5 * pages.concat().len());
+    rank(device, &mut built, &bits);
+    let ranked: HashMap<K, u32> = pages.iter().flatten().map(|&(key, value)| (key, value / 5)).collect();
+    assert_eq!(same_pairs(&held(device, &built), &ranked), Ok(()));
+    let numbered = number(device, &mut built, ranked.len());
+    assert_eq!(same_pairs(&held(device, &built), &numbered), Ok(()));
+    find_runs(device, &built, &numbered);
+}
+
+/// Builds two pages, so full that many pairs are far from home. Their values are multiples of 5, in
+/// order. Whether so many pairs can be inserted depends on the order of the threads.
+fn full_pages<K: Key>(device: &Device, layout: Layout) -> (Pages<K, u32>, [Pairs<K>; 2]) {
     let of_page = (layout.slots * layout.page_buckets * 9 / 10) as usize;
     let page = |page: u32, seed: u64| {
         let pairs = scattered::<K, u32>(&layout, page, of_page, seed).into_iter().enumerate();
-        pairs.map(|(i, (key, _))| (key, 5 * (page * of_page as u32 + i as u32))).collect::<Vec<_>>()
+        pairs.map(|(i, (key, _))| (key, 5 * (page * of_page as u32 + i as u32))).collect::<Pairs<K>>()
     };
-    let attempts = (0..40).map(|seed| {
+    let mut attempts = (0..40).map(|seed| {
         let pages = [page(0, seed), page(1, seed)];
         (build::<K, u32>(device, layout, &pages, true).unwrap(), pages)
     });
     let is_whole = |(built, _): &(Pages<K, u32>, _)| built.header[header::FAILED as usize] == 0;
-    let (mut built, pages) = attempts.into_iter().find(is_whole).expect("one of 40 attempts succeeds");
-    let n = 2 * of_page;
-    let buckets = 2 * layout.page_buckets as u64;
-    let plan = ValuesParams { layout };
-    let held = |built: &Pages<K, u32>| {
-        let words = built.words.download(stream).unwrap();
-        pairs_of_pages::<K, u32>(&layout, &words, 2).unwrap()
-    };
+    attempts.find(is_whole).expect("one of 40 attempts succeeds")
+}
 
-    let mut bits = Buffer::<u32>::zeroed(device, n * 5 / 32 + 1).unwrap();
+/// Returns the number of threads for the buckets of both pages.
+fn buckets<K: Key>(built: &Pages<K, u32>) -> usize {
+    2 * built.layout.page_buckets as usize
+}
+
+/// Returns the pairs of both pages.
+fn held<K: Key>(device: &Device, built: &Pages<K, u32>) -> HashMap<K, u32> {
+    let words = built.words.download(device.default_stream()).unwrap();
+    pairs_of_pages::<K, u32>(&built.layout, &words, 2).unwrap()
+}
+
+/// Flags the values below `end`, and returns the flags.
+fn flagged<K: Key>(device: &Device, built: &Pages<K, u32>, end: usize) -> Buffer<u32> {
+    let stream = device.default_stream();
+    let mut bits = Buffer::<u32>::zeroed(device, end / 32 + 1).unwrap();
+    let plan = ValuesParams { layout: built.layout };
     // SAFETY: the words are those of two pages of this layout, and there is a bit for each value.
     unsafe {
-        stream.launch(buckets as usize, |uses| {
+        stream.launch(buckets(built), |uses| {
             let (words, bits) = (uses.read(&built.words).cast(), uses.write(&mut bits));
             FlagValues::<K> { words, bits, plan }
         })
     }
     .unwrap();
-    let flagged = bits.download(stream).unwrap();
-    let is_flagged = |value: usize| flagged[value / 32] >> (value % 32) & 1 == 1;
-    assert!((0..n * 5).all(|value| is_flagged(value) == (value % 5 == 0)));
+    let flags = bits.download(stream).unwrap();
+    let is_flagged = |value: usize| flags[value / 32] >> (value % 32) & 1 == 1;
+    assert!((0..end).all(|value| is_flagged(value) == (value % 5 == 0)));
+    bits
+}
 
-    let before = flagged.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
+/// Replaces values by their ranks among those that are flagged.
+fn rank<K: Key>(device: &Device, built: &mut Pages<K, u32>, bits: &Buffer<u32>) {
+    let stream = device.default_stream();
+    let flags = bits.download(stream).unwrap();
+    let before = flags.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
     let before = Buffer::from_slice(device, &before.collect::<Vec<u32>>()).unwrap();
-    // SAFETY: as above, with a word before each word of flags.
+    let (threads, plan) = (buckets(built), ValuesParams { layout: built.layout });
+    // SAFETY: the words are those of two pages of this layout, with a flag for each value, and a
+    // word before each word of flags.
     unsafe {
-        stream.launch(buckets as usize, |uses| {
+        stream.launch(threads, |uses| {
             let words = uses.write(&mut built.words).cast();
-            RankValues::<K> { words, bits: uses.read(&bits), before: uses.read(&before), plan }
+            RankValues::<K> { words, bits: uses.read(bits), before: uses.read(&before), plan }
         })
     }
     .unwrap();
-    let ranked: HashMap<K, u32> = pages.iter().flatten().map(|&(key, value)| (key, value / 5)).collect();
-    assert_eq!(same_pairs(&held(&built), &ranked), Ok(()));
+}
 
+/// Numbers the `n` keys, and returns their numbers.
+fn number<K: Key>(device: &Device, built: &mut Pages<K, u32>, n: usize) -> HashMap<K, u32> {
+    let stream = device.default_stream();
     let mut keys = Buffer::<K>::zeroed(device, n).unwrap();
     let mut count = Buffer::<u64>::zeroed(device, 1).unwrap();
-    let plan = NumberParams { layout, capacity: n as u64 };
-    // SAFETY: as above, with capacity for all keys.
+    let (threads, plan) = (buckets(built), NumberParams { layout: built.layout, capacity: n as u64 });
+    // SAFETY: the words are those of two pages of this layout, with capacity for all keys.
     unsafe {
-        stream.launch(buckets as usize, |uses| {
+        stream.launch(threads, |uses| {
             let words = uses.write(&mut built.words).cast();
             Number::<K> { words, keys_out: uses.write(&mut keys), count: uses.write(&mut count), plan }
         })
     }
     .unwrap();
     assert_eq!(count.download(stream).unwrap(), [n as u64]);
-    let numbered: HashMap<K, u32> = keys.download(stream).unwrap().into_iter().zip(0..).collect();
-    assert_eq!(same_pairs(&held(&built), &numbered), Ok(()));
+    keys.download(stream).unwrap().into_iter().zip(0..).collect()
+}
 
-    // Runs of 1, 2 and 3 values, in turn.
-    let ends: Vec<u32> = (0..n as u32)
-        .scan(0, |sum, run| {
-            Some({
-                *sum += run % 3 + 1;
-                *sum
-            })
-        })
-        .collect();
-    let lasts: Vec<u32> = ends.iter().map(|end| end - 1).collect();
+/// Finds the runs of all keys and of others. They have 1, 2 and 3 values, in turn.
+fn find_runs<K: Key>(device: &Device, built: &Pages<K, u32>, numbered: &HashMap<K, u32>) {
+    let (stream, layout) = (device.default_stream(), built.layout);
+    let length = |run: u32| run % 3 + 1;
+    let start = |run: u32| (0..run).map(length).sum::<u32>();
     let absent = (0..2).flat_map(|page| scattered::<K, u32>(&layout, page, 40, 99)).map(|pair| pair.0);
     let queries: Vec<K> = numbered.keys().copied().chain(absent).collect();
-    let expected = queries.iter().map(|key| match numbered.get(key) {
-        Some(&run) => (ends[run as usize] - (run % 3 + 1), run % 3 + 1),
-        None => (0, 0),
-    });
+    let expected = queries.iter().map(|key| numbered.get(key).map_or((0, 0), |&run| (start(run), length(run))));
     let (expected_starts, expected_counts): (Vec<u32>, Vec<u32>) = expected.unzip();
+    let lasts: Vec<u32> = (1..=numbered.len() as u32).map(|next| start(next) - 1).collect();
     let (queries, lasts) = (Buffer::from_slice(device, &queries).unwrap(), Buffer::from_slice(device, &lasts).unwrap());
     let capacity = || Buffer::<u32>::zeroed(device, queries.len()).unwrap();
     let (mut starts, mut counts) = (capacity(), capacity());
