@@ -4,6 +4,7 @@
 //! maps.
 
 pub mod edges;
+pub mod stepping;
 pub mod steps;
 
 use crate::maps::{Checked, equals};

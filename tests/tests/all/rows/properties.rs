@@ -2,11 +2,12 @@
 //! several sizes, through sequences of all that it can do, on every engine.
 
 use proptest::prelude::*;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use warpnest::design::{Changes, Extendible, Linear, Page};
 use warpnest::types::WordKey as Key;
-use warpnest::{Answers, Buffer, Error, RowMap};
-use warpnest_tests::changing::steps::{Step, check_removed, every, fail, step, without, words_of};
+use warpnest::{Error, RowMap};
+use warpnest_tests::changing::stepping::{change, few};
+use warpnest_tests::changing::steps::{Step, fail, step};
 use warpnest_tests::rows::{Row, Under, check, rows_of};
 use warpnest_tests::{TestEngine, on_every_engine};
 
@@ -18,64 +19,11 @@ fn take<K: Key, R: Row, D: Changes>(
 ) -> Result<Vec<K>, TestCaseError> {
     let device = &map.device().clone();
     let stream = device.default_stream();
-    let on_device = |keys: &[K]| Buffer::from_slice(device, keys).map_err(fail);
     match step {
-        Step::Insert(keys, seed) => {
-            let rows = rows_of::<R>(keys.len(), seed);
-            let new: HashSet<&K> = keys.iter().filter(|key| !reference.contains_key(*key)).collect();
-            prop_assert_eq!(map.insert_many(&keys, &rows).map_err(fail)?, new.len());
-            reference.extend(keys.iter().copied().zip(rows));
-            return Ok(keys);
-        }
-        Step::Update(n, seed) => {
-            let keys = every(reference.keys().copied(), n);
-            let rows = rows_of::<R>(keys.len(), seed);
-            let (length, of_rows) = (map.rows().len(), Buffer::from_slice(device, &rows).map_err(fail)?);
-            prop_assert_eq!(map.insert_many_on(stream, &on_device(&keys)?, &of_rows).map_err(fail)?, 0);
+        Step::Update(..) => {
+            let length = map.rows().len();
+            change(map, reference, step)?;
             prop_assert_eq!(map.rows().len(), length, "no key is new");
-            reference.extend(keys.into_iter().zip(rows));
-        }
-        Step::Remove(keys) => {
-            let mut answers = Answers::new(device, keys.len()).map_err(fail)?;
-            let removed = map.remove_many_into(stream, &on_device(&keys)?, &mut answers).map_err(fail)?;
-            let answers = answers.download(stream).map_err(fail)?;
-            prop_assert_eq!(removed, answers.iter().flatten().count());
-            check_removed(reference, &keys, &answers)?;
-            without(reference, &keys);
-            return Ok(keys);
-        }
-        Step::Erase(keys) => {
-            let there: HashSet<&K> = keys.iter().filter(|key| reference.contains_key(*key)).collect();
-            let there = there.len();
-            prop_assert_eq!(map.erase_many(&keys).map_err(fail)?, there);
-            without(reference, &keys);
-            return Ok(keys);
-        }
-        Step::Thin(n) => {
-            let (keys, _) = map.pairs_on(stream).map_err(fail)?;
-            let all = keys.download(stream).map_err(fail)?;
-            let kept: HashSet<K> = every(all.iter().copied(), n).into_iter().collect();
-            let flags: Vec<bool> = all.iter().map(|key| kept.contains(key)).collect();
-            let mask = Buffer::from_slice(device, &words_of(&flags)).map_err(fail)?;
-            prop_assert_eq!(map.retain_many_on(stream, &keys, &mask).map_err(fail)?, all.len() - kept.len());
-            reference.retain(|key, _| kept.contains(key));
-            return Ok(all);
-        }
-        Step::Drop(keys, n) => {
-            let flags: Vec<bool> = (0..keys.len()).map(|i| i % n != 0).collect();
-            let dropped: HashSet<K> = keys.iter().copied().step_by(n).collect();
-            let there = dropped.iter().filter(|key| reference.contains_key(key)).count();
-            prop_assert_eq!(map.retain_many(&keys, &flags).map_err(fail)?, there);
-            reference.retain(|key, _| !dropped.contains(key));
-            return Ok(keys);
-        }
-        Step::One(key, true) => {
-            let row = R::from_seed(key.to_u64());
-            let new = map.insert(key, row).map_err(fail)?;
-            prop_assert_eq!(new, reference.insert(key, row).is_none());
-        }
-        Step::One(key, false) => {
-            prop_assert_eq!(map.remove(key).map_err(fail)?, reference.remove(&key));
         }
         Step::Clear => {
             let capacity = map.rows().capacity();
@@ -105,8 +53,9 @@ fn take<K: Key, R: Row, D: Changes>(
             map.save(&mut file).map_err(fail)?;
             *map = RowMap::load(device, &file[..]).map_err(fail)?;
         }
+        step => return change(map, reference, step),
     }
-    Ok(vec![K::from_u64(3), K::ALL_ONES])
+    Ok(few())
 }
 
 fn as_a_hash_map<K: Key, R: Row, D: Under>() {
