@@ -9,6 +9,7 @@ mod machine;
 mod run;
 mod vector;
 mod warp;
+mod warp_state;
 
 pub use launch::{DEFAULT_STEP_LIMIT, Launch, Schedule};
 

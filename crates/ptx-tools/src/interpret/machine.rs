@@ -8,9 +8,10 @@ use std::cell::Cell;
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-use super::lanes::{File, Group, LANES, Row, lanes};
+use super::lanes::{File, Group, LANES, Row};
 use super::launch::Launch;
 use super::run::{Failure, Slice, Stop, Warp, run};
+use super::warp_state::{Gait, WarpState};
 use crate::code::{Code, Instruction, Special};
 use crate::fault::{Fault, Location};
 use crate::memory::{Constants, DYNAMIC_START, Problem, Regions, SHARED_START, View};
@@ -33,34 +34,6 @@ pub(super) struct Resident {
     /// The local memory of all its threads.
     local: Vec<u128>,
     pub(super) barriers: [Barrier; 16],
-}
-
-/// The movement of the lanes of a warp, until it leaves a barrier again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Gait {
-    /// Lanes at the same instruction execute it together, apart from those of the other side if
-    /// there are two.
-    Sides(u32),
-    /// Each lane by itself.
-    Alone,
-}
-
-/// The lanes of a warp and the state of each: running, in one of these masks, at a barrier, or
-/// done.
-#[derive(Debug)]
-pub(super) struct WarpState {
-    pub(super) pcs: [u32; LANES as usize],
-    /// The lanes that the block has in the warp.
-    pub(super) lanes: u32,
-    pub(super) running: u32,
-    /// The lanes at a warp operation.
-    pub(super) voting: u32,
-    /// The lanes at `activemask`.
-    pub(super) gathering: u32,
-    pub(super) done: u32,
-    gait: Gait,
-    /// Whether the warp is among those that can be picked.
-    listed: bool,
 }
 
 /// A launch in progress.
@@ -118,19 +91,7 @@ impl<'a> Machine<'a> {
             barriers: Default::default(),
         };
         let warps_of_block = launch.threads.div_ceil(LANES);
-        let warp = |number: u32| {
-            let first = number % warps_of_block * LANES;
-            WarpState {
-                pcs: [0; LANES as usize],
-                lanes: u32::MAX >> (LANES - (launch.threads - first).min(LANES)),
-                running: 0,
-                voting: 0,
-                gathering: 0,
-                done: u32::MAX,
-                gait: Gait::Alone,
-                listed: false,
-            }
-        };
+        let warp = |number: u32| WarpState::of(launch.threads - number % warps_of_block * LANES);
         let warps: Vec<WarpState> = (0..count * warps_of_block).map(warp).collect();
         let mut files = FILES.take();
         files.resize(warps.len() * code.registers as usize, Row::default());
@@ -167,7 +128,7 @@ impl<'a> Machine<'a> {
             let pick = (((random >> 32) * self.runnable.len() as u64) >> 32) as usize;
             let length = 1 + (((random & 0xffff_ffff) * u64::from(longest)) >> 32) as u32;
             let w = self.runnable[pick];
-            let (group, until) = self.choose(w);
+            let (group, until) = self.warps[w as usize].choose(self.random.next_u64() as u32);
             let lanes = u64::from(group.mask.count_ones());
             let left = self.launch.step_limit.saturating_sub(self.steps).div_ceil(lanes).min(length.into()) as u32;
             if left == 0 {
@@ -197,37 +158,6 @@ impl<'a> Machine<'a> {
         Err(Fault::Deadlock { at: self.location(first as u32 * LANES + lane), waiting })
     }
 
-    /// Picks lanes of a warp that are at the same instruction, and the instruction before which
-    /// they should stop.
-    ///
-    /// They stop there because others of their side wait at it.
-    fn choose(&mut self, w: u32) -> (Group, u32) {
-        let random = self.random.next_u64() as u32;
-        let warp = &self.warps[w as usize];
-        let lead = pick_bit(warp.running, random >> 16);
-        let Gait::Sides(side) = warp.gait else { return (Group { mask: 1 << lead, first: 0 }, u32::MAX) };
-        let side = warp.running & if side >> lead & 1 == 1 { side } else { !side };
-        let first = random >> 8 & 31;
-        let with_lead = warp.pcs.map(|pc| pc == warp.pcs[lead as usize]);
-        let with_lead = (0..LANES).fold(0, |mask, lane| mask | u32::from(with_lead[lane as usize]) << lane);
-        if side & !with_lead == 0 {
-            return (Group { mask: side, first }, u32::MAX);
-        }
-        let pc = |lane: u32| warp.pcs[lane as usize];
-        // Lanes that are behind catch up. Now and then it is another lane's turn, which may have
-        // what they wait for.
-        let at = if random & 15 == 0 { pc(lead) } else { lanes(side).map(pc).min().unwrap_or(pc(lead)) };
-        let (mut mask, mut until) = (0, u32::MAX);
-        for lane in lanes(side) {
-            match pc(lane) {
-                other if other == at => mask |= 1 << lane,
-                other if other > at => until = until.min(other),
-                _ => {}
-            }
-        }
-        (Group { mask, first }, until)
-    }
-
     pub(super) fn start_block(&mut self, r: usize) {
         if self.next_block == self.launch.grid {
             return;
@@ -253,7 +183,7 @@ impl<'a> Machine<'a> {
         let (warps, launch) = (self.warps_of_block(), self.launch);
         for number in 0..warps {
             let w = r as u32 * warps + number;
-            let gait = self.gait();
+            let gait = Gait::of(self.random.next_u64());
             let file = file(&mut self.files, self.code, w);
             for &(slot, what) in &self.code.specials {
                 file[slot as usize] = Row::of(|lane| special(what, number * LANES + lane, block, launch).into());
@@ -269,20 +199,9 @@ impl<'a> Machine<'a> {
         }
     }
 
-    /// Draws a gait: mostly all lanes together, as GPUs run them too; now and then on two sides,
-    /// rarely each by itself.
-    fn gait(&mut self) -> Gait {
-        let random = self.random.next_u64();
-        match random & 31 {
-            0 => Gait::Alone,
-            1..=8 => Gait::Sides((random >> 32) as u32),
-            _ => Gait::Sides(u32::MAX),
-        }
-    }
-
     /// Draws a new gait for the lanes of a warp.
     pub(super) fn change_gait(&mut self, w: u32) {
-        self.warps[w as usize].gait = self.gait();
+        self.warps[w as usize].gait = Gait::of(self.random.next_u64());
     }
 
     /// Adds a warp to those that can be picked.
@@ -375,12 +294,6 @@ impl<'a> Machine<'a> {
     pub(super) fn file(&mut self, w: u32) -> (File<'_>, &mut Xoshiro256PlusPlus) {
         (File(file(&mut self.files, self.code, w)), &mut self.random)
     }
-}
-
-/// Returns one of the bits of a mask that is not 0, by a random number below 2^16.
-fn pick_bit(mask: u32, random: u32) -> u32 {
-    let number = ((random & 0xffff) * mask.count_ones()) >> 16;
-    lanes(mask).nth(number as usize).unwrap_or(mask.trailing_zeros())
 }
 
 /// Returns the registers of a warp.
