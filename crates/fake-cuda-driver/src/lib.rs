@@ -24,6 +24,10 @@ pub const CAPABILITIES: [((i32, i32), (u32, u32)); 4] =
 /// The bytes of each device's memory.
 pub const TOTAL_MEMORY: usize = 256 << 20;
 
+/// The shared memory of a block in bytes, and the most if its kernel asks for it.
+const SHARED: u32 = 48 << 10;
+const MOST_SHARED: u32 = 99 << 10;
+
 /// The name under which a fault is planted that a kernel has while it runs, and not when it is
 /// launched.
 pub const IN_KERNEL: &str = "kernel";

@@ -1,0 +1,112 @@
+//! Modules, their functions, and launches of these.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+use std::slice;
+
+use super::{call_in, give};
+use crate::answer::code;
+use crate::stream::Work;
+use crate::{MOST_SHARED, SHARED};
+
+functions! {
+    call_in cuModuleLoadDataEx(
+        module: *mut usize,
+        image: *const c_char,
+        options: c_uint,
+        names: *const c_uint,
+        values: *const *mut c_void,
+    ) |state| {
+        // SAFETY: the caller's image ends with a zero byte, and there are that many names and
+        // values.
+        let (ptx, names, values) = unsafe {
+            let options = options as usize;
+            (CStr::from_ptr(image), slice::from_raw_parts(names, options), slice::from_raw_parts(values, options))
+        };
+        let handle = state.handle();
+        let loaded = state.context()?.load(handle, &ptx.to_string_lossy());
+        if let Err((code, log)) = loaded {
+            let option = |number| names.iter().position(|&name| name == number).map(|at| values[at]);
+            // The log's buffer and its size.
+            if let (Some(buffer), Some(bytes)) = (option(5), option(6)) {
+                let bytes = (bytes as usize).saturating_sub(1).min(log.len());
+                // SAFETY: the caller's buffer has that many bytes and one more.
+                unsafe {
+                    buffer.cast::<u8>().copy_from_nonoverlapping(log.as_ptr(), bytes);
+                    buffer.cast::<u8>().add(bytes).write(0);
+                }
+            }
+            return Err(code);
+        }
+        give(module, handle)
+    }
+
+    call_in cuModuleGetFunction(function: *mut usize, module: usize, name: *const c_char) |state| {
+        // SAFETY: the caller's name ends with a zero byte.
+        let name = unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned();
+        let handle = state.handle();
+        let context = state.context()?;
+        let Some(found) = context.modules.get(&module) else {
+            return state.violation("cuModuleGetFunction", "no such module", code::INVALID_HANDLE);
+        };
+        found.entry(&name).ok_or(code::NOT_FOUND)?;
+        context.functions.insert(handle, (module, name));
+        give(function, handle)
+    }
+
+    call_in cuFuncSetAttribute(function: usize, attribute: c_int, value: c_int) |state| {
+        let context = state.context()?;
+        let found = context.functions.get(&function).and_then(|(module, name)| context.modules.get(module)?.entry(name));
+        let Some(entry) = found else {
+            return state.violation("cuFuncSetAttribute", "no such function", code::INVALID_HANDLE);
+        };
+        // The dynamic shared memory that launches may ask for.
+        if attribute != 8 || !(0..=MOST_SHARED as i64 - entry.shared_bytes as i64).contains(&value.into()) {
+            return Err(code::INVALID_VALUE);
+        }
+        context.dynamic_shared.insert(function, value as u32);
+        Ok(())
+    }
+
+    call_in cuModuleUnload(module: usize) |state| {
+        let context = state.context()?;
+        context.functions.retain(|_, (of, _)| *of != module);
+        let functions = &context.functions;
+        context.dynamic_shared.retain(|function, _| functions.contains_key(function));
+        if context.modules.remove(&module).is_none() {
+            return state.violation("cuModuleUnload", "no such module", code::INVALID_HANDLE);
+        }
+        Ok(())
+    }
+
+    call_in cuLaunchKernel(
+        function: usize,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared: c_uint,
+        stream: usize,
+        arguments: *const *const u8,
+        extra: *const *const c_void,
+    ) |state| {
+        let context = state.context()?;
+        let found = context.functions.get(&function).and_then(|(module, name)| context.modules.get(module)?.entry(name));
+        let Some(entry) = found else {
+            return state.violation("cuLaunchKernel", "no such function", code::INVALID_HANDLE);
+        };
+        let most = SHARED.saturating_sub(entry.shared_bytes as u32);
+        let most = context.dynamic_shared.get(&function).copied().unwrap_or(most);
+        let plain = [grid_y, grid_z, block_y, block_z] == [1, 1, 1, 1] && extra.is_null();
+        if !plain || shared > most || grid_x == 0 || block_x == 0 {
+            return Err(code::INVALID_VALUE);
+        }
+        let arguments = entry.params.iter().enumerate().map(|(at, param)| {
+            // SAFETY: the caller has a pointer to each argument, of the size that the kernel says.
+            unsafe { slice::from_raw_parts(*arguments.add(at), param.size) }.to_vec()
+        });
+        let work = Work::Launch { function, blocks: grid_x, threads: block_x, shared, arguments: arguments.collect() };
+        state.queue("cuLaunchKernel", stream, work)
+    }
+}
