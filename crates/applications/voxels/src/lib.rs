@@ -8,4 +8,5 @@ pub mod camera;
 pub mod mesh;
 pub mod models;
 pub mod picture;
+pub mod placement;
 pub mod voxelize;

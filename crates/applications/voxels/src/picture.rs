@@ -252,11 +252,12 @@ fn to_bytes(panels: &[Vec<Colour>; 2]) -> Vec<u8> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::placement::fit_to_grid;
     use crate::{models, voxelize};
 
     #[test]
     fn the_common_voxels_glow_in_both_panels() {
-        let (a, b) = voxelize::fit_to_grid(models::wavy_sphere(60, 30), models::torus_knot(200, 16), 40).unwrap();
+        let (a, b) = fit_to_grid(models::wavy_sphere(60, 30), models::torus_knot(200, 16), 40).unwrap();
         let surfaces = [&a, &b].map(|mesh| voxelize::voxelize(mesh, 40, |_| ()));
         let bodies = [Body { mesh: &a, surface: &surfaces[0] }, Body { mesh: &b, surface: &surfaces[1] }];
         let common: Vec<u64> =

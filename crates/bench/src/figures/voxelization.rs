@@ -3,13 +3,13 @@
 use std::path::Path;
 
 use warpnest_voxels::mesh::{self, Mesh};
-use warpnest_voxels::{models, voxelize};
+use warpnest_voxels::{models, placement, voxelize};
 
 /// The finest grid whose voxels have keys of 32 bits: ten for each coordinate, as in (Alcantara
 /// 2009).
 pub const FINEST: u32 = voxelize::FINEST_NARROW;
 /// The coarsest grid that the voxelizer takes.
-pub const COARSEST: u32 = *voxelize::GRIDS.start();
+pub const COARSEST: u32 = *placement::GRIDS.start();
 
 /// A mesh and its name.
 pub struct Model {
@@ -34,7 +34,7 @@ impl Model {
     ///
     /// Each comes once, with one of its triangles, in ascending order.
     pub fn voxels(&self, grid: u32) -> anyhow::Result<Vec<(u32, u32)>> {
-        let (mesh, _) = voxelize::fit_to_grid(self.mesh.clone(), Mesh::default(), grid)?;
+        let (mesh, _) = placement::fit_to_grid(self.mesh.clone(), Mesh::default(), grid)?;
         let surface = voxelize::voxelize(&mesh, grid, |_| ());
         Ok(surface.keys.into_iter().map(voxelize::narrow).zip(surface.triangles).collect())
     }

@@ -26,7 +26,8 @@ use warpnest_applications_shared::allocator::Ending;
 use warpnest_applications_shared::memory::{self, MemoryArgument};
 use warpnest_applications_shared::message::with_causes;
 use warpnest_voxels::mesh::{self, Mesh};
-use warpnest_voxels::voxelize::{self, Placement, Surface};
+use warpnest_voxels::placement::{Placement, fit_to_grid};
+use warpnest_voxels::voxelize::{self, Surface};
 use warpnest_voxels::{models, picture};
 
 #[global_allocator]
@@ -158,7 +159,7 @@ fn meshes(arguments: &Arguments) -> anyhow::Result<[(String, Mesh); 2]> {
         }
     };
     let b = placement.place(&a, b);
-    let (a, b) = voxelize::fit_to_grid(a, b, arguments.grid)?;
+    let (a, b) = fit_to_grid(a, b, arguments.grid)?;
     spinner.finish_and_clear();
     Ok([(a_name, a), (b_name, b)])
 }

@@ -130,11 +130,12 @@ fn milliseconds_since(start: Instant) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use warpnest_voxels::placement::fit_to_grid;
     use warpnest_voxels::{models, voxelize};
 
     fn surfaces() -> [Surface; 2] {
         let (a, b) = (models::wavy_sphere(60, 30), models::torus_knot(200, 16));
-        let (a, b) = voxelize::fit_to_grid(a, b, 40).unwrap();
+        let (a, b) = fit_to_grid(a, b, 40).unwrap();
         [a, b].map(|mesh| voxelize::voxelize(&mesh, 40, |_| ()))
     }
 
