@@ -152,7 +152,7 @@ impl<'a, K: Key, V: Value> Primitives<'a, K, V> {
         })?;
         let sorted: Vec<K> = expected.into_iter().map(|(key, _)| key).collect();
         let wrong_keys = differences(&sorted, keys_out.download(stream)?);
-        // The keys are read for the counts of all digits; then there is a pass for each byte of one.
+        // The keys are read once for the counts of all digits; then each of their bytes has a pass.
         let bytes = |item: u64| (Self::KEY_BYTES + Self::KEY_BYTES * 2 * item) as f64;
         Ok([
             self.record(("sort_pairs", "sort"), V::BITS, pairs_ms, bytes(Self::PAIR_BYTES), wrong_pairs),

@@ -7,11 +7,13 @@ mod file;
 mod insert;
 mod pool;
 mod remove;
+mod report;
 mod shape;
 mod table;
 mod work;
 
 pub use config::{Extendible, ExtendibleConfig};
+pub use report::ExtendibleReport;
 
 use crate::runtime::stream::Uses;
 use crate::table::design::{Changes, Design, Seeded};
@@ -84,49 +86,6 @@ pub struct ExtendibleTable<K: KeyWord, V: ValueWord> {
     /// that.
     unmerged: bool,
     work: work::Work<K, V>,
-}
-
-/// The sizes of a map, and how full it is.
-#[derive(Clone, Debug, PartialEq)]
-#[non_exhaustive]
-pub struct ExtendibleReport {
-    /// The global depth: how often the segment table has doubled.
-    pub global_depth: u32,
-    /// The number of entries of the segment table.
-    pub segments: u64,
-    /// The number of bucket tables. The other segments share one with another segment.
-    pub bucket_tables: u64,
-    /// The number of entries of each bucket table.
-    pub buckets_of_table: u64,
-    /// The number of buckets.
-    pub buckets: u64,
-    /// The number of records that a bucket can hold.
-    pub records_of_bucket: u64,
-    /// The number of records.
-    pub records: u64,
-    /// The number of entries of a directory without bucket tables, for the same buckets: Fagin's,
-    /// which doubles as a whole.
-    pub one_level_entries: u64,
-    /// The bytes of the buckets in use.
-    pub bucket_bytes: u64,
-    /// The bytes of the segment table and the bucket tables in use.
-    pub directory_bytes: u64,
-    /// The bytes that the map takes on the device, including those kept for later.
-    pub memory_bytes: u64,
-}
-
-impl ExtendibleReport {
-    /// Returns the number of entries of the directory: of the segment table and of all bucket
-    /// tables.
-    pub fn directory_entries(&self) -> u64 {
-        self.segments + self.bucket_tables * self.buckets_of_table
-    }
-
-    /// Returns how full buckets are on average. With many keys it is about ln 2, .69. For a map
-    /// that could not be cleared and has no buckets it is 0.
-    pub fn fill(&self) -> f64 {
-        self.records as f64 / (self.buckets * self.records_of_bucket).max(1) as f64
-    }
 }
 
 /// The kernels of a map, by the part of their names after `extendible_`: those for every type, and
@@ -207,28 +166,6 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         let (records, buckets) = (self.length.saturating_add(pairs), table.buckets());
         let batch = work::Batch { pairs, records, buckets, depth: table.directory.depth(), lists: table.list_bytes() };
         Ok(batch.scratch_bytes::<K, V>(&table.shape, self.work.kept())? as usize)
-    }
-
-    /// Returns how large the map is, and how full.
-    pub fn report(&self) -> ExtendibleReport {
-        let (Table { directory, shape, .. }, records_of_bucket) = (&self.table, self.table.shape.records as u64);
-        let (segments, bucket_tables) = (directory.segments().len() as u64, directory.table_count() as u64);
-        let (buckets, buckets_of_table) = (self.table.buckets(), 1 << shape.table_bits);
-        // A bucket's lines have 64 bytes, and its header 16.
-        let of_bucket = 64 * shape.lines as u64 + 16;
-        ExtendibleReport {
-            global_depth: directory.depth(),
-            segments,
-            bucket_tables,
-            buckets_of_table,
-            buckets,
-            records_of_bucket,
-            records: self.length,
-            one_level_entries: (shape.roots as u64) << directory.depth(),
-            bucket_bytes: buckets * of_bucket,
-            directory_bytes: 8 * segments + 4 * buckets_of_table * bucket_tables,
-            memory_bytes: self.memory_bytes(),
-        }
     }
 
     /// Returns how the table hashes and is divided, for a lookup kernel of your own: with

@@ -1,6 +1,6 @@
 //! Batches of operations, in chunks that fit the spare capacity.
 
-use super::{Change, LinearTable, few_changes};
+use super::table::{Change, LinearTable, few_changes};
 use crate::{Answers, Buffer, Error, FullError, InputError, Result, Stream};
 use gpu_kernels::linear::{
     Apply, ApplyParams, CountInserting, Insert, InsertParams, InsertingParams, Operation, header,

@@ -4,7 +4,8 @@
 //! search ends since it reads each bucket once at most, and a table that grows has room for all
 //! keys since they were counted.
 
-use super::{Counts, Linear, LinearTable, in_cell};
+use super::config::Linear;
+use super::table::{Counts, LinearTable, in_cell};
 use crate::error::FileError;
 use crate::primitives::Scratch;
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words};

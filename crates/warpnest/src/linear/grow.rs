@@ -1,7 +1,7 @@
 //! Rehashing to another table: a larger one, a smaller one, or one without removed keys.
 
 use super::config::max_keys;
-use super::{Counts, LinearTable, cell, in_cell};
+use super::table::{Counts, LinearTable, cell, in_cell};
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{Rehash, RehashParams, header};

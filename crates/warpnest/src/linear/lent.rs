@@ -1,6 +1,7 @@
 //! A map that is lent to a kernel, which changes it.
 
-use super::{Change, Counts, Interrupted, LinearMap, LinearTable};
+use super::LinearMap;
+use super::table::{Change, Counts, Interrupted, LinearTable};
 use crate::runtime::stream::Finish;
 use crate::runtime::stream::Uses;
 use crate::{Buffer, Error, Key, Result, Stream, Value};

@@ -1,6 +1,6 @@
 //! How far the keys of a linear table are from their homes.
 
-use super::LinearTable;
+use super::table::LinearTable;
 use crate::table::probes::ProbeLengths;
 use crate::{Buffer, Result};
 use gpu_kernels::double::Half;

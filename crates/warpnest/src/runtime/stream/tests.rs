@@ -1,11 +1,12 @@
 //! What a batch queues, and in which order, on an engine that writes everything down.
 
 use super::*;
-use crate::runtime::allocation::Owner;
+use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::buffer::Buffer;
 use crate::runtime::engine::{Memory, QueueEvent};
+use crate::{Error, InputError};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
-use gpu_kernels::seam::Global;
+use gpu_kernels::seam::{Global, Kernel};
 use std::any::Any;
 use std::ffi::c_void;
 use std::panic::{AssertUnwindSafe, catch_unwind};

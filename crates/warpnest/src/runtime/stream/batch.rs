@@ -1,0 +1,179 @@
+//! Batches: steps in a stream, and the buffers that they use.
+
+use super::Stream;
+use crate::runtime::allocation::{Allocation, Tracked};
+use crate::runtime::engine::{Queue, same_device};
+use crate::runtime::event::Event;
+use crate::{Error, InputError, Result};
+use gpu_kernels::seam::Kernel;
+use std::cell::{Cell, RefCell};
+use std::fmt;
+use std::rc::Rc;
+
+/// The most blocks of a grid (CUDA's limit on its first dimension).
+const MAX_BLOCKS: u32 = i32::MAX as u32;
+
+/// The buffers that a launch uses: the only source of pointers for a kernel's arguments.
+///
+/// A buffer is named once, as read or as written. From that come the pointer, the work of other
+/// streams that the launch waits for, and the time for which the buffer stays borrowed.
+///
+/// ```compile_fail,E0499
+/// # use warpnest::{Buffer, Device};
+/// # use warpnest::low_level::kernels::primitives::compact::{CompactParams, LastOfEach};
+/// # let device = Device::cpu();
+/// let mut buffer = Buffer::<u32>::zeroed(&device, 2).unwrap();
+/// unsafe {
+///     device.default_stream().launch(2, |uses| LastOfEach {
+///         keys: uses.write(&mut buffer),
+///         keep: uses.write(&mut buffer),
+///         plan: CompactParams { items: 2 },
+///     })
+/// };
+/// ```
+///
+/// If a buffer is on another device, or waiting fails, the launch returns the error.
+#[derive(Debug)]
+pub struct Uses<'b>(pub(in crate::runtime) Batch<'b>);
+
+impl<'b> Uses<'b> {
+    /// Records memory that the kernel reads through addresses in other memory.
+    pub fn reads(&self, memory: &'b dyn Tracked) {
+        self.0.reads(memory);
+    }
+
+    /// Records memory that the kernel writes through addresses in other memory.
+    pub fn writes(&self, memory: &'b mut dyn Tracked) {
+        self.0.writes(memory);
+    }
+}
+
+/// The steps of [`Stream::batch`], and the buffers that they use.
+///
+/// The pointers that it gives are for the arguments of its launches, and for nothing else. A step
+/// that comes before the error of a buffer is queued. So where an error should leave the outputs as
+/// they were, all buffers are recorded before the first step that writes one.
+#[derive(Debug)]
+pub(crate) struct Batch<'b> {
+    pub(super) stream: &'b Stream,
+    pub(super) uses: RefCell<Vec<Use<'b>>>,
+    /// The first error of a buffer. After it nothing is queued.
+    pub(super) failure: RefCell<Option<Error>>,
+    /// Whether a step may have been queued.
+    pub(super) queued: Rc<Cell<bool>>,
+    /// The tables that have something to do once all is queued.
+    pub(super) finishing: RefCell<Vec<Box<dyn Finish + 'b>>>,
+}
+
+/// What a table that a launch changes still has to do when the launch is queued.
+pub(crate) trait Finish: fmt::Debug {
+    /// Does it; `failed` is the error of the launch. It may wait.
+    fn finish(self: Box<Self>, stream: &Stream, failed: Option<&Error>) -> Result<()>;
+}
+
+/// The use of a buffer by a batch.
+#[derive(Debug)]
+pub(super) struct Use<'b> {
+    pub(super) allocation: &'b Allocation,
+    /// For a write, the number of earlier uses of the memory, which it comes after.
+    pub(super) written: Option<u64>,
+}
+
+impl<'b> Batch<'b> {
+    /// Returns the answer of [`Engine::cores`](crate::runtime::engine::Engine::cores).
+    pub fn cores(&self) -> Option<usize> {
+        self.stream.cores()
+    }
+
+    /// Records memory that the batch reads.
+    pub fn reads(&self, memory: &'b dyn Tracked) {
+        self.record_use(memory.allocation(), false);
+    }
+
+    /// Records memory that the batch writes.
+    pub fn writes(&self, memory: &'b dyn Tracked) {
+        self.record_use(memory.allocation(), true);
+    }
+
+    /// Makes the queue wait for what a use depends on, unless an earlier use has, and records it.
+    fn record_use(&self, allocation: &'b Allocation, written: bool) {
+        let mut uses = self.uses.borrow_mut();
+        let earlier = uses.iter().position(|earlier| std::ptr::eq(earlier.allocation, allocation));
+        if earlier.is_some_and(|earlier| uses[earlier].written.is_some() || !written) || self.failure.borrow().is_some()
+        {
+            return;
+        }
+        let Stream { engine, queue, id, .. } = self.stream;
+        let waited = same_device("a buffer", allocation.engine(), engine).and_then(|()| match written {
+            true => allocation.before_write(*id, &**queue).map(Some),
+            false => allocation.before_read(*id, &**queue).map(|()| None),
+        });
+        match (waited, earlier) {
+            (Err(error), _) => *self.failure.borrow_mut() = Some(error),
+            (Ok(written), Some(earlier)) => uses[earlier].written = written,
+            (Ok(written), None) => uses.push(Use { allocation, written }),
+        }
+    }
+
+    /// Returns the stream of the batch.
+    pub fn stream(&self) -> &'b Stream {
+        self.stream
+    }
+
+    /// Returns whether a step may have been queued, now and later.
+    pub fn queued(&self) -> Rc<Cell<bool>> {
+        self.queued.clone()
+    }
+
+    /// Records what is to be done once all is queued.
+    pub fn finish_later(&self, table: Box<dyn Finish + 'b>) {
+        self.finishing.borrow_mut().push(table);
+    }
+
+    /// Keeps steps from being queued from now on; the batch returns the first error.
+    pub fn fail(&self, error: Error) {
+        self.failure.borrow_mut().get_or_insert(error);
+    }
+
+    /// Returns the queue, for a step on buffers that are recorded.
+    ///
+    /// # Errors
+    /// The first error of a buffer.
+    pub fn queue(&self) -> Result<&'b dyn Queue> {
+        match &*self.failure.borrow() {
+            Some(error) => Err(error.clone()),
+            None => {
+                self.queued.set(true);
+                Ok(&*self.stream.queue)
+            }
+        }
+    }
+
+    /// Runs `kernel` on at least `threads` threads. All launches go through this function.
+    ///
+    /// # Safety
+    /// As for [`Stream::launch`], with pointers that this batch gave.
+    pub unsafe fn launch(&self, kernel: &dyn Kernel, threads: u64) -> Result<()> {
+        let blocks = threads.div_ceil(kernel.threads() as u64);
+        if blocks > MAX_BLOCKS as u64 {
+            return Err(Error::Input(InputError::GridTooLarge { threads, block: kernel.threads(), limit: MAX_BLOCKS }));
+        }
+        let queue = self.queue()?;
+        // SAFETY: as the caller promises for the kernel's arguments.
+        if blocks == 0 { Ok(()) } else { unsafe { queue.launch(kernel, blocks as u32) } }
+    }
+
+    /// Runs `blocks` blocks of `kernel`.
+    ///
+    /// # Safety
+    /// As for [`Stream::launch`], with pointers that this batch gave.
+    pub unsafe fn launch_blocks(&self, kernel: &dyn Kernel, blocks: u64) -> Result<()> {
+        // SAFETY: as the caller promises for the kernel's arguments.
+        unsafe { self.launch(kernel, blocks.saturating_mul(kernel.threads() as u64)) }
+    }
+
+    /// Records the end of what has been queued so far.
+    pub fn record(&self) -> Result<Event> {
+        Ok(Event(self.queue()?.record(true)?))
+    }
+}
