@@ -3,6 +3,8 @@
 //! `tests/tests/all` say more of the answers.
 #![cfg(feature = "cpu")]
 
+#[path = "cpu_engine/cores.rs"]
+mod cores;
 mod shuffled_threads;
 
 use shuffled_threads::ShuffledThreads;
@@ -14,7 +16,6 @@ use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
     inclusive_scan, inclusive_scan_in_place, partition_pairs, sort_pairs,
 };
-use warpnest::relational::{JoinKind, TextColumn, Unique, WideJoin, WideKeys};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
     Answers, Buffer, BulkMap, CompactingConfig, Config, CuckooConfig, Device, ExtendibleConfig, LinearConfig,
@@ -338,121 +339,4 @@ fn primitives() {
         assert!(answers.download(stream).unwrap().iter().all(Option::is_some));
     }
     everywhere!(with);
-}
-
-/// The number of cores among which work is divided here, whatever the machine has.
-const CORES: usize = 4;
-
-/// Runs a test where cores have a share of the items each, whose number is as large as that takes.
-fn on_several_cores(test: impl Fn(&Device) + Sync) {
-    let pool = rayon::ThreadPoolBuilder::new().num_threads(CORES).build().unwrap();
-    pool.install(|| test(&Device::cpu()));
-    test(&Device::from_engine(HostEngine::new(ShuffledThreads::new(2).with_cores(CORES))).unwrap());
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "Miri has no time for so many items")]
-fn sorts_shared_by_cores() {
-    fn with<K: Key, V: Value>(device: &Device) {
-        // A core has 2^16 pairs at least.
-        let n = 3 << 16 | 5;
-        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
-        let (keys, values) = (repeated::<K>(n), values::<V>(n));
-        let mut sorted = Buffer::from_slice(device, &keys).unwrap();
-        let mut moved = Buffer::from_slice(device, &values).unwrap();
-        sort_pairs(stream, &mut scratch, &mut sorted, &mut moved).unwrap();
-        let mut expected: Vec<_> = keys.into_iter().zip(values).collect();
-        expected.sort();
-        assert!(sorted.download(stream).unwrap().into_iter().zip(moved.download(stream).unwrap()).eq(expected));
-    }
-    on_several_cores(|device| {
-        with::<u32, u32>(device);
-        with::<u64, u64>(device);
-        with::<u32, u64>(device);
-    });
-}
-
-/// Joins texts by whole hashes, and by those of a few bits, whose pairs are mostly of other rows.
-#[test]
-fn joins_of_texts() {
-    let n = if cfg!(miri) { 40 } else { 10_000 };
-    let side = |first: usize| (first..first + n).map(|row| "x".repeat(row % 11) + &(row / 2).to_string());
-    let (left, right): (Vec<String>, Vec<String>) = (side(0).collect(), side(n / 2).collect());
-    let met: std::collections::HashSet<_> = right.iter().collect();
-    let met = left.iter().filter(|text| met.contains(text)).count();
-    on_several_cores(|device| {
-        let [ours, theirs] = [&left, &right].map(|texts| TextColumn::new(device, texts).unwrap());
-        for (kind, rows) in [(JoinKind::Inner, met), (JoinKind::Full, 2 * n - met), (JoinKind::Anti, n - met)] {
-            for bits in [64, 10] {
-                let mut join = WideJoin::new(WideKeys::of_text(&ours), WideKeys::of_text(&theirs));
-                let joined = join.kind(kind).hash_bits(bits).run(device).unwrap();
-                assert_eq!(joined.len(), rows, "{kind:?}, {bits} bits");
-                let stream = device.default_stream();
-                let left_rows = joined.left_rows().download(stream).unwrap();
-                for (l, r) in left_rows.into_iter().zip(joined.right_rows().download(stream).unwrap()) {
-                    let pair = (left.get(l as usize), right.get(r as usize));
-                    assert!(pair.0.is_none() || pair.1.is_none() || pair.0 == pair.1);
-                }
-            }
-        }
-    });
-}
-
-#[test]
-fn rows_encoded_by_several_cores() {
-    fn with<K: Key>(device: &Device, different: usize) {
-        // A core has 2^13 rows at least. Cores share them if few keys come seldom, and each share
-        // has keys of its own. With 600 keys dictionaries grow. Miri has time for one share.
-        let n = if cfg!(miri) { 1000 } else { 100_003 };
-        let keys = distinct::<K>(different + 9);
-        let index = |i: usize| if i.is_multiple_of(50) { different + i * 9 / n } else { (i * i / 8) % different };
-        let rows: Vec<K> = (0..n).map(|i| keys[index(i)]).collect();
-        right(device, &rows);
-    }
-    fn right<K: Key>(device: &Device, rows: &[K]) {
-        let unique = Unique::of(rows).ids().counts().run(device).unwrap();
-        let mut counts = vec![0; unique.keys.len()];
-        for (row, &id) in rows.iter().zip(&unique.ids) {
-            counts[id as usize] += 1;
-            assert!(unique.keys[id as usize] == *row);
-        }
-        let different: std::collections::HashSet<_> = rows.iter().collect();
-        assert_eq!((unique.keys.len(), unique.counts), (different.len(), counts));
-    }
-    on_several_cores(|device| {
-        for different in [10, 600] {
-            with::<u32>(device, different);
-            with::<u64>(device, different);
-        }
-        // So many rows with nearly as many keys are sorted.
-        if cfg!(not(miri)) {
-            right::<u32>(device, &distinct(1 << 18 | 5));
-        }
-    });
-}
-
-#[test]
-#[cfg_attr(miri, ignore = "Miri has no time for so many items")]
-fn changes_shared_by_cores() {
-    fn with<K: Key, V: Value>(device: &Device) {
-        // Cores share 2^14 changes or more. Many are of keys that other cores change, too.
-        let n = 40_000;
-        let (keys, again, values) = (distinct::<K>(n), repeated::<K>(n), values::<V>(n));
-        for config in [LinearConfig::default(), LinearConfig::default().linear_probing().load(0.95)] {
-            let mut map = config.create(device).unwrap();
-            assert_eq!(map.insert_many(&keys, &values), Ok(n));
-            holds(&map, &keys, &values);
-            let removed = map.remove_many(&again).unwrap().iter().flatten().count();
-            assert_eq!(map.len(), n - removed);
-            // Slots of removed keys are used again, while other cores look for the same keys.
-            map.get_or_insert_many(&again, &values).unwrap();
-            assert_eq!(map.len(), n);
-            map.replace_many(&keys, &values).unwrap();
-            holds(&map, &keys, &values);
-        }
-    }
-    on_several_cores(|device| {
-        with::<u32, u32>(device);
-        with::<u64, u64>(device);
-    });
 }

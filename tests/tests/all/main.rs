@@ -18,6 +18,8 @@ mod planted {
     mod built;
     mod changing;
     mod combining;
+    mod layered;
+    mod primitives;
     mod relational;
 }
 
@@ -34,6 +36,7 @@ mod runtime {
     mod readback;
     #[cfg(all(target_os = "linux", not(feature = "cust")))]
     mod refusals;
+    mod stream_tables;
     mod streams;
     mod valid_values;
     mod views;
@@ -52,6 +55,7 @@ mod seam {
     mod kernels;
     mod lanes;
     mod storage;
+    mod tile_sums;
     mod tiles;
 }
 
@@ -106,6 +110,7 @@ mod page {
     mod properties;
     mod repeats;
     mod skew;
+    mod small_pages;
     mod sources;
     mod splits;
     mod tags;
@@ -141,6 +146,8 @@ mod linear {
     mod edges;
     mod errors;
     mod faults;
+    mod fixed;
+    mod growth;
     mod in_turn;
     mod model;
     mod model_checker;
@@ -173,6 +180,7 @@ mod compacting {
 
 mod multi {
     mod errors;
+    mod faults;
     mod properties;
 }
 

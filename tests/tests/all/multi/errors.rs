@@ -1,7 +1,7 @@
 //! Invalid requests to the multimap, on every engine and on every base table: they are refused.
 //!
-//! `multi/properties.rs` has the rebuilds that are refused, and the failures that come from the
-//! device.
+//! `multi/properties.rs` has the rebuilds that are refused, and `multi/faults.rs` the failures that
+//! come from the device.
 
 use warpnest::{Buffer, Config, ConfigError, CuckooConfig, Error, MultiConfig, MultiMap, PageConfig};
 use warpnest_tests::forms::Form;

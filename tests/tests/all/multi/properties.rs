@@ -3,7 +3,6 @@
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::AtomicU32;
 use warpnest::design::{Cuckoo, Ids};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
@@ -11,8 +10,7 @@ use warpnest::{
 };
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{
-    assert_wrong_device, at, counting, distinct_keys, elsewhere, faulty, in_all_widths, key, on_all, on_every_engine,
-    only, values,
+    assert_wrong_device, at, counting, distinct_keys, elsewhere, in_all_widths, key, on_all, on_every_engine, values,
 };
 
 fn reference<K: Key, V: Value>(keys: &[K], values: &[V]) -> BTreeMap<K, Vec<V>> {
@@ -24,7 +22,7 @@ fn reference<K: Key, V: Value>(keys: &[K], values: &[V]) -> BTreeMap<K, Vec<V>> 
 }
 
 /// Says what is wrong with a map of these pairs; `absent` are more keys to look up, present or not.
-fn wrong<K: Key, V: Value, D: Ids>(
+pub(super) fn wrong<K: Key, V: Value, D: Ids>(
     map: &MultiMap<K, V, D>,
     keys: &[K],
     values: &[V],
@@ -211,33 +209,6 @@ fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
     on_all(with::<F, u64, u32>);
 }
 
-/// Lets each launch or allocation of a rebuild fail: it must be an error that leaves no pairs, and
-/// the next rebuild succeeds.
-fn after_a_failed_rebuild_the_map_is_empty<F: Form>() {
-    fn with<F: Form>(device: &Device, left: &AtomicU32) -> u32 {
-        let stream = device.default_stream();
-        let keys: Vec<u32> = distinct_keys::<u32>(3000, 2).iter().map(|key| key % 1000).collect();
-        let numbers: Vec<u32> = values(keys.len());
-        let input = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(device, &numbers).unwrap());
-        for good in 0.. {
-            let mut map = MultiConfig::on(Config::<F>::default()).build(device, &[1, 2, 1], &[4, 5, 6]).unwrap();
-            let done = only(left, good, || map.rebuild_on(stream, &input.0, &input.1));
-            let there = if done.is_ok() { keys.len() } else { 0 };
-            assert_eq!(wrong(&map, &keys[..there], &numbers[..there], &[1, 2]), Ok(()), "after {good}");
-            map.rebuild_on(stream, &input.0, &input.1).unwrap();
-            assert_eq!(wrong(&map, &keys, &numbers, &[]), Ok(()), "after {good} and another build");
-            if done.is_ok() {
-                return good;
-            }
-        }
-        unreachable!("a rebuild does not fail for ever")
-    }
-    let (device, launches) = faulty();
-    assert!(with::<F>(&device, &launches) >= 8);
-    let (device, counts) = counting();
-    assert!(with::<F>(&device, &counts.allocations) >= 8);
-}
-
 /// Checks that the same pairs and seed give the same arrays.
 fn two_builds_with_one_seed_group_alike<F: Form>() {
     on_all(|device| {
@@ -311,46 +282,6 @@ fn another_family_than_the_mix_is_served_as_well() {
     });
 }
 
-/// Lets each launch or allocation of a call fail: it must be an error, and the map answers as
-/// before.
-fn what_fails_says_so<F: Form>() {
-    // So many different keys that a page map of them would begin with a split, if they were in no
-    // order.
-    let keys: Vec<u32> = distinct_keys::<u32>(6000, 1).iter().map(|key| key % 5000).collect();
-    let numbers: Vec<u32> = values(keys.len());
-    let (device, launches) = faulty();
-    let config = MultiConfig::on(Config::<F>::default());
-    let mut kernels = Vec::new();
-    while let Err(error) = only(&launches, kernels.len() as u32, || config.build(&device, &keys, &numbers)) {
-        let Error::Kernel { kernel, .. } = error else { panic!("{error}") };
-        kernels.push(kernel);
-    }
-    // The sort, and no split or pass of the table's own; different keys need no census, and no last
-    // pair.
-    let times = |name: &str| kernels.iter().filter(|kernel| kernel.starts_with(name)).count();
-    assert_eq!(times("radix_partition"), 4, "{kernels:?}");
-    let unwanted = ["page_split", "cuckoo_census", "cuckoo_last", "cuckoo_store"];
-    assert_eq!(unwanted.map(times), [0; 4], "{kernels:?}");
-    // Some tables are built of no keys first.
-    let builds = ["page_build", "cuckoo_insert", "two_level_build"].map(times).iter().sum::<usize>();
-    assert!((1..=2).contains(&builds), "{kernels:?}");
-    let map = config.build(&device, &keys, &numbers).unwrap();
-    let mut good = 0;
-    while let Err(error) = only(&launches, good, || map.retrieve_many(&keys)) {
-        assert!(matches!(error, Error::Kernel { .. }), "{error}");
-        good += 1;
-    }
-    assert_eq!(good, 3, "to count, to add up, to copy");
-    assert_eq!(wrong(&map, &keys, &numbers, &[]), Ok(()));
-    let (device, counts) = counting();
-    let mut good = 0;
-    while let Err(error) = only(&counts.allocations, good, || config.build(&device, &keys, &numbers)) {
-        assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
-        good += 1;
-    }
-    assert!(good >= 8, "{good} allocations");
-}
-
 /// Checks the memory that the configuration announces: the most that a map keeps, and the most of
 /// its build.
 fn memory_is_what_was_said<F: Form>() {
@@ -395,8 +326,6 @@ warpnest_tests::of_all_forms! {
     edges,
     however_values_are_shared_out,
     a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing,
-    after_a_failed_rebuild_the_map_is_empty,
     two_builds_with_one_seed_group_alike,
-    what_fails_says_so,
     memory_is_what_was_said,
 }

@@ -1,7 +1,7 @@
 //! Batches into and out of the first pages of tables of every form, directly and page by page: what
 //! no table does that is small enough for every engine.
 
-use super::forms::{narrow, pairs, value, wide};
+use super::small_pages::{narrow, pairs, value, wide};
 use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::Payload;
 use std::collections::HashMap;

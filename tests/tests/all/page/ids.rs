@@ -1,6 +1,6 @@
 //! Pages whose values are numbers: ids of a compacting table, runs of a multimap.
 
-use super::forms::{build, narrow, wide};
+use super::small_pages::{build, narrow, wide};
 use super::sources::scattered;
 use gpu_kernels::layered::multi::{Runs, RunsParams};
 use gpu_kernels::page::{FlagValues, Layout, Number, NumberParams, RankValues, ValuesParams, header};

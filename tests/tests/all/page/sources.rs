@@ -1,7 +1,7 @@
 //! Larger pages of every form, whose threads read several pairs each, from every arrangement of the
 //! pairs. A map that an interpreter can build has small pages, and its size determines the form.
 
-use super::forms::{compared, compared_unordered, value, wide};
+use super::small_pages::{compared, compared_unordered, value, wide};
 use gpu_kernels::page::{Layout, header};
 use gpu_kernels::types::{Payload, WordOf};
 use std::collections::{HashMap, HashSet};

@@ -1,7 +1,7 @@
 //! The check of the tags of a table that comes from a file: the tags that insertions make are
 //! right, and all others are found.
 
-use super::forms::{narrow, wide};
+use super::small_pages::{narrow, wide};
 use gpu_kernels::page::{BUCKET_WORDS, CheckParams, CheckTags, Layout};
 use gpu_kernels::types::{Nothing, Payload, Scalar};
 use warpnest::types::WordKey as Key;
