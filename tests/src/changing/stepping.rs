@@ -1,7 +1,7 @@
 //! The steps that change pairs, done with any map and its reference.
 
-use super::steps::{Step, check_removed, every, fail, values_of, without, words_of};
-use crate::rows::{Row, rows_of};
+use super::steps::{Step, check_removed, every, fail, without, words_of};
+use crate::rows::Row;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
@@ -9,74 +9,35 @@ use warpnest::design::Changes;
 use warpnest::types::{Plain, WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer, BulkMap, Device, Result, RowMap, Stream};
 
-/// A map that changes in place: the calls that all of them have.
-#[allow(missing_docs, reason = "the calls have the names and the documentation of the maps'")]
-pub trait Stepping<K> {
-    type Value: Plain + PartialEq + Debug;
-
-    /// Returns `n` values that follow from a number.
-    fn values_of(n: usize, seed: u64) -> Vec<Self::Value>;
-    fn device(&self) -> &Device;
-    fn keys_on(&self, stream: &Stream) -> Result<Buffer<K>>;
-    fn insert(&mut self, key: K, value: Self::Value) -> Result<bool>;
-    fn insert_many(&mut self, keys: &[K], values: &[Self::Value]) -> Result<usize>;
-    fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<Self::Value>) -> Result<usize>;
-    fn remove(&mut self, key: K) -> Result<Option<Self::Value>>;
-    fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, to: &mut Answers<Self::Value>) -> Result<usize>;
-    fn erase_many(&mut self, keys: &[K]) -> Result<usize>;
-    fn retain_many(&mut self, keys: &[K], keep: &[bool]) -> Result<usize>;
-    fn retain_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, keep: &Buffer<u32>) -> Result<usize>;
-}
-
-/// Passes the calls on to those of a map, whose values follow from numbers by a function.
+/// Defines [`Stepping`] by calls that all maps have.
 macro_rules! stepping {
-    ($map:ident<$value:ident: $bound:ident> by $values:ident) => {
-        impl<K: Key, $value: $bound, D: Changes> Stepping<K> for $map<K, $value, D> {
-            type Value = $value;
+    ($(fn $call:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
+        /// A map that changes in place.
+        #[allow(missing_docs, reason = "the calls are the maps' own")]
+        pub trait Stepping<K, V> {
+            $(fn $call(&mut self, $($argument: $type),*) -> Result<$result>;)*
+        }
 
-            fn values_of(n: usize, seed: u64) -> Vec<$value> {
-                $values(n, seed)
-            }
-            fn device(&self) -> &Device {
-                self.device()
-            }
-            fn keys_on(&self, stream: &Stream) -> Result<Buffer<K>> {
-                Ok(self.pairs_on(stream)?.0)
-            }
-            fn insert(&mut self, key: K, value: $value) -> Result<bool> {
-                self.insert(key, value)
-            }
-            fn insert_many(&mut self, keys: &[K], values: &[$value]) -> Result<usize> {
-                self.insert_many(keys, values)
-            }
-            fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<$value>) -> Result<usize> {
-                self.insert_many_on(stream, keys, values)
-            }
-            fn remove(&mut self, key: K) -> Result<Option<$value>> {
-                self.remove(key)
-            }
-            fn remove_many_into(
-                &mut self,
-                stream: &Stream,
-                keys: &Buffer<K>,
-                to: &mut Answers<$value>,
-            ) -> Result<usize> {
-                self.remove_many_into(stream, keys, to)
-            }
-            fn erase_many(&mut self, keys: &[K]) -> Result<usize> {
-                self.erase_many(keys)
-            }
-            fn retain_many(&mut self, keys: &[K], keep: &[bool]) -> Result<usize> {
-                self.retain_many(keys, keep)
-            }
-            fn retain_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, keep: &Buffer<u32>) -> Result<usize> {
-                self.retain_many_on(stream, keys, keep)
-            }
+        impl<K: Key, V: Value, D: Changes> Stepping<K, V> for BulkMap<K, V, D> {
+            $(fn $call(&mut self, $($argument: $type),*) -> Result<$result> { Self::$call(self, $($argument),*) })*
+        }
+
+        impl<K: Key, V: Row, D: Changes> Stepping<K, V> for RowMap<K, V, D> {
+            $(fn $call(&mut self, $($argument: $type),*) -> Result<$result> { Self::$call(self, $($argument),*) })*
         }
     };
 }
-stepping!(BulkMap<V: Value> by values_of);
-stepping!(RowMap<R: Row> by rows_of);
+stepping! {
+    fn pairs_on(stream: &Stream) -> (Buffer<K>, Buffer<V>);
+    fn insert(key: K, value: V) -> bool;
+    fn insert_many(keys: &[K], values: &[V]) -> usize;
+    fn insert_many_on(stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> usize;
+    fn remove(key: K) -> Option<V>;
+    fn remove_many_into(stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> usize;
+    fn erase_many(keys: &[K]) -> usize;
+    fn retain_many(keys: &[K], keep: &[bool]) -> usize;
+    fn retain_many_on(stream: &Stream, keys: &Buffer<K>, keep: &Buffer<u32>) -> usize;
+}
 
 /// Returns keys to look up after a step without keys of its own.
 pub fn few<K: Key>() -> Vec<K> {
@@ -84,17 +45,18 @@ pub fn few<K: Key>() -> Vec<K> {
 }
 
 /// Does a step that inserts or removes with a map and its reference, and returns keys to look up.
-pub fn change<K: Key, M: Stepping<K>>(
-    map: &mut M,
-    reference: &mut HashMap<K, M::Value>,
+/// `values_of` makes so many values that follow from a number.
+pub fn change<K: Key, V: Plain + PartialEq + Debug>(
+    device: &Device,
+    (map, reference): (&mut impl Stepping<K, V>, &mut HashMap<K, V>),
     step: Step<K>,
+    values_of: impl Fn(usize, u64) -> Vec<V>,
 ) -> std::result::Result<Vec<K>, TestCaseError> {
-    let device = &map.device().clone();
     let stream = device.default_stream();
     let on_device = |keys: &[K]| Buffer::from_slice(device, keys).map_err(fail);
     match step {
         Step::Insert(keys, seed) => {
-            let values = M::values_of(keys.len(), seed);
+            let values = values_of(keys.len(), seed);
             let new: HashSet<&K> = keys.iter().filter(|key| !reference.contains_key(*key)).collect();
             prop_assert_eq!(map.insert_many(&keys, &values).map_err(fail)?, new.len());
             reference.extend(keys.iter().copied().zip(values));
@@ -102,7 +64,7 @@ pub fn change<K: Key, M: Stepping<K>>(
         }
         Step::Update(n, seed) => {
             let keys = every(reference.keys().copied(), n);
-            let values = M::values_of(keys.len(), seed);
+            let values = values_of(keys.len(), seed);
             let of_values = Buffer::from_slice(device, &values).map_err(fail)?;
             prop_assert_eq!(map.insert_many_on(stream, &on_device(&keys)?, &of_values).map_err(fail)?, 0);
             reference.extend(keys.into_iter().zip(values));
@@ -124,7 +86,7 @@ pub fn change<K: Key, M: Stepping<K>>(
             Ok(keys)
         }
         Step::Thin(n) => {
-            let keys = map.keys_on(stream).map_err(fail)?;
+            let (keys, _) = map.pairs_on(stream).map_err(fail)?;
             let all = keys.download(stream).map_err(fail)?;
             let kept: HashSet<K> = every(all.iter().copied(), n).into_iter().collect();
             let flags: Vec<bool> = all.iter().map(|key| kept.contains(key)).collect();
@@ -142,7 +104,7 @@ pub fn change<K: Key, M: Stepping<K>>(
             Ok(keys)
         }
         Step::One(key, true) => {
-            let value = M::values_of(1, key.to_u64())[0];
+            let value = values_of(1, key.to_u64())[0];
             let new = map.insert(key, value).map_err(fail)?;
             prop_assert_eq!(new, reference.insert(key, value).is_none());
             Ok(few())

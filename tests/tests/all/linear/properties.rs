@@ -186,12 +186,12 @@ type Outcome<K, V> = Result<Vec<Done<K, V>>, TestCaseError>;
 /// Does a step. `Ok` has the answers, unless the step was insertions without answers.
 fn work<K: Key, V: Value>(map: &mut LinearMap<K, V>, before: &HashMap<K, V>, step: Step<K, V>) -> Outcome<K, V> {
     match step {
-        Step::Insert(keys, values) => insert(map, before, &keys, &values),
+        Step::Insert(keys, values) => insert(map, before, (&keys, &values)),
         Step::Replace(keys, values) => {
             let answers = map.replace_many(&keys, &values).map_err(fail)?;
             answered(zip(&keys, &values, Insert), answers)
         }
-        Step::GetOrInsert(keys, values) => get_or_insert(map, before, &keys, &values),
+        Step::GetOrInsert(keys, values) => get_or_insert(map, before, (&keys, &values)),
         Step::GetOrInsertInto(keys, values) => get_or_insert_into(map, &keys, &values),
         Step::RemoveSome(every) => remove(map, before.keys().copied().step_by(every).collect()),
         Step::Remove(keys) => remove(map, keys),
@@ -216,8 +216,7 @@ fn work<K: Key, V: Value>(map: &mut LinearMap<K, V>, before: &HashMap<K, V>, ste
 fn insert<K: Key, V: Value>(
     map: &mut LinearMap<K, V>,
     before: &HashMap<K, V>,
-    keys: &[K],
-    values: &[V],
+    (keys, values): (&[K], &[V]),
 ) -> Outcome<K, V> {
     let had = map.len();
     let new = map.insert_many(keys, values).map_err(fail)?;
@@ -233,8 +232,7 @@ fn insert<K: Key, V: Value>(
 fn get_or_insert<K: Key, V: Value>(
     map: &mut LinearMap<K, V>,
     before: &HashMap<K, V>,
-    keys: &[K],
-    values: &[V],
+    (keys, values): (&[K], &[V]),
 ) -> Outcome<K, V> {
     let answers = map.get_or_insert_many(keys, values).map_err(fail)?;
     prop_assert_eq!(answers.len(), keys.len());

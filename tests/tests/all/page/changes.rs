@@ -32,7 +32,7 @@ fn take<K: Key, V: Value>(
     match step {
         Step::Update(..) => {
             let memory = (map.capacity(), map.memory_bytes());
-            change(map, reference, step)?;
+            change(device, (map, reference), step, values_of)?;
             prop_assert_eq!((map.capacity(), map.memory_bytes()), memory, "only values are new");
         }
         Step::Clear => {
@@ -63,7 +63,7 @@ fn take<K: Key, V: Value>(
             prop_assert_eq!(loaded.capacity(), map.capacity());
             *map = loaded;
         }
-        step => return change(map, reference, step),
+        step => return change(device, (map, reference), step, values_of),
     }
     Ok(few())
 }

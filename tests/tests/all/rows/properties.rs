@@ -22,7 +22,7 @@ fn take<K: Key, R: Row, D: Changes>(
     match step {
         Step::Update(..) => {
             let length = map.rows().len();
-            change(map, reference, step)?;
+            change(device, (map, reference), step, rows_of)?;
             prop_assert_eq!(map.rows().len(), length, "no key is new");
         }
         Step::Clear => {
@@ -53,7 +53,7 @@ fn take<K: Key, R: Row, D: Changes>(
             map.save(&mut file).map_err(fail)?;
             *map = RowMap::load(device, &file[..]).map_err(fail)?;
         }
-        step => return change(map, reference, step),
+        step => return change(device, (map, reference), step, rows_of),
     }
     Ok(few())
 }
