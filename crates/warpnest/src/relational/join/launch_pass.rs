@@ -5,9 +5,9 @@ use super::joined::JoinMethod;
 use super::launches::{Launches, Side};
 use super::pass::{Bins, Pass};
 use super::side_layout::Arrangement;
-use crate::Result;
 use crate::runtime::stream::Batch;
 use crate::split::or_null;
+use crate::{Buffer, Result};
 use gpu_kernels::relational::join::{
     DISTINCT_ROWS, JoinDirect, JoinDirectParams, JoinDistinct, JoinDistinctParams, JoinOnChip, JoinOnChipParams,
     JoinPages, JoinPagesParams, JoinTable, JoinTableParams,
@@ -16,7 +16,7 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, inverse_multiplier};
 
 /// What the kernel of a pass takes.
-struct Arguments<K> {
+struct Arguments<'a, K> {
     pass: Pass,
     build: Side<K>,
     probe: Side<K>,
@@ -24,7 +24,7 @@ struct Arguments<K> {
     probes: u64,
     build_out: Global<u32>,
     probe_out: Global<u32>,
-    keys_out: Global<K>,
+    keys_out: Option<&'a Buffer<K>>,
     /// The rows that the outputs have capacity for.
     capacity: u64,
     header: Global<u64>,
@@ -82,12 +82,12 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         let out = |side: usize| or_null(outputs.and_then(|outputs| outputs.sides[side]).map(|out| batch.write(out)));
         let arguments = Arguments {
             pass,
+            build_out: out(pass.build),
+            probe_out: out(pass.probe()),
             build: self.side(batch, pass.build, have_starts[pass.build]),
             probe: self.side(batch, pass.probe(), have_starts[pass.probe()]),
             probes: plan.sides[pass.probe()].rows,
-            build_out: out(pass.build),
-            probe_out: out(pass.probe()),
-            keys_out: or_null(outputs.and_then(|outputs| outputs.keys).map(|out| batch.write(out))),
+            keys_out: outputs.and_then(|outputs| outputs.keys),
             capacity: outputs.map_or(0, |outputs| outputs.capacity()),
             header: self.header(batch, 0),
         };
@@ -102,7 +102,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     }
 
     /// Queues looking probe rows up in a table of the build rows.
-    fn look_up_in_table(&self, batch: &Batch<'a>, arguments: Arguments<K>) -> Result<()> {
+    fn look_up_in_table(&self, batch: &Batch<'a>, arguments: Arguments<'a, K>) -> Result<()> {
         let Arguments { pass, build, probe, probes, build_out, probe_out, capacity, header, .. } = arguments;
         let (plan, [a, b]) = (self.plan, self.constants);
         let (block_rows, blocks) = plan.direct_blocks(pass);
@@ -121,7 +121,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     }
 
     /// Queues looking probe rows up among build rows that are sorted by bucket.
-    fn look_up_in_buckets(&self, batch: &Batch<'a>, arguments: Arguments<K>) -> Result<()> {
+    fn look_up_in_buckets(&self, batch: &Batch<'a>, arguments: Arguments<'a, K>) -> Result<()> {
         let Arguments { pass, build, probe, probes, build_out, probe_out, capacity, header, .. } = arguments;
         let (plan, [a, b]) = (self.plan, self.constants);
         let (block_rows, blocks) = plan.direct_blocks(pass);
@@ -142,7 +142,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     }
 
     /// Queues blocks each of which has all build rows in its page, and takes a part of the others.
-    fn meet_on_chip(&self, batch: &Batch<'a>, arguments: Arguments<K>) -> Result<()> {
+    fn meet_on_chip(&self, batch: &Batch<'a>, arguments: Arguments<'a, K>) -> Result<()> {
         let Arguments { pass, build, probe, probes, build_out, probe_out, capacity, header, .. } = arguments;
         let (plan, [a, b]) = (self.plan, self.constants);
         let (round_rows, blocks) = plan.on_chip_blocks(pass);
@@ -170,7 +170,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     }
 
     /// Queues a block for each bin, or for each listed item, that fills pages with build rows.
-    fn meet_in_pages(&self, batch: &Batch<'a>, arguments: Arguments<K>, listed: Option<u64>) -> Result<()> {
+    fn meet_in_pages(&self, batch: &Batch<'a>, arguments: Arguments<'a, K>, listed: Option<u64>) -> Result<()> {
         let Arguments { pass, build, probe, build_out, probe_out, keys_out, capacity, header, .. } = arguments;
         let (plan, [a, b]) = (self.plan, self.constants);
         let distinct = pass.is_of_distinct_keys().then(|| self.distinct(batch));
@@ -188,7 +188,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
             items: self.at(batch, plan.items_at),
             build_out,
             probe_out,
-            keys_out,
+            keys_out: or_null(keys_out.map(|out| batch.write(out))),
             header,
             plan: JoinPagesParams {
                 a,
