@@ -6,8 +6,8 @@
 //! host the same kernels as functions that run a block on one CPU thread.
 //!
 //! * [`seam`]: what differs between GPU and CPU, and nothing else.
-//! * [`types`]: the key and value types, [`double`]: words of two halves, and [`hash`]: hash
-//!   functions drawn from random constants.
+//! * [`types`]: the key and value types, [`double`]: words of two halves, [`hash`]: hash functions
+//!   drawn from random constants, and [`mod@column`]: how the values of a column are compared.
 //! * [`primitives`]: scans, compaction, radix partition and search; how a block appends to an
 //!   output.
 //! * [`table`]: what tables of several kinds share: the answers of a lookup, and the slots of
@@ -37,6 +37,7 @@
 
 #[macro_use]
 pub mod seam;
+pub mod column;
 pub mod cuckoo;
 pub mod double;
 pub mod extendible;

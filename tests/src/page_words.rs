@@ -1,6 +1,6 @@
 //! The words of pages, read and changed field by field.
 
-/// The fields of a bucket of eight words, as drawn in `form.rs`.
+/// The fields of a bucket of eight words, as drawn in `page/form/bucket.rs`.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// The number of slots.

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use anyhow::Result;
-use warpnest_build::Build;
+use warpnest_build::{Build, Target};
 
 use crate::{examples, workspace};
 
@@ -19,6 +19,14 @@ pub struct Args {
     /// else the digest).
     #[arg(long)]
     check: bool,
+    /// Compile only these of the library's kernels, named by their structs (Find, BuildPages), and
+    /// put them in place of those in the files, to try a change. Checks refuse the files until all
+    /// are built.
+    #[arg(long, value_name = "NAME", value_delimiter = ',', conflicts_with = "check")]
+    kernels: Vec<String>,
+    /// A GPU and a version of PTX, instead of sm_75/ptx74 and sm_90/ptx83; may be repeated.
+    #[arg(long = "target", value_name = "GPU/PTX", requires = "kernels")]
+    targets: Vec<Target>,
 }
 
 /// Returns the build of the library's kernels.
@@ -46,7 +54,13 @@ pub fn all(root: &Path) -> Result<Vec<Build>> {
 
 /// Runs `cargo xtask build-ptx`.
 pub fn main(args: &Args) -> Result<()> {
-    for build in all(&workspace::root()?)? {
+    let root = workspace::root()?;
+    let mut builds = all(&root)?;
+    if !args.kernels.is_empty() {
+        let build = kernels(&root)?.kernels(&args.kernels);
+        builds = vec![if args.targets.is_empty() { build } else { build.targets(args.targets.clone()) }];
+    }
+    for build in builds {
         if args.check {
             for (module, comparison) in build.check()? {
                 println!("{}: {comparison}", module.file_name());

@@ -9,7 +9,7 @@ use warpnest_build::{Build, Comparison, ptxas};
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
 use crate::{
-    bounds, build_ptx, circles, coverage, cpp_header, cuda_stub, examples, feature_sets, gpu_bundle, outside, prose,
+    bounds, build_ptx, coverage, cpp_header, cuda_stub, examples, feature_sets, gpu_bundle, imports, outside, prose,
     resources, stale, times, wheel, workspace,
 };
 
@@ -93,7 +93,11 @@ pub fn main(args: &Args, commands: Vec<String>) -> Result<()> {
         Ok(Outcome::Passed(String::new()))
     });
     report.step("circles of imports", false, || {
-        circles::check(&root)?;
+        imports::check_circles(&root)?;
+        Ok(Outcome::Passed(String::new()))
+    });
+    report.step("floors of rooms", false, || {
+        imports::check_floors(&root)?;
         Ok(Outcome::Passed(String::new()))
     });
     report.step("clippy", args.no_clippy, || clippy(&root));

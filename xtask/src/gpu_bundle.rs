@@ -19,7 +19,8 @@ use crate::{build_ptx, cuda_stub, workspace};
 /// in the binaries: after a change of a kernel's body, build-ptx and a copy of them are enough.
 #[derive(clap::Args)]
 pub struct Args {
-    /// Build only these binaries; bench is without the command figures.
+    /// Build only these binaries; bench is without the command figures, and in the profile trial,
+    /// which builds a changed host crate in seconds and optimises host code less.
     #[arg(long, value_delimiter = ',', value_enum)]
     only: Vec<Only>,
     /// The folder to fill; it is emptied first. [default: target/gpu-bundle]
@@ -116,8 +117,9 @@ const FIGURES: [&str; 5] = ["-p", "warpnest-bench", "--no-default-features", "--
 
 /// The profile that tests and examples are built in.
 pub const TESTS_PROFILE: &str = "bundle";
-/// The profile of the benchmarks.
+/// The profile of the benchmarks, and that of benchmarks alone.
 const BENCH_PROFILE: &str = "release";
+const TRIAL_PROFILE: &str = "trial";
 
 /// Returns the packages and features of each call of cargo, and what of them is built, as words for
 /// `cargo clippy`: every target of the packages of tests, and the program of the benchmarks.
@@ -174,7 +176,7 @@ pub fn main(args: &Args) -> Result<()> {
     }
     for &only in &args.only {
         let (profile, packages) =
-            if only == Only::Bench { (BENCH_PROFILE, &BENCH[..]) } else { (TESTS_PROFILE, &TESTS[..]) };
+            if only == Only::Bench { (TRIAL_PROFILE, &BENCH[..]) } else { (TESTS_PROFILE, &TESTS[..]) };
         binaries.extend(build(&root, only.words(), profile, packages)?);
     }
 

@@ -3,7 +3,6 @@
 mod bounds;
 mod build_ptx;
 mod check;
-mod circles;
 mod coverage;
 mod cpp_header;
 mod cuda_stub;
@@ -12,6 +11,7 @@ mod examples;
 mod feature_sets;
 mod fuzz;
 mod gpu_bundle;
+mod imports;
 mod measure;
 mod outside;
 mod process;

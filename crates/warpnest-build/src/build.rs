@@ -9,10 +9,13 @@ use crate::header::Header;
 use crate::package::Package;
 use crate::report::{Assembled, Built, Module, Progress, Report};
 use crate::target::{TRIPLE, Target};
-use crate::{compile, digest, ptxas};
+use crate::{compile, digest, merge, ptxas};
 
 /// The command that builds PTX if nothing else is said.
 const COMMAND: &str = "cargo warpnest build-ptx";
+
+/// The comment that an entry point leaves in the PTX if its kernel was named.
+const KERNEL: &str = "//@kernel ";
 
 /// A build of a package's kernels.
 ///
@@ -30,6 +33,7 @@ pub struct Build {
     stem: String,
     work: PathBuf,
     command: String,
+    kernels: Vec<String>,
     ptxas: Option<PathBuf>,
     progress: Box<dyn Fn(Progress)>,
 }
@@ -47,6 +51,7 @@ impl Build {
             stem: package.crate_name.clone(),
             work: package.target_dir.join("ptx-build"),
             command: COMMAND.into(),
+            kernels: Vec::new(),
             ptxas: None,
             progress: Box::new(|_| ()),
             package,
@@ -99,6 +104,16 @@ impl Build {
     /// `cargo warpnest build-ptx`.
     pub fn command(mut self, command: &str) -> Build {
         self.command = command.into();
+        self
+    }
+
+    /// Has only these kernels compiled, by the names of their structs; without this call all.
+    ///
+    /// Their entry points take the place of those that the files have, which is a matter of seconds
+    /// for a large package. What comes out is for trying a change: its header has no digest, so
+    /// that checks refuse it ([`Error::Stale`]) until all kernels are built again.
+    pub fn kernels<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Build {
+        self.kernels = names.into_iter().map(Into::into).collect();
         self
     }
 
@@ -155,9 +170,9 @@ impl Build {
     /// files.
     pub(crate) fn compile(&self, modules: &[Module], compiler: &Compiler) -> Result<Vec<String>> {
         let work = self.work()?;
-        let (package, work) = (&self.package, work.as_path());
+        let (package, kernels, work) = (&self.package, self.kernels.as_slice(), work.as_path());
         let ptx: Vec<String> = std::thread::scope(|scope| {
-            let build = |module| move || compile::compile(package, module, compiler, work);
+            let build = |module| move || compile::compile(package, module, kernels, compiler, work);
             let builds: Vec<_> = modules.iter().map(|module| scope.spawn(build(&module.target))).collect();
             let ended = builds.into_iter().map(|build| match build.join() {
                 Ok(result) => result,
@@ -165,8 +180,23 @@ impl Build {
             });
             ended.collect::<Result<_>>()
         })?;
-        let whole = |(module, ptx): (&Module, String)| Ok(self.header(&module.target, compiler)?.render() + &ptx);
-        modules.iter().zip(ptx).map(whole).collect()
+        modules.iter().zip(ptx).map(|(module, ptx)| self.file(module, &ptx, compiler)).collect()
+    }
+
+    /// Returns the file of a module whose kernels were compiled to this PTX.
+    fn file(&self, module: &Module, ptx: &str, compiler: &Compiler) -> Result<String> {
+        let header = self.header(&module.target, compiler)?;
+        if self.kernels.is_empty() {
+            return Ok(header.render() + ptx);
+        }
+        let is_there = |name: &str| ptx.lines().any(|line| line.strip_prefix(KERNEL) == Some(name));
+        if let Some(name) = self.kernels.iter().find(|name| !is_there(name)) {
+            return Err(Error::NoKernel { name: name.clone() });
+        }
+        let digest = format!("none, since these kernels alone were built again: {}", self.kernels.join(" "));
+        let (whole, old) = module.committed()?;
+        let body = whole.strip_prefix(&old.render()).unwrap_or(&whole);
+        Ok(Header { digest, ..header }.render() + &merge::merge(body, ptx))
     }
 
     fn header(&self, target: &Target, compiler: &Compiler) -> Result<Header> {

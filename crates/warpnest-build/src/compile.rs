@@ -13,14 +13,21 @@ use crate::process::{capture, cargo};
 use crate::target::{PROFILE, PROFILE_SETTINGS, TRIPLE, Target};
 
 /// The `cfg` of the crate whose kernels have entry points: the one that is compiled to PTX, and
-/// none that it depends on.
+/// none that it depends on. The `cfg` of one kernel's entry points is the kernel's name.
 const ENTRY_POINTS: &str = "warpnest_entry_points";
 
-/// Compiles a package and returns the PTX, with launch bounds and without a header.
+/// Compiles a package and returns the PTX, with launch bounds and without a header; that of all
+/// kernels, or of those with these names, if there are any.
 ///
 /// Cargo's files are in `work`, in a folder for each GPU, since changing the flags of a folder's
 /// builds means compiling core again.
-pub fn compile(package: &Package, target: &Target, compiler: &Compiler, work: &Path) -> Result<String> {
+pub fn compile(
+    package: &Package,
+    target: &Target,
+    kernels: &[String],
+    compiler: &Compiler,
+    work: &Path,
+) -> Result<String> {
     let dir = work.join(target.cpu());
     let raw = work_file(package, target, work);
     fs::create_dir_all(&dir).map_err(Error::io("create", &dir))?;
@@ -49,7 +56,12 @@ pub fn compile(package: &Package, target: &Target, compiler: &Compiler, work: &P
         .arg(&dir)
         .arg("--")
         .arg(format!("--emit=asm={}", raw.display()))
-        .args(["-Zno-link", "--cfg", ENTRY_POINTS, "--check-cfg", &format!("cfg({ENTRY_POINTS})")]);
+        // The name of any kernel is a `cfg`, too.
+        .args(["-Zno-link", "-Aunexpected_cfgs"]);
+    let all = [ENTRY_POINTS.to_owned()];
+    for cfg in if kernels.is_empty() { &all } else { kernels } {
+        command.args(["--cfg", cfg]);
+    }
     capture(&mut command)?;
     let ptx = launch_bounds::apply(&fs::read_to_string(&raw).map_err(Error::io("read", &raw))?)?;
     fs::write(&raw, &ptx).map_err(Error::io("write", &raw))?;

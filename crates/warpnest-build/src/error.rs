@@ -93,6 +93,12 @@ pub enum Error {
     /// A build needs at least one target, and no two for the same GPU.
     #[error("the targets must be different GPUs, and one at least")]
     Targets,
+    /// A kernel that alone is to be built does not exist.
+    #[error("no kernel for this GPU is declared as `kernel! {{ {name}<…>, …`")]
+    NoKernel {
+        /// The name.
+        name: String,
+    },
     /// Launch bounds that a kernel asks for cannot be given to it.
     #[error("launch bounds `{request}`: {problem}")]
     LaunchBounds {

@@ -114,6 +114,7 @@ mod digest;
 mod error;
 mod header;
 mod launch_bounds;
+mod merge;
 mod package;
 #[doc(hidden)]
 pub mod process;

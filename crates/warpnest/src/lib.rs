@@ -14,10 +14,12 @@ pub mod arrow;
 #[doc = include_str!("cookbook.md")]
 pub mod cookbook {}
 pub mod cuckoo;
+pub mod design;
 mod error;
 pub mod extendible;
 #[cfg(any(doc, doctest))]
 pub mod guide;
+mod hash;
 mod layered;
 pub mod linear;
 pub mod low_level;
@@ -30,22 +32,18 @@ pub(crate) mod split;
 pub mod strings;
 mod table;
 pub mod two_level;
-
-/// The types of keys and values: any plain type of 4 or 8 bytes. A table holds the word that a key
-/// or value is made of, so arrays are cast and not converted.
-pub mod types {
-    pub use crate::table::types::*;
-    pub use crate::table::word_types::*;
-}
+pub mod types;
 
 pub use cuckoo::{CuckooConfig, CuckooMap, CuckooSet};
 pub use error::{BuildError, ConfigError, Error, FileError, FullError, InputError, IoError, Result, TableKind};
 pub use extendible::{ExtendibleConfig, ExtendibleMap};
+pub use hash::{Arithmetic, HashFamily};
 pub use layered::compacting::{CompactingConfig, CompactingTable};
 pub use layered::multi::{MultiConfig, MultiMap, Retrieved};
 pub use layered::rows::RowMap;
 pub use linear::{LinearConfig, LinearKind, LinearMap, LinearOperation};
 pub use page::{PageConfig, PageMap, PageSet};
+pub use primitives::answers::Answers;
 pub use relational::{factorize, isin, mode, top_k, unique, value_counts};
 pub use runtime::buffer::Buffer;
 pub use runtime::device::Device;
@@ -54,14 +52,11 @@ pub use runtime::module::Module;
 pub use runtime::stream::Stream;
 pub use runtime::view::{BufferSlice, BufferView, BufferViewMut};
 pub use sorted::{SortedConfig, SortedMap};
-pub use table::answers::Answers;
 pub use table::combining::Fold;
 pub use table::config::Config;
-pub use table::design;
 pub use table::file::{FileInfo, Mapped};
-pub use table::hash::{Arithmetic, HashFamily};
 pub use table::map::BulkMap;
 pub use table::probes::ProbeLengths;
 pub use table::set::BulkSet;
-pub use table::types::{Key, Value};
 pub use two_level::{TwoLevelConfig, TwoLevelMap};
+pub use types::{Key, Value};

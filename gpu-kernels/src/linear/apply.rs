@@ -199,7 +199,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
                     IfHeld::Combine(_) if MIXED => same_keys.combined(thread),
                     _ => args.values.load_streaming(index),
                 };
-                let insertion = Insertion { in_use, anywhere: anywhere != 0, key, value, if_held };
+                let insertion = Insertion { in_use, anywhere: !MIXED && anywhere != 0, key, value, if_held };
                 let mut inserted = insertion.run(!counted);
                 if counted && inserted.refused && args.header.atomic(header::ASKED).fetch_add(1) < max_asked {
                     inserted = insertion.run(true);

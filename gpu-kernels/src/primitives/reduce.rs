@@ -5,7 +5,7 @@
 //! segments. Items are combined in an order that depends on nothing but the segments. So sums of
 //! floating-point numbers are the same from run to run.
 
-use crate::relational::column::ColumnParams;
+use crate::column::ColumnParams;
 use crate::seam::{Block, Global, Shared};
 use crate::types::Scalar;
 

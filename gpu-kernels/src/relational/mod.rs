@@ -4,7 +4,7 @@
 //! Each folder is one operation, with the host's folder of the same name. What they share is how a
 //! [`mod@column`]'s values are compared, and the words of signed or paired [`keys`].
 
-pub mod column;
+pub use crate::column;
 pub mod distinct;
 pub mod group_by;
 pub mod join;

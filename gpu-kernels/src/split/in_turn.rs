@@ -2,7 +2,7 @@
 
 use super::header;
 use super::pairs::{AT_ONCE, Pairs, in_order};
-use super::plan::{NOWHERE, SplitArrays, SplitParams};
+use super::plan::{InputTile, NOWHERE, SplitArrays, SplitParams};
 use crate::primitives::radix::tile::{PREFIX, Published, SUM, tile};
 use crate::seam::{Shared, Work};
 use crate::types::{KeyWord, Nothing, Payload, Scalar};
@@ -20,14 +20,7 @@ pub(super) struct SplitInTurn<'a, K: KeyWord, V: Payload, const REPEATS: bool, S
     pub plan: SplitParams,
     /// The shared memory for one word per bin.
     pub starts: S,
-    pub region: u32,
-    /// The tile's number in the region.
-    pub index: u32,
-    /// The number of pairs in the region.
-    pub size: u64,
-    /// The number of the tile's first pair. `here` is how many pairs the tile has.
-    pub first: u64,
-    pub here: u32,
+    pub tile: InputTile,
 }
 
 impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> Work for SplitInTurn<'_, K, V, REPEATS, S> {
@@ -66,10 +59,10 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
     #[inline(always)]
     fn count<const FEW: bool>(&self) {
         let mut item = 0;
-        while item < self.here {
+        while item < self.tile.here {
             let (keys, _) = self.load_mixed(item);
             let mut ranks = Ranks::default();
-            for &key in &keys[..AT_ONCE.min((self.here - item) as usize)] {
+            for &key in &keys[..AT_ONCE.min((self.tile.here - item) as usize)] {
                 if FEW {
                     ranks.next(self.bin_of(key));
                 } else {
@@ -89,10 +82,10 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
         let (args, starts) = (self.args, self.starts);
         let pairs_out = Pairs::<REPEATS, K, V>::new(args.keys_out, args.values_out);
         let mut item = 0;
-        while item < self.here {
+        while item < self.tile.here {
             let (keys, values) = self.load_mixed(item);
             let mut ranks = Ranks::default();
-            for i in 0..AT_ONCE.min((self.here - item) as usize) {
+            for i in 0..AT_ONCE.min((self.tile.here - item) as usize) {
                 let bin = self.bin_of(keys[i]);
                 let target = if FEW { starts.get(bin) + ranks.next(bin) } else { starts.fetch_add(bin, 1) };
                 if target >= NOWHERE {
@@ -119,10 +112,10 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
     #[inline(always)]
     fn load_mixed(&self, item: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let (args, plan) = (self.args, self.plan);
-        let here = (self.here - item).min(AT_ONCE as u32);
+        let here = (self.tile.here - item).min(AT_ONCE as u32);
         // Pairs that are kept in order are never stored side by side.
         let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
-        let first = self.first + item as u64;
+        let first = self.tile.first + item as u64;
         let (mut keys, values) = if !REPEATS && V::VALUE_BITS != 0 && args.values.is_null() {
             let keys = Pairs::<false, K, Nothing>::new(args.keys, args.keys.cast());
             let mut numbers = [<V::Word>::default(); AT_ONCE];
@@ -147,23 +140,23 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
     fn take_parts(&self) {
         let (args, starts, plan, pairs) = (self.args, self.starts, self.plan, (1 << self.plan.bits) / 2);
         let ordered = const { in_order::<REPEATS, V>() };
-        let first_pair = self.region as u64 * pairs as u64;
+        let first_pair = self.tile.region as u64 * pairs as u64;
         let published = Published { words: args.state.offset(1 + first_pair * plan.tiles as u64), pairs };
         // Two counts are in one word, as where threads run in step.
         let own = |pair: u32| starts.get(2 * pair) as u64 | (starts.get(2 * pair + 1) as u64) << 32;
         if ordered {
-            let status = if self.index == 0 { PREFIX } else { SUM };
-            (0..pairs).for_each(|pair| published.word(self.index, pair).store(status | own(pair)));
+            let status = if self.tile.index == 0 { PREFIX } else { SUM };
+            (0..pairs).for_each(|pair| published.word(self.tile.index, pair).store(status | own(pair)));
         }
-        let last = (self.index as u64 + 1) * tile::<K, V>() >= self.size;
+        let last = (self.tile.index as u64 + 1) * tile::<K, V>() >= self.tile.size;
         for pair in 0..pairs {
             let before = if ordered {
-                published.before(self.index, pair)
+                published.before(self.tile.index, pair)
             } else {
                 args.counts_out.cast::<u64>().atomic(first_pair + pair as u64).fetch_add(own(pair))
             };
-            if ordered && self.index != 0 {
-                published.word(self.index, pair).store(PREFIX | (before + own(pair)));
+            if ordered && self.tile.index != 0 {
+                published.word(self.tile.index, pair).store(PREFIX | (before + own(pair)));
             }
             for half in 0..2 {
                 let (bin, number) = (2 * pair + half, 2 * (first_pair + pair as u64) + half as u64);

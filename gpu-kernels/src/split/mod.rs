@@ -1,16 +1,20 @@
 //! The split: rows are put into bins by some bits of their mixed keys, once or several times. The
 //! pages of a table, and the bins of group-by and of joins, are what it makes.
 //!
-//! [`Split`] (`kernel`) is for the tile of a block, `in_turn` for that of one thread; `plan` has
-//! their arguments, `pairs` the format of what they read and write. A block's threads keep their
-//! rows as in `held`, and `repeats` drops those whose key comes again.
+//! [`Split`] is in `kernel`. It splits a tile by the threads of a block `together`, which `write`
+//! their rows in the end, or by one thread `in_turn`; `plan` has the arguments of both, `pairs` the
+//! format of what they read and write. A block's threads keep their rows as in `held`, and
+//! `repeats` drops those whose key comes again. `bins` says where the rows of a bin are in the end.
 
+pub(crate) mod bins;
 mod held;
 mod in_turn;
 mod kernel;
 pub(crate) mod pairs;
 mod plan;
 mod repeats;
+mod together;
+mod write;
 
 pub use crate::primitives::radix::tile::tile;
 pub use kernel::Split;

@@ -44,8 +44,7 @@ pub struct SplitParams {
 /// added.
 pub(super) const NOWHERE: u32 = 0xffff_0000;
 
-/// The arrays of a split whose tiles are processed by one thread: those of
-/// [`Split`](super::Split) by the same names.
+/// The arrays of a split: those of [`Split`](super::Split) by the same names.
 #[derive(Clone, Copy)]
 pub(super) struct SplitArrays<K, V: Payload> {
     pub keys: Global<K>,
@@ -56,4 +55,17 @@ pub(super) struct SplitArrays<K, V: Payload> {
     pub counts_out: Global<u32>,
     pub state: Global<u64>,
     pub header: Global<u64>,
+}
+
+/// A tile of the input of a split.
+#[derive(Clone, Copy)]
+pub(super) struct InputTile {
+    pub region: u32,
+    /// The tile's number in the region.
+    pub index: u32,
+    /// The number of pairs in the region.
+    pub size: u64,
+    /// The number of the tile's first pair. `here` is how many pairs the tile has.
+    pub first: u64,
+    pub here: u32,
 }

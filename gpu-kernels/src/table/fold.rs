@@ -1,7 +1,7 @@
 //! Functions by which a new value of a key is combined with the one that the key has.
 
+use crate::column::ColumnParams;
 use crate::primitives::reduce::SumKind;
-use crate::relational::column::ColumnParams;
 use crate::types::Scalar;
 
 /// What becomes of two values of one key.

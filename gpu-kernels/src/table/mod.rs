@@ -5,4 +5,5 @@ pub mod combine;
 pub mod fold;
 pub mod lookup;
 pub(crate) mod lookup_in_turn;
+pub(crate) mod rank;
 pub mod slots;

@@ -91,10 +91,9 @@ impl<K: KeyWord, V: ValueWord> BuildBuckets<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, pairs: B::Shared<u64>, slots: B::Shared<u32>, words: B::Shared<u32>) {
         let args = self;
-        let BuildParams { layout, rounds, .. } = args.plan;
-        let (bucket, tables, bucket_slots) = (block.index(), layout.slot_hashes.count(), layout.bucket_slots());
-        let start = args.starts.load_read_only(bucket as u64);
-        let size = args.starts.load_read_only(bucket as u64 + 1) - start;
+        let number = block.index();
+        let start = args.starts.load_read_only(number as u64);
+        let size = args.starts.load_read_only(number as u64 + 1) - start;
         if size > args.plan.capacity {
             let mut nothing = block.local(|_| ());
             block.each(&mut nothing, |thread, _| {
@@ -104,15 +103,62 @@ impl<K: KeyWord, V: ValueWord> BuildBuckets<K, V> {
             });
             return;
         }
-        let key_of = |item: u32| Slots::<K, V>::key_of(Scalar::from_u64(pairs.get(item)));
-
+        let bucket = Bucket { args, number, start, size, pairs, slots, words };
         let mut items = block.local(|_| [Item { packed_slots: 0, table: OUT, live: false }; ITEMS]);
-        block.phase(&mut items, |thread, _| {
+        bucket.load(block, &mut items);
+        let (mut tried, mut built, mut seed) = (0, false, 0);
+        while !built && tried < args.plan.seeds {
+            // The seed is mixed, so that the seeds of neighbours and of later attempts are
+            // unrelated.
+            seed = (number ^ tried << 27).mix(args.plan.seed as u64, 0x9e37_79b9 ^ tried as u64);
+            tried += 1;
+            bucket.begin(block, &mut items, seed);
+            built = bucket.place(block, &mut items);
+        }
+        bucket.write(block, &mut items, built);
+        block.each(&mut items, |thread, _| {
+            if thread == 0 {
+                bucket.report(tried, built, seed);
+            }
+        });
+    }
+}
+
+/// The build of a bucket by a block: the arguments, the bucket's number and its pairs, and the
+/// block's memory for pairs, for the numbers of the items in slots, and for a few words.
+struct Bucket<K: KeyWord, V: ValueWord, P, S, W> {
+    args: BuildBuckets<K, V>,
+    number: u32,
+    start: u32,
+    size: u32,
+    pairs: P,
+    slots: S,
+    words: W,
+}
+
+impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> Bucket<K, V, P, S, W> {
+    #[inline(always)]
+    fn key_of(&self, item: u32) -> K {
+        Slots::<K, V>::key_of(Scalar::from_u64(self.pairs.get(item)))
+    }
+
+    /// Returns whether the slot that the item wrote itself to holds another key.
+    #[inline(always)]
+    fn lost(&self, item: &Item, number: u32) -> bool {
+        let holder = self.slots.get(item.slot_in_bucket(item.table));
+        holder != number && self.key_of(holder) != self.key_of(number)
+    }
+
+    /// Loads the pairs. Keys of all ones are for the cell, and not live.
+    #[inline(always)]
+    fn load<B: Block>(&self, block: &mut B, items: &mut B::Local<[Item; ITEMS]>) {
+        let Self { args, start, size, pairs, words, .. } = *self;
+        block.phase(items, |thread, _| {
             if thread < 2 {
                 words.set(thread, 0);
             }
         });
-        block.phase(&mut items, |thread, items| {
+        block.phase(items, |thread, items| {
             let (keys, values) = (args.keys.offset(start as u64), args.values.offset(start as u64));
             let (mut key, mut value) = ([K::default(); ITEMS], [V::default(); ITEMS]);
             for i in 0..ITEMS {
@@ -136,85 +182,95 @@ impl<K: KeyWord, V: ValueWord> BuildBuckets<K, V> {
                 }
             }
         });
+    }
 
-        let (mut tried, mut built, mut seed) = (0, false, 0);
-        while !built && tried < args.plan.seeds {
-            // The seed is mixed, so that the seeds of neighbours and of later attempts are
-            // unrelated.
-            seed = (bucket ^ tried << 27).mix(args.plan.seed as u64, 0x9e37_79b9 ^ tried as u64);
-            tried += 1;
-            block.phase(&mut items, |thread, items| {
-                let mut slot = thread;
-                while slot < bucket_slots {
-                    slots.set(slot, NONE);
-                    slot += THREADS;
-                }
-                for i in 0..ITEMS {
-                    items[i].table = OUT;
-                    items[i].packed_slots = 0;
-                    if items[i].live {
-                        let key = key_of(thread + i as u32 * THREADS);
-                        for table in 0..MAX_SUB_TABLES {
-                            let slot_in_bucket = layout.slot_in_bucket(seed, table, key) as u64 & 0xffff;
-                            items[i].packed_slots |= slot_in_bucket << (16 * table);
-                        }
+    /// Empties the slots, and computes those of each item by a seed.
+    #[inline(always)]
+    fn begin<B: Block>(&self, block: &mut B, items: &mut B::Local<[Item; ITEMS]>, seed: u32) {
+        let layout = self.args.plan.layout;
+        block.phase(items, |thread, items| {
+            let mut slot = thread;
+            while slot < layout.bucket_slots() {
+                self.slots.set(slot, NONE);
+                slot += THREADS;
+            }
+            for i in 0..ITEMS {
+                items[i].table = OUT;
+                items[i].packed_slots = 0;
+                if items[i].live {
+                    let key = self.key_of(thread + i as u32 * THREADS);
+                    for table in 0..MAX_SUB_TABLES {
+                        let slot_in_bucket = layout.slot_in_bucket(seed, table, key) as u64 & 0xffff;
+                        items[i].packed_slots |= slot_in_bucket << (16 * table);
                     }
                 }
-            });
-            // Whether the slot that the item wrote itself to holds another key.
-            let lost = |item: &Item, number: u32| {
-                let holder = slots.get(item.slot_in_bucket(item.table));
-                holder != number && key_of(holder) != key_of(number)
-            };
-            let mut round = 0;
-            while !built && round < rounds {
-                round += 1;
-                for table in 0..tables {
-                    block.phase(&mut items, |thread, items| {
-                        for i in 0..ITEMS {
-                            let (item, number) = (&mut items[i], thread + i as u32 * THREADS);
-                            // The item is out of the previous sub-table, or of all (`OUT` precedes
-                            // the first sub-table).
-                            if item.live && item.table == table.wrapping_sub(1) && (table == 0 || lost(item, number)) {
-                                // The exchange is atomic, because many may write here, and one must
-                                // win.
-                                slots.exchange(item.slot_in_bucket(table), number);
-                                item.table = table;
-                            }
-                        }
-                    });
-                }
-                let out = block.count(&mut items, |thread, items| {
-                    let mut any = false;
+            }
+        });
+    }
+
+    /// Has the items write themselves to their slots, round after round, and returns whether a
+    /// round left none out.
+    #[inline(always)]
+    fn place<B: Block>(&self, block: &mut B, items: &mut B::Local<[Item; ITEMS]>) -> bool {
+        let Self { args, slots, .. } = *self;
+        let BuildParams { layout, rounds, statistics, .. } = args.plan;
+        let tables = layout.slot_hashes.count();
+        let (mut round, mut built) = (0, false);
+        while !built && round < rounds {
+            round += 1;
+            for table in 0..tables {
+                block.phase(items, |thread, items| {
                     for i in 0..ITEMS {
                         let (item, number) = (&mut items[i], thread + i as u32 * THREADS);
-                        if item.live && item.table == tables - 1 && lost(item, number) {
-                            item.table = OUT;
-                            any = true;
+                        // The item is out of the previous sub-table, or of all (`OUT` precedes the
+                        // first sub-table).
+                        if item.live && item.table == table.wrapping_sub(1) && (table == 0 || self.lost(item, number)) {
+                            // The exchange is atomic, because many may write here, and one must
+                            // win.
+                            slots.exchange(item.slot_in_bucket(table), number);
+                            item.table = table;
                         }
                     }
-                    any
                 });
-                built = out == 0;
             }
-            if args.plan.statistics != 0 {
-                block.each(&mut items, |thread, _| {
-                    if thread == 0 {
-                        args.header.atomic(header::MAX_ROUNDS).fetch_max(round as u64);
-                        args.header.atomic(header::ROUNDS).fetch_add(round as u64);
+            let out = block.count(items, |thread, items| {
+                let mut any = false;
+                for i in 0..ITEMS {
+                    let (item, number) = (&mut items[i], thread + i as u32 * THREADS);
+                    if item.live && item.table == tables - 1 && self.lost(item, number) {
+                        item.table = OUT;
+                        any = true;
                     }
-                });
-            }
+                }
+                any
+            });
+            built = out == 0;
         }
+        if statistics != 0 {
+            block.each(items, |thread, _| {
+                if thread == 0 {
+                    args.header.atomic(header::MAX_ROUNDS).fetch_max(round as u64);
+                    args.header.atomic(header::ROUNDS).fetch_add(round as u64);
+                }
+            });
+        }
+        built
+    }
 
-        block.phase(&mut items, |thread, items| {
+    /// Writes the slots, those of copies of a key with the last of them, and counts the occupied
+    /// ones.
+    #[inline(always)]
+    fn write<B: Block>(&self, block: &mut B, items: &mut B::Local<[Item; ITEMS]>, built: bool) {
+        let Self { args, number: bucket, pairs, slots, words, .. } = *self;
+        let bucket_slots = args.plan.layout.bucket_slots();
+        block.phase(items, |thread, items| {
             for i in 0..ITEMS {
                 if items[i].live && built {
                     slots.fetch_max(items[i].slot_in_bucket(items[i].table), thread + i as u32 * THREADS);
                 }
             }
         });
-        block.phase(&mut items, |thread, _| {
+        block.phase(items, |thread, _| {
             let table = Slots::<K, V>::new(args.words_out);
             let mut occupied = 0;
             let mut slot = thread;
@@ -230,28 +286,29 @@ impl<K: KeyWord, V: ValueWord> BuildBuckets<K, V> {
             }
             words.fetch_add(word::OCCUPIED, occupied);
         });
-        block.each(&mut items, |thread, _| {
-            if thread != 0 {
-                return;
-            }
-            args.seeds.store(bucket as u64, seed);
-            if tried > 1 {
-                args.header.atomic(header::RESEEDED).fetch_add(tried as u64 - 1);
-            }
-            if !built {
-                args.header.atomic(header::FAILED).fetch_add(1);
-            }
-            let cell = words.get(word::CELL);
-            if cell != 0 {
-                let item = cell - 1;
-                let value = pairs.get(if packed::<K, V>() { item } else { MAX_IN_BUCKET + item });
-                args.header.store(header::CELL_VALUE, V::from_u64(value).to_u64());
-                args.header.store(header::CELL, 1);
-            }
-            let repeats = size - words.get(word::OCCUPIED) - (cell != 0) as u32;
-            if built && repeats != 0 {
-                args.header.atomic(header::REPEATS).fetch_add(repeats as u64);
-            }
-        });
+    }
+
+    /// Tells the host how the build went. One thread does this.
+    #[inline(always)]
+    fn report(&self, tried: u32, built: bool, seed: u32) {
+        let Self { args, number, size, pairs, words, .. } = *self;
+        args.seeds.store(number as u64, seed);
+        if tried > 1 {
+            args.header.atomic(header::RESEEDED).fetch_add(tried as u64 - 1);
+        }
+        if !built {
+            args.header.atomic(header::FAILED).fetch_add(1);
+        }
+        let cell = words.get(word::CELL);
+        if cell != 0 {
+            let item = cell - 1;
+            let value = pairs.get(if packed::<K, V>() { item } else { MAX_IN_BUCKET + item });
+            args.header.store(header::CELL_VALUE, V::from_u64(value).to_u64());
+            args.header.store(header::CELL, 1);
+        }
+        let repeats = size - words.get(word::OCCUPIED) - (cell != 0) as u32;
+        if built && repeats != 0 {
+            args.header.atomic(header::REPEATS).fetch_add(repeats as u64);
+        }
     }
 }

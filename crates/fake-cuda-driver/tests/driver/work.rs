@@ -1,7 +1,7 @@
 //! Work that tests put on a device. Each piece checks its own answers, and calls back after each
 //! operation.
 
-use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::column::ColumnParams;
 use gpu_kernels::types::Nothing;
 use std::ffi::c_void;
 use warpnest::low_level::{FewBuffers, LargeCopies, group_few, set_large_copies};
@@ -236,7 +236,7 @@ pub fn few_groups(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     done();
     let mut scratch = Scratch::new(device);
     let column = ColumnParams::unsigned();
-    let (few, ..) = group_few::<u32, Nothing>(stream, &mut scratch, &keys, None, column, &mut out, 1)?;
+    let (few, ..) = group_few::<u32, Nothing>(stream, &mut scratch, &keys, None, column, &mut out, (1, false))?;
     done();
     assert_eq!((few.groups, few.missed), (5, 0));
     let counts = out.counts.as_ref().map_or(Ok(Vec::new()), |counts| counts.download(stream))?;

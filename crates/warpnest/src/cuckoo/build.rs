@@ -114,7 +114,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
 
     fn attempt_until_built(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         let pairs = input.pairs;
-        let seed = input.ordered_by().or(self.config.seed).unwrap_or_else(crate::table::hash::random_seed);
+        let seed = input.ordered_by().or(self.config.seed).unwrap_or_else(crate::hash::random_seed);
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let chain_limit = self.config.chain_limit_for(pairs, self.slots());
         for restarts in 0..=self.config.most_restarts() {

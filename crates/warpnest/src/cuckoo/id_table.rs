@@ -1,7 +1,7 @@
 //! A cuckoo map under a compacting table or a multimap. Its keys are in slots, and one in a cell.
 
 use super::{Cuckoo, CuckooConfig, CuckooTable};
-use crate::layered::id_table::{IdTable, Ids, RunsQuery};
+use crate::table::id_table::{IdTable, Ids, RunsQuery};
 use crate::table::input::{Input, Known};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::cuckoo::FindParams;

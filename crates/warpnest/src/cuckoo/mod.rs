@@ -1,5 +1,7 @@
 //! The single-level cuckoo table of 2011, of [`CuckooMap`] and [`CuckooSet`]. docs/cuckoo.md and
 //! docs/sets.md describe layout, algorithm, guarantees and figures.
+//!
+//! Read `config` for the sizes, then `build`, whose results `report` tells.
 
 mod build;
 mod config;
@@ -15,8 +17,9 @@ use crate::table::design::{Counted, Design, Seeded, Sets};
 use crate::table::file::{Incoming, Parts};
 use crate::table::probes::ProbeLengths;
 use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
+use crate::table::slots::write_slots;
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
-use gpu_kernels::cuckoo::{Find, FindParams, Histogram, Unpack, UnpackParams};
+use gpu_kernels::cuckoo::{Find, FindParams, Histogram, UnpackParams};
 use gpu_kernels::hash::{HashFunctions, MAX_FUNCTIONS};
 use gpu_kernels::refs::CuckooRef;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
@@ -250,34 +253,4 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
     fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
         Self::put_together(incoming)
     }
-}
-
-/// Writes the pairs of slots and a cell to buffers, as [`RawTable::write`] does. The two-level
-/// table uses it, too.
-///
-/// # Safety
-/// The words have as many slots as the plan says, the header is theirs, and `keys` and `values` are
-/// as [`RawTable::write`] has them.
-pub(crate) unsafe fn write_slots<K: KeyWord, V: Payload>(
-    (stream, device): (&Stream, &Device),
-    (words, header): (&Buffer<u64>, &Buffer<u64>),
-    plan: UnpackParams,
-    keys: &Buffer<K>,
-    values: Option<&Buffer<WordOf<V>>>,
-) -> Result<u64> {
-    let count = Buffer::<u64>::zeroed(device, 1)?;
-    stream.batch(|batch| {
-        let unpack = Unpack::<K, V> {
-            words: batch.read(words).cast(),
-            header: batch.read(header),
-            keys_out: batch.write(keys),
-            // SAFETY: the kernel's documentation allows null for values of a set.
-            values_out: unsafe { batch.write_or_null(values) },
-            count: batch.write(&count),
-            plan,
-        };
-        // SAFETY: the caller guarantees slots and outputs; the plan has their capacity.
-        unsafe { batch.launch(&unpack, plan.slots + 1) }
-    })?;
-    count.download_at(stream, 0)
 }

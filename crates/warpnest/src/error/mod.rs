@@ -1,4 +1,6 @@
 //! Errors of this crate, with the figures and what to do about them.
+//!
+//! [`Error`] is here, what its variants hold in the files; `check` makes those of inputs.
 
 mod build;
 mod check;

@@ -1,5 +1,8 @@
 //! The extendible table, of [`ExtendibleMap`], which grows and shrinks bucket by bucket.
 //! docs/extendible.md describes layout, algorithm, guarantees and figures.
+//!
+//! Read `shape` for the sizes and `table` for the memory, in which `pool` gives units and
+//! `directory` knows buckets by them. `insert` and `remove` are the batches, in buffers of `work`.
 
 mod config;
 mod directory;

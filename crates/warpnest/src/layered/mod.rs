@@ -1,6 +1,9 @@
 //! Tables that are built on another table of the library, which gives their keys dense ids.
+//!
+//! `compacting` gives the ids, `multi` adds values sorted by them, `rows` numbers that are free
+//! again.
 
 pub(crate) mod compacting;
-pub(crate) mod id_table;
 pub(crate) mod multi;
+mod refs;
 pub(crate) mod rows;

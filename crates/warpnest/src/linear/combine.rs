@@ -1,7 +1,8 @@
 //! Batches whose values are combined with those of the table, and keys that are frequent in a
 //! batch.
 
-use super::{Change, LinearTable, few_changes, in_cell};
+use super::LinearTable;
+use super::table::{Change, few_changes, in_cell};
 use crate::primitives::exclusive_scan_in_place;
 use crate::relational::group_by::combined::combined;
 use crate::relational::group_by::sample::are_mostly_distinct;

@@ -1,4 +1,5 @@
-//! Rehashing to another table: a larger one, a smaller one, or one without removed keys.
+//! Rehashing to another table: a larger one, a smaller one, or one without removed keys; and when a
+//! batch of [`apply`](super::apply) or [`combine`](super::combine) needs one.
 
 use super::config::max_keys;
 use super::table::{Counts, LinearTable, cell, in_cell};

@@ -1,5 +1,9 @@
 //! The linear table, of [`LinearMap`], which can be changed while it is in use. docs/linear.md
 //! describes layout, protocol, guarantees and figures.
+//!
+//! `config` has the sizes, `table` the words and what becomes of failed changes. A batch goes
+//! through `operations` to `apply` or `combine`, and to `grow` if it does not fit; `lent` gives the
+//! table to a kernel.
 
 mod apply;
 mod combine;
@@ -16,8 +20,6 @@ pub use config::{Linear, LinearConfig};
 pub use kind::LinearKind;
 pub use operations::LinearOperation;
 pub use table::LinearTable;
-
-use table::{Change, few_changes, in_cell};
 
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::input::Input;

@@ -1,6 +1,6 @@
 //! The configuration of a page map, and the sizes that follow from it.
 
-use super::plan::Plan;
+use super::build::plan::Plan;
 use crate::table::config::{Config, MIN_LOAD};
 use crate::table::input::Known;
 use crate::{ConfigError, Error, InputError, Result};

@@ -5,8 +5,9 @@
 //! be such as insertions make, and as many as there are keys. A mapped table is not changed, and
 //! its tags are not read before a lookup reads them.
 
-use super::config::is_load;
-use super::{Page, PageReport, PageTable, words_of};
+use super::build::report::PageReport;
+use super::config::{Page, is_load};
+use super::table::{PageTable, words_of};
 use crate::error::FileError;
 use crate::primitives::Scratch;
 use crate::runtime::allocation::{Allocation, Owner};

@@ -1,8 +1,9 @@
 //! A page map under a compacting table or a multimap.
 
-use super::{Page, PageConfig, PageTable};
-use crate::layered::id_table::{IdTable, Ids, RunsQuery};
+use super::config::{Page, PageConfig};
+use super::table::PageTable;
 use crate::table::design::Builds;
+use crate::table::id_table::{IdTable, Ids, RunsQuery};
 use crate::table::input::{Input, Known};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::layered::multi::{Runs, RunsParams};

@@ -1,7 +1,7 @@
 //! Flags of a lookup's answers: as bytes, with a default for what was not found, and counted.
 
 use super::Scratch;
-use crate::table::types::to_word;
+use crate::types::to_word;
 use crate::{Buffer, BufferSlice, Result, Stream, Value};
 use gpu_kernels::primitives::flags::{COUNTED, CountFlags, EXPANDED, ExpandFlags, FillAbsent, FillParams, FlagsParams};
 use gpu_kernels::types::Scalar;

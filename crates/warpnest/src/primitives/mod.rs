@@ -24,11 +24,11 @@
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 
+pub(crate) mod answers;
 mod compact;
 mod flags;
 mod gather;
 mod iota;
-mod number;
 mod pairs;
 mod radix;
 mod radix_passes;
@@ -39,6 +39,7 @@ mod scratch;
 mod search;
 mod unique;
 
+pub use crate::types::number::Number;
 pub use compact::{compact, flag_last_of_each};
 pub(crate) use compact::{launch_compact, launch_flag, state_words};
 pub use flags::{count_flags, expand_flags, fill_absent};
@@ -46,7 +47,6 @@ pub use gather::{gather, gather_found};
 pub(crate) use gather::{gather_where, launch_gather};
 pub use iota::iota;
 pub(crate) use iota::number_from;
-pub use number::Number;
 pub(crate) use pairs::{Pairs, Storage};
 pub use radix::{BitField, MAX_BITS, MAX_HISTOGRAM_BITS, histogram, partition_pairs, sort_keys, sort_pairs};
 pub(crate) use radix::{OF_KEY, Sort, sort_pairs_by_mixed_key, sort_scratch_bytes};

@@ -1,9 +1,9 @@
 //! Reductions of the segments of an array, and of the rows of each key.
 
-use super::number::Number;
 use super::unique::queue_runs;
 use super::{Scratch, check_items, runs_words};
 use crate::runtime::stream::Batch;
+use crate::types::number::Number;
 use crate::{Buffer, BufferSlice, Result, Stream, Value};
 use gpu_kernels::primitives::reduce::{AddHeads, Combine, ReduceParams, ReduceSegments, SumKind, TILE};
 use gpu_kernels::seam::Global;
@@ -217,7 +217,7 @@ pub(crate) struct Segments {
 /// A reduction of words.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Reduce {
-    pub column: gpu_kernels::relational::column::ColumnParams,
+    pub column: gpu_kernels::column::ColumnParams,
     pub combine: Combine,
     pub items: u64,
     /// The most segments.

@@ -26,17 +26,15 @@
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 
-mod append;
-mod cast;
-mod column;
+// The operations take `columns`: `group_by` needs no table, `join` and `distinct` build some, and
+// `rows` has keys of several columns for both.
+mod columns;
 mod distinct;
 pub(crate) mod group_by;
 mod join;
-mod keys;
 mod rows;
-mod words;
 
-pub use column::Column;
+pub use columns::Column;
 pub use distinct::{Distinct, OnDevice, OnHost, Part, RowIds, Rows, Unique};
 pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, isin_on_host, unique, unique_on};
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};

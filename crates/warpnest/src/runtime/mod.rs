@@ -1,5 +1,10 @@
 //! The runtime of tables and primitives: devices, their memory, streams, and the engines behind
 //! them.
+//!
+//! Read `device`, `buffer` and `view` first, then `stream` with the `engine`s behind it: a launch
+//! records what it reads and writes by the `pointers` that its kernel gets, and `event`s order
+//! streams. `transfer`, `staging` and `lent` copy; `host_chunks` answers queries in the host's
+//! memory chunk by chunk. `module` and `ptx` are the kernels, `foreign` is for other libraries.
 
 pub(crate) mod allocation;
 pub(crate) mod buffer;
@@ -12,9 +17,9 @@ pub(crate) mod host_chunks;
 pub(crate) mod huge_pages;
 pub(crate) mod lent;
 pub(crate) mod module;
+mod pointers;
 pub mod ptx;
 pub(crate) mod staging;
 pub(crate) mod stream;
 mod transfer;
-mod uses;
 pub(crate) mod view;

@@ -1,5 +1,7 @@
 //! The sorted table, of [`SortedMap`]: a sorted array, binary search, and an index for it.
 //! docs/sort-by-key.md describes layout, algorithm and guarantees.
+//!
+//! Read `config` for the sizes, then `build`; `ranges` is what only a sorted table has.
 
 mod build;
 mod config;

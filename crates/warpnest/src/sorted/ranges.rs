@@ -2,8 +2,7 @@
 
 use super::SortedMap;
 use crate::runtime::lent::Lent;
-use crate::table::types::to_word;
-use crate::types::OrderedKey;
+use crate::types::{OrderedKey, to_word};
 use crate::{Buffer, BufferSlice, Error, InputError, Key, Result, Stream, Value};
 use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
 use gpu_kernels::types::Scalar;

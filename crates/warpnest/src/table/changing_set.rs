@@ -1,10 +1,10 @@
 //! What sets have that change batch by batch.
 
-use super::answers::bit;
 use super::config::Config;
 use super::design::{Changes, Design, Sets};
 use super::input::{Input, check_keys};
 use super::retaining::dropped;
+use crate::primitives::answers::bit;
 use crate::runtime::lent::Lent;
 use crate::{Buffer, BufferSlice, BulkSet, Device, Key, Result, Stream};
 use gpu_kernels::types::Nothing;

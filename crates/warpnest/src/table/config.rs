@@ -52,6 +52,6 @@ impl<D> Config<D> {
 
     /// Returns the seed of the random constants: the configured one, or a random one.
     pub(crate) fn seed_or_random(&self) -> u64 {
-        self.seed.unwrap_or_else(super::hash::random_seed)
+        self.seed.unwrap_or_else(crate::hash::random_seed)
     }
 }

@@ -1,13 +1,5 @@
-//! The designs of tables, and the bounds of generic code over them. A [`Design`] names a kind of
-//! table. All traits are sealed: other crates can use them as bounds, but not implement them.
-//!
-//! | bound | designs | what their maps can do |
-//! |---|---|---|
-//! | [`Design`] | all | lookups, copies, files |
-//! | [`Builds`] | [`Page`], [`Cuckoo`], [`TwoLevel`], [`Sorted`] | be built and rebuilt in one go |
-//! | [`Changes`] | [`Page`], [`Linear`], [`Extendible`] | change, batch by batch |
-//! | [`Sets`] | [`Page`], [`Cuckoo`] | be sets |
-//! | [`Ids`] | [`Page`], [`Cuckoo`] | be under a compacting table or a multimap |
+//! The bounds of generic code over designs. A [`Design`] is a kind of table; which there are is
+//! known above, in `crate::design`. All traits are sealed.
 //!
 //! The methods of these traits are called by [`Config`], [`BulkMap`](crate::BulkMap) and
 //! [`BulkSet`](crate::BulkSet), which check what they promise.
@@ -21,16 +13,8 @@ use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use std::fmt::Debug;
 
-pub use crate::cuckoo::Cuckoo;
-pub use crate::extendible::Extendible;
-pub use crate::layered::id_table::Ids;
-pub use crate::linear::Linear;
-pub use crate::page::Page;
-pub use crate::sorted::Sorted;
-pub use crate::two_level::TwoLevel;
-
-/// A kind of table, and what is configured of it beyond a [`Config`]'s common settings: [`Page`],
-/// [`Cuckoo`], [`TwoLevel`], [`Sorted`], [`Linear`] or [`Extendible`]. The trait is sealed.
+/// A kind of table, and what is configured of it beyond a [`Config`]'s common settings. The
+/// trait is sealed.
 pub trait Design: sealed::Sealed + Clone + Debug + Default + PartialEq + 'static {
     /// The name of the design, such as `Page` of a `PageMap`.
     const NAME: &'static str;

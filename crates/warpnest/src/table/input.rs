@@ -29,7 +29,7 @@ pub enum Known {
     /// Each key occurs once.
     Unique,
     /// Each key occurs once. They are in the order of the keys mixed with the first constants of a
-    /// build with this seed ([`crate::table::hash::constants`]).
+    /// build with this seed ([`crate::hash::constants`]).
     OrderedBy(u64),
 }
 

@@ -1,8 +1,8 @@
 //! Lookups of many keys at once, in any table.
 
-use super::answers::bit;
 use super::host_lookup::contains_on_host;
 use super::raw::ReadTable;
+use crate::primitives::answers::bit;
 use crate::runtime::host_chunks::Chunks;
 use crate::runtime::huge_pages::advise_huge_pages;
 use crate::runtime::lent::Lent;

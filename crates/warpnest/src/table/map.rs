@@ -3,7 +3,7 @@
 use super::design::Design;
 use super::lookup;
 use super::raw::{RawTable, ReadTable};
-use super::types::check_size;
+use crate::types::check_size;
 use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
 use std::fmt;

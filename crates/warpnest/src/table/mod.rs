@@ -1,7 +1,11 @@
 //! The code that all tables share: maps and sets of any design, their configuration, input, lookups
 //! and answers, set operations, and files.
+//!
+//! Read `raw` first, what every table does, and `design`, by which generic code names one. `config`
+//! with `settings` and `input` lead to `built`, of which [`BulkMap`](map::BulkMap) and
+//! [`BulkSet`](set::BulkSet) are made (`map`, `set`). `lookup` and `host_lookup` ask them,
+//! `changing`, `combining` and `retaining` change them, `set_operations` and `file` are the rest.
 
-pub(crate) mod answers;
 mod built;
 mod changing;
 mod changing_set;
@@ -10,8 +14,8 @@ pub(crate) mod combining;
 pub(crate) mod config;
 pub mod design;
 pub(crate) mod file;
-pub(crate) mod hash;
 pub(crate) mod host_lookup;
+pub(crate) mod id_table;
 pub(crate) mod input;
 pub(crate) mod lookup;
 pub(crate) mod map;
@@ -23,6 +27,5 @@ pub(crate) mod retaining;
 pub(crate) mod set;
 mod set_operations;
 mod settings;
+pub(crate) mod slots;
 pub(crate) mod stages;
-pub mod types;
-pub mod word_types;

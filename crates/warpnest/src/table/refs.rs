@@ -3,10 +3,8 @@
 use super::design::{Design, Sets};
 use super::raw::RawTable;
 use super::raw::sealed::Sealed;
-use crate::layered::id_table::Ids;
 use crate::runtime::stream::Uses;
-use crate::{BulkMap, BulkSet, CompactingTable, Key, MultiMap, Value};
-use gpu_kernels::refs::{CompactingRef, MultiRef};
+use crate::{BulkMap, BulkSet, Key, Value};
 use gpu_kernels::types::{Nothing, WordOf};
 
 /// A table that a kernel can take as an argument: every map, set, multimap and compacting table.
@@ -69,8 +67,6 @@ impl<'b> Uses<'b> {
 
 /// The ref of a raw table.
 type RawRef<T, K, V> = <T as RawTable<K, V>>::Ref;
-/// The ref of a map from keys to numbers, of design `D`.
-type IdRef<K, D> = RawRef<<D as Design>::Table<<K as Value>::Word, u32>, <K as Value>::Word, u32>;
 
 impl<K: Key, V: Value, D: Design> Sealed for BulkMap<K, V, D> {}
 impl<K: Key, V: Value, D: Design> HasRef for BulkMap<K, V, D> {
@@ -87,25 +83,5 @@ impl<K: Key, D: Sets> HasRef for BulkSet<K, D> {
 
     fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref {
         self.table.lend(uses)
-    }
-}
-
-impl<K: Key, V: Value, D: Ids> Sealed for MultiMap<K, V, D> {}
-impl<K: Key, V: Value, D: Ids> HasRef for MultiMap<K, V, D> {
-    type Ref = MultiRef<K::Word, V::Word, IdRef<K, D>>;
-
-    fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref {
-        let (lasts, values) = (self.lasts(), self.value_buffer().words());
-        MultiRef::new(self.runs().lend(uses), uses.read(lasts), uses.read(values))
-    }
-}
-
-impl<K: Key, D: Ids> Sealed for CompactingTable<K, D> {}
-impl<K: Key, D: Ids> HasRef for CompactingTable<K, D> {
-    type Ref = CompactingRef<K::Word, IdRef<K, D>>;
-
-    fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref {
-        let keys = uses.read(self.key_buffer().words());
-        CompactingRef::new(self.ids().lend(uses), keys, self.len() as u64)
     }
 }

@@ -3,9 +3,9 @@
 use super::design::{Design, Sets};
 use super::input::Input;
 use super::raw::{RawTable, ReadTable};
-use super::types::check_size;
 use super::{config::Config, lookup};
 use crate::runtime::lent::Lent;
+use crate::types::check_size;
 use crate::{Buffer, BufferSlice, Device, Key, Result, Stream};
 use gpu_kernels::types::Nothing;
 use std::fmt;

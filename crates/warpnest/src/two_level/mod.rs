@@ -1,5 +1,7 @@
 //! The two-level FKS-cuckoo table of 2009, of [`TwoLevelMap`]. docs/two-level.md describes layout,
 //! algorithm, guarantees and figures.
+//!
+//! Read `config` for the sizes, then `build`, whose results `report` tells.
 
 mod build;
 mod config;
@@ -9,13 +11,13 @@ mod report;
 pub use config::{TwoLevel, TwoLevelConfig};
 pub use report::{TwoLevelReport, TwoLevelStages};
 
-use crate::cuckoo::write_slots;
 use crate::primitives::Scratch;
 use crate::runtime::stream::Uses;
 use crate::table::design::{Counted, Design, Seeded, Staged};
 use crate::table::file::{Incoming, Parts};
 use crate::table::probes::ProbeLengths;
 use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
+use crate::table::slots::write_slots;
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::UnpackParams;
 use gpu_kernels::refs::TwoLevelRef;

@@ -4,7 +4,6 @@
 
 mod number;
 
-pub(crate) use number::rank;
 pub use number::{FlagSlotValues, NumberSlots, RankSlotValues, SlotsParams};
 
 use crate::seam::{Block, Global, Tile};

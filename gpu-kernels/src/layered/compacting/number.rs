@@ -1,11 +1,12 @@
 //! Numbering the keys of a cuckoo or a two-level table by a prefix sum over the slots (Alcantara
 //! 2011, §4.4), and the key that is in no slot. The page table has its own numbering
-//! (`page::number`), which computes keys back from their slots.
+//! (`page::walk::number`), which computes keys back from their slots.
 
 use crate::cuckoo::{self, has_earlier_copy};
 use crate::hash::HashFunctions;
 use crate::primitives::append::{self, WARPS, write_staged};
 use crate::seam::{Block, Global, Shared};
+use crate::table::rank::rank;
 use crate::table::slots::{EMPTY, Slot, Slots, cell};
 use crate::types::KeyWord;
 
@@ -161,13 +162,4 @@ impl<K: KeyWord> RankSlotValues<K> {
             table.put(first + thread as u64, row);
         });
     }
-}
-
-/// Returns the number of values below `value` that are flagged in `bits`; `before[i]` is the number
-/// of flags in the words before `bits[i]`.
-#[inline(always)]
-pub(crate) fn rank(value: u32, bits: Global<u32>, before: Global<u32>) -> u32 {
-    let word = (value / 32) as u64;
-    let smaller = bits.load_read_only(word) & !(u32::MAX << (value % 32));
-    before.load_read_only(word) + smaller.count_ones()
 }

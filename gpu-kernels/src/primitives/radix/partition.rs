@@ -62,8 +62,6 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
         sums: B::Shared<u32>,
     ) {
         let args = self;
-        let digit = args.plan.digit;
-        let pairs = digit.bins() / 2;
         if B::IN_TURN {
             look_back::take_ticket(block, ticket, args.state);
             let first = args.plan.first + ticket.get(0) * args.plan.in_turn as u64;
@@ -73,31 +71,69 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
             PartitionInTurn { args, plan, starts: staging.cast(), index: ticket.get(0) as u32, first, here }.run();
             return;
         }
-        let counters = staging.cast::<u32>();
-        let published = Published { words: args.state.offset(1), pairs };
+        let tile = TilePartition { args, ticket, staging, starts };
         let mut held = block.local(|_| Held::<K, V::Word> {
             keys: [K::default(); MAX_ITEMS],
             values: [<V::Word>::default(); MAX_ITEMS],
             offsets: [0; MAX_ITEMS],
             targets: [0; MAX_ITEMS],
         });
+        tile.rank(block, &mut held);
+        let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
+        tile.add_up(block, &mut sum, sums);
+        tile.stage_keys(block, &mut held);
+        tile.find_starts(block, &mut sum);
+        tile.write(block, &mut held);
+    }
+}
+
+/// The partition of a tile by the threads of a block: the arguments, the number of the tile, and
+/// the block's memory for items and for a word of each digit.
+#[derive(Clone, Copy)]
+struct TilePartition<K: KeyWord, V: Payload, T, M, S> {
+    args: Partition<K, V>,
+    ticket: T,
+    staging: M,
+    starts: S,
+}
+
+impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> TilePartition<K, V, T, M, S> {
+    /// Returns what tiles publish: a word for each pair of digits.
+    #[inline(always)]
+    fn published(&self) -> Published {
+        Published { words: self.args.state.offset(1), pairs: self.args.plan.digit.bins() / 2 }
+    }
+
+    /// Returns the number of items of the tile, and the first of them.
+    #[inline(always)]
+    fn here(&self) -> (u32, u64) {
+        let plan = &self.args.plan;
+        let first = plan.first + self.ticket.get(0) * tile::<K, V>();
+        (opaque(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32), first)
+    }
+
+    /// Loads the keys, and has each item's digit and rank as its offset.
+    #[inline(always)]
+    fn rank<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>) {
+        let (digit, counters, pairs) =
+            (self.args.plan.digit, self.staging.cast::<u32>(), self.args.plan.digit.bins() / 2);
         // A word has two 16-bit counters, so the counters of a warp take as many words as there are
         // pairs of digits.
-        block.each(&mut held, |thread, _| {
+        block.each(held, |thread, _| {
             let mut word = thread;
             while word < WARPS * pairs {
                 counters.set(word, 0);
                 word += THREADS as u32;
             }
         });
-        look_back::take_ticket(block, ticket, args.state);
+        look_back::take_ticket(block, self.ticket, self.args.state);
 
-        block.tiles_of::<32, _>(&mut held, |warp, held| {
+        block.tiles_of::<32, _>(held, |warp, held| {
             let first_thread = warp.first_thread();
             warp.each(held, |lane, held| {
                 let thread = first_thread + lane;
-                let (here, first) = here::<K, V>(&args.plan, ticket.get(0));
-                load_rows::<K, V, K>(args.keys.offset(first), here, thread, &mut held.keys);
+                let (here, first) = self.here();
+                load_rows::<K, V, K>(self.args.keys.offset(first), here, thread, &mut held.keys);
                 digit.mix(&mut held.keys);
                 held.offsets = digit.of_each(&held.keys);
                 if here as u64 != tile::<K, V>() {
@@ -123,49 +159,62 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
             }
         });
         block.sync();
+    }
 
-        // The sums of each pair of digits in this tile.
-        let mut sum = block.local(|_| DigitSums { tile: 0, start: 0 });
-        block.each(&mut sum, |thread, sum| {
+    /// Publishes the sums of each pair of digits in the tile. The counters become the offsets where
+    /// each warp's items of each digit begin.
+    #[inline(always)]
+    fn add_up<B: Block>(&self, block: &mut B, sum: &mut B::Local<DigitSums>, sums: impl Shared<u32>) {
+        let (counters, published) = (self.staging.cast::<u32>(), self.published());
+        let pairs = published.pairs;
+        block.each(sum, |thread, sum| {
             if thread < pairs {
                 sum.tile = sum_of_sets(counters, WARPS, pairs, thread);
                 if thread == pairs - 1 {
-                    sum.tile -= (tile::<K, V>() - here::<K, V>(&args.plan, ticket.get(0)).0 as u64) << 32;
+                    sum.tile -= (tile::<K, V>() - self.here().0 as u64) << 32;
                 }
-                let status = if ticket.get(0) == 0 { PREFIX } else { SUM };
-                published.word(ticket.get(0) as u32, thread).store(status | sum.tile);
+                let status = if self.ticket.get(0) == 0 { PREFIX } else { SUM };
+                published.word(self.ticket.get(0) as u32, thread).store(status | sum.tile);
             }
         });
-        exclusive_sum(block, &mut sum, sums, pairs);
-        // The counters become the offsets where each warp's items of each digit begin.
-        block.phase(&mut sum, |thread, sum| {
+        exclusive_sum(block, sum, sums, pairs);
+        block.phase(sum, |thread, sum| {
             if thread < pairs {
                 begin_sets(counters, WARPS, pairs, thread, sum);
             }
         });
+    }
 
-        // The offset of each item in the tile.
-        block.phase(&mut held, |thread, held| {
+    /// Finds the offset of each item in the tile, loads the values, and puts the keys at their
+    /// offsets.
+    #[inline(always)]
+    fn stage_keys<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>) {
+        let (counters, pairs) = (self.staging.cast::<u32>(), self.args.plan.digit.bins() / 2);
+        block.phase(held, |thread, held| {
             let counters_of_warp = thread / 32 * pairs;
             for row in 0..items::<K, V>() {
                 held.offsets[row] = offset_in_tile(counters, counters_of_warp, held.offsets[row]);
             }
-            let (here, first) = here::<K, V>(&args.plan, ticket.get(0));
+            let (here, first) = self.here();
             if V::VALUE_BITS != 0 {
-                load_rows::<K, V, V::Word>(args.values.offset(first), here, thread, &mut held.values);
+                load_rows::<K, V, V::Word>(self.args.values.offset(first), here, thread, &mut held.values);
             }
         });
-        let staged_keys = staging.cast::<K>();
-        block.each(&mut held, |_, held| {
+        let staged_keys = self.staging.cast::<K>();
+        block.each(held, |_, held| {
             for row in 0..items::<K, V>() {
                 staged_keys.set(held.offsets[row], held.keys[row]);
             }
         });
+    }
 
-        // The start of each digit's items in the output, less their start in the tile.
-        block.phase(&mut sum, |thread, sum| {
-            if thread < pairs {
-                let index = ticket.get(0);
+    /// Finds the start of each digit's items in the output, less their start in the tile.
+    #[inline(always)]
+    fn find_starts<B: Block>(&self, block: &mut B, sum: &mut B::Local<DigitSums>) {
+        let (args, published) = (self.args, self.published());
+        block.phase(sum, |thread, sum| {
+            if thread < published.pairs {
+                let index = self.ticket.get(0);
                 let before = published.before(index as u32, thread);
                 if index != 0 {
                     published.word(index as u32, thread).store(PREFIX | (before + sum.tile));
@@ -177,7 +226,7 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
                     let own = (sum.tile >> (32 * half)) as u32;
                     let begin = args.digit_starts.load_read_only(d as u64).wrapping_sub(args.plan.base);
                     let begin = begin.wrapping_add((before >> (32 * half)) as u32);
-                    starts.set(d, begin.wrapping_sub(start));
+                    self.starts.set(d, begin.wrapping_sub(start));
                     if last {
                         args.next_starts.store(d as u64, begin.wrapping_add(own));
                     }
@@ -185,19 +234,23 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
                 }
             }
         });
+    }
 
-        // The items are written out thread after thread, in their staged order.
-        block.phase(&mut held, |thread, held| {
-            let (here, _) = here::<K, V>(&args.plan, ticket.get(0));
+    /// Writes the items, thread after thread, in their staged order.
+    #[inline(always)]
+    fn write<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>) {
+        let (args, staged_keys) = (self.args, self.staging.cast::<K>());
+        block.phase(held, |thread, held| {
+            let (here, _) = self.here();
             for group in 0..items::<K, V>() / 4 {
                 let staged_item = |i: usize| thread + ((4 * group + i) * THREADS) as u32;
                 let mut keys = [K::default(); 4];
                 for i in 0..4 {
                     keys[i] = staged_keys.get(staged_item(i));
                 }
-                let digits = digit.of_each(&keys);
+                let digits = args.plan.digit.of_each(&keys);
                 for i in 0..4 {
-                    let target = starts.get(digits[i]).wrapping_add(staged_item(i));
+                    let target = self.starts.get(digits[i]).wrapping_add(staged_item(i));
                     if staged_item(i) < here {
                         args.keys_out.store(target as u64, keys[i]);
                     }
@@ -208,14 +261,14 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
         if V::VALUE_BITS == 0 {
             return;
         }
-        let staged_values = staging.cast::<V::Word>();
-        block.phase(&mut held, |_, held| {
+        let staged_values = self.staging.cast::<V::Word>();
+        block.phase(held, |_, held| {
             for row in 0..items::<K, V>() {
                 staged_values.set(held.offsets[row], held.values[row]);
             }
         });
-        block.each(&mut held, |thread, held| {
-            let (here, _) = here::<K, V>(&args.plan, ticket.get(0));
+        block.each(held, |thread, held| {
+            let (here, _) = self.here();
             for i in 0..items::<K, V>() {
                 let item = thread + (i * THREADS) as u32;
                 if item < here {
@@ -224,11 +277,4 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
             }
         });
     }
-}
-
-/// Returns the number of items of a tile, and the first of them.
-#[inline(always)]
-fn here<K: KeyWord, V: Payload>(plan: &PartitionParams, tile_index: u64) -> (u32, u64) {
-    let first = plan.first + tile_index * tile::<K, V>();
-    (opaque(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32), first)
 }

@@ -2,7 +2,7 @@
 //! the rows of each.
 
 use super::on_chip::{OnChip, SPARE, Wanted};
-use crate::relational::column::ColumnParams;
+use crate::column::ColumnParams;
 use crate::seam::{Shared, upper_product};
 use crate::types::KeyWord;
 

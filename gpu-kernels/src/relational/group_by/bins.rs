@@ -5,10 +5,10 @@ use super::bin_table::{GroupPage, NO_SLOT};
 use super::bins_in_turn::GroupInTurn;
 use super::bins_write::{COUNTERS, EMITTED, FAILED, GROUPS, STOPPED, THREADS, Thread, WRITTEN, write};
 use super::on_chip::{MAX_ROWS, Wanted};
+use crate::column::ColumnParams;
 use crate::page::header;
-use crate::relational::column::ColumnParams;
 use crate::seam::{Block, Global, Shared, Tile, vectorized};
-use crate::split::{self, Pairs};
+use crate::split::{self, Pairs, bins};
 use crate::types::{KeyWord, Payload, WordOf};
 
 /// The blocks that a multiprocessor runs at a time. Then 256 bins, the fewest, are done in one
@@ -117,14 +117,7 @@ fn group_pages<K: KeyWord, V: Payload, B: Block>(
     }
     let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
     let split = !args.counts.is_null();
-    let (first, count) = if split && bin_capacity == 0 {
-        let start = args.counts.load_read_only(number as u64);
-        (start as u64, args.counts.load_read_only(number as u64 + 1) - start)
-    } else if split {
-        (number as u64 * bin_capacity, args.counts.load_read_only(number as u64))
-    } else {
-        (0, rows as u32)
-    };
+    let (first, count) = if split { bins::place(args.counts, bin_capacity, number as u64) } else { (0, rows as u32) };
     let rows = Rows { pairs, first, count, split, a, b };
     let groups = Groups {
         keys: args.keys_out,

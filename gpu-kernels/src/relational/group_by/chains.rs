@@ -3,10 +3,10 @@
 
 use super::chains_thread::{ABSENT, CHAINED_ROWS, FIRST, GROUP, HELD, THREADS, Thread, row};
 use super::chains_write::{Outputs, Target};
+use crate::column::ColumnParams;
 use crate::page::header;
-use crate::relational::column::ColumnParams;
 use crate::seam::{Block, Global, Shared, Tile, opaque};
-use crate::split::{self, Pairs};
+use crate::split::{self, Pairs, bins};
 use crate::types::{KeyWord, Payload, WordOf};
 
 /// The bits of the number of a row in its bin, and of that of a chain. A row's entry has 20 more
@@ -94,7 +94,7 @@ fn group_chains<K: KeyWord, V: Payload, B: Block>(
 ) {
     let GroupChainsParams { a, inverse_of_b, bin_capacity, capacity, groups_before, column, page_bits, .. } = args.plan;
     let number = block.index() as u64;
-    let (first, count) = (number * bin_capacity, args.counts.load_read_only(number));
+    let (first, count) = bins::with_capacity(args.counts, bin_capacity, number);
     if split::overflowed(args.header) || count == 0 {
         return;
     }

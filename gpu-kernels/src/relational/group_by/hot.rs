@@ -4,7 +4,7 @@ use super::hot_in_turn::HotInTurn;
 use super::hot_table::{HotTable, NO_SLOT};
 use super::on_chip::{MAX_ROWS, OnChip, SPARE, Wanted};
 use super::sample::header;
-use crate::relational::column::ColumnParams;
+use crate::column::ColumnParams;
 use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
 use crate::split::Pairs;
 use crate::types::{KeyWord, Payload, WordOf};

@@ -2,8 +2,8 @@
 
 use super::hot_table::HotTable;
 use super::sample::header;
+use crate::column::ColumnParams;
 use crate::primitives::append::{WARPS, reserve};
-use crate::relational::column::ColumnParams;
 use crate::seam::{Block, Global};
 use crate::types::{KeyWord, Payload, WordOf};
 

@@ -1,6 +1,6 @@
 //! Aggregates in a block's shared memory.
 
-use crate::relational::column::ColumnParams;
+use crate::column::ColumnParams;
 use crate::seam::Shared;
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 

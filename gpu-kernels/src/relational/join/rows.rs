@@ -1,7 +1,7 @@
 //! The rows of a bin on one side of a join.
 
 use crate::seam::Global;
-use crate::split::Pairs;
+use crate::split::{Pairs, bins};
 use crate::types::KeyWord;
 
 /// How the rows of a bin are stored.
@@ -33,12 +33,7 @@ impl<K: KeyWord> Bins<K> {
     /// Returns the position of a bin's first row, and the number of its rows.
     #[inline(always)]
     pub fn place(&self, bin: u64) -> (u64, u32) {
-        if self.capacity == 0 {
-            let start = self.counts.load_read_only(bin);
-            (start as u64, self.counts.load_read_only(bin + 1) - start)
-        } else {
-            (bin * self.capacity, self.counts.load_read_only(bin))
-        }
+        bins::place(self.counts, self.capacity, bin)
     }
 
     /// Returns the rows of a bin.

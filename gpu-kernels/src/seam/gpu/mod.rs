@@ -280,7 +280,7 @@ macro_rules! backend_cores_kernel {
 ///
 /// An entry point exists in the crate that is compiled to PTX, and in no crate that this one
 /// depends on, whose kernels are in PTX of their own: `warpnest-build` sets the `cfg` for the one
-/// alone.
+/// alone. For some kernels alone it sets their names, and finds these in the PTX again.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entry_point {
@@ -290,15 +290,17 @@ macro_rules! entry_point {
         [[$($dynamic:ident : $dynamic_word:ty)?] $($shared:ident : $word:ty = $length:expr),*]
         [$($argument:ident : $type:ty),*]
     ) => {
+        #[cfg($name)]
+        core::arch::global_asm!(concat!("//@kernel ", stringify!($name)));
         $(
             // This is a comment in the PTX, which `warpnest-build` turns into directives: Rust has
             // no attribute for them.
-            #[cfg(warpnest_entry_points)]
+            #[cfg(any(warpnest_entry_points, $name))]
             core::arch::global_asm!(concat!(
                 "//@launch_bounds ", $entry, " maxntid=", stringify!($threads), " minnctapersm=", stringify!($resident)
             ));
         )?
-        #[cfg(warpnest_entry_points)]
+        #[cfg(any(warpnest_entry_points, $name))]
         const _: () = {
             $( type $generic = $concrete; )*
             #[unsafe(export_name = $entry)]

@@ -23,8 +23,8 @@ const WAYS: [(Way, Way); 8] = [
     (Way::ByPages, Way::Directly),
     (Way::ByPages, Way::ByPages),
     (Way::ByPagesInOrder, Way::Directly),
-    (Way::Directly, Way::ByPages),
-    (Way::ByPagesInOrder, Way::ByPages),
+    (Way::ByPagesInOrder, Way::Directly),
+    (Way::ByPages, Way::ByPages),
     (Way::Directly, Way::ByPages),
 ];
 

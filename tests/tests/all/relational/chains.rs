@@ -2,7 +2,7 @@
 //! pages that take their place.
 
 use super::hash::{ALL, Case, ONLY_COUNTS, ONLY_SUMS, Pages, everywhere, keys_of};
-use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::column::ColumnParams;
 use gpu_kernels::relational::group_by::CHAINED_ROWS;
 use gpu_kernels::types::{Nothing, Payload, WordOf};
 use proptest::prelude::*;
@@ -108,18 +108,32 @@ fn one_bin<K: Key>(rows: usize) -> Vec<K> {
     keys
 }
 
-#[test]
-fn a_full_block_is_aggregated_on_every_engine() {
+fn full_block<K: Key, V: Payload>(column: ColumnParams)
+where
+    WordOf<V>: Key,
+{
     // The interpreters run one block of these in a second or so.
     everywhere(|engine| {
         let rows = CHAINED_ROWS as usize;
-        for keys in [one_bin::<u64>(rows), [one_bin(rows / 2), one_bin(rows / 2)].concat()] {
+        for keys in [one_bin::<K>(rows), [one_bin(rows / 2), one_bin(rows / 2)].concat()] {
             assert_eq!(keys.len(), rows);
-            chained::<u64, u64>(keys, ColumnParams::unsigned(), &[1]).check::<u64>(&engine.device);
+            chained::<K, V>(keys, column, &[1]).check::<V>(&engine.device);
         }
-        let keys = one_bin::<u32>(CHAINED_ROWS as usize);
-        chained::<u32, u32>(keys, ColumnParams::signed(32), &[1]).check::<u32>(&engine.device);
     });
+}
+
+#[test]
+fn a_full_block_is_aggregated_on_every_engine() {
+    full_block::<u32, u32>(ColumnParams::signed(32));
+    full_block::<u32, u64>(ColumnParams::unsigned());
+    full_block::<u64, u32>(ColumnParams::unsigned());
+    full_block::<u64, u64>(ColumnParams::unsigned());
+}
+
+#[test]
+fn a_full_block_of_keys_alone_is_counted_on_every_engine() {
+    full_block::<u32, Nothing>(ColumnParams::unsigned());
+    full_block::<u64, Nothing>(ColumnParams::unsigned());
 }
 
 #[test]

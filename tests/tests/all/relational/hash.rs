@@ -1,7 +1,7 @@
 //! Group-by by hashing, beside a `HashMap`: with splits and without, all aggregates and some, keys
 //! and values of every width.
 
-use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::column::ColumnParams;
 use gpu_kernels::types::{Nothing, Payload, WordOf};
 use std::collections::HashMap;
 use warpnest::low_level::{group_by_chains, group_by_hash};
@@ -226,6 +226,13 @@ where
                 Case { asked, ..case.clone() }.check::<V>(device);
             }
         }
+    }
+    // A block takes all of its threads' rows of a bin at once.
+    let mut case = Case::of::<V>(keys_of::<K>(6_000, 1_000), column);
+    (case.expected, case.bits) = (1_000, &[1]);
+    case.check::<V>(device);
+    if V::VALUE_BITS != 0 {
+        Case { asked: ONLY_SUMS, ..case }.check::<V>(device);
     }
 }
 

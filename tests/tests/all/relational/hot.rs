@@ -1,7 +1,7 @@
 //! The hot pass and its sample, beside what a `HashMap` says of the same rows: the groups of hot
 //! keys have all of their rows, and the rows of all other keys come out whole.
 
-use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::column::ColumnParams;
 use gpu_kernels::types::{Nothing, Payload, Scalar, WordOf};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
@@ -45,6 +45,8 @@ struct Case<'c, K, V: Payload> {
     wanted: Wanted,
     capacity: usize,
     seed: u64,
+    /// Whether the blocks are those of large tables.
+    large: bool,
 }
 
 impl<K: Key, V: Payload> Case<'_, K, V> {
@@ -79,7 +81,8 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
         };
         let mut scratch = Scratch::new(device);
         let (few, missed_keys, mut missed_values) =
-            group_few::<K, V>(stream, &mut scratch, &keys, values.as_ref(), column, &mut out, self.seed).unwrap();
+            group_few::<K, V>(stream, &mut scratch, &keys, values.as_ref(), column, &mut out, (self.seed, self.large))
+                .unwrap();
 
         let mut expected = self.expected();
         assert_eq!(few.rows == 0, self.keys.is_empty());
@@ -180,7 +183,8 @@ where
     };
     on_every_engine(inputs, |engine, (keys, seed, wanted, column, capacity)| {
         let values: Vec<WordOf<V>> = distinct_keys(keys.len(), seed);
-        Case::<K, V> { keys: &keys, values: &values, column, wanted, capacity, seed }.check(&engine.device);
+        let large = seed % 2 == 0;
+        Case::<K, V> { keys: &keys, values: &values, column, wanted, capacity, seed, large }.check(&engine.device);
         Ok(())
     });
 }
@@ -215,7 +219,8 @@ fn keys_alone() {
 fn check(device: &Device, keys: &[u32], wanted: Wanted) -> Few {
     let values: Vec<u32> = distinct_keys(keys.len(), 3);
     let column = ColumnParams::signed(32);
-    Case::<u32, u32> { keys, values: &values, column, wanted, capacity: keys.len(), seed: 5 }.check(device)
+    Case::<u32, u32> { keys, values: &values, column, wanted, capacity: keys.len(), seed: 5, large: false }
+        .check(device)
 }
 
 #[test]
@@ -324,7 +329,15 @@ fn buffers_of_other_lengths_are_refused() {
         let column = ColumnParams::unsigned();
         let mut group = |values| {
             let mut scratch = Scratch::new(device);
-            group_few::<u32, u32>(device.default_stream(), &mut scratch, &keys, Some(values), column, &mut buffers, 1)
+            group_few::<u32, u32>(
+                device.default_stream(),
+                &mut scratch,
+                &keys,
+                Some(values),
+                column,
+                &mut buffers,
+                (1, false),
+            )
         };
         assert!(group(&values).is_err());
         assert_eq!(group(&keys).unwrap().0.groups, 3);

@@ -2,9 +2,9 @@
 
 use super::work::Work;
 use super::{CompactingConfig, CompactingTable};
-use crate::layered::id_table::{IdTable, Ids};
 use crate::primitives::{exclusive_scan_in_place, launch_compact, state_words};
 use crate::runtime::lent::Lent;
+use crate::table::id_table::{IdTable, Ids};
 use crate::table::input::{Input, Known};
 use crate::table::raw::RawTable;
 use crate::{Buffer, Device, Key, Result, Stream};

@@ -1,8 +1,8 @@
 //! The configuration of a compacting table.
 
-use crate::design::Page;
-use crate::layered::id_table::Ids;
+use crate::page::Page;
 use crate::primitives::state_words;
+use crate::table::id_table::Ids;
 use crate::table::input::Known;
 use crate::{Config, Key, Result};
 use gpu_kernels::primitives::scan;

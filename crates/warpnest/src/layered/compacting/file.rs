@@ -4,10 +4,10 @@
 use super::work::Work;
 use super::{CompactingConfig, CompactingTable};
 use crate::error::{FileError, TableKind};
-use crate::layered::id_table::Ids;
 use crate::table::file::{self, Incoming, Limit, Loading, Parts, Section};
+use crate::table::id_table::Ids;
 use crate::table::raw::RawTable;
-use crate::table::types::check_any_bytes;
+use crate::types::check_any_bytes;
 use crate::{BulkMap, Device, Key, Result};
 use std::io::{Read, Write};
 use std::path::Path;

@@ -8,9 +8,9 @@ mod work;
 
 pub use config::CompactingConfig;
 
-use crate::design::Page;
-use crate::layered::id_table::Ids;
+use crate::page::Page;
 use crate::runtime::lent::Lent;
+use crate::table::id_table::Ids;
 use crate::{Answers, Buffer, BufferSlice, BulkMap, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
 use std::fmt;

@@ -2,9 +2,9 @@
 
 use super::work::Work;
 use super::{MultiConfig, MultiMap};
-use crate::layered::id_table::Ids;
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
 use crate::runtime::lent::Lent;
+use crate::table::id_table::Ids;
 use crate::table::input::{Input, Known};
 use crate::table::raw::RawTable;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
@@ -172,7 +172,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         // order of the table: of its pages, or the slots of its first function.
         let seed = config.keys.seed_or_random();
         let Work { keys: sorted, last, numbers, distinct, ends, count, scratch } = work;
-        let constants = crate::table::hash::constants(seed);
+        let constants = crate::hash::constants(seed);
         sort_pairs_by_mixed_key(
             stream,
             scratch,

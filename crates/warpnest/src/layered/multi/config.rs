@@ -1,8 +1,8 @@
 //! The configuration of a multimap.
 
-use crate::design::Page;
-use crate::layered::id_table::Ids;
+use crate::page::Page;
 use crate::primitives::{sort_scratch_bytes, state_words};
+use crate::table::id_table::Ids;
 use crate::table::input::Known;
 use crate::{Config, Key, Result, Value};
 

@@ -1,4 +1,6 @@
 //! [`MultiMap`]: many values a key. docs/multimap.md has layout, guarantees and figures.
+//!
+//! Read `build`: a sort, and an id table of the keys, in the memory of `work`.
 
 mod build;
 mod config;
@@ -7,10 +9,10 @@ mod work;
 
 pub use config::MultiConfig;
 
-use crate::design::Page;
-use crate::layered::id_table::{Ids, RunsQuery};
+use crate::page::Page;
 use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::runtime::lent::Lent;
+use crate::table::id_table::{Ids, RunsQuery};
 use crate::{Buffer, BufferSlice, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{Gather, GatherParams};
 use std::fmt;

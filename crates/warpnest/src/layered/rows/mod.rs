@@ -1,4 +1,6 @@
 //! [`RowMap`]: keys and rows of any size, which come and go.
+//!
+//! Read `change`: rows come from those that are `free`.
 
 mod change;
 mod file;

@@ -2,9 +2,8 @@
 
 use super::query::Unique;
 use crate::primitives::Scratch;
+use crate::relational::columns::{Words, encode, typed};
 use crate::relational::group_by::memory::permuted;
-use crate::relational::keys::{encode, typed};
-use crate::relational::words::Words;
 use crate::runtime::lent::Lent;
 use crate::types::KeyOrder;
 use crate::{Buffer, Device, Key, Result, Stream};

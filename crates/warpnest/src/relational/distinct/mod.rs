@@ -1,4 +1,9 @@
 //! The different keys of a column, with ids, counts and first rows, and keys by their counts.
+//!
+//! A call of `functions` or a `query` says what is wanted (`parts`), and `compute` chooses who does
+//! it: `on_cores`, by the dictionaries of `dictionary` and `by_parts`, or `on_device`. Rows of
+//! several columns are `rows`, which `row_ids` numbers by the steps of `row_steps`; `key_ids` is
+//! for batches of keys.
 
 mod by_count;
 mod by_parts;

@@ -2,9 +2,9 @@
 
 use super::dictionary::encode;
 use super::parts::{Encoded, Parts, Wanted};
+use crate::hash::random_seed;
 use crate::primitives::{Scratch, check_items};
 use crate::relational::Order;
-use crate::table::hash::random_seed;
 use crate::{Buffer, Key, Result, Stream};
 
 /// Returns the number of cores, if dictionaries give what is wanted: they know no order of keys.

@@ -9,9 +9,9 @@ use super::ranks::{Flagged, Rows, flag_repeated, select};
 use crate::page::{PageConfig, PageTable};
 use crate::primitives::{Scratch, check_items, iota, scatter};
 use crate::relational::Order;
+use crate::relational::columns::Words;
 use crate::relational::group_by::memory::{Memory, permuted};
 use crate::relational::group_by::query::GroupBy;
-use crate::relational::words::Words;
 use crate::table::input::{Input, Known};
 use crate::table::raw::ReadTable;
 use crate::{Buffer, Key, Result, Stream};
@@ -140,7 +140,7 @@ impl<K: Key> Column<'_, K> {
         let (firsts, keys, columns) = permuted(self.stream, scratch, firsts, keys.into_words(), columns)?;
         let mut columns = columns.into_iter().map(Words::into_buffer::<u32>);
         let counts = has_counts.then(|| columns.next()).flatten();
-        Ok(Groups { keys: super::super::keys::typed(keys), counts, firsts: Some(firsts) })
+        Ok(Groups { keys: crate::relational::columns::typed(keys), counts, firsts: Some(firsts) })
     }
 
     /// Writes the id of each row to `ids`; returns the groups in the order of their ids.

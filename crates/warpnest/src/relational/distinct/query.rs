@@ -6,7 +6,7 @@ use super::on_device::on_device;
 use super::parts::{Encoded, Part, Parts, Wanted};
 use crate::primitives::{Scratch, check_items};
 use crate::relational::Order;
-use crate::relational::column::Column;
+use crate::relational::columns::Column;
 use crate::runtime::lent::Output;
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt;

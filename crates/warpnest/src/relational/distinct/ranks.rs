@@ -1,7 +1,7 @@
 //! Launches of flags and ranks of rows.
 
 use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
-use crate::relational::keys::join;
+use crate::relational::columns::join;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, RowsParams};
 use gpu_kernels::primitives::compact::{CompactParams, Invert};

@@ -1,9 +1,7 @@
 //! The columns of rows, and words that tell rows apart.
 
 use crate::primitives::{Scratch, check_items};
-use crate::relational::column::Column;
-use crate::relational::keys::join;
-use crate::relational::words::{Lend, WordsOf};
+use crate::relational::columns::{Column, Lend, WordsOf, join};
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::types::Scalar;
 use std::any::{TypeId, type_name};

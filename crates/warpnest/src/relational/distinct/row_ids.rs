@@ -4,7 +4,7 @@ use super::row_columns::{ColumnType, on_device};
 use super::row_steps::Steps;
 use super::rows::Rows;
 use crate::primitives::{Scratch, check_items};
-use crate::relational::words::WordsOf;
+use crate::relational::columns::WordsOf;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, Device, Error, InputError, Key, Result, Stream};
 use std::fmt;

@@ -3,8 +3,7 @@
 use super::key_ids::KeyIds;
 use super::row_columns::{ColumnType, Step, joined};
 use crate::primitives::Scratch;
-use crate::relational::cast::{Cast, cast_words};
-use crate::relational::words::{Words, WordsOf};
+use crate::relational::columns::{Cast, Words, WordsOf, cast_words};
 use crate::{Answers, Buffer, Device, Result, Stream};
 use gpu_kernels::types::Scalar;
 

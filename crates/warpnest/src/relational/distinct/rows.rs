@@ -6,8 +6,7 @@ use super::query::Distinct;
 use super::row_columns::{ColumnType, RowColumn, joined, on_device};
 use crate::primitives::Scratch;
 use crate::relational::Order;
-use crate::relational::column::Column;
-use crate::relational::words::WordsOf;
+use crate::relational::columns::{Column, WordsOf};
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt;
 

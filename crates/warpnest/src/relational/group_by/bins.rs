@@ -1,8 +1,8 @@
 //! Group-by of many groups: rows are split into bins by their mixed keys, and each bin is
 //! aggregated on chip.
 
-use super::aggregates::Aggregates;
 use super::bins_plan::{Expected, HashPlan, Machine, Page};
+use super::outputs::Aggregates;
 use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
 use crate::split::Regions;

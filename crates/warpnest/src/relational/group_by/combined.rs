@@ -3,8 +3,7 @@
 use super::query::GroupBy;
 use super::wanted::Wanted;
 use crate::primitives::Scratch;
-use crate::relational::cast::{Cast, cast_words};
-use crate::relational::words::Words;
+use crate::relational::columns::{Cast, Words, cast_words};
 use crate::{Buffer, Key, Result, Stream, Value};
 use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::table::fold::Fold;

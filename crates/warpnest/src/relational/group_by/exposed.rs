@@ -1,14 +1,14 @@
 //! The hot pass and the bins by themselves, for tests.
 
-use super::aggregates::Aggregates;
 use super::bins::{Attempt, Found, HashInput, group_in_bins, with_plan};
 use super::bins_plan::{Expected, HashPlan, Machine, Page};
 use super::hot::{HotFound, HotShape, Missed, hot_pass};
+use super::outputs::Aggregates;
 use super::sample::sample;
 use crate::primitives::Scratch;
 use crate::split::Regions;
 use crate::{Buffer, Result, Stream};
-use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::column::ColumnParams;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
 /// The buffers that [`group_few`] writes. What is `None` is not computed.
@@ -47,8 +47,9 @@ pub struct Few {
     pub missed: u64,
 }
 
-/// Takes a sample and makes the hot pass over all rows. Returns what it found, and the keys and
-/// values of the rows of other groups; without a column of values no values.
+/// Takes a sample and makes the hot pass over all rows, if `large` with the blocks of large tables.
+/// Returns what it found, and the keys and values of the rows of other groups; without a column of
+/// values no values.
 ///
 /// # Errors
 /// Those of the two steps.
@@ -59,7 +60,7 @@ pub fn group_few<K: KeyWord, V: Payload>(
     values: Option<&Buffer<WordOf<V>>>,
     column: ColumnParams,
     out: &mut FewBuffers<K, WordOf<V>>,
-    seed: u64,
+    (seed, large): (u64, bool),
 ) -> Result<(Few, Vec<K>, Vec<WordOf<V>>)> {
     let wanted = Aggregates {
         column,
@@ -70,7 +71,8 @@ pub fn group_few<K: KeyWord, V: Payload>(
         maxima: out.maxima.as_ref(),
     };
     let device = scratch.device().clone();
-    let sampled = sample(stream, scratch, keys, &wanted, seed)?;
+    let mut sampled = sample(stream, scratch, keys, &wanted, seed)?;
+    sampled.is_large |= large;
     let (rows, distinct, hot) = (sampled.rows, sampled.distinct, sampled.hot);
     let (covered, missed_share, estimated_groups) = (sampled.covered, sampled.missed_share, sampled.groups());
     let shape = HotShape::new::<K, V>(stream, &sampled);

@@ -1,7 +1,7 @@
 //! The result of a group-by.
 
 use super::wanted::Aggregate;
-use crate::relational::words::Words;
+use crate::relational::columns::Words;
 use crate::{Buffer, Error, InputError, Key, Result, Value};
 use gpu_kernels::types::Scalar;
 

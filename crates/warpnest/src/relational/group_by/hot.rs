@@ -1,7 +1,7 @@
 //! Few groups, and heavy hitters: rows of the most frequent keys are aggregated on chip in one pass
 //! over the input, whatever their order. The others are left for another way.
 
-use super::aggregates::Aggregates;
+use super::outputs::Aggregates;
 use super::sample::{SMALL_BLOCKS, Sampled};
 use crate::primitives::Scratch;
 use crate::split::Regions;

@@ -1,15 +1,15 @@
 //! Groups that are aggregated on chip: those of hot keys in one pass over all rows, the others in
 //! bins. A sample of the keys decides which.
 
-use super::aggregates::Aggregates;
 use super::bins::{Found, HashInput, SHARES_OF_BIN, group_in_bins};
 use super::bins_plan::Expected;
 use super::hot::{HotShape, Missed, hot_pass};
+use super::outputs::Aggregates;
 use super::sample::{Sampled, sample};
+use crate::hash::constants;
 use crate::primitives::Scratch;
-use crate::table::hash::constants;
 use crate::{Buffer, Device, Result, Stream};
-use gpu_kernels::relational::column::ColumnParams;
+use gpu_kernels::column::ColumnParams;
 use gpu_kernels::split::MAX_SPLIT_BITS;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 

@@ -2,7 +2,7 @@
 
 use super::wanted::{Query, Wanted};
 use crate::primitives::{Scratch, gather, iota, sort_pairs};
-use crate::relational::words::Words;
+use crate::relational::columns::Words;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
 

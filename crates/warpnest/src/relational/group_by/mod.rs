@@ -5,8 +5,9 @@
 //! the keys decides which rows `hot` aggregates in one pass, and which are split into `bins`, by a
 //! `bins_plan` that knows all sizes beforehand. [`Groups`] is the result. Kernels of the same names
 //! are in `gpu_kernels::relational::group_by`.
+//!
+//! No table is used here, so that tables combine the rows of each key by it (`combined`).
 
-mod aggregates;
 mod bins;
 mod bins_plan;
 pub(crate) mod combined;
@@ -16,6 +17,7 @@ mod hot;
 mod hot_and_bins;
 pub(super) mod memory;
 mod on_chip;
+mod outputs;
 pub(super) mod query;
 pub(crate) mod sample;
 mod sort;

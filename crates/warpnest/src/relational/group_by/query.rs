@@ -5,15 +5,13 @@ use super::memory::Memory;
 use super::on_chip::{group_on_chip, sums_may_wrap};
 use super::sort::{SortInput, group_sorted};
 use super::wanted::{Aggregate, Order, Query, Wanted};
+use crate::hash::random_seed;
 use crate::primitives::{Number, Scratch, check_items};
-use crate::relational::column::Column;
-use crate::relational::keys::{KeyColumns, typed};
-use crate::relational::words::Words;
-use crate::table::hash::random_seed;
+use crate::relational::columns::{Column, KeyColumns, Words, typed};
 use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
+use gpu_kernels::column::ColumnParams;
 use gpu_kernels::plain::PlainHalf;
 use gpu_kernels::primitives::reduce::SumKind;
-use gpu_kernels::relational::column::ColumnParams;
 use std::fmt;
 
 /// The fewest rows that are aggregated on chip: the sample takes as long as sorting fewer.

@@ -1,11 +1,11 @@
 //! The sample that decides how rows are grouped, and the keys that it finds hot.
 
-use super::aggregates::Aggregates;
+use super::outputs::Aggregates;
+use crate::hash::constants;
 use crate::primitives::{Scratch, check_items};
-use crate::table::hash::constants;
 use crate::{Buffer, Result, Stream};
+use gpu_kernels::column::ColumnParams;
 use gpu_kernels::page::position;
-use gpu_kernels::relational::column::ColumnParams;
 use gpu_kernels::relational::group_by::hot_build::{CELLS, Choice};
 use gpu_kernels::relational::group_by::hot_table::{HotShare, HotSizes, HotTable};
 use gpu_kernels::relational::group_by::sample::{CLASSES, header};

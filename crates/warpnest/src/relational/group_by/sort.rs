@@ -9,8 +9,7 @@ use super::wanted::{Order, Query, Wanted};
 use crate::primitives::{
     OF_KEY, Pairs, Reduce, Scratch, Segments, Sort, heads_words, launch_gather, queue_runs, runs_words, starts_words,
 };
-use crate::relational::keys::{KeysOnDevice, decode};
-use crate::relational::words::{Words, WordsOf};
+use crate::relational::columns::{KeysOnDevice, Words, WordsOf, decode};
 use crate::runtime::stream::Batch;
 use crate::types::KeyOrder;
 use crate::{Buffer, Result, Stream};

@@ -1,10 +1,10 @@
-//! What a query asks for: columns of values, aggregates of them, and an order.
+//! What a query asks for: columns of values, aggregates of them, and an order. Where the aggregates
+//! of a column are written is in `outputs`.
 
-use crate::relational::column::Column;
-use crate::relational::words::{Lend, WordsOf};
+use crate::relational::columns::{Column, Lend, WordsOf};
 use crate::{Device, Value};
+use gpu_kernels::column::ColumnParams;
 use gpu_kernels::primitives::reduce::SumKind;
-use gpu_kernels::relational::column::ColumnParams;
 use gpu_kernels::types::Scalar;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -3,9 +3,9 @@
 use super::columns::Columns;
 use super::joined::{JoinKind, JoinMethod, Joined};
 use super::run::{Arranged, Input, arrange, run};
+use crate::hash::random_seed;
 use crate::primitives::{Scratch, check_items};
-use crate::relational::column::Column;
-use crate::table::hash::random_seed;
+use crate::relational::columns::Column;
 use crate::{Buffer, Device, InputError, Key, Result, Stream};
 use gpu_kernels::types::KeyWord;
 use std::fmt;

@@ -1,4 +1,9 @@
 //! Joins: [`Join`](super::Join) has the documentation.
+//!
+//! A join begins as a `query` over `sides`, which `chunks`, `kept`, `values` and `joined` put in
+//! other forms. `plan` has all sizes, for the `machine` at hand: how each side is laid out
+//! (`side_layout`) and in how many `pass`es. `run` carries it out by `launches`, those of a pass in
+//! `launch_pass`.
 
 mod chunks;
 mod columns;

@@ -1,4 +1,5 @@
-//! The sizes of a join, all of which are known before anything is allocated.
+//! The plan of a join: by a hash table, on chip or in pages, and all sizes, which are known before
+//! anything is allocated.
 
 use super::joined::JoinMethod;
 use super::machine::{Machine, bits_for};

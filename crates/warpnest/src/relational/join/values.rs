@@ -7,7 +7,7 @@ use super::run::{Input, run};
 use super::sides::Side;
 use crate::error::same_length;
 use crate::primitives::{Scratch, gather};
-use crate::relational::column::Column;
+use crate::relational::columns::Column;
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::types::KeyWord;
 use std::fmt;

@@ -4,7 +4,7 @@ use super::on_device::{ColumnOn, KeysOn};
 use super::text_column::{Eight, Offsets};
 use super::wide_keys::WideKeys;
 use crate::primitives::{Scratch, check_items, compact};
-use crate::relational::words::WordsOf;
+use crate::relational::columns::WordsOf;
 use crate::runtime::stream::Batch;
 use crate::{Buffer, BufferSlice, Result, Stream};
 use gpu_kernels::relational::rows::{CompareParams, CompareTexts, CompareWords};

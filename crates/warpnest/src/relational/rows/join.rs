@@ -4,10 +4,10 @@ use super::hash::{RowHash, queue_hashes};
 use super::presence::HashedRows;
 use super::wide_keys::WideKeys;
 use super::{pairs, presence};
+use crate::hash::random_seed;
 use crate::primitives::Scratch;
-use crate::relational::column::Column;
+use crate::relational::columns::Column;
 use crate::relational::{Join, JoinKind, JoinMethod, Joined};
-use crate::table::hash::random_seed;
 use crate::{Buffer, Device, Result, Stream};
 use std::fmt;
 

@@ -1,4 +1,7 @@
 //! Keys of any number of columns, words and texts: their hashes, which rows are equal, and joins.
+//!
+//! `wide_keys` are the columns, `on_device` where they are read. `hash` gives each row one word;
+//! `join` joins those, and `pairs` and `presence` leave out what `equal` finds to differ.
 
 mod equal;
 mod hash;

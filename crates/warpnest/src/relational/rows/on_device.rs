@@ -2,7 +2,7 @@
 
 use super::text_column::{Eight, Offsets};
 use crate::Buffer;
-use crate::relational::words::WordsOf;
+use crate::relational::columns::WordsOf;
 
 /// Keys on a device.
 pub(super) struct KeysOn<'q> {

@@ -4,7 +4,7 @@ use super::equal::{Pairs, compacted, flags};
 use super::on_device::KeysOn;
 use super::outcomes::outcomes;
 use crate::primitives::Scratch;
-use crate::relational::append::{Chosen, append};
+use crate::relational::columns::{Chosen, append};
 use crate::relational::{JoinKind, Joined};
 use crate::{Result, Stream};
 use gpu_kernels::relational::rows::Outcome;

@@ -3,8 +3,7 @@
 use super::on_device::{ColumnOn, KeysOn};
 use super::text_column::TextColumn;
 use crate::primitives::check_items;
-use crate::relational::column::Column;
-use crate::relational::words::{Lend, WordsOf};
+use crate::relational::columns::{Column, Lend, WordsOf};
 use crate::{Device, InputError, Key, Result};
 use std::any::{TypeId, type_name};
 use std::fmt;

@@ -8,7 +8,7 @@ use super::write::write;
 use crate::error::TableKind;
 use crate::table::design::{Design, Sets};
 use crate::table::raw::RawTable;
-use crate::table::types::check_any_bytes;
+use crate::types::check_any_bytes;
 use crate::{BulkMap, BulkSet, Device, Key, Result, Value};
 use gpu_kernels::types::Nothing;
 use std::io::{Read, Write};

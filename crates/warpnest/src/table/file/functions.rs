@@ -3,7 +3,7 @@
 use super::read::Incoming;
 use crate::Result;
 use crate::error::FileError;
-use crate::table::hash::{Arithmetic, HashFamily};
+use crate::hash::{Arithmetic, HashFamily};
 use gpu_kernels::hash::{Formula, HashFunctions, MAX_FUNCTIONS};
 use gpu_kernels::types::KeyWord;
 

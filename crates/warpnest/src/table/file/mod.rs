@@ -13,6 +13,7 @@ pub(crate) mod read;
 mod source;
 mod target;
 mod units;
+mod verify;
 mod workers;
 mod write;
 
@@ -22,8 +23,9 @@ pub(crate) use api::{load, load_from, save, save_to};
 pub(crate) use header::ROW_MAP;
 pub use info::FileInfo;
 pub use mapped::Mapped;
-pub(crate) use mapped::MapsFile;
+pub(crate) use mapped::{MapsFile, map};
 pub(crate) use order::Order;
+pub(crate) use parts::kind_of;
 pub use parts::{Parts, Section};
 pub use read::{Incoming, Limit};
 pub use target::Target;

@@ -1,0 +1,181 @@
+//! Batches of insertions and removals, whichever way they are done: in place
+//! ([`change`](super::in_place)), by a build, or by growth ([`grow`](super::grow)).
+
+use super::direct::Added;
+use crate::page::build::plan::Plan;
+use crate::page::config::{Page, PageConfig};
+use crate::page::design::{PageMap, PageSet};
+use crate::page::table::PageTable;
+use crate::table::design::{Builds, Changes};
+use crate::table::input::{Input, Known};
+use crate::{Buffer, Device, Key, Result, Stream, Value};
+use gpu_kernels::types::{KeyWord, Payload, WordOf};
+
+/// Capacity: of a page map, which takes so many pairs before it grows.
+impl<K: Key, V: Value> PageMap<K, V> {
+    /// Returns the number of keys that the map takes at its load factor
+    /// ([`PageConfig::load`](crate::Config::load)). A batch that makes them more makes it grow.
+    pub fn capacity(&self) -> usize {
+        self.table.capacity() as usize
+    }
+
+    /// Reserves capacity for `additional` more keys, so that the map need not grow until they are
+    /// there.
+    ///
+    /// # Errors
+    /// As for [`PageMap::reserve_on`].
+    pub fn reserve(&mut self, additional: usize) -> Result<()> {
+        let device = self.device().clone();
+        self.reserve_on(device.default_stream(), additional)
+    }
+
+    /// Does [`PageMap::reserve`] on `stream`.
+    ///
+    /// Makes a larger table beside the old one if there is not capacity enough, and takes memory
+    /// for all pairs, and for a build of them, meanwhile.
+    ///
+    /// # Errors
+    /// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs),
+    /// [`BuildError::Page`](crate::BuildError::Page),
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver): the map is unchanged.
+    pub fn reserve_on(&mut self, stream: &Stream, additional: usize) -> Result<()> {
+        stream.check_device(self.device())?;
+        self.table.reserve(stream, additional as u64)
+    }
+}
+
+/// Capacity: of a page set, which takes so many keys before it grows.
+impl<K: Key> PageSet<K> {
+    /// Returns the number of keys that the set takes at its load factor, as [`PageMap::capacity`]
+    /// does.
+    pub fn capacity(&self) -> usize {
+        self.table.capacity() as usize
+    }
+
+    /// Reserves capacity for `additional` more keys, as [`PageMap::reserve`] does.
+    ///
+    /// # Errors
+    /// As for [`PageMap::reserve_on`].
+    pub fn reserve(&mut self, additional: usize) -> Result<()> {
+        let device = self.device().clone();
+        self.reserve_on(device.default_stream(), additional)
+    }
+
+    /// Does [`PageSet::reserve`] on `stream`, as [`PageMap::reserve_on`] does.
+    ///
+    /// # Errors
+    /// As there.
+    pub fn reserve_on(&mut self, stream: &Stream, additional: usize) -> Result<()> {
+        stream.check_device(self.device())?;
+        self.table.reserve(stream, additional as u64)
+    }
+}
+
+impl Changes for Page {
+    fn reserve<K: KeyWord, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream, additional: u64) -> Result<()> {
+        table.reserve(stream, additional)
+    }
+
+    fn create<K: KeyWord, P: Payload>(config: PageConfig, device: &Device) -> Result<PageTable<K, P>> {
+        let keys = Buffer::uninitialized(device, 0)?;
+        let values = (P::VALUE_BITS != 0).then(|| Buffer::uninitialized(device, 0)).transpose()?;
+        let nothing = Input { keys: &keys, values: values.as_ref(), pairs: 0, known: Known::Unique };
+        Page::build(config, device.default_stream(), device, nothing)
+    }
+
+    fn insert<K: KeyWord, P: Payload>(
+        table: &mut PageTable<K, P>,
+        stream: &Stream,
+        input: Input<'_, K, P>,
+    ) -> Result<u64> {
+        table.insert_batch(stream, input)
+    }
+
+    unsafe fn remove<K: KeyWord, P: Payload>(
+        table: &mut PageTable<K, P>,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: Option<&Buffer<WordOf<P>>>,
+        found: Option<&Buffer<u32>>,
+    ) -> Result<u64> {
+        // SAFETY: the caller guarantees the outputs.
+        unsafe { table.remove_batch(stream, keys, values, found) }
+    }
+
+    fn clear<K: KeyWord, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream) -> Result<()> {
+        let cleared = table.words.fill(stream, 0);
+        (table.length, table.layout.holes) = (0, 0);
+        if cleared.is_err() {
+            table.empty(stream);
+        }
+        cleared
+    }
+}
+
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
+    /// Inserts pairs, of which the last one of each key counts; returns the number of new keys.
+    ///
+    /// After an error the table is as it was, or empty; then the error is
+    /// [`Error::Emptied`](crate::Error::Emptied), unless it was empty before.
+    fn insert_batch(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<u64> {
+        if input.pairs == 0 {
+            return Ok(0);
+        }
+        let before = self.length;
+        if before == 0 {
+            return self.fill(stream, input);
+        }
+        let capacity = self.capacity();
+        let most = before + input.pairs;
+        // A batch that gives most of its keys new values needs no capacity for them.
+        let needed = if most <= capacity { most } else { before + self.count_absent(stream, input)? };
+        if needed > capacity {
+            self.grow(stream, input, needed)?;
+        } else if self.add_in_place(stream, input)? == Added::Full {
+            // A part of the batch is in the table already, so it cannot stay as it is.
+            self.grow(stream, input, needed).map_err(|source| self.emptied(stream, source))?;
+        }
+        // A build counts keys once that a broken promise has put into the table several times.
+        Ok(self.length.saturating_sub(before))
+    }
+
+    /// Builds an empty table from a batch, as large as it is, or larger if the batch is.
+    fn fill(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<u64> {
+        let (cores, capacity) = (self.device.engine().cores(), self.capacity());
+        let plan = if input.pairs <= capacity {
+            let (bits, buckets) = (self.layout.page_bits, self.layout.page_buckets);
+            let unique = self.config.unique_given(input.known);
+            Plan::new::<K, V, V>(input.pairs, bits, buckets, unique, cores).with_capacity(capacity)
+        } else {
+            self.config.plan_on::<K, V>(input.pairs, input.known, cores)?
+        };
+        self.rebuild_planned(stream, input, &plan)?;
+        Ok(self.length)
+    }
+
+    /// Removes keys; returns how many were there. Of equal keys one gets the answer. After an error
+    /// the table is as after one of an insertion.
+    ///
+    /// # Safety
+    /// There are as many values as keys, and a found-word for every 32 of them, if there are any.
+    /// Nothing else uses them.
+    unsafe fn remove_batch(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: Option<&Buffer<WordOf<V>>>,
+        found: Option<&Buffer<u32>>,
+    ) -> Result<u64> {
+        if self.length == 0 || keys.is_empty() {
+            stream.batch(|batch| {
+                values.map_or(Ok(()), |values| batch.zero(values, values.len()))?;
+                found.map_or(Ok(()), |found| batch.zero(found, found.len()))
+            })?;
+            return Ok(0);
+        }
+        // SAFETY: the caller guarantees the outputs.
+        unsafe { self.remove_in_place(stream, keys, values, found) }
+    }
+}

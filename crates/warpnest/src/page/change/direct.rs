@@ -1,0 +1,208 @@
+//! Changes by batches that are small beside the table: pair by pair, in the table's own memory.
+
+use crate::page::table::PageTable;
+use crate::table::input::Input;
+use crate::{Buffer, Error, Result, Stream};
+use gpu_kernels::page::{
+    AddDirectly, AddParams, EvictLeft, MAX_LEFT, RemoveDirectly, RemoveParams, StoreRepeated, StoreRepeatedParams,
+    header,
+};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::{KeyWord, Payload, WordOf};
+
+/// The number of blocks that evict pairs.
+const EVICTING_BLOCKS: u64 = 128;
+
+/// The most pairs that are added directly: the index has cells for several times as many, numbered
+/// with 32 bits.
+pub(in crate::page) const MAX_DIRECT: u64 = 1 << 28;
+
+/// The result of adding a batch.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(in crate::page) enum Added {
+    /// All pairs are in the table.
+    All,
+    /// Some pair found no slot. Others may be in the table.
+    Full,
+}
+
+/// The scratch of a batch of additions: the header, an index of the keys, the pairs that are left,
+/// and the cells of repeated keys. Offsets are in 64-bit words.
+struct DirectPlan {
+    pairs: u64,
+    /// The bits of a cell's number; none without an index.
+    index_bits: Option<u32>,
+}
+
+impl DirectPlan {
+    /// Plans a batch; with `unique` its keys are known to be unique.
+    fn new<V: Payload>(pairs: u64, unique: bool) -> Self {
+        // A quarter of the cells are taken, so that the first one is free most often.
+        let index_bits = (!unique && V::VALUE_BITS != 0).then(|| (2 * pairs).next_power_of_two().ilog2() + 1);
+        Self { pairs, index_bits }
+    }
+
+    fn index_words(&self) -> u64 {
+        self.index_bits.map_or(0, |bits| 1 << (bits - 1))
+    }
+
+    /// Returns the number of words that are 0 at first.
+    fn zeros(&self) -> u64 {
+        self.left_at()
+    }
+
+    fn left_at(&self) -> u64 {
+        header::WORDS as u64 + self.index_words()
+    }
+
+    fn repeated_at(&self) -> u64 {
+        self.left_at() + MAX_LEFT as u64 / 2
+    }
+
+    fn words(&self) -> u64 {
+        self.repeated_at() + self.index_bits.map_or(0, |_| self.pairs.div_ceil(2))
+    }
+}
+
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
+    /// Adds pairs one by one, in place, and counts the keys that are new. Of equal keys in the
+    /// batch the last one counts.
+    ///
+    /// If nothing can be allocated the table is unchanged. After any other error it is empty.
+    pub(in crate::page) fn add_directly(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<Added> {
+        let plan = DirectPlan::new::<V>(input.pairs, self.config.unique_given(input.known));
+        self.scratch.reserve(plan.words())?;
+        let added = self.add_each(stream, input, &plan);
+        added.map_err(|source| self.emptied(stream, source))
+    }
+
+    fn add_each(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &DirectPlan) -> Result<Added> {
+        let Self { scratch, words, layout, .. } = self;
+        let scratch = scratch.reserve(plan.words())?;
+        let of_add =
+            AddParams { layout: *layout, pairs: input.pairs, index_bits: plan.index_bits.unwrap_or(0), padding: 0 };
+        // SAFETY: the scratch has the words of its plan; header and index are 0 when pairs are
+        // added. The table has the words of its layout. Without an index the batch's keys are
+        // unique, or have no values.
+        stream.batch(|batch| unsafe {
+            let pairs = input.read(batch);
+            let header = batch.write(scratch);
+            let index = plan.index_bits.map(|_| header.offset(header::WORDS as u64).cast());
+            let add = AddDirectly::<K, V> {
+                keys: pairs.keys,
+                values: pairs.values,
+                words: batch.write(words).cast(),
+                index: index.unwrap_or(Global::null()),
+                repeated: header.offset(plan.repeated_at()).cast(),
+                left: header.offset(plan.left_at()).cast(),
+                header,
+                plan: of_add,
+            };
+            batch.zero(scratch, plan.zeros() as usize)?;
+            batch.launch(&add, input.pairs)
+        })?;
+        let mut found = scratch.download_front(stream, header::WORDS)?;
+        if found[header::LEFT as usize] > MAX_LEFT as u64 {
+            self.length += found[header::LENGTH as usize];
+            return Ok(Added::Full);
+        }
+        if found[header::LEFT as usize] != 0 {
+            // SAFETY: as above; the header and the list are those of the launch before.
+            stream.batch(|batch| unsafe {
+                let pairs = input.read(batch);
+                let header = batch.write(scratch);
+                let evict = EvictLeft::<K, V> {
+                    keys: pairs.keys,
+                    values: pairs.values,
+                    words: batch.write(words).cast(),
+                    left: header.offset(plan.left_at()).cast(),
+                    header,
+                    plan: of_add,
+                };
+                batch.launch_blocks(&evict, EVICTING_BLOCKS)
+            })?;
+            found = scratch.download_front(stream, header::WORDS)?;
+        }
+        let (repeated, failed) = (found[header::REPEATED as usize], found[header::FAILED as usize] != 0);
+        if repeated != 0 && !failed {
+            // SAFETY: as above; there are so many cells in the list.
+            stream.batch(|batch| unsafe {
+                let pairs = input.read(batch);
+                let scratch = batch.read(scratch);
+                let store = StoreRepeated::<K, V> {
+                    keys: pairs.keys,
+                    values: pairs.values,
+                    words: batch.write(words).cast(),
+                    index: scratch.offset(header::WORDS as u64).cast(),
+                    repeated: scratch.offset(plan.repeated_at()).cast(),
+                    plan: StoreRepeatedParams { layout: *layout, repeated },
+                };
+                batch.launch(&store, repeated)
+            })?;
+        }
+        self.length += found[header::LENGTH as usize];
+        Ok(if failed { Added::Full } else { Added::All })
+    }
+
+    /// Removes keys one by one, in place; returns how many were there. Of equal keys one gets the
+    /// answer. Errors leave the table as those of [`PageTable::add_directly`].
+    ///
+    /// # Safety
+    /// There are as many values as keys, and a found-word for every 32 of them, if there are any.
+    /// Nothing else uses them.
+    pub(in crate::page) unsafe fn remove_directly(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: Option<&Buffer<WordOf<V>>>,
+        found: Option<&Buffer<u32>>,
+    ) -> Result<u64> {
+        self.scratch.reserve(header::WORDS as u64)?;
+        // SAFETY: the caller guarantees the outputs.
+        let removed = unsafe { self.remove_each(stream, keys, values, found) };
+        removed.map_err(|source| self.emptied(stream, source))
+    }
+
+    /// Removes keys as [`PageTable::remove_directly`] does.
+    ///
+    /// # Safety
+    /// As for that.
+    unsafe fn remove_each(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<K>,
+        values: Option<&Buffer<WordOf<V>>>,
+        found: Option<&Buffer<u32>>,
+    ) -> Result<u64> {
+        let Self { scratch, words, layout, .. } = self;
+        let scratch = scratch.reserve(header::WORDS as u64)?;
+        stream.batch(|batch| {
+            batch.zero(scratch, header::WORDS)?;
+            let remove = RemoveDirectly::<K, V> {
+                keys: batch.read(keys),
+                words: batch.write(words).cast(),
+                // SAFETY: the kernel's documentation allows no values, and no found-words.
+                values: unsafe { batch.write_or_null(values) },
+                // SAFETY: as above.
+                found: unsafe { batch.write_or_null(found) },
+                header: batch.write(scratch),
+                plan: RemoveParams { layout: *layout, keys: keys.len() as u64 },
+            };
+            // SAFETY: the caller guarantees the outputs; the table and its layout belong together,
+            // and the header is 0.
+            unsafe { batch.launch(&remove, keys.len() as u64) }
+        })?;
+        let counted = scratch.download_front(stream, header::WORDS)?;
+        let removed = counted[header::LENGTH as usize];
+        // The file of the table may have said a wrong number.
+        self.length = self.length.saturating_sub(removed);
+        self.layout.holes |= (counted[header::HOLES as usize] != 0) as u32;
+        Ok(removed)
+    }
+
+    /// Empties the table after a change that failed in its middle.
+    pub(in crate::page) fn emptied(&mut self, stream: &Stream, source: Error) -> Error {
+        self.empty(stream);
+        Error::Emptied { source: Box::new(source) }
+    }
+}

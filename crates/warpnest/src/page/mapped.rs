@@ -1,0 +1,63 @@
+//! Maps and sets whose buckets are read from a mapped file.
+
+use super::config::Page;
+use crate::table::file::{Mapped, kind_of, map};
+use crate::types::check_any_bytes;
+use crate::{BulkMap, BulkSet, Device, Key, Result, Value};
+use gpu_kernels::types::Nothing;
+use std::path::Path;
+
+impl<K: Key, V: Value> BulkMap<K, V, Page> {
+    /// Maps a file that [`BulkMap::save_to`] wrote, without a copy: a lookup reads the pages of the
+    /// file that it needs, and the operating system keeps them as long as there is memory for them.
+    ///
+    /// It takes the same time whatever the size of the file. So of the file's checksums only the
+    /// header's is compared; [`Mapped::verify`] compares the others, and reads the whole file.
+    ///
+    /// ```
+    /// use warpnest::{Device, PageMap};
+    ///
+    /// let path = std::env::temp_dir().join(format!("squares-{}.warpnest", std::process::id()));
+    /// let device = Device::cpu();
+    /// PageMap::build(&device, &[2u32, 3], &[4u32, 9])?.save_to(&path)?;
+    ///
+    /// // SAFETY: nobody else knows of the file.
+    /// let squares = unsafe { PageMap::<u32, u32>::map_file(&device, &path)? };
+    /// assert_eq!(squares.get_many(&[3, 4])?, [Some(9), None]);
+    /// # drop(squares);
+    /// # let _ = std::fs::remove_file(path);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// [`FileError`](crate::FileError), which says what is wrong with the file;
+    /// [`FileError::CannotMap`](crate::FileError::CannotMap) unless `device` is the CPU.
+    ///
+    /// # Safety
+    /// As long as the result lives, nobody may change the file's contents or its length. (To
+    /// replace it by renaming another one, as [`BulkMap::save_to`] does, leaves it as it is.)
+    pub unsafe fn map_file(device: &Device, path: impl AsRef<Path>) -> Result<Mapped<Self>> {
+        const {
+            check_any_bytes::<K>();
+            check_any_bytes::<V>();
+        }
+        // SAFETY: the caller keeps others from changing the file.
+        unsafe { map(device, kind_of::<K, V::Word>("Page"), path.as_ref(), Self::of) }
+    }
+}
+
+impl<K: Key> BulkSet<K, Page> {
+    /// Maps a file that [`BulkSet::save_to`] wrote, as [`PageMap::map_file`](BulkMap::map_file)
+    /// does.
+    ///
+    /// # Errors
+    /// As for [`PageMap::map_file`](BulkMap::map_file).
+    ///
+    /// # Safety
+    /// As for [`PageMap::map_file`](BulkMap::map_file).
+    pub unsafe fn map_file(device: &Device, path: impl AsRef<Path>) -> Result<Mapped<Self>> {
+        const { check_any_bytes::<K>() };
+        // SAFETY: the caller keeps others from changing the file.
+        unsafe { map(device, kind_of::<K, Nothing>("Page"), path.as_ref(), Self::of) }
+    }
+}

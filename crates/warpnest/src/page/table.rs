@@ -1,0 +1,139 @@
+//! The table of words: its buckets, and what is known of them.
+
+use super::build::report::PageReport;
+use super::config::Page;
+use crate::primitives::Scratch;
+use crate::runtime::stream::Uses;
+use crate::table::file::{Incoming, Parts};
+use crate::table::raw::RawTable;
+use crate::{Buffer, Config, Device, Result, Stream};
+use gpu_kernels::page::{BUCKET_WORDS, Layout};
+use gpu_kernels::refs::PageRef;
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf};
+use std::marker::PhantomData;
+
+/// The table of a [`PageMap`](crate::PageMap), or of a [`PageSet`](crate::PageSet) if the payload
+/// is nothing.
+#[derive(Debug)]
+pub struct PageTable<K: KeyWord, V: Payload> {
+    pub(super) device: Device,
+    pub(super) config: Config<Page>,
+    pub(super) layout: Layout,
+    pub(super) words: Buffer<u64>,
+    pub(super) scratch: Scratch,
+    pub(super) length: u64,
+    /// The number of keys in batches that went to pairs directly, since the pages were written
+    /// whole.
+    pub(super) changed: u64,
+    /// Whether the buckets are those of a mapped file. They are not changed, and not checked.
+    pub(super) mapped: bool,
+    pub(super) report: PageReport,
+    pub(super) types: PhantomData<(K, V)>,
+}
+
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
+    /// Returns how the table is laid out and how it hashes, for a kernel of your own: with
+    /// [`PageTable::words`] it makes a [`Table`](gpu_kernels::page::Table).
+    pub fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Returns the buckets, and perhaps some more words that the table does not use.
+    pub fn words(&self) -> &Buffer<u64> {
+        &self.words
+    }
+
+    /// Returns the number of slots of all buckets.
+    pub fn slots(&self) -> u64 {
+        self.layout.buckets() as u64 * self.layout.slots as u64
+    }
+
+    /// Returns whether pairs may have been removed from full buckets. A bucket with an empty slot
+    /// then does not say that a pair is in none of its later candidates.
+    pub fn has_holes(&self) -> bool {
+        self.layout.holes != 0
+    }
+
+    /// Returns the number of pairs, or keys of a set, that the table takes at its load factor. A
+    /// batch that makes them more makes the table grow.
+    pub fn capacity(&self) -> u64 {
+        self.config.capacity_of::<K, V>(&self.layout)
+    }
+
+    /// Returns the number of words that the buckets take.
+    pub(super) fn words_in_use(&self) -> usize {
+        words_of::<K, V>(&self.layout) as usize
+    }
+
+    /// Returns the number of buckets that may have pairs: none in an empty map, whatever its words
+    /// are.
+    pub(super) fn buckets_with_pairs(&self) -> u64 {
+        if self.length == 0 { 0 } else { self.layout.buckets() as u64 }
+    }
+}
+
+/// Returns the number of 64-bit words of the buckets.
+pub(super) fn words_of<K: KeyWord, V: Payload>(layout: &Layout) -> u64 {
+    layout.buckets() as u64 * (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64
+}
+
+impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
+    type Ref = PageRef<K, V>;
+
+    fn lend<'b>(&'b self, uses: &Uses<'b>) -> PageRef<K, V> {
+        let words = uses.read(&self.words);
+        // SAFETY: the ref does not access null.
+        let words = if self.length == 0 { unsafe { Global::null() } } else { words };
+        PageRef::new(words, self.layout)
+    }
+
+    fn try_clone(&self, stream: &Stream) -> Result<Self> {
+        let table = Self {
+            device: self.device.clone(),
+            config: self.config.clone(),
+            layout: self.layout,
+            words: self.words.duplicate_front(stream, &self.device, self.words_in_use())?,
+            scratch: Scratch::new(&self.device),
+            length: self.length,
+            changed: self.changed,
+            mapped: false,
+            report: self.report.clone(),
+            types: PhantomData,
+        };
+        if self.mapped {
+            // The copy can be changed.
+            table.check_tags(stream)?;
+        }
+        Ok(table)
+    }
+
+    fn shrink_to_fit(&mut self) -> Result<()> {
+        self.scratch.release();
+        let device = self.device.clone();
+        if self.length != 0 && self.shrink(device.default_stream())? {
+            return Ok(());
+        }
+        self.trim()
+    }
+
+    fn trim(&mut self) -> Result<()> {
+        self.scratch.release();
+        if self.length == 0 {
+            return self.shrink_empty();
+        }
+        let (stream, words) = (self.device.default_stream(), self.words_in_use());
+        if let Some(words) = self.words.shrunk(stream, &self.device, words)? {
+            self.words = words;
+        }
+        Ok(())
+    }
+
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+        self.take_apart(parts)
+    }
+
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
+        Self::put_together(incoming)
+    }
+}

@@ -1,0 +1,115 @@
+//! Columns: slices of the host or buffers of a device.
+
+use crate::runtime::lent::Lent;
+use crate::{Buffer, Device, Key, Result, Value};
+use std::ops::Deref;
+use std::sync::Arc;
+
+/// A column of a group-by: a slice of the host, which is copied to the device if that is a GPU, or
+/// a buffer. `&slice`, `&vec`, `&array` and `&buffer` are taken wherever a column is asked for.
+#[derive(Clone, Copy, Debug)]
+pub struct Column<'q, T>(Source<'q, T>);
+
+#[derive(Clone, Copy, Debug)]
+enum Source<'q, T> {
+    Slice(&'q [T]),
+    Buffer(&'q Buffer<T>),
+}
+
+impl<'q, T> From<&'q [T]> for Column<'q, T> {
+    fn from(slice: &'q [T]) -> Self {
+        Self(Source::Slice(slice))
+    }
+}
+
+impl<'q, T> From<&'q Vec<T>> for Column<'q, T> {
+    fn from(vec: &'q Vec<T>) -> Self {
+        Self(Source::Slice(vec))
+    }
+}
+
+impl<'q, T, const N: usize> From<&'q [T; N]> for Column<'q, T> {
+    fn from(array: &'q [T; N]) -> Self {
+        Self(Source::Slice(array))
+    }
+}
+
+impl<'q, T> From<&'q Buffer<T>> for Column<'q, T> {
+    fn from(buffer: &'q Buffer<T>) -> Self {
+        Self(Source::Buffer(buffer))
+    }
+}
+
+impl<'q, T: Value> Column<'q, T> {
+    /// Returns the number of rows.
+    pub(in crate::relational) fn rows(&self) -> usize {
+        match self.0 {
+            Source::Slice(slice) => slice.len(),
+            Source::Buffer(buffer) => buffer.len(),
+        }
+    }
+
+    /// Returns whose memory the elements are in, and the address of the first one: these tell
+    /// columns apart that are not empty. Addresses of two engines, or of one and the host, may be
+    /// equal.
+    pub(in crate::relational) fn address(&self) -> [usize; 2] {
+        match self.0 {
+            Source::Slice(slice) => [0, slice.as_ptr().addr()],
+            Source::Buffer(buffer) => [Arc::as_ptr(buffer.engine()).addr(), buffer.address()],
+        }
+    }
+
+    /// Returns the column on `device`, as words.
+    pub(in crate::relational) fn on_device(&self, device: &Device) -> Result<OnDevice<'q, T::Word>> {
+        match self.0 {
+            Source::Slice(slice) => {
+                // SAFETY: a value has the bytes of its word.
+                Ok(OnDevice::Lent(unsafe { Lent::new(device, slice)?.reinterpreted() }))
+            }
+            Source::Buffer(buffer) => {
+                buffer.check_device("the buffer of a column", device)?;
+                Ok(OnDevice::Buffer(buffer.words()))
+            }
+        }
+    }
+}
+
+impl<'q, K: Key> Column<'q, K> {
+    /// Returns the keys on `device`.
+    pub(in crate::relational) fn typed_on_device(&self, device: &Device) -> Result<OnDevice<'q, K>> {
+        // SAFETY: the words come from keys of the type, and are as large.
+        Ok(unsafe { self.on_device(device)?.reinterpreted() })
+    }
+}
+
+/// A column on a device.
+#[derive(Debug)]
+pub(in crate::relational) enum OnDevice<'q, W> {
+    Lent(Lent<'q, W>),
+    Buffer(&'q Buffer<W>),
+}
+
+impl<'q, W> OnDevice<'q, W> {
+    /// Returns the same column as elements of another type.
+    ///
+    /// # Safety
+    /// Elements of the one type are values of the other, and as large.
+    pub unsafe fn reinterpreted<U>(self) -> OnDevice<'q, U> {
+        match self {
+            // SAFETY: as the caller promises.
+            Self::Lent(lent) => OnDevice::Lent(unsafe { lent.reinterpreted() }),
+            // SAFETY: as the caller promises.
+            Self::Buffer(buffer) => OnDevice::Buffer(unsafe { buffer.as_type() }),
+        }
+    }
+}
+
+impl<W> Deref for OnDevice<'_, W> {
+    type Target = Buffer<W>;
+    fn deref(&self) -> &Buffer<W> {
+        match self {
+            Self::Lent(lent) => lent,
+            Self::Buffer(buffer) => buffer,
+        }
+    }
+}

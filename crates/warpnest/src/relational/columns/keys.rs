@@ -1,0 +1,164 @@
+//! The key column, or the two of them, and the order of the keys.
+
+use super::column::{Column, OnDevice};
+use crate::runtime::stream::Batch;
+use crate::types::KeyOrder;
+use crate::{Buffer, Device, Key, Result};
+use gpu_kernels::plain::PlainHalf;
+use gpu_kernels::relational::keys::{EncodeKeys, EncodeParams};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::KeyWord;
+use std::mem::offset_of;
+
+/// The columns of the keys.
+pub(in crate::relational) enum KeyColumns<'q, K> {
+    /// A column.
+    One(Column<'q, K>),
+    /// The columns of the lower and of the upper half of the keys' words.
+    Two(Box<dyn Halves<'q> + 'q>),
+}
+
+/// Two columns of the halves of keys.
+pub(in crate::relational) trait Halves<'q>: Send + Sync {
+    fn rows(&self) -> [usize; 2];
+    /// Returns the halves on `device`, the lower one first.
+    fn on_device(&self, device: &Device) -> Result<[OnDevice<'q, u32>; 2]>;
+}
+
+impl<'q, A, B> Halves<'q> for (Column<'q, A>, Column<'q, B>)
+where
+    A: Key<Word = u32> + PlainHalf,
+    B: Key<Word = u32> + PlainHalf,
+{
+    fn rows(&self) -> [usize; 2] {
+        [self.0.rows(), self.1.rows()]
+    }
+
+    fn on_device(&self, device: &Device) -> Result<[OnDevice<'q, u32>; 2]> {
+        let halves = [self.0.on_device(device)?, self.1.on_device(device)?];
+        // Which half of a pair comes first in memory is the compiler's choice.
+        let [first, second] = halves;
+        Ok(if offset_of!((A, B), 0) == 0 { [first, second] } else { [second, first] })
+    }
+}
+
+/// The keys on a device.
+pub(in crate::relational) enum KeysOnDevice<'q, W> {
+    One(OnDevice<'q, W>),
+    Two([OnDevice<'q, u32>; 2]),
+}
+
+impl<'q, K: Key> KeyColumns<'q, K> {
+    /// Returns the number of rows, if there are as many in both columns.
+    pub fn rows(&self) -> Result<usize> {
+        match self {
+            Self::One(column) => Ok(column.rows()),
+            Self::Two(halves) => {
+                let [first, second] = halves.rows();
+                crate::error::same_length(("the first key column", first), ("the second key column", second))?;
+                Ok(first)
+            }
+        }
+    }
+
+    pub fn on_device(&self, device: &Device) -> Result<KeysOnDevice<'q, K::Word>> {
+        Ok(match self {
+            Self::One(column) => KeysOnDevice::One(column.on_device(device)?),
+            Self::Two(halves) => KeysOnDevice::Two(halves.on_device(device)?),
+        })
+    }
+}
+
+impl<W: KeyWord> KeysOnDevice<'_, W> {
+    /// Queues encoding the keys to `output`, by words whose order is that of the keys.
+    ///
+    /// # Safety
+    /// `output` is an array of the batch, to write, with as many elements.
+    pub unsafe fn encode<'b>(
+        &'b self,
+        batch: &Batch<'b>,
+        order: KeyOrder,
+        items: u64,
+        output: Global<W>,
+    ) -> Result<()> {
+        match self {
+            // SAFETY: there are that many keys, and the caller vouches for the output.
+            Self::One(keys) => unsafe { encode(batch, order, items, batch.read(keys), output) },
+            Self::Two([lower, upper]) => {
+                let plan =
+                    EncodeParams { items, flip_before: order.flip, flip_after: 0, rotate: order.rotate, padding: 0 };
+                // SAFETY: the kernel's documentation allows null keys.
+                let keys = unsafe { Global::null() };
+                let encode = EncodeKeys { keys, lower: batch.read(lower), upper: batch.read(upper), output, plan };
+                // SAFETY: there are that many halves, and the caller vouches for the output.
+                unsafe { batch.launch(&encode, items) }
+            }
+        }
+    }
+}
+
+/// Queues joining two columns of words to one.
+///
+/// # Safety
+/// All arrays are of the batch, the last one to write, with that many elements.
+pub(in crate::relational) unsafe fn join(
+    batch: &Batch<'_>,
+    items: u64,
+    [lower, upper]: [Global<u32>; 2],
+    output: Global<u64>,
+) -> Result<()> {
+    let plan = EncodeParams { items, flip_before: 0, flip_after: 0, rotate: 0, padding: 0 };
+    // SAFETY: the kernel's documentation allows null keys.
+    let keys = unsafe { Global::null() };
+    // SAFETY: as the caller promises.
+    unsafe { batch.launch(&EncodeKeys { keys, lower, upper, output, plan }, items) }
+}
+
+/// Queues encoding keys by words whose order is that of the keys.
+///
+/// # Safety
+/// Both arrays are of the batch, the second to write, with that many elements.
+pub(in crate::relational) unsafe fn encode<W: KeyWord>(
+    batch: &Batch<'_>,
+    order: KeyOrder,
+    items: u64,
+    keys: Global<W>,
+    output: Global<W>,
+) -> Result<()> {
+    let plan = EncodeParams { items, flip_before: order.flip, flip_after: 0, rotate: order.rotate, padding: 0 };
+    // SAFETY: as the caller promises.
+    unsafe { recode(batch, plan, keys, output) }
+}
+
+/// Queues decoding the keys that [`encode`] has encoded.
+///
+/// # Safety
+/// As for [`encode`].
+pub(in crate::relational) unsafe fn decode<W: KeyWord>(
+    batch: &Batch<'_>,
+    order: KeyOrder,
+    items: u64,
+    encoded: Global<W>,
+    output: Global<W>,
+) -> Result<()> {
+    let plan = EncodeParams { items, flip_before: 0, flip_after: order.flip, rotate: order.rotate, padding: 0 };
+    // SAFETY: as the caller promises.
+    unsafe { recode(batch, plan, encoded, output) }
+}
+
+/// Queues both.
+///
+/// # Safety
+/// As for [`encode`].
+unsafe fn recode<W: KeyWord>(batch: &Batch<'_>, plan: EncodeParams, keys: Global<W>, output: Global<W>) -> Result<()> {
+    // SAFETY: the kernel's documentation allows no halves.
+    let null = unsafe { Global::null() };
+    // SAFETY: as the caller promises.
+    unsafe { batch.launch(&EncodeKeys { keys, lower: null, upper: null, output, plan }, plan.items) }
+}
+
+/// Returns the buffer of keys as such.
+pub(in crate::relational) fn typed<K: Key>(words: Buffer<K::Word>) -> Buffer<K> {
+    // SAFETY: the words come from keys of the type, and are as large.
+    unsafe { words.reinterpreted() }
+}

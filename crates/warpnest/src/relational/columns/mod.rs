@@ -1,0 +1,16 @@
+//! Columns as group-by, joins and different keys take them: on the host or a device ([`column`]),
+//! as [`words`] of either size, as [`keys`], which may be two columns. [`cast`] and [`append`] make
+//! new ones.
+
+mod append;
+mod cast;
+mod column;
+mod keys;
+mod words;
+
+pub(super) use append::{Chosen, append};
+pub(super) use cast::{Cast, cast_words};
+pub use column::Column;
+pub(super) use column::OnDevice;
+pub(super) use keys::{KeyColumns, KeysOnDevice, decode, encode, join, typed};
+pub(super) use words::{Lend, Words, WordsOf};

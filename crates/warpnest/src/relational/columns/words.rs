@@ -1,0 +1,94 @@
+//! Words of 32 or 64 bits, whose type only their size tells.
+
+use super::column::OnDevice;
+use crate::runtime::stream::Batch;
+use crate::{Buffer, Device, Result, Stream, Value};
+use gpu_kernels::seam::Global;
+use gpu_kernels::types::{Scalar, ValueWord};
+/// The words of an aggregate.
+#[derive(Debug)]
+pub(in crate::relational) enum Words {
+    Narrow(Buffer<u32>),
+    Wide(Buffer<u64>),
+}
+
+impl Words {
+    /// Allocates words of 64 or 32 bits.
+    pub fn uninitialized(device: &Device, is_wide: bool, length: usize) -> Result<Self> {
+        Ok(match is_wide {
+            true => Self::Wide(Buffer::uninitialized(device, length)?),
+            false => Self::Narrow(Buffer::uninitialized(device, length)?),
+        })
+    }
+
+    /// Makes them `length` words with unspecified contents. Allocates memory only if there is less.
+    pub fn resize(&mut self, device: &Device, length: usize) -> Result<()> {
+        match self {
+            Self::Narrow(words) => words.fit_at_least(device, length).map(|()| words.set_length(length)),
+            Self::Wide(words) => words.fit_at_least(device, length).map(|()| words.set_length(length)),
+        }
+    }
+
+    /// Returns the words, and leaves none in their place, as [`Buffer::take`] does.
+    pub fn take(&mut self) -> Self {
+        match self {
+            Self::Narrow(words) => Self::Narrow(words.take()),
+            Self::Wide(words) => Self::Wide(words.take()),
+        }
+    }
+
+    /// Returns the same words, whose type is told by their size.
+    pub fn of<W: ValueWord>(words: Buffer<W>) -> Self {
+        // SAFETY: the branch is that of the word's size, so each word is cast to itself.
+        unsafe { if W::BITS == 32 { Self::Narrow(words.reinterpreted()) } else { Self::Wide(words.reinterpreted()) } }
+    }
+
+    /// Returns the words as ones of a type of their size.
+    ///
+    /// # Panics
+    /// If their size is another one.
+    pub fn into_buffer<W: Scalar>(self) -> Buffer<W> {
+        // SAFETY: as in `of`.
+        unsafe {
+            match self {
+                Self::Narrow(words) if W::BITS == 32 => words.reinterpreted(),
+                Self::Wide(words) if W::BITS == 64 => words.reinterpreted(),
+                Self::Narrow(_) | Self::Wide(_) => panic!("words of {} bits were wanted", W::BITS),
+            }
+        }
+    }
+
+    /// Returns another buffer with the same words.
+    pub fn duplicate(&self, stream: &Stream, device: &Device) -> Result<Self> {
+        Ok(match self {
+            Self::Narrow(words) => Self::Narrow(words.duplicate(stream, device)?),
+            Self::Wide(words) => Self::Wide(words.duplicate(stream, device)?),
+        })
+    }
+
+    /// Returns the words for a batch to write, whatever their size.
+    pub fn write<'b>(&'b self, batch: &Batch<'b>) -> Global<u64> {
+        match self {
+            Self::Narrow(words) => batch.write(words).cast(),
+            Self::Wide(words) => batch.write(words),
+        }
+    }
+}
+
+/// A function that returns the words of a column on a device.
+pub(in crate::relational) type Lend<'q> = Box<dyn Fn(&Device) -> Result<WordsOf<'q>> + Send + Sync + 'q>;
+
+/// The words of a column on a device.
+pub(in crate::relational) enum WordsOf<'q> {
+    Narrow(OnDevice<'q, u32>),
+    Wide(OnDevice<'q, u64>),
+}
+
+impl<'q> WordsOf<'q> {
+    pub fn new<T: Value>(words: OnDevice<'q, T::Word>) -> Self {
+        // SAFETY: the branch is that of the word's size, so each word is cast to itself.
+        unsafe {
+            if T::Word::BITS == 32 { Self::Narrow(words.reinterpreted()) } else { Self::Wide(words.reinterpreted()) }
+        }
+    }
+}

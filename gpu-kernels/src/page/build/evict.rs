@@ -1,0 +1,141 @@
+//! Evicting pairs of a page for those that found all of their candidates full.
+
+use super::probe::Page;
+use crate::page::form::{Form, equal, filter, tag_number};
+use crate::seam::Shared;
+use crate::types::Scalar;
+
+impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
+    /// Returns the number of slots in all candidates of a pair.
+    #[inline(always)]
+    pub fn reach(&self) -> u32 {
+        self.layout.candidates * F::SLOTS
+    }
+
+    /// Returns the candidate, its bucket and the slot there for number `reached` of a pair's slots.
+    #[inline(always)]
+    fn reached(&self, home: u32, remainder: W, reached: u32) -> (u32, u32, u32) {
+        let number = reached / F::SLOTS;
+        (number, self.layout.candidate(home, remainder, number), reached % F::SLOTS)
+    }
+
+    /// Returns what slot number `reached` is to a pair that was left: whether its key is there, or
+    /// a pair that could go on to candidate `number` of its own.
+    #[inline(always)]
+    pub fn evictable(&self, home: u32, remainder: W, reached: u32, number: u32) -> Option<Eviction> {
+        let (own, bucket, slot) = self.reached(home, remainder, reached);
+        let tag = self.tag_in(bucket, slot);
+        if tag == self.layout.tag(remainder, own) {
+            return Some(Eviction::Repeated);
+        }
+        self.later(bucket, tag, number).is_some().then_some(Eviction::Movable)
+    }
+
+    /// Returns the number of the slot for a pair that was left, and the candidate that the pair
+    /// there goes on to. That candidate is none if the slot holds the key already. One thread calls
+    /// this.
+    #[inline(always)]
+    pub fn first_eviction(&self, home: u32, remainder: W) -> Option<(u32, Option<u32>)> {
+        let evictable = |reached: u32, later: u32| self.evictable(home, remainder, reached, later);
+        // No pair goes on to candidate 0.
+        if let Some(reached) = (0..self.reach()).find(|&reached| evictable(reached, 0) == Some(Eviction::Repeated)) {
+            return Some((reached, None));
+        }
+        // The first candidate that will do is taken: then all that are passed over are full.
+        (1..self.layout.candidates).find_map(|later| {
+            let reached = (0..self.reach()).find(|&reached| evictable(reached, later).is_some())?;
+            Some((reached, Some(later)))
+        })
+    }
+
+    /// Gives a pair that was left the slot that [`Page::first_eviction`] found, and its value;
+    /// returns whether its key is new.
+    #[inline(always)]
+    pub fn go_in(&self, home: u32, remainder: W, (reached, later): (u32, Option<u32>), value: W) -> bool {
+        if let Some(later) = later {
+            self.evict(home, remainder, reached, later);
+        }
+        if F::VALUES {
+            self.words.set(self.value_of(home, remainder, reached), value);
+        }
+        later.is_some()
+    }
+
+    /// Returns the number of the word of the value in slot number `reached` of a pair.
+    #[inline(always)]
+    pub fn value_of(&self, home: u32, remainder: W, reached: u32) -> u32 {
+        let (_, bucket, slot) = self.reached(home, remainder, reached);
+        self.at(F::TAG_WORDS + slot, bucket)
+    }
+
+    /// Moves the pair in slot number `reached` on to its candidate `later`, before which all of its
+    /// candidates are full, and gives that slot to the pair that was left.
+    ///
+    /// Returns the number of the word for the moved pair's value. One thread may do this at a time,
+    /// and no thread may insert pairs meanwhile.
+    #[inline(always)]
+    pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) -> u32 {
+        let (number, bucket, slot) = self.reached(home, remainder, reached);
+        let (tag, value_at) = (self.tag_in(bucket, slot), self.at(F::TAG_WORDS + slot, bucket));
+        let mut moved_to = value_at;
+        if let Some(Later { home, moved, bucket, word, free }) = self.later(bucket, tag, later) {
+            let (at, shift) = (self.at(word, bucket), tag_number::<F, W>(free) * F::tag_bits::<W>());
+            self.words.set(at, self.words.get(at) | self.layout.tag(moved, later) << shift);
+            moved_to = self.value_at(word, bucket, free);
+            if F::VALUES {
+                self.words.set(moved_to, self.words.get(value_at));
+            }
+            let (word, bit) = filter::<F, W>(moved);
+            let filter_at = self.at(word, home);
+            self.words.set(filter_at, self.words.get(filter_at) | bit);
+        }
+        let (at, shift) = (self.at(slot / F::TAGS, bucket), slot % F::TAGS * F::tag_bits::<W>());
+        self.words.set(at, self.words.get(at) ^ (tag ^ self.layout.tag(remainder, number)) << shift);
+        if F::VALUES {
+            // The value of the evicted pair is cleared.
+            self.words.set(value_at, W::default());
+        }
+        moved_to
+    }
+
+    /// Returns the pair with `tag` in `bucket` and a free slot in its candidate `number`, if that
+    /// candidate comes later than the bucket and is not full.
+    #[inline(always)]
+    fn later(&self, bucket: u32, tag: W, number: u32) -> Option<Later<W>> {
+        let (moved, from) = self.layout.untag(tag);
+        if number <= from {
+            return None;
+        }
+        let home = self.layout.home_of(bucket, moved, from);
+        let bucket = self.layout.candidate(home, moved, number);
+        let mut found = None;
+        for back in 0..F::TAG_WORDS {
+            let word = F::TAG_WORDS - 1 - back;
+            let free = equal::<F, W>(self.words.get(self.at(word, bucket)), word, W::default());
+            if free != W::default() {
+                found = Some(Later { home, moved, bucket, word, free });
+            }
+        }
+        found
+    }
+}
+
+/// What a slot is to a pair that found all of its candidates full.
+#[derive(Clone, Copy, PartialEq)]
+pub enum Eviction {
+    /// The pair's key is there, since an eviction made space for another pair of it.
+    Repeated,
+    /// The pair that is there can go to a later candidate.
+    Movable,
+}
+
+/// A free slot for a pair that is evicted.
+struct Later<W> {
+    /// The home of the pair. `moved` is its remainder.
+    home: u32,
+    moved: W,
+    bucket: u32,
+    /// The word of tags with a free slot. `free` tells which slot that is.
+    word: u32,
+    free: W,
+}

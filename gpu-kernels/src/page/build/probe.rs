@@ -1,0 +1,377 @@
+//! Inserting pairs into a page in shared memory.
+//!
+//! The page's words are stored as rows: word `w` of bucket `b` is number `w · page_buckets + b`.
+//! Threads that process different buckets so meet few bank conflicts.
+//!
+//! Most pairs get a slot at home by counting ([`Counts`]). The others go on to their other
+//! candidates. If keys are unique, they get a slot of the first candidate that has one left, by
+//! counting too ([`Page::take`]).
+//!
+//! If keys may be repeated, the pairs search ([`Page::step`]): a pair takes the first free slot by
+//! a compare-and-exchange of the whole word of tags. A word that is full stays full. So all pairs
+//! of one key follow the same probe sequence and meet where the first of them stopped. No key is
+//! inserted twice by searching, and one that counting put at home is seen there.
+
+use super::repeat_list::Listing;
+use super::source::Entry;
+use crate::page::form::{BUCKET_WORDS, Form, Layout, MAX_SLOTS, equal, filter, tag_number, tags_in};
+use crate::page::lookup::table::{equal_tags, value_at};
+use crate::seam::{Global, Shared, opaque};
+use crate::types::{KeyWord, Scalar};
+use core::marker::PhantomData;
+
+/// The result of an insertion.
+#[derive(Clone, Copy, PartialEq)]
+pub enum InsertResult {
+    /// The pair is in a slot that was free.
+    New,
+    /// The pair's key was there already.
+    Repeated,
+    /// The pair's candidates are all full.
+    Left,
+}
+
+/// The search for a pair's slot.
+#[derive(Clone, Copy)]
+pub struct Seek<W> {
+    pub home: u32,
+    pub remainder: W,
+    /// The bucket of the next probe. `number` is which of the candidates it is.
+    bucket: u32,
+    number: u32,
+    /// The number of the word for the pair's value, once the key has a slot.
+    pub at: u32,
+    /// The result of the search, once it has ended.
+    pub inserted: Option<InsertResult>,
+}
+
+/// A slot that has the tag that was sought.
+#[derive(Clone, Copy)]
+pub struct Found<W> {
+    /// The number of the word of tags, and that word as it was read.
+    pub word: u32,
+    pub held: W,
+    /// The number of the tag's lowest bit in that word.
+    pub shift: u32,
+    /// The number of the word for the pair's value, and the slot.
+    pub at: u32,
+    pub slot: u32,
+}
+
+impl<W: Scalar> Seek<W> {
+    /// Returns a search that has ended.
+    #[inline(always)]
+    pub fn ended(inserted: InsertResult) -> Self {
+        let nothing = W::from_u64(0);
+        Self { home: 0, remainder: nothing, bucket: 0, number: 0, at: 0, inserted: Some(inserted) }
+    }
+}
+
+/// The page that a block builds, or changes.
+pub struct Page<'l, F, W: Scalar, S: Shared<W>> {
+    pub words: S,
+    pub layout: &'l Layout,
+    types: PhantomData<fn() -> (F, W)>,
+}
+
+impl<F, W: Scalar, S: Shared<W>> Clone for Page<'_, F, W, S> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<F, W: Scalar, S: Shared<W>> Copy for Page<'_, F, W, S> {}
+
+impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
+    #[inline(always)]
+    pub fn new(words: S, layout: &'l Layout) -> Self {
+        Self { words, layout, types: PhantomData }
+    }
+
+    /// Returns the number of word `word` of a bucket.
+    #[inline(always)]
+    pub fn at(&self, word: u32, bucket: u32) -> u32 {
+        if S::IN_PLACE { bucket * BUCKET_WORDS + word } else { word * self.layout.page_buckets + bucket }
+    }
+
+    /// Returns the number of the value's word for the tag that `equal` reports in tag word `word`.
+    #[inline(always)]
+    pub fn value_at(&self, word: u32, bucket: u32, equal: W) -> u32 {
+        self.at(F::TAG_WORDS + word * F::TAGS + tag_number::<F, W>(equal), bucket)
+    }
+
+    /// Returns the tag in a slot.
+    #[inline(always)]
+    pub fn tag_in(&self, bucket: u32, slot: u32) -> W {
+        let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
+        self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
+    }
+
+    /// Puts a pair into slot `slot` of `bucket`, which no other thread may take. Threads may do
+    /// this at the same time.
+    #[inline(always)]
+    pub fn put(&self, bucket: u32, slot: u32, tag: W, value: W) {
+        let (word, number) = (slot / F::TAGS, slot % F::TAGS);
+        self.words.fetch_or(self.at(word, bucket), tag << (number * F::tag_bits::<W>()));
+        if F::VALUES {
+            self.words.set(self.at(F::TAG_WORDS + slot, bucket), value);
+        }
+    }
+
+    /// Removes all but one of several pairs of one key in `bucket`, all of which are at home there;
+    /// the one that stays gets the largest value. Lists them, and returns how many were removed.
+    /// One thread per bucket may do this.
+    #[inline(always)]
+    pub fn unite_repeats(&self, bucket: u32, listing: impl Listing<W>) -> u32 {
+        let tag_of = |slot: u32| self.tag_in(bucket, slot);
+        let mut tags = [W::default(); MAX_SLOTS];
+        let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));
+        for word in 0..F::TAG_WORDS {
+            let held = self.words.get(self.at(word, bucket));
+            for number in 0..tags_in::<F>(word) {
+                tags[(word * F::TAGS + number) as usize] = held >> (number * F::tag_bits::<W>()) & mask;
+            }
+        }
+        let mut repeated = false;
+        for slot in 1..F::SLOTS as usize {
+            for earlier in 0..slot {
+                repeated |= tags[slot] == tags[earlier] && tags[slot] != W::default();
+            }
+        }
+        let mut taken = 0;
+        if repeated {
+            // The loop should not be unrolled.
+            for slot in 1..opaque(F::SLOTS) {
+                for earlier in 0..slot {
+                    let tag = tag_of(slot);
+                    if tag != W::default() && tag == tag_of(earlier) {
+                        let (value_at, at) = (self.at(F::TAG_WORDS + slot, bucket), self.at(slot / F::TAGS, bucket));
+                        if F::VALUES {
+                            self.words.fetch_max(self.at(F::TAG_WORDS + earlier, bucket), self.words.get(value_at));
+                            self.words.set(value_at, W::default());
+                        }
+                        self.words.set(at, self.words.get(at) ^ tag << (slot % F::TAGS * F::tag_bits::<W>()));
+                        // The tags of pairs at home are their remainders, plus 1.
+                        listing.push(bucket, tag.minus(W::from_u64(1)));
+                        taken += 1;
+                    }
+                }
+            }
+        }
+        taken
+    }
+
+    /// Returns the start of the search for a slot for a pair.
+    #[inline(always)]
+    pub fn seek(&self, home: u32, remainder: W) -> Seek<W> {
+        Seek { home, remainder, bucket: home, number: 0, at: 0, inserted: None }
+    }
+
+    /// Returns the words of tags of a bucket, which other threads may be changing.
+    #[inline(always)]
+    pub fn tags(&self, bucket: u32) -> [W; BUCKET_WORDS as usize] {
+        let mut held = [W::default(); BUCKET_WORDS as usize];
+        if S::IN_PLACE {
+            // Loads of two words are half as many.
+            for pair in 0..F::TAG_WORDS.div_ceil(2) {
+                let two = self.words.load_pair_relaxed(self.at(2 * pair, bucket));
+                (held[2 * pair as usize], held[2 * pair as usize + 1]) = (two[0], two[1]);
+            }
+        } else {
+            for word in 0..F::TAG_WORDS {
+                held[word as usize] = self.words.load_relaxed(self.at(word, bucket));
+            }
+        }
+        held
+    }
+
+    /// Returns the slot that has this tag, in words of tags that a bucket had.
+    #[inline(always)]
+    pub fn slot_in(&self, held: &[W; BUCKET_WORDS as usize], bucket: u32, tag: W) -> Option<Found<W>> {
+        let mut found = None;
+        for back in 0..F::TAG_WORDS {
+            let word = F::TAG_WORDS - 1 - back;
+            let same = equal::<F, W>(held[word as usize], word, tag);
+            if same != W::default() {
+                let number = tag_number::<F, W>(same);
+                found = Some(Found {
+                    word: self.at(word, bucket),
+                    held: held[word as usize],
+                    shift: number * F::tag_bits::<W>(),
+                    at: self.value_at(word, bucket, same),
+                    slot: word * F::TAGS + number,
+                });
+            }
+        }
+        found
+    }
+
+    /// Gives a pair a slot of its home, unless that is full or another thread changes it. Returns
+    /// whether its key is new, and the number of the word for its value. Threads may do this at the
+    /// same time.
+    ///
+    /// All threads do the same, so that those of a warp do not diverge.
+    #[inline(always)]
+    pub fn add_at_home(&self, home: u32, remainder: W) -> Option<(bool, u32)> {
+        let (tag, held) = (self.layout.tag(remainder, 0), self.tags(home));
+        let (mut word, mut chosen, mut old, mut is_new) = (0, W::default(), W::default(), true);
+        for back in 0..F::TAG_WORDS {
+            let at = F::TAG_WORDS - 1 - back;
+            let free = equal::<F, W>(held[at as usize], at, W::default());
+            if free != W::default() {
+                (word, chosen, old) = (at, free, held[at as usize]);
+            }
+        }
+        for back in 0..F::TAG_WORDS {
+            let at = F::TAG_WORDS - 1 - back;
+            let same = equal::<F, W>(held[at as usize], at, tag);
+            if same != W::default() {
+                (word, chosen, is_new) = (at, same, false);
+            }
+        }
+        let mut has = chosen != W::default();
+        if has && is_new {
+            let new = old | tag << (tag_number::<F, W>(chosen) * F::tag_bits::<W>());
+            has = self.words.compare_exchange(self.at(word, home), old, new) == old;
+        }
+        has.then_some((is_new, self.value_at(word, home, chosen)))
+    }
+
+    /// Probes one bucket. Threads may do this at the same time.
+    #[inline(always)]
+    pub fn step(&self, seek: &mut Seek<W>) {
+        let tag = self.layout.tag(seek.remainder, seek.number);
+        let held = self.tags(seek.bucket);
+        // The first word with a free slot.
+        let (mut word, mut free, mut old) = (0, W::default(), W::default());
+        for back in 0..F::TAG_WORDS {
+            let at = F::TAG_WORDS - 1 - back;
+            let here = equal::<F, W>(held[at as usize], at, W::default());
+            if here != W::default() {
+                (word, free, old) = (at, here, held[at as usize]);
+            }
+            let same = equal::<F, W>(held[at as usize], at, tag);
+            if same != W::default() {
+                (seek.inserted, seek.at) = (Some(InsertResult::Repeated), self.value_at(at, seek.bucket, same));
+            }
+        }
+        if seek.inserted.is_some() {
+            return;
+        }
+        if free == W::default() {
+            self.go_on(seek);
+            return;
+        }
+        let new = old | tag << (tag_number::<F, W>(free) * F::tag_bits::<W>());
+        // If another thread changed the word, the bucket is probed again.
+        if self.words.compare_exchange(self.at(word, seek.bucket), old, new) == old {
+            (seek.inserted, seek.at) = (Some(InsertResult::New), self.value_at(word, seek.bucket, free));
+        }
+    }
+
+    /// Takes a slot of one bucket by counting, if it has one left. Threads may do this at the same
+    /// time.
+    #[inline(always)]
+    pub fn take(&self, seek: &mut Seek<W>, counts: Counts<impl Shared<u32>>, value: W) {
+        // A load comes first: it is cheaper than an addition, and counts do not grow much beyond
+        // the slots.
+        let slot = if counts.has(seek.bucket) < F::SLOTS { counts.add(seek.bucket) } else { F::SLOTS };
+        if slot < F::SLOTS {
+            self.put(seek.bucket, slot, self.layout.tag(seek.remainder, seek.number), value);
+            seek.inserted = Some(InsertResult::New);
+        } else {
+            self.go_on(seek);
+        }
+    }
+
+    /// Searches for a slot for a pair, by one thread, in a page that is built in the table's own
+    /// memory at `words`.
+    ///
+    /// Returns the result, and where the value of the pair's key is if the key was there already.
+    /// With `COUNT` it cannot be there.
+    ///
+    /// If the pair was spilled, it is neither at home nor beside it, and both are full.
+    #[inline(always)]
+    pub fn search_in_turn<const COUNT: bool, K: KeyWord>(
+        &self,
+        entry: &Entry<K, W>,
+        was_spilled: bool,
+        words: Global<W>,
+        counts: Counts<impl Shared<u32>>,
+    ) -> (InsertResult, u32) {
+        let mut seek = self.seek(self.layout.home_in_page(entry.mixed), self.layout.remainder(entry.mixed));
+        if was_spilled {
+            self.go_on(&mut seek);
+            self.go_on(&mut seek);
+        }
+        // At most seven candidates: each step ends, or goes on to the next one.
+        loop {
+            if let Some(inserted) = seek.inserted {
+                return (inserted, seek.at);
+            }
+            if !COUNT {
+                let first = (seek.bucket * BUCKET_WORDS) as u64;
+                let equal = equal_tags::<F, W>(words, first, self.layout.tag(seek.remainder, seek.number));
+                if equal != 0 {
+                    return (InsertResult::Repeated, value_at::<F>(first, equal as u64) as u32);
+                }
+            }
+            self.take(&mut seek, counts, entry.value_word);
+        }
+    }
+
+    /// Goes from a full bucket to the next candidate.
+    #[inline(always)]
+    pub fn go_on(&self, seek: &mut Seek<W>) {
+        if seek.number == 0 {
+            let (word, bit) = filter::<F, W>(seek.remainder);
+            self.words.fetch_or(self.at(word, seek.home), bit);
+        }
+        seek.number += 1;
+        seek.bucket = self.layout.candidate(seek.home, seek.remainder, seek.number);
+        if seek.number == self.layout.candidates {
+            seek.inserted = Some(InsertResult::Left);
+        }
+    }
+}
+
+/// The most pairs that may ask for slots of their homes: more do not fit in a count.
+pub const MAX_COUNTED: u32 = 0xffff;
+
+/// The number of slots of each bucket that have been asked for, in 16 bits each, or in 32 where
+/// pages are built in the table's own memory.
+#[derive(Clone, Copy)]
+pub struct Counts<S> {
+    pub words: S,
+    /// The number of the first word.
+    pub first: u32,
+}
+
+impl<S: Shared<u32>> Counts<S> {
+    /// Returns the word of a bucket's count, and the count's shift in that word.
+    #[inline(always)]
+    fn word_and_shift(&self, bucket: u32) -> (u32, u32) {
+        (self.first + bucket / 2, bucket % 2 * 16)
+    }
+
+    /// Asks for a slot of a bucket; returns its number. If that is the number of slots or more, the
+    /// bucket is full.
+    #[inline(always)]
+    pub fn add(&self, bucket: u32) -> u32 {
+        if S::IN_PLACE {
+            return self.words.fetch_add(self.first + bucket, 1);
+        }
+        let (word, shift) = self.word_and_shift(bucket);
+        self.words.fetch_add(word, 1 << shift) >> shift & 0xffff
+    }
+
+    /// Returns the number of slots of a bucket that have been asked for, while other threads ask.
+    #[inline(always)]
+    pub fn has(&self, bucket: u32) -> u32 {
+        if S::IN_PLACE {
+            return self.words.load_relaxed(self.first + bucket);
+        }
+        let (word, shift) = self.word_and_shift(bucket);
+        self.words.load_relaxed(word) >> shift & 0xffff
+    }
+}

@@ -1,0 +1,181 @@
+//! The list of the keys that pages meet again, in a build that does not know whether keys are
+//! unique.
+
+use super::lists::OWN_LENGTH;
+use crate::page::form::header;
+use crate::seam::{Global, Shared};
+use crate::types::{Payload, Scalar};
+use core::marker::PhantomData;
+
+/// What a page does with a pair whose key has a slot already, if keys are neither promised to be
+/// unique nor in order.
+pub(in crate::page) trait Listing<W>: Copy + Sync {
+    /// Whether repeated keys are listed at all.
+    const LISTS: bool;
+    /// Returns whether the list has overflowed, so that pages are built in vain. Other blocks may
+    /// make it overflow meanwhile.
+    fn overflowed(self) -> bool;
+    /// Lists the key with this remainder and this home bucket within the page.
+    fn push(self, home: u32, remainder: W);
+    /// Ends the page's list. One thread calls this, after a barrier.
+    fn end(self);
+}
+
+/// No list: keys are unique, or their pairs are in order.
+#[derive(Clone, Copy)]
+pub(in crate::page) struct NoListing;
+
+impl<W> Listing<W> for NoListing {
+    const LISTS: bool = false;
+    #[inline(always)]
+    fn overflowed(self) -> bool {
+        false
+    }
+    #[inline(always)]
+    fn push(self, _: u32, _: W) {}
+    #[inline(always)]
+    fn end(self) {}
+}
+
+/// The list of repeated keys of all pages: two words each, the home bucket and the remainder.
+///
+/// Every page has a part of its own, whose length is in shared memory: a word of global memory that
+/// all keys are counted in would be what the build waits for. Behind these parts is a common one,
+/// for pages with more.
+///
+/// Keys alone have nothing to resolve, so nothing is listed.
+#[derive(Clone, Copy)]
+pub(in crate::page) struct RepeatList<V, S> {
+    pub entries: Global<u64>,
+    pub header: Global<u64>,
+    pub sizes: ListSizes,
+    /// The number of the page.
+    pub page: u32,
+    /// The first bucket of the page.
+    pub first_bucket: u32,
+    /// The shared memory whose word [`OWN_LENGTH`] is the length of the page's part.
+    pub lengths: S,
+    pub payload: PhantomData<fn() -> V>,
+}
+
+/// The capacities of the list of repeated keys.
+#[derive(Clone, Copy, Debug, Default)]
+#[repr(C)]
+pub struct ListSizes {
+    /// The number of pages.
+    pub pages: u32,
+    /// The capacity of each page's own part.
+    pub own: u32,
+    /// The capacity of the common part.
+    pub common: u32,
+    /// An unused field, which fills the struct up.
+    pub padding: u32,
+}
+
+impl ListSizes {
+    /// Returns the number of entries of all parts.
+    #[inline(always)]
+    pub fn entries(&self) -> u64 {
+        self.pages as u64 * self.own as u64 + self.common as u64
+    }
+}
+
+impl<W: Scalar, V: Payload, S: Shared<u32>> Listing<W> for RepeatList<V, S> {
+    const LISTS: bool = true;
+    #[inline(always)]
+    fn overflowed(self) -> bool {
+        V::VALUE_BITS != 0 && self.header.atomic(header::REPEATED).load() > self.sizes.common as u64
+    }
+    #[inline(always)]
+    fn push(self, home: u32, remainder: W) {
+        if V::VALUE_BITS == 0 {
+            return;
+        }
+        let ListSizes { pages, own, common, .. } = self.sizes;
+        let number = self.lengths.fetch_add(OWN_LENGTH, 1);
+        let entry = if number < own {
+            self.page * own + number
+        } else {
+            // Once the list has overflowed nobody waits for additions to the one word.
+            if <Self as Listing<W>>::overflowed(self) {
+                return;
+            }
+            let number = self.header.atomic(header::REPEATED).fetch_add(1);
+            if number >= common as u64 {
+                return;
+            }
+            pages * own + number as u32
+        };
+        let words = [(self.first_bucket + home) as u64, remainder.to_u64()];
+        self.entries.store_pair(REPEAT_WORDS * entry as u64, words);
+    }
+    #[inline(always)]
+    fn end(self) {
+        let own = self.sizes.own;
+        if V::VALUE_BITS != 0 {
+            let length = self.lengths.get(OWN_LENGTH).min(own);
+            self.lengths_out().store(self.page as u64, length);
+            if length != 0 {
+                self.header.atomic(header::LISTED).fetch_add(length as u64);
+            }
+        }
+    }
+}
+
+impl<V, S> RepeatList<V, S> {
+    /// Returns the lengths of the pages' own parts, which are behind the entries.
+    #[inline(always)]
+    fn lengths_out(&self) -> Global<u32> {
+        self.entries.offset(REPEAT_WORDS * self.sizes.entries()).cast()
+    }
+}
+
+/// The list of the repeated keys of a batch that is added to pages with pairs. A key that was in
+/// its page before the batch is repeated only if the batch has two pairs of it.
+#[derive(Clone, Copy)]
+pub(in crate::page) struct BatchList<L, S> {
+    pub list: L,
+    /// Whether there is a list. There is none if keys are promised to be unique.
+    pub listed: bool,
+    /// A bit for each word of the page, from word `first` on: whether a pair of the batch had the
+    /// slot with this word for its value. All are 0 at first.
+    pub touched: S,
+    pub first: u32,
+}
+
+impl<L, S: Shared<u32>> BatchList<L, S> {
+    /// Notes that a pair has the slot of whose value this is the word's number; returns whether it
+    /// is the first pair of the batch to have that slot.
+    #[inline(always)]
+    pub fn is_first<W>(&self, at: u32) -> bool
+    where
+        L: Listing<W>,
+    {
+        let bit = 1 << (at % 32);
+        // The first pair to set the bit need not be the one that took the slot.
+        !L::LISTS || self.touched.fetch_or(self.first + at / 32, bit) & bit == 0
+    }
+}
+
+impl<W, L: Listing<W>, S: Shared<u32>> Listing<W> for BatchList<L, S> {
+    const LISTS: bool = L::LISTS;
+    #[inline(always)]
+    fn overflowed(self) -> bool {
+        self.listed && self.list.overflowed()
+    }
+    #[inline(always)]
+    fn push(self, home: u32, remainder: W) {
+        if self.listed {
+            self.list.push(home, remainder);
+        }
+    }
+    #[inline(always)]
+    fn end(self) {
+        if self.listed {
+            self.list.end();
+        }
+    }
+}
+
+/// The number of 64-bit words of an entry of the list.
+pub const REPEAT_WORDS: u64 = 2;

@@ -1,0 +1,209 @@
+//! The pairs that a page is built from, and how the threads of a block share them.
+
+use crate::page::form::Layout;
+use crate::seam::{Block, Global};
+use crate::split::bins;
+use crate::split::pairs::{AT_ONCE, Pairs, by_number, in_order};
+use crate::types::{KeyWord, Payload, Scalar};
+
+/// The threads of a block, unless it is a block of one thread.
+pub(in crate::page) const THREADS: usize = 384;
+
+/// Returns the stride by which the threads of a block go over their work.
+pub(in crate::page) const fn stride<B: Block>() -> u32 {
+    if B::IN_TURN { 1 } else { THREADS as u32 }
+}
+
+/// The most pairs that a thread reads at once.
+pub(in crate::page) const MAX_READ_AHEAD: usize = 4;
+
+/// Returns the number of pairs that a thread reads at once: 16 bytes of keys, and of values.
+#[inline(always)]
+pub(in crate::page) const fn read<K: KeyWord, V: Payload>() -> usize {
+    MAX_READ_AHEAD * 32 / <K::PackedWord<V> as Scalar>::BITS as usize
+}
+
+/// The arrays that hold the pairs of all pages.
+#[derive(Clone, Copy)]
+pub struct Sources<K: KeyWord, V: Payload> {
+    pub keys: Global<K>,
+    pub values: Global<V::Word>,
+    pub counts: Global<u32>,
+    pub starts: Global<u32>,
+    /// The start of a page's pairs, if `counts` says how many they are: for page `p` it is `p`
+    /// times this.
+    pub page_capacity: u64,
+    /// The number of all pairs.
+    pub pairs: u64,
+    pub layout: Layout,
+    /// Whether the pairs come from a split: then their keys are mixed already, and they are stored
+    /// as [`Pairs`].
+    pub split: bool,
+}
+
+impl<K: KeyWord, V: Payload> Sources<K, V> {
+    /// Returns the pairs of page `page`.
+    #[inline(always)]
+    pub fn page(&self, page: u64) -> Source<'_, K, V> {
+        let (first, pairs) = if !self.counts.is_null() {
+            bins::with_capacity(self.counts, self.page_capacity, page)
+        } else if !self.starts.is_null() {
+            bins::side_by_side(self.starts, page)
+        } else {
+            (0, self.pairs as u32)
+        };
+        Source { all: self, first: first as u32, pairs }
+    }
+}
+
+/// The pairs of one page.
+#[derive(Clone, Copy)]
+pub struct Source<'s, K: KeyWord, V: Payload> {
+    all: &'s Sources<K, V>,
+    /// The number of the page's first pair: numbers and offsets of pairs fit in 32 bits.
+    first: u32,
+    pub pairs: u32,
+}
+
+impl<K: KeyWord, V: Payload> Source<'_, K, V> {
+    #[inline(always)]
+    fn number(&self, pair: u32) -> u64 {
+        (self.first + pair) as u64
+    }
+
+    /// Returns the value of a pair that is in order; 0 if there are no values.
+    #[inline(always)]
+    pub fn value(&self, pair: u64) -> V::Word {
+        if self.all.values.is_null() {
+            return Default::default();
+        }
+        self.all.values.load_read_only(self.number(pair as u32))
+    }
+
+    #[inline(always)]
+    pub fn mixed(&self, key: K) -> K {
+        let Layout { a, b, .. } = self.all.layout;
+        if self.all.split { key } else { key.mixed(a, b) }
+    }
+
+    /// Returns the entry of a pair that was spilled to a list, unpacked.
+    #[inline(always)]
+    pub fn unpacked<const REPEATS: bool, B: Block>(&self, entry: V::PackedEntry) -> Entry<K, K::PackedWord<V>> {
+        let entry = entry.to_u64();
+        if V::VALUE_BITS == 0 && K::BITS == 32 {
+            return Entry { pair: 0, mixed: K::from_u64(entry), value_word: Scalar::from_u64(0) };
+        }
+        if <K::PackedWord<V> as Scalar>::BITS == 32 {
+            return Entry { pair: 0, mixed: K::from_u64(entry >> 32), value_word: Scalar::from_u64(entry) };
+        }
+        self.entry::<REPEATS, B>(entry as u32)
+    }
+
+    /// Returns the entry of a pair.
+    #[inline(always)]
+    pub fn entry<const REPEATS: bool, B: Block>(&self, pair: u32) -> Entry<K, K::PackedWord<V>> {
+        let (key, mut value) = self.pair::<REPEATS>(pair);
+        if B::IN_TURN && const { in_order::<REPEATS, V>() } {
+            value = self.value(pair as u64);
+        }
+        Entry { pair, mixed: self.mixed(key), value_word: self.value_word::<REPEATS, B>(pair, value) }
+    }
+
+    /// Returns a pair, with its value if that is needed.
+    #[inline(always)]
+    fn pair<const REPEATS: bool>(&self, pair: u32) -> (K, V::Word) {
+        let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
+        let pair = self.number(pair);
+        if self.all.split { pairs.load(pair) } else { pairs.load_apart(pair) }
+    }
+
+    /// Returns the first pairs as [`Source::load`] reads them, or whatever is stored there if the
+    /// page has fewer. So there is one wait for both the pairs and their number.
+    #[inline(always)]
+    pub fn load_first<const REPEATS: bool>(&self, thread: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
+        let room = if self.all.counts.is_null() { self.pairs } else { self.all.page_capacity as u32 };
+        self.load_below::<REPEATS>(thread, room)
+    }
+
+    /// Returns a thread's pairs from `first` on, as far as there are any; values only if they are
+    /// needed.
+    #[inline(always)]
+    pub fn load<const REPEATS: bool>(&self, first: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
+        self.load_below::<REPEATS>(first, self.pairs)
+    }
+
+    /// Returns the mixed keys and the values of the pairs from `first` on. Elements beyond the last
+    /// pair are unspecified.
+    #[inline(always)]
+    pub fn load_mixed<const REPEATS: bool>(&self, first: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
+        let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
+        let (number, here) = (self.number(first), self.pairs.saturating_sub(first).min(AT_ONCE as u32));
+        let (mut keys, mut values) = pairs.load_many(number, here, !self.all.split);
+        if const { in_order::<REPEATS, V>() } && !self.all.values.is_null() {
+            let all = self.all.values.offset(number);
+            if here == AT_ONCE as u32 {
+                for i in 0..AT_ONCE {
+                    values[i] = all.load_read_only(i as u64);
+                }
+            } else {
+                for i in 0..here as usize {
+                    values[i] = all.load_read_only(i as u64);
+                }
+            }
+        }
+        for key in &mut keys {
+            *key = self.mixed(*key);
+        }
+        (keys, values)
+    }
+
+    #[inline(always)]
+    fn load_below<const REPEATS: bool>(
+        &self,
+        first: u32,
+        end: u32,
+    ) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
+        let (mut keys, mut values) = ([K::default(); MAX_READ_AHEAD], [<V::Word>::default(); MAX_READ_AHEAD]);
+        for i in 0..read::<K, V>() {
+            let pair = first + (i * THREADS) as u32;
+            if pair < end {
+                (keys[i], values[i]) = self.pair::<REPEATS>(pair);
+            }
+        }
+        (keys, values)
+    }
+
+    /// Returns the word that is stored for a pair's value: its number from 1 on, if pages are built
+    /// of numbers.
+    #[inline(always)]
+    pub fn value_word<const REPEATS: bool, B: Block>(&self, pair: u32, value: V::Word) -> K::PackedWord<V> {
+        if const { by_number::<REPEATS, V, B>() } {
+            Scalar::from_u64(pair as u64 + 1)
+        } else {
+            Scalar::from_u64(value.to_u64())
+        }
+    }
+}
+
+/// A pair that needs a slot.
+#[derive(Clone, Copy)]
+pub struct Entry<K, W> {
+    pub pair: u32,
+    pub mixed: K,
+    /// The word that is stored for its value.
+    pub value_word: W,
+}
+
+impl<K: KeyWord, W: Scalar> Entry<K, W> {
+    /// Returns the entry in one word: what its insertion needs if that fits, else its number.
+    #[inline(always)]
+    pub fn packed<V: Payload>(&self) -> V::PackedEntry {
+        Scalar::from_u64(if W::BITS != 32 {
+            self.pair as u64
+        } else if V::VALUE_BITS == 0 {
+            self.mixed.to_u64()
+        } else {
+            self.mixed.to_u64() << 32 | self.value_word.to_u64()
+        })
+    }
+}

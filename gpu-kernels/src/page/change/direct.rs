@@ -1,0 +1,383 @@
+//! Adding single pairs in the table's own memory, for batches that are small beside the table.
+//!
+//! A pair takes the first free slot of its candidates by a compare-and-exchange of the word of
+//! tags. No thread of the launch removes pairs, so a bucket that is full stays full. All pairs of
+//! one key follow the same probe sequence and meet where the first of them stopped.
+//!
+//! Of equal keys the last pair counts. An index of the batch's keys, which is small enough for the
+//! L2 cache, tells which keys are repeated; [`StoreRepeated`] gives these the last value.
+
+use super::in_memory::InMemory;
+use crate::page::build::fill::{Thread, evict_for_unplaced};
+use crate::page::build::lists::{CHOSEN, LENGTHS, List};
+use crate::page::build::probe::{InsertResult, Page, Seek};
+use crate::page::build::repeat_list::NoListing;
+use crate::page::build::source::{Entry, MAX_READ_AHEAD, Sources, stride};
+use crate::page::form::{BUCKET_WORDS, Form, Layout, header, with_form};
+use crate::page::lookup::table::locate;
+use crate::seam::{Block, Global, Shared, Tile};
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
+
+/// The most pairs of a batch that may find all of their candidates full: those of a page are
+/// inserted one after the other.
+pub const MAX_LEFT: u32 = 1024;
+
+/// The bit of a cell of the index that is set once the cell is in the list of repeated keys.
+const LISTED: u32 = 1 << 31;
+
+/// The scalar arguments of [`AddDirectly`] and [`EvictLeft`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct AddParams {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of pairs, less than 2^31.
+    pub pairs: u64,
+    /// The bits of a cell's number: the index has 2^`index_bits` cells, at most half of which are
+    /// taken.
+    pub index_bits: u32,
+    /// An unused field, which fills the struct up.
+    pub padding: u32,
+}
+
+/// A pair that looks for its slot.
+struct Adding<K, V, W> {
+    key: K,
+    /// Whether there is such a pair, and it is not left to another lane, or to the first pair with
+    /// its key.
+    wanted: bool,
+    value: V,
+    /// The first bucket of the page.
+    page_first: u32,
+    seek: Seek<W>,
+    /// The cell of the index from 1 on, if an equal key was there already, and the cell is to be
+    /// listed; else 0.
+    repeated: u32,
+    /// The position of the cell in the list of repeated keys, counted from that of its warp.
+    position: u32,
+}
+
+kernel! {
+    /// Adds pair `i` by thread `i`. The header's [`header::LENGTH`] counts the keys that are new.
+    /// Of equal keys in a warp the last one's pair is added for all, and of equal keys in the index
+    /// the first one's: threads would wait for each other.
+    ///
+    /// `index` and the header are 0 at first. A cell of the index is the number of a pair from 1
+    /// on, or 0; of equal keys that of the last one, and a bit that says so. Without an index,
+    /// which may be null, keys are unique. `repeated` gets the cells of repeated keys, each once,
+    /// and [`header::REPEATED`] counts them. There is space for all pairs.
+    ///
+    /// Pairs whose candidates are all full are in `left`, by number, up to [`MAX_LEFT`];
+    /// [`header::LEFT`] counts them.
+    AddDirectly<K: KeyWord, V: Payload>, "page_add_directly", threads 256;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, words: Global<u64>, index: Global<u32>, repeated: Global<u32>,
+        left: Global<u32>, header: Global<u64>, plan: AddParams,
+    }
+}
+
+impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        with_form!(args.plan.layout.slots, K, V, F => args.add::<F, B>(block));
+    }
+
+    #[inline(always)]
+    fn add<F: Form, B: Block>(self, block: &mut B) {
+        let layout = self.plan.layout;
+        let block_first = block.first_thread();
+        let page = |page_first: u32| page_at::<F, K, V>(self.words, &layout, page_first);
+        let mut pairs = block.local(|thread| self.read(block_first + thread as u64));
+        block.tiles_of::<32, _>(&mut pairs, |warp, pairs| {
+            let first = block_first + warp.first_thread() as u64;
+            let class = |key: K| key.mixed(layout.a, layout.b).bits_from(0);
+            let key = |_, pair: &Adding<K, _, _>| pair.wanted.then(|| (pair.key, class(pair.key)));
+            warp.twins(pairs, key, |lane, pair, twin| pair.wanted &= twin == lane);
+            warp.each(pairs, |lane, pair| {
+                if pair.wanted {
+                    self.start::<F>(&layout, first + lane as u64, pair);
+                }
+            });
+            // At most seven candidates a lane, and a probe is repeated only if another thread took
+            // a slot of the bucket, or set a filter bit.
+            while warp.ballot(pairs, |_, pair| pair.seek.inserted.is_none()) != 0 {
+                warp.each(pairs, |_, pair| {
+                    if pair.seek.inserted.is_none() {
+                        page(pair.page_first).step(&mut pair.seek);
+                    }
+                });
+            }
+            warp.each(pairs, |lane, pair| {
+                let number = first + lane as u64;
+                if !pair.wanted {
+                    return;
+                }
+                if pair.seek.inserted == Some(InsertResult::Left) {
+                    let position = self.header.atomic(header::LEFT).fetch_add(1);
+                    if position < MAX_LEFT as u64 {
+                        self.left.store(position, number as u32);
+                    }
+                } else if F::VALUES {
+                    page(pair.page_first).words.set(pair.seek.at, Scalar::from_u64(pair.value.to_u64()));
+                }
+            });
+            if !F::VALUES || warp.ballot(pairs, |_, pair| pair.repeated != 0) == 0 {
+                return;
+            }
+            // One word takes few additions, so a warp makes one.
+            warp.exclusive_sum(
+                pairs,
+                |_, pair| (pair.repeated != 0) as u32,
+                |lane, pair, before, total| {
+                    pair.position = before;
+                    if lane == 0 {
+                        pair.page_first = self.header.atomic(header::REPEATED).fetch_add(total as u64) as u32;
+                    }
+                },
+            );
+            let start = warp.pick(pairs, 0, |pair| pair.page_first);
+            warp.each(pairs, |_, pair| {
+                if pair.repeated != 0 {
+                    self.repeated.store((start + pair.position) as u64, pair.repeated - 1);
+                }
+            });
+        });
+        let new = block.count(&mut pairs, |_, pair| pair.seek.inserted == Some(InsertResult::New));
+        block.each(&mut pairs, |thread, _| {
+            if thread == 0 && new != 0 {
+                self.header.atomic(header::LENGTH).fetch_add(new as u64);
+            }
+        });
+    }
+
+    /// Reads the key of a pair, if there is one.
+    #[inline(always)]
+    fn read(&self, number: u64) -> Adding<K, V::Word, K::PackedWord<V>> {
+        let (seek, wanted) = (Seek::ended(InsertResult::Left), number < self.plan.pairs);
+        let key = if wanted { self.keys.load_streaming(number) } else { K::default() };
+        Adding { key, wanted, value: Default::default(), page_first: 0, seek, repeated: 0, position: 0 }
+    }
+
+    /// Starts to add a pair: reads its value, and looks where it cannot be a new one.
+    #[inline(always)]
+    fn start<F: Form>(&self, layout: &Layout, number: u64, pair: &mut Adding<K, V::Word, K::PackedWord<V>>) {
+        let mixed = pair.key.mixed(layout.a, layout.b);
+        let (bucket, home, remainder) =
+            (mixed.scaled(layout.buckets()), layout.home_in_page(mixed), layout.remainder(mixed));
+        pair.page_first = bucket - home;
+        let page = page_at::<F, K, V>(self.words, layout, pair.page_first);
+        page.words.0.prefetch((home * BUCKET_WORDS) as u64);
+        if F::VALUES {
+            pair.value = self.values.load_streaming(number);
+            if !self.index.is_null()
+                && let Some(cell) = self.enter(pair.key, mixed, number as u32)
+            {
+                (pair.repeated, pair.wanted) = (cell, false);
+                return;
+            }
+        }
+        pair.seek = page.seek(home, remainder);
+        // Beyond a hole may be the key itself.
+        if layout.holes != 0
+            && page.filtered(home, remainder)
+            && let Some(found) = page.find(home, remainder)
+        {
+            (pair.seek.at, pair.seek.inserted) = (found.at, Some(InsertResult::Repeated));
+        }
+    }
+
+    /// Enters a pair in the index. Returns nothing if its key was not there; and else the key's
+    /// cell, from 1 on, if this pair is the first to find it, or 0.
+    #[inline(always)]
+    fn enter(&self, key: K, mixed: K, number: u32) -> Option<u32> {
+        let mask = (1 << self.plan.index_bits) - 1;
+        let mut cell = mixed.bits_from(0).wrapping_mul(0x9e37_79b1) >> (32 - self.plan.index_bits);
+        // At most as many steps as cells, half of which may be taken: an empty one ends it.
+        loop {
+            let at = self.index.atomic(cell as u64);
+            // Most copies of a frequent key need no exchange, of which a word takes few.
+            let mut there = at.load();
+            if there == 0 {
+                there = at.compare_exchange(0, number + 1);
+                if there == 0 {
+                    return None;
+                }
+            }
+            if self.keys.load_read_only((there & !LISTED) as u64 - 1) == key {
+                // Without the bit the first pair's number is there, which may be the greater one.
+                if there < LISTED {
+                    let was = at.compare_exchange(there, LISTED | there.max(number + 1));
+                    if was == there {
+                        return Some(cell + 1);
+                    }
+                    // Nothing but the bit's being set has changed the cell.
+                    there = was;
+                }
+                let listed = LISTED | (number + 1);
+                if there < listed {
+                    at.fetch_max(listed);
+                }
+                return Some(0);
+            }
+            cell = (cell + 1) & mask;
+        }
+    }
+}
+
+/// Returns the page whose first bucket this is, in the table's own memory.
+#[inline(always)]
+pub(in crate::page) fn page_at<F: Form, K: KeyWord, V: Payload>(
+    words: Global<u64>,
+    layout: &Layout,
+    page_first: u32,
+) -> Page<'_, F, K::PackedWord<V>, InMemory<K::PackedWord<V>>> {
+    let words = words.cast::<K::PackedWord<V>>().offset(page_first as u64 * BUCKET_WORDS as u64);
+    Page::new(InMemory(words), layout)
+}
+
+kernel! {
+    /// Evicts pairs for those that [`AddDirectly`] left, at most [`MAX_LEFT`]. Blocks share the
+    /// pages; the pairs of a page come one after the other.
+    ///
+    /// The header's [`header::LENGTH`] counts the keys that are new, and [`header::FAILED`] is not
+    /// 0 if some pair found no slot.
+    EvictLeft<K: KeyWord, V: Payload>, "page_evict_left", threads 384,
+        shared entry: u64 = 1, shared lengths: u32 = LENGTHS, shared own: u32 = MAX_LEFT as usize;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, words: Global<u64>, left: Global<u32>, header: Global<u64>,
+        plan: AddParams,
+    }
+}
+
+impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, entry: B::Shared<u64>, lengths: B::Shared<u32>, own: B::Shared<u32>) {
+        let args = self;
+        with_form!(args.plan.layout.slots, K, V, F => args.evict::<F, _>(block.strided(), entry, lengths, own));
+    }
+
+    #[inline(always)]
+    fn evict<F: Form, B: Block>(
+        self,
+        block: &mut B,
+        entry: impl Shared<u64>,
+        lengths: impl Shared<u32>,
+        own: impl Shared<u32>,
+    ) {
+        let AddParams { layout, pairs, .. } = self.plan;
+        let sources = Sources::<K, V> {
+            keys: self.keys,
+            values: self.values,
+            // SAFETY: the sources of a single page need neither counts nor starts.
+            counts: unsafe { Global::null() },
+            // SAFETY: as above.
+            starts: unsafe { Global::null() },
+            page_capacity: 0,
+            pairs,
+            layout,
+            split: false,
+        };
+        let source = sources.page(0);
+        let list = List { entries: entry.cast::<V::PackedEntry>(), lengths, number: 1, most: 1 };
+        let mut threads = block.local(|_| Thread {
+            pairs: ([K::default(); MAX_READ_AHEAD], [<V::Word>::default(); MAX_READ_AHEAD]),
+            seek: Seek::ended(InsertResult::Left),
+            entry: Entry { pair: 0, mixed: K::default(), value_word: Scalar::from_u64(0) },
+            inserted: 0,
+        });
+        let left = self.header.atomic(header::LEFT).load().min(MAX_LEFT as u64) as u32;
+        let page_of = |mixed: K| mixed.scaled(layout.buckets()) / layout.page_buckets;
+        let (index, grid) = (block.index(), block.grid());
+        block.phase(&mut threads, |thread, _| {
+            if thread == 0 {
+                lengths.set(0, 0);
+            }
+        });
+        block.phase(&mut threads, |thread, _| {
+            let mut position = thread;
+            while position < left {
+                let pair = self.left.load_read_only(position as u64);
+                let mixed = self.keys.load_read_only(pair as u64).mixed(layout.a, layout.b);
+                if page_of(mixed) % grid == index {
+                    own.set(lengths.fetch_add(0, 1), pair);
+                }
+                position += const { stride::<B>() };
+            }
+        });
+        let count = lengths.get(0);
+        let (mut number, mut failed) = (0, false);
+        while number < count && !failed {
+            let left = source.entry::<false, B>(own.get(number));
+            block.phase(&mut threads, |thread, _| {
+                if thread == 0 {
+                    list.entries.set(0, left.packed::<V>());
+                    lengths.set(CHOSEN, 0);
+                    lengths.set(CHOSEN + 1, 0);
+                }
+            });
+            let page_first = left.mixed.scaled(layout.buckets()) - layout.home_in_page(left.mixed);
+            let page = page_at::<F, K, V>(self.words, &layout, page_first);
+            failed = evict_for_unplaced::<false, F, K, V, B>(
+                block,
+                &mut threads,
+                &source,
+                page,
+                (list, 1),
+                NoListing,
+                |_, _| (),
+            );
+            number += 1;
+        }
+        block.each(&mut threads, |_, thread| {
+            // A pair whose key an eviction has inserted already is not a new one, so threads have
+            // inserted few in all.
+            if thread.inserted != 0 {
+                self.header.atomic(header::LENGTH).fetch_add(thread.inserted as u64);
+            }
+        });
+        block.each(&mut threads, |thread, _| {
+            if thread == 0 && failed {
+                self.header.atomic(header::FAILED).fetch_add(1);
+            }
+        });
+    }
+}
+
+/// The scalar arguments of [`StoreRepeated`].
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub struct StoreRepeatedParams {
+    /// The table's layout.
+    pub layout: Layout,
+    /// The number of cells in the list.
+    pub repeated: u64,
+}
+
+kernel! {
+    /// Gives the key of each listed cell of [`AddDirectly`]'s index the value of its last pair,
+    /// with a thread for each.
+    StoreRepeated<K: KeyWord, V: Payload>, "page_store_repeated", threads 256;
+    {
+        keys: Global<K>, values: Global<WordOf<V>>, words: Global<u64>, index: Global<u32>, repeated: Global<u32>,
+        plan: StoreRepeatedParams,
+    }
+}
+
+impl<K: KeyWord, V: Payload> StoreRepeated<K, V> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let StoreRepeatedParams { layout, repeated } = args.plan;
+        block.each_item(repeated, |entry| {
+            let cell = args.repeated.load_read_only(entry);
+            let last = (args.index.load_read_only(cell as u64) & !LISTED) as u64 - 1;
+            let mixed = args.keys.load_read_only(last).mixed(layout.a, layout.b);
+            let words = args.words.cast::<K::PackedWord<V>>();
+            let at = with_form!(layout.slots, K, V, F => locate::<F, K, V>(words, &layout, mixed));
+            if let Some(at) = at {
+                words.store(at, Scalar::from_u64(args.values.load_read_only(last).to_u64()));
+            }
+        });
+    }
+}

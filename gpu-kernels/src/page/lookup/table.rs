@@ -1,0 +1,274 @@
+//! A table as kernels hold it, and the search for a key in it.
+
+use crate::page::form::{BUCKET_WORDS, Form, Layout, equal, filter, tag_number, tags_in, with_form};
+use crate::seam::{Global, IN_STEP, Word, equal_of_four};
+use crate::types::{KeyWord, Payload, Scalar};
+
+/// The most buckets of a table that is in a CPU's nearer caches already.
+pub(in crate::page) const MAX_NEAR_BUCKETS: u32 = 1 << 13;
+
+/// A table as kernels hold it.
+#[derive(Clone, Copy, Debug)]
+pub struct Table<K: KeyWord, V: Payload> {
+    pub(in crate::page) words: Global<K::PackedWord<V>>,
+    layout: Layout,
+}
+
+impl<K: KeyWord, V: Payload> Table<K, V> {
+    /// Returns the table whose buckets are at the address.
+    #[inline(always)]
+    pub fn new(words: Global<K::PackedWord<V>>, layout: Layout) -> Self {
+        Self { words, layout }
+    }
+
+    /// Prefetches the home bucket of a key, given its mixed key, for a lookup that comes soon.
+    #[inline(always)]
+    pub fn prefetch(&self, mixed: K) {
+        self.words.prefetch(mixed.scaled(self.layout.buckets()) as u64 * BUCKET_WORDS as u64);
+    }
+
+    /// Returns the value of `key`, or for keys alone some word that says that the key is present.
+    ///
+    /// Nearly always one bucket is read, and seldom more than the two of a line. No thread of the
+    /// launch may change the table.
+    #[inline(always)]
+    pub fn get(&self, key: K) -> Option<V::Word> {
+        self.get_mixed(key.mixed(self.layout.a, self.layout.b))
+    }
+
+    /// Returns the value of the key with this mixed key.
+    #[inline(always)]
+    pub fn get_mixed(&self, mixed: K) -> Option<V::Word> {
+        with_form!(self.layout.slots, K, V, F => get::<F, K, V>(self.words, &self.layout, mixed))
+    }
+}
+
+/// The result of a probe of one bucket.
+struct Look<W> {
+    answer: Option<W>,
+    /// Whether the bucket has an empty slot.
+    free: bool,
+    /// Whether the filter bit of the key's class is set.
+    filtered: bool,
+}
+
+/// Returns the value of the key with this mixed key.
+#[inline(always)]
+fn get<F: Form, K: KeyWord, V: Payload>(words: Global<K::PackedWord<V>>, layout: &Layout, mixed: K) -> Option<V::Word> {
+    let home = mixed.scaled(layout.buckets());
+    let remainder = layout.remainder::<K, K::PackedWord<V>>(mixed);
+    if !IN_STEP {
+        let (first, tag) = (home as u64 * BUCKET_WORDS as u64, layout.tag(remainder, 0));
+        let equal = near::<F, _>(words, first, [tag, layout.tag(remainder, 1)], one_line::<F, K, V>());
+        if equal != 0 {
+            return Some(answer_at::<F, K, V>(words, first, equal));
+        }
+        return beyond_line::<F, K, V>(words, layout, home, tag);
+    }
+    let at_home = look::<F, K, V>(words, home, remainder, layout.tag(remainder, 0));
+    if at_home.answer.is_some() || !at_home.filtered {
+        return at_home.answer;
+    }
+    // A key of this class had to leave: it is in the first of its candidates that was not full.
+    // This is rare, so the loop should not be unrolled.
+    let home_in_page = layout.home_in_page(mixed);
+    let page_first = home - home_in_page;
+    let mut number = 1;
+    while number < layout.candidates {
+        let bucket = page_first + layout.candidate(home_in_page, remainder, number);
+        let there = look::<F, K, V>(words, bucket, remainder, layout.tag(remainder, number));
+        if there.answer.is_some() || there.free && layout.holes == 0 {
+            return there.answer;
+        }
+        number += 1;
+    }
+    None
+}
+
+/// Returns the value of a key that [`near`] did not find, given its home and its tag there.
+#[inline(always)]
+pub(in crate::page) fn beyond_line<F: Form, K: KeyWord, V: Payload>(
+    words: Global<K::PackedWord<V>>,
+    layout: &Layout,
+    home: u32,
+    tag: K::PackedWord<V>,
+) -> Option<V::Word> {
+    if !filtered::<F, _>(words, home as u64 * BUCKET_WORDS as u64, tag) {
+        return None;
+    }
+    far::<F, K, V>(words, layout, home, tag.minus(Scalar::from_u64(1)))
+}
+
+/// Returns whether a key of the same class as one with this tag at home had to leave that home,
+/// which begins at word `first`.
+#[inline(always)]
+pub(in crate::page) fn filtered<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: W) -> bool {
+    let (filter_word, filter_bit) = filter::<F, W>(tag.minus(Scalar::from_u64(1)));
+    words.load_read_only(first + filter_word as u64) & filter_bit != Scalar::from_u64(0)
+}
+
+/// Returns the value of a key that [`near`] did not find, and of whose class some had to leave
+/// home. It is a function of its own, so that queries that do not need it are not slowed down.
+#[cold]
+#[inline(never)]
+fn far<F: Form, K: KeyWord, V: Payload>(
+    words: Global<K::PackedWord<V>>,
+    layout: &Layout,
+    home: u32,
+    remainder: K::PackedWord<V>,
+) -> Option<V::Word> {
+    let home_in_page = if layout.page_bits == 0 { home } else { home % layout.page_buckets };
+    // The candidates that [`near`] has probed are skipped.
+    for number in if one_line::<F, K, V>() { 2 } else { 1 }..layout.candidates {
+        let bucket = home - home_in_page + layout.candidate(home_in_page, remainder, number);
+        let first = bucket as u64 * BUCKET_WORDS as u64;
+        let equal = equal_tags::<F, _>(words, first, layout.tag(remainder, number)) as u64;
+        if equal != 0 {
+            return Some(answer_at::<F, K, V>(words, first, equal));
+        }
+        // The first candidates are not checked for empty slots: a key that is asked for is present,
+        // most often.
+        if layout.holes == 0 && number > 2 && equal_tags::<F, _>(words, first, Scalar::from_u64(0)) != 0 {
+            return None;
+        }
+    }
+    None
+}
+
+/// Returns the slots of a pair at home, and beside it if `beside` is set, in the form that
+/// [`answer_at`] takes; 0 if the pair is not there.
+///
+/// The home begins at word `first`. `tags` are those that the pair has at home and beside it. Where
+/// threads do not run in step, work that few queries need is better left to those queries.
+#[inline(always)]
+pub(in crate::page) fn near<F: Form, W: Scalar>(words: Global<W>, first: u64, tags: [W; 2], beside: bool) -> u64 {
+    let equal = equal_tags::<F, _>(words, first, tags[0]) as u64;
+    if !beside {
+        return equal;
+    }
+    equal | (equal_tags::<F, _>(words, first ^ BUCKET_WORDS as u64, tags[1]) as u64) << 32
+}
+
+/// Returns whether two buckets are a line of a CPU's cache, so that probing both is cheap.
+#[inline(always)]
+pub(in crate::page) const fn one_line<F: Form, K: KeyWord, V: Payload>() -> bool {
+    <K::PackedWord<V> as Scalar>::BITS == 32 && F::TAG_WORDS <= 4
+}
+
+/// Returns the value in the slot of the lowest bit of `equal`.
+///
+/// `equal` is [`equal_tags`] of the bucket from word `first` on, and from bit 32 on that of the
+/// bucket beside it.
+#[inline(always)]
+pub(in crate::page) fn answer_at<F: Form, K: KeyWord, V: Payload>(
+    words: Global<K::PackedWord<V>>,
+    first: u64,
+    equal: u64,
+) -> V::Word {
+    if !F::VALUES {
+        return Default::default();
+    }
+    Scalar::from_u64(words.load_read_only(value_at::<F>(first, equal)).to_u64())
+}
+
+/// Returns the number of the value's word for [`answer_at`].
+#[inline(always)]
+pub(in crate::page) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
+    // Buckets begin at multiples of eight words, and have at most eight slots with values, so there
+    // is no carry.
+    (first ^ (equal.trailing_zeros() / 4) as u64) + F::TAG_WORDS as u64
+}
+
+/// Returns the number of the word of a key's value, if the key is there. The kernel may change
+/// values meanwhile.
+#[inline(always)]
+pub(in crate::page) fn locate<F: Form, K: KeyWord, V: Payload>(
+    words: Global<K::PackedWord<V>>,
+    layout: &Layout,
+    mixed: K,
+) -> Option<u64> {
+    let (home, remainder) = (layout.home_in_page(mixed), layout.remainder(mixed));
+    let page_first = mixed.scaled(layout.buckets()) - home;
+    for number in 0..layout.candidates {
+        let first = (page_first + layout.candidate(home, remainder, number)) as u64 * BUCKET_WORDS as u64;
+        let equal = equal_tags::<F, _>(words, first, layout.tag(remainder, number));
+        if equal != 0 {
+            return Some(value_at::<F>(first, equal as u64));
+        }
+    }
+    None
+}
+
+/// Returns the slots of the bucket from word `first` on that have this tag: if they have values,
+/// some of the four bits from `4 · slot` on.
+#[inline(always)]
+pub(in crate::page) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: W) -> u32 {
+    let mut slots = 0;
+    if F::TAGS == 1 {
+        let tag_bits = Scalar::from_u64((1 << F::tag_bits::<W>()) - 1);
+        for four in 0..F::TAG_WORDS / 4 {
+            let held = words.load_four_read_only(first + four as u64 * 4);
+            slots |= equal_of_four(held, tag_bits, tag) << (16 * four);
+        }
+    } else {
+        for word in 0..F::TAG_WORDS {
+            let equal = equal::<F, W>(words.load_read_only(first + word as u64), word, tag);
+            // Tags above the lowest equal one may be reported, too.
+            if !F::VALUES {
+                slots |= (equal != Scalar::from_u64(0)) as u32;
+            } else if equal != Scalar::from_u64(0) {
+                slots |= 1 << (4 * (word * F::TAGS + tag_number::<F, W>(equal)));
+            }
+        }
+    }
+    slots
+}
+
+/// Looks for the pair with `tag` in `bucket`, and for the filter bit of `remainder`.
+#[inline(always)]
+fn look<F: Form, K: KeyWord, V: Payload>(
+    words: Global<K::PackedWord<V>>,
+    bucket: u32,
+    remainder: K::PackedWord<V>,
+    tag: K::PackedWord<V>,
+) -> Look<V::Word> {
+    let first = bucket as u64 * BUCKET_WORDS as u64;
+    // A bucket of one sector of 32 bytes is read at once. Of a bucket of two, the second is read
+    // only for tags or for a value.
+    let whole = <K::PackedWord<V> as Scalar>::BITS == 32 || F::TAG_WORDS > 4;
+    let tags = words.load_four_read_only(first);
+    let rest = if whole { words.load_four_read_only(first + 4) } else { Default::default() };
+
+    let (filter_word, filter_bit) = filter::<F, K::PackedWord<V>>(remainder);
+    let mut look = Look { answer: None, free: false, filtered: false };
+    for word in 0..F::TAG_WORDS {
+        let held = if word < 4 { tags[word as usize] } else { rest[word as usize - 4] };
+        let count = tags_in::<F>(word);
+        let equal_tags = equal::<F, K::PackedWord<V>>(held, word, tag);
+        look.free |= equal::<F, K::PackedWord<V>>(held, word, Scalar::from_u64(0)) != Scalar::from_u64(0);
+        look.filtered |= word == filter_word && held & filter_bit != Scalar::from_u64(0);
+        if !F::VALUES {
+            if equal_tags != Scalar::from_u64(0) {
+                look.answer = Some(Default::default());
+            }
+            continue;
+        }
+        // The lowest equal tag comes last: it is right.
+        for back in 0..count {
+            let number = count - 1 - back;
+            let top = F::tag_bits::<K::PackedWord<V>>() * (number + 1) - 1;
+            if equal_tags & Scalar::from_u64(1 << top) != Scalar::from_u64(0) {
+                let at = F::TAG_WORDS + word * F::TAGS + number;
+                let value = if !whole {
+                    words.load_read_only(first + at as u64)
+                } else if at < 4 {
+                    tags[at as usize]
+                } else {
+                    rest[at as usize - 4]
+                };
+                look.answer = Some(Scalar::from_u64(value.to_u64()));
+            }
+        }
+    }
+    look
+}

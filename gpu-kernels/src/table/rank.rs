@@ -1,0 +1,12 @@
+//! Ranks among numbers that are flagged.
+
+use crate::seam::Global;
+
+/// Returns the number of values below `value` that are flagged in `bits`; `before[i]` is the number
+/// of flags in the words before `bits[i]`.
+#[inline(always)]
+pub(crate) fn rank(value: u32, bits: Global<u32>, before: Global<u32>) -> u32 {
+    let word = (value / 32) as u64;
+    let smaller = bits.load_read_only(word) & !(u32::MAX << (value % 32));
+    before.load_read_only(word) + smaller.count_ones()
+}
