@@ -9,7 +9,7 @@ use warpnest_build::{Build, Comparison, ptxas};
 use crate::process::{capture, cargo, run};
 use crate::report::{Outcome, Report};
 use crate::{
-    bounds, build_ptx, coverage, cpp_header, cuda_stub, examples, feature_sets, gpu_bundle, imports, outside, prose,
+    build_ptx, coverage, cpp_header, cuda_stub, examples, feature_sets, gpu_bundle, imports, kernels, outside, prose,
     resources, stale, times, wheel, workspace,
 };
 
@@ -88,8 +88,8 @@ pub fn main(args: &Args, commands: Vec<String>) -> Result<()> {
         stale::check(&root, commands, gpu_bundle::commands())?;
         Ok(Outcome::Passed(String::new()))
     });
-    report.step("bounds of loops", false, || {
-        bounds::check(&root)?;
+    report.step("sources of kernels", false, || {
+        kernels::check(&root)?;
         Ok(Outcome::Passed(String::new()))
     });
     report.step("circles of imports", false, || {

@@ -1,6 +1,5 @@
 //! The project's own commands: `cargo xtask --help` lists them.
 
-mod bounds;
 mod build_ptx;
 mod check;
 mod coverage;
@@ -12,6 +11,7 @@ mod feature_sets;
 mod fuzz;
 mod gpu_bundle;
 mod imports;
+mod kernels;
 mod measure;
 mod outside;
 mod process;

@@ -21,7 +21,7 @@ kernel! {
     /// Answers query `i` by thread `i` (Alcantara 2011, §4.3.2, listing 4.2). `values[i]` becomes
     /// the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values` may be null; for
     /// a set it is null.
-    Find<K: KeyWord, V: Payload>, "cuckoo_find", threads 256;
+    Find<K: KeyWord, V: Payload>, "cuckoo_find", threads 256, cpu cores;
     {
         queries: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>,
         plan: FindParams,
@@ -33,15 +33,21 @@ impl<K: KeyWord, V: Payload> Find<K, V> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let table = Table::<K, V>::new(args.words, args.plan.functions);
-        let lookup = Lookup { queries: args.queries, count: args.plan.queries, values: args.values, found: args.found };
-        if B::IN_TURN {
-            let first = block.first_thread();
-            let end = args.plan.queries.min(first + block.threads() as u64);
-            let (slots, probed) = (table.slots, Functions(table.functions));
-            vectorized(LookupInTurn { lookup, slots, header: args.header, probed, first, end });
-            return;
-        }
-        answer(block, &lookup, &table.slots, args.header, |key| table.functions.slots_of(key));
+        answer(block, &args.lookup(), &table.slots, args.header, |key| table.functions.slots_of(key));
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B) {
+        let (lookup, slots) = (self.lookup(), Table::<K, V>::new(self.words, self.plan.functions).slots);
+        let first = block.first_thread();
+        let end = self.plan.queries.min(first + block.threads() as u64);
+        let probed = Functions(self.plan.functions);
+        vectorized(LookupInTurn { lookup, slots, header: self.header, probed, first, end });
+    }
+
+    #[inline(always)]
+    fn lookup(&self) -> Lookup<K, WordOf<V>> {
+        Lookup { queries: self.queries, count: self.plan.queries, values: self.values, found: self.found }
     }
 }
 

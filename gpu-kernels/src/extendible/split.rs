@@ -5,6 +5,7 @@ use super::predict::{Leaf, end_of_run, is_first};
 use super::{BucketHeader, Layout, Pages, SearchParams, State, Table, WordOf, span};
 use crate::seam::{Block, Global, Shared};
 use crate::types::{KeyWord, Scalar, ValueWord};
+use core::marker::PhantomData;
 
 /// The arguments of [`CopyTables`].
 #[derive(Clone, Copy, Debug)]
@@ -59,11 +60,6 @@ pub struct BuildParams {
 
 /// The number of threads of a leaf.
 const LANES: u32 = 32;
-/// Returns how many of these have work. Where they come one after the other, the first does all.
-const fn lanes<B: Block>() -> u32 {
-    if B::IN_TURN { 1 } else { LANES }
-}
-
 /// The number of leaves of a block.
 const LEAVES: usize = 4;
 /// The most records of a bucket: a block builds its leaves in shared memory.
@@ -79,7 +75,7 @@ kernel! {
     /// new pairs, and points the directory to them. The buckets get the last of the free numbers,
     /// and then new numbers. `placed`, all 0 at first, gets a bit for each new key that is stored
     /// in this step. A warp a leaf.
-    BuildLeaves<K: KeyWord, V: ValueWord>, "extendible_build_leaves", threads 128,
+    BuildLeaves<K: KeyWord, V: ValueWord>, "extendible_build_leaves", threads 128, cpu cores,
         shared staging: u64 = LEAVES * STAGING_WORDS, shared held: u32 = LEAVES * MAX_LINES;
     {
         leaves: Global<u64>, keys: Global<K>, values: Global<V>, placed: Global<u32>, free: Global<u32>, segments: Global<u64>,
@@ -90,91 +86,134 @@ kernel! {
 impl<K: KeyWord, V: ValueWord> BuildLeaves<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, staging: B::Shared<u64>, held: B::Shared<u32>) {
+        self.build::<B, LANES>(block, staging, held);
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, staging: B::Shared<u64>, held: B::Shared<u32>) {
+        self.build::<B, 1>(block, staging, held);
+    }
+
+    /// Builds the block's leaves, each by the first `WORKING` of its threads.
+    #[inline(always)]
+    fn build<B: Block, const WORKING: u32>(self, block: &mut B, staging: impl Shared<u64>, held: impl Shared<u32>) {
         let args = self;
         let BuildParams { layout, leaves, free, used } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let words = staging.cast::<WordOf<K, V>>();
         let first_leaf = block.first_thread() / LANES as u64;
+        let place = |thread: u32| (first_leaf + (thread / LANES) as u64, thread % LANES);
         let of_word = (64 / <WordOf<K, V> as Scalar>::BITS) as usize;
+        let staging_of = |thread: u32| Staging::<WordOf<K, V>, _, _> {
+            words,
+            held,
+            first: thread / LANES * (STAGING_WORDS * of_word) as u32,
+            first_line: thread / LANES * MAX_LINES as u32,
+            lines: layout.lines,
+            types: PhantomData,
+        };
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
             let (own, mut line) = (thread / LANES * MAX_LINES as u32, thread % LANES);
-            if line >= lanes::<B>() {
+            if line >= WORKING {
                 return;
             }
             while line < layout.lines {
                 held.set(own + line, 0);
-                line += lanes::<B>();
+                line += WORKING;
             }
         });
         block.phase(&mut nothing, |thread, _| {
-            let (number, lane) = (first_leaf + (thread / LANES) as u64, thread % LANES);
-            if number >= leaves || lane >= lanes::<B>() {
-                return;
-            }
-            let leaf = Leaf::read(args.leaves, number);
-            let (own, own_lines) =
-                (thread / LANES * (STAGING_WORDS * of_word) as u32, thread / LANES * MAX_LINES as u32);
-            // A line hands out its slots in order. No more records come than there are slots, so a
-            // free slot is found.
-            let put = |mixed: WordOf<K, V>, value: WordOf<K, V>| {
-                let (records, mut line) = (records_of_line::<WordOf<K, V>>(), home_line(mixed, layout.lines));
-                let mut slot = held.fetch_add(own_lines + line, 1);
-                // At most as many steps as lines: no more records come than there are slots.
-                while slot >= records {
-                    line = next_line(line, layout.lines);
-                    slot = held.fetch_add(own_lines + line, 1);
-                }
-                words.set(own + 2 * records * line + slot, mixed);
-                words.set(own + 2 * records * line + records + slot, value);
-            };
-            let mut new = leaf.keys[0] + lane as u64;
-            let mut record = lane;
-            if leaf.source == Leaf::NO_SOURCE {
-                record = u32::MAX;
-            }
-            let source = table.bucket(if leaf.source == Leaf::NO_SOURCE { 0 } else { leaf.source }, leaf.first);
-            let end = leaf.first + span(leaf.state.depth());
-            while record < source.slots() || new < leaf.keys[1] {
-                let pair;
-                if record < source.slots() {
-                    pair = source.record(record).filter(|(mixed, _)| {
-                        let hash_position = layout.hash_position(K::from_u64(mixed.to_u64()));
-                        hash_position >= leaf.first && hash_position < end
-                    });
-                    record += lanes::<B>();
-                } else {
-                    let (mixed, value) = (args.keys.load_streaming(new), args.values.load_streaming(new));
-                    pair = Some((Scalar::from_u64(mixed.to_u64()), Scalar::from_u64(value.to_u64())));
-                    args.placed.atomic(new / 32).fetch_add(1 << (new % 32));
-                    new += lanes::<B>() as u64;
-                }
-                if let Some((mixed, value)) = pair {
-                    put(mixed, value);
-                }
+            let (number, lane) = place(thread);
+            if number < leaves && lane < WORKING {
+                args.gather::<WORKING>(&table, Leaf::read(args.leaves, number), lane, staging_of(thread));
             }
         });
         block.each(&mut nothing, |thread, _| {
-            let (number, lane) = (first_leaf + (thread / LANES) as u64, thread % LANES);
-            if number >= leaves || lane >= lanes::<B>() {
+            let (number, lane) = place(thread);
+            if number >= leaves || lane >= WORKING {
                 return;
             }
             let Leaf { first, state, .. } = Leaf::read(args.leaves, number);
             let id =
                 if number < free { args.free.load_read_only(free - 1 - number) } else { (used + number - free) as u32 };
-            let (own, own_lines) =
-                (thread / LANES * (STAGING_WORDS * of_word) as u32, thread / LANES * MAX_LINES as u32);
+            let own = staging_of(thread);
             let bucket = table.bucket(id, first);
             let mut four = lane;
             while four < bucket.fours() {
-                bucket.write_four(four, |line| held.get(own_lines + line), |word| words.get(own + word));
-                four += lanes::<B>();
+                bucket.write_four(four, |line| held.get(own.first_line + line), |word| words.get(own.first + word));
+                four += WORKING;
             }
             if lane == 0 {
                 table.set_header(id, BucketHeader { first, state });
                 table.install(first, state.depth(), id);
             }
         });
+    }
+
+    /// Puts a lane's share of a leaf's records, and of its new pairs, in the staging memory.
+    #[inline(always)]
+    fn gather<const WORKING: u32>(
+        &self,
+        table: &Table<K, V>,
+        leaf: Leaf,
+        lane: u32,
+        staging: Staging<WordOf<K, V>, impl Shared<WordOf<K, V>>, impl Shared<u32>>,
+    ) {
+        let layout = self.plan.layout;
+        let mut new = leaf.keys[0] + lane as u64;
+        let mut record = lane;
+        if leaf.source == Leaf::NO_SOURCE {
+            record = u32::MAX;
+        }
+        let source = table.bucket(if leaf.source == Leaf::NO_SOURCE { 0 } else { leaf.source }, leaf.first);
+        let end = leaf.first + span(leaf.state.depth());
+        while record < source.slots() || new < leaf.keys[1] {
+            let pair;
+            if record < source.slots() {
+                pair = source.record(record).filter(|(mixed, _)| {
+                    let hash_position = layout.hash_position(K::from_u64(mixed.to_u64()));
+                    hash_position >= leaf.first && hash_position < end
+                });
+                record += WORKING;
+            } else {
+                let (mixed, value) = (self.keys.load_streaming(new), self.values.load_streaming(new));
+                pair = Some((Scalar::from_u64(mixed.to_u64()), Scalar::from_u64(value.to_u64())));
+                self.placed.atomic(new / 32).fetch_add(1 << (new % 32));
+                new += WORKING as u64;
+            }
+            if let Some((mixed, value)) = pair {
+                staging.put(mixed, value);
+            }
+        }
+    }
+}
+
+/// The memory in which a leaf is built: its words, and how many slots of each of its lines are
+/// handed out.
+struct Staging<W, S, N> {
+    words: S,
+    held: N,
+    /// The numbers of the leaf's first word and of its first line.
+    first: u32,
+    first_line: u32,
+    lines: u32,
+    types: PhantomData<W>,
+}
+
+impl<W: KeyWord, S: Shared<W>, N: Shared<u32>> Staging<W, S, N> {
+    /// Stores a record. A line hands out its slots in order.
+    #[inline(always)]
+    fn put(&self, mixed: W, value: W) {
+        let (records, mut line) = (records_of_line::<W>(), home_line(mixed, self.lines));
+        let mut slot = self.held.fetch_add(self.first_line + line, 1);
+        // At most as many steps as lines: no more records come than there are slots.
+        while slot >= records {
+            line = next_line(line, self.lines);
+            slot = self.held.fetch_add(self.first_line + line, 1);
+        }
+        self.words.set(self.first + 2 * records * line + slot, mixed);
+        self.words.set(self.first + 2 * records * line + records + slot, value);
     }
 }
 

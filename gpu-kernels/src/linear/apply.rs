@@ -6,7 +6,7 @@ use super::same_keys::{Row, SLOTS, SameKeys, THREADS};
 use super::slot::{IfHeld, Inserted};
 use super::{Emptying, Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
-use crate::seam::{Block, Global, Tile, in_turn};
+use crate::seam::{Block, Global, Shared, Tile};
 use crate::table::fold::Fold;
 use crate::types::{KeyWord, ValueWord};
 
@@ -117,8 +117,8 @@ kernel! {
     ///
     /// Operations of a block that combine values of one key in the same way are made one first. If
     /// all operations remove, of those of a warp with one key only one is done.
-    Apply<K: KeyWord, V: ValueWord; const MIXED: bool>, "linear_apply" | "linear_apply_mixed", threads 256, resident 6, wide atomics, shared slots: u32 = SLOTS,
-        shared leaders: u32 = THREADS, shared combined: u64 = THREADS;
+    Apply<K: KeyWord, V: ValueWord; const MIXED: bool>, "linear_apply" | "linear_apply_mixed", threads 256, resident 6, wide atomics, cpu cores,
+        shared slots: u32 = SLOTS, shared leaders: u32 = THREADS, shared combined: u64 = THREADS;
     {
         kinds: Global<u32>, keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>,
         answers: Global<V>, before: Global<u32>, pending: Global<u32>, plan: ApplyParams,
@@ -129,110 +129,160 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, slots: B::Shared<u32>, leaders: B::Shared<u32>, combined: B::Shared<u64>) {
         let args = self;
-        let ApplyParams { layout, first, end, operation, anywhere, max_asked } = args.plan;
-        let counted = !args.pending.is_null();
-        let changes = [Operation::Insert, Operation::GetOrInsert, Operation::Remove].map(|kind| kind as u32);
-        if in_turn(block) && !MIXED && changes.contains(&operation) {
-            return args.change_in_turn(block);
-        }
-        let block_first = first + block.first_thread();
-        let is_wanted = |index: u64| {
-            let pending = || args.pending.load_streaming(index / 32) >> (index % 32) & 1 != 0;
-            index < end && (!counted || pending())
-        };
-        let fold_of = |thread: u32| {
-            let index = block_first + thread as u64;
-            if is_wanted(index) { Fold::of_word(args.kinds.load_streaming(index), V::BITS) } else { None }
-        };
+        let block_first = args.plan.first + block.first_thread();
         let mut nothing = block.local(|_| ());
-        let combines = MIXED && block.count(&mut nothing, |thread, _| fold_of(thread).is_some()) != 0;
+        let combines =
+            MIXED && block.count(&mut nothing, |thread, _| args.fold_of(block_first + thread as u64).is_some()) != 0;
         let same_keys = SameKeys { slots, leaders, values: combined };
         if combines {
             same_keys.meet::<K, V>(block, |thread| {
                 let index = block_first + thread as u64;
                 let row = |fold| Row { key: args.keys.load(index), fold, value: args.values.load(index) };
-                fold_of(thread).map(row)
+                args.fold_of(index).map(row)
             });
         }
         let mut done = block.local(|thread| {
-            let wanted = is_wanted(block_first + thread as u64);
+            let wanted = args.is_wanted(block_first + thread as u64);
             Done { wanted, leads: wanted && (!combines || same_keys.leads(thread)), ..Done::default() }
         });
-        if !MIXED && operation == Operation::Remove as u32 {
+        if !MIXED && args.plan.operation == Operation::Remove as u32 {
             block.tiles_of::<32, _>(&mut done, |warp, done| {
                 let first = block_first + warp.first_thread() as u64;
                 let key = |lane: u32, done: &Done<V>| {
                     let key = || args.keys.load(first + lane as u64);
-                    done.wanted.then(key).map(|key| (key, layout.class(key)))
+                    done.wanted.then(key).map(|key| (key, args.plan.layout.class(key)))
                 };
                 warp.twins(done, key, |lane, done, twin| done.leads &= twin == lane);
             });
         }
         block.each(&mut done, |thread, done| {
             let index = block_first + thread as u64;
-            let mut inserted_value = V::default();
-            if !done.leads {
+            if done.leads {
+                args.apply(index, done, || same_keys.combined(thread));
+            } else if done.wanted && !combines && !args.answers.is_null() {
                 // Another operation of the block removes the key, or combines the values of both.
-                if done.wanted && !combines && !args.answers.is_null() {
-                    args.answers.store_streaming(index, inserted_value);
-                }
-                return;
-            }
-            let kind = if MIXED { args.kinds.load_streaming(index) } else { operation };
-            let key = args.keys.load_streaming(index);
-            let in_use = InUse::new(args.words, args.header, layout);
-            if MIXED && kind == Operation::Get as u32 {
-                done.before = in_use.get(key);
-            } else if kind == Operation::Remove as u32 {
-                if !MIXED {
-                    // All operations of the launch remove.
-                    let removed = Emptying::new(args.words, args.header, layout).remove(key);
-                    done.before = removed.map(|(value, _)| value);
-                    done.emptied = removed.is_some_and(|(_, emptied)| emptied);
-                } else {
-                    done.before = in_use.remove(key);
-                }
-                done.lost = done.before.is_some();
-            } else if !MIXED || inserts::<V>(kind) {
-                let if_held = if_held::<V, MIXED>(kind);
-                let value = match if_held {
-                    IfHeld::Combine(_) if MIXED => same_keys.combined(thread),
-                    _ => args.values.load_streaming(index),
-                };
-                let insertion = Insertion { in_use, anywhere: !MIXED && anywhere != 0, key, value, if_held };
-                let mut inserted = insertion.run(!counted);
-                if counted && inserted.refused && args.header.atomic(header::ASKED).fetch_add(1) < max_asked {
-                    inserted = insertion.run(true);
-                }
-                let Inserted { before, taken, refused } = inserted;
-                (done.before, done.taken, done.refused, done.gained) = (before, taken, refused, inserted.is_new());
-                if kind == Operation::GetOrInsert as u32 && done.gained {
-                    inserted_value = value;
-                }
-            }
-            if !args.answers.is_null() {
-                args.answers.store_streaming(index, done.before.unwrap_or(inserted_value));
+                args.answers.store_streaming(index, V::default());
             }
         });
         if combines {
-            block.phase(&mut done, |thread, done| {
-                if fold_of(thread).is_some() && same_keys.leads(thread) {
-                    same_keys.finish(thread, done.before, done.refused);
-                }
-            });
-            block.each(&mut done, |thread, done| {
-                let Some(fold) = fold_of(thread) else { return };
-                if same_keys.is_led(thread) {
-                    done.before = same_keys.found(thread, fold);
-                    done.refused = done.before.is_none();
-                    if !args.answers.is_null() {
-                        let answer = done.before.unwrap_or_default();
-                        args.answers.store_streaming(block_first + thread as u64, answer);
-                    }
-                }
-            });
+            args.tell_led(block, &mut done, same_keys);
         }
-        block.tiles_of::<32, _>(&mut done, |warp, done| {
+        args.write_bits(block, &mut done);
+        let counts = [
+            (header::TAKEN, block.count(&mut done, |_, done| done.taken)),
+            (header::GAINED, block.count(&mut done, |_, done| done.gained)),
+            (header::LOST, block.count(&mut done, |_, done| done.lost)),
+            (header::REFUSED, block.count(&mut done, |_, done| done.refused)),
+            (header::EMPTIED, block.count(&mut done, |_, done| done.emptied)),
+        ];
+        count_up(block, args.header, counts);
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, slots: B::Shared<u32>, leaders: B::Shared<u32>, combined: B::Shared<u64>) {
+        let changes = [Operation::Insert, Operation::GetOrInsert, Operation::Remove].map(|kind| kind as u32);
+        if !MIXED && changes.contains(&self.plan.operation) {
+            self.change_in_turn(block);
+        } else {
+            self.run(block, slots, leaders, combined);
+        }
+    }
+
+    /// Returns whether only operations that are pending are done.
+    #[inline(always)]
+    fn counted(&self) -> bool {
+        !self.pending.is_null()
+    }
+
+    /// Returns whether an operation is to be done.
+    #[inline(always)]
+    fn is_wanted(&self, index: u64) -> bool {
+        let pending = || self.pending.load_streaming(index / 32) >> (index % 32) & 1 != 0;
+        index < self.plan.end && (!self.counted() || pending())
+    }
+
+    /// Returns the fold of an operation that is to be done and combines values.
+    #[inline(always)]
+    fn fold_of(&self, index: u64) -> Option<Fold> {
+        if self.is_wanted(index) { Fold::of_word(self.kinds.load_streaming(index), V::BITS) } else { None }
+    }
+
+    /// Does an operation; `combined` is the value of all those of the block that it leads.
+    #[inline(always)]
+    fn apply(&self, index: u64, done: &mut Done<V>, combined: impl Fn() -> V) {
+        let args = *self;
+        let ApplyParams { layout, operation, anywhere, max_asked, .. } = args.plan;
+        let mut inserted_value = V::default();
+        let kind = if MIXED { args.kinds.load_streaming(index) } else { operation };
+        let key = args.keys.load_streaming(index);
+        let in_use = InUse::new(args.words, args.header, layout);
+        if MIXED && kind == Operation::Get as u32 {
+            done.before = in_use.get(key);
+        } else if kind == Operation::Remove as u32 {
+            if !MIXED {
+                // All operations of the launch remove.
+                let removed = Emptying::new(args.words, args.header, layout).remove(key);
+                done.before = removed.map(|(value, _)| value);
+                done.emptied = removed.is_some_and(|(_, emptied)| emptied);
+            } else {
+                done.before = in_use.remove(key);
+            }
+            done.lost = done.before.is_some();
+        } else if !MIXED || inserts::<V>(kind) {
+            let if_held = if_held::<V, MIXED>(kind);
+            let value = match if_held {
+                IfHeld::Combine(_) if MIXED => combined(),
+                _ => args.values.load_streaming(index),
+            };
+            let insertion = Insertion { in_use, anywhere: !MIXED && anywhere != 0, key, value, if_held };
+            let mut inserted = insertion.run(!args.counted());
+            if args.counted() && inserted.refused && args.header.atomic(header::ASKED).fetch_add(1) < max_asked {
+                inserted = insertion.run(true);
+            }
+            let Inserted { before, taken, refused } = inserted;
+            (done.before, done.taken, done.refused, done.gained) = (before, taken, refused, inserted.is_new());
+            if kind == Operation::GetOrInsert as u32 && done.gained {
+                inserted_value = value;
+            }
+        }
+        if !args.answers.is_null() {
+            args.answers.store_streaming(index, done.before.unwrap_or(inserted_value));
+        }
+    }
+
+    /// Answers the operations that others have done with their own.
+    #[inline(always)]
+    fn tell_led<B: Block>(
+        &self,
+        block: &mut B,
+        done: &mut B::Local<Done<V>>,
+        same_keys: SameKeys<impl Shared<u32>, impl Shared<u64>>,
+    ) {
+        let block_first = self.plan.first + block.first_thread();
+        block.phase(done, |thread, done| {
+            if self.fold_of(block_first + thread as u64).is_some() && same_keys.leads(thread) {
+                same_keys.finish(thread, done.before, done.refused);
+            }
+        });
+        block.each(done, |thread, done| {
+            let Some(fold) = self.fold_of(block_first + thread as u64) else { return };
+            if same_keys.is_led(thread) {
+                done.before = same_keys.found(thread, fold);
+                done.refused = done.before.is_none();
+                if !self.answers.is_null() {
+                    let answer = done.before.unwrap_or_default();
+                    self.answers.store_streaming(block_first + thread as u64, answer);
+                }
+            }
+        });
+    }
+
+    /// Writes the bits of keys that were present before, and of operations that stay pending.
+    #[inline(always)]
+    fn write_bits<B: Block>(&self, block: &mut B, done: &mut B::Local<Done<V>>) {
+        let (args, end) = (*self, self.plan.end);
+        let block_first = args.plan.first + block.first_thread();
+        block.tiles_of::<32, _>(done, |warp, done| {
             let found = warp.ballot(done, |_, done| done.before.is_some());
             let wanted = warp.ballot(done, |_, done| done.wanted);
             let refused = warp.ballot(done, |_, done| done.refused);
@@ -244,27 +294,17 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
                         // Bits of the word that were computed before are kept, but none behind the
                         // last operation.
                         let there = u32::MAX >> (32 - (end - index).min(32) as u32);
-                        let others = if counted { args.before.load(index / 32) & !wanted & there } else { 0 };
+                        let others = if args.counted() { args.before.load(index / 32) & !wanted & there } else { 0 };
                         args.before.store(index / 32, others | found);
                     }
-                    if counted {
+                    if args.counted() {
                         args.pending.store(index / 32, refused);
                     }
                 }
             });
         });
-        let counts = [
-            (header::TAKEN, block.count(&mut done, |_, done| done.taken)),
-            (header::GAINED, block.count(&mut done, |_, done| done.gained)),
-            (header::LOST, block.count(&mut done, |_, done| done.lost)),
-            (header::REFUSED, block.count(&mut done, |_, done| done.refused)),
-            (header::EMPTIED, block.count(&mut done, |_, done| done.emptied)),
-        ];
-        count_up(block, args.header, counts);
     }
-}
 
-impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
     /// Does a batch that is all insertions or all removals, in a block whose threads run in turn.
     #[inline(always)]
     fn change_in_turn<B: Block>(self, block: &mut B) {

@@ -6,7 +6,7 @@ use super::slot::IfHeld;
 use super::table::given;
 use super::{Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
-use crate::seam::{Block, Global, in_turn};
+use crate::seam::{Block, Global};
 use crate::table::fold::Fold;
 use crate::types::{KeyWord, ValueWord};
 
@@ -35,7 +35,7 @@ kernel! {
     ///
     /// With `ANYWHERE` slots of removed keys are used again. Threads with one key try again until
     /// each has changed the slot: few rows should have the same key.
-    Combine<K: KeyWord, V: ValueWord; const ANYWHERE: bool>, "linear_combine" | "linear_combine_anywhere", threads 256, resident 8, wide atomics;
+    Combine<K: KeyWord, V: ValueWord; const ANYWHERE: bool>, "linear_combine" | "linear_combine_anywhere", threads 256, resident 8, wide atomics, cpu cores;
     { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: CombineParams }
 }
 
@@ -45,16 +45,6 @@ impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Combine<K, V, ANYWHERE> {
         let args = self;
         let CombineParams { layout, first, end, value, fold, .. } = args.plan;
         let if_held = IfHeld::Combine(fold);
-        if in_turn(block) {
-            let Self { keys, values, words, header, .. } = args;
-            // SAFETY: a batch without answers accesses none of these arrays.
-            let (answers, before, pending) = unsafe { (Global::null(), Global::null(), Global::null()) };
-            let batch = Batch { keys, values, value, words, header, answers, before, pending, layout, first, end };
-            // SAFETY: requests that are not counted do not access the word.
-            let asked = unsafe { Global::null() };
-            let totals = batch.insert::<false>(block, Told { if_held, anywhere: ANYWHERE, asked, max_asked: 0 });
-            return count_up(block, header, [(header::TAKEN, totals.taken), (header::GAINED, totals.gained)]);
-        }
         let block_first = first + block.first_thread();
         let (in_use, filling) =
             (InUse::new(args.words, args.header, layout), Filling::new(args.words, args.header, layout));
@@ -77,5 +67,18 @@ impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Combine<K, V, ANYWHERE> {
             (header::GAINED, block.count(&mut done, |_, done| done.1)),
         ];
         count_up(block, args.header, counts);
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B) {
+        let Self { keys, values, words, header, plan: CombineParams { layout, first, end, value, fold, .. } } = self;
+        // SAFETY: a batch without answers accesses none of these arrays, and requests that are not
+        // counted do not access the word.
+        let (answers, before, pending, asked) =
+            unsafe { (Global::null(), Global::null(), Global::null(), Global::null()) };
+        let batch = Batch { keys, values, value, words, header, answers, before, pending, layout, first, end };
+        let told = Told { if_held: IfHeld::Combine(fold), anywhere: ANYWHERE, asked, max_asked: 0 };
+        let totals = batch.insert::<false>(block, told);
+        count_up(block, header, [(header::TAKEN, totals.taken), (header::GAINED, totals.gained)]);
     }
 }

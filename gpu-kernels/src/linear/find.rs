@@ -5,7 +5,7 @@ use super::slot::{is_empty, removed};
 use super::table::{in_cell, resized};
 use super::{Layout, header};
 use crate::double::{Double, PackedPair};
-use crate::seam::{Block, Global, Tile, in_turn, vectorized_by_lanes};
+use crate::seam::{Block, Global, Tile, vectorized_by_lanes};
 use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, ValueWord};
 
@@ -24,7 +24,7 @@ kernel! {
     /// `found[i / 32]` says which.
     ///
     /// `values` may be null. No thread may change the table meanwhile.
-    Find<K: KeyWord, V: ValueWord>, "linear_find", threads 256, wide atomics;
+    Find<K: KeyWord, V: ValueWord>, "linear_find", threads 256, wide atomics, cpu cores;
     {
         queries: Global<K>, words: Global<PackedPair<K, V>>, header: Global<u64>, values: Global<V>, found: Global<u32>,
         plan: FindParams,
@@ -36,22 +36,8 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let FindParams { layout, queries: count } = args.plan;
-        let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
+        let lookup = args.lookup();
         let block_first = block.first_thread();
-        if in_turn(block) {
-            // The grid may have any size: its blocks share the queries, in whole words of bits.
-            let of_block = count.div_ceil(32).div_ceil(block.grid() as u64) * 32;
-            let first = count.min(block.index() as u64 * of_block);
-            let end = count.min(first + of_block);
-            return vectorized_by_lanes(FindInTurn {
-                lookup,
-                words: args.words,
-                header: args.header,
-                layout,
-                first,
-                end,
-            });
-        }
         block.tiles::<32>(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {
@@ -68,6 +54,21 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
             });
             lookup.write(tile, &mut queries, first, |(_, answer)| *answer);
         });
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B) {
+        let (Self { words, header, .. }, FindParams { layout, queries: count }) = (self, self.plan);
+        // The grid may have any size: its blocks share the queries, in whole words of bits.
+        let of_block = count.div_ceil(32).div_ceil(block.grid() as u64) * 32;
+        let first = count.min(block.index() as u64 * of_block);
+        let end = count.min(first + of_block);
+        vectorized_by_lanes(FindInTurn { lookup: self.lookup(), words, header, layout, first, end });
+    }
+
+    #[inline(always)]
+    fn lookup(&self) -> Lookup<K, V> {
+        Lookup { queries: self.queries, count: self.plan.queries, values: self.values, found: self.found }
     }
 }
 

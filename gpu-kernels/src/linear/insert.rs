@@ -6,7 +6,7 @@ use super::line::Replacing;
 use super::slot::IfHeld;
 use super::{Filling, InUse, Layout, count_up, header};
 use crate::double::PackedPair;
-use crate::seam::{Block, Global, Tile, in_turn};
+use crate::seam::{Block, Global, Tile};
 use crate::types::{KeyWord, ValueWord};
 
 /// The scalar arguments of [`Insert`].
@@ -26,7 +26,7 @@ kernel! {
     /// for each. Of equal keys in a warp one is inserted: threads would wait for each other.
     ///
     /// With `ANYWHERE` slots of removed keys are used again.
-    Insert<K: KeyWord, V: ValueWord; const ANYWHERE: bool>, "linear_insert" | "linear_insert_anywhere", threads 256, resident 8, wide atomics;
+    Insert<K: KeyWord, V: ValueWord; const ANYWHERE: bool>, "linear_insert" | "linear_insert_anywhere", threads 256, resident 8, wide atomics, cpu cores;
     { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: InsertParams }
 }
 
@@ -46,14 +46,6 @@ impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Insert<K, V, ANYWHERE> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let InsertParams { layout, first, end } = args.plan;
-        if in_turn(block) {
-            let Self { keys, values, words, header, .. } = args;
-            // SAFETY: a batch without answers accesses none of these arrays.
-            let (answers, before, pending) = unsafe { (Global::null(), Global::null(), Global::null()) };
-            let batch = Batch { keys, values, value: 0, words, header, answers, before, pending, layout, first, end };
-            let totals = batch.insert::<false>(block, Replacing::<ANYWHERE>);
-            return count_up(block, header, [(header::TAKEN, totals.taken), (header::GAINED, totals.gained)]);
-        }
         let block_first = first + block.first_thread();
         let (in_use, filling) =
             (InUse::new(args.words, args.header, layout), Filling::new(args.words, args.header, layout));
@@ -84,5 +76,15 @@ impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Insert<K, V, ANYWHERE> {
             (header::GAINED, block.count(&mut rows, |_, row| row.new)),
         ];
         count_up(block, args.header, counts);
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B) {
+        let Self { keys, values, words, header, plan: InsertParams { layout, first, end } } = self;
+        // SAFETY: a batch without answers accesses none of these arrays.
+        let (answers, before, pending) = unsafe { (Global::null(), Global::null(), Global::null()) };
+        let batch = Batch { keys, values, value: 0, words, header, answers, before, pending, layout, first, end };
+        let totals = batch.insert::<false>(block, Replacing::<ANYWHERE>);
+        count_up(block, header, [(header::TAKEN, totals.taken), (header::GAINED, totals.gained)]);
     }
 }

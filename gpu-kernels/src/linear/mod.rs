@@ -11,6 +11,11 @@
 //! A key has a home line, a bucket there, and a slot where its search begins. From a full bucket it
 //! goes on to the other one of the line. From a full line it goes on to another line, by a step of
 //! its own ([`Layout::probe`]). All buckets before the bucket of a key are full.
+//!
+//! After [`slot`] read `table`, which has the operations of one thread. The others are launches:
+//! `apply` is for batches of any operations, `insert`, `combine` and `find` for those of one
+//! kind, `rehash` and `inspect` for whole tables. One thread of a CPU takes a batch by
+//! `line` (`batch_in_turn`, `find_in_turn`).
 
 mod apply;
 mod batch_in_turn;

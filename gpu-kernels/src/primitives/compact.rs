@@ -39,7 +39,7 @@ kernel! {
     /// Writes the items `input[i]` whose bit `i mod 32` of `keep[i / 32]` is set to the front of
     /// `output`, in their order. Their number goes to `count`. `output` is not `input`. One block a
     /// [`tile`]; `state` has [`state_words`].
-    Compact<T: Scalar>, "compact", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
+    Compact<T: Scalar>, "compact", threads 256, resident 4, cpu cores, shared ticket: u64 = 1, shared sums: u32 = 17;
     { input: Global<T>, keep: Global<u32>, output: Global<T>, count: Global<u32>, state: Global<u64>, plan: CompactParams }
 }
 
@@ -47,8 +47,18 @@ impl<T: Scalar> Compact<T> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<u32>) {
         let args = self;
-        let from = Source { input: args.input, keep: args.keep, count: args.count, state: args.state, plan: args.plan };
-        compact(block, (ticket, sums), &from, |target, _, item| args.output.store(target, item));
+        compact(block, (ticket, sums), &args.source(), |target, _, item| args.output.store(target, item));
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, _: B::Shared<u32>) {
+        let args = self;
+        compact_in_turn(block, ticket, &args.source(), |target, _, item| args.output.store(target, item));
+    }
+
+    #[inline(always)]
+    fn source(&self) -> Source<T> {
+        Source { input: self.input, keep: self.keep, count: self.count, state: self.state, plan: self.plan }
     }
 }
 
@@ -67,7 +77,7 @@ pub struct RunsParams {
 kernel! {
     /// Compacts mixed keys as [`Compact`] does, but writes them unmixed, and writes their offsets
     /// in the input to `ends`.
-    CompactRuns<K: KeyWord>, "compact_runs", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
+    CompactRuns<K: KeyWord>, "compact_runs", threads 256, resident 4, cpu cores, shared ticket: u64 = 1, shared sums: u32 = 17;
     {
         input: Global<K>, keep: Global<u32>, output: Global<K>, ends: Global<u32>, count: Global<u32>, state: Global<u64>,
         plan: RunsParams,
@@ -78,13 +88,25 @@ impl<K: KeyWord> CompactRuns<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<u32>) {
         let args = self;
-        let RunsParams { items, a, b } = args.plan;
-        let plan = CompactParams { items };
-        let from = Source { input: args.input, keep: args.keep, count: args.count, state: args.state, plan };
-        compact(block, (ticket, sums), &from, |target, index, item: K| {
-            args.output.store(target, item.unmixed(a, b));
-            args.ends.store(target, index as u32);
-        });
+        compact(block, (ticket, sums), &args.source(), |target, index, item| args.write(target, index, item));
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, _: B::Shared<u32>) {
+        let args = self;
+        compact_in_turn(block, ticket, &args.source(), |target, index, item| args.write(target, index, item));
+    }
+
+    #[inline(always)]
+    fn source(&self) -> Source<K> {
+        let plan = CompactParams { items: self.plan.items };
+        Source { input: self.input, keep: self.keep, count: self.count, state: self.state, plan }
+    }
+
+    #[inline(always)]
+    fn write(&self, target: u64, index: u64, item: K) {
+        self.output.store(target, item.unmixed(self.plan.a, self.plan.b));
+        self.ends.store(target, index as u32);
     }
 }
 
@@ -101,7 +123,7 @@ pub struct SortedRunsParams {
 kernel! {
     /// Compacts sorted keys as [`Compact`] does, and sets `starts[r + 1]` to the index behind the
     /// last item of run `r`, and `starts[0]` to 0. `keep` has a bit for the last of each run.
-    SortedRuns<K: KeyWord>, "sorted_runs", threads 256, resident 4, shared ticket: u64 = 1, shared sums: u32 = 17;
+    SortedRuns<K: KeyWord>, "sorted_runs", threads 256, resident 4, cpu cores, shared ticket: u64 = 1, shared sums: u32 = 17;
     {
         input: Global<K>, keep: Global<u32>, output: Global<K>, starts: Global<u32>, count: Global<u32>, state: Global<u64>,
         plan: SortedRunsParams,
@@ -112,21 +134,36 @@ impl<K: KeyWord> SortedRuns<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<u32>) {
         let args = self;
-        let SortedRunsParams { items, capacity } = args.plan;
-        let plan = CompactParams { items };
-        let from = Source { input: args.input, keep: args.keep, count: args.count, state: args.state, plan };
-        compact(block, (ticket, sums), &from, |target, index, item: K| {
-            if target < capacity {
-                args.output.store(target, item);
-                args.starts.store(target + 1, index as u32 + 1);
-            }
-        });
+        compact(block, (ticket, sums), &args.source(), |target, index, item| args.write(target, index, item));
         let is_first = block.index() == 0;
         block.each_thread(|thread| {
             if thread == 0 && is_first {
                 args.starts.store(0, 0);
             }
         });
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, _: B::Shared<u32>) {
+        let args = self;
+        compact_in_turn(block, ticket, &args.source(), |target, index, item| args.write(target, index, item));
+        if block.index() == 0 {
+            args.starts.store(0, 0);
+        }
+    }
+
+    #[inline(always)]
+    fn source(&self) -> Source<K> {
+        let plan = CompactParams { items: self.plan.items };
+        Source { input: self.input, keep: self.keep, count: self.count, state: self.state, plan }
+    }
+
+    #[inline(always)]
+    fn write(&self, target: u64, index: u64, item: K) {
+        if target < self.plan.capacity {
+            self.output.store(target, item);
+            self.starts.store(target + 1, index as u32 + 1);
+        }
     }
 }
 
@@ -149,10 +186,6 @@ fn compact<T: Scalar, B: Block>(
 ) {
     let tiles = from.plan.items.div_ceil(tile::<T>());
     look_back::take_ticket(block, ticket, from.state);
-    if B::IN_TURN {
-        compact_in_turn(ticket.get(0), from, write);
-        return;
-    }
     let mut held = block.local(|_| Held { items: [T::default(); MAX_ITEMS], keep: 0, before: 0, ahead: 0 });
     block.tiles_of::<32, _>(&mut held, |warp, held| {
         let first_thread = warp.first_thread();
@@ -216,7 +249,14 @@ fn compact<T: Scalar, B: Block>(
 
 /// Compacts a tile by one thread.
 #[inline(always)]
-fn compact_in_turn<T: Scalar>(index: u64, from: &Source<T>, write: impl Fn(u64, u64, T)) {
+fn compact_in_turn<T: Scalar, B: Block>(
+    block: &mut B,
+    ticket: B::Shared<u64>,
+    from: &Source<T>,
+    write: impl Fn(u64, u64, T),
+) {
+    look_back::take_ticket(block, ticket, from.state);
+    let index = ticket.get(0);
     // Tiles begin at whole words of `keep`.
     const { assert!(tile::<T>().is_multiple_of(32)) };
     let (input, keep, items) = (from.input, from.keep, from.plan.items);
@@ -304,7 +344,7 @@ impl Invert {
 kernel! {
     /// Sets bit `i mod 32` of `keep[i / 32]` if `keys[i]`, of `items` sorted keys, is the last of
     /// its run of equal keys. Bits past the last key become 0.
-    LastOfEach<K: KeyWord>, "last_of_each", threads 256;
+    LastOfEach<K: KeyWord>, "last_of_each", threads 256, cpu cores;
     { keys: Global<K>, keep: Global<u32>, plan: CompactParams }
 }
 
@@ -313,17 +353,6 @@ impl<K: KeyWord> LastOfEach<K> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let block_first = block.first_thread();
-        if B::IN_TURN {
-            let end = args.plan.items.min(block_first + block.threads() as u64);
-            vectorized(FlagsInTurn {
-                keys: args.keys,
-                keep: args.keep,
-                first: block_first,
-                end,
-                items: args.plan.items,
-            });
-            return;
-        }
         block.tiles::<32>(|warp| {
             let first = block_first + warp.first_thread() as u64;
             let mut last = warp.local(|lane| {
@@ -339,6 +368,14 @@ impl<K: KeyWord> LastOfEach<K> {
                 }
             });
         });
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B) {
+        let Self { keys, keep, plan: CompactParams { items } } = self;
+        let first = block.first_thread();
+        let end = items.min(first + block.threads() as u64);
+        vectorized(FlagsInTurn { keys, keep, first, end, items });
     }
 }
 

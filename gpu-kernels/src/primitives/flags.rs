@@ -20,7 +20,7 @@ pub struct FlagsParams {
 kernel! {
     /// Sets byte `i` of `output` to bit `i mod 32` of `flags[i / 32]`, for each item, and writes
     /// nothing behind them. One thread for [`EXPANDED`] items.
-    ExpandFlags<>, "expand_flags", threads 256;
+    ExpandFlags<>, "expand_flags", threads 256, cpu cores;
     { flags: Global<u32>, output: Global<u8>, plan: FlagsParams }
 }
 
@@ -30,11 +30,6 @@ impl ExpandFlags {
         let args = self;
         let items = args.plan.items;
         let block_first = block.first_thread() * EXPANDED;
-        if B::IN_TURN {
-            let end = items.min(block_first + block.threads() as u64 * EXPANDED);
-            vectorized(ExpandInTurn { flags: args.flags, output: args.output, first: block_first, end });
-            return;
-        }
         block.each_thread(|thread| {
             let first = block_first + thread as u64 * EXPANDED;
             if first < items {
@@ -42,6 +37,13 @@ impl ExpandFlags {
                 expand(args.output, first, items, flags);
             }
         });
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B) {
+        let first = block.first_thread() * EXPANDED;
+        let end = self.plan.items.min(first + block.threads() as u64 * EXPANDED);
+        vectorized(ExpandInTurn { flags: self.flags, output: self.output, first, end });
     }
 }
 
@@ -111,7 +113,7 @@ pub struct FillParams {
 kernel! {
     /// Sets `values[i]` to the plan's value for each item whose bit `i mod 32` of `flags[i / 32]`
     /// is 0. Reads the flags alone. One thread for 32 items.
-    FillAbsent<V: ValueWord>, "fill_absent", threads 256;
+    FillAbsent<V: ValueWord>, "fill_absent", threads 256, cpu cores;
     { flags: Global<u32>, values: Global<V>, plan: FillParams }
 }
 
@@ -119,32 +121,12 @@ impl<V: ValueWord> FillAbsent<V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
-        let FillParams { items, value } = args.plan;
-        let value = V::from_u64(value);
+        let value = V::from_u64(args.plan.value);
         let block_first = block.first_thread();
-        // The bits of a word whose items get the value.
-        let absent = |word: u64| {
-            let beyond = (32 * (word + 1)).saturating_sub(items);
-            if beyond >= 32 { 0 } else { !args.flags.load_read_only(word) & u32::MAX >> beyond }
-        };
-        if B::IN_TURN {
-            let end = items.div_ceil(32).min(block_first + block.threads() as u64);
-            let mut word = block_first;
-            while word < end {
-                let mut bits = absent(word);
-                // At most 32 steps: each clears a bit.
-                while bits != 0 {
-                    args.values.store(32 * word + bits.trailing_zeros() as u64, value);
-                    bits &= bits - 1;
-                }
-                word += 1;
-            }
-            return;
-        }
         // A lane reads a word, and the warp writes the items of one word after the other.
         block.tiles::<32>(|warp| {
             let first = block_first + warp.first_thread() as u64;
-            let mut bits = warp.local(|lane| absent(first + lane as u64));
+            let mut bits = warp.local(|lane| args.absent(first + lane as u64));
             let mut words = warp.ballot(&bits, |_, &bits| bits != 0);
             // At most 32 steps: each clears a bit.
             while words != 0 {
@@ -159,12 +141,33 @@ impl<V: ValueWord> FillAbsent<V> {
             }
         });
     }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B) {
+        let value = V::from_u64(self.plan.value);
+        let first = block.first_thread();
+        for word in first..self.plan.items.div_ceil(32).min(first + block.threads() as u64) {
+            let mut bits = self.absent(word);
+            // At most 32 steps: each clears a bit.
+            while bits != 0 {
+                self.values.store(32 * word + bits.trailing_zeros() as u64, value);
+                bits &= bits - 1;
+            }
+        }
+    }
+
+    /// Returns the bits of a word whose items get the value.
+    #[inline(always)]
+    fn absent(&self, word: u64) -> u32 {
+        let beyond = (32 * (word + 1)).saturating_sub(self.plan.items);
+        if beyond >= 32 { 0 } else { !self.flags.load_read_only(word) & u32::MAX >> beyond }
+    }
 }
 
 kernel! {
     /// Adds the number of items whose bit `i mod 32` of `flags[i / 32]` is set to `count[0]`. Any
     /// number of blocks share the words; [`COUNTED`] items a thread are one round.
-    CountFlags<>, "count_flags", threads 256, shared total: u64 = 1;
+    CountFlags<>, "count_flags", threads 256, cpu cores, shared total: u64 = 1;
     { flags: Global<u32>, count: Global<u64>, plan: FlagsParams }
 }
 
@@ -172,28 +175,9 @@ impl CountFlags {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, total: B::Shared<u64>) {
         let args = self;
-        let items = args.plan.items;
-        let (index, grid) = (block.index() as u64, block.grid() as u64);
         // The words behind the last whole round are the first block's.
-        let quads = items / COUNTED;
-        let rest = |word: u64| {
-            let beyond = (32 * (word + 1)).saturating_sub(items);
-            if beyond >= 32 { 0 } else { (args.flags.load_read_only(word) & u32::MAX >> beyond).count_ones() }
-        };
-        if B::IN_TURN {
-            let share = quads.div_ceil(grid);
-            let first = (index * share).min(quads);
-            let end = (first + share).min(quads);
-            let mut own = vectorized(CountInTurn { flags: args.flags, first: 4 * first, end: 4 * end });
-            if index == 0 {
-                own += (4 * quads..items.div_ceil(32)).map(|word| rest(word) as u64).sum::<u64>();
-            }
-            if own != 0 {
-                args.count.atomic(0).fetch_add(own);
-            }
-            return;
-        }
-        let (first_thread, step) = (block.first_thread(), grid * block.threads() as u64);
+        let quads = args.plan.items / COUNTED;
+        let (first_thread, step) = (block.first_thread(), block.grid() as u64 * block.threads() as u64);
         let mut counts = block.local(|_| 0u32);
         block.phase(&mut counts, |thread, count| {
             if thread == 0 {
@@ -206,7 +190,7 @@ impl CountFlags {
                 quad += step;
             }
             if first_thread + (thread as u64) < 4 {
-                *count += rest(4 * quads + first_thread + thread as u64);
+                *count += args.rest(4 * quads + first_thread + thread as u64);
             }
         });
         block.tiles_of::<32, _>(&mut counts, |warp, counts| {
@@ -227,6 +211,29 @@ impl CountFlags {
                 args.count.atomic(0).fetch_add(sum);
             }
         });
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, _: B::Shared<u64>) {
+        let Self { flags, count, plan: FlagsParams { items } } = self;
+        let (index, quads) = (block.index() as u64, items / COUNTED);
+        let share = quads.div_ceil(block.grid() as u64);
+        let first = (index * share).min(quads);
+        let end = (first + share).min(quads);
+        let mut own = vectorized(CountInTurn { flags, first: 4 * first, end: 4 * end });
+        if index == 0 {
+            own += (4 * quads..items.div_ceil(32)).map(|word| self.rest(word) as u64).sum::<u64>();
+        }
+        if own != 0 {
+            count.atomic(0).fetch_add(own);
+        }
+    }
+
+    /// Returns the number of set bits of a word behind the last whole round.
+    #[inline(always)]
+    fn rest(&self, word: u64) -> u32 {
+        let beyond = (32 * (word + 1)).saturating_sub(self.plan.items);
+        if beyond >= 32 { 0 } else { (self.flags.load_read_only(word) & u32::MAX >> beyond).count_ones() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Copying rows of an array by their indices.
 
 use crate::hash::Divisor;
-use crate::seam::{Block, Global, in_turn};
+use crate::seam::{Block, Global};
 
 /// The number of words of a wide piece: 16 bytes, the most that one instruction moves.
 pub const WIDE: u64 = 4;
@@ -26,7 +26,7 @@ kernel! {
     ///
     /// The row becomes zeros if the source has no such row, or if `found` is not null and its bit
     /// `i mod 32` of word `i / 32` is 0.
-    GatherRows<>, "gather_rows", threads 256;
+    GatherRows<>, "gather_rows", threads 256, cpu cores;
     { source: Global<u32>, indices: Global<u32>, found: Global<u32>, output: Global<u32>, plan: GatherParams }
 }
 
@@ -34,37 +34,15 @@ impl GatherRows {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
-        let GatherParams { rows, sources, width, pieces } = args.plan;
+        let GatherParams { rows, width, pieces, .. } = args.plan;
         let first = block.first_thread();
-        // The row of the source, if there is one and it was found.
-        let source_of = |row: u64| {
-            let source_row = args.indices.load_read_only(row) as u64;
-            let there = args.found.is_null() || args.found.load_read_only(row / 32) >> (row % 32) & 1 != 0;
-            (there && source_row < sources).then_some(source_row)
-        };
-        if in_turn(block) {
-            // One thread copies whole rows, but for the first and the last of the block.
-            let words = pieces.get() as u64 * width;
-            let mut index = first * width;
-            let end = ((first + block.threads() as u64) * width).min(rows * words);
-            let (mut row, mut word) = (index / words, index % words);
-            while index < end {
-                let count = (words - word).min(end - index);
-                let source = source_of(row).map(|source_row| args.source.offset(source_row * words + word));
-                for i in 0..count {
-                    args.output.store(index + i, source.map_or(0, |source| source.load_read_only(i)));
-                }
-                (row, word, index) = (row + 1, 0, index + count);
-            }
-            return;
-        }
         block.each_thread(|thread| {
             let index = first + thread as u64;
             let (row, piece) = pieces.divided(index);
             if row >= rows {
                 return;
             }
-            let source = source_of(row).map(|source_row| source_row * pieces.get() as u64 + piece);
+            let source = args.source_of(row).map(|source_row| source_row * pieces.get() as u64 + piece);
             if width == WIDE {
                 let words = source.map_or([0; WIDE as usize], |piece| args.source.load_four_read_only(piece * WIDE));
                 args.output.store_four_streaming(index * WIDE, words);
@@ -72,5 +50,32 @@ impl GatherRows {
                 args.output.store_streaming(index, source.map_or(0, |word| args.source.load_read_only(word)));
             }
         });
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B) {
+        let GatherParams { rows, width, pieces, .. } = self.plan;
+        let first = block.first_thread();
+        // Whole rows are copied, but for the first and the last of the block.
+        let words = pieces.get() as u64 * width;
+        let mut index = first * width;
+        let end = ((first + block.threads() as u64) * width).min(rows * words);
+        let (mut row, mut word) = (index / words, index % words);
+        while index < end {
+            let count = (words - word).min(end - index);
+            let source = self.source_of(row).map(|source_row| self.source.offset(source_row * words + word));
+            for i in 0..count {
+                self.output.store(index + i, source.map_or(0, |source| source.load_read_only(i)));
+            }
+            (row, word, index) = (row + 1, 0, index + count);
+        }
+    }
+
+    /// Returns the row of the source, if there is one and it was found.
+    #[inline(always)]
+    fn source_of(&self, row: u64) -> Option<u64> {
+        let source_row = self.indices.load_read_only(row) as u64;
+        let there = self.found.is_null() || self.found.load_read_only(row / 32) >> (row % 32) & 1 != 0;
+        (there && source_row < self.plan.sources).then_some(source_row)
     }
 }

@@ -52,13 +52,13 @@ kernel! {
     /// Sets `output[i]` to the wrapping sum of `input[..i]`, and `total`, if it is not null, to the
     /// sum of all items. `output` may be `input`. One block a [`tile`]; `state` has
     /// [`state_words`].
-    Scan<T: Scalar>, "scan", threads 256, resident 4, shared ticket: u64 = 1, shared sums: T = 17;
+    Scan<T: Scalar>, "scan", threads 256, resident 4, cpu cores, shared ticket: u64 = 1, shared sums: T = 17;
     { input: Global<T>, output: Global<T>, total: Global<T>, state: Global<u64>, plan: ScanParams }
 }
 
 kernel! {
     /// Sets `output[i]` to the wrapping sum of `input[..=i]`; otherwise as [`Scan`].
-    InclusiveScan<T: Scalar>, "inclusive_scan", threads 256, resident 4,
+    InclusiveScan<T: Scalar>, "inclusive_scan", threads 256, resident 4, cpu cores,
         shared ticket: u64 = 1, shared sums: T = 17;
     { input: Global<T>, output: Global<T>, state: Global<u64>, plan: ScanParams }
 }
@@ -68,15 +68,32 @@ impl<T: Scalar> Scan<T> {
     fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<T>) {
         self.scan::<B, false>(block, ticket, sums);
     }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, _: B::Shared<T>) {
+        look_back::take_ticket(block, ticket, self.state);
+        self.scan_in_turn::<false>(ticket.get(0));
+    }
 }
 
 impl<T: Scalar> InclusiveScan<T> {
     #[inline(always)]
-    fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<T>) {
+    fn as_scan(self) -> Scan<T> {
         let Self { input, output, state, plan } = self;
         // SAFETY: a scan allows no total, which is the last item here.
         let total = unsafe { Global::null() };
-        Scan { input, output, total, state, plan }.scan::<B, true>(block, ticket, sums);
+        Scan { input, output, total, state, plan }
+    }
+
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<T>) {
+        self.as_scan().scan::<B, true>(block, ticket, sums);
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, ticket: B::Shared<u64>, _: B::Shared<T>) {
+        look_back::take_ticket(block, ticket, self.state);
+        self.as_scan().scan_in_turn::<true>(ticket.get(0));
     }
 }
 
@@ -87,10 +104,6 @@ impl<T: Scalar> Scan<T> {
         let args = self;
         let tiles = args.plan.items.div_ceil(tile::<T>());
         look_back::take_ticket(block, ticket, args.state);
-        if B::IN_TURN {
-            args.scan_in_turn::<INCLUSIVE>(ticket.get(0));
-            return;
-        }
         let mut held = block.local(|_| Held {
             fours: [[T::default(); FOUR]; MAX_ITEMS / FOUR],
             sum: T::default(),
@@ -98,41 +111,9 @@ impl<T: Scalar> Scan<T> {
         });
         block.tiles_of::<32, _>(&mut held, |warp, held| {
             let first_thread = warp.first_thread();
+            warp.each(held, |lane, held| args.load(ticket.get(0), first_thread + lane, held));
             warp.each(held, |lane, held| {
-                let (first, left) = rows::<T>(&args.plan, ticket.get(0), first_thread + lane);
-                let input = args.input.offset(first);
-                if whole::<T>(&args.plan, ticket.get(0)) {
-                    for row in 0..rows_of_warp::<T>() {
-                        held.fours[row] = input.load_four_streaming((row * ROW) as u64);
-                    }
-                } else {
-                    for row in 0..rows_of_warp::<T>() {
-                        for i in 0..FOUR {
-                            if ((row * ROW + i) as u32) < left {
-                                held.fours[row][i] = input.load_streaming((row * ROW + i) as u64);
-                            }
-                        }
-                    }
-                }
-            });
-            warp.each(held, |lane, held| {
-                let index = ticket.get(0) + look_back::ahead(tiles);
-                let (first, left) = rows::<T>(&args.plan, index, first_thread + lane);
-                let input = args.input.offset(first);
-                if whole::<T>(&args.plan, index) {
-                    for row in 0..rows_of_warp::<T>() {
-                        let four = input.load_four((row * ROW) as u64);
-                        held.ahead = held.ahead.plus(four[0].plus(four[1])).plus(four[2].plus(four[3]));
-                    }
-                } else {
-                    for row in 0..rows_of_warp::<T>() {
-                        for i in 0..FOUR {
-                            if ((row * ROW + i) as u32) < left {
-                                held.ahead = held.ahead.plus(input.load((row * ROW + i) as u64));
-                            }
-                        }
-                    }
-                }
+                args.add_ahead(ticket.get(0) + look_back::ahead(tiles), first_thread + lane, held);
             });
             for row in 0..rows_of_warp::<T>() {
                 warp.exclusive_sum(
@@ -168,35 +149,79 @@ impl<T: Scalar> Scan<T> {
         block.sync();
         look_back::sum_before(block, sums, WARPS, ticket, args.state, tiles);
         block.each(&mut held, |thread, held| {
-            let before = sums.get(thread / 32);
-            let (first, left) = rows::<T>(&args.plan, ticket.get(0), thread);
-            let output = args.output.offset(first);
-            for row in 0..rows_of_warp::<T>() {
-                for i in 0..FOUR {
-                    held.fours[row][i] = before.plus(held.fours[row][i]);
-                }
-            }
-            if whole::<T>(&args.plan, ticket.get(0)) {
-                for row in 0..rows_of_warp::<T>() {
-                    output.store_four_streaming((row * ROW) as u64, held.fours[row]);
-                }
-            } else {
-                for row in 0..rows_of_warp::<T>() {
-                    for i in 0..FOUR {
-                        if ((row * ROW + i) as u32) < left {
-                            output.store_streaming((row * ROW + i) as u64, held.fours[row][i]);
-                        }
-                    }
-                }
-            }
+            args.store(ticket.get(0), thread, held, sums.get(thread / 32));
             if thread == 0 && (ticket.get(0) + 1) * tile::<T>() >= args.plan.items && !args.total.is_null() {
                 args.total.store(0, sums.get(WARPS));
             }
         });
     }
-}
 
-impl<T: Scalar> Scan<T> {
+    /// Loads a thread's items of a tile.
+    #[inline(always)]
+    fn load(&self, tile: u64, thread: u32, held: &mut Held<T>) {
+        let (first, left) = rows::<T>(&self.plan, tile, thread);
+        let input = self.input.offset(first);
+        if whole::<T>(&self.plan, tile) {
+            for row in 0..rows_of_warp::<T>() {
+                held.fours[row] = input.load_four_streaming((row * ROW) as u64);
+            }
+        } else {
+            for row in 0..rows_of_warp::<T>() {
+                for i in 0..FOUR {
+                    if ((row * ROW + i) as u32) < left {
+                        held.fours[row][i] = input.load_streaming((row * ROW + i) as u64);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Adds a thread's items of the tile ahead, which are not kept.
+    #[inline(always)]
+    fn add_ahead(&self, tile: u64, thread: u32, held: &mut Held<T>) {
+        let (first, left) = rows::<T>(&self.plan, tile, thread);
+        let input = self.input.offset(first);
+        if whole::<T>(&self.plan, tile) {
+            for row in 0..rows_of_warp::<T>() {
+                let four = input.load_four((row * ROW) as u64);
+                held.ahead = held.ahead.plus(four[0].plus(four[1])).plus(four[2].plus(four[3]));
+            }
+        } else {
+            for row in 0..rows_of_warp::<T>() {
+                for i in 0..FOUR {
+                    if ((row * ROW + i) as u32) < left {
+                        held.ahead = held.ahead.plus(input.load((row * ROW + i) as u64));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Writes a thread's sums, to which the sum before its warp is added.
+    #[inline(always)]
+    fn store(&self, tile: u64, thread: u32, held: &mut Held<T>, before: T) {
+        let (first, left) = rows::<T>(&self.plan, tile, thread);
+        let output = self.output.offset(first);
+        for row in 0..rows_of_warp::<T>() {
+            for i in 0..FOUR {
+                held.fours[row][i] = before.plus(held.fours[row][i]);
+            }
+        }
+        if whole::<T>(&self.plan, tile) {
+            for row in 0..rows_of_warp::<T>() {
+                output.store_four_streaming((row * ROW) as u64, held.fours[row]);
+            }
+        } else {
+            for row in 0..rows_of_warp::<T>() {
+                for i in 0..FOUR {
+                    if ((row * ROW + i) as u32) < left {
+                        output.store_streaming((row * ROW + i) as u64, held.fours[row][i]);
+                    }
+                }
+            }
+        }
+    }
+
     /// Scans a tile by one thread.
     #[inline(always)]
     fn scan_in_turn<const INCLUSIVE: bool>(self, index: u64) {

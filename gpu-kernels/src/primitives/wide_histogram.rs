@@ -43,7 +43,7 @@ kernel! {
     /// a slot, unless another frequent one takes it. Slots follow from values by another hash
     /// function in each tile. So copies of a value rarely meet in memory, whatever the keys and
     /// their order. Where threads take turns, the first block counts all keys.
-    WideHistogram<K: KeyWord>, "wide_histogram", threads 256, shared slots: u32 = 4096;
+    WideHistogram<K: KeyWord>, "wide_histogram", threads 256, cpu cores, shared slots: u32 = 4096;
     { keys: Global<K>, counts: Global<u32>, plan: WideHistogramParams }
 }
 
@@ -67,13 +67,6 @@ impl SlotOf {
 impl<K: KeyWord> WideHistogram<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, slots: B::Shared<u32>) {
-        if B::IN_TURN {
-            // One thread counts all keys: locked additions of several threads take longer.
-            if block.index() == 0 {
-                vectorized(CountInTurn { keys: self.keys, counts: self.counts, plan: self.plan });
-            }
-            return;
-        }
         let WideHistogramParams { items, .. } = self.plan;
         let mut held = block.local(|_| [0u32; ITEMS as usize]);
         block.phase(&mut held, |thread, _| {
@@ -129,6 +122,14 @@ impl<K: KeyWord> WideHistogram<K> {
                 }
             });
             tile += block.grid() as u64;
+        }
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, _: B::Shared<u32>) {
+        // One thread counts all keys: locked additions of several threads take longer.
+        if block.index() == 0 {
+            vectorized(CountInTurn { keys: self.keys, counts: self.counts, plan: self.plan });
         }
     }
 }

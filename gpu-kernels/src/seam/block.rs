@@ -66,10 +66,6 @@ pub trait Block: Sized {
     type Tile<const LANES: usize>: Tile;
     /// The type of the block that [`Block::strided`] gives.
     type Strided: Block;
-    /// Whether one CPU thread runs all threads, one after the other and in their order. A kernel
-    /// may then do in one loop what threads otherwise share, and need not care for writes that are
-    /// adjacent across threads.
-    const IN_TURN: bool = false;
 
     /// Returns the block with as many threads as suit the back end, for kernels that process their
     /// work in strides of [`Block::threads`]. That is all threads on the GPU, one on the CPU.

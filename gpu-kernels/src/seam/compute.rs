@@ -1,7 +1,6 @@
 //! What threads compute or do by themselves, where the back ends differ.
 
 use super::backend;
-use super::block::Block;
 use super::word::Word;
 use super::work::{LaneWork, Work};
 
@@ -24,12 +23,6 @@ pub fn upper_product(a: u32, b: u32) -> u32 {
 #[inline(always)]
 pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
     backend::wide_product(a, b, addend)
-}
-
-/// Returns the constant [`Block::IN_TURN`] of a block's type, where that has no name.
-#[inline(always)]
-pub fn in_turn<B: Block>(_: &B) -> bool {
-    B::IN_TURN
 }
 
 /// Compares four words with `other`, in the bits of `mask`. For each word `i` that is equal, some

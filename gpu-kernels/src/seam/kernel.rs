@@ -138,9 +138,14 @@ pub unsafe trait Kernel: Send + Sync {
 /// `wide atomics` says that wide keys or values are changed by atomics of 128 bits: PTX for GPUs
 /// that have none has only the entry point of the narrowest types.
 ///
-/// `dynamic words: u32` is a shared array as long as the launch says: the struct has a method
-/// `dynamic_words` that gives the length. The array comes before all others in `run`. A GPU's
-/// blocks may then have more than 48 KiB (`Engine::block_memory` in `warpnest` says how much).
+/// `cpu cores` says that a core of a CPU, which runs all threads of a block, runs the method
+/// `cores` in their place. It has the parameters of `run`, does the same to the arguments' memory,
+/// and is for kernels whose threads share work that one of them does in another loop.
+///
+/// `dynamic words: u32 = |kernel| kernel.plan.words` is a shared array as long as the launch says:
+/// the host computes its length from the arguments. The array comes before all others in `run`. A
+/// GPU's blocks may then have more than 48 KiB (`Engine::block_memory` in `warpnest` says how
+/// much).
 ///
 /// A kernel of two variants has a constant after its types and a name for each of its values:
 /// `Name<K: Key; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant` gives the same
@@ -153,7 +158,8 @@ macro_rules! kernel {
         $entry:literal $(| $entry_if_true:literal)?, threads $threads:literal
         $(, resident $resident:literal)?
         $(, wide $atomics:ident)?
-        $(, dynamic $dynamic:ident : $dynamic_word:ty)?
+        $(, cpu $cores:ident)?
+        $(, dynamic $dynamic:ident : $dynamic_word:ty = $dynamic_length:expr)?
         $(, shared $shared:ident : $word:ty = $length:expr)* ;
         { $( $argument:ident : $type:ty ),* $(,)? }
     ) => {
@@ -164,9 +170,13 @@ macro_rules! kernel {
             $( pub $argument: $type, )*
         }
 
+        $crate::dynamic_length! {
+            [<$($generic: $bound,)* $(const $const: bool)?> $name<$($generic,)* $($const)?>] $($dynamic_length)?
+        }
         $crate::kernel_variants! {
             $name [$($generic : $bound),*] [$($argument),*] [$($const)?] [$($atomics)?] $entry $(, $entry_if_true)?;
-            $threads, [$($resident)?], [[$($dynamic : $dynamic_word)?] $($shared : $word = $length),*] [$($argument : $type),*]
+            $threads, [$($resident)?], [$($cores)?],
+            [[$($dynamic : $dynamic_word)?] $($shared : $word = $length),*] [$($argument : $type),*]
         }
     };
 }
@@ -215,7 +225,7 @@ macro_rules! cores_kernel {
         }
 
         $crate::backend_cores_kernel! {
-            $name [$($generic : $bound),*] $entry, [], $threads, [], [[]] [$($argument : $type),*]
+            $name [$($generic : $bound),*] $entry, [], $threads, [], [], [[]] [$($argument : $type),*]
         }
     };
 }

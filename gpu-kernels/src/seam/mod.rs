@@ -25,9 +25,7 @@ mod work;
 pub use access::{BlockScope, DeviceScope, Scope, SystemScope};
 pub use backend::{IN_STEP, STAGED_TIMES};
 pub use block::{Block, Shared, Tile, TileLocal};
-pub use compute::{
-    equal_of_four, in_turn, opaque, pause, upper_product, vectorized, vectorized_by_lanes, wide_product,
-};
+pub use compute::{equal_of_four, opaque, pause, upper_product, vectorized, vectorized_by_lanes, wide_product};
 pub use global::{Atomic, Global};
 pub use word::{AtomicWord, Word};
 pub use work::{LaneWork, Lanes, Narrow, Work};

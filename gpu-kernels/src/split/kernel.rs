@@ -48,7 +48,7 @@ kernel! {
     /// With `REPEATS` keys may be repeated: the split keeps the order of the pairs of a bin, unless
     /// they are keys alone. Without, the values of the first split may be null: they are the
     /// numbers of the pairs then.
-    Split<K: KeyWord, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2,
+    Split<K: KeyWord, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2, cpu cores,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
         shared sums: u32 = 16, shared kept: u32 = 1;
     {
@@ -68,6 +68,35 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
         starts: B::Shared<u32>,
         sums: B::Shared<u32>,
         kept: B::Shared<u32>,
+    ) {
+        self.split::<B, false>(block, (ticket, staging, starts, sums, kept));
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(
+        self,
+        block: &mut B,
+        ticket: B::Shared<u64>,
+        staging: B::Shared<u64>,
+        starts: B::Shared<u32>,
+        sums: B::Shared<u32>,
+        kept: B::Shared<u32>,
+    ) {
+        self.split::<B, true>(block, (ticket, staging, starts, sums, kept));
+    }
+
+    /// Splits the block's tile. With `ALONE` one thread does, unless many pairs are to be dropped.
+    #[inline(always)]
+    fn split<B: Block, const ALONE: bool>(
+        self,
+        block: &mut B,
+        (ticket, staging, starts, sums, kept): (
+            impl Shared<u64>,
+            impl Shared<u64>,
+            impl Shared<u32>,
+            impl Shared<u32>,
+            impl Shared<u32>,
+        ),
     ) {
         let args = self;
         // This split does not change the words of earlier splits.
@@ -96,10 +125,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
         let tile = InputTile { region, index, size, first, here };
         let Split { keys, values, keys_out, values_out, starts_out, counts_out, state, header, plan, .. } = args;
         let args = SplitArrays { keys, values, keys_out, values_out, starts_out, counts_out, state, header };
-        if B::IN_TURN
-            && !skewed_before
-            && vectorized(SplitInTurn::<K, V, REPEATS, _> { args: &args, plan, starts, tile })
-        {
+        if ALONE && !skewed_before && vectorized(SplitInTurn::<K, V, REPEATS, _> { args: &args, plan, starts, tile }) {
             return;
         }
         let split = SplitTogether::<K, V, REPEATS, _, _> { args, plan, tile, staging, starts };

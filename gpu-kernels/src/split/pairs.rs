@@ -1,6 +1,6 @@
 //! The array format of pairs between a split and the next one, or the build of a page.
 
-use crate::seam::{Block, Global};
+use crate::seam::Global;
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 /// Returns whether the order of pairs matters: it does if keys may be repeated and have values, of
@@ -8,13 +8,6 @@ use crate::types::{KeyWord, Payload, Scalar, WordOf};
 #[inline(always)]
 pub const fn in_order<const REPEATS: bool, V: Payload>() -> bool {
     REPEATS && V::VALUE_BITS != 0
-}
-
-/// Returns whether pages are built of the numbers of pairs, which are replaced by their values in
-/// the end. That is so if the order matters and threads do not process pairs in that order anyway.
-#[inline(always)]
-pub const fn by_number<const REPEATS: bool, V: Payload, B: Block>() -> bool {
-    in_order::<REPEATS, V>() && !B::IN_TURN
 }
 
 /// The number of pairs, or queries, that a block whose threads take turns reads and processes

@@ -1,5 +1,6 @@
-//! Code that several kinds of tables share: the answers of a lookup, the slots of cuckoo
-//! tables, and functions that combine values.
+//! Code that several kinds of tables share: [`lookup`]s of many keys and their answers
+//! (`lookup_in_turn` by one thread), the [`slots`] of cuckoo tables, functions that combine values
+//! ([`fold`]) and what tables that cannot do so in place do instead ([`combine`]), `rank`s.
 
 pub mod combine;
 pub mod fold;

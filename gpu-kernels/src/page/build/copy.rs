@@ -1,16 +1,16 @@
 //! The way of a page from a table into shared memory, and out again.
 
 use super::probe::Page;
-use super::source::stride;
+use super::source::THREADS;
 use crate::page::form::{BUCKET_WORDS, Form};
-use crate::seam::{Block, Global, Shared};
-use crate::split::pairs::by_number;
+use crate::seam::{Global, Shared};
+use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, Scalar};
 
 /// Loads a page from the table's memory, where it begins at `from`. With `VALUES` that are false,
 /// words for values become 0.
 #[inline(always)]
-pub(in crate::page) fn load_page<const VALUES: bool, F: Form, W: Scalar, B: Block>(
+pub(in crate::page) fn load_page<const VALUES: bool, F: Form, W: Scalar>(
     thread: u32,
     page: Page<'_, F, W, impl Shared<W>>,
     from: Global<W>,
@@ -20,13 +20,13 @@ pub(in crate::page) fn load_page<const VALUES: bool, F: Form, W: Scalar, B: Bloc
         // Several loads are under way at once.
         let mut fours = [[W::default(); 4]; LOADS];
         for i in 0..LOADS {
-            let half = first + i as u32 * const { stride::<B>() };
+            let half = first + i as u32 * THREADS as u32;
             if half < halves {
                 fours[i] = from.load_four(half as u64 * 4);
             }
         }
         for i in 0..LOADS {
-            let half = first + i as u32 * const { stride::<B>() };
+            let half = first + i as u32 * THREADS as u32;
             if half < halves {
                 let (bucket, first_row) = (half / 2, half % 2 * 4);
                 for j in 0..4 {
@@ -36,7 +36,7 @@ pub(in crate::page) fn load_page<const VALUES: bool, F: Form, W: Scalar, B: Bloc
                 }
             }
         }
-        first += LOADS as u32 * const { stride::<B>() };
+        first += LOADS as u32 * THREADS as u32;
     }
 }
 
@@ -46,7 +46,7 @@ const LOADS: usize = 2;
 /// Writes a page to the table's memory, half a bucket per thread. If words for values are the
 /// numbers of pairs, `value_of` turns them into values; it is told the number of the word, too.
 #[inline(always)]
-pub(in crate::page) fn write_page<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
+pub(in crate::page) fn write_page<const REPEATS: bool, F: Form, K: KeyWord, V: Payload>(
     thread: u32,
     page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
     to: Global<K::PackedWord<V>>,
@@ -59,12 +59,12 @@ pub(in crate::page) fn write_page<const REPEATS: bool, F: Form, K: KeyWord, V: P
         for i in 0..4 {
             let row = first_row + i as u32;
             out[i] = page.words.get(page.at(row, bucket));
-            if const { by_number::<REPEATS, V, B>() } && row >= F::TAG_WORDS {
+            if const { in_order::<REPEATS, V>() } && row >= F::TAG_WORDS {
                 out[i] = value_of(half as u64 * 4 + i as u64, out[i]);
             }
         }
         to.store_four_streaming(half as u64 * 4, out);
-        half += const { stride::<B>() };
+        half += THREADS as u32;
     }
 }
 

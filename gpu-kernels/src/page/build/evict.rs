@@ -1,9 +1,14 @@
 //! Evicting pairs of a page for those that found all of their candidates full.
 
+use super::fill::ThreadOf;
+use super::lists::{CHOSEN, List};
 use super::probe::Page;
-use crate::page::form::{Form, equal, filter, tag_number};
-use crate::seam::Shared;
-use crate::types::Scalar;
+use super::repeat_list::Listing;
+use super::source::Source;
+use crate::page::form::{Form, MAX_CANDIDATES, equal, filter, tag_number};
+use crate::seam::{Block, Shared};
+use crate::split::pairs::in_order;
+use crate::types::{KeyWord, Payload, Scalar};
 
 impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     /// Returns the number of slots in all candidates of a pair.
@@ -138,4 +143,114 @@ struct Later<W> {
     /// The word of tags with a free slot. `free` tells which slot that is.
     word: u32,
     free: W,
+}
+
+/// An eviction for a pair that is left, in one word: the larger word is better, and 0 is none.
+#[derive(Clone, Copy)]
+struct EvictionChoice(u32);
+
+impl EvictionChoice {
+    /// Returns the choice if the key is in slot `reached` already.
+    #[inline(always)]
+    fn repeated(reached: u32) -> Self {
+        Self(u32::MAX << 16 | reached)
+    }
+
+    /// Returns the choice that the pair in slot `reached` goes on to candidate `later`. A lower
+    /// `later` is better, since then all candidates that the pair passes over are full.
+    #[inline(always)]
+    fn moving(reached: u32, later: u32) -> Self {
+        Self((MAX_CANDIDATES - later + 1) << 16 | reached)
+    }
+
+    #[inline(always)]
+    fn reached(self) -> u32 {
+        self.0 & 0xffff
+    }
+
+    /// Returns the candidate that the pair in the slot goes on to, if there is one.
+    #[inline(always)]
+    fn later(self) -> Option<u32> {
+        let above = self.0 >> 16;
+        if above <= MAX_CANDIDATES { Some(MAX_CANDIDATES + 1 - above) } else { None }
+    }
+}
+
+/// Evicts pairs for those that are left, one after the other; returns whether that failed. Ends
+/// with a barrier. `moved` is told the words for the value of a pair that was evicted: the one that
+/// it had, which by then is another pair's, and the one that it has.
+#[inline(always)]
+pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<ThreadOf<K, V>>,
+    source: &Source<'_, K, V>,
+    page: Page<'_, F, K::PackedWord<V>, impl Shared<K::PackedWord<V>>>,
+    (left, count): (List<impl Shared<V::PackedEntry>, impl Shared<u32>>, u32),
+    listing: impl Listing<K::PackedWord<V>>,
+    moved: impl Fn(u32, u32) + Sync,
+) -> bool {
+    if count > left.most {
+        return true;
+    }
+    let sought = |entry_index: u32| {
+        let entry = source.unpacked::<REPEATS>(left.entries.get(entry_index));
+        (
+            page.layout.home_in_page(entry.mixed),
+            page.layout.remainder::<K, K::PackedWord<V>>(entry.mixed),
+            entry.value_word,
+        )
+    };
+    let choices = left.lengths;
+    let (slots, laters, stride) = (page.reach(), page.layout.candidates - 1, block.threads());
+    let mut entry_index = 0;
+    while entry_index < count {
+        let choice_at = CHOSEN + entry_index % 2;
+        // There is a thread for each slot within reach and each candidate that its pair could go on
+        // to.
+        block.phase(threads, |thread, _| {
+            let (home, remainder, _) = sought(entry_index);
+            let mut number = thread;
+            while number < slots * laters {
+                let (reached, later) = (number % slots, 1 + number / slots);
+                let eviction = match page.evictable(home, remainder, reached, later) {
+                    Some(Eviction::Repeated) => EvictionChoice::repeated(reached),
+                    Some(Eviction::Movable) => EvictionChoice::moving(reached, later),
+                    None => EvictionChoice(0),
+                };
+                if eviction.0 != 0 {
+                    choices.fetch_max(choice_at, eviction.0);
+                }
+                number += stride;
+            }
+        });
+        let eviction = EvictionChoice(choices.get(choice_at));
+        if eviction.0 == 0 {
+            return true;
+        }
+        block.phase(threads, |thread, state| {
+            if thread != 0 {
+                return;
+            }
+            choices.set(CHOSEN + (entry_index + 1) % 2, 0);
+            let (home, remainder, value_word) = sought(entry_index);
+            if let Some(later) = eviction.later() {
+                let to = page.evict(home, remainder, eviction.reached(), later);
+                moved(page.value_of(home, remainder, eviction.reached()), to);
+                state.inserted = state.inserted.wrapping_add(1);
+            } else {
+                listing.push(home, remainder);
+            }
+            if !F::VALUES {
+                return;
+            }
+            let at = page.value_of(home, remainder, eviction.reached());
+            if in_order::<REPEATS, V>() {
+                page.words.fetch_max(at, value_word);
+            } else {
+                page.words.set(at, value_word);
+            }
+        });
+        entry_index += 1;
+    }
+    false
 }

@@ -2,7 +2,7 @@
 //! lengths.
 
 use crate::seam::{STAGED_TIMES, Shared};
-use crate::types::Scalar;
+use crate::types::{Payload, Scalar};
 
 /// A list that threads append to.
 #[derive(Clone, Copy)]
@@ -27,6 +27,12 @@ impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
         }
     }
 
+    /// Returns how many entries were pushed.
+    #[inline(always)]
+    pub fn length(&self) -> u32 {
+        self.lengths.get(self.number)
+    }
+
     /// Returns whether more entries were pushed than the list's capacity.
     #[inline(always)]
     pub fn overflowed(&self) -> bool {
@@ -34,15 +40,39 @@ impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
     }
 }
 
-/// The lists of pairs that have no slot yet.
+/// The lists of pairs that have no slot yet, in a block's memory `M`, with their lengths in `N`.
 #[derive(Clone, Copy)]
-pub struct Lists<Over, Left, Repeats> {
+pub struct Lists<V: Payload, M: Shared<u64>, N, Repeats> {
     /// Pairs that found their home full.
-    pub over: Over,
+    pub over: List<M::As<V::PackedEntry>, N>,
     /// Pairs that found all of their candidates full.
-    pub left: Left,
+    pub left: List<M::As<V::PackedEntry>, N>,
     /// Keys that pages met again.
     pub repeats: Repeats,
+}
+
+impl<V: Payload, M: Shared<u64>, N: Copy, Repeats> Lists<V, M, N, Repeats> {
+    /// Returns the lists in these words, of which there are `times` as many as a GPU has.
+    #[inline(always)]
+    pub fn new(over: M, left: M, lengths: N, times: usize, repeats: Repeats) -> Self {
+        let in_word = 64 / <V::PackedEntry as Scalar>::BITS * times as u32;
+        let list = |words: M, number, most: usize| List {
+            entries: words.cast(),
+            lengths,
+            number,
+            most: most as u32 * in_word,
+        };
+        Self { over: list(over, 0, MAX_HOME_FULL), left: list(left, 1, MAX_UNPLACED), repeats }
+    }
+
+    /// Empties the lists, by one thread.
+    #[inline(always)]
+    pub fn clear(&self)
+    where
+        N: Shared<u32>,
+    {
+        self.left.lengths.clear(0, LENGTHS as u32);
+    }
 }
 
 /// The first of two words behind the lengths of the lists, which take turns to hold the chosen

@@ -1,16 +1,17 @@
-//! The steps of a page's build by one block.
+//! The build of a page by the threads of a block, in shared memory.
 
-use super::fill::{ThreadOf, count_slots, evict_for_unplaced, search_slots};
-use super::fill_in_turn::FillInTurn;
-use super::lists::{CHOSEN, IN_VAIN, INSERTED, List, Lists, OWN_LENGTH};
-use super::probe::{Counts, Page};
+use super::copy::{first_word, write_page};
+use super::evict::evict_for_unplaced;
+use super::fill::{Thread, ThreadOf, count_inserted, count_slots, search_slots};
+use super::lists::{CHOSEN, IN_VAIN, INSERTED, Lists, OWN_LENGTH};
+use super::probe::{Counts, MAX_COUNTED, Page, PageIn};
 use super::repeat_list::{Listing, NoListing};
-use super::source::{Source, Sources, stride};
+use super::source::{Source, Sources, THREADS};
 use crate::page::form::{BUCKET_WORDS, Form, header};
-use crate::seam::{Block, Global, Shared, vectorized};
+use crate::seam::{Block, Global, Shared};
+use crate::split;
 use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, Scalar};
-use core::marker::PhantomData;
 
 /// The arguments of a block's build.
 pub(super) struct Job<K: KeyWord, V: Payload> {
@@ -20,66 +21,100 @@ pub(super) struct Job<K: KeyWord, V: Payload> {
     pub zeroed: bool,
 }
 
-/// The build of a page: its pairs, where it becomes, and the block's memory.
-pub(super) struct PageBuild<
-    'b,
-    const REPEATS: bool,
-    F,
-    K: KeyWord,
-    V: Payload,
-    W: Shared<K::PackedWord<V>>,
-    C,
-    Over,
-    Left,
-    L,
-> {
-    pub job: &'b Job<K, V>,
-    pub source: Source<'b, K, V>,
-    pub in_place: Global<K::PackedWord<V>>,
-    pub words: W,
-    pub page: Page<'b, F, K::PackedWord<V>, W>,
-    pub counts: Counts<C>,
-    pub lists: Lists<Over, Left, L>,
+/// The build of a page: its pairs, and the block's memory `M` with lengths in `N`.
+struct PageBuild<'b, const REPEATS: bool, F, K: KeyWord, V: Payload, M: Shared<u64>, N, L> {
+    job: &'b Job<K, V>,
+    source: Source<'b, K, V>,
+    page: PageIn<'b, F, K, V, M>,
+    /// The counts of slots, which are behind the page.
+    counts: Counts<M::As<u32>>,
+    lists: Lists<V, M, N, L>,
 }
 
-impl<const REPEATS: bool, F, K, V, W, C, O, OverLengths, E, LeftLengths, L>
-    PageBuild<'_, REPEATS, F, K, V, W, C, List<O, OverLengths>, List<E, LeftLengths>, L>
+/// Builds the block's page.
+#[inline(always)]
+pub(super) fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block, M: Shared<u64>, L>(
+    block: &mut B,
+    job: &Job<K, V>,
+    (page_memory, lists): (M, Lists<V, M, impl Shared<u32>, L>),
+) where
+    L: Listing<K::PackedWord<V>>,
+{
+    let layout = &job.sources.layout;
+    let page_words = layout.page_buckets * BUCKET_WORDS;
+    let number = block.index();
+    let build = PageBuild::<REPEATS, F, K, V, M, _, L> {
+        job,
+        source: job.sources.page(number as u64),
+        page: Page::new(page_memory.cast(), layout),
+        counts: Counts { words: page_memory.cast(), first: page_words * <K::PackedWord<V> as Scalar>::BITS / 32 },
+        lists,
+    };
+    let mut threads = block.local(|thread| Thread::new(build.source.load_first::<REPEATS>(thread)));
+    // The header is read after the pairs, so that there is one wait for both.
+    if split::overflowed(job.header) {
+        return;
+    }
+    build.clear(block, &mut threads);
+    let Lists { over, left, repeats: listing } = lists;
+    if L::LISTS && left.lengths.get(IN_VAIN) != 0 {
+        return;
+    }
+    // Most pairs get a slot of their home by counting, which is faster than searching.
+    let counted = build.source.pairs <= MAX_COUNTED;
+    if counted {
+        build.count(block, &mut threads);
+    }
+    // Then the others search. If more were spilled than the list holds, all pairs search: those
+    // that have a slot find it.
+    let spilled = if counted { over.length() } else { u32::MAX };
+    if spilled != 0 {
+        build.search(block, &mut threads, spilled);
+        build.evict(block, &mut threads);
+    }
+    let out = job.words_out.offset(first_word(number, layout.page_buckets));
+    // The number of a pair is replaced by its value.
+    let value_of = |_: u64, number: K::PackedWord<V>| match number.to_u64() {
+        0 => number,
+        number => Scalar::from_u64(build.source.value(number - 1).to_u64()),
+    };
+    block.phase(&mut threads, |thread, _| {
+        write_page::<REPEATS, F, K, V>(thread, build.page, out, value_of);
+    });
+    count_inserted(block, &mut threads, left.lengths, job.header);
+    block.each(&mut threads, |thread, _| {
+        if thread == 0 {
+            listing.end();
+        }
+    });
+}
+
+impl<const REPEATS: bool, F, K, V, M, N, L> PageBuild<'_, REPEATS, F, K, V, M, N, L>
 where
     F: Form,
     K: KeyWord,
     V: Payload,
-    W: Shared<K::PackedWord<V>>,
-    C: Shared<u32>,
-    O: Shared<V::PackedEntry>,
-    OverLengths: Shared<u32>,
-    E: Shared<V::PackedEntry>,
-    LeftLengths: Shared<u32>,
+    M: Shared<u64>,
+    N: Shared<u32>,
     L: Listing<K::PackedWord<V>>,
 {
     /// Empties page, counts and lists. Tags become empty; values become 0 only where something is
     /// to be compared with them.
     #[inline(always)]
-    pub fn clear<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
-        let Self { words, counts, lists: Lists { over, left, repeats: listing }, .. } = *self;
-        let buckets = self.page.layout.page_buckets;
+    fn clear<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
+        let Self { page, counts, lists: Lists { over, left, repeats: listing }, .. } = *self;
+        let buckets = page.layout.page_buckets;
         block.phase(threads, |thread, _| {
-            if B::IN_TURN {
-                if !self.job.zeroed {
-                    words.clear(0, buckets * BUCKET_WORDS);
-                }
-                counts.words.clear(counts.first, buckets);
-            } else {
-                let rows = if in_order::<REPEATS, V>() { BUCKET_WORDS } else { F::TAG_WORDS };
-                let mut word = thread;
-                while word < rows * buckets {
-                    words.set(word, Scalar::from_u64(0));
-                    word += const { stride::<B>() };
-                }
-                let mut word = thread;
-                while word < buckets / 2 {
-                    counts.words.set(counts.first + word, 0);
-                    word += const { stride::<B>() };
-                }
+            let rows = if in_order::<REPEATS, V>() { BUCKET_WORDS } else { F::TAG_WORDS };
+            let mut word = thread;
+            while word < rows * buckets {
+                page.words.set(word, Scalar::from_u64(0));
+                word += THREADS as u32;
+            }
+            let mut word = thread;
+            while word < buckets / 2 {
+                counts.words.set(counts.first + word, 0);
+                word += THREADS as u32;
             }
             if thread == 0 {
                 over.lengths.set(over.number, 0);
@@ -96,32 +131,17 @@ where
 
     /// Gives pairs slots of their homes by counting, and lists those that find their home full.
     #[inline(always)]
-    pub fn count<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
-        let Self { source, page, counts, in_place, lists: Lists { over, repeats: listing, .. }, .. } = *self;
-        if B::IN_TURN {
-            block.phase(threads, |_, state| {
-                let (words, counts, layout, form) = (in_place, counts.words, page.layout, PhantomData);
-                state.inserted = vectorized(FillInTurn::<REPEATS, F, _, _, _, _, _, _> {
-                    source,
-                    layout,
-                    words,
-                    counts,
-                    over,
-                    listing,
-                    form,
-                });
-            });
-        } else {
-            block.phase(threads, |thread, state| {
-                count_slots::<REPEATS, F, K, V, B>(thread, state, &source, page, counts, over);
-            });
-        }
-        if (REPEATS || L::LISTS) && !B::IN_TURN {
+    fn count<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
+        let Self { source, page, counts, lists: Lists { over, repeats: listing, .. }, .. } = *self;
+        block.phase(threads, |thread, state| {
+            count_slots::<REPEATS, F, K, V>(thread, state, &source, page, counts, over);
+        });
+        if REPEATS || L::LISTS {
             block.phase(threads, |thread, state| {
                 let mut bucket = thread;
                 while bucket < page.layout.page_buckets {
                     state.inserted = state.inserted.wrapping_sub(page.unite_repeats(bucket, listing));
-                    bucket += const { stride::<B>() };
+                    bucket += THREADS as u32;
                 }
             });
         }
@@ -130,21 +150,14 @@ where
     /// Has the spilled pairs, of which there are so many, search a slot, or all pairs if the list
     /// does not hold them.
     #[inline(always)]
-    pub fn search<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>, spilled: u32) {
-        let Self { source, page, counts, in_place, lists, .. } = *self;
+    fn search<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>, spilled: u32) {
+        let Self { source, page, counts, lists, .. } = *self;
         let Lists { over, left, .. } = lists;
         let mut listed = spilled <= over.most;
         if !REPEATS && !L::LISTS && listed {
-            search_slots::<true, false, F, K, V, B>(
-                block,
-                threads,
-                &source,
-                (in_place, page),
-                counts,
-                Lists { over, left, repeats: NoListing },
-                Some(spilled),
-            );
-            listed = left.lengths.get(left.number) <= left.most;
+            let lists = Lists::<V, M, N, _> { over, left, repeats: NoListing };
+            search_slots::<true, false, F, K, V, B, M>(block, threads, &source, page, counts, lists, Some(spilled));
+            listed = left.length() <= left.most;
             if !listed {
                 // If keys have many copies in spite of the promise, these take all slots of their
                 // candidates. A search by the tags finds the copies.
@@ -158,17 +171,16 @@ where
         }
         if REPEATS || L::LISTS || !listed {
             let spilled = if listed { Some(spilled) } else { None };
-            let page = (in_place, page);
-            search_slots::<false, REPEATS, F, K, V, B>(block, threads, &source, page, counts, lists, spilled);
+            search_slots::<false, REPEATS, F, K, V, B, M>(block, threads, &source, page, counts, lists, spilled);
         }
     }
 
     /// Evicts pairs for those that have found no slot. The header has their number, and counts the
     /// page as failed if there is none for them.
     #[inline(always)]
-    pub fn evict<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
+    fn evict<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
         let Self { source, page, lists: Lists { left, repeats: listing, .. }, .. } = *self;
-        let (header, count) = (self.job.header, left.lengths.get(left.number));
+        let (header, count) = (self.job.header, left.length());
         if count == 0 {
             return;
         }

@@ -74,6 +74,10 @@ pub struct Page<'l, F, W: Scalar, S: Shared<W>> {
     types: PhantomData<fn() -> (F, W)>,
 }
 
+/// The page of a table of these types in a block's memory `M`.
+pub type PageIn<'l, F, K, V, M> =
+    Page<'l, F, <K as KeyWord>::PackedWord<V>, <M as Shared<u64>>::As<<K as KeyWord>::PackedWord<V>>>;
+
 impl<F, W: Scalar, S: Shared<W>> Clone for Page<'_, F, W, S> {
     #[inline(always)]
     fn clone(&self) -> Self {

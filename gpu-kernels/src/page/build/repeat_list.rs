@@ -46,16 +46,16 @@ impl<W> Listing<W> for NoListing {
 /// Keys alone have nothing to resolve, so nothing is listed.
 #[derive(Clone, Copy)]
 pub(in crate::page) struct RepeatList<V, S> {
-    pub entries: Global<u64>,
-    pub header: Global<u64>,
-    pub sizes: ListSizes,
+    entries: Global<u64>,
+    header: Global<u64>,
+    sizes: ListSizes,
     /// The number of the page.
-    pub page: u32,
+    page: u32,
     /// The first bucket of the page.
-    pub first_bucket: u32,
+    first_bucket: u32,
     /// The shared memory whose word [`OWN_LENGTH`] is the length of the page's part.
-    pub lengths: S,
-    pub payload: PhantomData<fn() -> V>,
+    lengths: S,
+    payload: PhantomData<fn() -> V>,
 }
 
 /// The capacities of the list of repeated keys.
@@ -123,6 +123,18 @@ impl<W: Scalar, V: Payload, S: Shared<u32>> Listing<W> for RepeatList<V, S> {
 }
 
 impl<V, S> RepeatList<V, S> {
+    /// Returns the list of a page, whose number comes before how many buckets a page has.
+    #[inline(always)]
+    pub fn new(
+        entries: Global<u64>,
+        header: Global<u64>,
+        sizes: ListSizes,
+        (page, page_buckets): (u32, u32),
+        lengths: S,
+    ) -> Self {
+        Self { entries, header, sizes, page, first_bucket: page * page_buckets, lengths, payload: PhantomData }
+    }
+
     /// Returns the lengths of the pages' own parts, which are behind the entries.
     #[inline(always)]
     fn lengths_out(&self) -> Global<u32> {

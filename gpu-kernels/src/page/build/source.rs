@@ -1,18 +1,13 @@
 //! The pairs that a page is built from, and how the threads of a block share them.
 
 use crate::page::form::Layout;
-use crate::seam::{Block, Global};
+use crate::seam::Global;
 use crate::split::bins;
-use crate::split::pairs::{AT_ONCE, Pairs, by_number, in_order};
+use crate::split::pairs::{AT_ONCE, Pairs, in_order};
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// The threads of a block, unless it is a block of one thread.
+/// The threads of a block.
 pub(in crate::page) const THREADS: usize = 384;
-
-/// Returns the stride by which the threads of a block go over their work.
-pub(in crate::page) const fn stride<B: Block>() -> u32 {
-    if B::IN_TURN { 1 } else { THREADS as u32 }
-}
 
 /// The most pairs that a thread reads at once.
 pub(in crate::page) const MAX_READ_AHEAD: usize = 4;
@@ -88,25 +83,30 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
 
     /// Returns the entry of a pair that was spilled to a list, unpacked.
     #[inline(always)]
-    pub fn unpacked<const REPEATS: bool, B: Block>(&self, entry: V::PackedEntry) -> Entry<K, K::PackedWord<V>> {
-        let entry = entry.to_u64();
-        if V::VALUE_BITS == 0 && K::BITS == 32 {
-            return Entry { pair: 0, mixed: K::from_u64(entry), value_word: Scalar::from_u64(0) };
-        }
-        if <K::PackedWord<V> as Scalar>::BITS == 32 {
-            return Entry { pair: 0, mixed: K::from_u64(entry >> 32), value_word: Scalar::from_u64(entry) };
-        }
-        self.entry::<REPEATS, B>(entry as u32)
+    pub fn unpacked<const REPEATS: bool>(&self, entry: V::PackedEntry) -> Entry<K, K::PackedWord<V>> {
+        Entry::whole::<V>(entry).unwrap_or_else(|| self.entry::<REPEATS>(entry.to_u64() as u32))
+    }
+
+    /// Does [`Source::unpacked`] for [`Source::entry_in_turn`].
+    #[inline(always)]
+    pub fn unpacked_in_turn<const REPEATS: bool>(&self, entry: V::PackedEntry) -> Entry<K, K::PackedWord<V>> {
+        Entry::whole::<V>(entry).unwrap_or_else(|| self.entry_in_turn::<REPEATS>(entry.to_u64() as u32))
     }
 
     /// Returns the entry of a pair.
     #[inline(always)]
-    pub fn entry<const REPEATS: bool, B: Block>(&self, pair: u32) -> Entry<K, K::PackedWord<V>> {
-        let (key, mut value) = self.pair::<REPEATS>(pair);
-        if B::IN_TURN && const { in_order::<REPEATS, V>() } {
-            value = self.value(pair as u64);
-        }
-        Entry { pair, mixed: self.mixed(key), value_word: self.value_word::<REPEATS, B>(pair, value) }
+    pub fn entry<const REPEATS: bool>(&self, pair: u32) -> Entry<K, K::PackedWord<V>> {
+        let (key, value) = self.pair::<REPEATS>(pair);
+        Entry { pair, mixed: self.mixed(key), value_word: self.value_word::<REPEATS>(pair, value) }
+    }
+
+    /// Returns the entry of a pair for one thread that takes pairs in their order: it has the value
+    /// itself.
+    #[inline(always)]
+    pub fn entry_in_turn<const REPEATS: bool>(&self, pair: u32) -> Entry<K, K::PackedWord<V>> {
+        let (key, value) = self.pair::<REPEATS>(pair);
+        let value = if const { in_order::<REPEATS, V>() } { self.value(pair as u64) } else { value };
+        Entry { pair, mixed: self.mixed(key), value_word: Scalar::from_u64(value.to_u64()) }
     }
 
     /// Returns a pair, with its value if that is needed.
@@ -173,11 +173,12 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         (keys, values)
     }
 
-    /// Returns the word that is stored for a pair's value: its number from 1 on, if pages are built
-    /// of numbers.
+    /// Returns the word that a page in shared memory holds for a pair's value. If the order of
+    /// pairs matters, that is the pair's number from 1 on, of which the greatest stays; it is
+    /// replaced by the value in the end.
     #[inline(always)]
-    pub fn value_word<const REPEATS: bool, B: Block>(&self, pair: u32, value: V::Word) -> K::PackedWord<V> {
-        if const { by_number::<REPEATS, V, B>() } {
+    pub fn value_word<const REPEATS: bool>(&self, pair: u32, value: V::Word) -> K::PackedWord<V> {
+        if const { in_order::<REPEATS, V>() } {
             Scalar::from_u64(pair as u64 + 1)
         } else {
             Scalar::from_u64(value.to_u64())
@@ -195,6 +196,19 @@ pub struct Entry<K, W> {
 }
 
 impl<K: KeyWord, W: Scalar> Entry<K, W> {
+    /// Returns the entry that a word has as a whole; nothing if it is the number of a pair.
+    #[inline(always)]
+    fn whole<V: Payload>(entry: V::PackedEntry) -> Option<Self> {
+        let entry = entry.to_u64();
+        if V::VALUE_BITS == 0 && K::BITS == 32 {
+            Some(Self { pair: 0, mixed: K::from_u64(entry), value_word: Scalar::from_u64(0) })
+        } else if W::BITS == 32 {
+            Some(Self { pair: 0, mixed: K::from_u64(entry >> 32), value_word: Scalar::from_u64(entry) })
+        } else {
+            None
+        }
+    }
+
     /// Returns the entry in one word: what its insertion needs if that fits, else its number.
     #[inline(always)]
     pub fn packed<V: Payload>(&self) -> V::PackedEntry {

@@ -8,11 +8,12 @@
 //! L2 cache, tells which keys are repeated; [`StoreRepeated`] gives these the last value.
 
 use super::in_memory::InMemory;
-use crate::page::build::fill::{Thread, evict_for_unplaced};
+use crate::page::build::evict::evict_for_unplaced;
+use crate::page::build::fill::Thread;
 use crate::page::build::lists::{CHOSEN, LENGTHS, List};
 use crate::page::build::probe::{InsertResult, Page, Seek};
 use crate::page::build::repeat_list::NoListing;
-use crate::page::build::source::{Entry, MAX_READ_AHEAD, Sources, stride};
+use crate::page::build::source::{MAX_READ_AHEAD, Sources};
 use crate::page::form::{BUCKET_WORDS, Form, Layout, header, with_form};
 use crate::page::lookup::table::locate;
 use crate::seam::{Block, Global, Shared, Tile};
@@ -280,15 +281,11 @@ impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
         };
         let source = sources.page(0);
         let list = List { entries: entry.cast::<V::PackedEntry>(), lengths, number: 1, most: 1 };
-        let mut threads = block.local(|_| Thread {
-            pairs: ([K::default(); MAX_READ_AHEAD], [<V::Word>::default(); MAX_READ_AHEAD]),
-            seek: Seek::ended(InsertResult::Left),
-            entry: Entry { pair: 0, mixed: K::default(), value_word: Scalar::from_u64(0) },
-            inserted: 0,
-        });
+        let mut threads =
+            block.local(|_| Thread::new(([K::default(); MAX_READ_AHEAD], [<V::Word>::default(); MAX_READ_AHEAD])));
         let left = self.header.atomic(header::LEFT).load().min(MAX_LEFT as u64) as u32;
         let page_of = |mixed: K| mixed.scaled(layout.buckets()) / layout.page_buckets;
-        let (index, grid) = (block.index(), block.grid());
+        let (index, grid, stride) = (block.index(), block.grid(), block.threads());
         block.phase(&mut threads, |thread, _| {
             if thread == 0 {
                 lengths.set(0, 0);
@@ -302,13 +299,13 @@ impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
                 if page_of(mixed) % grid == index {
                     own.set(lengths.fetch_add(0, 1), pair);
                 }
-                position += const { stride::<B>() };
+                position += stride;
             }
         });
         let count = lengths.get(0);
         let (mut number, mut failed) = (0, false);
         while number < count && !failed {
-            let left = source.entry::<false, B>(own.get(number));
+            let left = source.entry::<false>(own.get(number));
             block.phase(&mut threads, |thread, _| {
                 if thread == 0 {
                     list.entries.set(0, left.packed::<V>());

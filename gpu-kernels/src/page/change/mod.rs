@@ -4,6 +4,7 @@
 //! what one pair does there.
 
 pub(super) mod add;
+mod add_in_turn;
 pub(super) mod direct;
 pub(super) mod in_memory;
 pub(super) mod pull_back;

@@ -1,7 +1,7 @@
 //! Pulling pairs of a page back to earlier candidates, where slots have become free.
 
 use crate::page::build::probe::Page;
-use crate::page::build::source::stride;
+use crate::page::build::source::THREADS;
 use crate::page::form::{Form, tags_in};
 use crate::seam::{Block, Shared};
 use crate::types::Scalar;
@@ -24,10 +24,6 @@ pub(in crate::page) fn pull_back<F: Form, W: Scalar, B: Block>(
     lengths: impl Shared<u32>,
 ) -> bool {
     let buckets = page.layout.page_buckets;
-    if B::IN_TURN {
-        pull_back_in_turn(page);
-        return true;
-    }
     // A thread keeps where the pair was that it has just moved.
     let mut vacated = block.local(|_| None::<u32>);
     let threads = &mut vacated;
@@ -45,7 +41,7 @@ pub(in crate::page) fn pull_back<F: Form, W: Scalar, B: Block>(
                     list.set(position, bucket * F::SLOTS + slot);
                 }
             });
-            bucket += const { stride::<B>() };
+            bucket += THREADS as u32;
         }
     });
     let count = lengths.get(DISPLACED);
@@ -75,7 +71,7 @@ pub(in crate::page) fn pull_back<F: Form, W: Scalar, B: Block>(
                     page.vacate(from / F::SLOTS, from % F::SLOTS);
                 }
             });
-            first += const { stride::<B>() };
+            first += THREADS as u32;
         }
         if moved == 0 {
             break;
@@ -85,7 +81,7 @@ pub(in crate::page) fn pull_back<F: Form, W: Scalar, B: Block>(
         let mut bucket = thread;
         while bucket < buckets {
             page.clear_filters(bucket);
-            bucket += const { stride::<B>() };
+            bucket += THREADS as u32;
         }
     });
     block.phase(threads, |thread, _| {
@@ -93,7 +89,7 @@ pub(in crate::page) fn pull_back<F: Form, W: Scalar, B: Block>(
         while position < count {
             let at = list.get(position);
             page.set_filter(at / F::SLOTS, at % F::SLOTS);
-            position += const { stride::<B>() };
+            position += THREADS as u32;
         }
     });
     true
@@ -101,7 +97,7 @@ pub(in crate::page) fn pull_back<F: Form, W: Scalar, B: Block>(
 
 /// Does [`pull_back`] by one thread, which needs no list.
 #[inline(always)]
-fn pull_back_in_turn<F: Form, W: Scalar>(page: Page<'_, F, W, impl Shared<W>>) {
+pub(in crate::page) fn pull_back_in_turn<F: Form, W: Scalar>(page: Page<'_, F, W, impl Shared<W>>) {
     let buckets = page.layout.page_buckets;
     // At most six times as many rounds as pairs, as in `pull_back`.
     loop {

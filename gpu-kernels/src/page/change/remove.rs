@@ -1,11 +1,11 @@
 //! Removing a batch from the pages of a table, each in the shared memory of one block.
 
-use super::pull_back::pull_back;
+use super::pull_back::{pull_back, pull_back_in_turn};
 use crate::page::build::copy::{first_word, load_page, write_page};
 use crate::page::build::lists::{INSERTED, LENGTHS, OVER_WORDS};
 use crate::page::build::pages::BuildParams;
 use crate::page::build::probe::Page;
-use crate::page::build::source::{MAX_READ_AHEAD, Source, Sources, THREADS, read, stride};
+use crate::page::build::source::{MAX_READ_AHEAD, Source, Sources, THREADS, read};
 use crate::page::form::{BUCKET_WORDS, Form, PAGE_MEMORY, header, with_form};
 use crate::seam::{Block, Global, Shared};
 use crate::split;
@@ -19,7 +19,7 @@ kernel! {
     ///
     /// If a split has lost keys, nothing is done. [`header::HOLES`] counts the pages in which holes
     /// stay, for too many pairs are displaced.
-    RemoveFromPages<K: KeyWord, V: Payload>, "page_remove", threads 384, resident 4,
+    RemoveFromPages<K: KeyWord, V: Payload>, "page_remove", threads 384, resident 4, cpu cores,
         shared page_memory: u64 = PAGE_MEMORY, shared over: u64 = OVER_WORDS, shared lengths: u32 = LENGTHS;
     {
         keys: Global<K>, counts: Global<u32>, words: Global<<K as KeyWord>::PackedWord<V>>, header: Global<u64>, plan: BuildParams,
@@ -42,7 +42,13 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
     fn run<B: Block>(self, block: &mut B, page_memory: B::Shared<u64>, over: B::Shared<u64>, lengths: B::Shared<u32>) {
         let args = self;
         let list = (over.cast::<u32>(), 2 * OVER_WORDS as u32);
-        with_form!(args.plan.layout.slots, K, V, F => args.remove::<F, _>(block.strided(), page_memory, list, lengths));
+        with_form!(args.plan.layout.slots, K, V, F => args.remove::<F, _>(block, page_memory, list, lengths));
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, page_memory: B::Shared<u64>, _: B::Shared<u64>, _: B::Shared<u32>) {
+        let (args, number) = (self, block.index());
+        with_form!(args.plan.layout.slots, K, V, F => args.remove_in_turn::<F>(number, page_memory));
     }
 
     #[inline(always)]
@@ -62,17 +68,13 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
         let number = block.index();
         let source = sources.page(number as u64);
         let in_place = self.words.offset(first_word(number, layout.page_buckets));
-        let staged = page_memory.cast::<K::PackedWord<V>>();
-        let words = if B::IN_TURN { staged.staged(in_place, layout.page_buckets * BUCKET_WORDS) } else { staged };
-        let page = Page::<F, K::PackedWord<V>, _>::new(words, &layout);
+        let page = Page::<F, K::PackedWord<V>, _>::new(page_memory.cast::<K::PackedWord<V>>(), &layout);
         let mut threads = block.local(|thread| Thread { keys: source.load_first::<false>(thread).0, removed: 0 });
         if split::overflowed(header) || source.pairs == 0 && layout.holes == 0 {
             return;
         }
         block.phase(&mut threads, |thread, _| {
-            if !B::IN_TURN {
-                load_page::<true, F, _, B>(thread, page, in_place);
-            }
+            load_page::<true, F, _>(thread, page, in_place);
             if thread == 0 {
                 for word in 0..LENGTHS as u32 {
                     lengths.set(word, 0);
@@ -80,11 +82,7 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
             }
         });
         block.phase(&mut threads, |thread, state| {
-            if B::IN_TURN {
-                remove_in_turn(state, &source, page);
-            } else {
-                remove_at_home(thread, state, &source, page, (list, most), lengths);
-            }
+            remove_at_home(thread, state, &source, page, (list, most), lengths);
         });
         let listed = lengths.get(ELSEWHERE);
         if listed != 0 {
@@ -94,18 +92,16 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
                 let mut entry = thread;
                 while entry < count {
                     let pair = if all { entry } else { list.get(entry) };
-                    let mixed = source.entry::<false, B>(pair).mixed;
+                    let mixed = source.entry::<false>(pair).mixed;
                     let (home, remainder) = (layout.home_in_page(mixed), layout.remainder(mixed));
                     state.removed += page.remove_from(home, remainder, 0) as u32;
-                    entry += const { stride::<B>() };
+                    entry += THREADS as u32;
                 }
             });
         }
         let whole = pull_back::<F, _, B>(block, page, (list, most), lengths);
         block.phase(&mut threads, |thread, state| {
-            if !B::IN_TURN {
-                write_page::<false, F, K, V, B>(thread, page, in_place, |_, word| word);
-            }
+            write_page::<false, F, K, V>(thread, page, in_place, |_, word| word);
             if state.removed != 0 {
                 lengths.fetch_add(INSERTED, state.removed);
             }
@@ -118,6 +114,35 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
                 }
             }
         });
+    }
+
+    /// Removes all keys of a page by one thread, in the table's own memory.
+    #[inline(always)]
+    fn remove_in_turn<F: Form>(self, number: u32, page_memory: impl Shared<u64>) {
+        let BuildParams { layout, page_capacity, pairs, split, .. } = self.plan;
+        let Self { keys, counts, .. } = self;
+        // SAFETY: as in `remove`.
+        let (values, starts) = unsafe { (Global::null(), Global::null()) };
+        let sources =
+            Sources::<K, Nothing> { keys, values, counts, starts, page_capacity, pairs, layout, split: split != 0 };
+        let source = sources.page(number as u64);
+        if split::overflowed(self.header) || source.pairs == 0 && layout.holes == 0 {
+            return;
+        }
+        let in_place = self.words.offset(first_word(number, layout.page_buckets));
+        let words = page_memory.cast::<K::PackedWord<V>>().staged(in_place, layout.page_buckets * BUCKET_WORDS);
+        let page = Page::<F, K::PackedWord<V>, _>::new(words, &layout);
+        let (mut first, mut removed) = (0, 0);
+        while first < source.pairs {
+            let (mixed, _) = source.load_mixed::<false>(first);
+            for &mixed in &mixed[..AT_ONCE.min((source.pairs - first) as usize)] {
+                let (home, remainder) = (layout.home_in_page(mixed), layout.remainder(mixed));
+                removed += page.remove_from(home, remainder, 0) as u64;
+            }
+            first += AT_ONCE as u32;
+        }
+        pull_back_in_turn(page);
+        self.header.atomic(header::LENGTH).fetch_add(removed);
     }
 }
 
@@ -154,23 +179,5 @@ fn remove_at_home<F: Form, K: KeyWord, W: Scalar>(
             }
         }
         first += (read::<K, Nothing>() * THREADS) as u32;
-    }
-}
-
-/// Removes all keys by one thread, from a page in the table's own memory.
-#[inline(always)]
-fn remove_in_turn<F: Form, K: KeyWord, W: Scalar>(
-    state: &mut Thread<K>,
-    source: &Source<'_, K, Nothing>,
-    page: Page<'_, F, W, impl Shared<W>>,
-) {
-    let mut first = 0;
-    while first < source.pairs {
-        let (mixed, _) = source.load_mixed::<false>(first);
-        for &mixed in &mixed[..AT_ONCE.min((source.pairs - first) as usize)] {
-            let (home, remainder) = (page.layout.home_in_page(mixed), page.layout.remainder(mixed));
-            state.removed += page.remove_from(home, remainder, 0) as u32;
-        }
-        first += AT_ONCE as u32;
     }
 }

@@ -2,7 +2,7 @@
 
 use super::table::{MAX_NEAR_BUCKETS, Table, answer_at, beyond_line, filtered, near, one_line};
 use crate::page::form::{BUCKET_WORDS, Form, Layout, with_form};
-use crate::seam::{Block, Global, Tile, Work, in_turn, vectorized};
+use crate::seam::{Block, Global, Tile, Work, vectorized};
 use crate::split::pairs::AT_ONCE;
 use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, Payload, WordOf};
@@ -29,7 +29,7 @@ kernel! {
     /// `found[i / 32]` says which.
     ///
     /// `values` may be null. `words` are those of the buckets.
-    Find<K: KeyWord, V: Payload>, "page_find", threads 256;
+    Find<K: KeyWord, V: Payload>, "page_find", threads 256, cpu cores;
     { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindParams }
 }
 
@@ -39,16 +39,8 @@ impl<K: KeyWord, V: Payload> Find<K, V> {
         let args = self;
         let FindParams { layout, queries: count } = args.plan;
         let table = Table::<K, V>::new(args.words.cast(), layout);
-        let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
+        let lookup = args.lookup();
         let block_first = block.first_thread();
-        if in_turn(block) {
-            with_form!(layout.slots, K, V, F => {
-                let (first, end) = (block.first_thread(), block.first_thread() + block.threads() as u64);
-                let end = end.min(count);
-                vectorized(InTurn::<F, K, V> { lookup, words: table.words, layout, first, end, form: PhantomData });
-            });
-            return;
-        }
         block.tiles::<32>(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {
@@ -67,6 +59,21 @@ impl<K: KeyWord, V: Payload> Find<K, V> {
             });
             lookup.write(tile, &mut queries, first, |query| query.answer);
         });
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B) {
+        let (lookup, words, layout) = (self.lookup(), self.words.cast(), self.plan.layout);
+        let first = block.first_thread();
+        let end = self.plan.queries.min(first + block.threads() as u64);
+        with_form!(layout.slots, K, V, F => {
+            vectorized(InTurn::<F, K, V> { lookup, words, layout, first, end, form: PhantomData });
+        });
+    }
+
+    #[inline(always)]
+    fn lookup(&self) -> Lookup<K, V::Word> {
+        Lookup { queries: self.queries, count: self.plan.queries, values: self.values, found: self.found }
     }
 }
 

@@ -19,7 +19,7 @@ kernel! {
     ///
     /// `counts[0]`, 0 at first, becomes the number of pairs, and `counts[1]`, 0 at first, that of
     /// wrong tags.
-    CheckTags<K: KeyWord, V: Payload>, "page_check_tags", threads 256;
+    CheckTags<K: KeyWord, V: Payload>, "page_check_tags", threads 256, cpu cores;
     { words: Global<<K as KeyWord>::PackedWord<V>>, counts: Global<u64>, plan: CheckParams }
 }
 
@@ -30,12 +30,6 @@ impl<K: KeyWord, V: Payload> CheckTags<K, V> {
         let layout = args.plan.layout;
         with_form!(layout.slots, K, V, F => {
             let walk = Walk::<F, K, V>::new(args.words, &layout);
-            if B::IN_TURN {
-                let first = block.first_thread();
-                let end = (first + block.threads() as u64).min(layout.buckets() as u64);
-                add(args.counts, vectorized(CheckBuckets { walk: &walk, first, end }));
-                return;
-            }
             let mut buckets = walk.buckets(block);
             block.tiles_of::<32, _>(&mut buckets, |warp, buckets| {
                 // A bucket has fewer pairs than 2^16, and so have 32 of them.
@@ -46,6 +40,17 @@ impl<K: KeyWord, V: Payload> CheckTags<K, V> {
                     }
                 });
             });
+        });
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B) {
+        let layout = self.plan.layout;
+        let first = block.first_thread();
+        let end = (first + block.threads() as u64).min(layout.buckets() as u64);
+        with_form!(layout.slots, K, V, F => {
+            let walk = Walk::<F, K, V>::new(self.words, &layout);
+            add(self.counts, vectorized(CheckBuckets { walk: &walk, first, end }));
         });
     }
 }

@@ -32,7 +32,7 @@ kernel! {
     ///
     /// The id becomes the key's value, and `keys_out[id]` becomes the key, up to the capacity.
     /// `count[0]`, 0 at first, becomes the number of keys.
-    Number<K: KeyWord>, "page_number", threads 256,
+    Number<K: KeyWord>, "page_number", threads 256, cpu cores,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = STAGED;
     { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberParams }
 }
@@ -47,12 +47,6 @@ impl<K: KeyWord> Number<K> {
         let first = block.first_thread();
         with_form!(layout.slots, K, u32, F => {
             let walk = Walk::<F, K, u32>::new(words, &layout);
-            if B::IN_TURN {
-                let (keys, values) = (args.keys_out, args.words.cast());
-                let output = Output { keys, values, capacity: args.plan.capacity, count: args.count };
-                walk_in_turn::<true, _, _, _, _>(block, &walk, output);
-                return;
-            }
             let mut buckets = walk.buckets(block);
             append::reserve(block, &mut buckets, (sums, start), args.count, |bucket| bucket.pairs, |bucket| &mut bucket.target);
             block.phase(&mut buckets, |thread, bucket| {
@@ -69,6 +63,15 @@ impl<K: KeyWord> Number<K> {
                 }
             });
             write_staged(block, &mut buckets, (sums, start), staged, (args.keys_out, args.plan.capacity));
+        });
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, _: B::Shared<u32>, _: B::Shared<u64>, _: B::Shared<u64>) {
+        let NumberParams { layout, capacity } = self.plan;
+        let output = Output { keys: self.keys_out, values: self.words.cast(), capacity, count: self.count };
+        with_form!(layout.slots, K, u32, F => {
+            walk_in_turn::<true, _, _, _, _>(block, &Walk::<F, K, u32>::new(self.words.cast(), &layout), output);
         });
     }
 }

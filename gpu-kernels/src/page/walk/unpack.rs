@@ -23,7 +23,7 @@ kernel! {
     ///
     /// There is one thread per bucket. `count[0]`, 0 at first, becomes the number of pairs. The
     /// order of the pairs is that in which blocks reserve their output.
-    Unpack<K: KeyWord, V: Payload>, "page_unpack", threads 256,
+    Unpack<K: KeyWord, V: Payload>, "page_unpack", threads 256, cpu cores,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared staging: u64 = MAX_STAGED;
     { words: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>, count: Global<u64>, plan: UnpackParams }
 }
@@ -38,11 +38,6 @@ impl<K: KeyWord, V: Payload> Unpack<K, V> {
         let first = block.first_thread();
         with_form!(layout.slots, K, V, F => {
             let walk = Walk::<F, K, V>::new(words, &layout);
-            if B::IN_TURN {
-                let output = Output { keys: args.keys_out, values: args.values_out, capacity: outputs, count: args.count };
-                walk_in_turn::<false, _, _, _, _>(block, &walk, output);
-                return;
-            }
             let mut buckets = walk.buckets(block);
             append::reserve(block, &mut buckets, (sums, start), args.count, |bucket| bucket.pairs, |bucket| &mut bucket.target);
             block.phase(&mut buckets, |thread, bucket| {
@@ -68,6 +63,15 @@ impl<K: KeyWord, V: Payload> Unpack<K, V> {
                 });
                 write_staged(block, &mut buckets, (sums, start), values, (args.values_out, outputs));
             }
+        });
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, _: B::Shared<u32>, _: B::Shared<u64>, _: B::Shared<u64>) {
+        let UnpackParams { layout, capacity } = self.plan;
+        let output = Output { keys: self.keys_out, values: self.values_out, capacity, count: self.count };
+        with_form!(layout.slots, K, V, F => {
+            walk_in_turn::<false, _, _, _, _>(block, &Walk::<F, K, V>::new(self.words.cast(), &layout), output);
         });
     }
 }

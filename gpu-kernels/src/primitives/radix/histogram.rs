@@ -30,7 +30,7 @@ pub struct HistogramParams {
 kernel! {
     /// Adds to `counts[d << bits | v]` how many keys have value `v` in digit `d`. Any number of
     /// blocks share the keys.
-    Histogram<K: KeyWord>, "radix_histogram", threads 256, shared counters: u32 = COUNTERS;
+    Histogram<K: KeyWord>, "radix_histogram", threads 256, cpu cores, shared counters: u32 = COUNTERS;
     { keys: Global<K>, counts: Global<u32>, plan: HistogramParams }
 }
 
@@ -38,10 +38,6 @@ impl<K: KeyWord> Histogram<K> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, counters: B::Shared<u32>) {
         let args = self;
-        if B::IN_TURN {
-            args.count_in_turn(block.index(), block.grid(), counters);
-            return;
-        }
         let HistogramParams { digit, items, digits, .. } = args.plan;
         let (threads, used) = (block.threads(), digits << digit.bits);
         let step = block.grid() as u64 * threads as u64;
@@ -86,14 +82,12 @@ impl<K: KeyWord> Histogram<K> {
             }
         });
     }
-}
 
-impl<K: KeyWord> Histogram<K> {
-    /// Counts a part of the keys, which are adjacent, by one thread. A block alone counts in the
-    /// device's memory.
+    // A part of the keys, which are adjacent. A block alone counts in the device's memory.
     #[inline(always)]
-    fn count_in_turn(self, index: u32, grid: u32, counters: impl Shared<u32>) {
+    fn cores<B: Block>(self, block: &mut B, counters: B::Shared<u32>) {
         let Self { keys, counts, plan } = self;
+        let (index, grid) = (block.index(), block.grid());
         let used = plan.digits << plan.digit.bits;
         let part = plan.items.div_ceil(grid as u64);
         let first = (index as u64 * part).min(plan.items);

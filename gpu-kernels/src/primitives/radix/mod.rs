@@ -5,6 +5,9 @@
 //! A pass moves every item to the offset of its digit, in the order of the input ([`Partition`]).
 //! [`Histogram`] counts the digits of all passes in one reading of the keys. An exclusive
 //! [`Scan`](crate::primitives::scan::Scan) over the counts says where each digit's items begin.
+//!
+//! `partition_plan` has the sizes, `partition` the pass and `tile` how a block orders its tile,
+//! which splits share; `partition_in_turn` is a tile by one thread.
 
 mod histogram;
 mod partition;

@@ -36,14 +36,14 @@ kernel! {
     /// its keys in shared memory: neighbours there go to neighbouring targets, so that they can be
     /// written together. The values follow through the same staging words.
     ///
-    /// Blocks whose threads take turns ([`Block::IN_TURN`]) have `in_turn` pairs each. They take
+    /// Blocks of cores, whose threads take turns, have `in_turn` pairs each. They take
     /// digits of up to [`MAX_BITS_IN_TURN`](super::MAX_BITS_IN_TURN) bits, and of none, which only
     /// copies. If the first value is right behind the first key, keys and values are side by side.
     ///
     /// The last tile is filled up with items of the last digit, which come after all others. They
     /// are left out only of the published sums and of the output. For keys without values the value
     /// arrays are not used.
-    Partition<K: KeyWord, V: Payload>, "radix_partition", threads 512, resident 2,
+    Partition<K: KeyWord, V: Payload>, "radix_partition", threads 512, resident 2, cpu cores,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_BITS, shared sums: u32 = 16;
     {
         keys: Global<K>, values: Global<WordOf<V>>, keys_out: Global<K>, values_out: Global<WordOf<V>>,
@@ -62,15 +62,6 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
         sums: B::Shared<u32>,
     ) {
         let args = self;
-        if B::IN_TURN {
-            look_back::take_ticket(block, ticket, args.state);
-            let first = args.plan.first + ticket.get(0) * args.plan.in_turn as u64;
-            let here = args.plan.end.saturating_sub(first).min(args.plan.in_turn as u64) as u32;
-            let Self { keys, values, keys_out, values_out, digit_starts, next_starts, state, plan } = args;
-            let args = PartitionArrays::<K, V> { keys, values, keys_out, values_out, digit_starts, next_starts, state };
-            PartitionInTurn { args, plan, starts: staging.cast(), index: ticket.get(0) as u32, first, here }.run();
-            return;
-        }
         let tile = TilePartition { args, ticket, staging, starts };
         let mut held = block.local(|_| Held::<K, V::Word> {
             keys: [K::default(); MAX_ITEMS],
@@ -84,6 +75,23 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
         tile.stage_keys(block, &mut held);
         tile.find_starts(block, &mut sum);
         tile.write(block, &mut held);
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(
+        self,
+        block: &mut B,
+        ticket: B::Shared<u64>,
+        staging: B::Shared<u64>,
+        _: B::Shared<u32>,
+        _: B::Shared<u32>,
+    ) {
+        let Self { keys, values, keys_out, values_out, digit_starts, next_starts, state, plan } = self;
+        look_back::take_ticket(block, ticket, state);
+        let first = plan.first + ticket.get(0) * plan.in_turn as u64;
+        let here = plan.end.saturating_sub(first).min(plan.in_turn as u64) as u32;
+        let args = PartitionArrays::<K, V> { keys, values, keys_out, values_out, digit_starts, next_starts, state };
+        PartitionInTurn { args, plan, starts: staging.cast(), index: ticket.get(0) as u32, first, here }.run();
     }
 }
 

@@ -33,7 +33,7 @@ pub struct PartitionParams {
     /// several digits goes on from digit to digit.
     pub base: u32,
     /// The number of pairs of a block whose threads take turns
-    /// ([`Block::IN_TURN`](crate::seam::Block::IN_TURN)). Other blocks have a [`tile`].
+    /// (`cpu cores` in [`kernel!`](crate::kernel)). Other blocks have a [`tile`].
     pub in_turn: u32,
 }
 

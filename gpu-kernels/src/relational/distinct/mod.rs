@@ -6,7 +6,7 @@
 //! to those of the first. Where they are many, no cache holds such a dictionary. Rows are then
 //! divided into [parts](EncodeParts) by the hashes of their keys, as a radix join does (Manegold,
 //! Boncz and Kersten 2002, *Optimizing main-memory join on modern hardware*), and no key is in two
-//! parts.
+//! parts: `divide` and then `parts`; `table` is the dictionary of both ways.
 
 mod chunks;
 mod divide;

@@ -1,10 +1,10 @@
 //! What a thread keeps while its block aggregates a bin in a page, and how groups are written.
 
 use super::bin::Groups;
-use super::bin_table::GroupPage;
+use super::bin_table::{GroupPage, NO_SLOT};
 use super::on_chip::MAX_ROWS;
 use crate::seam::{Block, Shared, Tile};
-use crate::types::{KeyWord, Payload};
+use crate::types::{KeyWord, Payload, Scalar};
 
 /// The threads of a block.
 pub(super) const THREADS: u32 = 640;
@@ -37,6 +37,23 @@ pub(super) struct Thread<K, W> {
     pub groups: [K; EMITTED],
     /// The number of the warp's first.
     pub written: u32,
+}
+
+impl<K: KeyWord, W: Scalar> Thread<K, W> {
+    pub fn new() -> Self {
+        Self {
+            keys: [K::default(); MAX_ROWS],
+            values: [W::default(); MAX_ROWS],
+            next_keys: [K::default(); MAX_ROWS],
+            next_values: [W::default(); MAX_ROWS],
+            slots: [NO_SLOT; MAX_ROWS],
+            pending: 0,
+            slot: NO_SLOT,
+            taken: 0,
+            groups: [K::default(); EMITTED],
+            written: 0,
+        }
+    }
 }
 
 /// The slots of which a thread writes the groups at once.

@@ -7,7 +7,7 @@ use crate::column::ColumnParams;
 use crate::page::header;
 use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::split::{self, Pairs, bins};
-use crate::types::{KeyWord, Payload, WordOf};
+use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 /// The bits of the number of a row in its bin, and of that of a chain. A row's entry has 20 more
 /// bits of its key above the number: with the chain and the bin these are all of a 32-bit key.
@@ -61,7 +61,7 @@ kernel! {
     ///
     /// If a split has lost rows, nothing is done. If a chain is long, the header's
     /// [`header::FAILED`] is not 0 in the end, and what is written is unspecified.
-    GroupChains<K: KeyWord, V: Payload>, "group_chains", threads 384, resident 3, dynamic memory: u32,
+    GroupChains<K: KeyWord, V: Payload>, "group_chains", threads 384, resident 3, dynamic memory: u32 = |_| words::<K>(),
         shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
         keys: Global<K>, values: Global<WordOf<V>>, counts: Global<u32>, keys_out: Global<K>, counts_out: Global<u32>,
@@ -70,140 +70,197 @@ kernel! {
     }
 }
 
-impl<K: KeyWord, V: Payload> GroupChains<K, V> {
-    /// Returns the length of the dynamic array.
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn dynamic_words(&self) -> u32 {
-        // Keys of 64 bits are compared as a whole. Of 32-bit keys the entries have all bits.
-        CHAINS + CHAINED_ROWS * if K::BITS == 32 { 1 } else { 3 }
-    }
+/// Returns the number of words of a block's chains. Keys of 64 bits are compared as a whole; of
+/// 32-bit keys the entries have all bits.
+const fn words<K: KeyWord>() -> u32 {
+    CHAINS + CHAINED_ROWS * if K::BITS == 32 { 1 } else { 3 }
+}
 
+impl<K: KeyWord, V: Payload> GroupChains<K, V> {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, memory: B::Shared<u32>, start: B::Shared<u64>, counters: B::Shared<u32>) {
-        group_chains(block, self, memory, start, counters);
+        let args = self;
+        let (first, count) = bins::with_capacity(args.counts, args.plan.bin_capacity, block.index() as u64);
+        if split::overflowed(args.header) || count == 0 {
+            return;
+        }
+        let chains = Chains { args, memory, first, count };
+        let mut threads = block.local(|_| Thread::<K, V::Word> {
+            keys: [K::default(); HELD],
+            values: [<V::Word>::default(); HELD],
+            groups: [ABSENT; HELD],
+            first_group: 0,
+        });
+        chains.load(block, &mut threads, counters);
+        if counters.get(FAILED) != 0 {
+            return;
+        }
+        chains.link(block, &mut threads);
+        let key_of = |row: u32, held: K| chains.key_of(row, held);
+        if chains.find_firsts(block, &mut threads) == 0 {
+            block.phase(&mut threads, |thread, _| {
+                if thread == 0 {
+                    start.set(0, args.header.atomic(header::LENGTH).fetch_add(count as u64));
+                }
+            });
+            let target = args.target(start.get(0), count);
+            block.each(&mut threads, |thread, state| target.write_distinct(thread, state, key_of));
+            return;
+        }
+        number_groups(block, &mut threads, counters);
+        block.phase(&mut threads, |thread, _| {
+            if thread == 0 {
+                start.set(0, args.header.atomic(header::LENGTH).fetch_add(counters.get(GROUPS) as u64));
+            }
+        });
+        let target = args.target(start.get(0), counters.get(GROUPS));
+        target.write_groups(block, &mut threads, memory, key_of);
+    }
+
+    /// Returns where `found` groups are written to, before which there are so many.
+    #[inline(always)]
+    fn target(&self, before: u64, found: u32) -> Target<K, V> {
+        let GroupChainsParams { a, inverse_of_b, capacity, groups_before, column, .. } = self.plan;
+        let outputs = Outputs {
+            keys: self.keys_out,
+            counts: self.counts_out,
+            sums: self.sums_out,
+            minima: self.minima_out,
+            maxima: self.maxima_out,
+        };
+        Target::new(outputs, (a, inverse_of_b), column, (groups_before + before, capacity), found)
     }
 }
 
-#[inline(always)]
-fn group_chains<K: KeyWord, V: Payload, B: Block>(
-    block: &mut B,
+/// The rows of a bin, and the chains of its block: behind their heads each row has the entry before
+/// it, and its key if that is long.
+#[derive(Clone, Copy)]
+struct Chains<K: KeyWord, V: Payload, M> {
     args: GroupChains<K, V>,
-    memory: impl Shared<u32>,
-    start: impl Shared<u64>,
-    counters: impl Shared<u32>,
-) {
-    let GroupChainsParams { a, inverse_of_b, bin_capacity, capacity, groups_before, column, page_bits, .. } = args.plan;
-    let number = block.index() as u64;
-    let (first, count) = bins::with_capacity(args.counts, bin_capacity, number);
-    if split::overflowed(args.header) || count == 0 {
-        return;
-    }
-    let mut threads = block.local(|_| Thread::<K, V::Word> {
-        keys: [K::default(); HELD],
-        values: [<V::Word>::default(); HELD],
-        groups: [ABSENT; HELD],
-        first_group: 0,
-    });
-    let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
-    // Behind the heads of the chains each row has the entry before it, and its key if that is long.
-    let heads = memory;
-    let entry_before = |row: u32| CHAINS + row;
-    let (whole_keys, whole_key) = (memory.cast::<K>(), |row: u32| (CHAINS + CHAINED_ROWS) / 2 + row);
-    // The bits of a key below those that all keys of the bin share.
-    let within = |key: K, page_bits: u32| (key << page_bits).bits_from(K::BITS - 32);
-    // A long key is read again where it is needed: it would take two registers.
-    let key_of = |row: u32, held: K| if K::BITS > 32 { whole_keys.get(whole_key(row)) } else { held };
-    block.phase(&mut threads, |thread, state| {
-        for i in 0..HELD {
-            if row(thread, i) < count {
-                (state.keys[i], state.values[i]) = pairs.load(first + thread as u64 + row(0, i) as u64);
-            }
-        }
-        for i in 0..(CHAINS / 2).div_ceil(THREADS) {
-            if row(thread, i as usize) < CHAINS / 2 {
-                heads.cast::<u64>().set(row(thread, i as usize), u64::MAX);
-            }
-        }
-        if thread == 0 {
-            // Once a page has failed, nothing that others do is used.
-            counters.set(FAILED, args.header.atomic(header::FAILED).load() as u32);
-            counters.set(GROUPS, 0);
-        }
-    });
-    if counters.get(FAILED) != 0 {
-        return;
+    memory: M,
+    first: u64,
+    count: u32,
+}
+
+impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
+    /// Returns the position of the entry before a row.
+    #[inline(always)]
+    fn entry_before(row: u32) -> u32 {
+        CHAINS + row
     }
 
-    block.phase(&mut threads, |thread, state| {
-        // No exchange waits for the one before it.
-        for i in 0..HELD {
-            if row(thread, i) < count {
-                let within = within(state.keys[i], page_bits);
-                let entry = within << ROW_BITS | row(thread, i);
-                state.groups[i] = heads.exchange(within >> (32 - CHAIN_BITS), entry);
-            }
-        }
-        for i in 0..HELD {
-            if row(thread, i) < count {
-                memory.set(entry_before(row(thread, i)), state.groups[i]);
-                if K::BITS > 32 {
-                    whole_keys.set(whole_key(row(thread, i)), state.keys[i]);
-                }
-            }
-        }
-    });
-    // Nor are bits of keys kept from one phase to the next, nor the numbers of rows.
-    let page_bits = opaque(page_bits);
-    let repeats = block.count(&mut threads, |thread, state| {
-        let (mut steps, mut repeats) = (0, false);
-        let thread = opaque(thread);
-        for i in 0..HELD {
-            if row(thread, i) < count {
-                let key = key_of(row(thread, i), state.keys[i]);
-                let of_key = within(key, page_bits) << ROW_BITS;
-                let (mut entry, mut found) = (state.groups[i], FIRST);
-                // At most `MAX_STEPS`.
-                while entry != END && steps < MAX_STEPS {
-                    let at = entry & ((1 << ROW_BITS) - 1);
-                    let equal = (entry ^ of_key) >> ROW_BITS == 0;
-                    entry = memory.get(entry_before(at));
-                    if equal && (K::BITS == 32 || whole_keys.get(whole_key(at)) == key) {
-                        found = at;
-                    }
-                    steps += 1;
-                }
-                state.groups[i] = found;
-                repeats |= found != FIRST;
-            }
-        }
-        if steps == MAX_STEPS {
-            args.header.atomic(header::FAILED).fetch_add(1);
-        }
-        repeats
-    });
+    /// Returns the position of a long key.
+    #[inline(always)]
+    fn whole_key(row: u32) -> u32 {
+        (CHAINS + CHAINED_ROWS) / 2 + row
+    }
 
-    let target = |before: u64, found: u32| {
-        let outputs = Outputs {
-            keys: args.keys_out,
-            counts: args.counts_out,
-            sums: args.sums_out,
-            minima: args.minima_out,
-            maxima: args.maxima_out,
-        };
-        Target::<K, V>::new(outputs, (a, inverse_of_b), column, (groups_before + before, capacity), found)
-    };
-    if repeats == 0 {
-        block.phase(&mut threads, |thread, _| {
+    /// Returns the key of a row. A long key is read again where it is needed: it would take two
+    /// registers.
+    #[inline(always)]
+    fn key_of(&self, row: u32, held: K) -> K {
+        if K::BITS > 32 { self.memory.cast::<K>().get(Self::whole_key(row)) } else { held }
+    }
+
+    /// Returns the bits of a key below those that all keys of the bin share.
+    #[inline(always)]
+    fn within(key: K, page_bits: u32) -> u32 {
+        (key << page_bits).bits_from(K::BITS - 32)
+    }
+
+    /// Loads the rows, and empties the chains.
+    #[inline(always)]
+    fn load<B: Block>(&self, block: &mut B, threads: &mut B::Local<Thread<K, V::Word>>, counters: impl Shared<u32>) {
+        let Self { args, memory, first, count } = *self;
+        let pairs = Pairs::<false, K, V>::new(args.keys, args.values);
+        block.phase(threads, |thread, state| {
+            for i in 0..HELD {
+                if row(thread, i) < count {
+                    (state.keys[i], state.values[i]) = pairs.load(first + thread as u64 + row(0, i) as u64);
+                }
+            }
+            for i in 0..(CHAINS / 2).div_ceil(THREADS) {
+                if row(thread, i as usize) < CHAINS / 2 {
+                    memory.cast::<u64>().set(row(thread, i as usize), u64::MAX);
+                }
+            }
             if thread == 0 {
-                start.set(0, args.header.atomic(header::LENGTH).fetch_add(count as u64));
+                // Once a page has failed, nothing that others do is used.
+                counters.set(FAILED, args.header.atomic(header::FAILED).load() as u32);
+                counters.set(GROUPS, 0);
             }
         });
-        let target = target(start.get(0), count);
-        block.each(&mut threads, |thread, state| target.write_distinct(thread, state, key_of));
-        return;
     }
 
-    block.tiles_of::<32, _>(&mut threads, |warp, threads| {
+    /// Makes each row the head of its chain, in some order.
+    #[inline(always)]
+    fn link<B: Block>(&self, block: &mut B, threads: &mut B::Local<Thread<K, V::Word>>) {
+        let Self { args, memory, count, .. } = *self;
+        block.phase(threads, |thread, state| {
+            // No exchange waits for the one before it.
+            for i in 0..HELD {
+                if row(thread, i) < count {
+                    let within = Self::within(state.keys[i], args.plan.page_bits);
+                    let entry = within << ROW_BITS | row(thread, i);
+                    state.groups[i] = memory.exchange(within >> (32 - CHAIN_BITS), entry);
+                }
+            }
+            for i in 0..HELD {
+                if row(thread, i) < count {
+                    memory.set(Self::entry_before(row(thread, i)), state.groups[i]);
+                    if K::BITS > 32 {
+                        memory.cast::<K>().set(Self::whole_key(row(thread, i)), state.keys[i]);
+                    }
+                }
+            }
+        });
+    }
+
+    /// Finds the first row with the key of each; returns how many threads have a row whose key
+    /// another one had before.
+    #[inline(always)]
+    fn find_firsts<B: Block>(&self, block: &mut B, threads: &mut B::Local<Thread<K, V::Word>>) -> u32 {
+        let Self { args, memory, count, .. } = *self;
+        // Bits of keys are not kept from one phase to the next, nor are the numbers of rows.
+        let page_bits = opaque(args.plan.page_bits);
+        block.count(threads, |thread, state| {
+            let (mut steps, mut repeats) = (0, false);
+            let thread = opaque(thread);
+            for i in 0..HELD {
+                if row(thread, i) < count {
+                    let key = self.key_of(row(thread, i), state.keys[i]);
+                    let of_key = Self::within(key, page_bits) << ROW_BITS;
+                    let (mut entry, mut found) = (state.groups[i], FIRST);
+                    // At most `MAX_STEPS`.
+                    while entry != END && steps < MAX_STEPS {
+                        let at = entry & ((1 << ROW_BITS) - 1);
+                        let equal = (entry ^ of_key) >> ROW_BITS == 0;
+                        entry = memory.get(Self::entry_before(at));
+                        if equal && (K::BITS == 32 || memory.cast::<K>().get(Self::whole_key(at)) == key) {
+                            found = at;
+                        }
+                        steps += 1;
+                    }
+                    state.groups[i] = found;
+                    repeats |= found != FIRST;
+                }
+            }
+            if steps == MAX_STEPS {
+                args.header.atomic(header::FAILED).fetch_add(1);
+            }
+            repeats
+        })
+    }
+}
+
+/// Gives the first row of each key the number of a group. Ends with a barrier.
+#[inline(always)]
+fn number_groups<K: KeyWord, W: Scalar, B: Block>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K, W>>,
+    counters: impl Shared<u32>,
+) {
+    block.tiles_of::<32, _>(threads, |warp, threads| {
         let mut all = 0;
         for i in 0..HELD {
             all += warp.ballot(threads, |_, state| state.groups[i] == FIRST).count_ones();
@@ -226,11 +283,4 @@ fn group_chains<K: KeyWord, V: Payload, B: Block>(
         }
     });
     block.sync();
-    block.phase(&mut threads, |thread, _| {
-        if thread == 0 {
-            start.set(0, args.header.atomic(header::LENGTH).fetch_add(counters.get(GROUPS) as u64));
-        }
-    });
-    let target = target(start.get(0), counters.get(GROUPS));
-    target.write_groups(block, &mut threads, memory, key_of);
 }

@@ -39,118 +39,76 @@ pub struct HotParams {
     pub rows: u64,
 }
 
-kernel! {
-    /// Adds each row whose key is hot to its slot's aggregates, and writes the others to
-    /// `missed_keys` and `missed_values`. Their number is added to the header's
-    /// [`header::MISSED`], which is 0 at first. Blocks take tiles in turn, so there may be any
-    /// number of blocks.
-    ///
-    /// `table` has as many slots as the plan says, and so have `sums`, `counts`, `minima` and
-    /// `maxima`, which are 0 at first. `sums` gets sums of [widened](ColumnParams::widened) values,
-    /// `maxima` the greatest [`ColumnParams::max_rank`], and `minima` the greatest
-    /// [`ColumnParams::min_rank`]. What is not wanted is null, and so are `values` and
-    /// `missed_values` without a column of values.
-    ///
-    /// If `FEW`, missed rows are few, and written side by side to arrays as long as the input;
-    /// every warp that has any reserves their offsets. Otherwise each block has a region of its
-    /// own, of [`region`] rows. `missed_counts` gets the number of rows of each, and the header's
-    /// [`header::MOST_MISSED`], 0 at first, the greatest one. They are null if `FEW`.
-    HotPass<K: KeyWord, V: Payload; const FEW: bool>, "group_hot" | "group_hot_few", threads 512, resident 3, dynamic words: u32,
-        shared found: u32 = 1;
-    {
-        keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
-        minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
-        missed_values: Global<WordOf<V>>, missed_counts: Global<u32>, header: Global<u64>, plan: HotParams
-    }
-}
-
-kernel! {
-    /// Does the same as [`HotPass`] with larger blocks, for tables that take all memory of a
-    /// multiprocessor.
-    HotPassLarge<K: KeyWord, V: Payload; const FEW: bool>, "group_hot_large" | "group_hot_large_few", threads 1024, resident 1, dynamic words: u32,
-        shared found: u32 = 1;
-    {
-        keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
-        minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
-        missed_values: Global<WordOf<V>>, missed_counts: Global<u32>, header: Global<u64>, plan: HotParams
-    }
-}
-
-impl<K: KeyWord, V: Payload, const FEW: bool> From<HotPass<K, V, FEW>> for HotPassLarge<K, V, FEW> {
-    fn from(pass: HotPass<K, V, FEW>) -> Self {
-        let HotPass {
-            keys,
-            values,
-            table,
-            sums,
-            counts,
-            minima,
-            maxima,
-            missed_keys,
-            missed_values,
-            missed_counts,
-            header,
-            plan,
-        } = pass;
-        Self {
-            keys,
-            values,
-            table,
-            sums,
-            counts,
-            minima,
-            maxima,
-            missed_keys,
-            missed_values,
-            missed_counts,
-            header,
-            plan,
+/// Declares the pass for two sizes of blocks.
+macro_rules! hot_passes {
+    ($($argument:ident: $type:ty),* $(,)?) => {
+        kernel! {
+            /// Adds each row whose key is hot to its slot's aggregates, and writes the others to
+            /// `missed_keys` and `missed_values`. Their number is added to the header's
+            /// [`header::MISSED`], which is 0 at first. Blocks take tiles in turn, so there may be
+            /// any number of blocks.
+            ///
+            /// `table` has as many slots as the plan says, and so have `sums`, `counts`, `minima`
+            /// and `maxima`, which are 0 at first. `sums` gets sums of
+            /// [widened](ColumnParams::widened) values, `maxima` the greatest
+            /// [`ColumnParams::max_rank`], and `minima` the greatest [`ColumnParams::min_rank`].
+            /// What is not wanted is null, and so are `values` and `missed_values` without a column
+            /// of values.
+            ///
+            /// If `FEW`, missed rows are few, and written side by side to arrays as long as the
+            /// input; every warp that has any reserves their offsets. Otherwise each block has a
+            /// region of its own, of [`region`] rows. `missed_counts` gets the number of rows of
+            /// each, and the header's [`header::MOST_MISSED`], 0 at first, the greatest one. They
+            /// are null if `FEW`.
+            HotPass<K: KeyWord, V: Payload; const FEW: bool>, "group_hot" | "group_hot_few",
+                threads 512, resident 3, cpu cores,
+                // Words that nothing reads.
+                dynamic words: u32 = |kernel| kernel.on_chip(()).end, shared found: u32 = 1;
+            { $($argument: $type),* }
         }
-    }
+
+        kernel! {
+            /// Does the same as [`HotPass`] with larger blocks, for tables that take all memory of
+            /// a multiprocessor.
+            HotPassLarge<K: KeyWord, V: Payload; const FEW: bool>, "group_hot_large" | "group_hot_large_few",
+                threads 1024, resident 1, cpu cores,
+                dynamic words: u32 = |kernel| kernel.as_small().on_chip(()).end, shared found: u32 = 1;
+            { $($argument: $type),* }
+        }
+
+        impl<K: KeyWord, V: Payload, const FEW: bool> From<HotPass<K, V, FEW>> for HotPassLarge<K, V, FEW> {
+            fn from(pass: HotPass<K, V, FEW>) -> Self {
+                let HotPass { $($argument),* } = pass;
+                Self { $($argument),* }
+            }
+        }
+
+        impl<K: KeyWord, V: Payload, const FEW: bool> HotPassLarge<K, V, FEW> {
+            /// Returns the same arguments for the smaller blocks.
+            #[inline(always)]
+            fn as_small(&self) -> HotPass<K, V, FEW> {
+                let Self { $($argument),* } = *self;
+                HotPass { $($argument),* }
+            }
+        }
+    };
+}
+
+hot_passes! {
+    keys: Global<K>, values: Global<WordOf<V>>, table: Global<K>, sums: Global<u64>, counts: Global<u32>,
+    minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>, missed_keys: Global<K>,
+    missed_values: Global<WordOf<V>>, missed_counts: Global<u32>, header: Global<u64>, plan: HotParams,
 }
 
 impl<K: KeyWord, V: Payload, const FEW: bool> HotPassLarge<K, V, FEW> {
-    /// Returns the same arguments for the smaller blocks.
-    #[inline(always)]
-    fn as_small(&self) -> HotPass<K, V, FEW> {
-        let Self {
-            keys,
-            values,
-            table,
-            sums,
-            counts,
-            minima,
-            maxima,
-            missed_keys,
-            missed_values,
-            missed_counts,
-            header,
-            plan,
-        } = *self;
-        HotPass {
-            keys,
-            values,
-            table,
-            sums,
-            counts,
-            minima,
-            maxima,
-            missed_keys,
-            missed_values,
-            missed_counts,
-            header,
-            plan,
-        }
-    }
-
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn dynamic_words(&self) -> u32 {
-        self.as_small().dynamic_words()
-    }
-
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
         self.as_small().run(block, words, found);
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
+        self.as_small().cores(block, words, found);
     }
 }
 
@@ -165,23 +123,50 @@ struct Held<K, W> {
 }
 
 impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
-    /// Returns the number of words of a block's table and aggregates.
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn dynamic_words(&self) -> u32 {
-        // Words that nothing reads.
-        self.on_chip(()).end
-    }
-
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
         let args = self;
-        let table = args.plan.table.in_registers();
-        let chip = args.on_chip(words).in_registers();
-        let (block_threads, block_index) = (block.threads(), block.index());
-        let held = words.cast::<K>();
+        args.begin(block, words, found);
         let mut threads =
             block.local(|_| Held { keys: [K::default(); 4], values: [Default::default(); 4], missed: 0, rank: 0 });
-        block.phase(&mut threads, |thread, _| {
+        args.aggregate(block, &mut threads, words, found);
+        block.sync();
+        args.end(block, words, found);
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
+        let args = self;
+        args.begin(block, words, found);
+        let (rows, tile) = (args.plan.rows, tile::<K, V>(block.threads()));
+        let region_first = args.region_first(block);
+        let missed = vectorized(HotInTurn::<K, V, _, FEW> {
+            pairs: Pairs::new(args.keys, args.values),
+            rows,
+            tile,
+            block: block.index(),
+            blocks: block.grid(),
+            words,
+            table: args.plan.table,
+            chip: args.on_chip(words).in_registers(),
+            missed_keys: args.missed_keys,
+            missed_values: args.missed_values,
+            region_first,
+            header: args.header,
+        });
+        found.set(0, missed);
+        args.end(block, words, found);
+    }
+
+    /// Loads the table, and sets the aggregates to 0.
+    #[inline(always)]
+    fn begin<B: Block>(&self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
+        let args = *self;
+        let table = args.plan.table.in_registers();
+        let chip = args.on_chip(words).in_registers();
+        let (block_threads, held) = (block.threads(), words.cast::<K>());
+        let mut nothing = block.local(|_| ());
+        block.phase(&mut nothing, |thread, _| {
             let mut slot = thread;
             while slot < table.slots {
                 held.set(slot, args.table.load_read_only(slot as u64));
@@ -196,28 +181,17 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                 found.set(0, 0);
             }
         });
-        if B::IN_TURN {
-            let (rows, block, blocks) = (args.plan.rows, block_index, block.grid());
-            let missed = vectorized(HotInTurn::<K, V, _, FEW> {
-                pairs: Pairs::new(args.keys, args.values),
-                rows,
-                tile: tile::<K, V>(block_threads),
-                block,
-                blocks,
-                words,
-                table: args.plan.table,
-                chip,
-                missed_keys: args.missed_keys,
-                missed_values: args.missed_values,
-                region_first: if FEW { 0 } else { block as u64 * region::<K, V>(rows, blocks, block_threads) },
-                header: args.header,
-            });
-            found.set(0, missed);
-        } else {
-            args.aggregate(block, &mut threads, words, found);
-        }
-        block.sync();
-        block.each(&mut threads, |thread, _| {
+    }
+
+    /// Adds what the block has aggregated, and the number of rows that it has `found` missing, to
+    /// those of all blocks.
+    #[inline(always)]
+    fn end<B: Block>(&self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
+        let args = *self;
+        let table = args.plan.table.in_registers();
+        let chip = args.on_chip(words).in_registers();
+        let (block_threads, block_index, held) = (block.threads(), block.index(), words.cast::<K>());
+        block.each_thread(|thread| {
             if !FEW && thread == 0 {
                 let missed = found.get(0);
                 args.missed_counts.store(block_index as u64, missed);
@@ -232,6 +206,13 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                 slot += block_threads;
             }
         });
+    }
+
+    /// Returns the offset of the block's region of missed rows.
+    #[inline(always)]
+    fn region_first<B: Block>(&self, block: &B) -> u64 {
+        let region = || region::<K, V>(self.plan.rows, block.grid(), block.threads());
+        if FEW { 0 } else { block.index() as u64 * region() }
     }
 
     /// Adds the rows of the block's tiles, and writes those that miss; `found` becomes their number
@@ -255,7 +236,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         let tiles = rows.div_ceil(tile::<K, V>(block_threads)) as u32;
         let full_tiles = (rows / tile::<K, V>(block_threads)) as u32;
         let (mut number, step) = (block.index(), block.grid());
-        let region_first = if FEW { 0 } else { number as u64 * region::<K, V>(rows, step, block_threads) };
+        let region_first = args.region_first(block);
         while number < tiles {
             // An opaque number is all that is kept of a tile's addresses.
             let first = opaque(number) as u64 * tile::<K, V>(block_threads);

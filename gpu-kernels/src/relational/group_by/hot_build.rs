@@ -159,17 +159,12 @@ kernel! {
     /// `table_out` has the slots of the table.
     ///
     /// Some key in `keys`, which must not be empty, is the table's if none is hot.
-    BuildHot<K: KeyWord>, "group_build_hot", threads 1024, dynamic words: u64;
+    BuildHot<K: KeyWord>, "group_build_hot", threads 1024,
+        dynamic words: u64 = |kernel| (kernel.plan.table.slots * (K::BITS / 32)).div_ceil(2);
     { keys: Global<K>, list: Global<K>, table_out: Global<K>, plan: BuildHotParams }
 }
 
 impl<K: KeyWord> BuildHot<K> {
-    /// Returns the number of words of the table.
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn dynamic_words(&self) -> u32 {
-        (self.plan.table.slots * (K::BITS / 32)).div_ceil(2)
-    }
-
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>) {
         let args = self;

@@ -4,6 +4,8 @@
 //! whether a slot is occupied: an empty one holds a copy of some hot key. A lookup takes the first
 //! of a key's slots that holds the key. So of all slots with a key only the one that its lookup
 //! leads to ever gets rows, and whatever a table holds, no row is counted for another key.
+//!
+//! [`hot`](super::hot) looks rows up here; the aggregates of the slots are in `on_chip`.
 
 use super::on_chip::SPARE;
 use crate::seam::{opaque, upper_product, wide_product};

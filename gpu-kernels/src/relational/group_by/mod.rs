@@ -6,8 +6,8 @@
 //! 2. [`hot`] aggregates the rows of these keys in one pass and leaves the others; `hot_write`
 //!    writes the groups. The lookups are those of [`hot_table`].
 //! 3. The others are split into bins. [`bins`](GroupPages) aggregates a bin in a hash table on chip
-//!    (`bin_table`), [`chains`](GroupChains) where nearly every row is a group. `bins_write` and
-//!    `chains_write` write the groups.
+//!    (`bin_table`, `bins_aggregate`), [`chains`](GroupChains) where nearly every row is a group.
+//!    `bins_write` and `chains_write` write the groups.
 //! 4. [`sort`] is for queries that no chip holds: it describes runs of equal keys.
 //! 5. [`means`] divides sums by counts.
 //!
@@ -16,6 +16,7 @@
 mod bin;
 mod bin_table;
 mod bins;
+mod bins_aggregate;
 mod bins_in_turn;
 mod bins_write;
 mod chains;

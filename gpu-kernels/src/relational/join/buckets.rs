@@ -57,10 +57,9 @@ impl<K: KeyWord, S> Page<K, S> {
         self.buckets() + (self.capacity + PADDING) * (K::BITS / 32)
     }
 
-    /// Returns the number of all words.
-    #[cfg(not(target_arch = "nvptx64"))]
+    /// Returns the number of all words, an even one.
     pub fn words(&self) -> u32 {
-        self.rows_at() + self.capacity
+        (self.rows_at() + self.capacity).next_multiple_of(2)
     }
 
     /// Returns the bucket of a mixed key: bits behind those that the keys of the page share.

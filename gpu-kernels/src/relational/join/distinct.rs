@@ -38,7 +38,8 @@ kernel! {
     /// for each [`PAGE_ROWS`](super::PAGE_ROWS) of its rows.
     ///
     /// The side is arranged as for [`JoinPages`](super::JoinPages), and no split has lost rows.
-    JoinDistinct<K: KeyWord>, "join_distinct", threads 512, resident 2, dynamic memory: u32,
+    JoinDistinct<K: KeyWord>, "join_distinct", threads 512, resident 2,
+        dynamic memory: u32 = |_| Page::<K, ()>::new((), 0, PAGE_BUCKET_BITS, PAGE_ROWS).words(),
         shared counters: u32 = COUNTERS;
     {
         keys: Global<K>, rows: Global<u32>, counts: Global<u32>, distinct: Global<u32>, keys_out: Global<K>,
@@ -47,12 +48,6 @@ kernel! {
 }
 
 impl<K: KeyWord> JoinDistinct<K> {
-    /// Returns the number of words of a page.
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn dynamic_words(&self) -> u32 {
-        Page::<K, ()>::new((), 0, PAGE_BUCKET_BITS, PAGE_ROWS).words().next_multiple_of(2)
-    }
-
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, memory: B::Shared<u32>, counters: B::Shared<u32>) {
         let Self { keys, rows: numbers, counts, plan, .. } = self;

@@ -176,42 +176,54 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                     at += 1;
                 }
             });
-            let mut long = warp.ballot(threads, |_, thread| element(&thread.counts, i) > LONG);
-            // At most 32 steps: each clears a bit.
-            while long != 0 {
-                let lane = long.trailing_zeros();
-                let key = pick_key::<K, _>(warp, threads, lane, i);
-                let row = warp.pick(threads, lane, |thread| element(&thread.rows, i));
-                let mut target = warp.pick(threads, lane, |thread| thread.target) as u64;
-                let count = warp.pick(threads, lane, |thread| element(&thread.counts, i)) & !LONG;
-                let (mut at, rows) = build.bucket(key);
-                let end = at + rows;
-                if count == rows {
-                    // The bucket has no other key.
-                    warp.each(threads, |lane, _| {
-                        let mut other = lane;
-                        while other < count {
-                            outputs.store(target + other as u64, row, build.row(at + other), key);
-                            other += 32;
-                        }
-                    });
-                    at = end;
-                }
-                while at < end {
-                    let here = |lane: u32| at + lane < end && build.key(at + lane) == key;
-                    let lanes = warp.ballot(threads, |lane, _| here(lane));
-                    warp.each(threads, |lane, _| {
-                        if lanes >> lane & 1 != 0 {
-                            outputs.store(target + rank(lanes, lane) as u64, row, build.row(at + lane), key);
-                        }
-                    });
-                    target += lanes.count_ones() as u64;
-                    at += 32;
-                }
-                long &= long - 1;
-            }
+            emit_long(warp, threads, outputs, build, i);
         }
     });
+}
+
+/// Writes the pairs of all lanes' row `i` whose bucket is long.
+#[inline(always)]
+fn emit_long<K: KeyWord, W: Tile>(
+    warp: &mut W,
+    threads: &mut W::Local<Thread<K>>,
+    outputs: Outputs<K>,
+    build: impl Buckets<K>,
+    i: u32,
+) {
+    let mut long = warp.ballot(threads, |_, thread| element(&thread.counts, i) > LONG);
+    // At most 32 steps: each clears a bit.
+    while long != 0 {
+        let lane = long.trailing_zeros();
+        let key = pick_key::<K, _>(warp, threads, lane, i);
+        let row = warp.pick(threads, lane, |thread| element(&thread.rows, i));
+        let mut target = warp.pick(threads, lane, |thread| thread.target) as u64;
+        let count = warp.pick(threads, lane, |thread| element(&thread.counts, i)) & !LONG;
+        let (mut at, rows) = build.bucket(key);
+        let end = at + rows;
+        if count == rows {
+            // The bucket has no other key.
+            warp.each(threads, |lane, _| {
+                let mut other = lane;
+                while other < count {
+                    outputs.store(target + other as u64, row, build.row(at + other), key);
+                    other += 32;
+                }
+            });
+            at = end;
+        }
+        while at < end {
+            let here = |lane: u32| at + lane < end && build.key(at + lane) == key;
+            let lanes = warp.ballot(threads, |lane, _| here(lane));
+            warp.each(threads, |lane, _| {
+                if lanes >> lane & 1 != 0 {
+                    outputs.store(target + rank(lanes, lane) as u64, row, build.row(at + lane), key);
+                }
+            });
+            target += lanes.count_ones() as u64;
+            at += 32;
+        }
+        long &= long - 1;
+    }
 }
 
 /// Writes those probe rows of the round whose bit is set in what `wanted` says.

@@ -4,6 +4,12 @@
 //! side look for their keys there. Ranks within buckets come from atomic additions, as in the
 //! bucket-chained partitioned joins of (Sioulas 2019), but the rows of a bucket are side by
 //! side: a warp reads a long bucket together.
+//!
+//! First [`pages`](JoinPages), the usual way: a block has a bin of both sides. It `fill`s a page
+//! (`buckets`) with `rows` of the build side, lets a round of probe rows look there (`probe`),
+//! and writes what they met (`emit`, of the kinds in `written`); `in_turn` is all of that by
+//! one thread. `starts` and `distinct` prepare bins. The other ways are for small build sides:
+//! on chip as a whole (`on_chip`), ordered in memory (`direct`), or in a hash `table`.
 
 mod buckets;
 mod direct;
@@ -23,9 +29,7 @@ pub use buckets::MAX_PAGE_ROWS;
 pub use direct::{JoinDirect, JoinDirectParams};
 pub use distinct::{DISTINCT_ROWS, JoinDistinct, JoinDistinctParams};
 pub use emit::NO_ROW;
-#[cfg(not(target_arch = "nvptx64"))]
-pub use on_chip::on_chip_words;
-pub use on_chip::{JoinOnChip, JoinOnChipParams, ON_CHIP_ROUND_ROWS};
+pub use on_chip::{JoinOnChip, JoinOnChipParams, ON_CHIP_ROUND_ROWS, on_chip_words};
 pub use pages::{JoinPages, JoinPagesParams, MAX_ITEM_ROWS, MIN_ITEM_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, item_rows};
 pub use probe::ROUND_ROWS;
 pub use starts::{BinStarts, BinStartsParams};

@@ -47,8 +47,9 @@ kernel! {
     ///
     /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
     /// all are written if there is capacity for them.
-    JoinOnChip<K: KeyWord>, "join_on_chip", threads 1024, resident 1, dynamic memory: u32, shared start: u64 = 1,
-        shared counters: u32 = COUNTERS, shared sums: u32 = (THREADS / 32) as usize;
+    JoinOnChip<K: KeyWord>, "join_on_chip", threads 1024, resident 1, cpu cores,
+        dynamic memory: u32 = |kernel| on_chip_words::<K>(kernel.plan.page_rows, kernel.plan.bucket_bits),
+        shared start: u64 = 1, shared counters: u32 = COUNTERS, shared sums: u32 = (THREADS / 32) as usize;
     {
         build_keys: Global<K>, probe_keys: Global<K>, build_out: Global<u32>, probe_out: Global<u32>,
         header: Global<u64>, plan: JoinOnChipParams,
@@ -56,13 +57,6 @@ kernel! {
 }
 
 impl<K: KeyWord> JoinOnChip<K> {
-    /// Returns the number of words of a page.
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn dynamic_words(&self) -> u32 {
-        let JoinOnChipParams { page_rows, bucket_bits, .. } = self.plan;
-        on_chip_words::<K>(page_rows, bucket_bits)
-    }
-
     #[inline(always)]
     fn run<B: Block>(
         self,
@@ -72,22 +66,11 @@ impl<K: KeyWord> JoinOnChip<K> {
         counters: B::Shared<u32>,
         sums: B::Shared<u32>,
     ) {
-        let JoinOnChipParams { a, b, build, probe, capacity, emit, page_rows, bucket_bits, round_rows } = self.plan;
+        let JoinOnChipParams { a, b, probe, emit, page_rows, bucket_bits, round_rows, .. } = self.plan;
         let emit = Emit(emit);
         let page = Page::new(memory, 0, bucket_bits, page_rows);
-        let outputs = Outputs::without_keys(self.build_out, self.probe_out, capacity, self.header);
-        // SAFETY: nothing is read there, since rows that are whole are numbered.
-        let numbers = unsafe { Global::null() };
-        let rows = |keys, count| Rows { keys, numbers, first: 0, count: count as u32, format: Format::Whole, a, b };
-        let (build, probes) = (rows(self.build_keys, build), rows(self.probe_keys, probe));
+        let (build, outputs) = (self.build(), self.outputs());
         let (index, grid) = (block.index() as u64, block.grid() as u64);
-        if B::IN_TURN {
-            let [begin, end] = [index, index + 1].map(|share| (probe * share / grid) as u32);
-            let probe = Rows { count: end - begin, ..probes.from(begin) };
-            vectorized(JoinInTurn { page, page_rows, build, probe, outputs, emit });
-            return;
-        }
-
         let mut threads = block.local(|_| Thread::<K>::new());
         fill_at_once::<THREADS, _, _, _>(block, &mut threads, page, (sums, counters), build);
         let mut first = index * round_rows as u64;
@@ -113,6 +96,41 @@ impl<K: KeyWord> JoinOnChip<K> {
             first += grid * round_rows as u64;
         }
     }
+
+    #[inline(always)]
+    fn cores<B: Block>(
+        self,
+        block: &mut B,
+        memory: B::Shared<u32>,
+        _: B::Shared<u64>,
+        _: B::Shared<u32>,
+        _: B::Shared<u32>,
+    ) {
+        let JoinOnChipParams { probe, emit, page_rows, bucket_bits, .. } = self.plan;
+        let page = Page::new(memory, 0, bucket_bits, page_rows);
+        let [begin, end] = [0, 1].map(|next| (probe * (block.index() as u64 + next) / block.grid() as u64) as u32);
+        let probe = Rows { count: end - begin, ..self.rows(self.probe_keys, probe).from(begin) };
+        let (build, outputs, emit) = (self.build(), self.outputs(), Emit(emit));
+        vectorized(JoinInTurn { page, page_rows, build, probe, outputs, emit });
+    }
+
+    #[inline(always)]
+    fn build(&self) -> Rows<K> {
+        self.rows(self.build_keys, self.plan.build)
+    }
+
+    #[inline(always)]
+    fn rows(&self, keys: Global<K>, count: u64) -> Rows<K> {
+        let JoinOnChipParams { a, b, .. } = self.plan;
+        // SAFETY: nothing is read there, since rows that are whole are numbered.
+        let numbers = unsafe { Global::null() };
+        Rows { keys, numbers, first: 0, count: count as u32, format: Format::Whole, a, b }
+    }
+
+    #[inline(always)]
+    fn outputs(&self) -> Outputs<K> {
+        Outputs::without_keys(self.build_out, self.probe_out, self.plan.capacity, self.header)
+    }
 }
 
 /// Returns the number of a thread in a round of so many rows: few rows are spread over all warps,
@@ -123,7 +141,6 @@ fn spread(thread: u32, round_rows: u32) -> u32 {
 }
 
 /// Returns the number of words of a page with so many rows and buckets.
-#[cfg(not(target_arch = "nvptx64"))]
 pub fn on_chip_words<K: KeyWord>(page_rows: u32, bucket_bits: u32) -> u32 {
-    Page::<K, ()>::new((), 0, bucket_bits, page_rows).words().next_multiple_of(2)
+    Page::<K, ()>::new((), 0, bucket_bits, page_rows).words()
 }

@@ -93,8 +93,8 @@ kernel! {
     /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
     /// all are written if there is capacity for them. If a split of either side has lost rows, by
     /// the header or by the second one behind it, nothing is done.
-    JoinPages<K: KeyWord; const LISTED: bool>, "join_pages" | "join_pages_listed", threads 512, resident 2,
-        dynamic memory: u32, shared start: u64 = 1, shared counters: u32 = COUNTERS;
+    JoinPages<K: KeyWord; const LISTED: bool>, "join_pages" | "join_pages_listed", threads 512, resident 2, cpu cores,
+        dynamic memory: u32 = |kernel| kernel.words(), shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
         build_keys: Global<K>, build_rows: Global<u32>, build_counts: Global<u32>, distinct: Global<u32>,
         probe_keys: Global<K>, probe_rows: Global<u32>, probe_counts: Global<u32>, items: Global<u64>, build_out: Global<u32>,
@@ -123,15 +123,54 @@ pub fn item_rows(build: u32, emit: Emit, most: u32) -> u32 {
 
 impl<K: KeyWord, const LISTED: bool> JoinPages<K, LISTED> {
     /// Returns the number of words of a page.
-    #[cfg(not(target_arch = "nvptx64"))]
-    fn dynamic_words(&self) -> u32 {
+    fn words(&self) -> u32 {
         let JoinPagesParams { page_rows, bucket_bits, .. } = self.plan;
-        Page::<K, ()>::new((), 0, bucket_bits, page_rows).words().next_multiple_of(2)
+        Page::<K, ()>::new((), 0, bucket_bits, page_rows).words()
     }
 
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, memory: B::Shared<u32>, start: B::Shared<u64>, counters: B::Shared<u32>) {
-        join_pages(block, self, memory, start, counters);
+        let args = self;
+        if args.overflowed() {
+            return;
+        }
+        let share = Share::new(args, block.index());
+        if !share.is_taken(block) || share.is_empty() {
+            return;
+        }
+        if !LISTED {
+            share.list_others(block, start);
+        }
+        share.join(block, memory, start, counters);
+    }
+
+    #[inline(always)]
+    fn cores<B: Block>(self, block: &mut B, memory: B::Shared<u32>, _: B::Shared<u64>, _: B::Shared<u32>) {
+        let (args, plan) = (self, self.plan);
+        if args.overflowed() {
+            return;
+        }
+        let share = Share::new(args, block.index());
+        if !share.is_taken(block) || share.is_empty() {
+            return;
+        }
+        let Share { bin, build, first, probe, .. } = share;
+        // A thread takes all rows of a bin, but for those that others have listed.
+        let (begin, end) = if LISTED { (first, first + share.rows()) } else { (0, probe) };
+        vectorized(JoinInTurn {
+            page: Page::new(memory, plan.page_bits, plan.bucket_bits, plan.page_rows),
+            page_rows: plan.page_rows,
+            build: Rows { count: build, ..bin.build() },
+            probe: Rows { count: end - begin, ..bin.probe().from(begin) },
+            outputs: bin.outputs(),
+            emit: Emit(plan.emit),
+        });
+    }
+
+    /// Returns whether a split of either side has lost rows.
+    #[inline(always)]
+    fn overflowed(&self) -> bool {
+        split::overflowed(self.header) || split::overflowed(self.header.offset(header::WORDS as u64))
     }
 }
 
@@ -198,49 +237,68 @@ impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
     }
 }
 
-#[inline(always)]
-fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
-    block: &mut B,
-    args: JoinPages<K, LISTED>,
-    memory: impl Shared<u32>,
-    start: impl Shared<u64>,
-    counters: impl Shared<u32>,
-) {
-    if split::overflowed(args.header) || split::overflowed(args.header.offset(header::WORDS as u64)) {
-        return;
+/// The probe rows of a bin that a block takes.
+#[derive(Clone, Copy)]
+struct Share<K: KeyWord, const LISTED: bool> {
+    bin: Bin<K, LISTED>,
+    /// The numbers of the bin's build and probe rows, and whether it is heavy.
+    build: u32,
+    probe: u32,
+    is_heavy: bool,
+    /// The number within the bin of the first row, and the most rows that a block takes.
+    first: u32,
+    most: u32,
+}
+
+impl<K: KeyWord, const LISTED: bool> Share<K, LISTED> {
+    #[inline(always)]
+    fn new(args: JoinPages<K, LISTED>, block: u32) -> Self {
+        let item = if LISTED { args.items.load_read_only(block as u64) } else { (block as u64) << 32 };
+        let (bin, build, probe, is_heavy) = Bin::new(args, (item >> 32) as u32);
+        let most = item_rows(build, Emit(args.plan.emit), args.plan.item_rows);
+        Self { bin, build, probe, is_heavy, first: item as u32, most }
     }
-    let item = if LISTED { args.items.load_read_only(block.index() as u64) } else { (block.index() as u64) << 32 };
-    let (bin, build_count, probe_count, is_heavy) = Bin::new(args, (item >> 32) as u32);
-    let plan = args.plan;
-    let emit = Emit(plan.emit);
-    if is_heavy != (plan.heavy != 0) {
+
+    #[inline(always)]
+    fn emit(&self) -> Emit {
+        Emit(self.bin.args.plan.emit)
+    }
+
+    /// Returns the number of rows.
+    #[inline(always)]
+    fn rows(&self) -> u32 {
+        (self.probe - self.first).min(self.most)
+    }
+
+    /// Returns whether the launch takes the bin. A heavy one that it leaves is counted.
+    #[inline(always)]
+    fn is_taken<B: Block>(&self, block: &mut B) -> bool {
+        let Self { bin: Bin { args, .. }, probe, is_heavy, .. } = *self;
+        if is_heavy == (args.plan.heavy != 0) {
+            return true;
+        }
         block.each_thread(|thread| {
-            if thread == 0 && is_heavy && probe_count != 0 {
+            if thread == 0 && is_heavy && probe != 0 {
                 args.header.atomic(header::HEAVY).fetch_add(1);
             }
         });
-        return;
-    }
-    let (most, first) = (item_rows(build_count, emit, plan.item_rows), item as u32);
-    if first >= probe_count || (build_count == 0 && !emit.needs_all()) {
-        return;
-    }
-    if B::IN_TURN {
-        // A thread takes all rows of a bin, but for those that others have listed.
-        let (begin, end) = if LISTED { (first, first + (probe_count - first).min(most)) } else { (0, probe_count) };
-        vectorized(JoinInTurn {
-            page: Page::new(memory, plan.page_bits, plan.bucket_bits, plan.page_rows),
-            page_rows: plan.page_rows,
-            build: Rows { count: build_count, ..bin.build() },
-            probe: Rows { count: end - begin, ..bin.probe().from(begin) },
-            outputs: bin.outputs(),
-            emit,
-        });
-        return;
+        false
     }
 
-    if !LISTED && probe_count > most {
-        let others = (probe_count - 1) / most;
+    /// Returns whether there is nothing to join.
+    #[inline(always)]
+    fn is_empty(&self) -> bool {
+        self.first >= self.probe || (self.build == 0 && !self.emit().needs_all())
+    }
+
+    /// Lists the rows that the block does not take.
+    #[inline(always)]
+    fn list_others<B: Block>(&self, block: &mut B, start: impl Shared<u64>) {
+        let (Bin { args, number, .. }, most) = (self.bin, self.most);
+        if self.probe <= most {
+            return;
+        }
+        let others = (self.probe - 1) / most;
         block.each_thread(|thread| {
             if thread == 0 {
                 start.set(0, args.header.atomic(header::ITEMS).fetch_add(others as u64));
@@ -250,62 +308,74 @@ fn join_pages<K: KeyWord, const LISTED: bool, B: Block>(
         block.each_thread(|thread| {
             let mut other = thread;
             while other < others {
-                let item = (bin.number as u64) << 32 | ((other + 1) * most) as u64;
+                let item = (number as u64) << 32 | ((other + 1) * most) as u64;
                 args.items.store(start.get(0) + other as u64, item);
                 other += THREADS;
             }
         });
     }
-    let end = first + (probe_count - first).min(most);
-    let page = Page::<K, _>::new(memory, plan.page_bits, PAGE_BUCKET_BITS, PAGE_ROWS);
-    let mut threads = block.local(|_| Thread::<K>::new());
-    let probe = bin.probe().from(first);
-    block.each(&mut threads, |thread, _| {
-        if thread == 0 {
-            counters.set(TOTAL, 0);
-        }
-        probe.prefetch(end - first, thread);
-    });
-    let mut page_first = 0;
-    // At most as many steps as pages of the build side.
-    loop {
-        let count = (build_count - page_first).min(PAGE_ROWS);
-        let build = bin.build().from(page_first);
-        fill(block, &mut threads, page, counters, count, |row| build.load(row));
-        let mut is_last = page_first + count == build_count;
-        let mut round = first;
-        while round < end {
-            let probe = bin.probe().from(round);
-            block.each(&mut threads, |thread, state| {
-                state.there = 0;
-                for i in 0..HELD {
-                    if row(thread, i) < end - round {
-                        (state.keys[i], state.rows[i]) = probe.load(row(thread, i));
-                        state.there |= 1 << i;
+
+    /// Joins the rows with the build rows of the bin, a page of these after the other.
+    #[inline(always)]
+    fn join<B: Block>(
+        &self,
+        block: &mut B,
+        memory: impl Shared<u32>,
+        start: impl Shared<u64>,
+        counters: impl Shared<u32>,
+    ) {
+        let (bin, first, emit) = (self.bin, self.first, self.emit());
+        let end = first + self.rows();
+        let page = Page::<K, _>::new(memory, bin.args.plan.page_bits, PAGE_BUCKET_BITS, PAGE_ROWS);
+        let mut threads = block.local(|_| Thread::<K>::new());
+        let probe = bin.probe().from(first);
+        block.each(&mut threads, |thread, _| {
+            if thread == 0 {
+                counters.set(TOTAL, 0);
+            }
+            probe.prefetch(end - first, thread);
+        });
+        let mut page_first = 0;
+        // At most as many steps as pages of the build side.
+        loop {
+            let count = (self.build - page_first).min(PAGE_ROWS);
+            let build = bin.build().from(page_first);
+            fill(block, &mut threads, page, counters, count, |row| build.load(row));
+            let mut is_last = page_first + count == self.build;
+            let mut round = first;
+            while round < end {
+                let probe = bin.probe().from(round);
+                block.each(&mut threads, |thread, state| {
+                    state.there = 0;
+                    for i in 0..HELD {
+                        if row(thread, i) < end - round {
+                            (state.keys[i], state.rows[i]) = probe.load(row(thread, i));
+                            state.there |= 1 << i;
+                        }
                     }
+                    // A round that needs all build rows is the block's only one, or meets all of
+                    // them at once.
+                    if page_first == 0 {
+                        state.matched = 0;
+                    }
+                });
+                find(block, &mut threads, page, emit);
+                if emit.has(Emit::PAIRS) {
+                    emit_pairs(block, &mut threads, bin.outputs(), (start, counters), page);
+                } else if !is_last {
+                    // No other page says more of rows that have met one.
+                    is_last = block.count(&mut threads, |_, state| state.there & !state.matched != 0) == 0;
                 }
-                // A round that needs all build rows is the block's only one, or meets all of them
-                // at once.
-                if page_first == 0 {
-                    state.matched = 0;
+                if is_last {
+                    emit_last(block, &mut threads, bin.outputs(), (start, counters), emit);
                 }
-            });
-            find(block, &mut threads, page, emit);
-            if emit.has(Emit::PAIRS) {
-                emit_pairs(block, &mut threads, bin.outputs(), (start, counters), page);
-            } else if !is_last {
-                // No other page says more of rows that have met one.
-                is_last = block.count(&mut threads, |_, state| state.there & !state.matched != 0) == 0;
+                // The last row may have the highest number that there is.
+                round = round.saturating_add(ROUND_ROWS);
             }
             if is_last {
-                emit_last(block, &mut threads, bin.outputs(), (start, counters), emit);
+                return;
             }
-            // The last row may have the highest number that there is.
-            round = round.saturating_add(ROUND_ROWS);
+            page_first += count;
         }
-        if is_last {
-            return;
-        }
-        page_first += count;
     }
 }

@@ -118,48 +118,7 @@ pub(super) fn find<K: KeyWord, B: Block>(
 ) {
     let is_one_enough = emit.is_one_enough();
     block.tiles_of::<32, _>(threads, |warp, threads| {
-        warp.each(threads, |_, thread| {
-            let mut more = 0;
-            // The loads of all rows are under way at the same time.
-            let buckets: [(u32, u32); HELD] = from_fn(|i| build.bucket(thread.keys[i]));
-            for i in 0..HELD {
-                let (key, (at, rows)) = (thread.keys[i], buckets[i]);
-                let rows = if thread.there >> i & 1 != 0 { rows } else { 0 };
-                let is_equal: [bool; PADDING as usize] = from_fn(|step| build.has_key((at, rows), step as u32, key));
-                let mut behind = PADDING - 1;
-                for step in (0..PADDING - 1).rev() {
-                    behind = if is_equal[step as usize] { step } else { behind };
-                }
-                thread.at[i] = at + behind;
-                thread.counts[i] = is_equal.map(u32::from).iter().sum();
-                more |= ((rows > PADDING) as u32) << i;
-            }
-            // At most 32 steps: each clears a bit.
-            while more != 0 {
-                let i = more.trailing_zeros();
-                more &= more - 1;
-                let key = key(&thread.keys, i);
-                let (begin, rows) = build.bucket(key);
-                let (mut at, end) = (begin + PADDING, begin + rows);
-                let (mut first, mut count) = (element(&thread.at, i), element(&thread.counts, i));
-                if rows > MAX_SHORT {
-                    (first, count) = (begin, LONG);
-                    at = end;
-                }
-                while at < end {
-                    if build.key(at) == key {
-                        first = if count == 0 { at } else { first };
-                        count += 1;
-                    }
-                    at += 1;
-                }
-                for j in 0..HELD {
-                    let is_own = j as u32 == i;
-                    thread.at[j] = if is_own { first } else { thread.at[j] };
-                    thread.counts[j] = if is_own { count } else { thread.counts[j] };
-                }
-            }
-        });
+        warp.each(threads, |_, thread| find_short(thread, build));
         let any_long = |thread: &Thread<K>| {
             let mut any = 0;
             for i in 0..HELD {
@@ -169,29 +128,7 @@ pub(super) fn find<K: KeyWord, B: Block>(
         };
         let is_any_long = warp.ballot(threads, |_, thread| any_long(thread)) != 0;
         for i in 0..opaque(if is_any_long { HELD as u32 } else { 0 }) {
-            let mut long = warp.ballot(threads, |_, thread| element(&thread.counts, i) == LONG);
-            // At most 32 steps: each clears a bit.
-            while long != 0 {
-                let lane = long.trailing_zeros();
-                let key = pick_key::<K, _>(warp, threads, lane, i);
-                let (mut at, rows) = build.bucket(key);
-                let end = at + rows;
-                let mut count = 0;
-                while at < end {
-                    let here = |lane: u32| at + lane < end && build.key(at + lane) == key;
-                    count += warp.ballot(threads, |lane, _| here(lane)).count_ones();
-                    at = if count != 0 && is_one_enough { end } else { at + 32 };
-                }
-                warp.each(threads, |own, thread| {
-                    if own != lane {
-                        return;
-                    }
-                    for j in 0..HELD {
-                        thread.counts[j] |= if j as u32 == i { count } else { 0 };
-                    }
-                });
-                long &= long - 1;
-            }
+            find_long(warp, threads, build, i, is_one_enough);
         }
         if emit.needs_all() {
             warp.each(threads, |_, thread| {
@@ -201,4 +138,84 @@ pub(super) fn find<K: KeyWord, B: Block>(
             });
         }
     });
+}
+
+/// Finds the build rows of a thread's rows, but for those of long buckets.
+#[inline(always)]
+fn find_short<K: KeyWord>(thread: &mut Thread<K>, build: impl Buckets<K>) {
+    let mut more = 0;
+    // The loads of all rows are under way at the same time.
+    let buckets: [(u32, u32); HELD] = from_fn(|i| build.bucket(thread.keys[i]));
+    for i in 0..HELD {
+        let (key, (at, rows)) = (thread.keys[i], buckets[i]);
+        let rows = if thread.there >> i & 1 != 0 { rows } else { 0 };
+        let is_equal: [bool; PADDING as usize] = from_fn(|step| build.has_key((at, rows), step as u32, key));
+        let mut behind = PADDING - 1;
+        for step in (0..PADDING - 1).rev() {
+            behind = if is_equal[step as usize] { step } else { behind };
+        }
+        thread.at[i] = at + behind;
+        thread.counts[i] = is_equal.map(u32::from).iter().sum();
+        more |= ((rows > PADDING) as u32) << i;
+    }
+    // At most 32 steps: each clears a bit.
+    while more != 0 {
+        let i = more.trailing_zeros();
+        more &= more - 1;
+        let key = key(&thread.keys, i);
+        let (begin, rows) = build.bucket(key);
+        let (mut at, end) = (begin + PADDING, begin + rows);
+        let (mut first, mut count) = (element(&thread.at, i), element(&thread.counts, i));
+        if rows > MAX_SHORT {
+            (first, count) = (begin, LONG);
+            at = end;
+        }
+        while at < end {
+            if build.key(at) == key {
+                first = if count == 0 { at } else { first };
+                count += 1;
+            }
+            at += 1;
+        }
+        for j in 0..HELD {
+            let is_own = j as u32 == i;
+            thread.at[j] = if is_own { first } else { thread.at[j] };
+            thread.counts[j] = if is_own { count } else { thread.counts[j] };
+        }
+    }
+}
+
+/// Counts the build rows of all lanes' row `i` whose bucket is long; if one is enough, as far as
+/// the lanes that meet it.
+#[inline(always)]
+fn find_long<K: KeyWord, W: Tile>(
+    warp: &mut W,
+    threads: &mut W::Local<Thread<K>>,
+    build: impl Buckets<K>,
+    i: u32,
+    is_one_enough: bool,
+) {
+    let mut long = warp.ballot(threads, |_, thread| element(&thread.counts, i) == LONG);
+    // At most 32 steps: each clears a bit.
+    while long != 0 {
+        let lane = long.trailing_zeros();
+        let key = pick_key::<K, _>(warp, threads, lane, i);
+        let (mut at, rows) = build.bucket(key);
+        let end = at + rows;
+        let mut count = 0;
+        while at < end {
+            let here = |lane: u32| at + lane < end && build.key(at + lane) == key;
+            count += warp.ballot(threads, |lane, _| here(lane)).count_ones();
+            at = if count != 0 && is_one_enough { end } else { at + 32 };
+        }
+        warp.each(threads, |own, thread| {
+            if own != lane {
+                return;
+            }
+            for j in 0..HELD {
+                thread.counts[j] |= if j as u32 == i { count } else { 0 };
+            }
+        });
+        long &= long - 1;
+    }
 }

@@ -3,6 +3,10 @@
 //! A column has words of 4 or 8 bytes, or texts. Each launch is for one column: it continues the
 //! hashes that the launches before it began, or clears the flags of pairs that differ in its
 //! column.
+//!
+//! `hash` and `compare` are these launches; `offsets` checks those of texts first, and `text` reads
+//! their bytes. `outcomes` sums up for each row what became of its pairs, `append` collects rows,
+//! and `renumber` gives them their numbers in another table.
 
 mod append;
 mod compare;

@@ -84,7 +84,10 @@ macro_rules! no_check {
 macro_rules! host_kernel {
     (
         $check:ident
-        { [$($const:literal)?], $threads:literal, [$($resident:literal)?], $shared:tt [$($argument:ident : $type:ty),*] }
+        {
+            [$($const:literal)?], $threads:literal, [$($resident:literal)?], $cores:tt, $shared:tt
+            [$($argument:ident : $type:ty),*]
+        }
         $name:ident [$($generic:ident : $bound:ident),*] $index:expr;
         $([$types:tt $entry:expr])*
     ) => {
@@ -100,10 +103,10 @@ macro_rules! host_kernel {
                     size: size_of::<Self>(),
                     parameters: &[$( (core::mem::offset_of!(Self, $argument), size_of::<$type>()) ),*],
                     run: $crate::run_blocks! {
-                        [$name [$($const)?] $threads, $shared] [$($generic : $bound),*] $index; $($types)*
+                        [$name [$($const)?] $threads, $cores, $shared] [$($generic : $bound),*] $index; $($types)*
                     },
                     check: $crate::$check! {
-                        [$name [$($const)?] $threads, $shared] [$($generic : $bound),*] $index; $($types)*
+                        [$name [$($const)?] $threads, $cores, $shared] [$($generic : $bound),*] $index; $($types)*
                     },
                 }
             };
@@ -133,6 +136,21 @@ macro_rules! host_kernel {
 macro_rules! shared_bytes {
     ([$($dynamic:tt)*] $($shared:ident : $word:ty = $length:expr),*) => {
         0 $(+ size_of::<$word>() * ($length) as usize)*
+    };
+}
+
+/// The method that computes the length of a kernel's dynamic shared array, if it has one.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! dynamic_length {
+    ([$($kernel:tt)*]) => {};
+    ([$($kernel:tt)*] $length:expr) => {
+        impl $($kernel)* {
+            fn dynamic_words(&self) -> u32 {
+                let length: fn(&Self) -> u32 = $length;
+                length(self)
+            }
+        }
     };
 }
 
@@ -189,7 +207,7 @@ macro_rules! run_of_types {
 macro_rules! run_function {
     (
         [
-            $name:ident [$($const:literal)?] $threads:literal,
+            $name:ident [$($const:literal)?] $threads:literal, $cores:tt,
             [[$($dynamic:ident : $dynamic_word:ty)?] $($shared:ident : $word:ty = $length:expr),*]
         ]
         [$($generic:ident),*]
@@ -210,9 +228,23 @@ macro_rules! run_function {
                 let $shared = unsafe { storage.handle($length) };
             )*
             for index in blocks {
-                kernel.run(&mut $crate::seam::cpu::CpuBlock::<$threads>::new(index, grid) $(, $dynamic)? $(, $shared)*);
+                let mut block = $crate::seam::cpu::CpuBlock::<$threads>::new(index, grid);
+                $crate::run_block! { $cores kernel (&mut block $(, $dynamic)? $(, $shared)*) }
             }
         }
+    };
+}
+
+/// Runs a block: by the method for cores, if the kernel has one.
+#[cfg(feature = "cpu")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! run_block {
+    ([] $kernel:ident $arguments:tt) => {
+        $kernel.run $arguments
+    };
+    ([$cores:ident] $kernel:ident $arguments:tt) => {
+        $kernel.$cores $arguments
     };
 }
 
@@ -267,7 +299,7 @@ macro_rules! check_of_types {
 macro_rules! check_function {
     (
         [
-            $name:ident [$($const:literal)?] $threads:literal,
+            $name:ident [$($const:literal)?] $threads:literal, $cores:tt,
             [[$($dynamic:ident : $dynamic_word:ty)?] $($shared:ident : $word:ty = $length:expr),*]
         ]
         [$($generic:ident),*] $(#[$attribute:meta])? check<$($parameter:ident : $bound:ident),*>

@@ -29,7 +29,6 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
     type Shared<T: Word> = CpuShared<T>;
     type Tile<const LANES: usize> = CpuTile<LANES>;
     type Strided = AloneBlock;
-    const IN_TURN: bool = true;
 
     #[inline(always)]
     fn strided(&mut self) -> &mut AloneBlock {
@@ -102,7 +101,6 @@ impl Block for AloneBlock {
     type Shared<T: Word> = CpuShared<T>;
     type Tile<const LANES: usize> = CpuTile<1>;
     type Strided = Self;
-    const IN_TURN: bool = true;
 
     #[inline(always)]
     fn strided(&mut self) -> &mut Self {

@@ -269,6 +269,13 @@ macro_rules! with_atomics {
     };
 }
 
+/// The length of a dynamic array, which the host computes.
+#[doc(hidden)]
+#[macro_export]
+macro_rules! dynamic_length {
+    ($($declaration:tt)*) => {};
+}
+
 /// The items that a `cores_kernel!` declaration adds on the GPU: none.
 #[doc(hidden)]
 #[macro_export]
@@ -286,7 +293,7 @@ macro_rules! backend_cores_kernel {
 macro_rules! entry_point {
     (
         $name:ident [$($generic:ident = $concrete:ty),*] $entry:expr, [$($const:literal)?], $threads:literal,
-        [$($resident:literal)?],
+        [$($resident:literal)?], $cores:tt,
         [[$($dynamic:ident : $dynamic_word:ty)?] $($shared:ident : $word:ty = $length:expr),*]
         [$($argument:ident : $type:ty),*]
     ) => {

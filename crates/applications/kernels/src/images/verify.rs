@@ -64,25 +64,73 @@ impl Verify {
         let tolerance = TOLERANCE * area / (scene.count as f32);
 
         let block = block.strided();
+        let votes = Votes { all: args.votes, first, end };
+        let matching = Matching { scene, reference, fit };
+        begin(block, scene.count, (sums, seen, pose, counters));
+        votes.add_up(block, &matching, sums);
+        fit.solve_once(block, sums, pose);
+        // The pose of a few votes may be far off at the other end of the reference.
+        for round in 0..2 {
+            let within = if round == 0 { 4.0 * tolerance } else { tolerance };
+            matching.add_up(block, within, sums, pose);
+            fit.solve_once(block, sums, pose);
+        }
+        matching.count(block, tolerance, (seen, pose, counters));
+        block.each_thread(|thread| {
+            if thread == 0 {
+                for i in 0..POSE {
+                    args.results.store(result + i as u64, pose.get(i as u32));
+                }
+                args.results.store(result + 4, counters.get(0));
+                args.results.store(result + 5, counters.get(1));
+                args.results.store(result + 6, (end - first) as u32);
+            }
+        });
+    }
+}
+
+/// Sets the block's memory to 0.
+#[inline(always)]
+fn begin<B: Block>(
+    block: &mut B,
+    points: u32,
+    (sums, seen, pose, counters): (impl Shared<u64>, impl Shared<u32>, impl Shared<u32>, impl Shared<u32>),
+) {
+    let stride = block.threads();
+    let mut nothing = block.local(|_| ());
+    block.phase(&mut nothing, |thread, _| {
+        if thread == 0 {
+            sums.clear(0, SUMS as u32);
+            pose.clear(0, POSE as u32);
+            counters.clear(0, COUNTERS as u32);
+        }
+        let mut word = thread;
+        while word < points.div_ceil(32) {
+            seen.set(word, 0);
+            word += stride;
+        }
+    });
+}
+
+/// The votes of a hypothesis.
+struct Votes {
+    all: Global<u64>,
+    first: u64,
+    end: u64,
+}
+
+impl Votes {
+    /// Adds the pairs of points that the votes are of to the sums of a fit.
+    #[inline(always)]
+    fn add_up<B: Block>(&self, block: &mut B, matching: &Matching, sums: impl Shared<u64>) {
+        let &Matching { scene, reference, fit } = matching;
         let stride = block.threads();
         let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
-            if thread == 0 {
-                sums.clear(0, SUMS as u32);
-                pose.clear(0, POSE as u32);
-                counters.clear(0, COUNTERS as u32);
-            }
-            let mut word = thread;
-            while word < scene.count.div_ceil(32) {
-                seen.set(word, 0);
-                word += stride;
-            }
-        });
-        block.phase(&mut nothing, |thread, _| {
             let mut own = [0; SUMS];
-            let mut index = first + thread as u64;
-            while index < end {
-                let vote = args.votes.load_read_only(index);
+            let mut index = self.first + thread as u64;
+            while index < self.end {
+                let vote = self.all.load_read_only(index);
                 for half in 0..2 {
                     let [here, there] = [vote >> (16 * half), vote >> (32 + 16 * half)].map(|number| number & 0xffff);
                     fit.add(&mut own, reference.point(there as u32), scene.point(here as u32));
@@ -91,34 +139,51 @@ impl Verify {
             }
             publish(sums, own);
         });
+    }
+}
+
+/// The points of a scene and of a reference that are to match.
+struct Matching {
+    scene: Set,
+    reference: Set,
+    fit: Fit,
+}
+
+impl Matching {
+    /// Adds the pairs of points that the pose brings together, within a squared distance, to the
+    /// sums of a fit.
+    #[inline(always)]
+    fn add_up<B: Block>(&self, block: &mut B, within: f32, sums: impl Shared<u64>, pose: impl Shared<u32>) {
+        let &Self { scene, reference, fit } = self;
+        let stride = block.threads();
+        let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
-            if thread == 0 {
-                fit.solve(sums, pose);
+            let placed = Placed::load(pose);
+            let mut own = [0; SUMS];
+            let mut index = thread;
+            while index < reference.count {
+                let from = reference.point(index);
+                let nearest = scene.nearest(placed.at(fit.reference, from), within, false);
+                if nearest.square <= within {
+                    fit.add(&mut own, from, scene.point(nearest.index));
+                }
+                index += stride;
             }
+            publish(sums, own);
         });
-        // The pose of a few votes may be far off at the other end of the reference.
-        for round in 0..2 {
-            let within = if round == 0 { 4.0 * tolerance } else { tolerance };
-            block.phase(&mut nothing, |thread, _| {
-                let placed = Placed::load(pose);
-                let mut own = [0; SUMS];
-                let mut index = thread;
-                while index < reference.count {
-                    let from = reference.point(index);
-                    let nearest = scene.nearest(placed.at(fit.reference, from), within, false);
-                    if nearest.square <= within {
-                        fit.add(&mut own, from, scene.point(nearest.index));
-                    }
-                    index += stride;
-                }
-                publish(sums, own);
-            });
-            block.phase(&mut nothing, |thread, _| {
-                if thread == 0 {
-                    fit.solve(sums, pose);
-                }
-            });
-        }
+    }
+
+    /// Counts the points that match by the pose, and those around.
+    #[inline(always)]
+    fn count<B: Block>(
+        &self,
+        block: &mut B,
+        tolerance: f32,
+        (seen, pose, counters): (impl Shared<u32>, impl Shared<u32>, impl Shared<u32>),
+    ) {
+        let &Self { scene, reference, fit } = self;
+        let stride = block.threads();
+        let mut nothing = block.local(|_| ());
         block.phase(&mut nothing, |thread, _| {
             let placed = Placed::load(pose);
             let (mut matches, mut around) = (0, 0);
@@ -136,16 +201,6 @@ impl Verify {
             }
             counters.fetch_add(0, matches);
             counters.fetch_add(1, around);
-        });
-        block.each(&mut nothing, |thread, _| {
-            if thread == 0 {
-                for i in 0..POSE {
-                    args.results.store(result + i as u64, pose.get(i as u32));
-                }
-                args.results.store(result + 4, counters.get(0));
-                args.results.store(result + 5, counters.get(1));
-                args.results.store(result + 6, (end - first) as u32);
-            }
         });
     }
 }
@@ -245,6 +300,17 @@ impl Fit {
         for i in 0..SUMS {
             sums[i] += added[i];
         }
+    }
+
+    /// Does [`Fit::solve`] by one thread of the block.
+    #[inline(always)]
+    fn solve_once<B: Block>(self, block: &mut B, sums: impl Shared<u64>, pose: impl Shared<u32>) {
+        let mut nothing = block.local(|_| ());
+        block.phase(&mut nothing, |thread, _| {
+            if thread == 0 {
+                self.solve(sums, pose);
+            }
+        });
     }
 
     /// Writes the pose with the least squares, and sets the sums to 0. Where there is no such pose

@@ -1,5 +1,5 @@
-//! The check that every loop of a kernel names its bound (docs/kernels.md). One that counts up to a
-//! bound is its own comment.
+//! What is checked of the sources of kernels (docs/kernels.md): every loop names its bound, but for
+//! those that count up to one, and no code but the seam asks for the target.
 
 use std::fs;
 use std::path::Path;
@@ -11,6 +11,9 @@ use crate::workspace;
 /// The folders of kernels.
 const FOLDERS: [&str; 3] = ["gpu-kernels/src", "crates/applications/kernels/src", "crates/bench/kernels/src"];
 
+/// The folder that may ask for the target.
+const SEAM: &str = "gpu-kernels/src/seam";
+
 /// Checks all kernels under `root`.
 pub fn check(root: &Path) -> Result<()> {
     let (mut findings, mut paths) = (Vec::new(), Vec::new());
@@ -21,16 +24,32 @@ pub fn check(root: &Path) -> Result<()> {
         if path.extension().is_some_and(|extension| extension == "rs") {
             let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
             let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-            findings
-                .extend(findings_of(&text).into_iter().map(|line| format!("{name}:{line}: a loop without a bound")));
+            // A crate's attributes are in its first file.
+            let may_ask = path.starts_with(root.join(SEAM)) || path.ends_with("lib.rs");
+            let mut found = |lines: Vec<usize>, what| {
+                findings.extend(lines.into_iter().map(|line| format!("{name}:{line}: {what}")));
+            };
+            found(open_loops(&text), "a loop without a bound");
+            if !may_ask {
+                found(
+                    forks(&text),
+                    "a question about the target outside the seam: `cpu cores` in `kernel!` is for that",
+                );
+            }
         }
     }
     ensure!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n"));
     Ok(())
 }
 
+/// Returns the numbers of the lines that ask for the target.
+fn forks(text: &str) -> Vec<usize> {
+    let asks = |line: &str| line.contains("target_arch") || line.contains("target_feature");
+    text.lines().zip(1..).filter(|(line, _)| asks(line)).map(|(_, number)| number).collect()
+}
+
 /// Returns the numbers of the lines with loops that name no bound. Tests are left out.
-fn findings_of(text: &str) -> Vec<usize> {
+fn open_loops(text: &str) -> Vec<usize> {
     let code = text.split("\n#[cfg(test)]").next().unwrap_or(text);
     let (mut findings, mut is_bound) = (Vec::new(), false);
     for (index, line) in code.lines().enumerate() {
@@ -52,18 +71,21 @@ fn findings_of(text: &str) -> Vec<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::findings_of;
+    use super::{forks, open_loops};
+
+    #[test]
+    fn forks_are_found() {
+        assert_eq!(forks("fn a() {}\n    if cfg!(target_arch = \"nvptx64\") {\n"), [2]);
+    }
 
     #[test]
     fn loops_without_a_bound_are_found() {
-        assert_eq!(findings_of("    loop {\n    while a < b {\n    while a != 0 {\n"), [1, 3]);
+        assert_eq!(open_loops("    loop {\n    while a < b {\n    while a != 0 {\n"), [1, 3]);
         assert!(
-            findings_of(
-                "    // At most two steps.\n    loop {\n    // At most 32:\n    // bits.\n    while a != 0 {\n"
-            )
-            .is_empty()
+            open_loops("    // At most two steps.\n    loop {\n    // At most 32:\n    // bits.\n    while a != 0 {\n")
+                .is_empty()
         );
-        assert_eq!(findings_of("    // At most two.\n    let a = 1;\n    loop {\n"), [3]);
-        assert!(findings_of("fn a() {}\n#[cfg(test)]\nmod tests {\n    loop {\n").is_empty());
+        assert_eq!(open_loops("    // At most two.\n    let a = 1;\n    loop {\n"), [3]);
+        assert!(open_loops("fn a() {}\n#[cfg(test)]\nmod tests {\n    loop {\n").is_empty());
     }
 }

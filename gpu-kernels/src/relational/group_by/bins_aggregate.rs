@@ -1,0 +1,175 @@
+//! Adding the rows of a bin to their groups in the bin's page.
+
+use super::bin::{MAX_STEPS, Rows};
+use super::bin_table::{GroupPage, NO_SLOT};
+use super::bins_write::{FAILED, THREADS, Thread};
+use super::on_chip::MAX_ROWS;
+use crate::seam::{Block, Shared, Tile};
+use crate::types::{KeyWord, Payload};
+
+/// Returns the number of rows that a thread has at once: fewer if they are wide, so that they fit
+/// the registers.
+const fn read<K: KeyWord, V: Payload>() -> usize {
+    if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ROWS } else { MAX_ROWS / 2 }
+}
+
+/// Returns what stands for the key of a row that there is not: no slot holds it, since its highest
+/// bit is not set and it is not 0.
+#[inline(always)]
+fn absent<K: KeyWord>() -> K {
+    K::from_u64(1)
+}
+
+/// Adds all rows to their groups in the page, of which only sums are wanted if `SUMS` says so. If a
+/// row finds no slot, the counter [`FAILED`] is set.
+///
+/// Each lane has several rows at once. Most find their group in their first slot, which all look
+/// into together, and nearly all others in the next two. Then each lane goes through those that
+/// have not, and all lanes go on until none has a row left: lanes that leave a loop by themselves
+/// are slower.
+#[inline(always)]
+pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
+    block: &mut B,
+    threads: &mut B::Local<Thread<K, V::Word>>,
+    rows: Rows<K, V>,
+    page: GroupPage<S>,
+    counters: impl Shared<u32>,
+) {
+    let page = if SUMS { page.of_sums() } else { page };
+    let rows = if SUMS { Rows { split: true, ..rows } } else { rows };
+    let bin = Bin { rows, page };
+    let many = read::<K, V>() as u32 * THREADS;
+    block.tiles_of::<32, _>(threads, |warp, threads| {
+        let mut warp_first = warp.first_thread();
+        if warp_first < rows.count {
+            warp.each(threads, |lane, thread| bin.load(warp_first, lane, thread));
+        }
+        while warp_first < rows.count {
+            warp.each(threads, |lane, thread| {
+                // A round's rows are loaded before the rows of the round before it are added.
+                (thread.keys, thread.values) = (thread.next_keys, thread.next_values);
+                if warp_first + many < rows.count {
+                    bin.load(warp_first + many, lane, thread);
+                }
+                bin.seek(warp_first, lane, thread);
+            });
+            let mut steps = 0;
+            // At most `MAX_STEPS` for each row of a lane.
+            while warp.ballot(threads, |_, thread| thread.pending != 0) != 0 {
+                if steps == read::<K, V>() as u32 * MAX_STEPS {
+                    warp.each(threads, |_, _| {
+                        counters.fetch_max(FAILED, 1);
+                    });
+                    return;
+                }
+                steps += 1;
+                warp.each(threads, |_, thread| bin.seek_on(thread));
+            }
+            warp.each(threads, |_, thread| {
+                let at = thread.slots.map(|slot| slot.wrapping_add(page.chip.low));
+                if read::<K, V>() == MAX_ROWS {
+                    page.chip.add::<MAX_ROWS, V::Word>(at, thread.values);
+                } else {
+                    page.chip.add::<{ MAX_ROWS / 2 }, V::Word>(at, thread.values);
+                }
+            });
+            warp_first += many;
+        }
+    });
+}
+
+/// The rows of a bin, and its page.
+#[derive(Clone, Copy)]
+struct Bin<K: KeyWord, V: Payload, S> {
+    rows: Rows<K, V>,
+    page: GroupPage<S>,
+}
+
+impl<K: KeyWord, V: Payload, S: Shared<u32>> Bin<K, V, S> {
+    /// Returns whether all rows of a warp's round are there. The last round of a block may have
+    /// fewer.
+    #[inline(always)]
+    fn is_full(&self, warp_first: u32) -> bool {
+        warp_first - warp_first % THREADS + read::<K, V>() as u32 * THREADS <= self.rows.count
+    }
+
+    /// Loads a lane's rows of a round.
+    #[inline(always)]
+    fn load(&self, warp_first: u32, lane: u32, thread: &mut Thread<K, V::Word>) {
+        let from = self.rows.from(warp_first + lane);
+        for i in 0..read::<K, V>() {
+            if self.is_full(warp_first) || warp_first + i as u32 * THREADS + lane < self.rows.count {
+                (thread.next_keys[i], thread.next_values[i]) = from.load(i as u32 * THREADS);
+            }
+        }
+    }
+
+    /// Looks for the groups of a lane's rows; those that are not found are pending.
+    #[inline(always)]
+    fn seek(&self, warp_first: u32, lane: u32, thread: &mut Thread<K, V::Word>) {
+        let Self { rows, page } = *self;
+        if self.is_full(warp_first) && rows.split {
+            for i in 0..read::<K, V>() {
+                thread.keys[i] = page.held_for(thread.keys[i]);
+            }
+        } else {
+            for i in 0..read::<K, V>() {
+                let key = thread.keys[i];
+                let mixed = if rows.split { key } else { key.mixed(rows.a, rows.b) };
+                let is_there = warp_first + i as u32 * THREADS + lane < rows.count;
+                let is_own = is_there && (rows.split || page.has(mixed));
+                thread.keys[i] = if is_own { page.held_for(mixed) } else { absent() };
+            }
+        }
+        let mut seen = [K::default(); MAX_ROWS];
+        for i in 0..read::<K, V>() {
+            thread.slots[i] = page.home(thread.keys[i]);
+            seen[i] = page.seen(thread.slots[i]);
+        }
+        thread.pending = 0;
+        for i in 0..read::<K, V>() {
+            let held = thread.keys[i];
+            if seen[i] != held {
+                if held == absent() {
+                    thread.slots[i] = page.slots() + lane;
+                } else {
+                    let look = page.look_further(held, thread.slots[i], seen[i]);
+                    thread.slots[i] = look.slot;
+                    thread.taken += look.took as u32;
+                    thread.pending |= ((look.slot == NO_SLOT) as u32) << i;
+                }
+            }
+        }
+        thread.slot = NO_SLOT;
+    }
+
+    /// Looks into one more slot for the first of a lane's pending rows.
+    #[inline(always)]
+    fn seek_on(&self, thread: &mut Thread<K, V::Word>) {
+        let page = self.page;
+        if thread.pending == 0 {
+            return;
+        }
+        let row = thread.pending.trailing_zeros();
+        // A choice among the keys would become a load from an address that is chosen, and the keys
+        // would be on the stack.
+        let mut held = K::default();
+        for i in 0..read::<K, V>() {
+            held = held.either(thread.keys[i] & if i as u32 == row { K::ALL_ONES } else { K::default() });
+        }
+        if thread.slot == NO_SLOT {
+            thread.slot = page.second(held);
+        }
+        let look = page.look(held, thread.slot, page.seen(thread.slot));
+        thread.taken += look.took as u32;
+        if look.slot == NO_SLOT {
+            thread.slot = page.next(held, thread.slot);
+        } else {
+            for i in 0..read::<K, V>() {
+                thread.slots[i] = if i as u32 == row { look.slot } else { thread.slots[i] };
+            }
+            thread.pending &= thread.pending - 1;
+            thread.slot = NO_SLOT;
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! The checking back end: the threads of every phase run in shuffled order. It counts the words of
+//! shared memory that one thread writes while another reads or writes them in the same phase.
+//!
+//! The plain CPU back end hides a missing barrier, because thread 0 always comes first. This one
+//! does not: the order changes from phase to phase, shared memory starts with random words, and
+//! every conflict is reported. The [`Checker`] has what all kernels have in common; `block` is what
+//! they run on.
+
+mod block;
+
+pub use block::{CheckedBlock, CheckedShared, CheckedTile};
+
+use super::std::cell::RefCell;
+use super::std::vec::Vec;
+use core::cell::Cell;
+
+/// The collector of what checked blocks report. They run one after the other.
+///
+/// What all kernels have in common is here, behind calls: inlined into every phase of every kernel
+/// it took most of the time to compile them.
+#[derive(Debug, Default)]
+pub struct Checker {
+    random: Cell<u64>,
+    conflicts: Cell<u64>,
+    log: Log,
+    /// The memory of orders that no phase uses at the moment.
+    orders: RefCell<Vec<Vec<u32>>>,
+}
+
+impl Checker {
+    /// Returns a checker whose shuffles follow from `seed`.
+    pub fn new(seed: u64) -> Self {
+        Self { random: Cell::new(seed ^ 0x9e37_79b9_7f4a_7c15), ..Self::default() }
+    }
+
+    /// Returns the number of words that two threads used in one phase, at least one of them
+    /// writing, without an atomic operation.
+    pub fn conflicts(&self) -> u64 {
+        self.conflicts.get()
+    }
+
+    /// Returns the next word of the SplitMix64 sequence (Steele, Lea and Flood, 2014).
+    fn random(&self) -> u64 {
+        self.random.set(self.random.get().wrapping_add(0x9e37_79b9_7f4a_7c15));
+        let mut x = self.random.get();
+        x = (x ^ x >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        x = (x ^ x >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        x ^ x >> 31
+    }
+
+    /// Calls `visit` with the numbers 0 … `length` - 1 in random order.
+    #[inline(never)]
+    fn shuffled(&self, length: u32, visit: &mut dyn FnMut(u32)) {
+        let mut order = self.orders.borrow_mut().pop().unwrap_or_default();
+        order.clear();
+        order.extend(0..length);
+        for last in (1..order.len()).rev() {
+            // The upper half of the word is used as a fraction: a division would take longer than
+            // all the rest.
+            order.swap(last, (((self.random() >> 32) * (last as u64 + 1)) >> 32) as usize);
+        }
+        order.iter().for_each(|&number| visit(number));
+        self.orders.borrow_mut().push(order);
+    }
+
+    /// Calls `work` in random order as each of the `threads` threads from `first` on, with its
+    /// number among them.
+    #[inline(never)]
+    fn each_thread(&self, first: u32, threads: u32, work: &mut dyn FnMut(u32)) {
+        self.shuffled(threads, &mut |thread| {
+            self.log.thread.set(first + thread);
+            work(thread);
+        });
+    }
+
+    #[inline(never)]
+    fn barrier(&self) {
+        self.conflicts.set(self.conflicts.get() + self.log.barrier());
+    }
+}
+
+/// The use of 32 bits of shared memory in a phase.
+#[derive(Clone, Copy, Debug)]
+struct Use {
+    /// The phase of the use: uses in earlier phases no longer count.
+    phase: u32,
+    thread: u32,
+    others: bool,
+    written: bool,
+    plain: bool,
+    /// Whether the bits were used as the upper half of a word.
+    upper: bool,
+}
+
+impl Use {
+    const NONE: Self = Self { phase: 0, thread: 0, others: false, written: false, plain: false, upper: false };
+
+    fn is_conflict(&self) -> bool {
+        self.others && self.written && self.plain
+    }
+}
+
+/// The log of what the threads of one block do in a phase.
+#[derive(Debug, Default)]
+struct Log {
+    thread: Cell<u32>,
+    phase: Cell<u32>,
+    /// The number of arrays of this block.
+    arrays: Cell<u32>,
+    /// The uses of every array, for each 32 bits separately, since the same memory may be used as
+    /// words of different types. Those of earlier blocks are of earlier phases.
+    uses: RefCell<Vec<Vec<Use>>>,
+    /// The conflicts of this phase: the array and the offset in it.
+    conflicts: RefCell<Vec<(u32, usize)>>,
+}
+
+impl Log {
+    /// Begins a block, which has no arrays.
+    fn begin(&self) {
+        self.arrays.set(0);
+        // No array counts as used in the first phase.
+        self.phase.set(self.phase.get() + 1);
+    }
+
+    /// Adds an array of `length` times 32 bits; returns its number.
+    fn add(&self, length: usize) -> u32 {
+        let (number, mut uses) = (self.arrays.get(), self.uses.borrow_mut());
+        self.arrays.set(number + 1);
+        if uses.len() == number as usize {
+            uses.push(Vec::new());
+        }
+        // As long as the longest that had this number: what is beyond an array is checked before.
+        let uses = &mut uses[number as usize];
+        uses.resize(length.max(uses.len()), Use::NONE);
+        number
+    }
+
+    #[inline(never)]
+    fn record_use(&self, array: u32, first: usize, parts: usize, writes: bool, plain: bool) {
+        let (thread, phase) = (self.thread.get(), self.phase.get());
+        let uses = &mut self.uses.borrow_mut()[array as usize];
+        for (part, used) in uses[first..first + parts].iter_mut().enumerate() {
+            if used.phase != phase {
+                *used = Use { phase, thread, ..Use::NONE };
+            }
+            let was_conflict = used.is_conflict();
+            used.others |= used.thread != thread;
+            used.written |= writes;
+            used.plain |= plain;
+            used.upper |= part != 0;
+            if used.is_conflict() && !was_conflict {
+                self.conflicts.borrow_mut().push((array, first + part));
+            }
+        }
+    }
+
+    /// Ends a phase; returns the number of words that were used in conflict.
+    fn barrier(&self) -> u64 {
+        let uses = self.uses.borrow();
+        let mut conflicts = self.conflicts.borrow_mut();
+        // The two halves of a word count as one conflict.
+        let once = conflicts.iter().filter(|&&(array, at)| {
+            let uses = &uses[array as usize];
+            let lower_too = || uses[at - 1].phase == self.phase.get() && uses[at - 1].is_conflict();
+            !(uses[at].upper && lower_too())
+        });
+        let once = once.count() as u64;
+        conflicts.clear();
+        self.phase.set(self.phase.get() + 1);
+        once
+    }
+}
