@@ -48,6 +48,7 @@ pub use settings::{is_thorough, only_cuda};
 pub use warpnest_testing::checked::CheckedRunner;
 pub use warpnest_testing::interpreted::PtxRunner;
 pub use warpnest_testing::planted;
+pub use warpnest_tests_macros::parameterized;
 
 use blocks::Blocks;
 use gpu_kernels::relational::keys::{EncodeKeys, EncodeParams};

@@ -18,17 +18,23 @@ use warpnest::{Buffer, BulkMap, Config, Device, Error, Result};
 pub trait Tested: Builds + Checked {}
 impl<D: Builds + Checked> Tested for D {}
 
-/// Expands to tests of a map by the named functions of a module: one test for each function, with
-/// each of the configurations listed after its name.
+/// Expands to tests by the named functions of a module: one test for each function, with each of
+/// the configurations listed after its name in parentheses, or with the arguments in brackets.
 #[macro_export]
 macro_rules! tests_of {
-    ($module:ident: $($name:ident($($config:expr),+);)+) => {
+    ($module:ident: $($name:ident $arguments:tt;)+) => {
         $(
             #[test]
             fn $name() {
-                $($module::$name(&$config);)+
+                $crate::tests_of!(@$module $name $arguments);
             }
         )+
+    };
+    (@$module:ident $name:ident ($($config:expr),+)) => {
+        $($module::$name(&$config);)+
+    };
+    (@$module:ident $name:ident [$($argument:expr),+]) => {
+        $module::$name($($argument),+);
     };
 }
 

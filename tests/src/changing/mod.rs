@@ -4,6 +4,7 @@
 //! maps.
 
 pub mod edges;
+pub mod errors;
 pub mod stepping;
 pub mod steps;
 

@@ -12,7 +12,7 @@ use warpnest::{
 use warpnest_tests::changing::{Changing, steps};
 use warpnest_tests::linear_checker::{check_answers, linear_engines};
 use warpnest_tests::maps::equals;
-use warpnest_tests::{TestEngine, engines, on_all, on_those, the_cpu_engine};
+use warpnest_tests::{TestEngine, engines, on_all, on_those, parameterized, the_cpu_engine};
 
 /// A batch.
 #[derive(Clone, Debug)]
@@ -113,6 +113,7 @@ fn sequences<'e, D: Changing, K: Key, V: Value>(
 
 /// Runs sequences of batches on linear maps that decide by themselves, or are told, whether to make
 /// the rows of each key one first.
+#[parameterized(each_width)]
 fn linear_sequences<K: Key, V: Value>() {
     sequences::<Linear, K, V>(linear_engines::<K, V>().chain(the_cpu_engine()), 3_000, |seed| {
         let config = LinearConfig::default().seed(seed).load([0.8, 0.95][seed as usize % 2]);
@@ -121,23 +122,6 @@ fn linear_sequences<K: Key, V: Value>() {
             chosen => config.combine_first(chosen == 1),
         }
     });
-}
-
-#[test]
-fn linear_keys_32_values_32() {
-    linear_sequences::<u32, u32>();
-}
-#[test]
-fn linear_keys_32_values_64() {
-    linear_sequences::<u32, u64>();
-}
-#[test]
-fn linear_keys_64_values_32() {
-    linear_sequences::<u64, u32>();
-}
-#[test]
-fn linear_keys_64_values_64() {
-    linear_sequences::<u64, u64>();
 }
 
 #[test]
@@ -154,112 +138,102 @@ fn extendible_keys_64_values_32() {
     });
 }
 
-#[test]
-fn numbers_of_every_type_are_combined_as_their_type_does() {
-    on_all(|device| {
-        let mut signed: PageMap<u32, i32> = PageMap::new(device).unwrap();
-        signed.add_many(&[1, 1, 2, 3], &[5, -7, i32::MAX, -1]).unwrap();
-        signed.add_many(&[2], &[1]).unwrap();
-        signed.min_many(&[1, 3, 3], &[-1, -9, 4]).unwrap();
-        assert_eq!(signed.get_many(&[1, 2, 3]).unwrap(), [Some(-2), Some(i32::MIN), Some(-9)]);
-        let mut long: PageMap<u64, i64> = PageMap::new(device).unwrap();
-        long.add_many(&[1, 1], &[i64::MAX, -1]).unwrap();
-        long.max_many(&[1, 2], &[-1, i64::MIN]).unwrap();
-        assert_eq!(long.get_many(&[1, 2]).unwrap(), [Some(i64::MAX - 1), Some(i64::MIN)]);
-        let mut single: LinearMap<u32, f32> = LinearMap::new(device).unwrap();
-        single.add_many(&[1, 2, 1, u32::MAX], &[0.5, -1.0, 0.25, 3.0]).unwrap();
-        single.add_many(&[2, u32::MAX], &[0.75, 1.0]).unwrap();
-        single.count_many(&[1, 1, 4]).unwrap();
-        assert_eq!(single.get_many(&[1, 2, 4, u32::MAX]).unwrap(), [Some(2.75), Some(-0.25), Some(1.0), Some(4.0)]);
-        single.max_many(&[1, 2, 1], &[-f32::NAN, f32::INFINITY, f32::NAN]).unwrap();
-        single.min_many(&[1, 8, 8], &[f32::NAN, -f32::NAN, 3.0]).unwrap();
-        single.min_many(&[4, 4], &[0.0, -0.0]).unwrap();
-        let found: Vec<_> =
-            single.get_many(&[1, 2, 4, 8]).unwrap().into_iter().map(|value| value.unwrap().to_bits()).collect();
-        assert_eq!(found, [2.75f32, f32::INFINITY, -0.0, 3.0].map(f32::to_bits));
-        let mut double: PageMap<u32, f64> = PageMap::new(device).unwrap();
-        double.count_many(&[7, 7]).unwrap();
-        double.add_many(&[7], &[0.5]).unwrap();
-        assert_eq!(double.get_many(&[7]).unwrap(), [Some(2.5)]);
-    });
+#[parameterized]
+fn numbers_of_every_type_are_combined_as_their_type_does(device: &Device) {
+    let mut signed: PageMap<u32, i32> = PageMap::new(device).unwrap();
+    signed.add_many(&[1, 1, 2, 3], &[5, -7, i32::MAX, -1]).unwrap();
+    signed.add_many(&[2], &[1]).unwrap();
+    signed.min_many(&[1, 3, 3], &[-1, -9, 4]).unwrap();
+    assert_eq!(signed.get_many(&[1, 2, 3]).unwrap(), [Some(-2), Some(i32::MIN), Some(-9)]);
+    let mut long: PageMap<u64, i64> = PageMap::new(device).unwrap();
+    long.add_many(&[1, 1], &[i64::MAX, -1]).unwrap();
+    long.max_many(&[1, 2], &[-1, i64::MIN]).unwrap();
+    assert_eq!(long.get_many(&[1, 2]).unwrap(), [Some(i64::MAX - 1), Some(i64::MIN)]);
+    let mut single: LinearMap<u32, f32> = LinearMap::new(device).unwrap();
+    single.add_many(&[1, 2, 1, u32::MAX], &[0.5, -1.0, 0.25, 3.0]).unwrap();
+    single.add_many(&[2, u32::MAX], &[0.75, 1.0]).unwrap();
+    single.count_many(&[1, 1, 4]).unwrap();
+    assert_eq!(single.get_many(&[1, 2, 4, u32::MAX]).unwrap(), [Some(2.75), Some(-0.25), Some(1.0), Some(4.0)]);
+    single.max_many(&[1, 2, 1], &[-f32::NAN, f32::INFINITY, f32::NAN]).unwrap();
+    single.min_many(&[1, 8, 8], &[f32::NAN, -f32::NAN, 3.0]).unwrap();
+    single.min_many(&[4, 4], &[0.0, -0.0]).unwrap();
+    let found: Vec<_> =
+        single.get_many(&[1, 2, 4, 8]).unwrap().into_iter().map(|value| value.unwrap().to_bits()).collect();
+    assert_eq!(found, [2.75f32, f32::INFINITY, -0.0, 3.0].map(f32::to_bits));
+    let mut double: PageMap<u32, f64> = PageMap::new(device).unwrap();
+    double.count_many(&[7, 7]).unwrap();
+    double.add_many(&[7], &[0.5]).unwrap();
+    assert_eq!(double.get_many(&[7]).unwrap(), [Some(2.5)]);
 }
 
-#[test]
-fn operations_of_a_mixed_batch_that_combine_values_of_few_keys_have_an_order() {
-    on_all(|device| {
-        let mut map: LinearMap<u32, u32> = LinearConfig::default().pairs(200).create(device).unwrap();
-        let mut operations: Vec<_> = (0..700).map(|row| LinearOperation::add(row % 3, 1 << (row % 20))).collect();
-        operations.extend((0..200).map(|row| LinearOperation::max(5 + row % 2, row)));
-        operations.extend([LinearOperation::add(u32::MAX, 7), LinearOperation::min(9, 4), LinearOperation::Get(9)]);
-        let answers = map.apply_many(&operations).unwrap();
-        let after = map.to_pairs().unwrap().into_iter().collect();
-        check_answers(&HashMap::new(), operations.into_iter().zip(answers), &after).unwrap();
-        // Many keys of a block, each some times.
-        let keys: Vec<u32> = (0..1000).map(|row| row * 0x0001_0001 % 180).collect();
-        let operations: Vec<_> = keys.iter().map(|&key| LinearOperation::add(key, key + 1)).collect();
-        let mut map: LinearMap<u32, u32> = LinearMap::new(device).unwrap();
-        let answers = map.apply_many(&operations).unwrap();
-        let after = map.to_pairs().unwrap().into_iter().collect();
-        check_answers(&HashMap::new(), operations.into_iter().zip(answers), &after).unwrap();
-    });
+#[parameterized]
+fn operations_of_a_mixed_batch_that_combine_values_of_few_keys_have_an_order(device: &Device) {
+    let mut map: LinearMap<u32, u32> = LinearConfig::default().pairs(200).create(device).unwrap();
+    let mut operations: Vec<_> = (0..700).map(|row| LinearOperation::add(row % 3, 1 << (row % 20))).collect();
+    operations.extend((0..200).map(|row| LinearOperation::max(5 + row % 2, row)));
+    operations.extend([LinearOperation::add(u32::MAX, 7), LinearOperation::min(9, 4), LinearOperation::Get(9)]);
+    let answers = map.apply_many(&operations).unwrap();
+    let after = map.to_pairs().unwrap().into_iter().collect();
+    check_answers(&HashMap::new(), operations.into_iter().zip(answers), &after).unwrap();
+    // Many keys of a block, each some times.
+    let keys: Vec<u32> = (0..1000).map(|row| row * 0x0001_0001 % 180).collect();
+    let operations: Vec<_> = keys.iter().map(|&key| LinearOperation::add(key, key + 1)).collect();
+    let mut map: LinearMap<u32, u32> = LinearMap::new(device).unwrap();
+    let answers = map.apply_many(&operations).unwrap();
+    let after = map.to_pairs().unwrap().into_iter().collect();
+    check_answers(&HashMap::new(), operations.into_iter().zip(answers), &after).unwrap();
 }
 
-#[test]
-fn one_key_in_all_rows_and_none() {
-    on_all(|device| {
-        for combines in [None, Some(true), Some(false)] {
-            let config =
-                combines.map_or(LinearConfig::default(), |combines| LinearConfig::default().combine_first(combines));
-            for key in [0, u32::MAX] {
-                let mut map = config.clone().pairs(400).create::<u32, u32>(device).unwrap();
-                assert_eq!(map.count_many(&[]), Ok(0));
-                assert_eq!(map.count_many(&[key; 300]), Ok(1));
-                assert_eq!(map.add_many(&[key; 300], &[2; 300]), Ok(0));
-                assert_eq!(map.get(key), Ok(Some(900)));
-                assert_eq!(map.insert_many(&[key; 300], &[5; 300]), Ok(0));
-                assert_eq!(map.to_pairs(), Ok(vec![(key, 5)]));
-            }
+#[parameterized]
+fn one_key_in_all_rows_and_none(device: &Device) {
+    for combines in [None, Some(true), Some(false)] {
+        let config =
+            combines.map_or(LinearConfig::default(), |combines| LinearConfig::default().combine_first(combines));
+        for key in [0, u32::MAX] {
+            let mut map = config.clone().pairs(400).create::<u32, u32>(device).unwrap();
+            assert_eq!(map.count_many(&[]), Ok(0));
+            assert_eq!(map.count_many(&[key; 300]), Ok(1));
+            assert_eq!(map.add_many(&[key; 300], &[2; 300]), Ok(0));
+            assert_eq!(map.get(key), Ok(Some(900)));
+            assert_eq!(map.insert_many(&[key; 300], &[5; 300]), Ok(0));
+            assert_eq!(map.to_pairs(), Ok(vec![(key, 5)]));
         }
-    });
+    }
 }
 
-#[test]
-fn a_full_map_combines_what_it_has_and_refuses_new_keys_before_anything_is_done() {
-    on_all(|device| {
-        let mut map = LinearConfig::default().pairs(100).load(0.8).fixed().create::<u32, u32>(device).unwrap();
-        let capacity = (map.table().slots() as f64 * 0.8) as u32;
-        let keys: Vec<u32> = (0..capacity).collect();
-        assert_eq!(map.count_many(&keys), Ok(capacity as usize));
-        // More rows than there is capacity for keys, all of keys that are there.
-        let twice = [&keys[..], &keys].concat();
-        assert_eq!(map.count_many(&twice), Ok(0));
-        let more = [&twice[..], &[capacity + 1, capacity + 2, capacity + 1]].concat();
-        let error = map.count_many(&more).unwrap_err();
-        assert!(matches!(error, Error::Full(FullError::NoCapacity { new_keys: 2, spare_capacity: 0, .. })), "{error}");
-        assert!(map.to_columns().unwrap().1.iter().all(|&count| count == 3), "something was counted");
-        assert_eq!(map.len(), capacity as usize);
-        // Removed keys give their slots back.
-        assert_eq!(map.erase_many(&keys[..2]), Ok(2));
-        assert_eq!(map.count_many(&more[more.len() - 3..]), Ok(2));
-        // The key that is all ones takes none.
-        assert_eq!(map.count_many(&[&keys[2..], &[u32::MAX]].concat()), Ok(1));
-        assert_eq!(map.get_many(&[u32::MAX, 2]), Ok(vec![Some(1), Some(4)]));
-    });
+#[parameterized]
+fn a_full_map_combines_what_it_has_and_refuses_new_keys_before_anything_is_done(device: &Device) {
+    let mut map = LinearConfig::default().pairs(100).load(0.8).fixed().create::<u32, u32>(device).unwrap();
+    let capacity = (map.table().slots() as f64 * 0.8) as u32;
+    let keys: Vec<u32> = (0..capacity).collect();
+    assert_eq!(map.count_many(&keys), Ok(capacity as usize));
+    // More rows than there is capacity for keys, all of keys that are there.
+    let twice = [&keys[..], &keys].concat();
+    assert_eq!(map.count_many(&twice), Ok(0));
+    let more = [&twice[..], &[capacity + 1, capacity + 2, capacity + 1]].concat();
+    let error = map.count_many(&more).unwrap_err();
+    assert!(matches!(error, Error::Full(FullError::NoCapacity { new_keys: 2, spare_capacity: 0, .. })), "{error}");
+    assert!(map.to_columns().unwrap().1.iter().all(|&count| count == 3), "something was counted");
+    assert_eq!(map.len(), capacity as usize);
+    // Removed keys give their slots back.
+    assert_eq!(map.erase_many(&keys[..2]), Ok(2));
+    assert_eq!(map.count_many(&more[more.len() - 3..]), Ok(2));
+    // The key that is all ones takes none.
+    assert_eq!(map.count_many(&[&keys[2..], &[u32::MAX]].concat()), Ok(1));
+    assert_eq!(map.get_many(&[u32::MAX, 2]), Ok(vec![Some(1), Some(4)]));
 }
 
-#[test]
-fn a_map_that_has_all_keys_of_a_batch_does_not_grow() {
-    on_all(|device| {
-        let mut map: LinearMap<u32, u32> = LinearConfig::default().pairs(200).create(device).unwrap();
-        let slots = map.table().slots();
-        let keys: Vec<u32> = (0..200).collect();
-        for _ in 0..3 {
-            map.count_many(&keys).unwrap();
-            map.count_many(&[&keys[..], &keys[..100]].concat()).unwrap();
-        }
-        assert_eq!(map.table().slots(), slots);
-        assert_eq!(map.get_many(&[0, 150]), Ok(vec![Some(9), Some(6)]));
-    });
+#[parameterized]
+fn a_map_that_has_all_keys_of_a_batch_does_not_grow(device: &Device) {
+    let mut map: LinearMap<u32, u32> = LinearConfig::default().pairs(200).create(device).unwrap();
+    let slots = map.table().slots();
+    let keys: Vec<u32> = (0..200).collect();
+    for _ in 0..3 {
+        map.count_many(&keys).unwrap();
+        map.count_many(&[&keys[..], &keys[..100]].concat()).unwrap();
+    }
+    assert_eq!(map.table().slots(), slots);
+    assert_eq!(map.get_many(&[0, 150]), Ok(vec![Some(9), Some(6)]));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::collections::{HashMap, HashSet};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Arithmetic, CompactingConfig, CuckooConfig, Device, HashFamily, MultiConfig, TwoLevelConfig};
 use warpnest_tests::maps;
-use warpnest_tests::{at, built, distinct_keys, on_all, sets, values};
+use warpnest_tests::{at, built, distinct_keys, parameterized, sets, values};
 
 const FAMILIES: [HashFamily; 5] = [
     HashFamily::Mix,
@@ -51,14 +51,12 @@ fn maps_of<K: Key, V: Value>(device: &Device, family: HashFamily) {
     built::build::<_, K, V>(device, &config, &keys, &warpnest_tests::values::<V>(490));
 }
 
-#[test]
-fn maps_of_every_width() {
-    on_all(|device| {
-        for family in FAMILIES {
-            let _at = at(format!("{family:?}"));
-            warpnest_tests::in_all_widths!(maps_of(device, family));
-        }
-    });
+#[parameterized]
+fn maps_of_every_width(device: &Device) {
+    for family in FAMILIES {
+        let _at = at(format!("{family:?}"));
+        warpnest_tests::in_all_widths!(maps_of(device, family));
+    }
 }
 
 fn on_others<K: Key>(device: &Device, family: HashFamily) {
@@ -89,13 +87,11 @@ fn on_others<K: Key>(device: &Device, family: HashFamily) {
     on_table!(cuckoo(family, 5));
 }
 
-#[test]
-fn what_stands_on_them() {
-    on_all(|device| {
-        for family in FAMILIES {
-            let _at = at(format!("{family:?}"));
-            on_others::<u32>(device, family);
-            on_others::<u64>(device, family);
-        }
-    });
+#[parameterized]
+fn what_stands_on_them(device: &Device) {
+    for family in FAMILIES {
+        let _at = at(format!("{family:?}"));
+        on_others::<u32>(device, family);
+        on_others::<u64>(device, family);
+    }
 }

@@ -5,7 +5,7 @@ use warpnest::{Buffer, Device};
 use warpnest_applications_kernels::images::{
     Choose, ChooseParams, HYPOTHESES, MIN_VOTES, NO_VOTE, POSE_BITS, REFERENCE_BITS, Tally, TallyParams,
 };
-use warpnest_tests::{at, on_all};
+use warpnest_tests::{at, parameterized};
 
 fn key(scene: u64, reference: u64, pose: u64) -> u64 {
     scene << REFERENCE_BITS | reference << POSE_BITS | pose
@@ -64,8 +64,8 @@ fn check(device: &Device, [scenes, references]: [u64; 2], runs: &[([u64; 3], u64
     assert_eq!(hypotheses.download(stream).unwrap(), expected);
 }
 
-#[test]
-fn votes_are_counted_and_the_most_are_chosen() {
+#[parameterized]
+fn votes_are_counted_and_the_most_are_chosen(device: &Device) {
     let last_pose = (1 << POSE_BITS) - 1;
     // Every number of votes around the fewest, around powers of two, and beyond a block.
     let every: Vec<([u64; 3], u64)> = (0..20)
@@ -76,17 +76,15 @@ fn votes_are_counted_and_the_most_are_chosen() {
     let ties = [([0, 0, 5], 4), ([0, 0, 6], 4), ([0, 1, 5], 4), ([0, 2, last_pose], 9), ([0, 3, 0], 3), ([0, 4, 7], 2)];
     let more_ties = (0..12).map(|i| ([i / 6, i % 6, i], 3 + i % 2)).collect::<Vec<_>>();
     let at_the_ends = [([0, 0, 0], 3), ([2, 6, last_pose], 3)];
-    on_all(|device| {
-        for (name, sizes, runs) in [
-            ("every number", [1, 9], &every[..]),
-            ("ties", [1, 5], &ties),
-            ("two scenes", [2, 6], &more_ties),
-            ("the ends", [3, 7], &at_the_ends),
-            ("none", [70, 2], &[]),
-        ] {
-            let _at = at(name);
-            check(device, sizes, runs, 0);
-            check(device, sizes, runs, 3);
-        }
-    });
+    for (name, sizes, runs) in [
+        ("every number", [1, 9], &every[..]),
+        ("ties", [1, 5], &ties),
+        ("two scenes", [2, 6], &more_ties),
+        ("the ends", [3, 7], &at_the_ends),
+        ("none", [70, 2], &[]),
+    ] {
+        let _at = at(name);
+        check(device, sizes, runs, 0);
+        check(device, sizes, runs, 3);
+    }
 }

@@ -11,7 +11,7 @@ use warpnest_kmers::keys::KeyMaker;
 use warpnest_kmers::minimizer::BINS;
 use warpnest_kmers::pack::Packer;
 use warpnest_kmers::packed::{Options, Packed, Totals};
-use warpnest_tests::{at, on_all};
+use warpnest_tests::{at, parameterized};
 
 /// Records with letters that are no bases between others.
 const RECORDS: [&str; 3] = [
@@ -60,42 +60,38 @@ fn keys<K: WordKey + Into<u64>>(device: &Device, k: u32, canonical: bool) -> Vec
     all
 }
 
-#[test]
-fn keys_are_those_of_the_texts() {
-    on_all(|device| {
-        for k in 1..=MAX_K {
-            for canonical in [true, false] {
-                let _at = at(format!("k {k}, canonical {canonical}"));
-                let expected = names(k as usize, canonical);
-                assert_eq!(keys::<u64>(device, k, canonical), expected);
-                if k <= MAX_NARROW_K {
-                    assert_eq!(keys::<u32>(device, k, canonical), expected);
-                }
+#[parameterized]
+fn keys_are_those_of_the_texts(device: &Device) {
+    for k in 1..=MAX_K {
+        for canonical in [true, false] {
+            let _at = at(format!("k {k}, canonical {canonical}"));
+            let expected = names(k as usize, canonical);
+            assert_eq!(keys::<u64>(device, k, canonical), expected);
+            if k <= MAX_NARROW_K {
+                assert_eq!(keys::<u32>(device, k, canonical), expected);
             }
         }
-    });
+    }
 }
 
-#[test]
-fn kmers_are_counted_by_sorts_and_by_maps() {
-    on_all(|device| {
-        for (k, canonical) in [(1, true), (2, false), (16, true), (17, true), (32, false)] {
-            let mut expected = BTreeMap::new();
-            names(k as usize, canonical).into_iter().for_each(|name| *expected.entry(name).or_insert(0) += 1);
-            let options = Options { k, canonical, ..Options::default() };
-            let packed = Packed { options, totals: Totals::default(), bins: packed(k, 100) };
-            for at_once in [2, 1000] {
-                let _at = at(format!("k {k}, canonical {canonical}, {at_once} at once"));
-                let mut found = BTreeMap::new();
-                let Ok(()) = count::<Infallible>(device, &packed, at_once, &mut |pairs| {
-                    found.extend(pairs.iter().map(|(key, count)| (text_of(*key, k), *count)));
-                    Ok(())
-                })
-                .unwrap();
-                assert_eq!(found, expected);
-            }
+#[parameterized]
+fn kmers_are_counted_by_sorts_and_by_maps(device: &Device) {
+    for (k, canonical) in [(1, true), (2, false), (16, true), (17, true), (32, false)] {
+        let mut expected = BTreeMap::new();
+        names(k as usize, canonical).into_iter().for_each(|name| *expected.entry(name).or_insert(0) += 1);
+        let options = Options { k, canonical, ..Options::default() };
+        let packed = Packed { options, totals: Totals::default(), bins: packed(k, 100) };
+        for at_once in [2, 1000] {
+            let _at = at(format!("k {k}, canonical {canonical}, {at_once} at once"));
+            let mut found = BTreeMap::new();
+            let Ok(()) = count::<Infallible>(device, &packed, at_once, &mut |pairs| {
+                found.extend(pairs.iter().map(|(key, count)| (text_of(*key, k), *count)));
+                Ok(())
+            })
+            .unwrap();
+            assert_eq!(found, expected);
         }
-    });
+    }
 }
 
 #[test]

@@ -6,7 +6,7 @@ use warpnest::{Device, Error};
 use warpnest_shapes::{FrameError, MAX_SIDE, Motion, Scene, open_edges};
 use warpnest_tests::planted::Operation::{Allocate, Launch};
 use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
-use warpnest_tests::{at, failing, is_thorough, on_all, only};
+use warpnest_tests::{at, failing, is_thorough, on_all, only, parameterized};
 use warpnest_voxels::mesh::Mesh;
 use warpnest_voxels::models::{torus_knot, wavy_sphere};
 
@@ -74,86 +74,76 @@ fn check(device: &Device, name: &str, meshes: [&Mesh; 2], side: u32, frames: &[(
     }
 }
 
-#[test]
-fn shapes_that_move_and_deform() {
-    on_all(|device| {
-        let (knot, sphere) = (torus_knot(40, 6), wavy_sphere(12, 6));
-        let frames: Vec<_> = (0..3)
-            .map(|i| {
-                let t = f64::from(i) * 0.7;
-                let a = turned(4.2, [8.1, 7.9, 8.3], [t, 0.3, 0.1], 0.4 * t, 0.2 * t);
-                let b = turned(5.5, [8.0 + t, 8.0, 8.4], [0.2, t, 0.5], -0.3, 0.1);
-                ([a, b], [None, None])
-            })
-            .collect();
-        check(device, "knot and sphere", [&knot, &sphere], 16, &frames);
-    });
+#[parameterized]
+fn shapes_that_move_and_deform(device: &Device) {
+    let (knot, sphere) = (torus_knot(40, 6), wavy_sphere(12, 6));
+    let frames: Vec<_> = (0..3)
+        .map(|i| {
+            let t = f64::from(i) * 0.7;
+            let a = turned(4.2, [8.1, 7.9, 8.3], [t, 0.3, 0.1], 0.4 * t, 0.2 * t);
+            let b = turned(5.5, [8.0 + t, 8.0, 8.4], [0.2, t, 0.5], -0.3, 0.1);
+            ([a, b], [None, None])
+        })
+        .collect();
+    check(device, "knot and sphere", [&knot, &sphere], 16, &frames);
 }
 
-#[test]
-fn one_shape_in_the_other_beside_it_and_across_it() {
-    on_all(|device| {
-        let (sphere, cube) = (wavy_sphere(10, 6), cube());
-        let within = [place(2.0, [8.0; 3]), place(6.5, [8.0; 3])];
-        let beside = [place(2.0, [3.2, 3.0, 3.0]), place(3.0, [12.0, 11.5, 12.0])];
-        let around = [place(6.9, [8.0; 3]), place(1.0, [8.5, 8.0, 8.2])];
-        // The cube's faces lie in the planes between voxels.
-        let across = [place(3.0, [8.3, 8.1, 8.2]), place(4.0, [12.0, 8.0, 8.0])];
-        let frames = [
-            (within, [Some((1, 1)), Some((1, 0))]),
-            (beside, [Some((1, 0)), Some((1, 0))]),
-            (around, [Some((1, 0)), Some((1, 1))]),
-            (across, [Some((2, 1)), Some((2, 1))]),
-        ];
-        check(device, "sphere and cube", [&sphere, &cube], 16, &frames);
-    });
+#[parameterized]
+fn one_shape_in_the_other_beside_it_and_across_it(device: &Device) {
+    let (sphere, cube) = (wavy_sphere(10, 6), cube());
+    let within = [place(2.0, [8.0; 3]), place(6.5, [8.0; 3])];
+    let beside = [place(2.0, [3.2, 3.0, 3.0]), place(3.0, [12.0, 11.5, 12.0])];
+    let around = [place(6.9, [8.0; 3]), place(1.0, [8.5, 8.0, 8.2])];
+    // The cube's faces lie in the planes between voxels.
+    let across = [place(3.0, [8.3, 8.1, 8.2]), place(4.0, [12.0, 8.0, 8.0])];
+    let frames = [
+        (within, [Some((1, 1)), Some((1, 0))]),
+        (beside, [Some((1, 0)), Some((1, 0))]),
+        (around, [Some((1, 0)), Some((1, 1))]),
+        (across, [Some((2, 1)), Some((2, 1))]),
+    ];
+    check(device, "sphere and cube", [&sphere, &cube], 16, &frames);
 }
 
-#[test]
-fn shapes_of_several_parts() {
-    on_all(|device| {
-        let ball = |size: f64, to: f64| wavy_sphere(8, 5).moved(|at| size * at + DVec3::new(to, 0.0, 0.0));
-        let apart = both(&ball(0.4, -0.5), &ball(0.4, 0.5));
-        // The middle of the inner ball counts twice, and is inside all the same.
-        let nested = both(&ball(0.9, 0.0), &ball(0.4, 0.0));
-        let small = [place(6.0, [8.0; 3]), place(1.0, [11.0, 8.0, 8.0])];
-        let central = [place(6.0, [8.0; 3]), place(1.0, [8.0, 8.0, 8.0])];
-        let moved = [small, central].map(|motions| (motions, [None, None]));
-        check(device, "two balls and a cube", [&apart, &cube()], 16, &moved);
-        check(device, "a ball in a ball and a cube", [&nested, &cube()], 16, &moved);
-        check(device, "two balls and two balls", [&apart, &nested], 16, &[([small[0], small[0]], [None, None])]);
-    });
+#[parameterized]
+fn shapes_of_several_parts(device: &Device) {
+    let ball = |size: f64, to: f64| wavy_sphere(8, 5).moved(|at| size * at + DVec3::new(to, 0.0, 0.0));
+    let apart = both(&ball(0.4, -0.5), &ball(0.4, 0.5));
+    // The middle of the inner ball counts twice, and is inside all the same.
+    let nested = both(&ball(0.9, 0.0), &ball(0.4, 0.0));
+    let small = [place(6.0, [8.0; 3]), place(1.0, [11.0, 8.0, 8.0])];
+    let central = [place(6.0, [8.0; 3]), place(1.0, [8.0, 8.0, 8.0])];
+    let moved = [small, central].map(|motions| (motions, [None, None]));
+    check(device, "two balls and a cube", [&apart, &cube()], 16, &moved);
+    check(device, "a ball in a ball and a cube", [&nested, &cube()], 16, &moved);
+    check(device, "two balls and two balls", [&apart, &nested], 16, &[([small[0], small[0]], [None, None])]);
 }
 
-#[test]
-fn shapes_at_the_border_and_beyond() {
-    on_all(|device| {
-        let (sphere, cube) = (wavy_sphere(10, 6), cube());
-        let to_the_border = [place(4.0, [4.0; 3]), place(4.0, [8.0; 3])];
-        let beyond = [place(5.0, [1.0, 6.0, 11.5]), place(5.0, [6.0, 10.0, 12.0])];
-        let all_beyond = [place(2.0, [-20.0, 5.0, 5.0]), place(2.0, [5.0, 50.0, 5.0])];
-        let frames = [to_the_border, beyond, all_beyond, to_the_border].map(|motions| (motions, [None, None]));
-        check(device, "at the border", [&cube, &sphere], 12, &frames);
-        let end = f64::from(MAX_SIDE);
-        let far = [place(3.0, [end - 2.0; 3]), place(3.0, [end - 3.0, end - 1.0, end - 4.0])];
-        check(device, "at the last voxel", [&cube, &sphere], MAX_SIDE, &[(far, [None, None])]);
-    });
+#[parameterized]
+fn shapes_at_the_border_and_beyond(device: &Device) {
+    let (sphere, cube) = (wavy_sphere(10, 6), cube());
+    let to_the_border = [place(4.0, [4.0; 3]), place(4.0, [8.0; 3])];
+    let beyond = [place(5.0, [1.0, 6.0, 11.5]), place(5.0, [6.0, 10.0, 12.0])];
+    let all_beyond = [place(2.0, [-20.0, 5.0, 5.0]), place(2.0, [5.0, 50.0, 5.0])];
+    let frames = [to_the_border, beyond, all_beyond, to_the_border].map(|motions| (motions, [None, None]));
+    check(device, "at the border", [&cube, &sphere], 12, &frames);
+    let end = f64::from(MAX_SIDE);
+    let far = [place(3.0, [end - 2.0; 3]), place(3.0, [end - 3.0, end - 1.0, end - 4.0])];
+    check(device, "at the last voxel", [&cube, &sphere], MAX_SIDE, &[(far, [None, None])]);
 }
 
-#[test]
-fn meshes_of_one_triangle_of_none_and_without_area() {
-    on_all(|device| {
-        let corners = vec![DVec3::new(-1.0, -1.0, 0.2), DVec3::new(1.0, -0.8, 0.0), DVec3::new(0.1, 0.9, -0.3)];
-        let one = Mesh { corners: corners.clone(), triangles: vec![[0, 1, 2]] };
-        let flat = Mesh { corners, triangles: vec![[0, 1, 1], [2, 2, 2], [0, 2, 0]] };
-        let (none, cube) = (Mesh::default(), cube());
-        let motions = [place(5.0, [8.0, 8.25, 7.5]), place(4.0, [8.0, 9.0, 6.5])];
-        let frames = [(motions, [None, None])];
-        for (name, mesh) in [("one triangle", &one), ("no area", &flat), ("no triangle", &none)] {
-            check(device, name, [mesh, &cube], 16, &frames);
-            check(device, name, [mesh, mesh], 16, &frames);
-        }
-    });
+#[parameterized]
+fn meshes_of_one_triangle_of_none_and_without_area(device: &Device) {
+    let corners = vec![DVec3::new(-1.0, -1.0, 0.2), DVec3::new(1.0, -0.8, 0.0), DVec3::new(0.1, 0.9, -0.3)];
+    let one = Mesh { corners: corners.clone(), triangles: vec![[0, 1, 2]] };
+    let flat = Mesh { corners, triangles: vec![[0, 1, 1], [2, 2, 2], [0, 2, 0]] };
+    let (none, cube) = (Mesh::default(), cube());
+    let motions = [place(5.0, [8.0, 8.25, 7.5]), place(4.0, [8.0, 9.0, 6.5])];
+    let frames = [(motions, [None, None])];
+    for (name, mesh) in [("one triangle", &one), ("no area", &flat), ("no triangle", &none)] {
+        check(device, name, [mesh, &cube], 16, &frames);
+        check(device, name, [mesh, mesh], 16, &frames);
+    }
 }
 
 /// Returns triangles whose third corner is as far from the line through the others as `width` says.
@@ -197,20 +187,18 @@ fn triangles_that_are_nearly_lines_lose_no_voxel() {
     }
 }
 
-#[test]
-fn a_mesh_with_a_hole_has_no_inside() {
-    on_all(|device| {
-        let mut open = cube();
-        open.triangles.pop();
-        let sphere = wavy_sphere(10, 6);
-        let motions = [place(4.0, [8.0; 3]), place(4.0, [10.0, 9.0, 8.5])];
-        check(device, "a hole", [&open, &sphere], 16, &[(motions, [None, None])]);
-        let mut scene = Scene::new(device, [&open, &sphere], 16).unwrap();
-        assert_eq!(scene.open_edges(), [3, 0]);
-        let frame = scene.frame(&motions).unwrap();
-        assert!(frame.counts[0].inside.unwrap() > 0);
-        assert_eq!(frame.counts[1].inside, None);
-    });
+#[parameterized]
+fn a_mesh_with_a_hole_has_no_inside(device: &Device) {
+    let mut open = cube();
+    open.triangles.pop();
+    let sphere = wavy_sphere(10, 6);
+    let motions = [place(4.0, [8.0; 3]), place(4.0, [10.0, 9.0, 8.5])];
+    check(device, "a hole", [&open, &sphere], 16, &[(motions, [None, None])]);
+    let mut scene = Scene::new(device, [&open, &sphere], 16).unwrap();
+    assert_eq!(scene.open_edges(), [3, 0]);
+    let frame = scene.frame(&motions).unwrap();
+    assert!(frame.counts[0].inside.unwrap() > 0);
+    assert_eq!(frame.counts[1].inside, None);
 }
 
 #[test]

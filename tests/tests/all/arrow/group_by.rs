@@ -15,7 +15,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 use warpnest::arrow::ArrowGroupBy;
 use warpnest::{Device, Error, InputError};
-use warpnest_tests::{at, on_each_engine, on_every_engine};
+use warpnest_tests::{TestEngine, at, on_every_engine, parameterized};
 
 /// A row: numbers of its keys, and of its values.
 type Row = ([Option<u8>; 3], [Option<u8>; 2]);
@@ -213,18 +213,16 @@ fn any_batch_by_any_columns() {
     );
 }
 
-#[test]
-fn each_type_alone_with_and_without_nulls() {
-    on_each_engine(|engine| {
-        for shape in 0..SHAPES {
-            for has_nulls in [false, true] {
-                let number = |row: u8| (!has_nulls || !row.is_multiple_of(4)).then_some(row % 5);
-                let rows: Vec<Row> = (0..30).map(|row| ([number(row); 3], [number(row / 3), number(row)])).collect();
-                check(&engine.device, &rows, &[shape], 3);
-            }
-            check(&engine.device, &[], &[shape], 0);
+#[parameterized]
+fn each_type_alone_with_and_without_nulls(engine: &TestEngine) {
+    for shape in 0..SHAPES {
+        for has_nulls in [false, true] {
+            let number = |row: u8| (!has_nulls || !row.is_multiple_of(4)).then_some(row % 5);
+            let rows: Vec<Row> = (0..30).map(|row| ([number(row); 3], [number(row / 3), number(row)])).collect();
+            check(&engine.device, &rows, &[shape], 3);
         }
-    });
+        check(&engine.device, &[], &[shape], 0);
+    }
 }
 
 /// Checks more nullable columns of keys than a word has bits.

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use warpnest::Device;
 use warpnest::arrow::ArrowJoin;
 use warpnest::relational::{JoinKind, JoinMethod, NO_ROW};
-use warpnest_tests::{TestEngine, at, on_each_engine, on_every_engine};
+use warpnest_tests::{TestEngine, at, on_every_engine, parameterized};
 
 const KINDS: [JoinKind; 6] =
     [JoinKind::Inner, JoinKind::Left, JoinKind::Right, JoinKind::Full, JoinKind::Semi, JoinKind::Anti];
@@ -155,21 +155,19 @@ fn any_tables_by_several_columns() {
 
 /// Checks each type of columns with each kind of join, alone and as the second of two, with null
 /// keys, and with empty sides.
-#[test]
-fn each_type_and_each_kind() {
+#[parameterized]
+fn each_type_and_each_kind(engine: &TestEngine) {
     let numbers =
         |count: u8| -> Numbers { (0..count).map(|row| [(row % 5 != 0).then_some(row % 7), Some(3), None]).collect() };
-    on_each_engine(|engine| {
-        for shape in 0..SHAPES {
-            for (number, kind) in KINDS.into_iter().enumerate() {
-                let sides = [(numbers(23), 5), (numbers(12), number)];
-                let (empty, method) = ((Vec::new(), 3), JoinMethod::Auto);
-                let shapes = &[shape, 0][..1 + number % 2];
-                check(&engine.device, [&sides[0], &sides[1]], shapes, (kind, method), number % 3 == 0);
-                check(&engine.device, [&empty, &sides[1]], shapes, (kind, method), true);
-                check(&engine.device, [&sides[0], &empty], shapes, (kind, method), true);
-                check(&engine.device, [&empty, &empty], shapes, (kind, method), false);
-            }
+    for shape in 0..SHAPES {
+        for (number, kind) in KINDS.into_iter().enumerate() {
+            let sides = [(numbers(23), 5), (numbers(12), number)];
+            let (empty, method) = ((Vec::new(), 3), JoinMethod::Auto);
+            let shapes = &[shape, 0][..1 + number % 2];
+            check(&engine.device, [&sides[0], &sides[1]], shapes, (kind, method), number % 3 == 0);
+            check(&engine.device, [&empty, &sides[1]], shapes, (kind, method), true);
+            check(&engine.device, [&sides[0], &empty], shapes, (kind, method), true);
+            check(&engine.device, [&empty, &empty], shapes, (kind, method), false);
         }
-    });
+    }
 }

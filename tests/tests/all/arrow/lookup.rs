@@ -5,7 +5,7 @@ use arrow_array::{Array, Int64Array, PrimitiveArray, UInt32Array};
 use proptest::prelude::*;
 use std::collections::HashMap;
 use warpnest::{Buffer, CuckooMap, Device, LinearMap, PageMap, arrow};
-use warpnest_tests::{on_all, on_every_engine};
+use warpnest_tests::{on_every_engine, parameterized};
 
 #[test]
 fn any_array_is_looked_up() {
@@ -59,25 +59,23 @@ fn answers_become_an_array_in_their_memory() {
     assert_eq!(part, Int64Array::from(vec![Some(30), Some(40), Some(50), None]));
 }
 
-#[test]
-fn buffers_and_answers_become_arrays_on_every_engine() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        for length in [0usize, 1, 31, 32, 33, 100] {
-            let numbers: Vec<u32> = (0..length as u32).map(|number| number * 3).collect();
-            let buffer = Buffer::from_slice(device, &numbers).unwrap();
-            let array = UInt32Array::new(arrow::from_buffer(stream, buffer).unwrap(), None);
-            assert_eq!(array, UInt32Array::from(numbers.clone()));
-            let map = PageMap::build(device, &[3u32, 6], &[1u32, 2]).unwrap();
-            let queries = Buffer::from_slice(device, &numbers).unwrap();
-            let answers = map.get_many_on(stream, &queries).unwrap();
-            let array: PrimitiveArray<UInt32Type> = arrow::from_answers(stream, answers).unwrap();
-            let expected = numbers.iter().map(|number| match number {
-                3 => Some(1),
-                6 => Some(2),
-                _ => None,
-            });
-            assert_eq!(array, expected.collect::<UInt32Array>());
-        }
-    });
+#[parameterized]
+fn buffers_and_answers_become_arrays_on_every_engine(device: &Device) {
+    let stream = device.default_stream();
+    for length in [0usize, 1, 31, 32, 33, 100] {
+        let numbers: Vec<u32> = (0..length as u32).map(|number| number * 3).collect();
+        let buffer = Buffer::from_slice(device, &numbers).unwrap();
+        let array = UInt32Array::new(arrow::from_buffer(stream, buffer).unwrap(), None);
+        assert_eq!(array, UInt32Array::from(numbers.clone()));
+        let map = PageMap::build(device, &[3u32, 6], &[1u32, 2]).unwrap();
+        let queries = Buffer::from_slice(device, &numbers).unwrap();
+        let answers = map.get_many_on(stream, &queries).unwrap();
+        let array: PrimitiveArray<UInt32Type> = arrow::from_answers(stream, answers).unwrap();
+        let expected = numbers.iter().map(|number| match number {
+            3 => Some(1),
+            6 => Some(2),
+            _ => None,
+        });
+        assert_eq!(array, expected.collect::<UInt32Array>());
+    }
 }

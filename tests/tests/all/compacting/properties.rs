@@ -10,7 +10,7 @@ use warpnest::{
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{
     assert_lengths, assert_wrong_device, at, counting, distinct_keys, elsewhere, engines, faulty, key, maps, on_all,
-    on_every_engine, only,
+    on_every_engine, only, parameterized,
 };
 
 /// Returns the different keys in the order in which they appear, and each row's number among them.
@@ -130,14 +130,12 @@ fn many_keys_are_numbered_without_gaps_and_in_order_always_alike<F: Form>() {
     assert_eq!(first, second);
 }
 
-#[test]
-fn a_table_that_makes_no_sense_is_refused() {
-    on_all(|device| {
-        let error = CompactingConfig::on(PageConfig::default().load(0.0)).build(device, &[1u32]).unwrap_err();
-        assert!(matches!(error, Error::Config(ConfigError::Load { .. })), "{error}");
-        let error = CompactingConfig::on(CuckooConfig::default().functions(6)).build(device, &[1u32]).unwrap_err();
-        assert_eq!(error, Error::Config(ConfigError::FunctionCount { asked: 6 }));
-    });
+#[parameterized]
+fn a_table_that_makes_no_sense_is_refused(device: &Device) {
+    let error = CompactingConfig::on(PageConfig::default().load(0.0)).build(device, &[1u32]).unwrap_err();
+    assert!(matches!(error, Error::Config(ConfigError::Load { .. })), "{error}");
+    let error = CompactingConfig::on(CuckooConfig::default().functions(6)).build(device, &[1u32]).unwrap_err();
+    assert_eq!(error, Error::Config(ConfigError::FunctionCount { asked: 6 }));
 }
 
 fn what_makes_no_sense_is_refused<F: Form>() {

@@ -7,8 +7,8 @@ use std::collections::HashSet;
 use warpnest::types::WordKey as Key;
 use warpnest::{CuckooConfig, Device};
 use warpnest_tests::cuckoo_checker::{Said, check_cuckoo_set, keys_of_words, slot};
-use warpnest_tests::distinct_keys;
 use warpnest_tests::sets::holds;
+use warpnest_tests::{distinct_keys, parameterized};
 
 /// A table on the host, to be damaged.
 #[derive(Clone)]
@@ -65,6 +65,7 @@ fn table<K: Key>() -> Table<K> {
     Table { functions: *set.table().functions(), words, head, said }
 }
 
+#[parameterized(each_width)]
 fn damage_is_found<K: Key>() {
     let whole = table::<K>();
     assert_eq!(whole.wrong(), Ok(()));
@@ -111,16 +112,6 @@ fn damage_is_found<K: Key>() {
         other.set(functions.slots(), K::from_u64(5));
     }
     assert_eq!(other.wrong(), Ok(()));
-}
-
-#[test]
-fn damage_to_slots_of_32_bits_is_found() {
-    damage_is_found::<u32>();
-}
-
-#[test]
-fn damage_to_slots_of_64_bits_is_found() {
-    damage_is_found::<u64>();
 }
 
 #[test]

@@ -1,9 +1,9 @@
 //! Edge cases of the cuckoo map: extreme keys and sizes, load to the limit, and forced restarts.
 
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{CuckooConfig, CuckooMap, HashFamily};
+use warpnest::{CuckooConfig, CuckooMap, Device, HashFamily};
 use warpnest_tests::built::{self, build, edges};
-use warpnest_tests::{distinct_keys, engines, linear, on_all};
+use warpnest_tests::{distinct_keys, engines, linear, parameterized};
 
 fn default() -> CuckooConfig {
     CuckooConfig::default().seed(11)
@@ -19,11 +19,7 @@ warpnest_tests::tests_of! { edges:
     the_key_that_is_all_ones_is_there_or_not_with_every_value(default());
     values_that_are_all_zeros_and_all_ones(default());
     a_clone_keeps_what_the_map_has_no_more(default());
-}
-
-#[test]
-fn wide_keys_that_differ_in_one_half_only() {
-    edges::wide_keys_that_differ_in_one_half_only(&default(), |report| assert!(!report.repeated_keys));
+    wide_keys_that_differ_in_one_half_only[&default(), |report| assert!(!report.repeated_keys)];
 }
 
 #[test]
@@ -42,12 +38,10 @@ fn rebuilds_with_more_and_fewer_and_no_pairs() {
 
 /// Checks a 32-bit key beside a 64-bit value: such pairs have words of their own, in which all-ones
 /// is not that key.
-#[test]
-fn a_narrow_key_and_a_wide_value_that_are_all_ones() {
-    on_all(|device| {
-        let map = build(device, &default(), &[u32::MAX, 5], &[u64::MAX, u64::MAX]);
-        assert_eq!(map.get_many(&[u32::MAX, 5, 6]).unwrap(), [Some(u64::MAX), Some(u64::MAX), None]);
-    });
+#[parameterized]
+fn a_narrow_key_and_a_wide_value_that_are_all_ones(device: &Device) {
+    let map = build(device, &default(), &[u32::MAX, 5], &[u64::MAX, u64::MAX]);
+    assert_eq!(map.get_many(&[u32::MAX, 5, 6]).unwrap(), [Some(u64::MAX), Some(u64::MAX), None]);
 }
 
 #[test]

@@ -11,7 +11,7 @@ use warpnest::low_level::kernels::seam::Kernel;
 use warpnest::{Buffer, BuildError, ConfigError, CuckooConfig, Device, Error, HashFamily, InputError};
 use warpnest_tests::built::{self, errors, refused};
 use warpnest_tests::maps::holds;
-use warpnest_tests::{distinct_keys, engines, linear, on_all, says};
+use warpnest_tests::{distinct_keys, engines, linear, on_all, parameterized, says};
 
 fn default() -> CuckooConfig {
     CuckooConfig::default().seed(5)
@@ -20,46 +20,40 @@ fn default() -> CuckooConfig {
 warpnest_tests::tests_of! { errors:
     inputs_whose_lengths_differ_are_refused_with_both_lengths(default());
     what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was(default());
+    a_modulus_that_is_no_prime_is_refused[|family| default().hash(family)];
 }
 
-#[test]
-fn fewer_than_2_and_more_than_5_functions_are_refused() {
-    on_all(|device| {
-        for asked in [0, 1, 6, u32::MAX] {
-            let error = refused(device, &default().functions(asked), 3);
-            assert_eq!(error, Error::Config(ConfigError::FunctionCount { asked }));
-            says(&error, &[&asked.to_string(), "choose 2 to 5"]);
-        }
-        for functions in 2..=5 {
-            let map = default().functions(functions).slots_per_pair(3.0).build(device, &[9u32], &[1u32]).unwrap();
-            assert_eq!(map.table().probe_lengths().unwrap().histogram.len(), functions as usize + 1);
-        }
-    });
+#[parameterized]
+fn fewer_than_2_and_more_than_5_functions_are_refused(device: &Device) {
+    for asked in [0, 1, 6, u32::MAX] {
+        let error = refused(device, &default().functions(asked), 3);
+        assert_eq!(error, Error::Config(ConfigError::FunctionCount { asked }));
+        says(&error, &[&asked.to_string(), "choose 2 to 5"]);
+    }
+    for functions in 2..=5 {
+        let map = default().functions(functions).slots_per_pair(3.0).build(device, &[9u32], &[1u32]).unwrap();
+        assert_eq!(map.table().probe_lengths().unwrap().histogram.len(), functions as usize + 1);
+    }
 }
 
-#[test]
-fn slots_a_pair_that_are_no_size_are_refused() {
-    on_all(|device| {
-        for asked in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5, 0.0, -0.0, -1.0, 1.0 - f64::EPSILON, 1025.0, 1e9]
-        {
-            let error = refused(device, &default().slots_per_pair(asked), 3);
-            let Error::Config(ConfigError::SlotsPerPair { asked: figure }) = error else {
-                panic!("{asked} gave {error:?}")
-            };
-            assert_eq!(figure.to_bits(), asked.to_bits());
-            says(&error, &[&asked.to_string(), "at least 1 and at most 1024"]);
-        }
-    });
+#[parameterized]
+fn slots_a_pair_that_are_no_size_are_refused(device: &Device) {
+    for asked in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.5, 0.0, -0.0, -1.0, 1.0 - f64::EPSILON, 1025.0, 1e9] {
+        let error = refused(device, &default().slots_per_pair(asked), 3);
+        let Error::Config(ConfigError::SlotsPerPair { asked: figure }) = error else {
+            panic!("{asked} gave {error:?}")
+        };
+        assert_eq!(figure.to_bits(), asked.to_bits());
+        says(&error, &[&asked.to_string(), "at least 1 and at most 1024"]);
+    }
 }
 
-#[test]
-fn a_chain_limit_of_0_is_refused() {
-    on_all(|device| {
-        let error = refused(device, &default().chain_limit(0), 3);
-        assert_eq!(error, Error::Config(ConfigError::ChainLimit));
-        says(&error, &["at least 1", "leave it to the default"]);
-        default().chain_limit(1).build(device, &[9u32], &[1u32]).unwrap();
-    });
+#[parameterized]
+fn a_chain_limit_of_0_is_refused(device: &Device) {
+    let error = refused(device, &default().chain_limit(0), 3);
+    assert_eq!(error, Error::Config(ConfigError::ChainLimit));
+    says(&error, &["at least 1", "leave it to the default"]);
+    default().chain_limit(1).build(device, &[9u32], &[1u32]).unwrap();
 }
 
 #[test]
@@ -89,35 +83,33 @@ fn more_slots_than_hash_functions_reach_are_refused() {
     assert!(matches!(bytes(default(), u64::MAX as usize), Err(Error::Input(InputError::TooManySlots { .. }))));
 }
 
-#[test]
-fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_below() {
+#[parameterized]
+fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_below(device: &Device) {
     const PAIRS: u64 = 250;
     let keys: Vec<u64> = distinct_keys(PAIRS as usize, 8);
-    on_all(|device| {
-        for (functions, min_slots, per_pair) in [(2, 525, 2.1), (3, 275, 1.1), (4, 258, 1.03), (5, 255, 1.02)] {
-            let config = default().functions(functions).restarts(1000);
-            let error = refused(device, &config.clone().slots(min_slots - 1), PAIRS as usize);
-            let slots = min_slots - 1;
-            assert_eq!(error, Error::Config(ConfigError::LoadTooHigh { pairs: PAIRS, slots, functions, min_slots }));
-            says(&error, &["250", &slots.to_string(), &min_slots.to_string(), "more slots", "more functions"]);
-            let error = refused(device, &config.clone().slots_per_pair(per_pair - 0.01), PAIRS as usize);
-            assert!(matches!(error, Error::Config(ConfigError::LoadTooHigh { .. })), "{error}");
+    for (functions, min_slots, per_pair) in [(2, 525, 2.1), (3, 275, 1.1), (4, 258, 1.03), (5, 255, 1.02)] {
+        let config = default().functions(functions).restarts(1000);
+        let error = refused(device, &config.clone().slots(min_slots - 1), PAIRS as usize);
+        let slots = min_slots - 1;
+        assert_eq!(error, Error::Config(ConfigError::LoadTooHigh { pairs: PAIRS, slots, functions, min_slots }));
+        says(&error, &["250", &slots.to_string(), &min_slots.to_string(), "more slots", "more functions"]);
+        let error = refused(device, &config.clone().slots_per_pair(per_pair - 0.01), PAIRS as usize);
+        assert!(matches!(error, Error::Config(ConfigError::LoadTooHigh { .. })), "{error}");
 
-            let mut map = config.clone().slots(min_slots).build(device, &keys, &keys).unwrap();
-            holds(&map, &keys, &keys);
-            assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().table().slots(), min_slots);
-            // One pair more in the existing slots: refused, and the map is as it was.
-            let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
-            let error = map.rebuild_on(device.default_stream(), &more, &more).unwrap_err();
-            let Error::Config(ConfigError::LoadTooHigh { pairs, slots, .. }) = error else { panic!("{error}") };
-            assert_eq!((pairs, slots), (PAIRS + 2, min_slots));
-            holds(&map, &keys, &keys);
-        }
-        assert_eq!(
-            refused(device, &default().slots(0), 0),
-            Error::Config(ConfigError::LoadTooHigh { pairs: 0, slots: 0, functions: 4, min_slots: 1 })
-        );
-    });
+        let mut map = config.clone().slots(min_slots).build(device, &keys, &keys).unwrap();
+        holds(&map, &keys, &keys);
+        assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().table().slots(), min_slots);
+        // One pair more in the existing slots: refused, and the map is as it was.
+        let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
+        let error = map.rebuild_on(device.default_stream(), &more, &more).unwrap_err();
+        let Error::Config(ConfigError::LoadTooHigh { pairs, slots, .. }) = error else { panic!("{error}") };
+        assert_eq!((pairs, slots), (PAIRS + 2, min_slots));
+        holds(&map, &keys, &keys);
+    }
+    assert_eq!(
+        refused(device, &default().slots(0), 0),
+        Error::Config(ConfigError::LoadTooHigh { pairs: 0, slots: 0, functions: 4, min_slots: 1 })
+    );
 }
 
 /// Checks that the promised 2.1, 1.1, 1.03 and 1.02 slots a pair are accepted, in whole slots,
@@ -134,21 +126,14 @@ fn the_fewest_slots_are_the_promised_number_to_the_slot() {
     }
 }
 
-#[test]
-fn a_modulus_that_is_no_prime_is_refused() {
-    errors::a_modulus_that_is_no_prime_is_refused(|family| default().hash(family));
-}
-
-#[test]
-fn a_prime_below_the_number_of_slots_is_refused_and_one_equal_to_it_is_not() {
+#[parameterized]
+fn a_prime_below_the_number_of_slots_is_refused_and_one_equal_to_it_is_not(device: &Device) {
     let keys: Vec<u64> = (0..200).collect();
-    on_all(|device| {
-        let config = default().hash(linear(257)).restarts(1000);
-        let error = refused(device, &config.clone().slots(258), 200);
-        assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 257, slots: 258 }));
-        says(&error, &["257", "258", "a larger prime", "fewer slots", "the default hash family"]);
-        holds(&config.slots(257).build(device, &keys, &keys).unwrap(), &keys, &keys);
-    });
+    let config = default().hash(linear(257)).restarts(1000);
+    let error = refused(device, &config.clone().slots(258), 200);
+    assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 257, slots: 258 }));
+    says(&error, &["257", "258", "a larger prime", "fewer slots", "the default hash family"]);
+    holds(&config.slots(257).build(device, &keys, &keys).unwrap(), &keys, &keys);
 }
 
 /// The CPU with a count of the attempts of builds.
@@ -185,31 +170,29 @@ fn assert_keys_agree(error: Error) {
     says(&Error::BuildFailed(BuildError::KeysAgreeModuloPrime { key, prime, functions }), &[&key.to_string()]);
 }
 
-#[test]
-fn more_keys_than_functions_that_agree_modulo_the_prime_are_told_apart_from_bad_luck() {
-    on_all(|device| {
-        let exact = default().hash(linear(PRIME));
-        for alike in [5, 6, 12] {
-            let keys = with_keys_alike(alike);
-            assert_keys_agree(exact.build(device, &keys, &keys).unwrap_err());
-            let narrow: Vec<u32> = keys.iter().map(|&key| key as u32).collect();
-            assert_keys_agree(exact.build(device, &narrow, &keys).unwrap_err());
-            assert_keys_agree(exact.build(device, &narrow, &narrow).unwrap_err());
-            let wrapping = HashFamily::Linear { prime: PRIME, arithmetic: Wrapping };
-            for family in [HashFamily::Mix, wrapping, HashFamily::Xor { prime: PRIME, arithmetic: Wrapping }] {
-                holds(&default().hash(family).build(device, &keys, &keys).unwrap(), &keys, &keys);
-            }
+#[parameterized]
+fn more_keys_than_functions_that_agree_modulo_the_prime_are_told_apart_from_bad_luck(device: &Device) {
+    let exact = default().hash(linear(PRIME));
+    for alike in [5, 6, 12] {
+        let keys = with_keys_alike(alike);
+        assert_keys_agree(exact.build(device, &keys, &keys).unwrap_err());
+        let narrow: Vec<u32> = keys.iter().map(|&key| key as u32).collect();
+        assert_keys_agree(exact.build(device, &narrow, &keys).unwrap_err());
+        assert_keys_agree(exact.build(device, &narrow, &narrow).unwrap_err());
+        let wrapping = HashFamily::Linear { prime: PRIME, arithmetic: Wrapping };
+        for family in [HashFamily::Mix, wrapping, HashFamily::Xor { prime: PRIME, arithmetic: Wrapping }] {
+            holds(&default().hash(family).build(device, &keys, &keys).unwrap(), &keys, &keys);
         }
-        // Four keys can share four slots; repeats of them change nothing.
-        let four = with_keys_alike(4);
-        let config = default().hash(linear(PRIME)).restarts(1000).slots_per_pair(3.0);
-        let mut map = config.build(device, &four, &four).unwrap();
-        holds(&map, &four, &four);
-        let repeated: Vec<u64> = four.iter().chain(&[40, 40, 40]).copied().collect();
-        holds(&config.build(device, &repeated, &repeated).unwrap(), &four, &four);
-        let five = with_keys_alike(5);
-        assert_keys_agree(built::rebuild(&mut map, &five, &five).unwrap_err());
-    });
+    }
+    // Four keys can share four slots; repeats of them change nothing.
+    let four = with_keys_alike(4);
+    let config = default().hash(linear(PRIME)).restarts(1000).slots_per_pair(3.0);
+    let mut map = config.build(device, &four, &four).unwrap();
+    holds(&map, &four, &four);
+    let repeated: Vec<u64> = four.iter().chain(&[40, 40, 40]).copied().collect();
+    holds(&config.build(device, &repeated, &repeated).unwrap(), &four, &four);
+    let five = with_keys_alike(5);
+    assert_keys_agree(built::rebuild(&mut map, &five, &five).unwrap_err());
 }
 
 #[test]
@@ -248,47 +231,37 @@ fn copies_of_keys_that_agree_are_not_taken_for_more_keys() {
     }
 }
 
-#[test]
-fn families_under_which_no_keys_agree_for_ever_fail_as_builds() {
+#[parameterized]
+fn families_under_which_no_keys_agree_for_ever_fail_as_builds(device: &Device) {
     // All keys agree modulo the prime, and a chain limit of 1 fails every attempt.
     let keys: Vec<u64> = (0..300).map(|i| 40 + i * PRIME as u64).collect();
-    on_all(|device| {
-        let wrapping = HashFamily::Linear { prime: PRIME, arithmetic: Wrapping };
-        let xor = [Exact, Wrapping].map(|arithmetic| HashFamily::Xor { prime: PRIME, arithmetic });
-        for family in [HashFamily::Mix, wrapping, xor[0], xor[1]] {
-            let error = default().hash(family).chain_limit(1).restarts(3).build(device, &keys, &keys).unwrap_err();
-            assert!(matches!(error, Error::BuildFailed(BuildError::Cuckoo { attempts: 4, .. })), "{family:?}: {error}");
-        }
-    });
+    let wrapping = HashFamily::Linear { prime: PRIME, arithmetic: Wrapping };
+    let xor = [Exact, Wrapping].map(|arithmetic| HashFamily::Xor { prime: PRIME, arithmetic });
+    for family in [HashFamily::Mix, wrapping, xor[0], xor[1]] {
+        let error = default().hash(family).chain_limit(1).restarts(3).build(device, &keys, &keys).unwrap_err();
+        assert!(matches!(error, Error::BuildFailed(BuildError::Cuckoo { attempts: 4, .. })), "{family:?}: {error}");
+    }
 }
 
-#[test]
-fn a_build_that_fails_says_after_how_many_attempts_and_leaves_an_empty_map() {
+#[parameterized]
+fn a_build_that_fails_says_after_how_many_attempts_and_leaves_an_empty_map(device: &Device) {
     let keys: Vec<u64> = distinct_keys(300, 4);
-    on_all(|device| {
-        for restarts in [0, 3] {
-            let config = default().chain_limit(1).restarts(restarts).slots(375);
-            let error = config.build(device, &keys, &keys).unwrap_err();
-            let attempts = restarts + 1;
-            assert_eq!(
-                error,
-                Error::BuildFailed(BuildError::Cuckoo {
-                    attempts,
-                    pairs: 300,
-                    slots: 375,
-                    functions: 4,
-                    chain_limit: 1
-                }),
-                "on {}",
-                device.name()
-            );
-            says(
-                &error,
-                &[&format!("{attempts} attempts"), "300", "375", "more slots", "higher chain limit", "more restarts"],
-            );
-            let mut map = built::build(device, &config, &keys[..1], &keys[..1]);
-            assert_eq!(built::rebuild(&mut map, &keys, &keys).unwrap_err(), error);
-            built::rebuild(&mut map, &keys[1..2], &keys[1..2]).unwrap();
-        }
-    });
+    for restarts in [0, 3] {
+        let config = default().chain_limit(1).restarts(restarts).slots(375);
+        let error = config.build(device, &keys, &keys).unwrap_err();
+        let attempts = restarts + 1;
+        assert_eq!(
+            error,
+            Error::BuildFailed(BuildError::Cuckoo { attempts, pairs: 300, slots: 375, functions: 4, chain_limit: 1 }),
+            "on {}",
+            device.name()
+        );
+        says(
+            &error,
+            &[&format!("{attempts} attempts"), "300", "375", "more slots", "higher chain limit", "more restarts"],
+        );
+        let mut map = built::build(device, &config, &keys[..1], &keys[..1]);
+        assert_eq!(built::rebuild(&mut map, &keys, &keys).unwrap_err(), error);
+        built::rebuild(&mut map, &keys[1..2], &keys[1..2]).unwrap();
+    }
 }

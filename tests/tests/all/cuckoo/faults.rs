@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering::Relaxed;
 use warpnest::cuckoo::CuckooReport;
 use warpnest::{Buffer, ConfigError, CuckooConfig, CuckooMap, Device, Error, InputError};
 use warpnest_tests::built::faults::{failing_allocations, failing_launches, memory_is_as_said};
-use warpnest_tests::{assert_wrong_device, counting, distinct_keys, elsewhere, engines, null, says};
+use warpnest_tests::{TestEngine, assert_wrong_device, counting, distinct_keys, elsewhere, null, parameterized, says};
 
 fn config() -> CuckooConfig {
     CuckooConfig::default().seed(2)
@@ -20,29 +20,27 @@ fn assert_out_of_memory(error: Error, device: &Device, asked: u64) {
     assert!(free < asked && (1..=total).contains(&free), "{free} bytes free of {total}, {asked} asked for");
 }
 
-#[test]
-fn a_table_larger_than_the_memory_is_refused_with_what_was_asked_and_what_is_free() {
-    for engine in engines() {
-        let device = &engine.device;
-        // The largest table of wide slots has 64 GiB. Where memory suffices for it, only the
-        // buffers below are too large.
-        let bytes = ((1 << 32) - 2) * 16;
-        if device.memory().unwrap().free < bytes {
-            let config = CuckooConfig::default().slots((1 << 32) - 2);
-            assert_out_of_memory(config.build::<u64, u64>(device, &[], &[]).unwrap_err(), device, bytes);
-            assert_out_of_memory(config.build::<u64, u32>(device, &[1], &[2]).unwrap_err(), device, bytes);
-        }
-        let more = (device.memory().unwrap().free + (8 << 30)) / 8;
-        assert_out_of_memory(Buffer::<u64>::zeroed(device, more as usize).unwrap_err(), device, 8 * more);
-        let most = usize::MAX / 8;
-        assert_out_of_memory(Buffer::<u64>::zeroed(device, most).unwrap_err(), device, 8 * most as u64);
-        // So many that their bytes cannot be counted.
-        assert_out_of_memory(Buffer::<u64>::zeroed(device, usize::MAX).unwrap_err(), device, u64::MAX);
-        assert_out_of_memory(Buffer::<u32>::zeroed(device, most * 4).unwrap_err(), device, u64::MAX);
-        // The device works as before.
-        let map = CuckooMap::build(device, &[1u32], &[2u32]).unwrap();
-        assert_eq!(map.get_many(&[1, 2]).unwrap(), [Some(2), None]);
+#[parameterized]
+fn a_table_larger_than_the_memory_is_refused_with_what_was_asked_and_what_is_free(engine: &TestEngine) {
+    let device = &engine.device;
+    // The largest table of wide slots has 64 GiB. Where memory suffices for it, only the
+    // buffers below are too large.
+    let bytes = ((1 << 32) - 2) * 16;
+    if device.memory().unwrap().free < bytes {
+        let config = CuckooConfig::default().slots((1 << 32) - 2);
+        assert_out_of_memory(config.build::<u64, u64>(device, &[], &[]).unwrap_err(), device, bytes);
+        assert_out_of_memory(config.build::<u64, u32>(device, &[1], &[2]).unwrap_err(), device, bytes);
     }
+    let more = (device.memory().unwrap().free + (8 << 30)) / 8;
+    assert_out_of_memory(Buffer::<u64>::zeroed(device, more as usize).unwrap_err(), device, 8 * more);
+    let most = usize::MAX / 8;
+    assert_out_of_memory(Buffer::<u64>::zeroed(device, most).unwrap_err(), device, 8 * most as u64);
+    // So many that their bytes cannot be counted.
+    assert_out_of_memory(Buffer::<u64>::zeroed(device, usize::MAX).unwrap_err(), device, u64::MAX);
+    assert_out_of_memory(Buffer::<u32>::zeroed(device, most * 4).unwrap_err(), device, u64::MAX);
+    // The device works as before.
+    let map = CuckooMap::build(device, &[1u32], &[2u32]).unwrap();
+    assert_eq!(map.get_many(&[1, 2]).unwrap(), [Some(2), None]);
 }
 
 #[test]
@@ -71,42 +69,38 @@ fn a_cuda_device_that_is_not_there_says_what_to_do() {
     }
 }
 
-#[test]
-fn what_belongs_to_another_device_is_refused() {
-    for engine in engines() {
-        let (here, there) = (&engine.device, &elsewhere());
-        let (stream, foreign) = (here.default_stream(), there.default_stream());
-        let mut ours = Buffer::from_slice(here, &[1u32, 2]).unwrap();
-        let mut theirs = Buffer::from_slice(there, &[3u32, 4]).unwrap();
-        let a_buffer = "a buffer";
+#[parameterized]
+fn what_belongs_to_another_device_is_refused(engine: &TestEngine) {
+    let (here, there) = (&engine.device, &elsewhere());
+    let (stream, foreign) = (here.default_stream(), there.default_stream());
+    let mut ours = Buffer::from_slice(here, &[1u32, 2]).unwrap();
+    let mut theirs = Buffer::from_slice(there, &[3u32, 4]).unwrap();
+    let a_buffer = "a buffer";
 
-        assert_wrong_device(ours.upload(foreign, &[7, 8]).unwrap_err(), a_buffer, here, there);
-        assert_wrong_device(ours.fill(foreign, 7).unwrap_err(), a_buffer, here, there);
-        assert_wrong_device(ours.download(foreign).unwrap_err(), a_buffer, here, there);
-        assert_wrong_device(ours.copy_from(stream, &theirs).unwrap_err(), a_buffer, there, here);
-        assert_wrong_device(theirs.copy_from(stream, &ours).unwrap_err(), a_buffer, there, here);
-        assert_eq!(ours.download(stream).unwrap(), [1, 2]);
-        assert_eq!(theirs.download(foreign).unwrap(), [3, 4]);
-    }
+    assert_wrong_device(ours.upload(foreign, &[7, 8]).unwrap_err(), a_buffer, here, there);
+    assert_wrong_device(ours.fill(foreign, 7).unwrap_err(), a_buffer, here, there);
+    assert_wrong_device(ours.download(foreign).unwrap_err(), a_buffer, here, there);
+    assert_wrong_device(ours.copy_from(stream, &theirs).unwrap_err(), a_buffer, there, here);
+    assert_wrong_device(theirs.copy_from(stream, &ours).unwrap_err(), a_buffer, there, here);
+    assert_eq!(ours.download(stream).unwrap(), [1, 2]);
+    assert_eq!(theirs.download(foreign).unwrap(), [3, 4]);
 }
 
-#[test]
-fn a_grid_with_too_many_blocks_is_refused_and_one_with_none_does_nothing() {
+#[parameterized]
+fn a_grid_with_too_many_blocks_is_refused_and_one_with_none_does_nothing(engine: &TestEngine) {
     let limit = i32::MAX as u32;
-    for engine in engines() {
-        let plan = IotaParams { items: u64::MAX, first: 0, padding: 0 };
-        let nowhere = || Iota { output: null(), plan };
-        let stream = engine.device.default_stream();
-        for threads in [limit as u64 * 256 + 1, u64::MAX] {
-            // SAFETY: the launch is refused.
-            let error = unsafe { stream.launch(threads as usize, |_| nowhere()) }.unwrap_err();
-            assert_eq!(error, Error::Input(InputError::GridTooLarge { threads, block: 256, limit }));
-            says(&error, &[&threads.to_string(), "256", &limit.to_string(), "in several batches"]);
-        }
-        // SAFETY: no thread runs.
-        unsafe { stream.launch(0, |_| nowhere()) }.unwrap();
-        stream.synchronize().unwrap();
+    let plan = IotaParams { items: u64::MAX, first: 0, padding: 0 };
+    let nowhere = || Iota { output: null(), plan };
+    let stream = engine.device.default_stream();
+    for threads in [limit as u64 * 256 + 1, u64::MAX] {
+        // SAFETY: the launch is refused.
+        let error = unsafe { stream.launch(threads as usize, |_| nowhere()) }.unwrap_err();
+        assert_eq!(error, Error::Input(InputError::GridTooLarge { threads, block: 256, limit }));
+        says(&error, &[&threads.to_string(), "256", &limit.to_string(), "in several batches"]);
     }
+    // SAFETY: no thread runs.
+    unsafe { stream.launch(0, |_| nowhere()) }.unwrap();
+    stream.synchronize().unwrap();
 }
 
 #[test]

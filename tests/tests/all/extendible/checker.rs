@@ -10,8 +10,8 @@ use warpnest::{Device, ExtendibleMap};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_checker::check_extendible_map;
 use warpnest_tests::extendible_parts::{small, spread};
-use warpnest_tests::in_all_widths;
 use warpnest_tests::maps::{Checked, equals};
+use warpnest_tests::parameterized;
 
 /// A map on the CPU engine, to be damaged.
 struct Damaged<K: Key, V: Value> {
@@ -140,157 +140,142 @@ const UPPER: u64 = LOWER + (1 << 31);
 const DEEP: u64 = (5 << 32) + (1 << 30);
 const FULL: u64 = 2 << 32;
 
-#[test]
-fn damage_to_the_directory_is_found() {
-    fn with<K: Key, V: Value>() {
-        // Segments of group 1, whose tables are deepest where the first halvings of root 5 are 01,
-        // and of group 0, at depth 1.
-        let deep = |damaged: &mut Damaged<K, V>| damaged.map.table().layout().segment(DEEP, 3) as usize;
-        found::<K, V>("are in no buffer of the map", |damaged| *damaged.segment(1) += 1 << 40);
-        found::<K, V>("is deeper than the directory: 4", |damaged| {
-            let number = deep(damaged);
-            *damaged.segment(number) += 1 << 56;
+#[parameterized]
+fn damage_to_the_directory_is_found<K: Key, V: Value>() {
+    // Segments of group 1, whose tables are deepest where the first halvings of root 5 are 01,
+    // and of group 0, at depth 1.
+    let deep = |damaged: &mut Damaged<K, V>| damaged.map.table().layout().segment(DEEP, 3) as usize;
+    found::<K, V>("are in no buffer of the map", |damaged| *damaged.segment(1) += 1 << 40);
+    found::<K, V>("is deeper than the directory: 4", |damaged| {
+        let number = deep(damaged);
+        *damaged.segment(number) += 1 << 56;
+    });
+    found::<K, V>("should share a table of depth 1", |damaged| {
+        let other = *damaged.segment(2);
+        *damaged.segment(4) = other;
+    });
+    found::<K, V>("is in a table of depth", |damaged| {
+        let number = deep(damaged);
+        let there = *damaged.segment(number);
+        // All segments that would share a table of that depth.
+        (0..16).filter(|other| other % 8 == number % 8).for_each(|other| *damaged.segment(other) = there - (1 << 56));
+    });
+    for (first, second) in [(LOWER, UPPER), (LOWER, FULL), (DEEP, FULL)] {
+        found::<K, V>("is elsewhere", |damaged| {
+            let other = damaged.bucket(second);
+            let bucket = damaged.bucket(first);
+            let (word, shift) = damaged.entry(first);
+            *word ^= (bucket ^ other) << shift;
         });
-        found::<K, V>("should share a table of depth 1", |damaged| {
-            let other = *damaged.segment(2);
-            *damaged.segment(4) = other;
+    }
+    found::<K, V>("there is no page of bucket", |damaged| {
+        let (word, shift) = damaged.entry(UPPER);
+        *word |= 0x8000_0000 << shift;
+    });
+    // All segments of a table say that it is deeper than it is.
+    found::<K, V>("4 segments share the table", |damaged| {
+        [0, 4, 8, 12].into_iter().for_each(|number| *damaged.segment(number) += 1 << 56);
+    });
+}
+
+#[parameterized]
+fn damage_to_what_is_known_of_a_bucket_is_found<K: Key, V: Value>() {
+    for hash_position in [LOWER, UPPER, DEEP, FULL, 0, 7 << 32] {
+        for by in [1, u64::MAX] {
+            found::<K, V>("records, and its header says", |damaged| {
+                let bucket = damaged.bucket(hash_position);
+                *damaged.state(bucket) = damaged.state(bucket).wrapping_add(by << 32);
+            });
+        }
+        found::<K, V>("is free or merged", |damaged| {
+            let bucket = damaged.bucket(hash_position);
+            *damaged.state(bucket) = State::FREE.0;
         });
         found::<K, V>("is in a table of depth", |damaged| {
-            let number = deep(damaged);
-            let there = *damaged.segment(number);
-            // All segments that would share a table of that depth.
-            (0..16)
-                .filter(|other| other % 8 == number % 8)
-                .for_each(|other| *damaged.segment(other) = there - (1 << 56));
-        });
-        for (first, second) in [(LOWER, UPPER), (LOWER, FULL), (DEEP, FULL)] {
-            found::<K, V>("is elsewhere", |damaged| {
-                let other = damaged.bucket(second);
-                let bucket = damaged.bucket(first);
-                let (word, shift) = damaged.entry(first);
-                *word ^= (bucket ^ other) << shift;
-            });
-        }
-        found::<K, V>("there is no page of bucket", |damaged| {
-            let (word, shift) = damaged.entry(UPPER);
-            *word |= 0x8000_0000 << shift;
-        });
-        // All segments of a table say that it is deeper than it is.
-        found::<K, V>("4 segments share the table", |damaged| {
-            [0, 4, 8, 12].into_iter().for_each(|number| *damaged.segment(number) += 1 << 56);
-        });
-    }
-    in_all_widths!(with());
-}
-
-#[test]
-fn damage_to_what_is_known_of_a_bucket_is_found() {
-    fn with<K: Key, V: Value>() {
-        for hash_position in [LOWER, UPPER, DEEP, FULL, 0, 7 << 32] {
-            for by in [1, u64::MAX] {
-                found::<K, V>("records, and its header says", |damaged| {
-                    let bucket = damaged.bucket(hash_position);
-                    *damaged.state(bucket) = damaged.state(bucket).wrapping_add(by << 32);
-                });
-            }
-            found::<K, V>("is free or merged", |damaged| {
-                let bucket = damaged.bucket(hash_position);
-                *damaged.state(bucket) = State::FREE.0;
-            });
-            found::<K, V>("is in a table of depth", |damaged| {
-                let bucket = damaged.bucket(hash_position);
-                *damaged.state(bucket) += 5;
-            });
-        }
-        found::<K, V>("is elsewhere", |damaged| {
-            let bucket = damaged.bucket(UPPER);
-            let at = damaged.page() + 16 * bucket;
-            *damaged.word(at) -= 1 << 31;
-        });
-        // A bucket whose header has more of the range than the bucket.
-        found::<K, V>("the buckets have", |damaged| {
-            let bucket = damaged.bucket(LOWER);
-            *damaged.state(bucket) -= 1;
-        });
-    }
-    in_all_widths!(with());
-}
-
-#[test]
-fn damage_to_the_records_is_found() {
-    fn with<K: Key, V: Value>() {
-        for hash_position in [LOWER, UPPER, DEEP, FULL, 0] {
-            found::<K, V>("is there twice", |damaged| {
-                let bucket = damaged.bucket(hash_position);
-                let (full, free) = (damaged.slots(bucket, false), damaged.slots(bucket, true));
-                let key = damaged.get(full[0], false);
-                damaged.set(free[0], false, key);
-                *damaged.state(bucket) += 1 << 32;
-            });
-            found::<K, V>("belongs elsewhere", |damaged| {
-                let (bucket, other) = (damaged.bucket(hash_position), damaged.bucket(7 << 32));
-                let (free, full) = (damaged.slots(bucket, true)[0], damaged.slots(other, false)[0]);
-                let key = damaged.get(full, false);
-                damaged.set(free, false, key);
-                *damaged.state(bucket) += 1 << 32;
-            });
-            // A key that is missing, with its bucket's record count adjusted.
-            found::<K, V>("keys, and the map says", |damaged| {
-                let bucket = damaged.bucket(hash_position);
-                let (slot, removed) = (damaged.slots(bucket, false)[0], damaged.free_words(bucket)[1]);
-                damaged.set(slot, false, removed);
-                *damaged.state(bucket) -= 1 << 32;
-            });
-            found::<K, V>("should have", |damaged| {
-                let bucket = damaged.bucket(hash_position);
-                let slot = damaged.slots(bucket, false)[0];
-                let value = damaged.get(slot, true);
-                damaged.set(slot, true, value ^ 1);
-            });
-        }
-        // In the other lines a key is behind its home's empty slots.
-        found::<K, V>("is cut off by line", |damaged| {
-            let bucket = damaged.bucket(0);
-            let (slot, free) = (damaged.slots(bucket, false)[0], damaged.slots(bucket, true));
-            let (key, empty) = (damaged.get(slot, false), damaged.free_words(bucket)[0]);
-            let behind = free
-                .into_iter()
-                .find(|other| other.1 / Damaged::<K, V>::of_line() != slot.1 / Damaged::<K, V>::of_line());
-            damaged.set(slot, false, empty);
-            damaged.set(behind.unwrap(), false, key);
-        });
-        if K::BITS < V::BITS {
-            found::<K, V>("is no key", |damaged| {
-                let bucket = damaged.bucket(UPPER);
-                let slot = damaged.slots(bucket, false)[0];
-                let key = damaged.get(slot, false);
-                damaged.set(slot, false, key | 1 << 32);
-            });
-        }
-    }
-    in_all_widths!(with());
-}
-
-#[test]
-fn what_has_no_meaning_may_be_anything() {
-    fn with<K: Key, V: Value>() {
-        let mut damaged = Damaged::<K, V>::new();
-        for hash_position in [LOWER, UPPER, DEEP, FULL, 0] {
             let bucket = damaged.bucket(hash_position);
-            for slot in damaged.slots(bucket, true) {
-                damaged.set(slot, true, 0x5555_5555);
-            }
-            // A tombstone in a line that has no empty slot beside it, or that has one: both keep
-            // the probe path.
-            let (slot, removed) = (damaged.slots(bucket, true)[0], damaged.free_words(bucket)[1]);
-            damaged.set(slot, false, removed);
-        }
-        // Numbers of buckets that do not exist.
-        let used = damaged.map.table().report().buckets + 20;
-        *damaged.state(used) = u64::MAX;
-        damaged.set((used, 3), false, 77);
-        equals(&damaged.map, &damaged.there);
-        assert_eq!(check_extendible_map(&damaged.map).unwrap().tombstones, 5);
+            *damaged.state(bucket) += 5;
+        });
     }
-    in_all_widths!(with());
+    found::<K, V>("is elsewhere", |damaged| {
+        let bucket = damaged.bucket(UPPER);
+        let at = damaged.page() + 16 * bucket;
+        *damaged.word(at) -= 1 << 31;
+    });
+    // A bucket whose header has more of the range than the bucket.
+    found::<K, V>("the buckets have", |damaged| {
+        let bucket = damaged.bucket(LOWER);
+        *damaged.state(bucket) -= 1;
+    });
+}
+
+#[parameterized]
+fn damage_to_the_records_is_found<K: Key, V: Value>() {
+    for hash_position in [LOWER, UPPER, DEEP, FULL, 0] {
+        found::<K, V>("is there twice", |damaged| {
+            let bucket = damaged.bucket(hash_position);
+            let (full, free) = (damaged.slots(bucket, false), damaged.slots(bucket, true));
+            let key = damaged.get(full[0], false);
+            damaged.set(free[0], false, key);
+            *damaged.state(bucket) += 1 << 32;
+        });
+        found::<K, V>("belongs elsewhere", |damaged| {
+            let (bucket, other) = (damaged.bucket(hash_position), damaged.bucket(7 << 32));
+            let (free, full) = (damaged.slots(bucket, true)[0], damaged.slots(other, false)[0]);
+            let key = damaged.get(full, false);
+            damaged.set(free, false, key);
+            *damaged.state(bucket) += 1 << 32;
+        });
+        // A key that is missing, with its bucket's record count adjusted.
+        found::<K, V>("keys, and the map says", |damaged| {
+            let bucket = damaged.bucket(hash_position);
+            let (slot, removed) = (damaged.slots(bucket, false)[0], damaged.free_words(bucket)[1]);
+            damaged.set(slot, false, removed);
+            *damaged.state(bucket) -= 1 << 32;
+        });
+        found::<K, V>("should have", |damaged| {
+            let bucket = damaged.bucket(hash_position);
+            let slot = damaged.slots(bucket, false)[0];
+            let value = damaged.get(slot, true);
+            damaged.set(slot, true, value ^ 1);
+        });
+    }
+    // In the other lines a key is behind its home's empty slots.
+    found::<K, V>("is cut off by line", |damaged| {
+        let bucket = damaged.bucket(0);
+        let (slot, free) = (damaged.slots(bucket, false)[0], damaged.slots(bucket, true));
+        let (key, empty) = (damaged.get(slot, false), damaged.free_words(bucket)[0]);
+        let behind =
+            free.into_iter().find(|other| other.1 / Damaged::<K, V>::of_line() != slot.1 / Damaged::<K, V>::of_line());
+        damaged.set(slot, false, empty);
+        damaged.set(behind.unwrap(), false, key);
+    });
+    if K::BITS < V::BITS {
+        found::<K, V>("is no key", |damaged| {
+            let bucket = damaged.bucket(UPPER);
+            let slot = damaged.slots(bucket, false)[0];
+            let key = damaged.get(slot, false);
+            damaged.set(slot, false, key | 1 << 32);
+        });
+    }
+}
+
+#[parameterized]
+fn what_has_no_meaning_may_be_anything<K: Key, V: Value>() {
+    let mut damaged = Damaged::<K, V>::new();
+    for hash_position in [LOWER, UPPER, DEEP, FULL, 0] {
+        let bucket = damaged.bucket(hash_position);
+        for slot in damaged.slots(bucket, true) {
+            damaged.set(slot, true, 0x5555_5555);
+        }
+        // A tombstone in a line that has no empty slot beside it, or that has one: both keep
+        // the probe path.
+        let (slot, removed) = (damaged.slots(bucket, true)[0], damaged.free_words(bucket)[1]);
+        damaged.set(slot, false, removed);
+    }
+    // Numbers of buckets that do not exist.
+    let used = damaged.map.table().report().buckets + 20;
+    *damaged.state(used) = u64::MAX;
+    damaged.set((used, 3), false, 77);
+    equals(&damaged.map, &damaged.there);
+    assert_eq!(check_extendible_map(&damaged.map).unwrap().tombstones, 5);
 }

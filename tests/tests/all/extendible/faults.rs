@@ -10,7 +10,7 @@ use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_checker::check_extendible_map;
 use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::{equals, is_empty};
-use warpnest_tests::{counting, distinct_keys, failing, faulty, in_all_widths, only};
+use warpnest_tests::{counting, distinct_keys, failing, faulty, only, parameterized};
 
 fn insert<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) -> Result<usize> {
     map.insert_many(keys, &values(keys))
@@ -109,70 +109,64 @@ fn hit_each<K: Key, V: Value>(
     unreachable!("a call does not fail for ever")
 }
 
-#[test]
-fn whichever_allocation_fails_the_map_is_as_it_was_and_the_call_can_be_repeated() {
-    fn with<K: Key, V: Value>() {
-        let (device, counts) = counting();
-        let calls = others().map(|(call, _)| call).into_iter().chain([insertion::<K, V>()]);
-        for (call, once) in calls.flat_map(|call| [(call, true), (call, false)]) {
-            counts.once.store(once, Relaxed);
-            let is_insertion = call.0 == "insert_many";
-            let hits = hit_each(&call, (&device, &counts.allocations, once), |map, before, done, case| {
-                // There may not be memory to pack a map into: then it stays where it is.
-                match done {
-                    Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }), "{case}: {error}"),
-                    Ok(()) => assert_eq!(call.0, "shrink_to_fit", "{case}"),
-                }
-                before.is(map);
-                (call.1)(map, &before.old, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
-                let mut there = before.there.clone();
-                if is_insertion {
-                    there.extend(pairs::<K, V>(&before.new));
-                }
-                equals(map, &there);
-            });
-            assert!(hits >= if is_insertion { 15 } else { 2 }, "{}: only {hits} allocations", call.0);
-        }
-        assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
+#[parameterized]
+fn whichever_allocation_fails_the_map_is_as_it_was_and_the_call_can_be_repeated<K: Key, V: Value>() {
+    let (device, counts) = counting();
+    let calls = others().map(|(call, _)| call).into_iter().chain([insertion::<K, V>()]);
+    for (call, once) in calls.flat_map(|call| [(call, true), (call, false)]) {
+        counts.once.store(once, Relaxed);
+        let is_insertion = call.0 == "insert_many";
+        let hits = hit_each(&call, (&device, &counts.allocations, once), |map, before, done, case| {
+            // There may not be memory to pack a map into: then it stays where it is.
+            match done {
+                Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }), "{case}: {error}"),
+                Ok(()) => assert_eq!(call.0, "shrink_to_fit", "{case}"),
+            }
+            before.is(map);
+            (call.1)(map, &before.old, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
+            let mut there = before.there.clone();
+            if is_insertion {
+                there.extend(pairs::<K, V>(&before.new));
+            }
+            equals(map, &there);
+        });
+        assert!(hits >= if is_insertion { 15 } else { 2 }, "{}: only {hits} allocations", call.0);
     }
-    in_all_widths!(with());
+    assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
 }
 
 /// Checks that keys are removed all the same; their buckets are merged with the next removal.
-#[test]
-fn a_removal_does_without_memory_for_merging() {
-    fn with<K: Key, V: Value>() {
-        let (device, counts) = counting();
-        for once in [true, false] {
-            counts.once.store(once, Relaxed);
-            let (mut refused, mut unmerged) = (0, 0);
-            let hits = hit_each(&removal::<K, V>(), (&device, &counts.allocations, once), |map, before, done, case| {
-                if let Err(error) = done {
-                    assert!(matches!(error, Error::OutOfMemory { .. }), "{case}: {error}");
-                    refused += 1;
-                    return before.is(map);
-                }
-                let kept = &before.old[..KEPT];
-                equals(map, &pairs(kept));
-                unmerged += (map.table().report().buckets == before.report.buckets) as u32;
-                assert_eq!(map.remove_many(&kept[..1]).unwrap().iter().flatten().count(), 1, "{case}");
-                equals(map, &pairs(&kept[1..]));
-                assert!(map.table().report().buckets <= KEPT as u64, "{case}: {:?}", map.table().report());
-                // And memory that was not freed is used again.
-                insert(map, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
-                equals(map, &pairs(&[&kept[1..], &before.new].concat()));
-            });
-            // Memory for keys and answers; then the list of merged buckets, the smaller directory,
-            // and a table of less memory.
-            assert_eq!(refused, 3);
-            assert!(
-                unmerged >= 1 && hits >= refused + unmerged + 3 + 8,
-                "{unmerged} times without that list, {hits} in all"
-            );
-        }
-        assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
+#[parameterized]
+fn a_removal_does_without_memory_for_merging<K: Key, V: Value>() {
+    let (device, counts) = counting();
+    for once in [true, false] {
+        counts.once.store(once, Relaxed);
+        let (mut refused, mut unmerged) = (0, 0);
+        let hits = hit_each(&removal::<K, V>(), (&device, &counts.allocations, once), |map, before, done, case| {
+            if let Err(error) = done {
+                assert!(matches!(error, Error::OutOfMemory { .. }), "{case}: {error}");
+                refused += 1;
+                return before.is(map);
+            }
+            let kept = &before.old[..KEPT];
+            equals(map, &pairs(kept));
+            unmerged += (map.table().report().buckets == before.report.buckets) as u32;
+            assert_eq!(map.remove_many(&kept[..1]).unwrap().iter().flatten().count(), 1, "{case}");
+            equals(map, &pairs(&kept[1..]));
+            assert!(map.table().report().buckets <= KEPT as u64, "{case}: {:?}", map.table().report());
+            // And memory that was not freed is used again.
+            insert(map, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
+            equals(map, &pairs(&[&kept[1..], &before.new].concat()));
+        });
+        // Memory for keys and answers; then the list of merged buckets, the smaller directory,
+        // and a table of less memory.
+        assert_eq!(refused, 3);
+        assert!(
+            unmerged >= 1 && hits >= refused + unmerged + 3 + 8,
+            "{unmerged} times without that list, {hits} in all"
+        );
     }
-    in_all_widths!(with());
+    assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
 }
 
 /// Returns whether the error is that a launch failed, in the middle of a change or not.
@@ -184,45 +178,42 @@ fn is_of_a_launch(error: &Error) -> bool {
     }
 }
 
-#[test]
-fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repeated() {
-    fn with<K: Key, V: Value>() {
-        let (device, launches) = faulty();
-        // The number of the last launches of a call that change the map. Those of an insertion copy
-        // bucket tables, build buckets, free others, insert records, and give other keys their
-        // values. Of a removal all may.
-        // give other keys their values. Of a removal all may.
-        let all = u32::MAX;
-        let calls = others().into_iter().map(|(call, least)| (call, least, 0));
-        for (call, least, changing) in calls.chain([(insertion::<K, V>(), 15, 5), (removal(), 10, all)]) {
-            let emptied = RefCell::new(Vec::new());
-            let hits = hit_each(&call, (&device, &launches, true), |map, before, done, case| {
-                let error = done.unwrap_err();
-                assert!(is_of_a_launch(&error), "{case}: {error}");
-                assert_eq!(matches!(error, Error::Emptied { .. }), map.is_empty(), "{case}: {error}");
-                emptied.borrow_mut().push(map.is_empty());
-                let mut there = before.there.clone();
-                if map.is_empty() {
-                    is_empty(map, &before.old);
-                    there = if call.0 == "insert_many" { pairs(&before.old[..50]) } else { HashMap::new() };
-                } else {
-                    before.is(map);
-                }
-                (call.1)(map, &before.old, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
-                if call.0 == "insert_many" {
-                    there.extend(pairs::<K, V>(&before.new));
-                }
-                equals(map, &there);
-                insert(map, &before.new).unwrap();
+#[parameterized]
+fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repeated<K: Key, V: Value>() {
+    let (device, launches) = faulty();
+    // The number of the last launches of a call that change the map. Those of an insertion copy
+    // bucket tables, build buckets, free others, insert records, and give other keys their
+    // values. Of a removal all may.
+    // give other keys their values. Of a removal all may.
+    let all = u32::MAX;
+    let calls = others().into_iter().map(|(call, least)| (call, least, 0));
+    for (call, least, changing) in calls.chain([(insertion::<K, V>(), 15, 5), (removal(), 10, all)]) {
+        let emptied = RefCell::new(Vec::new());
+        let hits = hit_each(&call, (&device, &launches, true), |map, before, done, case| {
+            let error = done.unwrap_err();
+            assert!(is_of_a_launch(&error), "{case}: {error}");
+            assert_eq!(matches!(error, Error::Emptied { .. }), map.is_empty(), "{case}: {error}");
+            emptied.borrow_mut().push(map.is_empty());
+            let mut there = before.there.clone();
+            if map.is_empty() {
+                is_empty(map, &before.old);
+                there = if call.0 == "insert_many" { pairs(&before.old[..50]) } else { HashMap::new() };
+            } else {
+                before.is(map);
+            }
+            (call.1)(map, &before.old, &before.new).unwrap_or_else(|error| panic!("{case}, then again: {error}"));
+            if call.0 == "insert_many" {
                 there.extend(pairs::<K, V>(&before.new));
-                equals(map, &there);
-            });
-            assert!(hits >= least, "{}: only {hits} launches", call.0);
-            let expected: Vec<bool> = (0..hits).map(|hit| hit >= hits - changing.min(hits)).collect();
-            assert_eq!(emptied.into_inner(), expected, "{}", call.0);
-        }
+            }
+            equals(map, &there);
+            insert(map, &before.new).unwrap();
+            there.extend(pairs::<K, V>(&before.new));
+            equals(map, &there);
+        });
+        assert!(hits >= least, "{}: only {hits} launches", call.0);
+        let expected: Vec<bool> = (0..hits).map(|hit| hit >= hits - changing.min(hits)).collect();
+        assert_eq!(emptied.into_inner(), expected, "{}", call.0);
     }
-    in_all_widths!(with());
 }
 
 /// Fails unless lookups, lists and copies of a map that is not whole return that error.
@@ -237,81 +228,75 @@ fn says_that_it_is_broken<K: Key, V: Value>(map: &ExtendibleMap<K, V>, why: &Err
     assert_eq!(map.table().report().fill(), 0.0);
 }
 
-#[test]
-fn a_map_that_cannot_be_cleared_says_so_until_a_change_goes_well() {
-    fn with<K: Key, V: Value>() {
-        let (device, counts) = counting();
-        let stream = device.default_stream();
-        // With buckets at their initial addresses, and with all of them elsewhere.
-        for (is_copy, once) in [(false, true), (false, false), (true, true), (true, false)] {
-            counts.once.store(once, Relaxed);
-            for good in 0.. {
-                let (mut map, there) = begin::<K, V>(&device);
-                if is_copy {
-                    map = map.try_clone_on(stream).unwrap();
-                }
-                let done = only(&counts.allocations, good, || map.clear_on(stream));
-                let Err(error) = done else {
-                    assert!(good >= 4, "only {good} allocations");
-                    is_empty(&map, &[]);
-                    break;
-                };
-                assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
-                says_that_it_is_broken(&map, &error);
-                let keys: Vec<K> = there.keys().copied().collect();
-                match good % 4 {
-                    0 => map.clear_on(stream).unwrap(),
-                    1 => map.shrink_to_fit().unwrap(),
-                    2 => assert_eq!(map.remove_many(&keys), Ok(vec![None; keys.len()])),
-                    _ => assert_eq!(insert(&mut map, &[]), Ok(0)),
-                }
-                is_empty(&map, &keys);
-                insert(&mut map, &keys).unwrap();
-                equals(&map, &there);
+#[parameterized]
+fn a_map_that_cannot_be_cleared_says_so_until_a_change_goes_well<K: Key, V: Value>() {
+    let (device, counts) = counting();
+    let stream = device.default_stream();
+    // With buckets at their initial addresses, and with all of them elsewhere.
+    for (is_copy, once) in [(false, true), (false, false), (true, true), (true, false)] {
+        counts.once.store(once, Relaxed);
+        for good in 0.. {
+            let (mut map, there) = begin::<K, V>(&device);
+            if is_copy {
+                map = map.try_clone_on(stream).unwrap();
             }
+            let done = only(&counts.allocations, good, || map.clear_on(stream));
+            let Err(error) = done else {
+                assert!(good >= 4, "only {good} allocations");
+                is_empty(&map, &[]);
+                break;
+            };
+            assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
+            says_that_it_is_broken(&map, &error);
+            let keys: Vec<K> = there.keys().copied().collect();
+            match good % 4 {
+                0 => map.clear_on(stream).unwrap(),
+                1 => map.shrink_to_fit().unwrap(),
+                2 => assert_eq!(map.remove_many(&keys), Ok(vec![None; keys.len()])),
+                _ => assert_eq!(insert(&mut map, &[]), Ok(0)),
+            }
+            is_empty(&map, &keys);
+            insert(&mut map, &keys).unwrap();
+            equals(&map, &there);
         }
-        assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
     }
-    in_all_widths!(with());
+    assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
 }
 
-#[test]
-fn a_map_of_a_device_that_goes_on_failing_says_so_and_is_empty_when_that_ends() {
-    fn with<K: Key, V: Value>() {
-        let (device, launches) = failing();
-        let (begun, there) = begin::<K, V>(&device);
-        let keys: Vec<K> = there.keys().copied().collect();
-        let new: Vec<K> = distinct_keys(4000, 1 << 20);
-        let mut broken = 0;
-        for (good, removes) in (0..).flat_map(|good| [(good, false), (good, true)]) {
-            let mut map = begun.try_clone_on(device.default_stream()).unwrap();
-            let change = |map: &mut ExtendibleMap<K, V>| match removes {
-                true => map.remove_many(&keys[KEPT..]).map(drop),
-                false => insert(map, &[&keys[..50], &new].concat()).map(drop),
-            };
-            launches.store(good, Relaxed);
-            let done = change(&mut map);
-            let Err(error) = done else {
-                launches.store(u32::MAX, Relaxed);
-                if removes { continue } else { break }
-            };
-            assert!(is_of_a_launch(&error), "{error}");
-            // It still fails.
-            assert!(is_of_a_launch(&map.get_many(&keys).unwrap_err()));
-            let again = change(&mut map).unwrap_err();
+#[parameterized]
+fn a_map_of_a_device_that_goes_on_failing_says_so_and_is_empty_when_that_ends<K: Key, V: Value>() {
+    let (device, launches) = failing();
+    let (begun, there) = begin::<K, V>(&device);
+    let keys: Vec<K> = there.keys().copied().collect();
+    let new: Vec<K> = distinct_keys(4000, 1 << 20);
+    let mut broken = 0;
+    for (good, removes) in (0..).flat_map(|good| [(good, false), (good, true)]) {
+        let mut map = begun.try_clone_on(device.default_stream()).unwrap();
+        let change = |map: &mut ExtendibleMap<K, V>| match removes {
+            true => map.remove_many(&keys[KEPT..]).map(drop),
+            false => insert(map, &[&keys[..50], &new].concat()).map(drop),
+        };
+        launches.store(good, Relaxed);
+        let done = change(&mut map);
+        let Err(error) = done else {
             launches.store(u32::MAX, Relaxed);
-            if map.is_empty() {
-                broken += 1;
-                says_that_it_is_broken(&map, &again);
-                assert_eq!(map.remove_many(&keys[..3]), Ok(vec![None; 3]));
-                is_empty(&map, &keys);
-            } else {
-                equals(&map, &there);
-            }
-            change(&mut map).unwrap();
-            check_extendible_map(&map).unwrap();
+            if removes { continue } else { break }
+        };
+        assert!(is_of_a_launch(&error), "{error}");
+        // It still fails.
+        assert!(is_of_a_launch(&map.get_many(&keys).unwrap_err()));
+        let again = change(&mut map).unwrap_err();
+        launches.store(u32::MAX, Relaxed);
+        if map.is_empty() {
+            broken += 1;
+            says_that_it_is_broken(&map, &again);
+            assert_eq!(map.remove_many(&keys[..3]), Ok(vec![None; 3]));
+            is_empty(&map, &keys);
+        } else {
+            equals(&map, &there);
         }
-        assert!(broken >= 5 + 10, "only {broken} times");
+        change(&mut map).unwrap();
+        check_extendible_map(&map).unwrap();
     }
-    in_all_widths!(with());
+    assert!(broken >= 5 + 10, "only {broken} times");
 }

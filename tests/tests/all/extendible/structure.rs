@@ -12,7 +12,7 @@ use warpnest_tests::changing::{own, pairs, values};
 use warpnest_tests::extendible_checker::{Found, check_extendible_map};
 use warpnest_tests::extendible_parts::{close, small, spread};
 use warpnest_tests::maps::equals;
-use warpnest_tests::{TestEngine, distinct_keys, faulty, in_all_widths, on_all, on_each_engine, only};
+use warpnest_tests::{TestEngine, distinct_keys, faulty, only, parameterized};
 
 /// A map, and the pairs that it should have.
 struct Both<K: Key, V: Value> {
@@ -63,138 +63,120 @@ fn few<T, const N: usize>(engine: &TestEngine, all: [T; N]) -> impl Iterator<Ite
 }
 
 /// Checks the four cases of (Hu 2015, §2.1), one after the other.
-#[test]
-fn buckets_split_and_merge_and_only_what_must_grow_or_shrink_does() {
-    fn with<K: Key, V: Value>() {
-        on_all(|device| {
-            let mut both = Both::<K, V>::new(device, &small());
-            assert_eq!((both.found().shared, both.shape()), (vec![false; 2], [0, 2, 2, 8]));
-            let [first, second, third] = [0, 1, 4].map(|root| both.spread(root, "", 9));
+#[parameterized]
+fn buckets_split_and_merge_and_only_what_must_grow_or_shrink_does<K: Key, V: Value>(device: &Device) {
+    let mut both = Both::<K, V>::new(device, &small());
+    assert_eq!((both.found().shared, both.shape()), (vec![false; 2], [0, 2, 2, 8]));
+    let [first, second, third] = [0, 1, 4].map(|root| both.spread(root, "", 9));
 
-            // Case 3: a bucket is deeper than the segment table, which doubles. Only the bucket
-            // table of that bucket is split; the two new segments of the other group share the one
-            // that was there.
-            // new segments of the other group share the one that was there.
-            let shared = both.insert(&first).shared;
-            assert_eq!((shared, both.shape()), (vec![false, true, false, true], [1, 4, 3, 9]));
-            // Case 1: another bucket of the same bucket tables; nothing but buckets.
-            let shared = both.insert(&second).shared;
-            assert_eq!((shared, both.shape()), (vec![false, true, false, true], [1, 4, 3, 10]));
-            // Case 1, where segments share a table that must be split first.
-            let shared = both.insert(&third).shared;
-            assert_eq!((shared, both.shape()), (vec![false; 4], [1, 4, 4, 11]));
-            // Case 3 once more: four of the nine keys are in the lower half, and five more come.
-            // Segments are numbered by group, first and second halving, the lowest bit first.
-            // second halving, the lowest bit first.
-            let lower = [both.spread(0, "00", 3), both.spread(0, "01", 2)].concat();
-            let found = both.insert(&lower);
-            assert_eq!(both.shape(), [2, 8, 5, 12]);
-            assert_eq!(found.shared, [false, true, true, true, false, true, true, true]);
-            let of_depth = |depth| found.depths.values().filter(|&&of| of == depth).count();
-            assert_eq!([0, 1, 2].map(of_depth), [5, 5, 2]);
+    // Case 3: a bucket is deeper than the segment table, which doubles. Only the bucket
+    // table of that bucket is split; the two new segments of the other group share the one
+    // that was there.
+    // new segments of the other group share the one that was there.
+    let shared = both.insert(&first).shared;
+    assert_eq!((shared, both.shape()), (vec![false, true, false, true], [1, 4, 3, 9]));
+    // Case 1: another bucket of the same bucket tables; nothing but buckets.
+    let shared = both.insert(&second).shared;
+    assert_eq!((shared, both.shape()), (vec![false, true, false, true], [1, 4, 3, 10]));
+    // Case 1, where segments share a table that must be split first.
+    let shared = both.insert(&third).shared;
+    assert_eq!((shared, both.shape()), (vec![false; 4], [1, 4, 4, 11]));
+    // Case 3 once more: four of the nine keys are in the lower half, and five more come.
+    // Segments are numbered by group, first and second halving, the lowest bit first.
+    // second halving, the lowest bit first.
+    let lower = [both.spread(0, "00", 3), both.spread(0, "01", 2)].concat();
+    let found = both.insert(&lower);
+    assert_eq!(both.shape(), [2, 8, 5, 12]);
+    assert_eq!(found.shared, [false, true, true, true, false, true, true, true]);
+    let of_depth = |depth| found.depths.values().filter(|&&of| of == depth).count();
+    assert_eq!([0, 1, 2].map(of_depth), [5, 5, 2]);
 
-            // Case 2: buckets merge, and their bucket tables are still told apart by others.
-            both.remove(&second[..3]);
-            assert_eq!(both.shape(), [2, 8, 5, 11]);
-            // Case 2: they merge, and so do their bucket tables, but the segment table is as deep
-            // as another one still.
-            let shared = both.remove(&third[..3]).shared;
-            assert_eq!((both.shape(), &shared[1..4]), ([2, 8, 4, 10], &[true; 3][..]));
-            // Case 4: the deepest buckets merge.
-            let shared = both.remove(&lower[..3]).shared;
-            assert_eq!((both.shape(), shared), ([1, 4, 3, 9], vec![false, true, false, true]));
-            // Case 4 down to the initial shape.
-            let shared = both.remove(&first[..5]).shared;
-            assert_eq!((both.shape(), shared), ([0, 2, 2, 8], vec![false; 2]));
-            let rest: Vec<K> = both.there.keys().copied().collect();
-            both.remove(&rest);
-            assert_eq!(both.shape(), [0, 2, 2, 8]);
-        });
-    }
-    in_all_widths!(with());
+    // Case 2: buckets merge, and their bucket tables are still told apart by others.
+    both.remove(&second[..3]);
+    assert_eq!(both.shape(), [2, 8, 5, 11]);
+    // Case 2: they merge, and so do their bucket tables, but the segment table is as deep
+    // as another one still.
+    let shared = both.remove(&third[..3]).shared;
+    assert_eq!((both.shape(), &shared[1..4]), ([2, 8, 4, 10], &[true; 3][..]));
+    // Case 4: the deepest buckets merge.
+    let shared = both.remove(&lower[..3]).shared;
+    assert_eq!((both.shape(), shared), ([1, 4, 3, 9], vec![false, true, false, true]));
+    // Case 4 down to the initial shape.
+    let shared = both.remove(&first[..5]).shared;
+    assert_eq!((both.shape(), shared), ([0, 2, 2, 8], vec![false; 2]));
+    let rest: Vec<K> = both.there.keys().copied().collect();
+    both.remove(&rest);
+    assert_eq!(both.shape(), [0, 2, 2, 8]);
 }
 
-#[test]
-fn a_bucket_splits_over_many_levels_at_once_and_comes_back_over_many() {
-    fn with<K: Key, V: Value>() {
-        on_all(|device| {
-            let mut both = Both::<K, V>::new(device, &small());
-            let keys = [both.spread(5, "010011", 9), both.spread(5, "1", 2)].concat();
-            both.insert(&keys);
-            // A bucket for each half that the splits leave behind, and two at the end.
-            assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7]);
-            both.remove(&keys[..2]);
-            assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7], "seven records in two buckets");
-            // Six in one, with nothing beside it up to the first halving: two are there.
-            both.remove(&keys[2..3]);
-            assert_eq!(both.shape(), [1, 4, 3, 9]);
-            both.remove(&keys[9..]);
-            assert_eq!(both.shape(), [0, 2, 2, 8]);
-        });
-    }
-    in_all_widths!(with());
+#[parameterized]
+fn a_bucket_splits_over_many_levels_at_once_and_comes_back_over_many<K: Key, V: Value>(device: &Device) {
+    let mut both = Both::<K, V>::new(device, &small());
+    let keys = [both.spread(5, "010011", 9), both.spread(5, "1", 2)].concat();
+    both.insert(&keys);
+    // A bucket for each half that the splits leave behind, and two at the end.
+    assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7]);
+    both.remove(&keys[..2]);
+    assert_eq!(both.shape(), [7, 2 << 7, 2 + 7, 8 + 7], "seven records in two buckets");
+    // Six in one, with nothing beside it up to the first halving: two are there.
+    both.remove(&keys[2..3]);
+    assert_eq!(both.shape(), [1, 4, 3, 9]);
+    both.remove(&keys[9..]);
+    assert_eq!(both.shape(), [0, 2, 2, 8]);
 }
 
-#[test]
-fn one_removal_after_a_split_merges_nothing_and_one_insertion_after_a_merge_splits_nothing() {
-    fn with<K: Key, V: Value>() {
-        on_each_engine(|engine| {
-            for records in few(engine, [8, 16, 64]) {
-                let mut both = Both::<K, V>::new(&engine.device, &small().records(records));
-                let (most, merged) = (records as usize, records as usize * 3 / 4);
-                let keys = both.spread(3, "", most + 1);
-                both.insert(&keys[..most]);
-                assert_eq!(both.shape(), [0, 2, 2, 8], "a bucket holds {records} records");
-                both.insert(&keys[most..]);
-                assert_eq!(both.shape(), [1, 4, 3, 9]);
-                both.remove(&keys[..1]);
-                both.remove(&keys[1..most - merged]);
-                assert_eq!((both.shape(), both.there.len()), ([1, 4, 3, 9], merged + 1));
-                both.remove(&keys[most - merged..most - merged + 1]);
-                assert_eq!(both.shape(), [0, 2, 2, 8], "three quarters of {records} records");
-                both.insert(&keys[..1]);
-                both.insert(&keys[1..most - merged]);
-                assert_eq!((both.shape(), both.there.len()), ([0, 2, 2, 8], most));
-                both.insert(&keys[most - merged..most - merged + 1]);
-                assert_eq!(both.shape(), [1, 4, 3, 9]);
-            }
-        });
+#[parameterized]
+fn one_removal_after_a_split_merges_nothing_and_one_insertion_after_a_merge_splits_nothing<K: Key, V: Value>(
+    engine: &TestEngine,
+) {
+    for records in few(engine, [8, 16, 64]) {
+        let mut both = Both::<K, V>::new(&engine.device, &small().records(records));
+        let (most, merged) = (records as usize, records as usize * 3 / 4);
+        let keys = both.spread(3, "", most + 1);
+        both.insert(&keys[..most]);
+        assert_eq!(both.shape(), [0, 2, 2, 8], "a bucket holds {records} records");
+        both.insert(&keys[most..]);
+        assert_eq!(both.shape(), [1, 4, 3, 9]);
+        both.remove(&keys[..1]);
+        both.remove(&keys[1..most - merged]);
+        assert_eq!((both.shape(), both.there.len()), ([1, 4, 3, 9], merged + 1));
+        both.remove(&keys[most - merged..most - merged + 1]);
+        assert_eq!(both.shape(), [0, 2, 2, 8], "three quarters of {records} records");
+        both.insert(&keys[..1]);
+        both.insert(&keys[1..most - merged]);
+        assert_eq!((both.shape(), both.there.len()), ([0, 2, 2, 8], most));
+        both.insert(&keys[most - merged..most - merged + 1]);
+        assert_eq!(both.shape(), [1, 4, 3, 9]);
     }
-    in_all_widths!(with());
 }
 
-#[test]
-fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again() {
-    fn with<K: Key, V: Value>() {
-        on_each_engine(|engine| {
-            for records in few(engine, [8, 24]) {
-                let mut both = Both::<K, V>::new(&engine.device, &small().records(records));
-                // In the lowest part, whose words for free slots differ from those of all other
-                // parts.
-                for root in few(engine, [0, 6]) {
-                    let n = records as usize;
-                    let keys = both.spread(root, "", 2 * n);
-                    let (old, new) = keys.split_at(n);
-                    assert_eq!(both.insert(old).tombstones, 0);
-                    // All lines are full.
-                    assert_eq!(both.remove(&old[..3]).tombstones, 3, "{records} records, root {root}");
-                    assert_eq!(both.insert(&new[..1]).tombstones, 2);
-                    assert_eq!(both.insert(&new[1..3]).tombstones, 0);
-                    assert_eq!(both.remove(&[&old[3..], &new[..3]].concat()).tombstones, n as u64);
-                    assert_eq!(both.insert(&keys[1..n + 1]).tombstones, 0);
-                    assert_eq!(both.shape(), [0, 2, 2, 8], "no bucket had more records than there is room for");
-                    assert_eq!(both.remove(&keys[1..n + 1]).tombstones, n as u64);
-                    both.map.clear_on(engine.device.default_stream()).unwrap();
-                    assert_eq!(both.found().tombstones, 0);
-                }
-                // A line with an empty slot needs no tombstone.
-                let keys = both.spread(2, "", 1);
-                both.insert(&keys);
-                assert_eq!(both.remove(&keys).tombstones, 0);
-            }
-        });
+#[parameterized]
+fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again<K: Key, V: Value>(engine: &TestEngine) {
+    for records in few(engine, [8, 24]) {
+        let mut both = Both::<K, V>::new(&engine.device, &small().records(records));
+        // In the lowest part, whose words for free slots differ from those of all other
+        // parts.
+        for root in few(engine, [0, 6]) {
+            let n = records as usize;
+            let keys = both.spread(root, "", 2 * n);
+            let (old, new) = keys.split_at(n);
+            assert_eq!(both.insert(old).tombstones, 0);
+            // All lines are full.
+            assert_eq!(both.remove(&old[..3]).tombstones, 3, "{records} records, root {root}");
+            assert_eq!(both.insert(&new[..1]).tombstones, 2);
+            assert_eq!(both.insert(&new[1..3]).tombstones, 0);
+            assert_eq!(both.remove(&[&old[3..], &new[..3]].concat()).tombstones, n as u64);
+            assert_eq!(both.insert(&keys[1..n + 1]).tombstones, 0);
+            assert_eq!(both.shape(), [0, 2, 2, 8], "no bucket had more records than there is room for");
+            assert_eq!(both.remove(&keys[1..n + 1]).tombstones, n as u64);
+            both.map.clear_on(engine.device.default_stream()).unwrap();
+            assert_eq!(both.found().tombstones, 0);
+        }
+        // A line with an empty slot needs no tombstone.
+        let keys = both.spread(2, "", 1);
+        both.insert(&keys);
+        assert_eq!(both.remove(&keys).tombstones, 0);
     }
-    in_all_widths!(with());
 }
 
 /// Fails unless the keys are refused, and the map is as it was.
@@ -206,39 +188,36 @@ fn too_deep<K: Key, V: Value>(both: &mut Both<K, V>, keys: &[K], (records, depth
     assert_eq!(both.map.table().report(), before);
 }
 
-#[test]
-fn keys_that_agree_in_more_bits_than_the_directory_may_tell_apart_are_refused_and_no_others() {
-    fn with<K: Key, V: Value>() {
-        on_each_engine(|engine| {
-            for depth in few(engine, [1, 0, 5]) {
-                let path = &"10110"[..depth as usize];
-                // A limit that is no power-of-two multiple of the initial number is rounded down.
-                for most in few(engine, [(4 << depth) - 1, 2 << depth]) {
-                    let refused = (8, depth);
-                    let mut both = Both::<K, V>::new(&engine.device, &small().max_segments(most));
-                    let (keys, more) = (close(&both.map.table().layout(), 2, path, 9), both.spread(2, path, 9));
-                    too_deep(&mut both, &keys, refused);
-                    // They would fit one level further down.
-                    too_deep(&mut both, &more, refused);
-                    // With others that fit.
-                    let others = both.spread(7, "", 3);
-                    too_deep(&mut both, &[&others[..], &keys].concat(), refused);
-                    // As many as a bucket holds, and one in the other half of the part above.
-                    both.insert(&[&keys[..8], &others].concat());
-                    if depth > 0 {
-                        both.insert(&both.spread(2, if depth == 1 { "0" } else { "10111" }, 1));
-                        assert_eq!(both.shape(), [depth as u64, 2 << depth, 2 + depth as u64, 8 + depth as u64]);
-                    }
-                    let before = both.shape();
-                    assert!(before[1] <= most && before[0] <= depth as u64, "{before:?} with {most} segments at most");
-                    too_deep(&mut both, &keys[8..], refused);
-                    too_deep(&mut both, &more[..1], refused);
-                    assert_eq!(both.shape(), before);
-                }
+#[parameterized]
+fn keys_that_agree_in_more_bits_than_the_directory_may_tell_apart_are_refused_and_no_others<K: Key, V: Value>(
+    engine: &TestEngine,
+) {
+    for depth in few(engine, [1, 0, 5]) {
+        let path = &"10110"[..depth as usize];
+        // A limit that is no power-of-two multiple of the initial number is rounded down.
+        for most in few(engine, [(4 << depth) - 1, 2 << depth]) {
+            let refused = (8, depth);
+            let mut both = Both::<K, V>::new(&engine.device, &small().max_segments(most));
+            let (keys, more) = (close(&both.map.table().layout(), 2, path, 9), both.spread(2, path, 9));
+            too_deep(&mut both, &keys, refused);
+            // They would fit one level further down.
+            too_deep(&mut both, &more, refused);
+            // With others that fit.
+            let others = both.spread(7, "", 3);
+            too_deep(&mut both, &[&others[..], &keys].concat(), refused);
+            // As many as a bucket holds, and one in the other half of the part above.
+            both.insert(&[&keys[..8], &others].concat());
+            if depth > 0 {
+                both.insert(&both.spread(2, if depth == 1 { "0" } else { "10111" }, 1));
+                assert_eq!(both.shape(), [depth as u64, 2 << depth, 2 + depth as u64, 8 + depth as u64]);
             }
-        });
+            let before = both.shape();
+            assert!(before[1] <= most && before[0] <= depth as u64, "{before:?} with {most} segments at most");
+            too_deep(&mut both, &keys[8..], refused);
+            too_deep(&mut both, &more[..1], refused);
+            assert_eq!(both.shape(), before);
+        }
     }
-    in_all_widths!(with());
 }
 
 #[test]
@@ -259,28 +238,23 @@ fn a_batch_of_keys_with_one_hash_is_refused_after_few_launches() {
 
 /// Checks that small batches look at the buckets of their keys, and a large one at all: in the end
 /// the same buckets are merged.
-#[test]
-fn removing_little_by_little_merges_as_much_as_all_at_once() {
-    fn with<K: Key, V: Value>() {
-        on_each_engine(|engine| {
-            let keys: Vec<K> = distinct_keys(engine.max_items.min(2000), 4);
-            let (gone, batch) = if engine.max_items < 1000 { (60, 5) } else { (1900, 20) };
-            let [mut at_once, mut by_and_by] = [(); 2].map(|()| Both::<K, V>::new(&engine.device, &small()));
-            at_once.insert(&keys);
-            by_and_by.insert(&keys);
-            let before = by_and_by.shape();
-            at_once.remove(&keys[..gone]);
-            for keys in keys[..gone].chunks(batch) {
-                by_and_by.map.remove_many(keys).unwrap();
-            }
-            by_and_by.there = at_once.there.clone();
-            by_and_by.found();
-            assert_eq!(by_and_by.shape(), at_once.shape());
-            // On the interpreter few keys are removed.
-            assert!(by_and_by.shape()[3] < before[3] || engine.max_items < 1000, "nothing was merged");
-        });
+#[parameterized]
+fn removing_little_by_little_merges_as_much_as_all_at_once<K: Key, V: Value>(engine: &TestEngine) {
+    let keys: Vec<K> = distinct_keys(engine.max_items.min(2000), 4);
+    let (gone, batch) = if engine.max_items < 1000 { (60, 5) } else { (1900, 20) };
+    let [mut at_once, mut by_and_by] = [(); 2].map(|()| Both::<K, V>::new(&engine.device, &small()));
+    at_once.insert(&keys);
+    by_and_by.insert(&keys);
+    let before = by_and_by.shape();
+    at_once.remove(&keys[..gone]);
+    for keys in keys[..gone].chunks(batch) {
+        by_and_by.map.remove_many(keys).unwrap();
     }
-    in_all_widths!(with());
+    by_and_by.there = at_once.there.clone();
+    by_and_by.found();
+    assert_eq!(by_and_by.shape(), at_once.shape());
+    // On the interpreter few keys are removed.
+    assert!(by_and_by.shape()[3] < before[3] || engine.max_items < 1000, "nothing was merged");
 }
 
 /// The CPU with a count of the blocks that it runs.
@@ -318,73 +292,63 @@ fn a_removal_of_few_keys_does_not_go_over_all_buckets() {
     check_extendible_map(&map).unwrap();
 }
 
-#[test]
-fn what_is_removed_gives_its_memory_back() {
-    fn with<K: Key, V: Value>() {
-        on_each_engine(|engine| {
-            let config = ExtendibleConfig::default().segments(1).buckets(4).records(8).seed(3);
-            let (n, left) = if engine.max_items > 20_000 { (1 << 15, 1 << 8) } else { (engine.max_items, 32) };
-            let keys: Vec<K> = distinct_keys(n, 9);
-            let mut fresh = Both::<K, V>::new(&engine.device, &config);
-            fresh.insert(&keys[..left]);
-            let mut both = Both::<K, V>::new(&engine.device, &config);
-            both.insert(&keys);
-            let full = both.map.table().report();
-            assert!((0.5..0.9).contains(&full.fill()) || n < 1000, "{full:?}");
-            both.remove(&keys[left..]);
-            let (report, of_fresh) = (both.map.table().report(), fresh.map.table().report());
-            assert!(report.buckets <= 2 * of_fresh.buckets, "{report:?}, {of_fresh:?}");
-            if n > 20_000 {
-                assert!(report.directory_entries() <= 2 * of_fresh.directory_entries(), "{report:?}, {of_fresh:?}");
-                assert!(report.memory_bytes < full.memory_bytes / 2, "{report:?}, {full:?}");
-            }
-            both.map.shrink_to_fit().unwrap();
-            both.found();
-            assert_eq!((both.map.table().report().buckets, both.map.len()), (report.buckets, left));
-            assert!(both.map.memory_bytes() <= of_fresh.memory_bytes.max(report.memory_bytes) as usize);
-            // And it grows again, to its former shape.
-            both.insert(&keys[left..]);
-            assert_eq!(both.map.table().report().records, full.records);
-            both.map.clear_on(engine.device.default_stream()).unwrap();
-            both.there.clear();
-            both.found();
-            assert_eq!(both.map.table().report(), Both::<K, V>::new(&engine.device, &config).map.table().report());
-        });
+#[parameterized]
+fn what_is_removed_gives_its_memory_back<K: Key, V: Value>(engine: &TestEngine) {
+    let config = ExtendibleConfig::default().segments(1).buckets(4).records(8).seed(3);
+    let (n, left) = if engine.max_items > 20_000 { (1 << 15, 1 << 8) } else { (engine.max_items, 32) };
+    let keys: Vec<K> = distinct_keys(n, 9);
+    let mut fresh = Both::<K, V>::new(&engine.device, &config);
+    fresh.insert(&keys[..left]);
+    let mut both = Both::<K, V>::new(&engine.device, &config);
+    both.insert(&keys);
+    let full = both.map.table().report();
+    assert!((0.5..0.9).contains(&full.fill()) || n < 1000, "{full:?}");
+    both.remove(&keys[left..]);
+    let (report, of_fresh) = (both.map.table().report(), fresh.map.table().report());
+    assert!(report.buckets <= 2 * of_fresh.buckets, "{report:?}, {of_fresh:?}");
+    if n > 20_000 {
+        assert!(report.directory_entries() <= 2 * of_fresh.directory_entries(), "{report:?}, {of_fresh:?}");
+        assert!(report.memory_bytes < full.memory_bytes / 2, "{report:?}, {full:?}");
     }
-    in_all_widths!(with());
+    both.map.shrink_to_fit().unwrap();
+    both.found();
+    assert_eq!((both.map.table().report().buckets, both.map.len()), (report.buckets, left));
+    assert!(both.map.memory_bytes() <= of_fresh.memory_bytes.max(report.memory_bytes) as usize);
+    // And it grows again, to its former shape.
+    both.insert(&keys[left..]);
+    assert_eq!(both.map.table().report().records, full.records);
+    both.map.clear_on(engine.device.default_stream()).unwrap();
+    both.there.clear();
+    both.found();
+    assert_eq!(both.map.table().report(), Both::<K, V>::new(&engine.device, &config).map.table().report());
 }
 
-#[test]
-fn a_map_and_its_copy_go_their_own_ways() {
-    fn with<K: Key, V: Value>() {
-        on_each_engine(|engine| {
-            let stream = engine.device.default_stream();
-            let keys: Vec<K> = distinct_keys(engine.max_items.min(900), 2);
-            let (old, new) = keys.split_at(keys.len() / 2);
-            let mut both = Both::<K, V>::new(&engine.device, &small());
-            both.insert(old);
-            let mut copy = Both { map: both.map.try_clone_on(stream).unwrap(), there: both.there.clone() };
-            copy.found();
-            assert!(copy.map.memory_bytes() <= both.map.memory_bytes());
-            both.insert(&new[..new.len() / 2]);
-            copy.found();
-            copy.remove(&old[..old.len() - 5]);
-            copy.insert(&new[3..]);
-            both.found();
-            // Other values for keys that both have.
-            let other: V = own(&K::from_u64(5));
-            assert_eq!(copy.map.insert_many(&new[3..4], &[other]), Ok(0));
-            copy.there.insert(new[3], other);
-            both.found();
-            both.map.clear_on(stream).unwrap();
-            both.there.clear();
-            copy.found();
-            both.insert(old);
-            drop(both);
-            copy.found();
-            copy.map.shrink_to_fit().unwrap();
-            copy.insert(&old[..old.len() - 5]);
-        });
-    }
-    in_all_widths!(with());
+#[parameterized]
+fn a_map_and_its_copy_go_their_own_ways<K: Key, V: Value>(engine: &TestEngine) {
+    let stream = engine.device.default_stream();
+    let keys: Vec<K> = distinct_keys(engine.max_items.min(900), 2);
+    let (old, new) = keys.split_at(keys.len() / 2);
+    let mut both = Both::<K, V>::new(&engine.device, &small());
+    both.insert(old);
+    let mut copy = Both { map: both.map.try_clone_on(stream).unwrap(), there: both.there.clone() };
+    copy.found();
+    assert!(copy.map.memory_bytes() <= both.map.memory_bytes());
+    both.insert(&new[..new.len() / 2]);
+    copy.found();
+    copy.remove(&old[..old.len() - 5]);
+    copy.insert(&new[3..]);
+    both.found();
+    // Other values for keys that both have.
+    let other: V = own(&K::from_u64(5));
+    assert_eq!(copy.map.insert_many(&new[3..4], &[other]), Ok(0));
+    copy.there.insert(new[3], other);
+    both.found();
+    both.map.clear_on(stream).unwrap();
+    both.there.clear();
+    copy.found();
+    both.insert(old);
+    drop(both);
+    copy.found();
+    copy.map.shrink_to_fit().unwrap();
+    copy.insert(&old[..old.len() - 5]);
 }

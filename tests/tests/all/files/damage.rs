@@ -3,7 +3,7 @@
 use std::io::{self, Read};
 use warpnest::{BulkMap, CuckooMap, Device, Error, FileError, FileInfo, MultiMap, PageMap, PageSet, TableKind};
 use warpnest_tests::files::{Contents, PAGE, Sample, repair, samples, sections};
-use warpnest_tests::{at, counting, elsewhere, on_all, says};
+use warpnest_tests::{at, counting, elsewhere, parameterized, says};
 
 /// Returns the samples of one width, as small as files are.
 fn small() -> Vec<Sample> {
@@ -204,17 +204,15 @@ fn a_damaged_chunk_among_many_is_named() {
     }
 }
 
-#[test]
-fn foreign_files_are_refused() {
-    on_all(|device| {
-        for bytes in [&b"PK\x03\x04 and so on"[..], b"x", &[0; 10_000]] {
-            let error = PageMap::<u32, u32>::load(device, bytes).unwrap_err();
-            says(&error, &["no table that warpnest saved", "give a file that `save` wrote"]);
-            assert_eq!(file_error(error), FileError::Foreign { found: bytes[..bytes.len().min(8)].to_vec() });
-        }
-        let empty = file_error(PageMap::<u32, u32>::load(device, &[][..]).unwrap_err());
-        assert_eq!(empty, FileError::Cut { has: 0, needs: PAGE as u64 });
-    });
+#[parameterized]
+fn foreign_files_are_refused(device: &Device) {
+    for bytes in [&b"PK\x03\x04 and so on"[..], b"x", &[0; 10_000]] {
+        let error = PageMap::<u32, u32>::load(device, bytes).unwrap_err();
+        says(&error, &["no table that warpnest saved", "give a file that `save` wrote"]);
+        assert_eq!(file_error(error), FileError::Foreign { found: bytes[..bytes.len().min(8)].to_vec() });
+    }
+    let empty = file_error(PageMap::<u32, u32>::load(device, &[][..]).unwrap_err());
+    assert_eq!(empty, FileError::Cut { has: 0, needs: PAGE as u64 });
 }
 
 #[test]

@@ -9,7 +9,7 @@ use warpnest::{
 };
 use warpnest_tests::files::{Contents, Sample, changing, changing_set, repair, rows, sections, value};
 use warpnest_tests::watch::Watch;
-use warpnest_tests::{distinct_keys, elsewhere, engines, in_all_widths};
+use warpnest_tests::{TestEngine, distinct_keys, elsewhere, parameterized};
 
 fn watch() -> Watch {
     Watch::begin(Duration::from_secs(100), None)
@@ -54,28 +54,26 @@ fn saved(save: impl FnOnce(&mut Vec<u8>) -> warpnest::Result<()>) -> Vec<u8> {
 
 /// Checks the file of issue 66: a tag that stays too large however often the number of remainders
 /// is taken away would be moved for ever by a removal.
-#[test]
-fn a_tag_that_no_insertion_makes_is_refused_on_every_engine() {
+#[parameterized]
+fn a_tag_that_no_insertion_makes_is_refused_on_every_engine(engine: &TestEngine) {
     let watch = watch();
     let keys: Vec<u32> = (0..71u32).map(|i| i.wrapping_mul(2_654_435_761)).collect();
-    for engine in engines() {
-        let map = PageConfig::default().seed(1).build(&engine.device, &[5u32], &[6u64]).unwrap();
-        let file = saved(|to| map.save(to));
-        for (tag, wrong) in [(0x68da_de92_f1b1_cec5u64, true), (7 << 27, false)] {
-            let crafted = with_words::<u64>(&file, 0, |words| {
-                words.fill(0);
-                words[8 * 16 + 1] = tag;
-            });
-            let use_it = || {
-                let mut map = PageMap::<u32, u64>::load(&engine.device, &crafted[..])?;
-                map.erase_many(&keys).map(drop)
-            };
-            let (used, _) = watch.over("a tag that no insertion makes", use_it);
-            if wrong {
-                assert_eq!(contradiction(used), "a bucket has a tag that no key has");
-            } else {
-                used.unwrap();
-            }
+    let map = PageConfig::default().seed(1).build(&engine.device, &[5u32], &[6u64]).unwrap();
+    let file = saved(|to| map.save(to));
+    for (tag, wrong) in [(0x68da_de92_f1b1_cec5u64, true), (7 << 27, false)] {
+        let crafted = with_words::<u64>(&file, 0, |words| {
+            words.fill(0);
+            words[8 * 16 + 1] = tag;
+        });
+        let use_it = || {
+            let mut map = PageMap::<u32, u64>::load(&engine.device, &crafted[..])?;
+            map.erase_many(&keys).map(drop)
+        };
+        let (used, _) = watch.over("a tag that no insertion makes", use_it);
+        if wrong {
+            assert_eq!(contradiction(used), "a bucket has a tag that no key has");
+        } else {
+            used.unwrap();
         }
     }
 }
@@ -95,32 +93,26 @@ fn any_tags(sample: &Sample) {
     }
 }
 
-#[test]
-fn a_table_with_any_tags_is_refused_or_can_be_changed() {
-    fn of<K: Key, V: Value>() {
-        let config = PageConfig::default().seed(1);
-        any_tags(&changing::<K, V, _>(&elsewhere(), "page map", config.clone(), 7).unwrap());
-        any_tags(&changing_set::<K, _>(&elsewhere(), "page set", config.clone(), 7).unwrap());
-        any_tags(&rows::<K, [u32; 2], _>(&elsewhere(), "row map", config, 7).unwrap());
-    }
-    in_all_widths!(of());
+#[parameterized]
+fn a_table_with_any_tags_is_refused_or_can_be_changed<K: Key, V: Value>() {
+    let config = PageConfig::default().seed(1);
+    any_tags(&changing::<K, V, _>(&elsewhere(), "page map", config.clone(), 7).unwrap());
+    any_tags(&changing_set::<K, _>(&elsewhere(), "page set", config.clone(), 7).unwrap());
+    any_tags(&rows::<K, [u32; 2], _>(&elsewhere(), "row map", config, 7).unwrap());
 }
 
-#[test]
-fn a_page_table_has_as_many_keys_as_its_header_says() {
-    fn of<K: Key, V: Value>() {
-        let (keys, device) = (distinct_keys::<K>(100, 3), elsewhere());
-        let map = PageMap::<K, V>::build(&device, &keys, &(0..100).map(value).collect::<Vec<V>>()).unwrap();
-        let set = PageSet::<K>::build(&device, &keys).unwrap();
-        for length in [1, 99, 101, 111] {
-            let another = "its buckets have another number of keys than its header says";
-            let crafted = with_number(&saved(|to| map.save(to)), 0, length);
-            assert_eq!(contradiction(PageMap::<K, V>::load(&device, &crafted[..]).map(drop)), another);
-            let crafted = with_number(&saved(|to| set.save(to)), 0, length);
-            assert_eq!(contradiction(PageSet::<K>::load(&device, &crafted[..]).map(drop)), another);
-        }
+#[parameterized]
+fn a_page_table_has_as_many_keys_as_its_header_says<K: Key, V: Value>() {
+    let (keys, device) = (distinct_keys::<K>(100, 3), elsewhere());
+    let map = PageMap::<K, V>::build(&device, &keys, &(0..100).map(value).collect::<Vec<V>>()).unwrap();
+    let set = PageSet::<K>::build(&device, &keys).unwrap();
+    for length in [1, 99, 101, 111] {
+        let another = "its buckets have another number of keys than its header says";
+        let crafted = with_number(&saved(|to| map.save(to)), 0, length);
+        assert_eq!(contradiction(PageMap::<K, V>::load(&device, &crafted[..]).map(drop)), another);
+        let crafted = with_number(&saved(|to| set.save(to)), 0, length);
+        assert_eq!(contradiction(PageSet::<K>::load(&device, &crafted[..]).map(drop)), another);
     }
-    in_all_widths!(of());
 }
 
 /// Checks a mapped file: lookups rely on no tag, and a copy, which can be changed, is checked.

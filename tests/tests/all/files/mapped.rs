@@ -5,38 +5,35 @@ use std::path::Path;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error, FileError, Mapped, PageMap, PageSet, Result};
 use warpnest_tests::files::value;
-use warpnest_tests::{distinct_keys, elsewhere, in_all_widths, says};
+use warpnest_tests::{distinct_keys, elsewhere, parameterized, says};
 
 fn map_file<K: Key, V: Value>(path: &Path) -> Result<Mapped<PageMap<K, V>>> {
     // SAFETY: the tests change no file that is mapped.
     unsafe { PageMap::map_file(&Device::cpu(), path) }
 }
 
-#[test]
-fn a_mapped_map_answers_as_the_saved_one() {
-    fn check<K: Key, V: Value>() {
-        let folder = tempfile::tempdir().unwrap();
-        for n in [0, 1, 100, 100_000] {
-            let path = folder.path().join("map");
-            let keys: Vec<K> = distinct_keys(n, 3);
-            let values: Vec<V> = (0..n).map(value).collect();
-            let saved = PageMap::build(&elsewhere(), &keys, &values).unwrap();
-            saved.save_to(&path).unwrap();
-            let map = map_file::<K, V>(&path).unwrap();
-            let queries: Vec<K> = keys.iter().copied().chain(distinct_keys(50, 1234)).collect();
-            assert_eq!(map.get_many(&queries).unwrap(), saved.get_many(&queries).unwrap());
-            assert_eq!((map.len(), map.memory_bytes()), (saved.len(), saved.memory_bytes()));
-            map.verify().unwrap();
-            // The file may be replaced while it is mapped. The copy is in memory, and can change.
-            PageMap::build(&elsewhere(), &keys[..n / 2], &values[..n / 2]).unwrap().save_to(&path).unwrap();
-            let mut copy = map.try_clone().unwrap();
-            copy.rebuild(&queries[n..], &(0..50).map(value).collect::<Vec<V>>()).unwrap();
-            assert_eq!((copy.len(), map.to_pairs().unwrap().len()), (50, n));
-            drop(map);
-            assert_eq!(map_file::<K, V>(&path).unwrap().len(), n / 2);
-        }
+#[parameterized]
+fn a_mapped_map_answers_as_the_saved_one<K: Key, V: Value>() {
+    let folder = tempfile::tempdir().unwrap();
+    for n in [0, 1, 100, 100_000] {
+        let path = folder.path().join("map");
+        let keys: Vec<K> = distinct_keys(n, 3);
+        let values: Vec<V> = (0..n).map(value).collect();
+        let saved = PageMap::build(&elsewhere(), &keys, &values).unwrap();
+        saved.save_to(&path).unwrap();
+        let map = map_file::<K, V>(&path).unwrap();
+        let queries: Vec<K> = keys.iter().copied().chain(distinct_keys(50, 1234)).collect();
+        assert_eq!(map.get_many(&queries).unwrap(), saved.get_many(&queries).unwrap());
+        assert_eq!((map.len(), map.memory_bytes()), (saved.len(), saved.memory_bytes()));
+        map.verify().unwrap();
+        // The file may be replaced while it is mapped. The copy is in memory, and can change.
+        PageMap::build(&elsewhere(), &keys[..n / 2], &values[..n / 2]).unwrap().save_to(&path).unwrap();
+        let mut copy = map.try_clone().unwrap();
+        copy.rebuild(&queries[n..], &(0..50).map(value).collect::<Vec<V>>()).unwrap();
+        assert_eq!((copy.len(), map.to_pairs().unwrap().len()), (50, n));
+        drop(map);
+        assert_eq!(map_file::<K, V>(&path).unwrap().len(), n / 2);
     }
-    in_all_widths!(check());
 }
 
 #[test]

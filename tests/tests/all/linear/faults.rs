@@ -9,7 +9,7 @@ use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, LinearOperation, 
 use warpnest_tests::changing::{self, own, pairs, values};
 use warpnest_tests::linear_checker::check_linear_map;
 use warpnest_tests::maps::equals;
-use warpnest_tests::{counting, distinct_keys, faulty, in_all_widths, only};
+use warpnest_tests::{counting, distinct_keys, faulty, only, parameterized};
 
 fn config() -> LinearConfig {
     LinearConfig::default().seed(2)
@@ -102,71 +102,62 @@ fn failures<K: Key, V: Value>(
     unreachable!("a call does not fail for ever")
 }
 
-#[test]
-fn whichever_allocation_fails_the_map_holds_what_it_should_and_the_call_can_be_repeated() {
-    fn with<K: Key, V: Value>() {
-        let (device, counts) = counting();
-        let out_of_memory = |error: &Error| matches!(error, Error::OutOfMemory { .. });
-        // One that fits, one that does in part, and one for which the map grows twice.
-        for n in [50, 1500, 20_000] {
-            let new: Vec<K> = distinct_keys(n, 1 << 20);
-            for call in insertions::<K, V>() {
-                let failed = failures(call, (&device, true, &new), &counts.allocations, out_of_memory);
-                assert!(failed >= if n < 1000 { 2 } else { 4 }, "{} of {n}: only {failed} allocations", call.0);
-            }
-        }
-        let new: Vec<K> = distinct_keys(100, 77);
-        for (call, least) in others::<K, V>().into_iter().zip([2, 2, 2, 2, 3, 2, 3, 2]) {
-            let failed = failures(call, (&device, false, &new), &counts.allocations, out_of_memory);
-            assert!(failed >= least, "{}: only {failed} allocations", call.0);
-        }
-        assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
-    }
-    in_all_widths!(with());
-}
-
-#[test]
-fn whichever_launch_fails_the_map_holds_what_it_should_and_the_call_can_be_repeated() {
-    fn with<K: Key, V: Value>() {
-        let (device, good_launches) = faulty();
-        let planted = |error: &Error| matches!(error, Error::Kernel { .. });
-        let new: Vec<K> = distinct_keys(20_000, 1 << 20);
+#[parameterized]
+fn whichever_allocation_fails_the_map_holds_what_it_should_and_the_call_can_be_repeated<K: Key, V: Value>() {
+    let (device, counts) = counting();
+    let out_of_memory = |error: &Error| matches!(error, Error::OutOfMemory { .. });
+    // One that fits, one that does in part, and one for which the map grows twice.
+    for n in [50, 1500, 20_000] {
+        let new: Vec<K> = distinct_keys(n, 1 << 20);
         for call in insertions::<K, V>() {
-            let failed = failures(call, (&device, true, &new), &good_launches, planted);
-            assert!(failed >= 2, "{}: only {failed} launches", call.0);
-        }
-        for call in others::<K, V>().into_iter().filter(|call| call.0 != "try_clone") {
-            assert_eq!(failures(call, (&device, false, &new), &good_launches, planted), 1, "{}", call.0);
+            let failed = failures(call, (&device, true, &new), &counts.allocations, out_of_memory);
+            assert!(failed >= if n < 1000 { 2 } else { 4 }, "{} of {n}: only {failed} allocations", call.0);
         }
     }
-    in_all_widths!(with());
+    let new: Vec<K> = distinct_keys(100, 77);
+    for (call, least) in others::<K, V>().into_iter().zip([2, 2, 2, 2, 3, 2, 3, 2]) {
+        let failed = failures(call, (&device, false, &new), &counts.allocations, out_of_memory);
+        assert!(failed >= least, "{}: only {failed} allocations", call.0);
+    }
+    assert_eq!(counts.bytes.load(Relaxed), 0, "some bytes were not given back");
 }
 
-#[test]
-fn a_removal_that_fails_removes_nothing() {
-    fn with<K: Key, V: Value>() {
-        let (device, counts) = counting();
-        let (faulty, good_launches) = faulty();
-        let (mut counted, there) = begin::<K, V>(&device);
-        let (mut launched, _) = begin::<K, V>(&faulty);
-        let keys: Vec<K> = there.keys().copied().take(100).collect();
-        for good in 0..4 {
-            let done = only(&counts.allocations, good, || counted.remove_many(&keys));
-            match done {
-                Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }) && good < 4, "{error}"),
-                Ok(values) => {
-                    assert_eq!(values, keys.iter().map(|key| Some(own(key))).collect::<Vec<_>>());
-                    counted.insert_many(&keys, &changing::values(&keys)).unwrap();
-                }
-            }
-            equals(&counted, &there);
-        }
-        let done = only(&good_launches, 0, || launched.remove_many(&keys));
-        assert!(matches!(done, Err(Error::Kernel { .. })));
-        equals(&launched, &there);
-        assert!(launched.remove_many(&keys).unwrap().iter().all(Option::is_some));
+#[parameterized]
+fn whichever_launch_fails_the_map_holds_what_it_should_and_the_call_can_be_repeated<K: Key, V: Value>() {
+    let (device, good_launches) = faulty();
+    let planted = |error: &Error| matches!(error, Error::Kernel { .. });
+    let new: Vec<K> = distinct_keys(20_000, 1 << 20);
+    for call in insertions::<K, V>() {
+        let failed = failures(call, (&device, true, &new), &good_launches, planted);
+        assert!(failed >= 2, "{}: only {failed} launches", call.0);
     }
-    in_all_widths!(with());
+    for call in others::<K, V>().into_iter().filter(|call| call.0 != "try_clone") {
+        assert_eq!(failures(call, (&device, false, &new), &good_launches, planted), 1, "{}", call.0);
+    }
+}
+
+#[parameterized]
+fn a_removal_that_fails_removes_nothing<K: Key, V: Value>() {
+    let (device, counts) = counting();
+    let (faulty, good_launches) = faulty();
+    let (mut counted, there) = begin::<K, V>(&device);
+    let (mut launched, _) = begin::<K, V>(&faulty);
+    let keys: Vec<K> = there.keys().copied().take(100).collect();
+    for good in 0..4 {
+        let done = only(&counts.allocations, good, || counted.remove_many(&keys));
+        match done {
+            Err(error) => assert!(matches!(error, Error::OutOfMemory { .. }) && good < 4, "{error}"),
+            Ok(values) => {
+                assert_eq!(values, keys.iter().map(|key| Some(own(key))).collect::<Vec<_>>());
+                counted.insert_many(&keys, &changing::values(&keys)).unwrap();
+            }
+        }
+        equals(&counted, &there);
+    }
+    let done = only(&good_launches, 0, || launched.remove_many(&keys));
+    assert!(matches!(done, Err(Error::Kernel { .. })));
+    equals(&launched, &there);
+    assert!(launched.remove_many(&keys).unwrap().iter().all(Option::is_some));
 }
 
 /// Checks a batch whose insertions are counted before a single launch: there is capacity for them,
@@ -241,53 +232,47 @@ fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
 }
 
 /// Checks a map that would have to grow and cannot: the pairs stay for which there was capacity.
-#[test]
-fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow() {
-    fn with<K: Key, V: Value>() {
-        let (device, counts) = counting();
-        let stream = device.default_stream();
-        let mut map = config().pairs(5000).create::<K, V>(&device).unwrap();
-        let keys: Vec<K> = distinct_keys(20_000, 3);
-        let on_device = Buffer::from_slice(&device, &keys).unwrap();
-        let values = Buffer::from_slice(&device, &values(&keys)).unwrap();
-        let done = only(&counts.allocations, 0, || map.insert_many_on(stream, &on_device, &values));
-        assert!(matches!(done, Err(Error::OutOfMemory { .. })));
-        assert!(map.len() > 4000, "only {} keys", map.len());
-        check_some(&map, &HashMap::new(), &keys, "no growth");
-        let there = map.len();
-        assert_eq!(map.insert_many_on(stream, &on_device, &values), Ok(keys.len() - there));
-        equals(&map, &pairs(&keys));
-    }
-    in_all_widths!(with());
+#[parameterized]
+fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow<K: Key, V: Value>() {
+    let (device, counts) = counting();
+    let stream = device.default_stream();
+    let mut map = config().pairs(5000).create::<K, V>(&device).unwrap();
+    let keys: Vec<K> = distinct_keys(20_000, 3);
+    let on_device = Buffer::from_slice(&device, &keys).unwrap();
+    let values = Buffer::from_slice(&device, &values(&keys)).unwrap();
+    let done = only(&counts.allocations, 0, || map.insert_many_on(stream, &on_device, &values));
+    assert!(matches!(done, Err(Error::OutOfMemory { .. })));
+    assert!(map.len() > 4000, "only {} keys", map.len());
+    check_some(&map, &HashMap::new(), &keys, "no growth");
+    let there = map.len();
+    assert_eq!(map.insert_many_on(stream, &on_device, &values), Ok(keys.len() - there));
+    equals(&map, &pairs(&keys));
 }
 
-#[test]
-fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back() {
-    fn with<K: Key, V: Value>() {
-        let (device, counts) = counting();
-        let stream = device.default_stream();
-        for config in [config(), config().linear_probing(), config().load(0.3), config().load(0.99)] {
-            for pairs in [0, 1, 100, 5000, 50_000] {
-                let said = config.clone().pairs(pairs).initial_memory_bytes::<K, V>(&device).unwrap();
-                let mut map = config.clone().pairs(pairs).create::<K, V>(&device).unwrap();
-                assert_eq!((map.memory_bytes(), counts.bytes.load(Relaxed) as usize), (said, said));
-                let keys: Vec<K> = distinct_keys(3000, 5);
-                map.insert_many(&keys, &values(&keys)).unwrap();
-                assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed) as usize);
-                let copy = map.try_clone_on(stream).unwrap();
-                assert_eq!(2 * copy.memory_bytes(), counts.bytes.load(Relaxed) as usize);
-                drop(copy);
-                map.remove_many(&keys[100..]).unwrap();
-                map.shrink_to_fit().unwrap();
-                assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed) as usize);
-                assert!(
-                    map.memory_bytes()
-                        <= config.clone().pairs(100).initial_memory_bytes::<K, V>(&device).unwrap().max(said)
-                );
-                drop(map);
-                assert_eq!(counts.bytes.load(Relaxed), 0);
-            }
+#[parameterized]
+fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back<K: Key, V: Value>() {
+    let (device, counts) = counting();
+    let stream = device.default_stream();
+    for config in [config(), config().linear_probing(), config().load(0.3), config().load(0.99)] {
+        for pairs in [0, 1, 100, 5000, 50_000] {
+            let said = config.clone().pairs(pairs).initial_memory_bytes::<K, V>(&device).unwrap();
+            let mut map = config.clone().pairs(pairs).create::<K, V>(&device).unwrap();
+            assert_eq!((map.memory_bytes(), counts.bytes.load(Relaxed) as usize), (said, said));
+            let keys: Vec<K> = distinct_keys(3000, 5);
+            map.insert_many(&keys, &values(&keys)).unwrap();
+            assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed) as usize);
+            let copy = map.try_clone_on(stream).unwrap();
+            assert_eq!(2 * copy.memory_bytes(), counts.bytes.load(Relaxed) as usize);
+            drop(copy);
+            map.remove_many(&keys[100..]).unwrap();
+            map.shrink_to_fit().unwrap();
+            assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed) as usize);
+            assert!(
+                map.memory_bytes()
+                    <= config.clone().pairs(100).initial_memory_bytes::<K, V>(&device).unwrap().max(said)
+            );
+            drop(map);
+            assert_eq!(counts.bytes.load(Relaxed), 0);
         }
     }
-    in_all_widths!(with());
 }

@@ -13,7 +13,7 @@ use warpnest_tests::linear_checker::{
     words_of,
 };
 use warpnest_tests::maps::equals;
-use warpnest_tests::{TestEngine, distinct_keys, in_all_widths};
+use warpnest_tests::{TestEngine, distinct_keys, in_all_widths, parameterized};
 
 fn configs() -> [LinearConfig; 2] {
     let config = LinearConfig::default().pairs(100).seed(21);
@@ -72,148 +72,128 @@ fn insertions<K: Key, V: Value>() -> [Insertion<K, V>; 4] {
 
 /// Checks the case of cuCollections' issue 606: the key is there, a slot before it is freed, and
 /// the key is inserted once more.
-mod a_key_behind_a_removed_one_is_found_and_not_inserted_again {
-    use super::*;
-
-    fn with<K: Key, V: Value>() {
-        for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
-            for (name, keeps, insert) in insertions::<K, V>() {
-                // The key is in the same bucket as the removed one, in the other one of the line,
-                // or in the next line.
-                for before in [1, bucket::<K, V>() as usize - 1, line::<K, V>() - 1, line::<K, V>(), line::<K, V>() + 2]
-                {
-                    for (removed, alone) in
-                        [0, before / 2, before - 1].into_iter().flat_map(|i| [(i, false), (i, true)])
-                    {
-                        let mut map = config.create::<K, V>(&engine.device).unwrap();
-                        let keys = neighbours(&map, before + 1);
-                        insert_in_turn(&mut map, &keys);
-                        let key = keys[before];
-                        let (slot, given_up) = (slot_number(&map, key), slot_number(&map, keys[removed]));
-                        // Removed alone, the key may leave an empty slot; among other operations it
-                        // never does.
-                        let answer = if alone {
-                            map.remove_many(&[keys[removed]])
-                        } else {
-                            map.apply_many(&[Remove(keys[removed])])
-                        };
-                        assert_eq!(answer.unwrap(), [Some(own(keys[removed]))]);
-                        let (taken, left) = (map.table().taken(), words_of(&map).unwrap()[given_up as usize]);
-                        let empty = alone && left == empty_word::<K, V>();
-                        assert!(left == removed_word::<K, V>(keys[removed]) || empty, "{left:x?}");
-                        let had = insert(&mut map, key, V::from_u64(5));
-                        assert_eq!(had, Some(own(key)), "{name} on {}", engine.device.name());
-                        assert_eq!((slot_number(&map, key), map.table().taken()), (slot, taken), "{name}");
-                        let mut pairs = pairs::<K, V>(&keys);
-                        pairs.remove(&keys[removed]);
-                        pairs.insert(key, if keeps { own(key) } else { V::from_u64(5) });
-                        equals(&map, &pairs);
-                        assert_eq!(words_of(&map).unwrap()[given_up as usize], left);
-                    }
+#[parameterized(each_width)]
+fn a_key_behind_a_removed_one_is_found_and_not_inserted_again<K: Key, V: Value>() {
+    for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
+        for (name, keeps, insert) in insertions::<K, V>() {
+            // The key is in the same bucket as the removed one, in the other one of the line,
+            // or in the next line.
+            for before in [1, bucket::<K, V>() as usize - 1, line::<K, V>() - 1, line::<K, V>(), line::<K, V>() + 2] {
+                for (removed, alone) in [0, before / 2, before - 1].into_iter().flat_map(|i| [(i, false), (i, true)]) {
+                    let mut map = config.create::<K, V>(&engine.device).unwrap();
+                    let keys = neighbours(&map, before + 1);
+                    insert_in_turn(&mut map, &keys);
+                    let key = keys[before];
+                    let (slot, given_up) = (slot_number(&map, key), slot_number(&map, keys[removed]));
+                    // Removed alone, the key may leave an empty slot; among other operations it
+                    // never does.
+                    let answer = if alone {
+                        map.remove_many(&[keys[removed]])
+                    } else {
+                        map.apply_many(&[Remove(keys[removed])])
+                    };
+                    assert_eq!(answer.unwrap(), [Some(own(keys[removed]))]);
+                    let (taken, left) = (map.table().taken(), words_of(&map).unwrap()[given_up as usize]);
+                    let empty = alone && left == empty_word::<K, V>();
+                    assert!(left == removed_word::<K, V>(keys[removed]) || empty, "{left:x?}");
+                    let had = insert(&mut map, key, V::from_u64(5));
+                    assert_eq!(had, Some(own(key)), "{name} on {}", engine.device.name());
+                    assert_eq!((slot_number(&map, key), map.table().taken()), (slot, taken), "{name}");
+                    let mut pairs = pairs::<K, V>(&keys);
+                    pairs.remove(&keys[removed]);
+                    pairs.insert(key, if keeps { own(key) } else { V::from_u64(5) });
+                    equals(&map, &pairs);
+                    assert_eq!(words_of(&map).unwrap()[given_up as usize], left);
                 }
             }
         }
     }
-    warpnest_tests::of_all_widths!(with);
 }
 
-#[test]
-fn a_removed_slot_serves_its_own_key_always_and_others_if_nothing_is_removed_meanwhile() {
-    fn with<K: Key, V: Value>() {
-        for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
-            for (number, (name, _, insert)) in insertions::<K, V>().into_iter().enumerate() {
-                let mut map = config.create::<K, V>(&engine.device).unwrap();
-                let [six, seven] = [6, 7].map(V::from_u64);
-                let keys = neighbours(&map, 4);
-                insert_in_turn(&mut map, &keys[..3]);
-                let slot = slot_number(&map, keys[1]);
-                map.apply_many(&[Remove(keys[1])]).unwrap();
-                assert_eq!(
-                    (insert(&mut map, keys[1], six), slot_number(&map, keys[1]), map.table().taken()),
-                    (None, slot, 3),
-                    "{name}"
-                );
-                map.apply_many(&[Remove(keys[1])]).unwrap();
-                assert_eq!(insert(&mut map, keys[3], seven), None);
-                let expected = if number < 2 {
-                    (slot, 3)
-                } else {
-                    (search_order::<K, V>(map.table().layout(), keys[3]).nth(3).unwrap(), 4)
-                };
-                assert_eq!(
-                    (slot_number(&map, keys[3]), map.table().taken()),
-                    expected,
-                    "{name} on {}",
-                    engine.device.name()
-                );
-                equals(&map, &HashMap::from([(keys[0], own(keys[0])), (keys[2], own(keys[2])), (keys[3], seven)]));
-            }
+#[parameterized]
+fn a_removed_slot_serves_its_own_key_always_and_others_if_nothing_is_removed_meanwhile<K: Key, V: Value>() {
+    for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
+        for (number, (name, _, insert)) in insertions::<K, V>().into_iter().enumerate() {
+            let mut map = config.create::<K, V>(&engine.device).unwrap();
+            let [six, seven] = [6, 7].map(V::from_u64);
+            let keys = neighbours(&map, 4);
+            insert_in_turn(&mut map, &keys[..3]);
+            let slot = slot_number(&map, keys[1]);
+            map.apply_many(&[Remove(keys[1])]).unwrap();
+            assert_eq!(
+                (insert(&mut map, keys[1], six), slot_number(&map, keys[1]), map.table().taken()),
+                (None, slot, 3),
+                "{name}"
+            );
+            map.apply_many(&[Remove(keys[1])]).unwrap();
+            assert_eq!(insert(&mut map, keys[3], seven), None);
+            let expected = if number < 2 {
+                (slot, 3)
+            } else {
+                (search_order::<K, V>(map.table().layout(), keys[3]).nth(3).unwrap(), 4)
+            };
+            assert_eq!(
+                (slot_number(&map, keys[3]), map.table().taken()),
+                expected,
+                "{name} on {}",
+                engine.device.name()
+            );
+            equals(&map, &HashMap::from([(keys[0], own(keys[0])), (keys[2], own(keys[2])), (keys[3], seven)]));
         }
     }
-    in_all_widths!(with());
 }
 
 /// Checks that a key that moves forward and its old removed slot do not hide each other.
-#[test]
-fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left() {
-    fn with<K: Key, V: Value>() {
-        for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
-            for far in [2, line::<K, V>() + 1] {
-                let mut map = config.create::<K, V>(&engine.device).unwrap();
-                let value = V::from_u64;
-                let keys = neighbours(&map, far + 3);
-                let key = keys[far];
-                insert_in_turn(&mut map, &keys[..=far]);
-                let (near, old) = (slot_number(&map, keys[0]), slot_number(&map, key));
-                map.apply_many(&[Remove(keys[0]), Remove(key)]).unwrap();
-                assert_eq!(map.replace_many(&[key], &[value(8)]).unwrap(), [None]);
-                assert_eq!(
-                    (slot_number(&map, key), words_of(&map).unwrap()[old as usize]),
-                    (near, removed_word::<K, V>(key))
-                );
-                assert_eq!(map.get_many(&[key]).unwrap(), [Some(value(8))]);
-                assert_eq!(map.apply_many(&[GetOrInsert(key, value(9))]).unwrap(), [Some(value(8))]);
-                // Removed in both slots now: it comes back to the first.
-                assert_eq!(map.apply_many(&[Remove(key), Remove(key)]).unwrap().iter().flatten().count(), 1);
-                assert_eq!(
-                    (map.get_many(&[key]).unwrap(), map.contains_many(&[key]).unwrap()),
-                    (vec![None], vec![false])
-                );
-                assert_eq!(map.apply_many(&[Insert(key, value(10))]).unwrap(), [None]);
-                assert_eq!(slot_number(&map, key), near);
-                // Others take the slot that it left.
-                assert_eq!(map.insert_many(&keys[far + 1..], &[1, 2].map(value)).unwrap(), 2);
-                let found = check_linear_map(&map).unwrap();
-                assert!(
-                    words_of(&map).unwrap()[old as usize] != removed_word::<K, V>(key) && found.removed == 0,
-                    "{found:?}"
-                );
-                assert_eq!(map.remove_many(&[key]).unwrap(), [Some(value(10))]);
-                assert_eq!(map.insert_many(&[key], &[value(11)]).unwrap(), 1);
-                let mut pairs = pairs::<K, V>(&keys[1..far]);
-                pairs.extend([(key, value(11)), (keys[far + 1], value(1)), (keys[far + 2], value(2))]);
-                equals(&map, &pairs);
-            }
+#[parameterized]
+fn a_key_that_came_back_to_an_earlier_slot_is_not_hidden_by_the_one_that_it_left<K: Key, V: Value>() {
+    for (engine, config) in linear_engines::<K, V>().flat_map(|engine| configs().map(|config| (engine, config))) {
+        for far in [2, line::<K, V>() + 1] {
+            let mut map = config.create::<K, V>(&engine.device).unwrap();
+            let value = V::from_u64;
+            let keys = neighbours(&map, far + 3);
+            let key = keys[far];
+            insert_in_turn(&mut map, &keys[..=far]);
+            let (near, old) = (slot_number(&map, keys[0]), slot_number(&map, key));
+            map.apply_many(&[Remove(keys[0]), Remove(key)]).unwrap();
+            assert_eq!(map.replace_many(&[key], &[value(8)]).unwrap(), [None]);
+            assert_eq!(
+                (slot_number(&map, key), words_of(&map).unwrap()[old as usize]),
+                (near, removed_word::<K, V>(key))
+            );
+            assert_eq!(map.get_many(&[key]).unwrap(), [Some(value(8))]);
+            assert_eq!(map.apply_many(&[GetOrInsert(key, value(9))]).unwrap(), [Some(value(8))]);
+            // Removed in both slots now: it comes back to the first.
+            assert_eq!(map.apply_many(&[Remove(key), Remove(key)]).unwrap().iter().flatten().count(), 1);
+            assert_eq!((map.get_many(&[key]).unwrap(), map.contains_many(&[key]).unwrap()), (vec![None], vec![false]));
+            assert_eq!(map.apply_many(&[Insert(key, value(10))]).unwrap(), [None]);
+            assert_eq!(slot_number(&map, key), near);
+            // Others take the slot that it left.
+            assert_eq!(map.insert_many(&keys[far + 1..], &[1, 2].map(value)).unwrap(), 2);
+            let found = check_linear_map(&map).unwrap();
+            assert!(
+                words_of(&map).unwrap()[old as usize] != removed_word::<K, V>(key) && found.removed == 0,
+                "{found:?}"
+            );
+            assert_eq!(map.remove_many(&[key]).unwrap(), [Some(value(10))]);
+            assert_eq!(map.insert_many(&[key], &[value(11)]).unwrap(), 1);
+            let mut pairs = pairs::<K, V>(&keys[1..far]);
+            pairs.extend([(key, value(11)), (keys[far + 1], value(1)), (keys[far + 2], value(2))]);
+            equals(&map, &pairs);
         }
     }
-    in_all_widths!(with());
 }
 
 /// Checks slots and probes: every search reads every slot once, if it must.
-#[test]
-fn every_search_leads_to_every_slot() {
-    fn with<K: Key, V: Value>() {
-        for (pairs, config) in [0, 20, 100, 1000].into_iter().flat_map(|pairs| configs().map(|config| (pairs, config)))
-        {
-            let map = config.pairs(pairs).create::<K, V>(&Device::cpu()).unwrap();
-            for key in distinct_keys(50, 4).into_iter().chain([K::from_u64(0), K::ALL_ONES]) {
-                let mut slots: Vec<u64> = search_order::<K, V>(map.table().layout(), key).collect();
-                slots.sort_unstable();
-                assert!(slots.into_iter().eq(0..map.table().slots()), "key {key}: {:?}", map.table().layout());
-            }
+#[parameterized]
+fn every_search_leads_to_every_slot<K: Key, V: Value>() {
+    for (pairs, config) in [0, 20, 100, 1000].into_iter().flat_map(|pairs| configs().map(|config| (pairs, config))) {
+        let map = config.pairs(pairs).create::<K, V>(&Device::cpu()).unwrap();
+        for key in distinct_keys(50, 4).into_iter().chain([K::from_u64(0), K::ALL_ONES]) {
+            let mut slots: Vec<u64> = search_order::<K, V>(map.table().layout(), key).collect();
+            slots.sort_unstable();
+            assert!(slots.into_iter().eq(0..map.table().slots()), "key {key}: {:?}", map.table().layout());
         }
     }
-    in_all_widths!(with());
 }
 
 #[test]
@@ -281,68 +261,60 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
 /// A change of the words of the slots, or of those beside them.
 type Damage<'d, W> = dyn Fn(&mut [W], &mut [u64]) + 'd;
 
-#[test]
-fn the_checker_finds_damage() {
-    fn with<K: Key, V: Value>() {
-        for config in configs() {
-            let mut map = config.create::<K, V>(&Device::cpu()).unwrap();
-            let line = line::<K, V>();
-            let keys = neighbours(&map, line + 3);
-            insert_in_turn(&mut map, &keys);
-            map.insert_many(&[K::ALL_ONES], &[V::default()]).unwrap();
-            let slot_numbers: Vec<usize> = keys.iter().map(|&key| slot_number(&map, key) as usize).collect();
-            map.remove_many(&[keys[2]]).unwrap();
-            let words = words_of(&map).unwrap();
-            let beside = map.table().header().download(map.device().default_stream()).unwrap();
-            assert_eq!(decode::<K, V>(&words, &beside, map.table().layout()).unwrap().pairs.len(), keys.len());
-            let finds = |what: &str, damage: &Damage<'_, PackedPair<K, V>>| {
-                let (mut words, mut beside) = (words.clone(), beside.clone());
-                damage(&mut words, &mut beside);
-                let found = decode::<K, V>(&words, &beside, map.table().layout()).expect_err(what);
-                assert!(found.contains(what), "{found:?} should say {what:?}");
-            };
-            let last = line + 2;
-            let near = search_order::<K, V>(map.table().layout(), keys[0]).nth(last + 1).unwrap() as usize;
-            let far = search_order::<K, V>(map.table().layout(), keys[0]).last().unwrap() as usize;
-            finds("there twice", &|words, _| words[slot_numbers[2]] = words[slot_numbers[last]]);
-            finds("there twice", &|words, _| words[near] = words[slot_numbers[0]]);
-            finds("behind the empty slot", &|words, _| words[slot_numbers[1]] = empty_word::<K, V>());
-            finds("behind the empty slot", &|words, _| words.swap(slot_numbers[last], far));
-            finds("behind its removed slot", &|words, _| words[slot_numbers[2]] = removed_word::<K, V>(keys[last]));
-            finds("the cell", &|_, beside| beside[..2].copy_from_slice(&[5, 0]));
-            finds("the cell", &|_, beside| beside[..2].copy_from_slice(&[5, 2]));
-        }
+#[parameterized]
+fn the_checker_finds_damage<K: Key, V: Value>() {
+    for config in configs() {
+        let mut map = config.create::<K, V>(&Device::cpu()).unwrap();
+        let line = line::<K, V>();
+        let keys = neighbours(&map, line + 3);
+        insert_in_turn(&mut map, &keys);
+        map.insert_many(&[K::ALL_ONES], &[V::default()]).unwrap();
+        let slot_numbers: Vec<usize> = keys.iter().map(|&key| slot_number(&map, key) as usize).collect();
+        map.remove_many(&[keys[2]]).unwrap();
+        let words = words_of(&map).unwrap();
+        let beside = map.table().header().download(map.device().default_stream()).unwrap();
+        assert_eq!(decode::<K, V>(&words, &beside, map.table().layout()).unwrap().pairs.len(), keys.len());
+        let finds = |what: &str, damage: &Damage<'_, PackedPair<K, V>>| {
+            let (mut words, mut beside) = (words.clone(), beside.clone());
+            damage(&mut words, &mut beside);
+            let found = decode::<K, V>(&words, &beside, map.table().layout()).expect_err(what);
+            assert!(found.contains(what), "{found:?} should say {what:?}");
+        };
+        let last = line + 2;
+        let near = search_order::<K, V>(map.table().layout(), keys[0]).nth(last + 1).unwrap() as usize;
+        let far = search_order::<K, V>(map.table().layout(), keys[0]).last().unwrap() as usize;
+        finds("there twice", &|words, _| words[slot_numbers[2]] = words[slot_numbers[last]]);
+        finds("there twice", &|words, _| words[near] = words[slot_numbers[0]]);
+        finds("behind the empty slot", &|words, _| words[slot_numbers[1]] = empty_word::<K, V>());
+        finds("behind the empty slot", &|words, _| words.swap(slot_numbers[last], far));
+        finds("behind its removed slot", &|words, _| words[slot_numbers[2]] = removed_word::<K, V>(keys[last]));
+        finds("the cell", &|_, beside| beside[..2].copy_from_slice(&[5, 0]));
+        finds("the cell", &|_, beside| beside[..2].copy_from_slice(&[5, 2]));
     }
-    in_all_widths!(with());
 }
 
 /// Checks that the map's own figures are compared with the words, too.
-#[test]
-fn the_checker_finds_that_a_map_counts_wrong() {
-    fn with<K: Key, V: Value>() {
-        let mut map = configs()[0].create::<K, V>(&Device::cpu()).unwrap();
-        let [one, two, three] = [1, 2, 3].map(K::from_u64);
-        insert_in_turn(&mut map, &[one, two, three]);
-        map.apply_many(&[Remove(three)]).unwrap();
-        let words = words_of(&map).unwrap();
-        let (living, removed) = (
-            slot_number(&map, two),
-            words.iter().position(|&word| word == removed_word::<K, V>(three)).unwrap() as u64,
-        );
-        for (slot, word, says) in [
-            (living, empty_word::<K, V>(), "keys"),
-            (living, removed_word::<K, V>(two), "keys"),
-            (removed, empty_word::<K, V>(), "slots"),
-        ] {
-            // SAFETY: the buffer has this slot, its words are of this type, and no kernel runs on
-            // the CPU when no call does.
-            let all = unsafe { Global::new(map.table().words().address() as *mut PackedPair<K, V>) };
-            all.store(slot, word);
-            let found = check_linear_map(&map).unwrap_err();
-            assert!(found.contains(says) && found.contains("the map says"), "{found:?}");
-            all.store(slot, words[slot as usize]);
-            check_linear_map(&map).unwrap();
-        }
+#[parameterized]
+fn the_checker_finds_that_a_map_counts_wrong<K: Key, V: Value>() {
+    let mut map = configs()[0].create::<K, V>(&Device::cpu()).unwrap();
+    let [one, two, three] = [1, 2, 3].map(K::from_u64);
+    insert_in_turn(&mut map, &[one, two, three]);
+    map.apply_many(&[Remove(three)]).unwrap();
+    let words = words_of(&map).unwrap();
+    let (living, removed) =
+        (slot_number(&map, two), words.iter().position(|&word| word == removed_word::<K, V>(three)).unwrap() as u64);
+    for (slot, word, says) in [
+        (living, empty_word::<K, V>(), "keys"),
+        (living, removed_word::<K, V>(two), "keys"),
+        (removed, empty_word::<K, V>(), "slots"),
+    ] {
+        // SAFETY: the buffer has this slot, its words are of this type, and no kernel runs on
+        // the CPU when no call does.
+        let all = unsafe { Global::new(map.table().words().address() as *mut PackedPair<K, V>) };
+        all.store(slot, word);
+        let found = check_linear_map(&map).unwrap_err();
+        assert!(found.contains(says) && found.contains("the map says"), "{found:?}");
+        all.store(slot, words[slot as usize]);
+        check_linear_map(&map).unwrap();
     }
-    in_all_widths!(with());
 }

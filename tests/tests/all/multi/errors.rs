@@ -3,20 +3,18 @@
 //! `multi/properties.rs` has the rebuilds that are refused, and `multi/faults.rs` the failures that
 //! come from the device.
 
-use warpnest::{Buffer, Config, ConfigError, CuckooConfig, Error, MultiConfig, MultiMap, PageConfig};
+use warpnest::{Buffer, Config, ConfigError, CuckooConfig, Device, Error, MultiConfig, MultiMap, PageConfig};
 use warpnest_tests::forms::Form;
-use warpnest_tests::{assert_lengths, assert_wrong_device, elsewhere, on_all};
+use warpnest_tests::{assert_lengths, assert_wrong_device, elsewhere, on_all, parameterized};
 
-#[test]
-fn a_table_that_makes_no_sense_is_refused() {
-    on_all(|device| {
-        let error = MultiConfig::on(PageConfig::default().load(0.0)).build(device, &[1u32], &[1u32]).unwrap_err();
-        assert!(matches!(error, Error::Config(ConfigError::Load { .. })), "{error}");
-        let error = MultiConfig::on(CuckooConfig::default().functions(6)).build(device, &[1u32], &[1u32]).unwrap_err();
-        assert_eq!(error, Error::Config(ConfigError::FunctionCount { asked: 6 }));
-        let error = MultiMap::build(device, &[1u32], &[1u32, 2]).unwrap_err();
-        assert_lengths(error, ("the keys", 1), ("the values", 2));
-    });
+#[parameterized]
+fn a_table_that_makes_no_sense_is_refused(device: &Device) {
+    let error = MultiConfig::on(PageConfig::default().load(0.0)).build(device, &[1u32], &[1u32]).unwrap_err();
+    assert!(matches!(error, Error::Config(ConfigError::Load { .. })), "{error}");
+    let error = MultiConfig::on(CuckooConfig::default().functions(6)).build(device, &[1u32], &[1u32]).unwrap_err();
+    assert_eq!(error, Error::Config(ConfigError::FunctionCount { asked: 6 }));
+    let error = MultiMap::build(device, &[1u32], &[1u32, 2]).unwrap_err();
+    assert_lengths(error, ("the keys", 1), ("the values", 2));
 }
 
 fn what_makes_no_sense_is_refused<F: Form>() {

@@ -10,7 +10,8 @@ use warpnest::{
 };
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{
-    assert_wrong_device, at, counting, distinct_keys, elsewhere, in_all_widths, key, on_all, on_every_engine, values,
+    assert_wrong_device, at, counting, distinct_keys, elsewhere, in_all_widths, key, on_all, on_every_engine,
+    parameterized, values,
 };
 
 fn reference<K: Key, V: Value>(keys: &[K], values: &[V]) -> BTreeMap<K, Vec<V>> {
@@ -225,61 +226,51 @@ fn two_builds_with_one_seed_group_alike<F: Form>() {
 
 /// Checks keys that all fall into one page under the constants by which they were sorted: the table
 /// of keys takes others.
-#[test]
-fn keys_that_all_fall_into_one_page_take_other_constants() {
-    fn with<K: Key>(device: &Device) {
-        let config = MultiConfig::on(PageConfig::default().seed(8));
-        let layout = *config.build(device, &[K::default()], &[0u32]).unwrap().runs().table().layout();
-        let keys: Vec<K> = (0..20_000).map(|mixed| K::from_u64(mixed).unmixed(layout.a, layout.b)).collect();
-        let map = config.build(device, &keys, &values::<u32>(keys.len())).unwrap();
-        assert!(map.report().failures > 0 && map.runs().table().layout().a != layout.a);
-        // The constants that failed are not tried again.
-        let error = MultiConfig::on(PageConfig::default().seed(8).restarts(0))
-            .build(device, &keys, &values::<u32>(keys.len()))
-            .unwrap_err();
-        assert!(matches!(error, Error::BuildFailed(BuildError::Page { attempts: 1, .. })), "{error}");
-        assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
-    }
-    on_all(with::<u32>);
-    on_all(with::<u64>);
+#[parameterized]
+fn keys_that_all_fall_into_one_page_take_other_constants<K: Key>(device: &Device) {
+    let config = MultiConfig::on(PageConfig::default().seed(8));
+    let layout = *config.build(device, &[K::default()], &[0u32]).unwrap().runs().table().layout();
+    let keys: Vec<K> = (0..20_000).map(|mixed| K::from_u64(mixed).unmixed(layout.a, layout.b)).collect();
+    let map = config.build(device, &keys, &values::<u32>(keys.len())).unwrap();
+    assert!(map.report().failures > 0 && map.runs().table().layout().a != layout.a);
+    // The constants that failed are not tried again.
+    let error = MultiConfig::on(PageConfig::default().seed(8).restarts(0))
+        .build(device, &keys, &values::<u32>(keys.len()))
+        .unwrap_err();
+    assert!(matches!(error, Error::BuildFailed(BuildError::Page { attempts: 1, .. })), "{error}");
+    assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
 }
 
 /// Checks one key with most values, which would overflow a bin of any split: there is none.
-#[test]
-fn a_key_with_most_of_the_values_is_not_counted_in_the_map_of_keys() {
-    on_all(|device| {
-        let keys: Vec<u32> = (0..40_000).map(|i| if i % 8 == 0 { i } else { 77 }).collect();
-        let map = MultiMap::build(device, &keys, &values::<u32>(keys.len())).unwrap();
-        let report = map.report();
-        assert!(!report.counted && !report.split_again && report.failures == 0);
-        assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
-    });
+#[parameterized]
+fn a_key_with_most_of_the_values_is_not_counted_in_the_map_of_keys(device: &Device) {
+    let keys: Vec<u32> = (0..40_000).map(|i| if i % 8 == 0 { i } else { 77 }).collect();
+    let map = MultiMap::build(device, &keys, &values::<u32>(keys.len())).unwrap();
+    let report = map.report();
+    assert!(!report.counted && !report.split_again && report.failures == 0);
+    assert_eq!(wrong(&map, &keys, &values(keys.len()), &[]), Ok(()));
 }
 
 /// Checks that adjacent threads of a cuckoo table begin at adjacent slots, since the keys are in
 /// the table's order by the first constants.
-#[test]
-fn the_sorted_keys_are_in_the_order_of_the_table() {
-    on_all(|device| {
-        let keys: Vec<u64> = distinct_keys::<u64>(3000, 1).iter().map(|key| key % 2900).collect();
-        let numbers = values::<u32>(keys.len());
-        let config = MultiConfig::on(CuckooConfig::default().seed(1));
-        let map: MultiMap<u64, u32, Cuckoo> = config.build(device, &keys, &numbers).unwrap();
-        let mut runs = map.runs().to_pairs().unwrap();
-        runs.sort_unstable_by_key(|&(_, run)| run);
-        let slots: Vec<u32> = runs.iter().map(|&(key, _)| map.runs().table().functions().slots_of(key)[0]).collect();
-        assert!(slots.is_sorted(), "{slots:?}");
-    });
+#[parameterized]
+fn the_sorted_keys_are_in_the_order_of_the_table(device: &Device) {
+    let keys: Vec<u64> = distinct_keys::<u64>(3000, 1).iter().map(|key| key % 2900).collect();
+    let numbers = values::<u32>(keys.len());
+    let config = MultiConfig::on(CuckooConfig::default().seed(1));
+    let map: MultiMap<u64, u32, Cuckoo> = config.build(device, &keys, &numbers).unwrap();
+    let mut runs = map.runs().to_pairs().unwrap();
+    runs.sort_unstable_by_key(|&(_, run)| run);
+    let slots: Vec<u32> = runs.iter().map(|&(key, _)| map.runs().table().functions().slots_of(key)[0]).collect();
+    assert!(slots.is_sorted(), "{slots:?}");
 }
 
 /// Checks a family without an order.
-#[test]
-fn another_family_than_the_mix_is_served_as_well() {
-    on_all(|device| {
-        let keys: Vec<u32> = distinct_keys::<u32>(3000, 5).iter().map(|key| key % 2900).collect();
-        let config = CuckooConfig::default().hash(HashFamily::ALCANTARA_2011);
-        right::<_, u32, u32>(device, &MultiConfig::on(config), &keys);
-    });
+#[parameterized]
+fn another_family_than_the_mix_is_served_as_well(device: &Device) {
+    let keys: Vec<u32> = distinct_keys::<u32>(3000, 5).iter().map(|key| key % 2900).collect();
+    let config = CuckooConfig::default().hash(HashFamily::ALCANTARA_2011);
+    right::<_, u32, u32>(device, &MultiConfig::on(config), &keys);
 }
 
 /// Checks the memory that the configuration announces: the most that a map keeps, and the most of

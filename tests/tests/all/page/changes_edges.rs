@@ -5,10 +5,13 @@ use std::collections::HashMap;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, Error, InputError, PageConfig, PageMap};
 use warpnest_tests::changing::edges::{self, extremes};
+use warpnest_tests::changing::errors;
 use warpnest_tests::changing::{fill, own, pairs, values};
-use warpnest_tests::maps::{equals, refuses_another_device};
+use warpnest_tests::maps::equals;
 use warpnest_tests::pages::key_of_page;
-use warpnest_tests::{assert_wrong_device, distinct_keys, elsewhere, in_all_widths, on_all, on_each_engine};
+use warpnest_tests::{
+    TestEngine, assert_wrong_device, distinct_keys, elsewhere, in_all_widths, on_all, on_each_engine, parameterized,
+};
 
 fn default() -> PageConfig {
     PageConfig::default().seed(11)
@@ -19,32 +22,24 @@ fn configs() -> [PageConfig; 4] {
     [default(), default().load(1.0), default().load(0.02), default().pairs(300).load(0.05).assume_unique()]
 }
 
-#[test]
-fn batches_of_nothing_do_nothing() {
-    fn with<K: Key, V: Value>() {
-        on_all(|device| {
-            for config in configs() {
-                let mut map = edges::batches_of_nothing_do_nothing::<_, K, V, _>(device, &config, |map| {
-                    assert_eq!((map.erase_many(&[]), map.retain_many(&[], &[])), (Ok(0), Ok(0)));
-                    map.reserve(0).unwrap();
-                    (map.capacity(), map.memory_bytes())
-                });
-                map.shrink_to_fit().unwrap();
-                equals(&map, &HashMap::new());
-                assert_eq!(map.insert(K::ALL_ONES, own(&K::ALL_ONES)), Ok(true));
-                equals(&map, &pairs(&[K::ALL_ONES]));
-            }
+#[parameterized]
+fn batches_of_nothing_do_nothing<K: Key, V: Value>(device: &Device) {
+    for config in configs() {
+        let mut map = edges::batches_of_nothing_do_nothing::<_, K, V, _>(device, &config, |map| {
+            assert_eq!((map.erase_many(&[]), map.retain_many(&[], &[])), (Ok(0), Ok(0)));
+            map.reserve(0).unwrap();
+            (map.capacity(), map.memory_bytes())
         });
+        map.shrink_to_fit().unwrap();
+        equals(&map, &HashMap::new());
+        assert_eq!(map.insert(K::ALL_ONES, own(&K::ALL_ONES)), Ok(true));
+        equals(&map, &pairs(&[K::ALL_ONES]));
     }
-    in_all_widths!(with());
 }
 
-#[test]
-fn one_key_at_a_time() {
-    fn with<K: Key, V: Value>() {
-        on_all(|device| configs().iter().for_each(|config| edges::one_key_at_a_time::<_, K, V>(device, config)));
-    }
-    in_all_widths!(with());
+#[parameterized]
+fn one_key_at_a_time<K: Key, V: Value>() {
+    on_all(|device| configs().iter().for_each(|config| edges::one_key_at_a_time::<_, K, V>(device, config)));
 }
 
 /// Checks batches that are small beside the table: their pairs go to it directly, by warps that
@@ -77,50 +72,35 @@ fn of_equal_keys_in_a_small_batch_the_last_pair_counts() {
     with::<u64, u64>();
 }
 
-#[test]
-fn sequential_and_strided_keys() {
-    fn with<K: Key, V: Value>() {
-        on_each_engine(|engine| {
-            let n = engine.max_items.min(1000) as u64;
-            let every = if n < 1000 { 40 } else { 8 };
-            edges::sequential_and_strided_keys::<_, K, V>(&engine.device, &default(), (n, every, 170));
-        });
-    }
-    in_all_widths!(with());
+#[parameterized]
+fn sequential_and_strided_keys<K: Key, V: Value>(engine: &TestEngine) {
+    let n = engine.max_items.min(1000) as u64;
+    let every = if n < 1000 { 40 } else { 8 };
+    edges::sequential_and_strided_keys::<_, K, V>(&engine.device, &default(), (n, every, 170));
 }
 
-#[test]
-fn retaining() {
-    fn with<K: Key, V: Value>() {
-        on_each_engine(|engine| {
-            edges::retaining::<_, K, V>(
-                &engine.device,
-                &default(),
-                engine.max_items.min(if engine.in_turn { 200 } else { 64 }),
-            );
-        });
-    }
-    in_all_widths!(with());
+#[parameterized]
+fn retaining<K: Key, V: Value>(engine: &TestEngine) {
+    edges::retaining::<_, K, V>(
+        &engine.device,
+        &default(),
+        engine.max_items.min(if engine.in_turn { 200 } else { 64 }),
+    );
 }
 
-#[test]
-fn every_extreme_key_comes_and_goes_with_every_extreme_value() {
-    fn with<K: Key, V: Value>() {
-        on_all(|device| {
-            let mut map: PageMap<K, V> = default().create(device).unwrap();
-            for value in extremes::<V>() {
-                for keys in [extremes::<K>(), extremes::<K>().into_iter().rev().collect()] {
-                    let there = map.len();
-                    assert_eq!(map.insert_many(&keys, &vec![value; keys.len()]), Ok(keys.len() - there));
-                    equals(&map, &keys.iter().map(|&key| (key, value)).collect());
-                    let gone = map.remove_many(&keys[1..]).unwrap();
-                    assert_eq!(gone, vec![Some(value); keys.len() - 1]);
-                    equals(&map, &HashMap::from([(keys[0], value)]));
-                }
-            }
-        });
+#[parameterized]
+fn every_extreme_key_comes_and_goes_with_every_extreme_value<K: Key, V: Value>(device: &Device) {
+    let mut map: PageMap<K, V> = default().create(device).unwrap();
+    for value in extremes::<V>() {
+        for keys in [extremes::<K>(), extremes::<K>().into_iter().rev().collect()] {
+            let there = map.len();
+            assert_eq!(map.insert_many(&keys, &vec![value; keys.len()]), Ok(keys.len() - there));
+            equals(&map, &keys.iter().map(|&key| (key, value)).collect());
+            let gone = map.remove_many(&keys[1..]).unwrap();
+            assert_eq!(gone, vec![Some(value); keys.len() - 1]);
+            equals(&map, &HashMap::from([(keys[0], value)]));
+        }
     }
-    in_all_widths!(with());
 }
 
 /// Checks that a map is not made larger up to its capacity, and one and a half times as large by
@@ -164,139 +144,101 @@ fn a_map_grows_when_it_has_more_keys_than_its_capacity_and_not_before() {
     in_all_widths!(of_all_sizes());
 }
 
-#[test]
-fn reserved_capacity_stays_until_it_is_used() {
-    on_each_engine(|engine| {
-        let device = &engine.device;
-        let n = engine.max_items.min(3000);
-        let keys: Vec<u32> = distinct_keys(n, 9);
-        let mut created: PageMap<u32, u64> = default().pairs(n).create(device).unwrap();
-        assert_eq!(created.memory_bytes(), default().pairs(n).memory_bytes::<u32, u64>(0).unwrap());
-        assert_eq!(created.memory_bytes(), default().memory_bytes::<u32, u64>(n).unwrap());
-        let mut reserved: PageMap<u32, u64> = default().create(device).unwrap();
-        reserved.reserve(n).unwrap();
-        let mut with_keys: PageMap<u32, u64> = default().create(device).unwrap();
-        with_keys.insert_many(&keys[..9], &values(&keys[..9])).unwrap();
-        with_keys.reserve(n - 9).unwrap();
-        equals(&with_keys, &pairs(&keys[..9]));
-        let mut cleared: PageMap<u32, u64> = fill(device, &default(), &keys, n);
-        cleared.clear().unwrap();
-        for map in [&mut created, &mut reserved, &mut with_keys, &mut cleared] {
-            assert!(map.capacity() >= n);
-            let memory = map.memory_bytes();
-            for keys in keys.chunks(n / 3) {
-                map.insert_many(keys, &values(keys)).unwrap();
-                assert_eq!(map.memory_bytes(), memory);
-            }
-            equals(map, &pairs(&keys));
-            let error = map.reserve(usize::MAX / 2).unwrap_err();
-            assert!(matches!(error, Error::Input(InputError::TooManyPairs { .. })), "{error}");
-            equals(map, &pairs(&keys));
+#[parameterized]
+fn reserved_capacity_stays_until_it_is_used(engine: &TestEngine) {
+    let device = &engine.device;
+    let n = engine.max_items.min(3000);
+    let keys: Vec<u32> = distinct_keys(n, 9);
+    let mut created: PageMap<u32, u64> = default().pairs(n).create(device).unwrap();
+    assert_eq!(created.memory_bytes(), default().pairs(n).memory_bytes::<u32, u64>(0).unwrap());
+    assert_eq!(created.memory_bytes(), default().memory_bytes::<u32, u64>(n).unwrap());
+    let mut reserved: PageMap<u32, u64> = default().create(device).unwrap();
+    reserved.reserve(n).unwrap();
+    let mut with_keys: PageMap<u32, u64> = default().create(device).unwrap();
+    with_keys.insert_many(&keys[..9], &values(&keys[..9])).unwrap();
+    with_keys.reserve(n - 9).unwrap();
+    equals(&with_keys, &pairs(&keys[..9]));
+    let mut cleared: PageMap<u32, u64> = fill(device, &default(), &keys, n);
+    cleared.clear().unwrap();
+    for map in [&mut created, &mut reserved, &mut with_keys, &mut cleared] {
+        assert!(map.capacity() >= n);
+        let memory = map.memory_bytes();
+        for keys in keys.chunks(n / 3) {
+            map.insert_many(keys, &values(keys)).unwrap();
+            assert_eq!(map.memory_bytes(), memory);
         }
-    });
-}
-
-#[test]
-fn a_map_whose_keys_have_gone_is_shrunk_to_those_that_are_left() {
-    on_each_engine(|engine| {
-        let n = engine.max_items.min(3000);
-        let keys: Vec<u64> = distinct_keys(n, 9);
-        let mut map: PageMap<u64, u32> = fill(&engine.device, &default(), &keys, n);
-        map.erase_many(&keys[n / 10..]).unwrap();
-        map.shrink_to_fit().unwrap();
-        assert_eq!(map.memory_bytes(), default().memory_bytes::<u64, u32>(n / 10).unwrap());
-        assert!(!map.table().has_holes());
-        equals(&map, &pairs(&keys[..n / 10]));
-        map.erase_many(&keys).unwrap();
-        map.shrink_to_fit().unwrap();
-        assert_eq!(map.memory_bytes(), default().memory_bytes::<u64, u32>(0).unwrap());
-        assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(n));
-        equals(&map, &pairs(&keys));
-    });
-}
-
-#[test]
-fn one_key_in_a_batch_larger_than_the_table() {
-    fn with<K: Key, V: Value>() {
-        on_each_engine(|engine| {
-            let n = engine.max_items.min(2000);
-            let there: Vec<K> = distinct_keys(40, 2);
-            for one in [K::from_u64(0), K::ALL_ONES, there[7]] {
-                let mut map: PageMap<K, V> = fill(&engine.device, &default(), &there, 40);
-                let mut expected = pairs(&there);
-                let new = !expected.contains_key(&one) as usize;
-                let all: Vec<V> = (0..n as u64).map(V::from_u64).collect();
-                assert_eq!(map.insert_many(&vec![one; n], &all), Ok(new));
-                expected.insert(one, all[n - 1]);
-                equals(&map, &expected);
-                let answers = map.remove_many(&vec![one; n]).unwrap();
-                assert_eq!(answers.iter().flatten().collect::<Vec<_>>(), [&all[n - 1]]);
-                expected.remove(&one);
-                equals(&map, &expected);
-            }
-        });
+        equals(map, &pairs(&keys));
+        let error = map.reserve(usize::MAX / 2).unwrap_err();
+        assert!(matches!(error, Error::Input(InputError::TooManyPairs { .. })), "{error}");
+        equals(map, &pairs(&keys));
     }
-    in_all_widths!(with());
+}
+
+#[parameterized]
+fn a_map_whose_keys_have_gone_is_shrunk_to_those_that_are_left(engine: &TestEngine) {
+    let n = engine.max_items.min(3000);
+    let keys: Vec<u64> = distinct_keys(n, 9);
+    let mut map: PageMap<u64, u32> = fill(&engine.device, &default(), &keys, n);
+    map.erase_many(&keys[n / 10..]).unwrap();
+    map.shrink_to_fit().unwrap();
+    assert_eq!(map.memory_bytes(), default().memory_bytes::<u64, u32>(n / 10).unwrap());
+    assert!(!map.table().has_holes());
+    equals(&map, &pairs(&keys[..n / 10]));
+    map.erase_many(&keys).unwrap();
+    map.shrink_to_fit().unwrap();
+    assert_eq!(map.memory_bytes(), default().memory_bytes::<u64, u32>(0).unwrap());
+    assert_eq!(map.insert_many(&keys, &values(&keys)), Ok(n));
+    equals(&map, &pairs(&keys));
+}
+
+#[parameterized]
+fn one_key_in_a_batch_larger_than_the_table<K: Key, V: Value>(engine: &TestEngine) {
+    let n = engine.max_items.min(2000);
+    let there: Vec<K> = distinct_keys(40, 2);
+    for one in [K::from_u64(0), K::ALL_ONES, there[7]] {
+        let mut map: PageMap<K, V> = fill(&engine.device, &default(), &there, 40);
+        let mut expected = pairs(&there);
+        let new = !expected.contains_key(&one) as usize;
+        let all: Vec<V> = (0..n as u64).map(V::from_u64).collect();
+        assert_eq!(map.insert_many(&vec![one; n], &all), Ok(new));
+        expected.insert(one, all[n - 1]);
+        equals(&map, &expected);
+        let answers = map.remove_many(&vec![one; n]).unwrap();
+        assert_eq!(answers.iter().flatten().collect::<Vec<_>>(), [&all[n - 1]]);
+        expected.remove(&one);
+        equals(&map, &expected);
+    }
 }
 
 /// Fills the first page of a table of at least two, with all keys at once and with a few at a time,
 /// and checks that the map grows when the page is full, long before all pages are.
-#[test]
-fn keys_that_all_fall_into_one_page_make_the_map_grow() {
-    on_each_engine(|engine| {
-        for (first, rest) in [(1usize, 1200), (1000, 60), (1000, 200)] {
-            let config = default().load(0.9).pairs(1400);
-            let mut map: PageMap<u32, u32> = config.create(&engine.device).unwrap();
-            map.insert(1, own(&1u32)).unwrap();
-            let layout = *map.table().layout();
-            let spread = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9) & 0xffff_ffff;
-            let mut keys: Vec<u32> = (0..).map(|i| key_of_page(&layout, 0, spread(i))).take(first + rest).collect();
-            keys.sort_unstable();
-            keys.dedup();
-            keys.retain(|&key| key != 1);
-            let before = map.memory_bytes();
-            for keys in [&keys[..first], &keys[first..]] {
-                assert_eq!(map.insert_many(keys, &values(keys)), Ok(keys.len()));
-            }
-            let slots = layout.page_buckets as usize * layout.slots as usize;
-            assert_eq!(map.memory_bytes() > before, keys.len() > slots, "{} in {slots} slots", keys.len());
-            keys.push(1);
-            equals(&map, &pairs(&keys));
+#[parameterized]
+fn keys_that_all_fall_into_one_page_make_the_map_grow(engine: &TestEngine) {
+    for (first, rest) in [(1usize, 1200), (1000, 60), (1000, 200)] {
+        let config = default().load(0.9).pairs(1400);
+        let mut map: PageMap<u32, u32> = config.create(&engine.device).unwrap();
+        map.insert(1, own(&1u32)).unwrap();
+        let layout = *map.table().layout();
+        let spread = |i: usize| (i as u64).wrapping_mul(0x9e37_79b9) & 0xffff_ffff;
+        let mut keys: Vec<u32> = (0..).map(|i| key_of_page(&layout, 0, spread(i))).take(first + rest).collect();
+        keys.sort_unstable();
+        keys.dedup();
+        keys.retain(|&key| key != 1);
+        let before = map.memory_bytes();
+        for keys in [&keys[..first], &keys[first..]] {
+            assert_eq!(map.insert_many(keys, &values(keys)), Ok(keys.len()));
         }
-    });
+        let slots = layout.page_buckets as usize * layout.slots as usize;
+        assert_eq!(map.memory_bytes() > before, keys.len() > slots, "{} in {slots} slots", keys.len());
+        keys.push(1);
+        equals(&map, &pairs(&keys));
+    }
 }
 
-#[test]
-fn what_belongs_to_another_device_is_refused() {
-    on_all(|here| {
-        let there = &elsewhere();
-        let keys: Vec<u32> = distinct_keys(40, 3);
-        let mut map: PageMap<u32, u32> = fill(here, &default(), &keys, 40);
-        refuses_another_device(&map);
-        let foreign = there.default_stream();
-        let (ours, theirs) =
-            (warpnest::Buffer::from_slice(here, &keys).unwrap(), warpnest::Buffer::from_slice(there, &keys).unwrap());
-        let stream = here.default_stream();
-        let mask = warpnest::Buffer::from_slice(there, &[0u32; 2]).unwrap();
-        let near = warpnest::Buffer::from_slice(here, &[0u32; 2]).unwrap();
-        for error in [
-            map.insert_many_on(foreign, &ours, &ours).map(drop),
-            map.erase_many_on(foreign, &ours).map(drop),
-            map.retain_many_on(foreign, &ours, &near).map(drop),
-            map.clear_on(foreign),
-            map.reserve_on(foreign, 10_000),
-        ] {
-            assert_wrong_device(error.unwrap_err(), "the stream", there, here);
-        }
-        for error in [
-            map.insert_many_on(stream, &theirs, &ours).map(drop),
-            map.erase_many_on(stream, &theirs).map(drop),
-            map.retain_many_on(stream, &theirs, &near).map(drop),
-        ] {
-            assert_wrong_device(error.unwrap_err(), "the buffer of keys", there, here);
-        }
-        let error = map.retain_many_on(stream, &ours, &mask).unwrap_err();
-        assert_wrong_device(error, "the buffer of words to keep", there, here);
-        equals(&map, &pairs(&keys));
-    });
+#[parameterized]
+fn what_belongs_to_another_device_is_refused(here: &Device) {
+    let mut map: PageMap<u32, u32> = fill(here, &default(), &distinct_keys(40, 3), 40);
+    errors::what_belongs_to_another_device_is_refused(&mut map, 40);
+    let there = &elsewhere();
+    assert_wrong_device(map.reserve_on(there.default_stream(), 10_000).unwrap_err(), "the stream", there, here);
 }

@@ -11,7 +11,7 @@ use warpnest_tests::changing::steps::without;
 use warpnest_tests::page_batches::Way;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::Pages;
-use warpnest_tests::{at, on_all};
+use warpnest_tests::{at, on_all, parameterized};
 
 /// The share of the slots that is taken at most, in percent.
 const LOAD: usize = 80;
@@ -138,19 +138,17 @@ fn many_at_once<K: Key, V: Payload>(device: &Device, page_bits: u32) {
     }
 }
 
-#[test]
-fn many_pairs_come_and_go_at_once() {
+#[parameterized]
+fn many_pairs_come_and_go_at_once(device: &Device) {
     use gpu_kernels::types::Nothing;
-    on_all(|device| {
-        for page_bits in [0, 10, 16] {
-            many_at_once::<u32, u32>(device, page_bits);
-            many_at_once::<u32, Nothing>(device, page_bits);
-        }
-        many_at_once::<u32, u64>(device, 3);
-        many_at_once::<u64, u32>(device, 3);
-        many_at_once::<u64, u64>(device, 3);
-        many_at_once::<u64, Nothing>(device, 3);
-    });
+    for page_bits in [0, 10, 16] {
+        many_at_once::<u32, u32>(device, page_bits);
+        many_at_once::<u32, Nothing>(device, page_bits);
+    }
+    many_at_once::<u32, u64>(device, 3);
+    many_at_once::<u64, u32>(device, 3);
+    many_at_once::<u64, u64>(device, 3);
+    many_at_once::<u64, Nothing>(device, 3);
 }
 
 fn of_every_form<V: Payload>() {
@@ -168,16 +166,14 @@ fn keys_alone_come_and_go_in_pages_of_every_form() {
     of_every_form::<gpu_kernels::types::Nothing>();
 }
 
-#[test]
-fn wide_pairs_and_keys_come_and_go_in_pages() {
-    on_all(|device| {
-        fill_up::<u64, u64>(device, wide::<u64, u64>());
-        fill_up::<u64, u32>(device, wide::<u64, u32>());
-        fill_up::<u32, u64>(device, wide::<u32, u64>());
-        fill_up::<u64, gpu_kernels::types::Nothing>(device, wide::<u64, gpu_kernels::types::Nothing>());
-        come_and_go::<u64, u64>(device, wide::<u64, u64>());
-        come_and_go::<u64, u32>(device, wide::<u64, u32>());
-        come_and_go::<u32, u64>(device, wide::<u32, u64>());
-        come_and_go::<u64, gpu_kernels::types::Nothing>(device, wide::<u64, gpu_kernels::types::Nothing>());
-    });
+#[parameterized]
+fn wide_pairs_and_keys_come_and_go_in_pages(device: &Device) {
+    fill_up::<u64, u64>(device, wide::<u64, u64>());
+    fill_up::<u64, u32>(device, wide::<u64, u32>());
+    fill_up::<u32, u64>(device, wide::<u32, u64>());
+    fill_up::<u64, gpu_kernels::types::Nothing>(device, wide::<u64, gpu_kernels::types::Nothing>());
+    come_and_go::<u64, u64>(device, wide::<u64, u64>());
+    come_and_go::<u64, u32>(device, wide::<u64, u32>());
+    come_and_go::<u32, u64>(device, wide::<u32, u64>());
+    come_and_go::<u64, gpu_kernels::types::Nothing>(device, wide::<u64, gpu_kernels::types::Nothing>());
 }

@@ -9,7 +9,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, PageConfig, PageMap};
 use warpnest_tests::built::{build, edges};
 use warpnest_tests::page_checker::check_page_map;
-use warpnest_tests::{distinct_keys, engines, is_thorough, on_all, values};
+use warpnest_tests::{TestEngine, distinct_keys, engines, is_thorough, on_all, parameterized, values};
 
 fn default() -> PageConfig {
     PageConfig::default().seed(11)
@@ -33,6 +33,7 @@ warpnest_tests::tests_of! { edges:
     values_that_are_all_zeros_and_all_ones(default(), default().assume_unique().load(1.0));
     a_clone_keeps_what_the_map_has_no_more(default());
     a_map_that_is_shrunk_takes_no_more_than_a_fresh_one(default());
+    rebuilds_with_more_and_fewer_and_no_pairs[|_| default()];
 }
 
 #[test]
@@ -56,46 +57,44 @@ fn each_of_few_keys_twice_with_any_seed() {
 
 /// Checks that the kernels that list keys write no more than the capacity, however many keys the
 /// table has.
-#[test]
-fn keys_are_listed_as_far_as_there_is_room() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let keys: Vec<u32> = (0..250).map(|i| 77 * i).collect();
-        let map = build::<_, u32, u32>(device, &default(), &keys, &keys);
-        let layout = *map.table().layout();
-        // A copy, since numbers replace the values.
-        let mut words = Buffer::from_slice(device, &map.table().words().download(stream).unwrap()).unwrap();
-        let capacities = [0, 1, 100, 249, 250, 300];
-        // First the pairs, since numbers overwrite the values.
-        for (numbers, capacity) in
-            [false, true].into_iter().flat_map(|numbers| capacities.map(|capacity| (numbers, capacity)))
-        {
-            let mut listed = [(); 2].map(|()| Buffer::from_slice(device, &[u32::MAX; 400]).unwrap());
-            let mut count = Buffer::<u64>::zeroed(device, 1).unwrap();
-            // SAFETY: the outputs have more capacity than is said, and the layout is the table's.
-            unsafe {
-                stream.launch_dyn(layout.buckets() as usize, |uses| {
-                    let words = uses.write(&mut words).cast();
-                    let [keys_out, values_out] = listed.each_mut().map(|listed| uses.write(listed));
-                    let count = uses.write(&mut count);
-                    if numbers {
-                        let plan = NumberParams { layout, capacity };
-                        return Box::new(Number::<u32> { words, keys_out, count, plan });
-                    }
-                    let plan = UnpackParams { layout, capacity };
-                    Box::new(Unpack::<u32, u32> { words, keys_out, values_out, count, plan })
-                })
-            }
-            .unwrap();
-            assert_eq!(count.download(stream).unwrap(), [250]);
-            for listed in &listed[..if numbers { 1 } else { 2 }] {
-                let listed = listed.download(stream).unwrap();
-                let (inside, beyond) = listed.split_at(capacity.min(250) as usize);
-                assert!(beyond.iter().all(|&word| word == u32::MAX), "beyond a room of {capacity}");
-                assert!(inside.iter().all(|word| keys.contains(word)), "a room of {capacity}");
-            }
+#[parameterized]
+fn keys_are_listed_as_far_as_there_is_room(device: &Device) {
+    let stream = device.default_stream();
+    let keys: Vec<u32> = (0..250).map(|i| 77 * i).collect();
+    let map = build::<_, u32, u32>(device, &default(), &keys, &keys);
+    let layout = *map.table().layout();
+    // A copy, since numbers replace the values.
+    let mut words = Buffer::from_slice(device, &map.table().words().download(stream).unwrap()).unwrap();
+    let capacities = [0, 1, 100, 249, 250, 300];
+    // First the pairs, since numbers overwrite the values.
+    for (numbers, capacity) in
+        [false, true].into_iter().flat_map(|numbers| capacities.map(|capacity| (numbers, capacity)))
+    {
+        let mut listed = [(); 2].map(|()| Buffer::from_slice(device, &[u32::MAX; 400]).unwrap());
+        let mut count = Buffer::<u64>::zeroed(device, 1).unwrap();
+        // SAFETY: the outputs have more capacity than is said, and the layout is the table's.
+        unsafe {
+            stream.launch_dyn(layout.buckets() as usize, |uses| {
+                let words = uses.write(&mut words).cast();
+                let [keys_out, values_out] = listed.each_mut().map(|listed| uses.write(listed));
+                let count = uses.write(&mut count);
+                if numbers {
+                    let plan = NumberParams { layout, capacity };
+                    return Box::new(Number::<u32> { words, keys_out, count, plan });
+                }
+                let plan = UnpackParams { layout, capacity };
+                Box::new(Unpack::<u32, u32> { words, keys_out, values_out, count, plan })
+            })
         }
-    });
+        .unwrap();
+        assert_eq!(count.download(stream).unwrap(), [250]);
+        for listed in &listed[..if numbers { 1 } else { 2 }] {
+            let listed = listed.download(stream).unwrap();
+            let (inside, beyond) = listed.split_at(capacity.min(250) as usize);
+            assert!(beyond.iter().all(|&word| word == u32::MAX), "beyond a room of {capacity}");
+            assert!(inside.iter().all(|word| keys.contains(word)), "a room of {capacity}");
+        }
+    }
 }
 
 #[test]
@@ -216,48 +215,39 @@ fn a_table_of_six_slots_a_bucket() {
     }
 }
 
-#[test]
-fn rebuilds_with_more_and_fewer_and_no_pairs() {
-    edges::rebuilds_with_more_and_fewer_and_no_pairs(|_| default());
+#[parameterized]
+fn builds_with_equal_and_with_different_seeds_hold_the_same_pairs(engine: &TestEngine) {
+    let n = engine.max_items.min(5000);
+    let once: Vec<u32> = distinct_keys(n / 2, 9);
+    let keys: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
+    let maps =
+        [1, 1, 2, 3].map(|seed| build::<_, _, u32>(&engine.device, &default().seed(seed), &keys, &values(keys.len())));
+    assert_eq!(maps.each_ref().map(|map| map.report().seed), [1, 1, 2, 3]);
+    let constants = maps.each_ref().map(|map| (map.table().layout().a, map.table().layout().b));
+    assert!(constants[0] == constants[1] && constants[1] != constants[2] && constants[2] != constants[3]);
+    let sorted = maps.each_ref().map(|map| {
+        let mut pairs = map.to_pairs().unwrap();
+        pairs.sort_unstable();
+        pairs
+    });
+    assert!(sorted.iter().all(|pairs| *pairs == sorted[0]), "on {}", engine.device.name());
+    let random = PageConfig::default().build(&engine.device, &keys, &keys).unwrap();
+    let again = PageConfig::default().seed(random.report().seed).build(&engine.device, &keys, &keys).unwrap();
+    assert_eq!(random.table().layout(), again.table().layout());
 }
 
-#[test]
-fn builds_with_equal_and_with_different_seeds_hold_the_same_pairs() {
-    for engine in engines() {
-        let n = engine.max_items.min(5000);
-        let once: Vec<u32> = distinct_keys(n / 2, 9);
-        let keys: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
-        let maps = [1, 1, 2, 3]
-            .map(|seed| build::<_, _, u32>(&engine.device, &default().seed(seed), &keys, &values(keys.len())));
-        assert_eq!(maps.each_ref().map(|map| map.report().seed), [1, 1, 2, 3]);
-        let constants = maps.each_ref().map(|map| (map.table().layout().a, map.table().layout().b));
-        assert!(constants[0] == constants[1] && constants[1] != constants[2] && constants[2] != constants[3]);
-        let sorted = maps.each_ref().map(|map| {
-            let mut pairs = map.to_pairs().unwrap();
-            pairs.sort_unstable();
-            pairs
-        });
-        assert!(sorted.iter().all(|pairs| *pairs == sorted[0]), "on {}", engine.device.name());
-        let random = PageConfig::default().build(&engine.device, &keys, &keys).unwrap();
-        let again = PageConfig::default().seed(random.report().seed).build(&engine.device, &keys, &keys).unwrap();
-        assert_eq!(random.table().layout(), again.table().layout());
-    }
-}
-
-#[test]
-fn stages_are_reported_if_they_are_asked_for_and_only_then() {
-    for engine in engines() {
-        for pairs in [0, 1, 250] {
-            let keys: Vec<u32> = distinct_keys(pairs, 9);
-            // So low a load that there are pages to split for.
-            let config = default().load(0.02);
-            assert_eq!(build::<_, _, u32>(&engine.device, &config, &keys, &values(pairs)).report().stages, None);
-            let timed = build::<_, _, u32>(&engine.device, &config.timings(), &keys, &values(pairs));
-            let stages = timed.report().stages.expect("they were asked for");
-            let each = [stages.initialization, stages.first_split, stages.later_splits, stages.pages];
-            assert!(each.iter().all(|&milliseconds| (0.0..60_000.0).contains(&milliseconds)), "{stages:?}");
-            assert!((stages.total() - each.iter().sum::<f64>()).abs() < 1e-9);
-            assert!(stages.pages > 0.0 && (pairs < 250 || stages.first_split > 0.0), "{stages:?}");
-        }
+#[parameterized]
+fn stages_are_reported_if_they_are_asked_for_and_only_then(engine: &TestEngine) {
+    for pairs in [0, 1, 250] {
+        let keys: Vec<u32> = distinct_keys(pairs, 9);
+        // So low a load that there are pages to split for.
+        let config = default().load(0.02);
+        assert_eq!(build::<_, _, u32>(&engine.device, &config, &keys, &values(pairs)).report().stages, None);
+        let timed = build::<_, _, u32>(&engine.device, &config.timings(), &keys, &values(pairs));
+        let stages = timed.report().stages.expect("they were asked for");
+        let each = [stages.initialization, stages.first_split, stages.later_splits, stages.pages];
+        assert!(each.iter().all(|&milliseconds| (0.0..60_000.0).contains(&milliseconds)), "{stages:?}");
+        assert!((stages.total() - each.iter().sum::<f64>()).abs() < 1e-9);
+        assert!(stages.pages > 0.0 && (pairs < 250 || stages.first_split > 0.0), "{stages:?}");
     }
 }

@@ -8,7 +8,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, ConfigError, Device, Error, PageConfig};
 use warpnest_tests::built::{errors, refused};
 use warpnest_tests::maps::holds;
-use warpnest_tests::{assert_wrong_device, distinct_keys, elsewhere, on_all, says, values};
+use warpnest_tests::{assert_wrong_device, distinct_keys, elsewhere, on_all, parameterized, says, values};
 
 fn default() -> PageConfig {
     PageConfig::default().seed(5)
@@ -17,22 +17,20 @@ fn default() -> PageConfig {
 const LOADS: [f64; 10] =
     [0.0, -0.0, -1.0, 1e-9, 1.0 + f64::EPSILON, 2.0, f64::NAN, f64::INFINITY, f64::NEG_INFINITY, f64::MAX];
 
-#[test]
-fn loads_that_are_none_are_refused() {
-    on_all(|device| {
-        for load in LOADS {
-            for pairs in [0, 3] {
-                let error = refused(device, &default().load(load), pairs);
-                let Error::Config(ConfigError::Load { load: figure }) = error else { panic!("{error:?}") };
-                assert_eq!(figure.to_bits(), load.to_bits());
-                says(&error, &[&format!("a load of {load}"), "at least 1/1024 and at most 1"]);
-            }
+#[parameterized]
+fn loads_that_are_none_are_refused(device: &Device) {
+    for load in LOADS {
+        for pairs in [0, 3] {
+            let error = refused(device, &default().load(load), pairs);
+            let Error::Config(ConfigError::Load { load: figure }) = error else { panic!("{error:?}") };
+            assert_eq!(figure.to_bits(), load.to_bits());
+            says(&error, &[&format!("a load of {load}"), "at least 1/1024 and at most 1"]);
         }
-        for load in [1.0, 1.0 - f64::EPSILON, 0.5, 1e-3] {
-            let map = default().load(load).build(device, &[9u64, 8], &[1u32, 2]).unwrap();
-            holds(&map, &[9, 8], &[1, 2]);
-        }
-    });
+    }
+    for load in [1.0, 1.0 - f64::EPSILON, 0.5, 1e-3] {
+        let map = default().load(load).build(device, &[9u64, 8], &[1u32, 2]).unwrap();
+        holds(&map, &[9, 8], &[1, 2]);
+    }
 }
 
 /// Checks large tables of more than 1024 times the bytes of their pairs, and tables of more buckets
@@ -77,25 +75,19 @@ fn more_pairs_than_a_map_can_have_are_refused() {
     errors::more_pairs_than_a_map_can_have_are_refused(&default().assume_unique().load(1e-5), limit as u64);
 }
 
-#[test]
-fn pairs_and_clones_do_not_go_to_another_device() {
-    fn with<K: Key, V: Value>(here: &Device) {
-        let there = &elsewhere();
-        let (stream, foreign) = (here.default_stream(), there.default_stream());
-        let map = default().build::<K, V>(here, &distinct_keys(100, 3), &values(100)).unwrap();
-        let report = map.report().clone();
-        let (mut keys_out, mut values_out) = (Buffer::zeroed(there, 100).unwrap(), Buffer::zeroed(here, 100).unwrap());
-        let error = map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err();
-        assert_wrong_device(error, "a buffer", there, here);
-        assert_wrong_device(map.try_clone_on(foreign).unwrap_err(), "the stream", there, here);
-        assert_eq!(keys_out.download(foreign).unwrap(), [K::default(); 100]);
-        holds(&map, &distinct_keys(100, 3), &values(100));
-        assert_eq!((map.report(), map.device().name()), (&report, here.name()));
-    }
-    on_all(|device| {
-        with::<u32, u32>(device);
-        with::<u64, u64>(device);
-    });
+#[parameterized(<u32, u32>, <u64, u64>)]
+fn pairs_and_clones_do_not_go_to_another_device<K: Key, V: Value>(here: &Device) {
+    let there = &elsewhere();
+    let (stream, foreign) = (here.default_stream(), there.default_stream());
+    let map = default().build::<K, V>(here, &distinct_keys(100, 3), &values(100)).unwrap();
+    let report = map.report().clone();
+    let (mut keys_out, mut values_out) = (Buffer::zeroed(there, 100).unwrap(), Buffer::zeroed(here, 100).unwrap());
+    let error = map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err();
+    assert_wrong_device(error, "a buffer", there, here);
+    assert_wrong_device(map.try_clone_on(foreign).unwrap_err(), "the stream", there, here);
+    assert_eq!(keys_out.download(foreign).unwrap(), [K::default(); 100]);
+    holds(&map, &distinct_keys(100, 3), &values(100));
+    assert_eq!((map.report(), map.device().name()), (&report, here.name()));
 }
 
 warpnest_tests::tests_of! { errors:

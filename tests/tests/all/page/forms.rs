@@ -12,7 +12,7 @@ use warpnest::Device;
 use warpnest::types::WordKey as Key;
 use warpnest_tests::page_checker::same_pairs;
 use warpnest_tests::pages::{Known, Pages, Source, key_of_page};
-use warpnest_tests::{TestEngine, engines, on_every_engine};
+use warpnest_tests::{TestEngine, engines, on_every_engine, parameterized};
 
 /// Fills pages with more and more pairs. Returns the most pairs that could be built, and the most
 /// pairs that needed evictions.
@@ -69,31 +69,25 @@ fn pages_of_every_form_are_filled_nearly_to_the_last_slot_and_never_beyond() {
     }
 }
 
-#[test]
-fn pages_of_every_form_that_are_nearly_full_keep_the_last_of_repeated_pairs() {
-    fn with<V: Payload>(engine: &TestEngine) {
-        for (layout, slots) in narrow::<V>() {
-            let mut whole = 0;
-            for seed in 0..12 {
-                let percent = if V::VALUE_BITS == 0 { 99 } else { 97 };
-                let n = (slots * layout.page_buckets * percent / 100) as usize;
-                let once = pairs::<u32, V>(&layout, 1, n, seed);
-                let twice = once.iter().chain(once.iter().rev()).enumerate();
-                let twice = twice.map(|(i, (key, _))| (*key, value::<V>(i as u64))).collect();
-                let pages = [Vec::new(), twice];
-                let built = build::<u32, V>(&engine.device, layout, &pages, true)
-                    .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
-                whole += (built.header[header::FAILED as usize] == 0) as u32;
-                build_unordered::<u32, V>(&engine.device, layout, &pages)
-                    .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
-            }
-            // All on the CPU; but whether one can be built depends on the order of the threads.
-            assert!(whole >= 6, "{whole} of 12 with {slots} slots on {}", engine.device.name());
+#[parameterized(<u32>, <Nothing>)]
+fn pages_of_every_form_that_are_nearly_full_keep_the_last_of_repeated_pairs<V: Payload>(engine: &TestEngine) {
+    for (layout, slots) in narrow::<V>() {
+        let mut whole = 0;
+        for seed in 0..12 {
+            let percent = if V::VALUE_BITS == 0 { 99 } else { 97 };
+            let n = (slots * layout.page_buckets * percent / 100) as usize;
+            let once = pairs::<u32, V>(&layout, 1, n, seed);
+            let twice = once.iter().chain(once.iter().rev()).enumerate();
+            let twice = twice.map(|(i, (key, _))| (*key, value::<V>(i as u64))).collect();
+            let pages = [Vec::new(), twice];
+            let built = build::<u32, V>(&engine.device, layout, &pages, true)
+                .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
+            whole += (built.header[header::FAILED as usize] == 0) as u32;
+            build_unordered::<u32, V>(&engine.device, layout, &pages)
+                .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
         }
-    }
-    for engine in engines() {
-        with::<u32>(engine);
-        with::<Nothing>(engine);
+        // All on the CPU; but whether one can be built depends on the order of the threads.
+        assert!(whole >= 6, "{whole} of 12 with {slots} slots on {}", engine.device.name());
     }
 }
 
@@ -125,59 +119,47 @@ fn one_too_many<V: Payload>(layout: &Layout, over: u32, seed: u64) -> Vec<u32> {
     (1..layout.page_buckets).flat_map(of_home).collect()
 }
 
-#[test]
-fn a_pair_that_needs_room_gets_it_in_every_form_and_the_last_of_its_key_wins() {
-    fn with<V: Payload>(engine: &TestEngine) {
-        for (layout, slots) in narrow::<V>() {
-            for (seed, over) in [2, 9, layout.page_buckets - 1].into_iter().enumerate() {
-                let once = one_too_many::<V>(&layout, over, seed as u64);
-                // Each key of the bucket with one too many comes several times: it is not known
-                // which one is left.
-                let home = |key: &u32| layout.home_in_page(key.mixed(layout.a, layout.b));
-                let again: Vec<u32> = once.iter().copied().filter(|key| home(key) == over).rev().collect();
-                for copies in [1, 2, 5] {
-                    let keys = once.iter().chain(again.iter().cycle().take((copies - 1) * again.len()));
-                    let page: Vec<_> = keys.enumerate().map(|(i, &key)| (key, value::<V>(i as u64))).collect();
-                    let unordered = build_unordered::<u32, V>(&engine.device, layout, slice::from_ref(&page))
-                        .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
-                    assert_eq!(unordered.header[header::FAILED as usize], 0, "{slots} slots");
-                    let built = build::<u32, V>(&engine.device, layout, &[page], copies > 1)
-                        .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
-                    let of = |word: u64| built.header[word as usize];
-                    // If threads run in turn, a key may go to the neighbouring bucket before that
-                    // is full. Then one of that bucket's keys is left.
-                    let left = if engine.in_turn && over.is_multiple_of(2) { 1 } else { copies as u64 };
-                    assert_eq!((of(header::FAILED), of(header::LEFT)), (0, left), "{slots} slots");
-                }
+#[parameterized(<u32>, <Nothing>)]
+fn a_pair_that_needs_room_gets_it_in_every_form_and_the_last_of_its_key_wins<V: Payload>(engine: &TestEngine) {
+    for (layout, slots) in narrow::<V>() {
+        for (seed, over) in [2, 9, layout.page_buckets - 1].into_iter().enumerate() {
+            let once = one_too_many::<V>(&layout, over, seed as u64);
+            // Each key of the bucket with one too many comes several times: it is not known
+            // which one is left.
+            let home = |key: &u32| layout.home_in_page(key.mixed(layout.a, layout.b));
+            let again: Vec<u32> = once.iter().copied().filter(|key| home(key) == over).rev().collect();
+            for copies in [1, 2, 5] {
+                let keys = once.iter().chain(again.iter().cycle().take((copies - 1) * again.len()));
+                let page: Vec<_> = keys.enumerate().map(|(i, &key)| (key, value::<V>(i as u64))).collect();
+                let unordered = build_unordered::<u32, V>(&engine.device, layout, slice::from_ref(&page))
+                    .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
+                assert_eq!(unordered.header[header::FAILED as usize], 0, "{slots} slots");
+                let built = build::<u32, V>(&engine.device, layout, &[page], copies > 1)
+                    .unwrap_or_else(|wrong| panic!("{slots} slots on {}: {wrong}", engine.device.name()));
+                let of = |word: u64| built.header[word as usize];
+                // If threads run in turn, a key may go to the neighbouring bucket before that
+                // is full. Then one of that bucket's keys is left.
+                let left = if engine.in_turn && over.is_multiple_of(2) { 1 } else { copies as u64 };
+                assert_eq!((of(header::FAILED), of(header::LEFT)), (0, left), "{slots} slots");
             }
         }
-    }
-    for engine in engines() {
-        with::<u32>(engine);
-        with::<Nothing>(engine);
     }
 }
 
-#[test]
-fn a_page_with_far_too_many_pairs_fails_and_says_so() {
-    fn with<V: Payload>(engine: &TestEngine) {
-        for (layout, slots) in narrow::<V>() {
-            let many = pairs::<u32, V>(&layout, 1, (slots * layout.page_buckets + 129) as usize, 5);
-            for repeats in [true, false] {
-                let few = pairs::<u32, V>(&layout, 0, 10, 6);
-                let pages = [few, many.clone()];
-                let built = Pages::<u32, V>::build(&engine.device, layout, &pages, repeats).unwrap();
-                assert_eq!(built.header[header::FAILED as usize], 1, "{slots} slots on {}", engine.device.name());
-            }
+#[parameterized(<u32>, <Nothing>)]
+fn a_page_with_far_too_many_pairs_fails_and_says_so<V: Payload>(engine: &TestEngine) {
+    for (layout, slots) in narrow::<V>() {
+        let many = pairs::<u32, V>(&layout, 1, (slots * layout.page_buckets + 129) as usize, 5);
+        for repeats in [true, false] {
             let few = pairs::<u32, V>(&layout, 0, 10, 6);
-            let built = Pages::<u32, V>::build_from(Source::Bins, &engine.device, layout, &[few, many], Known::Nothing)
-                .unwrap();
+            let pages = [few, many.clone()];
+            let built = Pages::<u32, V>::build(&engine.device, layout, &pages, repeats).unwrap();
             assert_eq!(built.header[header::FAILED as usize], 1, "{slots} slots on {}", engine.device.name());
         }
-    }
-    for engine in engines() {
-        with::<u32>(engine);
-        with::<Nothing>(engine);
+        let few = pairs::<u32, V>(&layout, 0, 10, 6);
+        let built =
+            Pages::<u32, V>::build_from(Source::Bins, &engine.device, layout, &[few, many], Known::Nothing).unwrap();
+        assert_eq!(built.header[header::FAILED as usize], 1, "{slots} slots on {}", engine.device.name());
     }
 }
 
@@ -203,31 +185,25 @@ fn a_page_with_more_pairs_than_16_bits_can_count_has_each_key_once() {
     with::<Nothing>(&engines()[0].device);
 }
 
-#[test]
-fn a_page_with_repeated_pairs_against_the_promise_finds_each_key() {
-    fn with<V: Payload>(engine: &TestEngine) {
-        for (layout, slots) in narrow::<V>() {
-            // So many that not all copies find a slot at home, and few enough that each finds some
-            // slot.
-            for (n, copies) in [(5, 2), (5, 3), (2, 7)] {
-                let once = pairs::<u32, V>(&layout, 0, slots as usize * n, 3);
-                let pages = [once.repeat(copies)];
-                let broken = Pages::<u32, V>::build(&engine.device, layout, &pages, false).unwrap();
-                assert_eq!(broken.header[header::FAILED as usize], 0, "{copies} copies");
-                let keys: Vec<u32> = once.iter().map(|pair| pair.0).collect();
-                let values: Vec<Option<V::Word>> = once.iter().map(|pair| Some(pair.1)).collect();
-                assert_eq!(broken.find(&engine.device, &keys).unwrap(), values, "{copies} copies");
-                // The page may have a key several times.
-                let held = broken.unpack(&engine.device).unwrap();
-                assert_eq!(broken.header[header::LENGTH as usize], held.len() as u64);
-                let all: HashMap<u32, V::Word> = once.iter().copied().collect();
-                assert_eq!(same_pairs(&held.into_iter().collect(), &all), Ok(()), "{copies} copies");
-            }
+#[parameterized(<u32>, <Nothing>)]
+fn a_page_with_repeated_pairs_against_the_promise_finds_each_key<V: Payload>(engine: &TestEngine) {
+    for (layout, slots) in narrow::<V>() {
+        // So many that not all copies find a slot at home, and few enough that each finds some
+        // slot.
+        for (n, copies) in [(5, 2), (5, 3), (2, 7)] {
+            let once = pairs::<u32, V>(&layout, 0, slots as usize * n, 3);
+            let pages = [once.repeat(copies)];
+            let broken = Pages::<u32, V>::build(&engine.device, layout, &pages, false).unwrap();
+            assert_eq!(broken.header[header::FAILED as usize], 0, "{copies} copies");
+            let keys: Vec<u32> = once.iter().map(|pair| pair.0).collect();
+            let values: Vec<Option<V::Word>> = once.iter().map(|pair| Some(pair.1)).collect();
+            assert_eq!(broken.find(&engine.device, &keys).unwrap(), values, "{copies} copies");
+            // The page may have a key several times.
+            let held = broken.unpack(&engine.device).unwrap();
+            assert_eq!(broken.header[header::LENGTH as usize], held.len() as u64);
+            let all: HashMap<u32, V::Word> = once.iter().copied().collect();
+            assert_eq!(same_pairs(&held.into_iter().collect(), &all), Ok(()), "{copies} copies");
         }
-    }
-    for engine in engines() {
-        with::<u32>(engine);
-        with::<Nothing>(engine);
     }
 }
 

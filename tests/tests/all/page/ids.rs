@@ -7,9 +7,9 @@ use gpu_kernels::page::{FlagValues, Layout, Number, NumberParams, RankValues, Va
 use std::collections::HashMap;
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
-use warpnest_tests::engines;
 use warpnest_tests::page_checker::{pairs_of_pages, same_pairs};
 use warpnest_tests::pages::Pages;
+use warpnest_tests::{TestEngine, parameterized};
 
 /// The pairs of a page.
 type Pairs<K> = Vec<(K, u32)>;
@@ -143,12 +143,10 @@ fn find_runs<K: Key>(device: &Device, built: &Pages<K, u32>, numbered: &HashMap<
     assert_eq!(wide_counts.download(stream).unwrap(), widened);
 }
 
-#[test]
-fn values_in_pages_of_every_form_are_ranked_keys_numbered_and_runs_found() {
-    for engine in engines() {
-        for (layout, _) in narrow::<u32>() {
-            rank_and_number::<u32>(&engine.device, layout);
-        }
-        rank_and_number::<u64>(&engine.device, wide::<u64, u32>());
+#[parameterized]
+fn values_in_pages_of_every_form_are_ranked_keys_numbered_and_runs_found(engine: &TestEngine) {
+    for (layout, _) in narrow::<u32>() {
+        rank_and_number::<u32>(&engine.device, layout);
     }
+    rank_and_number::<u64>(&engine.device, wide::<u64, u32>());
 }

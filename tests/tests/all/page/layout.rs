@@ -7,7 +7,7 @@ use gpu_kernels::types::{Nothing, Payload, Scalar};
 use proptest::prelude::*;
 use std::collections::HashSet;
 use warpnest::types::WordKey as Key;
-use warpnest_tests::distinct_keys;
+use warpnest_tests::{distinct_keys, parameterized};
 
 /// Returns a strategy for words with few and many bits, and some of any kind.
 fn words() -> Vec<u64> {
@@ -33,22 +33,18 @@ fn the_mix_and_its_inverse_undo_each_other() {
     }
 }
 
-#[test]
-fn every_bit_of_a_mixed_key_depends_on_every_bit_of_the_key() {
-    fn with<K: Key>() {
-        let keys: Vec<K> = distinct_keys(200, 5);
-        for bit in 0..K::BITS {
-            let mut changed = K::default();
-            for (i, &key) in keys.iter().enumerate() {
-                let (a, b) = ((i as u64).wrapping_mul(0x1357_9bdf_0246_8ace), (!(i as u64)).wrapping_mul(0x2468_ace0));
-                let other = K::from_u64(key.to_u64() ^ 1 << bit);
-                changed = changed | key.mixed(a, b) ^ other.mixed(a, b);
-            }
-            assert_eq!(changed, K::ALL_ONES, "bit {bit}");
+#[parameterized]
+fn every_bit_of_a_mixed_key_depends_on_every_bit_of_the_key<K: Key>() {
+    let keys: Vec<K> = distinct_keys(200, 5);
+    for bit in 0..K::BITS {
+        let mut changed = K::default();
+        for (i, &key) in keys.iter().enumerate() {
+            let (a, b) = ((i as u64).wrapping_mul(0x1357_9bdf_0246_8ace), (!(i as u64)).wrapping_mul(0x2468_ace0));
+            let other = K::from_u64(key.to_u64() ^ 1 << bit);
+            changed = changed | key.mixed(a, b) ^ other.mixed(a, b);
         }
+        assert_eq!(changed, K::ALL_ONES, "bit {bit}");
     }
-    with::<u32>();
-    with::<u64>();
 }
 
 /// Returns a strategy for layouts with few and many pages and buckets, whose buckets a key's home
@@ -266,38 +262,28 @@ fn an_equal_tag_is_found_as_one_by_one() {
     packed::<Eight, u64>(2_000);
 }
 
-#[test]
-fn tags_and_filter_bits_fill_the_words_without_overlap() {
-    fn with<F: Form, W: Scalar>() {
-        let mut used = vec![0u64; F::TAG_WORDS as usize];
-        let (mut slots, bits) = (0, F::tag_bits::<W>());
-        for word in 0..F::TAG_WORDS {
-            let count = tags_in::<F>(word);
-            slots += count;
-            assert!(count <= F::TAGS && count * bits <= W::BITS);
-            used[word as usize] = (1u128 << (count * bits)).wrapping_sub(1) as u64;
-        }
-        assert_eq!((slots, F::TAG_WORDS + if F::VALUES { slots } else { 0 } <= 8), (F::SLOTS, true));
-        assert!(F::VALUES || F::TAG_WORDS == 8, "words of no use");
-        for class in 0..F::CLASSES {
-            let (word, bit) = F::filter::<W>(class);
-            assert!(bit < W::BITS);
-            assert_eq!(used[word as usize] >> bit & 1, 0, "class {class}");
-            used[word as usize] |= 1 << bit;
-            for remainder in [class, class + F::CLASSES, class + 64 * F::CLASSES] {
-                let (found, mask) = filter::<F, W>(W::from_u64(remainder as u64));
-                assert_eq!((found, mask.to_u64()), (word, 1 << bit), "remainder {remainder}");
-            }
-        }
-        // Every bit has one use.
-        assert!(used.iter().all(|&bits| bits == W::ALL_ONES.to_u64()), "{used:x?}");
+#[parameterized(<Six, u32>, <Five, u32>, <Four, u32>, <Four, u64>, <TwentyFour, u32>, <Fifteen, u32>, <Eight, u32>, <Eight, u64>)]
+fn tags_and_filter_bits_fill_the_words_without_overlap<F: Form, W: Scalar>() {
+    let mut used = vec![0u64; F::TAG_WORDS as usize];
+    let (mut slots, bits) = (0, F::tag_bits::<W>());
+    for word in 0..F::TAG_WORDS {
+        let count = tags_in::<F>(word);
+        slots += count;
+        assert!(count <= F::TAGS && count * bits <= W::BITS);
+        used[word as usize] = (1u128 << (count * bits)).wrapping_sub(1) as u64;
     }
-    with::<Six, u32>();
-    with::<Five, u32>();
-    with::<Four, u32>();
-    with::<Four, u64>();
-    with::<TwentyFour, u32>();
-    with::<Fifteen, u32>();
-    with::<Eight, u32>();
-    with::<Eight, u64>();
+    assert_eq!((slots, F::TAG_WORDS + if F::VALUES { slots } else { 0 } <= 8), (F::SLOTS, true));
+    assert!(F::VALUES || F::TAG_WORDS == 8, "words of no use");
+    for class in 0..F::CLASSES {
+        let (word, bit) = F::filter::<W>(class);
+        assert!(bit < W::BITS);
+        assert_eq!(used[word as usize] >> bit & 1, 0, "class {class}");
+        used[word as usize] |= 1 << bit;
+        for remainder in [class, class + F::CLASSES, class + 64 * F::CLASSES] {
+            let (found, mask) = filter::<F, W>(W::from_u64(remainder as u64));
+            assert_eq!((found, mask.to_u64()), (word, 1 << bit), "remainder {remainder}");
+        }
+    }
+    // Every bit has one use.
+    assert!(used.iter().all(|&bits| bits == W::ALL_ONES.to_u64()), "{used:x?}");
 }

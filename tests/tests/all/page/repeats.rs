@@ -6,7 +6,7 @@ use warpnest::low_level::kernels::page::{Sample, SampleParams, header};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, PageConfig, PageMap};
 use warpnest_tests::built::{self, check};
-use warpnest_tests::{TestEngine, at, distinct_keys, engines, on_each_engine, values};
+use warpnest_tests::{TestEngine, at, distinct_keys, engines, parameterized, values};
 
 fn default() -> PageConfig {
     PageConfig::default().seed(3)
@@ -29,35 +29,29 @@ fn repeats<K: Key>(keys: &[K]) -> usize {
     keys.len() - keys.iter().map(|key| key.to_u64()).collect::<HashSet<u64>>().len()
 }
 
-#[test]
-fn few_repeated_keys_are_resolved_and_have_their_last_values() {
-    fn with<K: Key, V: Value>() {
-        for load in [0.1, 0.8, 1.0] {
-            for every in [2, 7, 40, 1000] {
-                check::<_, K, V>(
-                    |_| default().load(load),
-                    20_000,
-                    |n| with_copies(n, |i| i.is_multiple_of(every)),
-                    |report, _| assert!(!report.ordered || report.resolved == 0, "{report:?}"),
-                );
-            }
-        }
-        // One key many times, beside others: so many that all slots of its candidates would be
-        // taken.
-        for copies in [2, 7, 50, 200] {
-            let keys = |n: usize| {
-                let mut keys: Vec<K> = distinct_keys(n, 6);
-                let step = n.div_ceil(copies);
-                keys.iter_mut().step_by(step).for_each(|key| *key = K::ALL_ONES);
-                keys
-            };
-            check::<_, K, V>(|_| default().load(1.0), 20_000, keys, |_, _| {});
+#[parameterized]
+fn few_repeated_keys_are_resolved_and_have_their_last_values<K: Key, V: Value>() {
+    for load in [0.1, 0.8, 1.0] {
+        for every in [2, 7, 40, 1000] {
+            check::<_, K, V>(
+                |_| default().load(load),
+                20_000,
+                |n| with_copies(n, |i| i.is_multiple_of(every)),
+                |report, _| assert!(!report.ordered || report.resolved == 0, "{report:?}"),
+            );
         }
     }
-    with::<u32, u32>();
-    with::<u32, u64>();
-    with::<u64, u32>();
-    with::<u64, u64>();
+    // One key many times, beside others: so many that all slots of its candidates would be
+    // taken.
+    for copies in [2, 7, 50, 200] {
+        let keys = |n: usize| {
+            let mut keys: Vec<K> = distinct_keys(n, 6);
+            let step = n.div_ceil(copies);
+            keys.iter_mut().step_by(step).for_each(|key| *key = K::ALL_ONES);
+            keys
+        };
+        check::<_, K, V>(|_| default().load(1.0), 20_000, keys, |_, _| {});
+    }
 }
 
 /// Returns whether this engine's page maps are built without order first.
@@ -101,42 +95,38 @@ fn half_of_the_keys_repeated_show_in_a_sample() {
     }
 }
 
-#[test]
-fn a_sample_counts_the_keys_that_it_draws_again() {
-    fn with<K: Key>(engine: &TestEngine) {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
-        let sampled = |keys: &[K], sample_bits: u32| {
-            let position_bits = keys.len().next_power_of_two().ilog2();
-            let cell_bits = sample_bits + 2;
-            let input = Buffer::from_slice(device, keys).unwrap();
-            let mut cells = Buffer::<u32>::zeroed(device, 1 << cell_bits).unwrap();
-            let mut found = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
-            let plan = SampleParams { a: 1, b: 2, keys: keys.len() as u64, position_bits, cell_bits };
-            // SAFETY: the buffers are as long as the kernel wants them, and 0.
-            unsafe {
-                stream.launch(1 << sample_bits, |uses| Sample::<K> {
-                    keys: uses.read(&input),
-                    cells: uses.write(&mut cells),
-                    header: uses.write(&mut found),
-                    plan,
-                })
-            }
-            .unwrap();
-            found.download(stream).unwrap()[header::SAMPLED as usize]
-        };
-        for n in [1, 2, 3, 255, 256, 257, engine.max_items.min(2000)] {
-            let _at = at(format!("{n} keys"));
-            let keys: Vec<K> = distinct_keys(n, 4);
-            let all = n.next_power_of_two().ilog2();
-            assert_eq!(sampled(&keys, all), 0);
-            // All positions are drawn once, and so each copy but one of a key counts.
-            assert_eq!(sampled(&vec![K::ALL_ONES; n], all), n as u64 - 1);
-            let halved: Vec<K> = (0..n).map(|i| keys[i / 2]).collect();
-            assert_eq!(sampled(&halved, all), n as u64 / 2);
-            // Some of the positions.
-            assert_eq!(sampled(&keys, all / 2), 0);
+#[parameterized]
+fn a_sample_counts_the_keys_that_it_draws_again<K: Key>(engine: &TestEngine) {
+    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let sampled = |keys: &[K], sample_bits: u32| {
+        let position_bits = keys.len().next_power_of_two().ilog2();
+        let cell_bits = sample_bits + 2;
+        let input = Buffer::from_slice(device, keys).unwrap();
+        let mut cells = Buffer::<u32>::zeroed(device, 1 << cell_bits).unwrap();
+        let mut found = Buffer::<u64>::zeroed(device, header::WORDS).unwrap();
+        let plan = SampleParams { a: 1, b: 2, keys: keys.len() as u64, position_bits, cell_bits };
+        // SAFETY: the buffers are as long as the kernel wants them, and 0.
+        unsafe {
+            stream.launch(1 << sample_bits, |uses| Sample::<K> {
+                keys: uses.read(&input),
+                cells: uses.write(&mut cells),
+                header: uses.write(&mut found),
+                plan,
+            })
         }
+        .unwrap();
+        found.download(stream).unwrap()[header::SAMPLED as usize]
+    };
+    for n in [1, 2, 3, 255, 256, 257, engine.max_items.min(2000)] {
+        let _at = at(format!("{n} keys"));
+        let keys: Vec<K> = distinct_keys(n, 4);
+        let all = n.next_power_of_two().ilog2();
+        assert_eq!(sampled(&keys, all), 0);
+        // All positions are drawn once, and so each copy but one of a key counts.
+        assert_eq!(sampled(&vec![K::ALL_ONES; n], all), n as u64 - 1);
+        let halved: Vec<K> = (0..n).map(|i| keys[i / 2]).collect();
+        assert_eq!(sampled(&halved, all), n as u64 / 2);
+        // Some of the positions.
+        assert_eq!(sampled(&keys, all / 2), 0);
     }
-    on_each_engine(with::<u32>);
-    on_each_engine(with::<u64>);
 }

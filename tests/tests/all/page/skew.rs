@@ -11,7 +11,7 @@ use warpnest::{BuildError, Error, PageConfig, PageMap};
 use warpnest_tests::built::{self, check, edges};
 use warpnest_tests::maps::holds;
 use warpnest_tests::pages::key_of_page;
-use warpnest_tests::{TestEngine, distinct_keys, engines, says, values};
+use warpnest_tests::{TestEngine, distinct_keys, engines, parameterized, says, values};
 
 /// Returns the configuration of large tables, whose fuller pages have less room for what is skewed.
 fn default() -> PageConfig {
@@ -354,24 +354,22 @@ fn full_home_keys(layout: &Layout, within: u32, n: usize) -> Vec<u32> {
     (1..last).filter(near).take(n).map(|mixed| mixed.unmixed(layout.a, layout.b)).collect()
 }
 
-#[test]
-fn keys_of_one_bucket_find_slots_in_the_page_or_take_other_constants() {
-    for engine in engines() {
-        let n = 290;
-        let layout = layout_of::<u32, u32>(engine, &default(), n);
-        // Some at home and the others elsewhere; too many for a few buckets, by far and by little.
-        let anywhere: Vec<u32> = (1..=n as u32).map(|mixed| (mixed << 15).unmixed(layout.a, layout.b)).collect();
-        assert!(anywhere.iter().all(|key| layout.home_in_page(key.mixed(layout.a, layout.b)) == 0));
-        let map = build::<u32, u32>(engine, &default(), &anywhere);
-        assert_eq!(map.report().failures, 0, "on {}", engine.device.name());
+#[parameterized]
+fn keys_of_one_bucket_find_slots_in_the_page_or_take_other_constants(engine: &TestEngine) {
+    let n = 290;
+    let layout = layout_of::<u32, u32>(engine, &default(), n);
+    // Some at home and the others elsewhere; too many for a few buckets, by far and by little.
+    let anywhere: Vec<u32> = (1..=n as u32).map(|mixed| (mixed << 15).unmixed(layout.a, layout.b)).collect();
+    assert!(anywhere.iter().all(|key| layout.home_in_page(key.mixed(layout.a, layout.b)) == 0));
+    let map = build::<u32, u32>(engine, &default(), &anywhere);
+    assert_eq!(map.report().failures, 0, "on {}", engine.device.name());
 
-        let near = full_home_keys(&layout, 12, n);
-        assert!(near.len() == n, "only {} keys", near.len());
-        fails_at_first::<u32, u32>(engine, &default(), &near);
-        let mut some: Vec<u32> = distinct_keys(n, 1);
-        some[..70].copy_from_slice(&near[..70]);
-        fails_at_first::<u32, u32>(engine, &default(), &some);
-    }
+    let near = full_home_keys(&layout, 12, n);
+    assert!(near.len() == n, "only {} keys", near.len());
+    fails_at_first::<u32, u32>(engine, &default(), &near);
+    let mut some: Vec<u32> = distinct_keys(n, 1);
+    some[..70].copy_from_slice(&near[..70]);
+    fails_at_first::<u32, u32>(engine, &default(), &some);
 }
 
 #[test]

@@ -12,7 +12,7 @@ use warpnest::primitives::{
     inclusive_scan_in_place, iota, partition_pairs, sort_keys, sort_pairs, unique_of_sorted,
 };
 use warpnest::{Buffer, ConfigError, Device, Error, InputError, Result};
-use warpnest_tests::{elsewhere, on_all, says};
+use warpnest_tests::{elsewhere, on_all, parameterized, says};
 
 fn lengths(error: Error, first: u64, second: u64) {
     says(&error, &[&first.to_string(), &second.to_string(), "must be equally long"]);
@@ -34,98 +34,94 @@ fn untouched(device: &Device, buffers: &[&Buffer<u32>]) {
     }
 }
 
-#[test]
-fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused() {
-    on_all(|device| {
-        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
-        let narrow = sentinels(device, 10);
-        let wide = Buffer::from_slice(device, &[7u64; 10]).unwrap();
-        let (mut counts, mut keys_out, mut values_out) =
-            (sentinels(device, 16), sentinels(device, 10), sentinels(device, 10));
-        let mut wide_out = Buffer::<u64>::zeroed(device, 10).unwrap();
-        let common = [(0, 0), (0, 11), (5, u32::MAX), (u32::MAX, 1), (u32::MAX, u32::MAX), (64, 1), (61, 4)];
-        let refused = |error: Error, field: BitField, key_bits, max_bits| {
-            let BitField { shift, bits } = field;
-            assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits, max_bits }));
-            let (asked, most) = (format!("{bits} bits from bit {shift} on"), format!("1 to {max_bits} bits"));
-            says(&error, &[&asked, &most, &format!("the {key_bits} bits of a key")]);
-        };
-        for (shift, bits) in common.into_iter().chain([(32, 1), (29, 4), (23, 10)]) {
-            let (input, scratch, field) = ((&narrow, &narrow), &mut scratch, BitField { shift, bits });
-            let done = partition_pairs(stream, scratch, input, field, (&mut keys_out, &mut values_out), &mut counts);
-            refused(done.unwrap_err(), field, 32, 10);
-        }
-        for (shift, bits) in common {
-            let (input, scratch, field) = ((&wide, &narrow), &mut scratch, BitField { shift, bits });
-            let done = partition_pairs(stream, scratch, input, field, (&mut wide_out, &mut values_out), &mut counts);
-            refused(done.unwrap_err(), field, 64, 10);
-        }
-        // A histogram takes wider fields.
-        let common = [(0, 0), (0, 33), (5, u32::MAX), (u32::MAX, 1), (u32::MAX, u32::MAX), (64, 1), (61, 4), (33, 32)];
-        for (shift, bits) in common.into_iter().chain([(32, 1), (29, 4), (1, 32), (20, 13)]) {
-            let field = BitField { shift, bits };
-            refused(histogram(stream, &narrow, field, &mut counts).unwrap_err(), field, 32, 32);
-        }
-        for (shift, bits) in common {
-            let field = BitField { shift, bits };
-            refused(histogram(stream, &wide, field, &mut counts).unwrap_err(), field, 64, 32);
-        }
-        untouched(device, &[&counts, &keys_out, &values_out]);
-        // The highest fields that exist.
-        histogram(stream, &narrow, BitField { shift: 28, bits: 4 }, &mut counts).unwrap();
-        assert_eq!(counts.download(stream).unwrap()[0], 10);
-        histogram(stream, &wide, BitField { shift: 60, bits: 4 }, &mut counts).unwrap();
-        assert_eq!(counts.download(stream).unwrap()[0], 10);
-    });
+#[parameterized]
+fn bit_fields_that_a_key_does_not_have_or_of_too_many_bits_are_refused(device: &Device) {
+    let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+    let narrow = sentinels(device, 10);
+    let wide = Buffer::from_slice(device, &[7u64; 10]).unwrap();
+    let (mut counts, mut keys_out, mut values_out) =
+        (sentinels(device, 16), sentinels(device, 10), sentinels(device, 10));
+    let mut wide_out = Buffer::<u64>::zeroed(device, 10).unwrap();
+    let common = [(0, 0), (0, 11), (5, u32::MAX), (u32::MAX, 1), (u32::MAX, u32::MAX), (64, 1), (61, 4)];
+    let refused = |error: Error, field: BitField, key_bits, max_bits| {
+        let BitField { shift, bits } = field;
+        assert_eq!(error, Error::Config(ConfigError::BitField { shift, bits, key_bits, max_bits }));
+        let (asked, most) = (format!("{bits} bits from bit {shift} on"), format!("1 to {max_bits} bits"));
+        says(&error, &[&asked, &most, &format!("the {key_bits} bits of a key")]);
+    };
+    for (shift, bits) in common.into_iter().chain([(32, 1), (29, 4), (23, 10)]) {
+        let (input, scratch, field) = ((&narrow, &narrow), &mut scratch, BitField { shift, bits });
+        let done = partition_pairs(stream, scratch, input, field, (&mut keys_out, &mut values_out), &mut counts);
+        refused(done.unwrap_err(), field, 32, 10);
+    }
+    for (shift, bits) in common {
+        let (input, scratch, field) = ((&wide, &narrow), &mut scratch, BitField { shift, bits });
+        let done = partition_pairs(stream, scratch, input, field, (&mut wide_out, &mut values_out), &mut counts);
+        refused(done.unwrap_err(), field, 64, 10);
+    }
+    // A histogram takes wider fields.
+    let common = [(0, 0), (0, 33), (5, u32::MAX), (u32::MAX, 1), (u32::MAX, u32::MAX), (64, 1), (61, 4), (33, 32)];
+    for (shift, bits) in common.into_iter().chain([(32, 1), (29, 4), (1, 32), (20, 13)]) {
+        let field = BitField { shift, bits };
+        refused(histogram(stream, &narrow, field, &mut counts).unwrap_err(), field, 32, 32);
+    }
+    for (shift, bits) in common {
+        let field = BitField { shift, bits };
+        refused(histogram(stream, &wide, field, &mut counts).unwrap_err(), field, 64, 32);
+    }
+    untouched(device, &[&counts, &keys_out, &values_out]);
+    // The highest fields that exist.
+    histogram(stream, &narrow, BitField { shift: 28, bits: 4 }, &mut counts).unwrap();
+    assert_eq!(counts.download(stream).unwrap()[0], 10);
+    histogram(stream, &wide, BitField { shift: 60, bits: 4 }, &mut counts).unwrap();
+    assert_eq!(counts.download(stream).unwrap()[0], 10);
 }
 
-#[test]
-fn arrays_whose_lengths_do_not_belong_together_are_refused() {
-    on_all(|device| {
-        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
-        let scratch = &mut scratch;
-        let (five, six) = (sentinels(device, 5), sentinels(device, 6));
-        for length in [0, 4, 7] {
-            let mut output = sentinels(device, length);
-            lengths(exclusive_scan(stream, scratch, &five, &mut output).unwrap_err(), 5, length as u64);
-            lengths(inclusive_scan(stream, scratch, &five, &mut output).unwrap_err(), 5, length as u64);
-            untouched(device, &[&output]);
-        }
-        // Room for a total is for the exclusive scan alone.
-        lengths(inclusive_scan(stream, scratch, &five, &mut sentinels(device, 6)).unwrap_err(), 5, 6);
-        let field = BitField { shift: 0, bits: 3 };
-        let (mut out, mut long, mut starts) = (sentinels(device, 5), sentinels(device, 6), sentinels(device, 8));
-        for length in [0, 7, 9] {
-            let mut counts = sentinels(device, length);
-            lengths(histogram(stream, &five, field, &mut counts).unwrap_err(), 8, length as u64);
-            let wide = BitField { shift: 0, bits: 32 };
-            lengths(histogram(stream, &five, wide, &mut counts).unwrap_err(), 1 << 32, length as u64);
-            let mut other = sentinels(device, 5);
-            let refused = partition_pairs(stream, scratch, (&five, &five), field, (&mut out, &mut other), &mut counts);
-            lengths(refused.unwrap_err(), 8, length as u64);
-            untouched(device, &[&counts, &other]);
-        }
+#[parameterized]
+fn arrays_whose_lengths_do_not_belong_together_are_refused(device: &Device) {
+    let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+    let scratch = &mut scratch;
+    let (five, six) = (sentinels(device, 5), sentinels(device, 6));
+    for length in [0, 4, 7] {
+        let mut output = sentinels(device, length);
+        lengths(exclusive_scan(stream, scratch, &five, &mut output).unwrap_err(), 5, length as u64);
+        lengths(inclusive_scan(stream, scratch, &five, &mut output).unwrap_err(), 5, length as u64);
+        untouched(device, &[&output]);
+    }
+    // Room for a total is for the exclusive scan alone.
+    lengths(inclusive_scan(stream, scratch, &five, &mut sentinels(device, 6)).unwrap_err(), 5, 6);
+    let field = BitField { shift: 0, bits: 3 };
+    let (mut out, mut long, mut starts) = (sentinels(device, 5), sentinels(device, 6), sentinels(device, 8));
+    for length in [0, 7, 9] {
+        let mut counts = sentinels(device, length);
+        lengths(histogram(stream, &five, field, &mut counts).unwrap_err(), 8, length as u64);
+        let wide = BitField { shift: 0, bits: 32 };
+        lengths(histogram(stream, &five, wide, &mut counts).unwrap_err(), 1 << 32, length as u64);
         let mut other = sentinels(device, 5);
-        let refused = partition_pairs(stream, scratch, (&five, &six), field, (&mut out, &mut other), &mut starts);
-        lengths(refused.unwrap_err(), 5, 6);
-        let refused = partition_pairs(stream, scratch, (&five, &five), field, (&mut long, &mut other), &mut starts);
-        lengths(refused.unwrap_err(), 5, 6);
-        let refused = partition_pairs(stream, scratch, (&five, &five), field, (&mut out, &mut long), &mut starts);
-        lengths(refused.unwrap_err(), 5, 6);
-        lengths(sort_pairs(stream, scratch, &mut out, &mut long).unwrap_err(), 5, 6);
+        let refused = partition_pairs(stream, scratch, (&five, &five), field, (&mut out, &mut other), &mut counts);
+        lengths(refused.unwrap_err(), 8, length as u64);
+        untouched(device, &[&counts, &other]);
+    }
+    let mut other = sentinels(device, 5);
+    let refused = partition_pairs(stream, scratch, (&five, &six), field, (&mut out, &mut other), &mut starts);
+    lengths(refused.unwrap_err(), 5, 6);
+    let refused = partition_pairs(stream, scratch, (&five, &five), field, (&mut long, &mut other), &mut starts);
+    lengths(refused.unwrap_err(), 5, 6);
+    let refused = partition_pairs(stream, scratch, (&five, &five), field, (&mut out, &mut long), &mut starts);
+    lengths(refused.unwrap_err(), 5, 6);
+    lengths(sort_pairs(stream, scratch, &mut out, &mut long).unwrap_err(), 5, 6);
 
-        let (keep, mut count) = (sentinels(device, 1), sentinels(device, 1));
-        lengths(compact(stream, scratch, &five, &starts, &mut out, &mut count).unwrap_err(), 1, 8);
-        lengths(compact(stream, scratch, &five, &keep, &mut long, &mut count).unwrap_err(), 5, 6);
-        lengths(compact(stream, scratch, &five, &keep, &mut out, &mut starts).unwrap_err(), 1, 8);
-        lengths(flag_last_of_each(stream, &five, &mut starts).unwrap_err(), 1, 8);
-        lengths(unique_of_sorted(stream, scratch, &five, &mut long, &mut count).unwrap_err(), 5, 6);
-        lengths(unique_of_sorted(stream, scratch, &five, &mut out, &mut starts).unwrap_err(), 1, 8);
-        let mut none = sentinels(device, 0);
-        lengths(flag_last_of_each(stream, &five, &mut none).unwrap_err(), 1, 0);
-        untouched(device, &[&out, &long, &starts, &count, &five]);
-        assert_eq!(scratch.memory_bytes(), 0, "what is refused takes no scratch");
-    });
+    let (keep, mut count) = (sentinels(device, 1), sentinels(device, 1));
+    lengths(compact(stream, scratch, &five, &starts, &mut out, &mut count).unwrap_err(), 1, 8);
+    lengths(compact(stream, scratch, &five, &keep, &mut long, &mut count).unwrap_err(), 5, 6);
+    lengths(compact(stream, scratch, &five, &keep, &mut out, &mut starts).unwrap_err(), 1, 8);
+    lengths(flag_last_of_each(stream, &five, &mut starts).unwrap_err(), 1, 8);
+    lengths(unique_of_sorted(stream, scratch, &five, &mut long, &mut count).unwrap_err(), 5, 6);
+    lengths(unique_of_sorted(stream, scratch, &five, &mut out, &mut starts).unwrap_err(), 1, 8);
+    let mut none = sentinels(device, 0);
+    lengths(flag_last_of_each(stream, &five, &mut none).unwrap_err(), 1, 0);
+    untouched(device, &[&out, &long, &starts, &count, &five]);
+    assert_eq!(scratch.memory_bytes(), 0, "what is refused takes no scratch");
 }
 
 /// Fails unless the error says that something is on `found` and the operation runs on `expected`.

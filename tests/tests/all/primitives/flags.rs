@@ -6,7 +6,7 @@ use warpnest::primitives::{Scratch, count_flags, expand_flags, fill_absent};
 use warpnest::types::Value;
 use warpnest::{Buffer, Device, Error, InputError};
 use warpnest_tests::{
-    assert_lengths, assert_wrong_device, at, elsewhere, on_all, on_each_engine, on_every_engine, planted,
+    assert_lengths, assert_wrong_device, at, elsewhere, on_each_engine, on_every_engine, parameterized, planted,
     the_cpu_engine,
 };
 
@@ -148,41 +148,37 @@ fn foreign_memory_of_any_length_is_written_to_its_end() {
     }
 }
 
-#[test]
-fn the_first_of_more_flags_are_counted_in_any_scratch() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let all = Buffer::from_slice(device, &[u32::MAX; 300]).unwrap();
-        let mut scratch = Scratch::new(device);
-        for items in [0, 1, 31, 32, 33, 127, 128, 200, 9600] {
-            assert_eq!(count_flags(stream, &mut scratch, &all, items).unwrap(), items);
-        }
-        assert_eq!(scratch.memory_bytes(), 8);
-        let error = count_flags(stream, &mut scratch, &all, 9601).unwrap_err();
-        assert_eq!(error, Error::Input(InputError::Range { start: 0, end: 301, length: 300 }));
-    });
+#[parameterized]
+fn the_first_of_more_flags_are_counted_in_any_scratch(device: &Device) {
+    let stream = device.default_stream();
+    let all = Buffer::from_slice(device, &[u32::MAX; 300]).unwrap();
+    let mut scratch = Scratch::new(device);
+    for items in [0, 1, 31, 32, 33, 127, 128, 200, 9600] {
+        assert_eq!(count_flags(stream, &mut scratch, &all, items).unwrap(), items);
+    }
+    assert_eq!(scratch.memory_bytes(), 8);
+    let error = count_flags(stream, &mut scratch, &all, 9601).unwrap_err();
+    assert_eq!(error, Error::Input(InputError::Range { start: 0, end: 301, length: 300 }));
 }
 
-#[test]
-fn other_lengths_devices_and_addresses_are_refused() {
-    on_all(|device| {
-        let (stream, there) = (device.default_stream(), elsewhere());
-        let words = Buffer::from_slice(device, &[5u32, 6]).unwrap();
-        let mut bytes = Buffer::<u8>::zeroed(device, 65).unwrap();
-        let (items, flags) = (("the items, in words of 32,", 3), ("the flags", 2));
-        assert_lengths(expand_flags(stream, &words, &mut bytes).unwrap_err(), items, flags);
-        let mut values = Buffer::<u64>::zeroed(device, 65).unwrap();
-        assert_lengths(fill_absent(stream, &words, 1, &mut values).unwrap_err(), items, flags);
-        let error = expand_flags(stream, &words, &mut bytes.slice_mut(8..64).unwrap()).unwrap_err();
-        assert!(matches!(error, Error::Input(InputError::Misaligned { alignment: 16, .. })), "{error:?}");
-        assert!(bytes.download(stream).unwrap().iter().all(|&byte| byte == 0));
+#[parameterized]
+fn other_lengths_devices_and_addresses_are_refused(device: &Device) {
+    let (stream, there) = (device.default_stream(), elsewhere());
+    let words = Buffer::from_slice(device, &[5u32, 6]).unwrap();
+    let mut bytes = Buffer::<u8>::zeroed(device, 65).unwrap();
+    let (items, flags) = (("the items, in words of 32,", 3), ("the flags", 2));
+    assert_lengths(expand_flags(stream, &words, &mut bytes).unwrap_err(), items, flags);
+    let mut values = Buffer::<u64>::zeroed(device, 65).unwrap();
+    assert_lengths(fill_absent(stream, &words, 1, &mut values).unwrap_err(), items, flags);
+    let error = expand_flags(stream, &words, &mut bytes.slice_mut(8..64).unwrap()).unwrap_err();
+    assert!(matches!(error, Error::Input(InputError::Misaligned { alignment: 16, .. })), "{error:?}");
+    assert!(bytes.download(stream).unwrap().iter().all(|&byte| byte == 0));
 
-        let theirs = Buffer::from_slice(&there, &[5u32, 6]).unwrap();
-        let error = expand_flags(stream, &theirs, &mut bytes.slice_mut(..64).unwrap()).unwrap_err();
-        assert_wrong_device(error, "a buffer", &there, device);
-        let error = fill_absent(stream, &theirs, 1, &mut values.slice_mut(..64).unwrap()).unwrap_err();
-        assert_wrong_device(error, "a buffer", &there, device);
-        let error = count_flags(stream, &mut Scratch::new(device), &theirs, 64).unwrap_err();
-        assert_wrong_device(error, "a buffer", &there, device);
-    });
+    let theirs = Buffer::from_slice(&there, &[5u32, 6]).unwrap();
+    let error = expand_flags(stream, &theirs, &mut bytes.slice_mut(..64).unwrap()).unwrap_err();
+    assert_wrong_device(error, "a buffer", &there, device);
+    let error = fill_absent(stream, &theirs, 1, &mut values.slice_mut(..64).unwrap()).unwrap_err();
+    assert_wrong_device(error, "a buffer", &there, device);
+    let error = count_flags(stream, &mut Scratch::new(device), &theirs, 64).unwrap_err();
+    assert_wrong_device(error, "a buffer", &there, device);
 }

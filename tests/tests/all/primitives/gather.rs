@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use warpnest::primitives::{gather, gather_found};
 use warpnest::types::Plain;
 use warpnest::{Answers, Buffer, Device, PageMap};
-use warpnest_tests::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all};
+use warpnest_tests::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all, parameterized};
 
 /// Checks the gathering of rows, of which some do not exist, by indices alone and by answers.
 fn with<T: Plain + Debug + PartialEq>(device: &Device, row: impl Fn(u32) -> T, zero: T) {
@@ -52,18 +52,16 @@ fn rows_of_every_size_go_where_their_indices_say() {
     with(&Device::cpu(), |i| Row([i; 33]), Row::zeroed());
 }
 
-#[test]
-fn other_lengths_and_other_devices_are_refused() {
-    on_all(|device| {
-        let (stream, there) = (device.default_stream(), elsewhere());
-        let source = Buffer::from_slice(device, &[1u64, 2]).unwrap();
-        let indices = Buffer::from_slice(device, &[1u32, 0, 1]).unwrap();
-        let error = gather(stream, &source, &indices, &mut Buffer::zeroed(device, 2).unwrap()).unwrap_err();
-        assert_lengths(error, ("the indices", 3), ("the output", 2));
-        let answers = Answers::new(device, 5).unwrap();
-        let error = gather_found(stream, &source, &answers, &mut Buffer::zeroed(device, 6).unwrap()).unwrap_err();
-        assert_lengths(error, ("the indices", 5), ("the output", 6));
-        let error = gather(stream, &source, &indices, &mut Buffer::zeroed(&there, 3).unwrap()).unwrap_err();
-        assert_wrong_device(error, "a buffer", &there, device);
-    });
+#[parameterized]
+fn other_lengths_and_other_devices_are_refused(device: &Device) {
+    let (stream, there) = (device.default_stream(), elsewhere());
+    let source = Buffer::from_slice(device, &[1u64, 2]).unwrap();
+    let indices = Buffer::from_slice(device, &[1u32, 0, 1]).unwrap();
+    let error = gather(stream, &source, &indices, &mut Buffer::zeroed(device, 2).unwrap()).unwrap_err();
+    assert_lengths(error, ("the indices", 3), ("the output", 2));
+    let answers = Answers::new(device, 5).unwrap();
+    let error = gather_found(stream, &source, &answers, &mut Buffer::zeroed(device, 6).unwrap()).unwrap_err();
+    assert_lengths(error, ("the indices", 5), ("the output", 6));
+    let error = gather(stream, &source, &indices, &mut Buffer::zeroed(&there, 3).unwrap()).unwrap_err();
+    assert_wrong_device(error, "a buffer", &there, device);
 }

@@ -8,7 +8,7 @@ use warpnest::primitives::{
 };
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Answers, Buffer};
-use warpnest_tests::{TestEngine, key, on_every_engine};
+use warpnest_tests::{TestEngine, key, on_every_engine, parameterized};
 
 /// Returns the most items for an engine: some cases should take several tiles, which have up to
 /// 8,192.
@@ -195,6 +195,7 @@ fn keys_alone_around_the_sizes_of_tiles_all_equal_and_distinct() {
     keys_alone_around_the_sizes_of_tiles::<u64>();
 }
 
+#[parameterized(each_width)]
 fn partitions_and_sorts<K: Key, V: Value>() {
     on_every_engine(
         |engine| (prop::collection::vec(key::<K>(), 0..most(engine)), field(K::BITS)),
@@ -205,24 +206,4 @@ fn partitions_and_sorts<K: Key, V: Value>() {
             check_sort::<K, V>(engine, &keys[..few.min(keys.len())])
         },
     );
-}
-
-#[test]
-fn keys_32_values_32() {
-    partitions_and_sorts::<u32, u32>();
-}
-
-#[test]
-fn keys_32_values_64() {
-    partitions_and_sorts::<u32, u64>();
-}
-
-#[test]
-fn keys_64_values_32() {
-    partitions_and_sorts::<u64, u32>();
-}
-
-#[test]
-fn keys_64_values_64() {
-    partitions_and_sorts::<u64, u64>();
 }

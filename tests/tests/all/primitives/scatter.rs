@@ -6,7 +6,7 @@ use std::fmt::Debug;
 use warpnest::primitives::{gather, iota, scatter};
 use warpnest::types::Plain;
 use warpnest::{Buffer, Device};
-use warpnest_tests::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all};
+use warpnest_tests::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all, parameterized};
 
 /// Checks the scattering of rows to different indices, of which the output lacks some.
 fn with<T: Plain + Debug + PartialEq>(device: &Device, row: impl Fn(u32) -> T, zero: T) {
@@ -54,67 +54,59 @@ fn rows_of_every_size_go_where_their_indices_say() {
     with(&Device::cpu(), |i| Row([i; 33]), Row::zeroed());
 }
 
-#[test]
-fn of_rows_with_the_same_index_one_remains() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let values: Vec<u64> = distinct_keys(900, 5);
-        let indices: Vec<u32> = (0..900).map(|i| i % 3).collect();
-        let (values_in, indices) =
-            (Buffer::from_slice(device, &values).unwrap(), Buffer::from_slice(device, &indices).unwrap());
-        let mut output = Buffer::<u64>::zeroed(device, 4).unwrap();
-        scatter(stream, &values_in, &indices, &mut output).unwrap();
-        let output = output.download(stream).unwrap();
-        for (index, found) in output[..3].iter().enumerate() {
-            assert!(values.iter().skip(index).step_by(3).any(|value| value == found), "{found} at {index}");
-        }
-        assert_eq!(output[3], 0);
-    });
+#[parameterized]
+fn of_rows_with_the_same_index_one_remains(device: &Device) {
+    let stream = device.default_stream();
+    let values: Vec<u64> = distinct_keys(900, 5);
+    let indices: Vec<u32> = (0..900).map(|i| i % 3).collect();
+    let (values_in, indices) =
+        (Buffer::from_slice(device, &values).unwrap(), Buffer::from_slice(device, &indices).unwrap());
+    let mut output = Buffer::<u64>::zeroed(device, 4).unwrap();
+    scatter(stream, &values_in, &indices, &mut output).unwrap();
+    let output = output.download(stream).unwrap();
+    for (index, found) in output[..3].iter().enumerate() {
+        assert!(values.iter().skip(index).step_by(3).any(|value| value == found), "{found} at {index}");
+    }
+    assert_eq!(output[3], 0);
 }
 
-#[test]
-fn parts_are_scattered_to_parts() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let values = Buffer::from_slice(device, &[1u32, 2, 3, 4, 5, 6, 7]).unwrap();
-        let mut output = Buffer::from_slice(device, &[0u32; 12]).unwrap();
-        let indices = Buffer::from_slice(device, &[2u32, 0, 4]).unwrap();
-        scatter(stream, &*values.slice(4..).unwrap(), &indices, &mut output.slice_mut(4..8).unwrap()).unwrap();
-        // Index 4 is beside the part, though the buffer has more.
-        assert_eq!(output.download(stream).unwrap(), [0, 0, 0, 0, 6, 0, 5, 0, 0, 0, 0, 0]);
-    });
+#[parameterized]
+fn parts_are_scattered_to_parts(device: &Device) {
+    let stream = device.default_stream();
+    let values = Buffer::from_slice(device, &[1u32, 2, 3, 4, 5, 6, 7]).unwrap();
+    let mut output = Buffer::from_slice(device, &[0u32; 12]).unwrap();
+    let indices = Buffer::from_slice(device, &[2u32, 0, 4]).unwrap();
+    scatter(stream, &*values.slice(4..).unwrap(), &indices, &mut output.slice_mut(4..8).unwrap()).unwrap();
+    // Index 4 is beside the part, though the buffer has more.
+    assert_eq!(output.download(stream).unwrap(), [0, 0, 0, 0, 6, 0, 5, 0, 0, 0, 0, 0]);
 }
 
-#[test]
-fn other_lengths_and_other_devices_are_refused() {
-    on_all(|device| {
-        let (stream, there) = (device.default_stream(), elsewhere());
-        let values = Buffer::from_slice(device, &[1u64, 2]).unwrap();
-        let mut output = Buffer::<u64>::zeroed(device, 2).unwrap();
-        let indices = Buffer::from_slice(device, &[1u32, 0, 1]).unwrap();
-        let error = scatter(stream, &values, &indices, &mut output).unwrap_err();
-        assert_lengths(error, ("the values", 2), ("the indices", 3));
-        let theirs = Buffer::from_slice(&there, &[1u32, 0]).unwrap();
-        let error = scatter(stream, &values, &theirs, &mut output).unwrap_err();
-        assert_wrong_device(error, "a buffer", &there, device);
-        let error = iota(stream, &mut Buffer::zeroed(&there, 3).unwrap()).unwrap_err();
-        assert_wrong_device(error, "a buffer", &there, device);
-        assert_eq!(output.download(stream).unwrap(), [0, 0]);
-    });
+#[parameterized]
+fn other_lengths_and_other_devices_are_refused(device: &Device) {
+    let (stream, there) = (device.default_stream(), elsewhere());
+    let values = Buffer::from_slice(device, &[1u64, 2]).unwrap();
+    let mut output = Buffer::<u64>::zeroed(device, 2).unwrap();
+    let indices = Buffer::from_slice(device, &[1u32, 0, 1]).unwrap();
+    let error = scatter(stream, &values, &indices, &mut output).unwrap_err();
+    assert_lengths(error, ("the values", 2), ("the indices", 3));
+    let theirs = Buffer::from_slice(&there, &[1u32, 0]).unwrap();
+    let error = scatter(stream, &values, &theirs, &mut output).unwrap_err();
+    assert_wrong_device(error, "a buffer", &there, device);
+    let error = iota(stream, &mut Buffer::zeroed(&there, 3).unwrap()).unwrap_err();
+    assert_wrong_device(error, "a buffer", &there, device);
+    assert_eq!(output.download(stream).unwrap(), [0, 0]);
 }
 
-#[test]
-fn numbers_are_in_order_in_the_whole_and_in_a_part() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        for length in [0, 1, 2, 255, 256, 257, 1000] {
-            let mut output = Buffer::from_slice(device, &vec![7u32; length]).unwrap();
-            iota(stream, &mut output).unwrap();
-            let expected: Vec<u32> = (0..length as u32).collect();
-            assert_eq!(output.download(stream).unwrap(), expected);
-        }
-        let mut output = Buffer::from_slice(device, &[7u32; 8]).unwrap();
-        iota(stream, &mut output.slice_mut(4..7).unwrap()).unwrap();
-        assert_eq!(output.download(stream).unwrap(), [7, 7, 7, 7, 0, 1, 2, 7]);
-    });
+#[parameterized]
+fn numbers_are_in_order_in_the_whole_and_in_a_part(device: &Device) {
+    let stream = device.default_stream();
+    for length in [0, 1, 2, 255, 256, 257, 1000] {
+        let mut output = Buffer::from_slice(device, &vec![7u32; length]).unwrap();
+        iota(stream, &mut output).unwrap();
+        let expected: Vec<u32> = (0..length as u32).collect();
+        assert_eq!(output.download(stream).unwrap(), expected);
+    }
+    let mut output = Buffer::from_slice(device, &[7u32; 8]).unwrap();
+    iota(stream, &mut output.slice_mut(4..7).unwrap()).unwrap();
+    assert_eq!(output.download(stream).unwrap(), [7, 7, 7, 7, 0, 1, 2, 7]);
 }

@@ -1,7 +1,7 @@
 //! Group-by of nearly as many groups as rows: rows in chains, beside a `HashMap`, and the hash
 //! pages that take their place.
 
-use super::hash::{ALL, Case, ONLY_COUNTS, ONLY_SUMS, Pages, everywhere, keys_of};
+use super::hash::{ALL, Case, ONLY_COUNTS, ONLY_SUMS, Pages, everywhere, keys_of, of_every_case};
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::relational::group_by::CHAINED_ROWS;
 use gpu_kernels::types::{Nothing, Payload, WordOf};
@@ -54,36 +54,7 @@ where
     }
 }
 
-#[test]
-fn keys_32_values_32() {
-    everywhere(|engine| {
-        every_case::<u32, u32>(engine, ColumnParams::unsigned());
-        every_case::<u32, u32>(engine, ColumnParams::signed(32));
-    });
-}
-
-#[test]
-fn keys_32_values_64() {
-    everywhere(|engine| every_case::<u32, u64>(engine, ColumnParams::signed(64)));
-}
-
-#[test]
-fn keys_64_values_32() {
-    everywhere(|engine| every_case::<u64, u32>(engine, ColumnParams::signed(32)));
-}
-
-#[test]
-fn keys_64_values_64() {
-    everywhere(|engine| every_case::<u64, u64>(engine, ColumnParams::unsigned()));
-}
-
-#[test]
-fn keys_alone() {
-    everywhere(|engine| {
-        every_case::<u32, Nothing>(engine, ColumnParams::unsigned());
-        every_case::<u64, Nothing>(engine, ColumnParams::unsigned());
-    });
-}
+of_every_case!(narrow values of wide keys: signed(32));
 
 #[test]
 fn bins_of_every_size_around_those_of_blocks() {

@@ -8,7 +8,7 @@ use warpnest::primitives::Scratch;
 use warpnest::relational::{Order, Unique};
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
-use warpnest_tests::{at, distinct_keys};
+use warpnest_tests::{at, distinct_keys, parameterized};
 
 /// Sizes around the rows that are hashed at once (128), the keys of a dictionary before its table
 /// grows (512 and 2048), the fewest rows of a chunk (16,384), and those of two, which are sampled
@@ -78,7 +78,8 @@ fn same_but_for_order<K: Key>((keys, ids, counts): Encoded<'_, K>, other: Encode
     }));
 }
 
-fn every_size_and_skew<K: Key>() {
+#[parameterized(each_width)]
+fn rows_have_ids_in_order_of_appearance<K: Key>() {
     for n in SIZES {
         let keys = distinct_keys::<K>(n, 8);
         right("different", &keys);
@@ -91,16 +92,6 @@ fn every_size_and_skew<K: Key>() {
         right("half of one key", &(0..n).map(|i| keys[if i % 2 == 0 { 0 } else { i }]).collect::<Vec<_>>());
         right("neighbours", &(0..n).map(|i| K::from_u64(i as u64 / 2)).collect::<Vec<_>>());
     }
-}
-
-#[test]
-fn rows_of_narrow_keys_have_ids_in_order_of_appearance() {
-    every_size_and_skew::<u32>();
-}
-
-#[test]
-fn rows_of_wide_keys_have_ids_in_order_of_appearance() {
-    every_size_and_skew::<u64>();
 }
 
 #[test]

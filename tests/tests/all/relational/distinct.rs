@@ -12,8 +12,8 @@ use warpnest::relational::{
 use warpnest::{Buffer, Device, Error, factorize, isin, mode, top_k, unique, value_counts};
 use warpnest_tests::random::derived;
 use warpnest_tests::{
-    TestEngine, assert_lengths, assert_wrong_device, at, counting, elsewhere, engines, is_thorough, on_all,
-    on_every_engine, the_cpu_engine,
+    TestEngine, assert_lengths, assert_wrong_device, at, counting, elsewhere, engines, is_thorough, on_every_engine,
+    parameterized, the_cpu_engine,
 };
 
 /// Says what is wrong with the keys, ids, counts and first rows of a column.
@@ -352,27 +352,25 @@ fn memory_is_used_again() {
     assert_eq!(scratch.memory_bytes(), 0);
 }
 
-#[test]
-fn columns_of_another_device_or_length_are_refused() {
-    on_all(|device| {
-        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
-        let there = elsewhere();
-        let (far, near) =
-            (Buffer::from_slice(&there, &[1u32, 2]).unwrap(), Buffer::from_slice(device, &[1u32, 2]).unwrap());
-        let error = Unique::of(&far).ids().run_on(stream, &mut scratch).unwrap_err();
-        assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
-        let error = isin_on(stream, &mut scratch, &far, &near).unwrap_err();
-        assert_wrong_device(error, "the buffer of keys", &there, device);
-        let error = isin_on(stream, &mut scratch, &near, &far).unwrap_err();
-        assert_wrong_device(error, "the buffer of keys", &there, device);
-        let error = Rows::of(&[1u32, 2]).and(&[1u64]).distinct(device).unwrap_err();
-        assert_lengths(error, ("the first column", 2), ("another column", 1));
-        let mut words = Buffer::zeroed(device, 2).unwrap();
-        let error = warpnest::relational::isin_into(stream, &mut scratch, &near, &near, &mut words).unwrap_err();
-        assert_lengths(error, ("the keys, in words of 32,", 1), ("the found-words", 2));
-        let mut found = Unique::of(&far).run_on(there.default_stream(), &mut Scratch::new(&there)).unwrap();
-        let error = Unique::of(&near).run_into(stream, &mut scratch, &mut found).unwrap_err();
-        assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
-        assert_eq!(found.keys.len(), 2);
-    });
+#[parameterized]
+fn columns_of_another_device_or_length_are_refused(device: &Device) {
+    let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+    let there = elsewhere();
+    let (far, near) =
+        (Buffer::from_slice(&there, &[1u32, 2]).unwrap(), Buffer::from_slice(device, &[1u32, 2]).unwrap());
+    let error = Unique::of(&far).ids().run_on(stream, &mut scratch).unwrap_err();
+    assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
+    let error = isin_on(stream, &mut scratch, &far, &near).unwrap_err();
+    assert_wrong_device(error, "the buffer of keys", &there, device);
+    let error = isin_on(stream, &mut scratch, &near, &far).unwrap_err();
+    assert_wrong_device(error, "the buffer of keys", &there, device);
+    let error = Rows::of(&[1u32, 2]).and(&[1u64]).distinct(device).unwrap_err();
+    assert_lengths(error, ("the first column", 2), ("another column", 1));
+    let mut words = Buffer::zeroed(device, 2).unwrap();
+    let error = warpnest::relational::isin_into(stream, &mut scratch, &near, &near, &mut words).unwrap_err();
+    assert_lengths(error, ("the keys, in words of 32,", 1), ("the found-words", 2));
+    let mut found = Unique::of(&far).run_on(there.default_stream(), &mut Scratch::new(&there)).unwrap();
+    let error = Unique::of(&near).run_into(stream, &mut scratch, &mut found).unwrap_err();
+    assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
+    assert_eq!(found.keys.len(), 2);
 }

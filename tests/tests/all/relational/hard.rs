@@ -10,7 +10,7 @@ use warpnest::low_level::sampled_rows;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{GroupBy, GroupReport, Method, Order};
 use warpnest::{Buffer, Device};
-use warpnest_tests::{TestEngine, at, on_each_engine, only_cuda, the_cpu_engine};
+use warpnest_tests::{TestEngine, at, on_each_engine, only_cuda, parameterized, the_cpu_engine};
 
 /// The seed of all queries, which the chosen keys know.
 const SEED: u64 = 3;
@@ -236,21 +236,19 @@ fn frequent_keys_that_the_sample_does_not_draw() {
 
 /// Checks so many rows that they are split twice: bins of the first split overflow, and another
 /// sample sees the keys.
-#[test]
-fn frequent_keys_that_the_sample_does_not_draw_among_rows_that_are_split_twice() {
-    on_each_engine(|engine| {
-        // The sanitizers would take long, and so would the interpreter.
-        if engine.max_items < 1 << 16 || only_cuda() {
-            return;
-        }
-        let rows = 1 << 21;
-        for hot in [1, 100] {
-            let _at = at(format!("{hot} keys"));
-            let report = Case::new(keys_32(&chosen(&engine.device, rows, |row| row, |row| u32::MAX - row % hot)))
-                .check(&engine.device);
-            assert!(report.overflowed && report.hot_rows > rows as u64 / 2, "{report:?}");
-        }
-    });
+#[parameterized]
+fn frequent_keys_that_the_sample_does_not_draw_among_rows_that_are_split_twice(engine: &TestEngine) {
+    // The sanitizers would take long, and so would the interpreter.
+    if engine.max_items < 1 << 16 || only_cuda() {
+        return;
+    }
+    let rows = 1 << 21;
+    for hot in [1, 100] {
+        let _at = at(format!("{hot} keys"));
+        let report = Case::new(keys_32(&chosen(&engine.device, rows, |row| row, |row| u32::MAX - row % hot)))
+            .check(&engine.device);
+        assert!(report.overflowed && report.hot_rows > rows as u64 / 2, "{report:?}");
+    }
 }
 
 #[test]

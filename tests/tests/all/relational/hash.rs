@@ -236,36 +236,44 @@ where
     }
 }
 
-#[test]
-fn keys_32_values_32() {
-    everywhere(|engine| {
-        every_case::<u32, u32>(engine, ColumnParams::unsigned());
-        every_case::<u32, u32>(engine, ColumnParams::signed(32));
-    });
-}
+/// Expands to a test of `every_case` for each width of keys and values, and one for keys alone.
+macro_rules! of_every_case {
+    (narrow values of wide keys: $column:ident($($bits:literal)?)) => {
+        #[test]
+        fn keys_32_values_32() {
+            everywhere(|engine| {
+                every_case::<u32, u32>(engine, ColumnParams::unsigned());
+                every_case::<u32, u32>(engine, ColumnParams::signed(32));
+            });
+        }
 
-#[test]
-fn keys_32_values_64() {
-    everywhere(|engine| every_case::<u32, u64>(engine, ColumnParams::signed(64)));
-}
+        #[test]
+        fn keys_32_values_64() {
+            everywhere(|engine| every_case::<u32, u64>(engine, ColumnParams::signed(64)));
+        }
 
-#[test]
-fn keys_64_values_32() {
-    everywhere(|engine| every_case::<u64, u32>(engine, ColumnParams::unsigned()));
-}
+        #[test]
+        fn keys_64_values_32() {
+            everywhere(|engine| every_case::<u64, u32>(engine, ColumnParams::$column($($bits)?)));
+        }
 
-#[test]
-fn keys_64_values_64() {
-    everywhere(|engine| every_case::<u64, u64>(engine, ColumnParams::unsigned()));
-}
+        #[test]
+        fn keys_64_values_64() {
+            everywhere(|engine| every_case::<u64, u64>(engine, ColumnParams::unsigned()));
+        }
 
-#[test]
-fn keys_alone() {
-    everywhere(|engine| {
-        every_case::<u32, Nothing>(engine, ColumnParams::unsigned());
-        every_case::<u64, Nothing>(engine, ColumnParams::unsigned());
-    });
+        #[test]
+        fn keys_alone() {
+            everywhere(|engine| {
+                every_case::<u32, Nothing>(engine, ColumnParams::unsigned());
+                every_case::<u64, Nothing>(engine, ColumnParams::unsigned());
+            });
+        }
+    };
 }
+pub(super) use of_every_case;
+
+of_every_case!(narrow values of wide keys: unsigned());
 
 #[test]
 fn floating_point_values_are_in_their_order() {

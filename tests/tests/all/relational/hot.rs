@@ -9,7 +9,7 @@ use warpnest::low_level::{Few, FewBuffers, group_few};
 use warpnest::primitives::Scratch;
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
-use warpnest_tests::{TestEngine, at, distinct_keys, key, on_each_engine, on_every_engine, the_cpu_engine};
+use warpnest_tests::{TestEngine, at, distinct_keys, key, on_every_engine, parameterized, the_cpu_engine};
 
 /// What is behind the groups that were written.
 const BEHIND: u64 = 0xabab_abab_abab_abab;
@@ -223,62 +223,53 @@ fn check(device: &Device, keys: &[u32], wanted: Wanted) -> Few {
         .check(device)
 }
 
-#[test]
-fn one_row_and_none() {
-    on_each_engine(|engine| {
-        assert_eq!(check(&engine.device, &[], ALL).groups, 0);
-        for key in [0, 1, u32::MAX] {
-            let few = check(&engine.device, &[key], ALL);
-            assert_eq!((few.rows, few.distinct, few.groups, few.missed), (1, 1, 1, 0));
-        }
-    });
+#[parameterized]
+fn one_row_and_none(engine: &TestEngine) {
+    assert_eq!(check(&engine.device, &[], ALL).groups, 0);
+    for key in [0, 1, u32::MAX] {
+        let few = check(&engine.device, &[key], ALL);
+        assert_eq!((few.rows, few.distinct, few.groups, few.missed), (1, 1, 1, 0));
+    }
 }
 
-#[test]
-fn few_keys_are_all_hot() {
-    on_each_engine(|engine| {
-        let n = engine.max_items.min(5_000);
-        for groups in [1, 2, 33] {
-            let _at = at(format!("{groups} groups"));
-            let keys: Vec<u32> =
-                (0..n as u32).map(|i| if i % groups == 0 { u32::MAX } else { i % groups - 1 }).collect();
-            for wanted in [ALL, SUMS] {
-                let few = check(&engine.device, &keys, wanted);
-                // Of 33 groups of 300 rows the sample of 256 may miss one.
-                assert!(few.groups as u32 >= groups.min(30), "{few:?}");
-                assert!(few.estimated_groups.abs_diff(groups as u64) <= 3, "{few:?}");
-            }
+#[parameterized]
+fn few_keys_are_all_hot(engine: &TestEngine) {
+    let n = engine.max_items.min(5_000);
+    for groups in [1, 2, 33] {
+        let _at = at(format!("{groups} groups"));
+        let keys: Vec<u32> = (0..n as u32).map(|i| if i % groups == 0 { u32::MAX } else { i % groups - 1 }).collect();
+        for wanted in [ALL, SUMS] {
+            let few = check(&engine.device, &keys, wanted);
+            // Of 33 groups of 300 rows the sample of 256 may miss one.
+            assert!(few.groups as u32 >= groups.min(30), "{few:?}");
+            assert!(few.estimated_groups.abs_diff(groups as u64) <= 3, "{few:?}");
         }
-    });
+    }
 }
 
-#[test]
-fn hot_keys_at_the_end_of_the_input_are_found() {
-    on_each_engine(|engine| {
-        let n = engine.max_items.min(50_000);
-        let mut keys: Vec<u32> = distinct_keys(n, 7);
-        keys[n - n / 4..].fill(77);
-        let few = check(&engine.device, &keys, SUMS);
-        assert!(few.missed <= 3 * n as u64 / 4, "{few:?}");
-        assert!((0.55..0.95).contains(&few.missed_share), "{few:?}");
-        keys.sort_unstable();
-        assert!(check(&engine.device, &keys, SUMS).missed <= 3 * n as u64 / 4);
-    });
+#[parameterized]
+fn hot_keys_at_the_end_of_the_input_are_found(engine: &TestEngine) {
+    let n = engine.max_items.min(50_000);
+    let mut keys: Vec<u32> = distinct_keys(n, 7);
+    keys[n - n / 4..].fill(77);
+    let few = check(&engine.device, &keys, SUMS);
+    assert!(few.missed <= 3 * n as u64 / 4, "{few:?}");
+    assert!((0.55..0.95).contains(&few.missed_share), "{few:?}");
+    keys.sort_unstable();
+    assert!(check(&engine.device, &keys, SUMS).missed <= 3 * n as u64 / 4);
 }
 
-#[test]
-fn rows_that_the_sample_has_no_sign_of_come_out_whole() {
-    on_each_engine(|engine| {
-        let mut unseen = 0;
-        for place in 0..24 {
-            let mut keys = vec![5; 300];
-            keys[12 * place..12 * place + 2].fill(77);
-            let few = check(&engine.device, &keys, if place % 2 == 0 { SUMS } else { ALL });
-            unseen += (few.missed == 2 && few.missed_share == 0.0) as u32;
-        }
-        // A quarter of the pairs of neighbours is not drawn.
-        assert!(unseen != 0);
-    });
+#[parameterized]
+fn rows_that_the_sample_has_no_sign_of_come_out_whole(engine: &TestEngine) {
+    let mut unseen = 0;
+    for place in 0..24 {
+        let mut keys = vec![5; 300];
+        keys[12 * place..12 * place + 2].fill(77);
+        let few = check(&engine.device, &keys, if place % 2 == 0 { SUMS } else { ALL });
+        unseen += (few.missed == 2 && few.missed_share == 0.0) as u32;
+    }
+    // A quarter of the pairs of neighbours is not drawn.
+    assert!(unseen != 0);
 }
 
 #[test]
@@ -313,33 +304,31 @@ fn the_number_of_groups_is_estimated_from_repeats() {
     assert!(few.estimated_groups > 1 << 17 && few.missed_share > 0.9, "{few:?}");
 }
 
-#[test]
-fn buffers_of_other_lengths_are_refused() {
-    on_each_engine(|engine| {
-        let device = &engine.device;
-        let keys = Buffer::from_slice(device, &[1u32, 2, 3]).unwrap();
-        let values = Buffer::from_slice(device, &[1u32, 2]).unwrap();
-        let mut buffers = FewBuffers {
-            keys: Buffer::zeroed(device, 3).unwrap(),
-            counts: None,
-            sums: Some(Buffer::zeroed(device, 3).unwrap()),
-            minima: None,
-            maxima: None,
-        };
-        let column = ColumnParams::unsigned();
-        let mut group = |values| {
-            let mut scratch = Scratch::new(device);
-            group_few::<u32, u32>(
-                device.default_stream(),
-                &mut scratch,
-                &keys,
-                Some(values),
-                column,
-                &mut buffers,
-                (1, false),
-            )
-        };
-        assert!(group(&values).is_err());
-        assert_eq!(group(&keys).unwrap().0.groups, 3);
-    });
+#[parameterized]
+fn buffers_of_other_lengths_are_refused(engine: &TestEngine) {
+    let device = &engine.device;
+    let keys = Buffer::from_slice(device, &[1u32, 2, 3]).unwrap();
+    let values = Buffer::from_slice(device, &[1u32, 2]).unwrap();
+    let mut buffers = FewBuffers {
+        keys: Buffer::zeroed(device, 3).unwrap(),
+        counts: None,
+        sums: Some(Buffer::zeroed(device, 3).unwrap()),
+        minima: None,
+        maxima: None,
+    };
+    let column = ColumnParams::unsigned();
+    let mut group = |values| {
+        let mut scratch = Scratch::new(device);
+        group_few::<u32, u32>(
+            device.default_stream(),
+            &mut scratch,
+            &keys,
+            Some(values),
+            column,
+            &mut buffers,
+            (1, false),
+        )
+    };
+    assert!(group(&values).is_err());
+    assert_eq!(group(&keys).unwrap().0.groups, 3);
 }

@@ -9,7 +9,7 @@ use warpnest::relational::{Join, JoinKind, JoinMethod, Joined, NO_ROW};
 use warpnest::types::WordKey;
 use warpnest::{Buffer, Device, Error};
 use warpnest_tests::{
-    TestEngine, assert_lengths, assert_wrong_device, at, elsewhere, failing, key, on_each_engine, on_every_engine, only,
+    TestEngine, assert_lengths, assert_wrong_device, at, elsewhere, failing, key, on_every_engine, only, parameterized,
 };
 
 pub const KINDS: [JoinKind; 6] =
@@ -96,6 +96,7 @@ pub fn sides<K: WordKey>(engine: &TestEngine) -> impl Strategy<Value = (Vec<K>, 
     (side(), side())
 }
 
+#[parameterized(each_width)]
 fn any_sides<K: WordKey + Eq + Hash + Debug>() {
     on_every_engine(
         |engine| (sides::<K>(engine), 0..KINDS.len(), 0..METHODS.len()),
@@ -104,16 +105,6 @@ fn any_sides<K: WordKey + Eq + Hash + Debug>() {
             Ok(())
         },
     );
-}
-
-#[test]
-fn any_sides_with_keys_of_32_bits() {
-    any_sides::<u32>();
-}
-
-#[test]
-fn any_sides_with_keys_of_64_bits() {
-    any_sides::<u64>();
 }
 
 /// Checks all kinds by all methods.
@@ -125,205 +116,181 @@ fn check_all<K: WordKey + Eq + Hash + Debug>(device: &Device, left: &[K], right:
     }
 }
 
-#[test]
-fn no_row_one_row_and_extreme_keys() {
-    on_each_engine(|engine| {
-        let device = &engine.device;
-        check_all::<u32>(device, &[], &[]);
-        check_all::<u64>(device, &[], &[0]);
-        check_all::<u32>(device, &[u32::MAX], &[]);
-        check_all::<u32>(device, &[0], &[0]);
-        check_all::<u64>(device, &[u64::MAX, 0, 1, 0], &[0, 0, u64::MAX, u64::MAX, 1 << 32]);
-        check_all::<u32>(device, &[7; 40], &[7; 35]);
-        check_all::<u32>(device, &(0..100).collect::<Vec<_>>(), &(100..180).collect::<Vec<_>>());
-        check_all::<u64>(device, &(0..130).collect::<Vec<_>>(), &(0..130).rev().collect::<Vec<_>>());
-    });
+#[parameterized]
+fn no_row_one_row_and_extreme_keys(engine: &TestEngine) {
+    let device = &engine.device;
+    check_all::<u32>(device, &[], &[]);
+    check_all::<u64>(device, &[], &[0]);
+    check_all::<u32>(device, &[u32::MAX], &[]);
+    check_all::<u32>(device, &[0], &[0]);
+    check_all::<u64>(device, &[u64::MAX, 0, 1, 0], &[0, 0, u64::MAX, u64::MAX, 1 << 32]);
+    check_all::<u32>(device, &[7; 40], &[7; 35]);
+    check_all::<u32>(device, &(0..100).collect::<Vec<_>>(), &(100..180).collect::<Vec<_>>());
+    check_all::<u64>(device, &(0..130).collect::<Vec<_>>(), &(0..130).rev().collect::<Vec<_>>());
 }
 
-#[test]
-fn rows_around_those_of_a_page_and_of_a_round() {
-    on_each_engine(|engine| {
-        if engine.max_items < 2000 {
-            return;
+#[parameterized]
+fn rows_around_those_of_a_page_and_of_a_round(engine: &TestEngine) {
+    if engine.max_items < 2000 {
+        return;
+    }
+    let page = gpu_kernels::relational::join::PAGE_ROWS;
+    for rows in [page - 1, page, page + 1, 2 * page, 2 * page + 1] {
+        let (keys, others): (Vec<u32>, Vec<u32>) = ((0..rows).collect(), (1..=rows).rev().collect());
+        for kind in [JoinKind::Inner, JoinKind::Full, JoinKind::Semi] {
+            check(&engine.device, &keys, &others, (kind, JoinMethod::OnChip));
         }
-        let page = gpu_kernels::relational::join::PAGE_ROWS;
-        for rows in [page - 1, page, page + 1, 2 * page, 2 * page + 1] {
-            let (keys, others): (Vec<u32>, Vec<u32>) = ((0..rows).collect(), (1..=rows).rev().collect());
-            for kind in [JoinKind::Inner, JoinKind::Full, JoinKind::Semi] {
-                check(&engine.device, &keys, &others, (kind, JoinMethod::OnChip));
-            }
-            check(&engine.device, &keys, &others, (JoinKind::Left, JoinMethod::Split));
-            check(&engine.device, &keys, &others, (JoinKind::Anti, JoinMethod::Direct));
-        }
-    });
+        check(&engine.device, &keys, &others, (JoinKind::Left, JoinMethod::Split));
+        check(&engine.device, &keys, &others, (JoinKind::Anti, JoinMethod::Direct));
+    }
 }
 
 /// Checks keys that have more rows than a page, or than a block takes of a bin.
-#[test]
-fn keys_with_many_rows() {
-    on_each_engine(|engine| {
-        let device = &engine.device;
-        // Some rows of other keys are in the same bins.
-        let rows = |hot: usize, key: u32, others: u32| {
-            let mut keys = vec![key; hot];
-            keys.extend((0..others).map(|other| other * 3));
-            keys
-        };
-        let page = gpu_kernels::relational::join::PAGE_ROWS as usize;
-        let (many, few) = if engine.max_items < 1000 { (page + 5, 2) } else { (8 * page + 700, 30) };
-        for (left, right) in [
-            (rows(many, 5, 50), rows(few, 5, 60)),
-            (rows(few, 6, 60), rows(many, 6, 50)),
-            (rows(2 * page, 9, 40), rows(10, 7, 40)),
-        ] {
-            let kinds = if engine.max_items < 1000 { &KINDS[1..2] } else { &KINDS[..] };
-            for &kind in kinds {
-                check(device, &left, &right, (kind, JoinMethod::Split));
-            }
-            if engine.max_items >= 1000 {
-                check(device, &left, &right, (JoinKind::Left, JoinMethod::Direct));
-                check(device, &left, &right, (JoinKind::Full, JoinMethod::OnChip));
-            }
+#[parameterized]
+fn keys_with_many_rows(engine: &TestEngine) {
+    let device = &engine.device;
+    // Some rows of other keys are in the same bins.
+    let rows = |hot: usize, key: u32, others: u32| {
+        let mut keys = vec![key; hot];
+        keys.extend((0..others).map(|other| other * 3));
+        keys
+    };
+    let page = gpu_kernels::relational::join::PAGE_ROWS as usize;
+    let (many, few) = if engine.max_items < 1000 { (page + 5, 2) } else { (8 * page + 700, 30) };
+    for (left, right) in [
+        (rows(many, 5, 50), rows(few, 5, 60)),
+        (rows(few, 6, 60), rows(many, 6, 50)),
+        (rows(2 * page, 9, 40), rows(10, 7, 40)),
+    ] {
+        let kinds = if engine.max_items < 1000 { &KINDS[1..2] } else { &KINDS[..] };
+        for &kind in kinds {
+            check(device, &left, &right, (kind, JoinMethod::Split));
         }
-    });
+        if engine.max_items >= 1000 {
+            check(device, &left, &right, (JoinKind::Left, JoinMethod::Direct));
+            check(device, &left, &right, (JoinKind::Full, JoinMethod::OnChip));
+        }
+    }
 }
 
-#[test]
-fn bins_that_overflow_are_sorted_and_the_report_says_so() {
-    on_each_engine(|engine| {
-        if engine.max_items < 1000 {
-            return;
-        }
-        let (left, right) = (vec![3u32; 20_000], (0..9000u32).collect::<Vec<_>>());
-        let joined = Join::new(&left, &right).method(JoinMethod::Split).run(&engine.device).unwrap();
-        assert!(pairs_of(&engine.device, &joined).into_iter().eq((0..20_000).map(|row| (row, 3))));
-        assert!(joined.report().overflowed && joined.report().method == JoinMethod::Split);
-        let joined = Join::new(&right, &right).method(JoinMethod::Split).run(&engine.device).unwrap();
-        assert!(pairs_of(&engine.device, &joined).into_iter().eq((0..9000).map(|row| (row, row))));
-        assert!(!joined.report().overflowed, "{:?}", joined.report());
-    });
+#[parameterized]
+fn bins_that_overflow_are_sorted_and_the_report_says_so(engine: &TestEngine) {
+    if engine.max_items < 1000 {
+        return;
+    }
+    let (left, right) = (vec![3u32; 20_000], (0..9000u32).collect::<Vec<_>>());
+    let joined = Join::new(&left, &right).method(JoinMethod::Split).run(&engine.device).unwrap();
+    assert!(pairs_of(&engine.device, &joined).into_iter().eq((0..20_000).map(|row| (row, 3))));
+    assert!(joined.report().overflowed && joined.report().method == JoinMethod::Split);
+    let joined = Join::new(&right, &right).method(JoinMethod::Split).run(&engine.device).unwrap();
+    assert!(pairs_of(&engine.device, &joined).into_iter().eq((0..9000).map(|row| (row, row))));
+    assert!(!joined.report().overflowed, "{:?}", joined.report());
 }
 
 /// Checks so many rows that there are two splits, the last of which is made again on either side,
 /// or on both.
-#[test]
-fn many_rows_with_repeated_keys_are_split_again() {
-    on_each_engine(|engine| {
-        if engine.max_items < 100_000 {
-            return;
-        }
-        let side = |rows: u32, of_key: u32, step: u64| -> Vec<u32> {
-            (0..rows as u64).map(|row| (row * step % rows as u64) as u32 / of_key).collect()
-        };
-        let rows = (1 << 20) + 5;
-        let left = side(rows, 48, 2_654_435_761);
-        // Both sides have some of these keys.
-        let right: Vec<u32> = side(rows, 48, 2_147_483_647).into_iter().map(|key| key + 20_000).collect();
-        let unique = side(rows, 1, 2_654_435_761);
-        for (left, right) in [(&left, &unique), (&unique, &right), (&left, &right)] {
-            let mut join = Join::new(left, right);
-            let joined = join.method(JoinMethod::Split).seed(3).run(&engine.device).unwrap();
-            assert!(joined.report().overflowed, "{:?}", joined.report());
-            assert!(pairs_of(&engine.device, &joined) == expected(JoinKind::Inner, left, right));
-        }
-    });
+#[parameterized]
+fn many_rows_with_repeated_keys_are_split_again(engine: &TestEngine) {
+    if engine.max_items < 100_000 {
+        return;
+    }
+    let side = |rows: u32, of_key: u32, step: u64| -> Vec<u32> {
+        (0..rows as u64).map(|row| (row * step % rows as u64) as u32 / of_key).collect()
+    };
+    let rows = (1 << 20) + 5;
+    let left = side(rows, 48, 2_654_435_761);
+    // Both sides have some of these keys.
+    let right: Vec<u32> = side(rows, 48, 2_147_483_647).into_iter().map(|key| key + 20_000).collect();
+    let unique = side(rows, 1, 2_654_435_761);
+    for (left, right) in [(&left, &unique), (&unique, &right), (&left, &right)] {
+        let mut join = Join::new(left, right);
+        let joined = join.method(JoinMethod::Split).seed(3).run(&engine.device).unwrap();
+        assert!(joined.report().overflowed, "{:?}", joined.report());
+        assert!(pairs_of(&engine.device, &joined) == expected(JoinKind::Inner, left, right));
+    }
 }
 
 /// Checks many rows on both sides whose frequencies fall by a power law.
-#[test]
-fn a_power_law_on_both_sides() {
-    on_each_engine(|engine| {
-        if engine.max_items < 2000 {
-            return;
-        }
-        let rows = engine.max_items.min(30_000) as u64;
-        let side = |seed: u64| -> Vec<u64> {
-            let random = |row: u64| (row ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
-            (0..rows).map(|row| (1.0 / (random(row) as f64 / (1u64 << 53) as f64 + 1e-4)) as u64).collect()
-        };
-        let (left, right) = (side(1), side(1 << 40));
-        check(&engine.device, &left, &right[..rows as usize / 8], (JoinKind::Full, JoinMethod::Split));
-        check(&engine.device, &left[..rows as usize / 8], &right, (JoinKind::Inner, JoinMethod::Auto));
-    });
+#[parameterized]
+fn a_power_law_on_both_sides(engine: &TestEngine) {
+    if engine.max_items < 2000 {
+        return;
+    }
+    let rows = engine.max_items.min(30_000) as u64;
+    let side = |seed: u64| -> Vec<u64> {
+        let random = |row: u64| (row ^ seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 11;
+        (0..rows).map(|row| (1.0 / (random(row) as f64 / (1u64 << 53) as f64 + 1e-4)) as u64).collect()
+    };
+    let (left, right) = (side(1), side(1 << 40));
+    check(&engine.device, &left, &right[..rows as usize / 8], (JoinKind::Full, JoinMethod::Split));
+    check(&engine.device, &left[..rows as usize / 8], &right, (JoinKind::Inner, JoinMethod::Auto));
 }
 
 /// Checks a bin of more build rows than a page, whose other rows are listed, by every engine.
-#[test]
-fn listed_rows_of_a_bin_of_several_pages() {
-    fn check_width<K: WordKey + Eq + Hash + Debug>(device: &Device) {
-        let page = gpu_kernels::relational::join::PAGE_ROWS;
-        // Few rows have the key with many, so that there are few pairs.
-        let left: Vec<K> = (0..5600).map(|row| K::from_u64(if row % 1000 == 0 { 1 } else { row + 2 })).collect();
-        let right: Vec<K> = (0..page + 40).map(|row| K::from_u64(row.saturating_sub(page).max(1) as u64)).collect();
-        check(device, &left, &right, (JoinKind::Inner, JoinMethod::Split));
-        check(device, &left, &right, (JoinKind::Left, JoinMethod::Split));
-    }
-    on_each_engine(|engine| {
-        check_width::<u32>(&engine.device);
-        check_width::<u64>(&engine.device);
-    });
+#[parameterized]
+fn listed_rows_of_a_bin_of_several_pages<K: WordKey + Eq + Hash + Debug>(device: &Device) {
+    let page = gpu_kernels::relational::join::PAGE_ROWS;
+    // Few rows have the key with many, so that there are few pairs.
+    let left: Vec<K> = (0..5600).map(|row| K::from_u64(if row % 1000 == 0 { 1 } else { row + 2 })).collect();
+    let right: Vec<K> = (0..page + 40).map(|row| K::from_u64(row.saturating_sub(page).max(1) as u64)).collect();
+    check(device, &left, &right, (JoinKind::Inner, JoinMethod::Split));
+    check(device, &left, &right, (JoinKind::Left, JoinMethod::Split));
 }
 
 /// Checks that each pass lists work items of its own, that the list has capacity for bins whose
 /// sides are exchanged beside others, and that a result is used again that has more memory for one
 /// side.
-#[test]
-fn work_items_of_both_passes_and_of_exchanged_sides() {
-    on_each_engine(|engine| {
-        if engine.max_items < 2000 {
-            return;
-        }
-        let (device, stream) = (&engine.device, engine.device.default_stream());
-        let (left, right) = (vec![1u32; 25_000], vec![2u32; 25_000]);
-        let mut join = Join::new(&left, &right);
-        let joined = join.kind(JoinKind::Full).method(JoinMethod::Split).run(device).unwrap();
-        assert!(pairs_of(device, &joined) == expected(JoinKind::Full, &left, &right));
-        assert!(joined.report().further_items > 0 || engine.in_turn);
-        let rows = |of_first: usize, of_second: usize| [vec![1u32; of_first], vec![2; of_second]].concat();
-        let (left, right) = (rows(5000, 3000), rows(3000, 5000));
-        let mut join = Join::new(&left, &right);
-        assert_eq!(join.method(JoinMethod::Split).size(device).unwrap(), 2 * 5000 * 3000);
+#[parameterized]
+fn work_items_of_both_passes_and_of_exchanged_sides(engine: &TestEngine) {
+    if engine.max_items < 2000 {
+        return;
+    }
+    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let (left, right) = (vec![1u32; 25_000], vec![2u32; 25_000]);
+    let mut join = Join::new(&left, &right);
+    let joined = join.kind(JoinKind::Full).method(JoinMethod::Split).run(device).unwrap();
+    assert!(pairs_of(device, &joined) == expected(JoinKind::Full, &left, &right));
+    assert!(joined.report().further_items > 0 || engine.in_turn);
+    let rows = |of_first: usize, of_second: usize| [vec![1u32; of_first], vec![2; of_second]].concat();
+    let (left, right) = (rows(5000, 3000), rows(3000, 5000));
+    let mut join = Join::new(&left, &right);
+    assert_eq!(join.method(JoinMethod::Split).size(device).unwrap(), 2 * 5000 * 3000);
 
-        let (mut scratch, many) = (Scratch::new(device), vec![7u32; 9000]);
-        let mut joined = Joined::new(device).unwrap();
-        Join::new(&many, &[7u32]).kind(JoinKind::Semi).run_into(stream, &mut scratch, &mut joined).unwrap();
-        assert_eq!((joined.len(), joined.right_rows().len()), (9000, 0));
-        Join::new(&many[..100], &many[..50]).run_into(stream, &mut scratch, &mut joined).unwrap();
-        assert!(pairs_of(device, &joined) == expected(JoinKind::Inner, &many[..100], &many[..50]));
-    });
+    let (mut scratch, many) = (Scratch::new(device), vec![7u32; 9000]);
+    let mut joined = Joined::new(device).unwrap();
+    Join::new(&many, &[7u32]).kind(JoinKind::Semi).run_into(stream, &mut scratch, &mut joined).unwrap();
+    assert_eq!((joined.len(), joined.right_rows().len()), (9000, 0));
+    Join::new(&many[..100], &many[..50]).run_into(stream, &mut scratch, &mut joined).unwrap();
+    assert!(pairs_of(device, &joined) == expected(JoinKind::Inner, &many[..100], &many[..50]));
 }
 
-#[test]
-fn a_result_is_used_again_and_two_columns_are_one_key() {
-    on_each_engine(|engine| {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
-        let (mut scratch, mut joined) = (Scratch::new(device), Joined::new(device).unwrap());
-        for rows in [0u32, 50, 7, 200] {
-            let keys: Vec<u32> = (0..rows).map(|row| row / 3).collect();
-            let on_device = Buffer::from_slice(device, &keys).unwrap();
-            for kind in [JoinKind::Anti, JoinKind::Inner] {
-                let join_kind = (kind, &keys[..], &keys[..rows as usize / 2]);
-                Join::new(&on_device, join_kind.2).kind(kind).run_into(stream, &mut scratch, &mut joined).unwrap();
-                assert_eq!(pairs_of(device, &joined), expected(kind, join_kind.1, join_kind.2));
-            }
+#[parameterized]
+fn a_result_is_used_again_and_two_columns_are_one_key(engine: &TestEngine) {
+    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let (mut scratch, mut joined) = (Scratch::new(device), Joined::new(device).unwrap());
+    for rows in [0u32, 50, 7, 200] {
+        let keys: Vec<u32> = (0..rows).map(|row| row / 3).collect();
+        let on_device = Buffer::from_slice(device, &keys).unwrap();
+        for kind in [JoinKind::Anti, JoinKind::Inner] {
+            let join_kind = (kind, &keys[..], &keys[..rows as usize / 2]);
+            Join::new(&on_device, join_kind.2).kind(kind).run_into(stream, &mut scratch, &mut joined).unwrap();
+            assert_eq!(pairs_of(device, &joined), expected(kind, join_kind.1, join_kind.2));
         }
-        let (first, second) = ([1u32, 2, 1, 3], [-1i32, -1, 5, 0]);
-        let others = ([1u32, 3], [5i32, 0]);
-        let joined = Join::by_two((&first, &second), (&others.0, &others.1)).run(device).unwrap();
-        assert_eq!(pairs_of(device, &joined), [(2, 0), (3, 1)]);
-        let short = Join::by_two((&first, &second[..2]), (&others.0, &others.1)).run(device).unwrap_err();
-        assert_lengths(short, ("the first key column", 4), ("the second key column", 2));
-    });
+    }
+    let (first, second) = ([1u32, 2, 1, 3], [-1i32, -1, 5, 0]);
+    let others = ([1u32, 3], [5i32, 0]);
+    let joined = Join::by_two((&first, &second), (&others.0, &others.1)).run(device).unwrap();
+    assert_eq!(pairs_of(device, &joined), [(2, 0), (3, 1)]);
+    let short = Join::by_two((&first, &second[..2]), (&others.0, &others.1)).run(device).unwrap_err();
+    assert_lengths(short, ("the first key column", 4), ("the second key column", 2));
 }
 
 /// Checks that keys are equal by their bits: a NaN meets the same NaN, and 0 does not meet −0.
-#[test]
-fn floating_point_keys_are_compared_by_their_bits() {
+#[parameterized]
+fn floating_point_keys_are_compared_by_their_bits(engine: &TestEngine) {
     let nans = [f32::NAN.to_bits(), 0x7fc0_0001, (-0.0f32).to_bits(), 0.0f32.to_bits()];
-    on_each_engine(|engine| {
-        let joined = Join::new(&nans, &nans).run(&engine.device).unwrap();
-        assert_eq!(pairs_of(&engine.device, &joined), [(0, 0), (1, 1), (2, 2), (3, 3)]);
-    });
+    let joined = Join::new(&nans, &nans).run(&engine.device).unwrap();
+    assert_eq!(pairs_of(&engine.device, &joined), [(0, 0), (1, 1), (2, 2), (3, 3)]);
 }
 
 #[test]

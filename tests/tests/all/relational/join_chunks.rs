@@ -10,7 +10,7 @@ use warpnest::relational::{Join, JoinKind, JoinMethod, NO_ROW};
 use warpnest::types::WordKey;
 use warpnest::{Buffer, Device, Error};
 use warpnest_testing::planted::{SINGLE_FAULTS, planted};
-use warpnest_tests::{at, on_each_engine, on_every_engine};
+use warpnest_tests::{TestEngine, at, on_each_engine, on_every_engine, parameterized};
 
 /// Returns all pairs of a join in chunks, sorted; each chunk has some, and no more than wanted.
 fn pairs_in_chunks<K: WordKey>(device: &Device, join: &Join<'_, K>, most: usize) -> Result<Vec<(u32, u32)>, Error> {
@@ -40,6 +40,7 @@ fn check<K: WordKey + Eq + Hash + Debug>(
     assert!(pairs == expected(kind, left, right));
 }
 
+#[parameterized(each_width)]
 fn any_chunks<K: WordKey + Eq + Hash + Debug>() {
     on_every_engine(
         |engine| {
@@ -68,65 +69,51 @@ fn any_chunks<K: WordKey + Eq + Hash + Debug>() {
     );
 }
 
-#[test]
-fn any_chunks_of_keys_of_32_bits() {
-    any_chunks::<u32>();
-}
-
-#[test]
-fn any_chunks_of_keys_of_64_bits() {
-    any_chunks::<u64>();
-}
-
 /// Checks chunks of one pair, of none, which is taken for one, and of fewer pairs than a row has.
-#[test]
-fn rows_with_more_pairs_than_a_chunk() {
-    on_each_engine(|engine| {
-        let device = &engine.device;
-        for kind in KINDS {
-            check(device, [&[7u32, 8, 7], &[7, 9, 7]], 0, (kind, JoinMethod::Auto));
-            check(device, [&[7u32, 8, 7], &[7, 9, 7]], 1, (kind, JoinMethod::Split));
-            check::<u32>(device, [&[], &[]], 1, (kind, JoinMethod::Direct));
-            check(device, [&[], &[1u64, 1, 2]], 2, (kind, JoinMethod::OnChip));
-            check(device, [&[1u64, 1, 2], &[]], 2, (kind, JoinMethod::Auto));
-        }
-        // Few left rows have a key of many right rows, and lie at odd offsets.
-        let right = vec![3u32; engine.max_items.min(900) / 3];
-        let left: Vec<u32> = (0..40).map(|row| if row % 13 == 5 { 3 } else { 100 + row }).collect();
-        for (kind, method) in [(JoinKind::Full, JoinMethod::Split), (JoinKind::Inner, JoinMethod::Direct)] {
-            check(device, [&left, &right], right.len() / 2 - 1, (kind, method));
-        }
-    });
+#[parameterized]
+fn rows_with_more_pairs_than_a_chunk(engine: &TestEngine) {
+    let device = &engine.device;
+    for kind in KINDS {
+        check(device, [&[7u32, 8, 7], &[7, 9, 7]], 0, (kind, JoinMethod::Auto));
+        check(device, [&[7u32, 8, 7], &[7, 9, 7]], 1, (kind, JoinMethod::Split));
+        check::<u32>(device, [&[], &[]], 1, (kind, JoinMethod::Direct));
+        check(device, [&[], &[1u64, 1, 2]], 2, (kind, JoinMethod::OnChip));
+        check(device, [&[1u64, 1, 2], &[]], 2, (kind, JoinMethod::Auto));
+    }
+    // Few left rows have a key of many right rows, and lie at odd offsets.
+    let right = vec![3u32; engine.max_items.min(900) / 3];
+    let left: Vec<u32> = (0..40).map(|row| if row % 13 == 5 { 3 } else { 100 + row }).collect();
+    for (kind, method) in [(JoinKind::Full, JoinMethod::Split), (JoinKind::Inner, JoinMethod::Direct)] {
+        check(device, [&left, &right], right.len() / 2 - 1, (kind, method));
+    }
 }
 
-#[test]
-fn one_key_in_many_rows_of_both_sides() {
-    on_each_engine(|engine| {
-        if engine.max_items < 2000 {
-            return;
-        }
-        let (device, stream) = (&engine.device, engine.device.default_stream());
-        let rows = if engine.max_items >= 100_000 { 20_000 } else { 2000 };
-        let equal = Buffer::from_slice(device, &vec![9u32; rows]).unwrap();
-        let (most, mut largest, mut chunks) = (1 << 20, 0, 0u64);
-        let mut sums = [0u64; 2];
-        let mut join = Join::new(&equal, &equal);
-        let pairs = join
-            .kind(JoinKind::Full)
-            .run_in_chunks(stream, &mut Scratch::new(device), most, |chunk| {
-                largest = largest.max(chunk.len());
-                chunks += 1;
-                for (sum, rows) in sums.iter_mut().zip([chunk.left_rows(), chunk.right_rows()]) {
-                    *sum += rows.download(stream)?.into_iter().map(u64::from).sum::<u64>();
-                }
-                Ok::<(), Error>(())
-            })
-            .unwrap();
-        assert_eq!(pairs, (rows * rows) as u64);
-        // Each row of either side is in as many pairs as the other one has rows.
-        assert_eq!(sums, [(0..rows as u64).sum::<u64>() * rows as u64; 2]);
-        assert!(largest <= most && chunks <= 2 * pairs.div_ceil(most as u64), "{chunks} chunks");
-    });
+#[parameterized]
+fn one_key_in_many_rows_of_both_sides(engine: &TestEngine) {
+    if engine.max_items < 2000 {
+        return;
+    }
+    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let rows = if engine.max_items >= 100_000 { 20_000 } else { 2000 };
+    let equal = Buffer::from_slice(device, &vec![9u32; rows]).unwrap();
+    let (most, mut largest, mut chunks) = (1 << 20, 0, 0u64);
+    let mut sums = [0u64; 2];
+    let mut join = Join::new(&equal, &equal);
+    let pairs = join
+        .kind(JoinKind::Full)
+        .run_in_chunks(stream, &mut Scratch::new(device), most, |chunk| {
+            largest = largest.max(chunk.len());
+            chunks += 1;
+            for (sum, rows) in sums.iter_mut().zip([chunk.left_rows(), chunk.right_rows()]) {
+                *sum += rows.download(stream)?.into_iter().map(u64::from).sum::<u64>();
+            }
+            Ok::<(), Error>(())
+        })
+        .unwrap();
+    assert_eq!(pairs, (rows * rows) as u64);
+    // Each row of either side is in as many pairs as the other one has rows.
+    assert_eq!(sums, [(0..rows as u64).sum::<u64>() * rows as u64; 2]);
+    assert!(largest <= most && chunks <= 2 * pairs.div_ceil(most as u64), "{chunks} chunks");
 }
 
 /// Checks that an error of who takes the chunks comes out, and that there is none after it.

@@ -9,7 +9,7 @@ use warpnest::relational::{Join, JoinKind, JoinMethod, JoinWithValues, Joined, J
 use warpnest::types::WordKey;
 use warpnest::{Buffer, Device, Error, InputError};
 use warpnest_testing::planted::{SINGLE_FAULTS, planted};
-use warpnest_tests::{assert_lengths, assert_wrong_device, at, elsewhere, on_each_engine, on_every_engine};
+use warpnest_tests::{TestEngine, assert_lengths, assert_wrong_device, at, elsewhere, on_every_engine, parameterized};
 
 /// The kinds of joins with a kept side.
 const KEPT_KINDS: [JoinKind; 4] = [JoinKind::Inner, JoinKind::Left, JoinKind::Semi, JoinKind::Anti];
@@ -29,6 +29,7 @@ fn check_kept<K: WordKey + Eq + Hash + Debug>(device: &Device, kept: &KeptSide<K
 }
 
 /// Checks a kept side that gets its rows in two batches, with a batch of left rows after each.
+#[parameterized(each_width)]
 fn kept_sides<K: WordKey + Eq + Hash + Debug>() {
     on_every_engine(
         |engine| (sides::<K>(engine), 0..METHODS.len(), any::<prop::sample::Index>()),
@@ -46,32 +47,20 @@ fn kept_sides<K: WordKey + Eq + Hash + Debug>() {
     );
 }
 
-#[test]
-fn kept_sides_with_keys_of_32_bits() {
-    kept_sides::<u32>();
-}
-
-#[test]
-fn kept_sides_with_keys_of_64_bits() {
-    kept_sides::<u64>();
-}
-
 /// Checks kept sides, and batches, whose bins overflow, so that they are split again or sorted.
-#[test]
-fn hot_keys_in_kept_sides_and_in_batches() {
-    on_each_engine(|engine| {
-        let device = &engine.device;
-        let (stream, rows) = (device.default_stream(), engine.max_items.min(6000));
-        let many: Vec<u32> = (0..rows as u32).collect();
-        let hot: Vec<u32> = (0..rows as u32).map(|row| if row % 8 == 0 { row } else { 1 }).collect();
-        let few = [1u32, 7, 1, 8];
-        for method in [JoinMethod::Split, JoinMethod::Direct] {
-            for (left, right) in [(&many[..], &hot[..]), (&hot, &many), (&few[..], &hot)] {
-                let kept = KeptSide::new_on(stream, &mut Scratch::new(device), right, method).unwrap();
-                check_kept(device, &kept, left, right);
-            }
+#[parameterized]
+fn hot_keys_in_kept_sides_and_in_batches(engine: &TestEngine) {
+    let device = &engine.device;
+    let (stream, rows) = (device.default_stream(), engine.max_items.min(6000));
+    let many: Vec<u32> = (0..rows as u32).collect();
+    let hot: Vec<u32> = (0..rows as u32).map(|row| if row % 8 == 0 { row } else { 1 }).collect();
+    let few = [1u32, 7, 1, 8];
+    for method in [JoinMethod::Split, JoinMethod::Direct] {
+        for (left, right) in [(&many[..], &hot[..]), (&hot, &many), (&few[..], &hot)] {
+            let kept = KeptSide::new_on(stream, &mut Scratch::new(device), right, method).unwrap();
+            check_kept(device, &kept, left, right);
         }
-    });
+    }
 }
 
 fn check_values<K: WordKey + Eq + Hash + Debug>(device: &Device, left: &[K], right: &[K], method: JoinMethod) {
@@ -115,45 +104,41 @@ fn values_with_keys_of_64_bits() {
 }
 
 /// Checks bins that overflow, of which one side is sorted, and work items.
-#[test]
-fn values_of_hot_keys() {
-    on_each_engine(|engine| {
-        let rows = engine.max_items.min(4000) as u64;
-        let hot: Vec<u64> = (0..rows).map(|row| if row % 16 == 0 { row } else { 3 }).collect();
-        let many: Vec<u64> = (0..rows).map(|row| row * 3).collect();
-        check_values(&engine.device, &hot, &many, JoinMethod::Split);
-        check_values(&engine.device, &many, &hot, JoinMethod::Split);
-    });
+#[parameterized]
+fn values_of_hot_keys(engine: &TestEngine) {
+    let rows = engine.max_items.min(4000) as u64;
+    let hot: Vec<u64> = (0..rows).map(|row| if row % 16 == 0 { row } else { 3 }).collect();
+    let many: Vec<u64> = (0..rows).map(|row| row * 3).collect();
+    check_values(&engine.device, &hot, &many, JoinMethod::Split);
+    check_values(&engine.device, &many, &hot, JoinMethod::Split);
 }
 
-#[test]
-fn what_kept_sides_and_values_refuse() {
-    on_each_engine(|engine| {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
-        let mut scratch = Scratch::new(device);
-        let mut kept = KeptSide::new(device, &[1u32, 2]).unwrap();
-        for (kind, name) in [(JoinKind::Right, "right"), (JoinKind::Full, "full")] {
-            let error = kept.join(kind, &[1u32]).unwrap_err();
-            assert!(matches!(error, Error::Input(InputError::KeptJoin { kind }) if kind == name), "{error}");
-        }
-        let other = elsewhere();
-        let strange = Buffer::from_slice(&other, &[1u32]).unwrap();
-        let refused = kept.join(JoinKind::Inner, &strange).unwrap_err();
-        assert_wrong_device(refused, "the buffer of a column", &other, device);
-        let refused = kept.extend_on(stream, &mut scratch, &strange).unwrap_err();
-        assert_wrong_device(refused, "the buffer of a column", &other, device);
-        assert_eq!(kept.len(), 2);
+#[parameterized]
+fn what_kept_sides_and_values_refuse(engine: &TestEngine) {
+    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let mut scratch = Scratch::new(device);
+    let mut kept = KeptSide::new(device, &[1u32, 2]).unwrap();
+    for (kind, name) in [(JoinKind::Right, "right"), (JoinKind::Full, "full")] {
+        let error = kept.join(kind, &[1u32]).unwrap_err();
+        assert!(matches!(error, Error::Input(InputError::KeptJoin { kind }) if kind == name), "{error}");
+    }
+    let other = elsewhere();
+    let strange = Buffer::from_slice(&other, &[1u32]).unwrap();
+    let refused = kept.join(JoinKind::Inner, &strange).unwrap_err();
+    assert_wrong_device(refused, "the buffer of a column", &other, device);
+    let refused = kept.extend_on(stream, &mut scratch, &strange).unwrap_err();
+    assert_wrong_device(refused, "the buffer of a column", &other, device);
+    assert_eq!(kept.len(), 2);
 
-        let keys = [1u32, 2, 3];
-        let refused = JoinWithValues::new((&keys, &[1u32, 2]), (&keys, &keys)).run(device).unwrap_err();
-        assert_lengths(refused, ("the left keys", 3), ("the left values", 2));
-        let refused = JoinWithValues::new((&keys, &keys), (&keys, &[1.5f32])).run(device).unwrap_err();
-        assert_lengths(refused, ("the right keys", 3), ("the right values", 1));
-        let mut joined = JoinedValues::new(&other).unwrap();
-        let join = JoinWithValues::new((&keys, &keys), (&keys, &keys));
-        let refused = join.run_into(stream, &mut scratch, &mut joined).unwrap_err();
-        assert_wrong_device(refused, "the joined rows", &other, device);
-    });
+    let keys = [1u32, 2, 3];
+    let refused = JoinWithValues::new((&keys, &[1u32, 2]), (&keys, &keys)).run(device).unwrap_err();
+    assert_lengths(refused, ("the left keys", 3), ("the left values", 2));
+    let refused = JoinWithValues::new((&keys, &keys), (&keys, &[1.5f32])).run(device).unwrap_err();
+    assert_lengths(refused, ("the right keys", 3), ("the right values", 1));
+    let mut joined = JoinedValues::new(&other).unwrap();
+    let join = JoinWithValues::new((&keys, &keys), (&keys, &keys));
+    let refused = join.run_into(stream, &mut scratch, &mut joined).unwrap_err();
+    assert_wrong_device(refused, "the joined rows", &other, device);
 }
 
 /// Checks that a kept side that could not be extended has the rows of before, and that results have

@@ -11,7 +11,7 @@ use warpnest::types::WordKey;
 use warpnest::{Buffer, Device};
 use warpnest_tests::planted::Operation::{Allocate, Fill, Launch, Record};
 use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
-use warpnest_tests::{assert_lengths, assert_wrong_device, at, elsewhere, on_each_engine, on_every_engine};
+use warpnest_tests::{TestEngine, assert_lengths, assert_wrong_device, at, elsewhere, on_every_engine, parameterized};
 
 /// A key, unless it is null: then a number that no other row has.
 pub type Nullable<K> = (Option<K>, usize);
@@ -77,6 +77,7 @@ fn check<K: WordKey + Eq + Hash + Debug>(
     }
 }
 
+#[parameterized(each_width)]
 fn any_nulls<K: WordKey + Eq + Hash + Debug>() {
     on_every_engine(
         |engine| (sides::<K>(engine), any::<[Option<u64>; 2]>(), 0..KINDS.len(), 0..METHODS.len()),
@@ -87,38 +88,26 @@ fn any_nulls<K: WordKey + Eq + Hash + Debug>() {
     );
 }
 
-#[test]
-fn any_nulls_among_keys_of_32_bits() {
-    any_nulls::<u32>();
-}
-
-#[test]
-fn any_nulls_among_keys_of_64_bits() {
-    any_nulls::<u64>();
-}
-
 /// Checks all kinds and methods with nulls on one side, on the other, and on both: with sides that
 /// are empty, have one row, or nothing but nulls.
-#[test]
-fn nulls_meet_no_row_whatever_their_words() {
-    on_each_engine(|engine| {
-        let equal = [5u32; 40];
-        for (left, right) in [(&equal[..], &equal[..35]), (&equal[..1], &equal[..0]), (&equal[..0], &equal[..33])] {
-            for patterns in [[Some(3), None], [None, Some(4)], [Some(1), Some(3)], [Some(3), Some(1)], [Some(1); 2]] {
-                for kind in KINDS {
-                    check(&engine.device, [left, right], patterns, (kind, METHODS[(left.len() + right.len()) % 4]));
-                }
-            }
-        }
-        if engine.max_items >= 2000 {
-            let (left, right): (Vec<u64>, Vec<u64>) = ((0..2000).collect(), (0..900).map(|row| row / 2).collect());
+#[parameterized]
+fn nulls_meet_no_row_whatever_their_words(engine: &TestEngine) {
+    let equal = [5u32; 40];
+    for (left, right) in [(&equal[..], &equal[..35]), (&equal[..1], &equal[..0]), (&equal[..0], &equal[..33])] {
+        for patterns in [[Some(3), None], [None, Some(4)], [Some(1), Some(3)], [Some(3), Some(1)], [Some(1); 2]] {
             for kind in KINDS {
-                for method in METHODS {
-                    check(&engine.device, [&left, &right], [Some(11), Some(12)], (kind, method));
-                }
+                check(&engine.device, [left, right], patterns, (kind, METHODS[(left.len() + right.len()) % 4]));
             }
         }
-    });
+    }
+    if engine.max_items >= 2000 {
+        let (left, right): (Vec<u64>, Vec<u64>) = ((0..2000).collect(), (0..900).map(|row| row / 2).collect());
+        for kind in KINDS {
+            for method in METHODS {
+                check(&engine.device, [&left, &right], [Some(11), Some(12)], (kind, method));
+            }
+        }
+    }
 }
 
 /// Checks joins of wide keys of which some are null, also where hashes collide.
@@ -145,22 +134,20 @@ fn nulls_among_wide_keys() {
     );
 }
 
-#[test]
-fn what_validity_refuses() {
-    on_each_engine(|engine| {
-        let device = &engine.device;
-        let keys: Vec<u32> = (0..33).collect();
-        let error = Join::new(&keys, &keys).left_valid(&[1u32]).run(device).unwrap_err();
-        assert_lengths(error, ("the keys, in words of 32,", 2), ("the words that say which keys are valid", 1));
-        let error = Join::new(&keys, &keys).right_valid(&[1u32; 3]).size(device).unwrap_err();
-        assert_lengths(error, ("the keys, in words of 32,", 2), ("the words that say which keys are valid", 3));
-        let error = Join::new(&keys, &keys).right_valid(&[1u32; 3]).scratch_bytes(device).unwrap_err();
-        assert_lengths(error, ("the keys, in words of 32,", 2), ("the words that say which keys are valid", 3));
-        let other = elsewhere();
-        let strange = Buffer::from_slice(&other, &[1u32, 2]).unwrap();
-        let error = Join::new(&keys, &keys).left_valid(&strange).run(device).unwrap_err();
-        assert_wrong_device(error, "the buffer of a column", &other, device);
-    });
+#[parameterized]
+fn what_validity_refuses(engine: &TestEngine) {
+    let device = &engine.device;
+    let keys: Vec<u32> = (0..33).collect();
+    let error = Join::new(&keys, &keys).left_valid(&[1u32]).run(device).unwrap_err();
+    assert_lengths(error, ("the keys, in words of 32,", 2), ("the words that say which keys are valid", 1));
+    let error = Join::new(&keys, &keys).right_valid(&[1u32; 3]).size(device).unwrap_err();
+    assert_lengths(error, ("the keys, in words of 32,", 2), ("the words that say which keys are valid", 3));
+    let error = Join::new(&keys, &keys).right_valid(&[1u32; 3]).scratch_bytes(device).unwrap_err();
+    assert_lengths(error, ("the keys, in words of 32,", 2), ("the words that say which keys are valid", 3));
+    let other = elsewhere();
+    let strange = Buffer::from_slice(&other, &[1u32, 2]).unwrap();
+    let error = Join::new(&keys, &keys).left_valid(&strange).run(device).unwrap_err();
+    assert_wrong_device(error, "the buffer of a column", &other, device);
 }
 
 /// Checks that a join with nulls takes no more memory than it says before.

@@ -8,7 +8,7 @@ use warpnest::{Buffer, Device, Error, InputError};
 use warpnest_tests::planted::{
     LASTING_FAULTS, Operation, SINGLE_FAULTS, all_failed, assert_planted, in_each_operation, planted,
 };
-use warpnest_tests::{TestEngine, assert_lengths, elsewhere, engines, on_all, on_every_engine};
+use warpnest_tests::{TestEngine, assert_lengths, elsewhere, engines, on_every_engine, parameterized};
 
 /// Rows as tuples. The last columns are 0 in all rows where there are fewer.
 type Tuple = (u32, u64, i32, u64, char);
@@ -158,59 +158,55 @@ fn many_rows() {
     }
 }
 
-#[test]
-fn edges() {
-    on_all(|device| {
-        let mut ids = RowIds::new(device);
-        assert_eq!(ids.get_many(&Rows::of(&[1u32, 2]).and(&[1u64, 2])).unwrap(), [None, None]);
-        assert!(ids.is_empty() && ids.memory_bytes() == 0);
-        let error = ids.column::<u32>(0, &[0]).unwrap_err();
-        assert!(matches!(error, Error::Input(InputError::NoColumn { number: 0, .. })), "{error}");
-        // No rows set no columns.
-        assert_eq!(ids.get_or_insert_many(&Rows::of(&[0u32; 0]).and(&['a'; 0])).unwrap(), []);
-        assert_eq!(ids.get_or_insert_many(&Rows::of(&[u64::MAX, 0, u64::MAX])).unwrap(), [0, 1, 0]);
-        // An id that no row has gives zero.
-        assert_eq!(ids.column::<u64>(0, &[1, 0, 2, u32::MAX]).unwrap(), [0, u64::MAX, 0, 0]);
-        let mut ids = RowIds::new(device);
-        let (first, second) = ([u32::MAX, 0, 0, u32::MAX], [0u32, u32::MAX, 0, u32::MAX]);
-        let rows = Rows::of(&first).and(&second).and(&first);
-        assert_eq!(ids.get_or_insert_many(&rows).unwrap(), [0, 1, 2, 3]);
-        for (number, expected) in [first, second, first].iter().enumerate() {
-            assert_eq!(ids.column::<u32>(number, &[0, 1, 2, 3]).unwrap(), expected);
-        }
-        // Each column has values that rows have, but no row has both.
-        assert_eq!(ids.get_many(&Rows::of(&[0u32]).and(&[0u32]).and(&[u32::MAX])).unwrap(), [None]);
-    });
+#[parameterized]
+fn edges(device: &Device) {
+    let mut ids = RowIds::new(device);
+    assert_eq!(ids.get_many(&Rows::of(&[1u32, 2]).and(&[1u64, 2])).unwrap(), [None, None]);
+    assert!(ids.is_empty() && ids.memory_bytes() == 0);
+    let error = ids.column::<u32>(0, &[0]).unwrap_err();
+    assert!(matches!(error, Error::Input(InputError::NoColumn { number: 0, .. })), "{error}");
+    // No rows set no columns.
+    assert_eq!(ids.get_or_insert_many(&Rows::of(&[0u32; 0]).and(&['a'; 0])).unwrap(), []);
+    assert_eq!(ids.get_or_insert_many(&Rows::of(&[u64::MAX, 0, u64::MAX])).unwrap(), [0, 1, 0]);
+    // An id that no row has gives zero.
+    assert_eq!(ids.column::<u64>(0, &[1, 0, 2, u32::MAX]).unwrap(), [0, u64::MAX, 0, 0]);
+    let mut ids = RowIds::new(device);
+    let (first, second) = ([u32::MAX, 0, 0, u32::MAX], [0u32, u32::MAX, 0, u32::MAX]);
+    let rows = Rows::of(&first).and(&second).and(&first);
+    assert_eq!(ids.get_or_insert_many(&rows).unwrap(), [0, 1, 2, 3]);
+    for (number, expected) in [first, second, first].iter().enumerate() {
+        assert_eq!(ids.column::<u32>(number, &[0, 1, 2, 3]).unwrap(), expected);
+    }
+    // Each column has values that rows have, but no row has both.
+    assert_eq!(ids.get_many(&Rows::of(&[0u32]).and(&[0u32]).and(&[u32::MAX])).unwrap(), [None]);
 }
 
-#[test]
-fn what_does_not_fit_is_refused() {
-    on_all(|device| {
-        let mut ids = RowIds::new(device);
-        let rows = Rows::of(&[1u32, 2]).and(&['a', 'b']);
-        assert_eq!(ids.get_or_insert_many(&rows).unwrap(), [0, 1]);
-        let few = Rows::of(&[1u32, 2]).and(&['a']);
-        assert_lengths(ids.get_or_insert_many(&few).unwrap_err(), ("the first column", 2), ("another column", 1));
-        assert_lengths(ids.get_many(&few).unwrap_err(), ("the first column", 2), ("another column", 1));
-        for others in [Rows::of(&[1u32]), Rows::of(&[1u32]).and(&[1u32]), rows_of_three()] {
-            for error in [ids.get_or_insert_many(&others).unwrap_err(), ids.get_many(&others).unwrap_err()] {
-                let Error::Input(InputError::OtherColumns { held, .. }) = &error else { panic!("{error}") };
-                assert_eq!(held, &["u32", "char"]);
-            }
+#[parameterized]
+fn what_does_not_fit_is_refused(device: &Device) {
+    let mut ids = RowIds::new(device);
+    let rows = Rows::of(&[1u32, 2]).and(&['a', 'b']);
+    assert_eq!(ids.get_or_insert_many(&rows).unwrap(), [0, 1]);
+    let few = Rows::of(&[1u32, 2]).and(&['a']);
+    assert_lengths(ids.get_or_insert_many(&few).unwrap_err(), ("the first column", 2), ("another column", 1));
+    assert_lengths(ids.get_many(&few).unwrap_err(), ("the first column", 2), ("another column", 1));
+    for others in [Rows::of(&[1u32]), Rows::of(&[1u32]).and(&[1u32]), rows_of_three()] {
+        for error in [ids.get_or_insert_many(&others).unwrap_err(), ids.get_many(&others).unwrap_err()] {
+            let Error::Input(InputError::OtherColumns { held, .. }) = &error else { panic!("{error}") };
+            assert_eq!(held, &["u32", "char"]);
         }
-        for error in [ids.column::<u32>(1, &[0]).unwrap_err(), ids.column::<char>(2, &[0]).unwrap_err()] {
-            assert!(matches!(error, Error::Input(InputError::NoColumn { .. })), "{error}");
-        }
-        let there = elsewhere();
-        let far = Buffer::from_slice(&there, &[1u32, 2]).unwrap();
-        let error = ids.get_or_insert_many(&Rows::of(&far).and(&['a', 'b'])).unwrap_err();
-        assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
-        let error = ids.get_or_insert_many_on(there.default_stream(), &rows).unwrap_err();
-        assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
-        let error = ids.column_on::<u32>(device.default_stream(), &mut Scratch::new(device), 0, &far).unwrap_err();
-        assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
-        assert_eq!(ids.get_or_insert_many(&rows).unwrap(), [0, 1]);
-    });
+    }
+    for error in [ids.column::<u32>(1, &[0]).unwrap_err(), ids.column::<char>(2, &[0]).unwrap_err()] {
+        assert!(matches!(error, Error::Input(InputError::NoColumn { .. })), "{error}");
+    }
+    let there = elsewhere();
+    let far = Buffer::from_slice(&there, &[1u32, 2]).unwrap();
+    let error = ids.get_or_insert_many(&Rows::of(&far).and(&['a', 'b'])).unwrap_err();
+    assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
+    let error = ids.get_or_insert_many_on(there.default_stream(), &rows).unwrap_err();
+    assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
+    let error = ids.column_on::<u32>(device.default_stream(), &mut Scratch::new(device), 0, &far).unwrap_err();
+    assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
+    assert_eq!(ids.get_or_insert_many(&rows).unwrap(), [0, 1]);
 }
 
 fn rows_of_three() -> Rows<'static> {
@@ -265,12 +261,10 @@ fn after_a_failure_ids_are_as_before_or_none() {
 }
 
 /// Checks that a stream of one's own does.
-#[test]
-fn other_streams() {
-    on_all(|device| {
-        let stream = device.stream().unwrap();
-        let mut ids = RowIds::new(device);
-        let rows = Rows::of(&[3u64, 4, 3]).and(&[0u64, 0, 0]);
-        assert_eq!(ids.get_or_insert_many_on(&stream, &rows).unwrap().download(&stream).unwrap(), [0, 1, 0]);
-    });
+#[parameterized]
+fn other_streams(device: &Device) {
+    let stream = device.stream().unwrap();
+    let mut ids = RowIds::new(device);
+    let rows = Rows::of(&[3u64, 4, 3]).and(&[0u64, 0, 0]);
+    assert_eq!(ids.get_or_insert_many_on(&stream, &rows).unwrap().download(&stream).unwrap(), [0, 1, 0]);
 }

@@ -7,7 +7,7 @@ use warpnest::relational::{JoinKind, JoinMethod, Joined, TextColumn, WideJoin, W
 use warpnest::{Device, Error, InputError};
 use warpnest_tests::planted::Operation::{Allocate, Fill, Launch, Record};
 use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
-use warpnest_tests::{TestEngine, assert_wrong_device, at, elsewhere, failing, on_each_engine, on_every_engine, only};
+use warpnest_tests::{TestEngine, assert_wrong_device, at, elsewhere, failing, on_every_engine, only, parameterized};
 
 /// Checks a join of two tables, whose hashes have so many bits.
 fn check(device: &Device, [left, right]: [&[u64]; 2], shape: usize, (kind, bits): (JoinKind, u32)) {
@@ -51,64 +51,58 @@ fn any_tables_whose_hashes_collide() {
     any_tables(&[0, 1, 2, 5]);
 }
 
-#[test]
-fn empty_sides_equal_rows_and_rows_without_a_match() {
-    on_each_engine(|engine| {
-        let same = |rows: usize| vec![3u64; rows];
-        let different = |from: u64| (from..from + 40).collect::<Vec<u64>>();
-        for kind in KINDS {
-            for bits in [64, 1] {
-                for (left, right) in [
-                    (Vec::new(), Vec::new()),
-                    (same(3), Vec::new()),
-                    (Vec::new(), same(3)),
-                    (same(35), same(40)),
-                    (different(0), different(0)),
-                    (different(0), different(20)),
-                ] {
-                    check(&engine.device, [&left, &right], 0, (kind, bits));
-                }
+#[parameterized]
+fn empty_sides_equal_rows_and_rows_without_a_match(engine: &TestEngine) {
+    let same = |rows: usize| vec![3u64; rows];
+    let different = |from: u64| (from..from + 40).collect::<Vec<u64>>();
+    for kind in KINDS {
+        for bits in [64, 1] {
+            for (left, right) in [
+                (Vec::new(), Vec::new()),
+                (same(3), Vec::new()),
+                (Vec::new(), same(3)),
+                (same(35), same(40)),
+                (different(0), different(0)),
+                (different(0), different(20)),
+            ] {
+                check(&engine.device, [&left, &right], 0, (kind, bits));
             }
         }
-    });
+    }
 }
 
 /// Checks that a key with many rows on both sides costs a semi and an anti join no pair of them.
-#[test]
-fn many_equal_rows_take_no_pairs_if_one_side_is_wanted() {
-    on_each_engine(|engine| {
-        let rows = if engine.max_items < 10_000 { 300 } else { 70_000 };
-        let names: Vec<&str> = (0..rows).map(|row| if row % 7 == 0 { "rare" } else { "frequent" }).collect();
-        let texts = TextColumn::new(&engine.device, &names).unwrap();
-        let others = TextColumn::new(&engine.device, &vec!["frequent"; rows]).unwrap();
-        for (kind, wanted) in [(JoinKind::Semi, "frequent"), (JoinKind::Anti, "rare")] {
-            let mut join = WideJoin::new(WideKeys::of_text(&texts), WideKeys::of_text(&others));
-            let joined = join.kind(kind).run(&engine.device).unwrap();
-            let mut found = joined.left_rows().download(engine.device.default_stream()).unwrap();
-            found.sort_unstable();
-            let expected = (0..rows as u32).filter(|&row| names[row as usize] == wanted);
-            assert!(found.into_iter().eq(expected) && joined.right_rows().is_empty());
-        }
-    });
+#[parameterized]
+fn many_equal_rows_take_no_pairs_if_one_side_is_wanted(engine: &TestEngine) {
+    let rows = if engine.max_items < 10_000 { 300 } else { 70_000 };
+    let names: Vec<&str> = (0..rows).map(|row| if row % 7 == 0 { "rare" } else { "frequent" }).collect();
+    let texts = TextColumn::new(&engine.device, &names).unwrap();
+    let others = TextColumn::new(&engine.device, &vec!["frequent"; rows]).unwrap();
+    for (kind, wanted) in [(JoinKind::Semi, "frequent"), (JoinKind::Anti, "rare")] {
+        let mut join = WideJoin::new(WideKeys::of_text(&texts), WideKeys::of_text(&others));
+        let joined = join.kind(kind).run(&engine.device).unwrap();
+        let mut found = joined.left_rows().download(engine.device.default_stream()).unwrap();
+        found.sort_unstable();
+        let expected = (0..rows as u32).filter(|&row| names[row as usize] == wanted);
+        assert!(found.into_iter().eq(expected) && joined.right_rows().is_empty());
+    }
 }
 
-#[test]
-fn a_result_and_its_scratch_are_used_again() {
-    on_each_engine(|engine| {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
-        let (mut scratch, mut joined) = (Scratch::new(device), Joined::new(device).unwrap());
-        for (rows, bits) in [(0, 64), (50, 2), (7, 64), (90, 64), (60, 2)] {
-            let numbers: Vec<u64> = (0..rows).map(|row| row * row).collect();
-            let tables = [Table::new(device, &numbers, 3), Table::new(device, &numbers[rows as usize / 2..], 3)];
-            let [left, right] = Table::numbers([&tables[0], &tables[1]]);
-            for kind in KINDS {
-                let mut join = WideJoin::new(tables[0].keys(3), tables[1].keys(3));
-                join.kind(kind).hash_bits(bits).method(JoinMethod::Split).seed(rows);
-                join.run_into(stream, &mut scratch, &mut joined).unwrap();
-                assert!(pairs_of(device, &joined) == expected(kind, &left, &right), "{kind:?}");
-            }
+#[parameterized]
+fn a_result_and_its_scratch_are_used_again(engine: &TestEngine) {
+    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let (mut scratch, mut joined) = (Scratch::new(device), Joined::new(device).unwrap());
+    for (rows, bits) in [(0, 64), (50, 2), (7, 64), (90, 64), (60, 2)] {
+        let numbers: Vec<u64> = (0..rows).map(|row| row * row).collect();
+        let tables = [Table::new(device, &numbers, 3), Table::new(device, &numbers[rows as usize / 2..], 3)];
+        let [left, right] = Table::numbers([&tables[0], &tables[1]]);
+        for kind in KINDS {
+            let mut join = WideJoin::new(tables[0].keys(3), tables[1].keys(3));
+            join.kind(kind).hash_bits(bits).method(JoinMethod::Split).seed(rows);
+            join.run_into(stream, &mut scratch, &mut joined).unwrap();
+            assert!(pairs_of(device, &joined) == expected(kind, &left, &right), "{kind:?}");
         }
-    });
+    }
 }
 
 #[test]

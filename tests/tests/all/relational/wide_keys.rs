@@ -8,7 +8,7 @@ use warpnest::relational::{flag_equal_rows, hash_rows, hash_rows_into, hash_rows
 use warpnest::strings::StringColumn;
 use warpnest::{Buffer, Device, Error, InputError};
 use warpnest_tests::{
-    TestEngine, assert_lengths, assert_wrong_device, elsewhere, on_all, on_each_engine, on_every_engine, says,
+    TestEngine, assert_lengths, assert_wrong_device, elsewhere, on_every_engine, parameterized, says,
 };
 
 /// A row of a table; columns that a shape lacks are the same in all rows.
@@ -116,29 +116,27 @@ fn rows_have_one_hash_if_they_are_equal_and_on_every_device() {
 }
 
 /// Checks that a text has one hash wherever it begins in memory, and whatever is beside it.
-#[test]
-fn the_hash_of_a_text_is_that_of_its_bytes() {
-    on_all(|device| {
-        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
-        let text: Vec<u8> = (1..41).collect();
-        for length in [0u32, 1, 7, 8, 9, 16, 23, 31] {
-            let mut hashes = Vec::new();
-            for start in 0..9u32 {
-                let mut bytes = vec![[0xa5u8 ^ start as u8; 8]; 6];
-                let end = (start + length) as usize;
-                bytes.as_flattened_mut()[start as usize..end].copy_from_slice(&text[..length as usize]);
-                // The memory ends with the text's last word.
-                bytes.truncate(end.div_ceil(8));
-                let bytes = Buffer::from_slice(device, &bytes).unwrap();
-                let offsets = Buffer::from_slice(device, &[start, end as u32]).unwrap();
-                let column = TextColumn::from_buffers(stream, &mut scratch, offsets, bytes).unwrap();
-                hashes.extend(hash_rows(device, &WideKeys::of_text(&column), 5).unwrap());
-            }
-            assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "{length}");
-            let longer = TextColumn::new(device, &[[&text[..length as usize], &[0]].concat()]).unwrap();
-            assert_ne!(hash_rows(device, &WideKeys::of_text(&longer), 5).unwrap(), hashes[..1]);
+#[parameterized]
+fn the_hash_of_a_text_is_that_of_its_bytes(device: &Device) {
+    let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+    let text: Vec<u8> = (1..41).collect();
+    for length in [0u32, 1, 7, 8, 9, 16, 23, 31] {
+        let mut hashes = Vec::new();
+        for start in 0..9u32 {
+            let mut bytes = vec![[0xa5u8 ^ start as u8; 8]; 6];
+            let end = (start + length) as usize;
+            bytes.as_flattened_mut()[start as usize..end].copy_from_slice(&text[..length as usize]);
+            // The memory ends with the text's last word.
+            bytes.truncate(end.div_ceil(8));
+            let bytes = Buffer::from_slice(device, &bytes).unwrap();
+            let offsets = Buffer::from_slice(device, &[start, end as u32]).unwrap();
+            let column = TextColumn::from_buffers(stream, &mut scratch, offsets, bytes).unwrap();
+            hashes.extend(hash_rows(device, &WideKeys::of_text(&column), 5).unwrap());
         }
-    });
+        assert!(hashes.windows(2).all(|pair| pair[0] == pair[1]), "{length}");
+        let longer = TextColumn::new(device, &[[&text[..length as usize], &[0]].concat()]).unwrap();
+        assert_ne!(hash_rows(device, &WideKeys::of_text(&longer), 5).unwrap(), hashes[..1]);
+    }
 }
 
 #[test]
@@ -186,70 +184,66 @@ fn pairs_of_equal_rows_are_flagged_and_kept() {
     );
 }
 
-#[test]
-fn offsets_of_every_type_are_compared_with_each_other() {
-    on_all(|device| {
-        let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
-        let texts = [&b"to"[..], b"", b"toberornot", b"be"];
-        let bytes = || Buffer::from_slice(device, &[*b"totobero", *b"rnotbe??"]).unwrap();
-        let columns = [
-            TextColumn::new(device, &texts).unwrap(),
-            TextColumn::new(device, &StringColumn::new(b"totoberornotbe", &[0i64, 2, 2, 12, 14]).unwrap()).unwrap(),
-            TextColumn::from_buffers(stream, &mut scratch, on(device, &[0i32, 2, 2, 12, 14]), bytes()).unwrap(),
-            TextColumn::from_buffers(stream, &mut scratch, on(device, &[0u64, 2, 2, 12, 14]), bytes()).unwrap(),
-            TextColumn::from_buffers(stream, &mut scratch, on(device, &[0i64, 2, 2, 12, 14]), bytes()).unwrap(),
-        ];
-        for left in &columns {
-            assert_eq!(left.download(stream).unwrap(), texts);
-            assert_eq!((left.len(), left.is_empty()), (4, false));
-            for right in &columns {
-                let keys = (&WideKeys::of_text(left), &WideKeys::of_text(right));
-                let (left, right): (Vec<u32>, Vec<u32>) = (0..16).map(|pair| (pair / 4, pair % 4)).unzip();
-                let [mut left, mut right] = [on(device, &left), on(device, &right)];
-                retain_equal_rows(stream, &mut scratch, keys, (&mut left, &mut right)).unwrap();
-                assert_eq!(left.download(stream).unwrap(), [0, 1, 2, 3]);
-                assert_eq!(right.download(stream).unwrap(), [0, 1, 2, 3]);
-            }
+#[parameterized]
+fn offsets_of_every_type_are_compared_with_each_other(device: &Device) {
+    let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+    let texts = [&b"to"[..], b"", b"toberornot", b"be"];
+    let bytes = || Buffer::from_slice(device, &[*b"totobero", *b"rnotbe??"]).unwrap();
+    let columns = [
+        TextColumn::new(device, &texts).unwrap(),
+        TextColumn::new(device, &StringColumn::new(b"totoberornotbe", &[0i64, 2, 2, 12, 14]).unwrap()).unwrap(),
+        TextColumn::from_buffers(stream, &mut scratch, on(device, &[0i32, 2, 2, 12, 14]), bytes()).unwrap(),
+        TextColumn::from_buffers(stream, &mut scratch, on(device, &[0u64, 2, 2, 12, 14]), bytes()).unwrap(),
+        TextColumn::from_buffers(stream, &mut scratch, on(device, &[0i64, 2, 2, 12, 14]), bytes()).unwrap(),
+    ];
+    for left in &columns {
+        assert_eq!(left.download(stream).unwrap(), texts);
+        assert_eq!((left.len(), left.is_empty()), (4, false));
+        for right in &columns {
+            let keys = (&WideKeys::of_text(left), &WideKeys::of_text(right));
+            let (left, right): (Vec<u32>, Vec<u32>) = (0..16).map(|pair| (pair / 4, pair % 4)).unzip();
+            let [mut left, mut right] = [on(device, &left), on(device, &right)];
+            retain_equal_rows(stream, &mut scratch, keys, (&mut left, &mut right)).unwrap();
+            assert_eq!(left.download(stream).unwrap(), [0, 1, 2, 3]);
+            assert_eq!(right.download(stream).unwrap(), [0, 1, 2, 3]);
         }
-        assert_eq!(columns[0].memory_bytes(), 16 + 20);
-        assert_eq!(columns[3].memory_bytes(), 16 + 40);
-    });
+    }
+    assert_eq!(columns[0].memory_bytes(), 16 + 20);
+    assert_eq!(columns[3].memory_bytes(), 16 + 40);
 }
 
 fn on<T: warpnest::types::Plain>(device: &Device, elements: &[T]) -> Buffer<T> {
     Buffer::from_slice(device, elements).unwrap()
 }
 
-#[test]
-fn offsets_that_do_not_ascend_or_exceed_the_bytes_are_refused() {
-    on_each_engine(|engine| {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
-        let mut scratch = Scratch::new(device);
-        let bytes = || on(device, &[[b'x'; 8]; 2]);
-        let mut refused = |offsets: &[i32]| {
-            let narrow = TextColumn::from_buffers(stream, &mut scratch, on(device, offsets), bytes()).map(|_| ());
-            let wide: Vec<i64> = offsets.iter().map(|&offset| offset.into()).collect();
-            let wide = TextColumn::from_buffers(stream, &mut scratch, on(device, &wide), bytes()).map(|_| ());
-            assert_eq!(narrow, wide);
-            match narrow {
-                Ok(()) => None,
-                Err(Error::Input(InputError::Offsets { number, bytes: 16 })) => Some(number),
-                Err(error) => panic!("{error}"),
-            }
-        };
-        assert_eq!(refused(&[]), None);
-        assert_eq!(refused(&[16]), None);
-        assert_eq!(refused(&[3, 3, 16]), None);
-        assert_eq!(refused(&[17]), Some(0));
-        assert_eq!(refused(&[-1, 3]), Some(0));
-        assert_eq!(refused(&[0, 5, 4, 3, 20]), Some(2));
-        assert_eq!(refused(&[0, 5, 6, 20, 1]), Some(3));
-        let many: Vec<i32> = (0..600).map(|row| if row < 590 { 1 } else { 0 }).collect();
-        assert_eq!(refused(&many), Some(590));
-        let none = TextColumn::from_buffers(stream, &mut scratch, on::<u32>(device, &[]), bytes()).unwrap();
-        assert!(none.is_empty() && none.download(stream).unwrap().is_empty());
-        assert_eq!(hash_rows(device, &WideKeys::of_text(&none), 1).unwrap(), []);
-    });
+#[parameterized]
+fn offsets_that_do_not_ascend_or_exceed_the_bytes_are_refused(engine: &TestEngine) {
+    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let mut scratch = Scratch::new(device);
+    let bytes = || on(device, &[[b'x'; 8]; 2]);
+    let mut refused = |offsets: &[i32]| {
+        let narrow = TextColumn::from_buffers(stream, &mut scratch, on(device, offsets), bytes()).map(|_| ());
+        let wide: Vec<i64> = offsets.iter().map(|&offset| offset.into()).collect();
+        let wide = TextColumn::from_buffers(stream, &mut scratch, on(device, &wide), bytes()).map(|_| ());
+        assert_eq!(narrow, wide);
+        match narrow {
+            Ok(()) => None,
+            Err(Error::Input(InputError::Offsets { number, bytes: 16 })) => Some(number),
+            Err(error) => panic!("{error}"),
+        }
+    };
+    assert_eq!(refused(&[]), None);
+    assert_eq!(refused(&[16]), None);
+    assert_eq!(refused(&[3, 3, 16]), None);
+    assert_eq!(refused(&[17]), Some(0));
+    assert_eq!(refused(&[-1, 3]), Some(0));
+    assert_eq!(refused(&[0, 5, 4, 3, 20]), Some(2));
+    assert_eq!(refused(&[0, 5, 6, 20, 1]), Some(3));
+    let many: Vec<i32> = (0..600).map(|row| if row < 590 { 1 } else { 0 }).collect();
+    assert_eq!(refused(&many), Some(590));
+    let none = TextColumn::from_buffers(stream, &mut scratch, on::<u32>(device, &[]), bytes()).unwrap();
+    assert!(none.is_empty() && none.download(stream).unwrap().is_empty());
+    assert_eq!(hash_rows(device, &WideKeys::of_text(&none), 1).unwrap(), []);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use warpnest::{
     Answers, Buffer, BulkMap, CuckooConfig, CuckooMap, Device, Error, Event, ExtendibleMap, InputError, LinearMap,
     PageMap, SortedMap, Stream, TwoLevelMap,
 };
-use warpnest_tests::{TestEngine, counting, distinct_keys, engines, only};
+use warpnest_tests::{TestEngine, counting, distinct_keys, engines, only, parameterized};
 
 /// Returns the sizes to try, also around 512 and 1,024: so many words are the most that take a
 /// different path to the host.
@@ -18,7 +18,8 @@ fn sizes(engine: &TestEngine) -> [usize; 12] {
     [0, 1, 2, 3, 31, 64, 512, 513, 1001, 1024, 1025, engine.max_items]
 }
 
-fn round_trips<K: Key>() {
+#[parameterized(each_width)]
+fn words_come_back_as_they_went<K: Key>() {
     for engine in engines() {
         let device = &engine.device;
         let stream = device.stream().unwrap();
@@ -44,54 +45,40 @@ fn round_trips<K: Key>() {
     }
 }
 
-#[test]
-fn words_of_32_bits_come_back_as_they_went() {
-    round_trips::<u32>();
-}
-
-#[test]
-fn words_of_64_bits_come_back_as_they_went() {
-    round_trips::<u64>();
-}
-
-#[test]
-fn buffers_do_not_overlap_and_begin_at_multiples_of_256() {
-    for engine in engines() {
-        let buffers: Vec<Buffer<u32>> =
-            (0..20).map(|size| Buffer::from_slice(&engine.device, &vec![size as u32; size]).unwrap()).collect();
-        for (size, buffer) in buffers.iter().enumerate() {
-            assert_eq!(buffer.address() % 256, 0);
-            assert_eq!(buffer.download(engine.device.default_stream()).unwrap(), vec![size as u32; size]);
-        }
-        let mut ends: Vec<(usize, usize)> =
-            buffers.iter().map(|buffer| (buffer.address(), buffer.address() + (4 * buffer.len()).max(1))).collect();
-        ends.sort_unstable();
-        assert!(ends.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{ends:x?}");
+#[parameterized]
+fn buffers_do_not_overlap_and_begin_at_multiples_of_256(engine: &TestEngine) {
+    let buffers: Vec<Buffer<u32>> =
+        (0..20).map(|size| Buffer::from_slice(&engine.device, &vec![size as u32; size]).unwrap()).collect();
+    for (size, buffer) in buffers.iter().enumerate() {
+        assert_eq!(buffer.address() % 256, 0);
+        assert_eq!(buffer.download(engine.device.default_stream()).unwrap(), vec![size as u32; size]);
     }
+    let mut ends: Vec<(usize, usize)> =
+        buffers.iter().map(|buffer| (buffer.address(), buffer.address() + (4 * buffer.len()).max(1))).collect();
+    ends.sort_unstable();
+    assert!(ends.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{ends:x?}");
 }
 
-#[test]
-fn copies_between_different_lengths_are_refused_and_change_nothing() {
-    for engine in engines() {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
-        let mut buffer = Buffer::from_slice(device, &[1u64, 2, 3]).unwrap();
-        for length in [0, 2, 4] {
-            let slice = vec![9; length];
-            let error = buffer.upload(stream, &slice).unwrap_err();
-            let expected = |first| {
-                Error::Input(InputError::LengthsDiffer {
-                    first,
-                    first_length: length as u64,
-                    second: "the buffer",
-                    second_length: 3,
-                })
-            };
-            assert_eq!(error, expected("the slice"));
-            let error = buffer.copy_from(stream, &Buffer::from_slice(device, &slice).unwrap()).unwrap_err();
-            assert_eq!(error, expected("the source"));
-        }
-        assert_eq!(buffer.download(stream).unwrap(), [1, 2, 3]);
+#[parameterized]
+fn copies_between_different_lengths_are_refused_and_change_nothing(engine: &TestEngine) {
+    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let mut buffer = Buffer::from_slice(device, &[1u64, 2, 3]).unwrap();
+    for length in [0, 2, 4] {
+        let slice = vec![9; length];
+        let error = buffer.upload(stream, &slice).unwrap_err();
+        let expected = |first| {
+            Error::Input(InputError::LengthsDiffer {
+                first,
+                first_length: length as u64,
+                second: "the buffer",
+                second_length: 3,
+            })
+        };
+        assert_eq!(error, expected("the slice"));
+        let error = buffer.copy_from(stream, &Buffer::from_slice(device, &slice).unwrap()).unwrap_err();
+        assert_eq!(error, expected("the source"));
     }
+    assert_eq!(buffer.download(stream).unwrap(), [1, 2, 3]);
 }
 
 #[test]
@@ -115,24 +102,22 @@ fn a_clone_of_a_device_is_the_same_device() {
     assert_eq!(Device::cpu(), Device::cpu());
 }
 
-#[test]
-fn absent_keys_get_the_value_0_and_bits_past_the_last_query_are_0() {
-    for engine in engines() {
-        let device = &engine.device;
-        let keys: Vec<u32> = distinct_keys(300, 1);
-        let values: Vec<u64> = keys.iter().map(|&key| !(key as u64)).collect();
-        // Pairs of one word, which the map can change on every engine.
-        let mut linear = LinearMap::new(device).unwrap();
-        linear.insert_many(&keys, &keys).unwrap();
-        let mut extendible = ExtendibleMap::new(device).unwrap();
-        extendible.insert_many(&keys, &values).unwrap();
-        answers_of(&CuckooMap::build(device, &keys, &values).unwrap(), &keys, &values);
-        answers_of(&TwoLevelMap::build(device, &keys, &values).unwrap(), &keys, &values);
-        answers_of(&PageMap::build(device, &keys, &values).unwrap(), &keys, &values);
-        answers_of(&SortedMap::build(device, &keys, &values).unwrap(), &keys, &values);
-        answers_of(&linear, &keys, &keys);
-        answers_of(&extendible, &keys, &values);
-    }
+#[parameterized]
+fn absent_keys_get_the_value_0_and_bits_past_the_last_query_are_0(engine: &TestEngine) {
+    let device = &engine.device;
+    let keys: Vec<u32> = distinct_keys(300, 1);
+    let values: Vec<u64> = keys.iter().map(|&key| !(key as u64)).collect();
+    // Pairs of one word, which the map can change on every engine.
+    let mut linear = LinearMap::new(device).unwrap();
+    linear.insert_many(&keys, &keys).unwrap();
+    let mut extendible = ExtendibleMap::new(device).unwrap();
+    extendible.insert_many(&keys, &values).unwrap();
+    answers_of(&CuckooMap::build(device, &keys, &values).unwrap(), &keys, &values);
+    answers_of(&TwoLevelMap::build(device, &keys, &values).unwrap(), &keys, &values);
+    answers_of(&PageMap::build(device, &keys, &values).unwrap(), &keys, &values);
+    answers_of(&SortedMap::build(device, &keys, &values).unwrap(), &keys, &values);
+    answers_of(&linear, &keys, &keys);
+    answers_of(&extendible, &keys, &values);
 }
 
 fn answers_of<V: Value, D: Design>(map: &BulkMap<u32, V, D>, keys: &[u32], values: &[V]) {
@@ -185,56 +170,52 @@ fn what_users_hold_may_be_sent_to_and_shared_with_other_threads() {
     shared::<Error>();
 }
 
-#[test]
-fn several_host_threads_look_up_in_one_map_at_the_same_time() {
-    for engine in engines() {
-        let device = &engine.device;
-        let n = engine.max_items.min(1 << 16);
-        let keys: Vec<u64> = distinct_keys(2 * n, 6);
-        let map: CuckooMap<u64, u32> = CuckooMap::build(device, &keys[..n], &vec![7; n]).unwrap();
-        let shared_queries = Buffer::from_slice(device, &keys).unwrap();
-        let expected: Vec<Option<u32>> = (0..2 * n).map(|i| (i < n).then_some(7)).collect();
-        std::thread::scope(|scope| {
-            for thread in 0..4 {
-                let (map, keys, shared_queries, expected) = (&map, &keys, &shared_queries, &expected);
-                scope.spawn(move || {
-                    let stream = device.stream().unwrap();
-                    for round in 0..3 {
-                        let answers = map.get_many_on(&stream, shared_queries).unwrap();
-                        assert_eq!(&answers.download(&stream).unwrap(), expected, "thread {thread}, round {round}");
-                        // And all of them on the one default stream.
-                        let from = thread * n / 4;
-                        assert_eq!(map.get_many(&keys[from..]).unwrap(), expected[from..]);
-                        let built = CuckooMap::build(device, &keys[..n / 4], &vec![thread as u32; n / 4]).unwrap();
-                        assert_eq!(built.get_many(&keys[..n / 4]).unwrap(), vec![Some(thread as u32); n / 4]);
-                    }
-                });
-            }
-        });
-    }
+#[parameterized]
+fn several_host_threads_look_up_in_one_map_at_the_same_time(engine: &TestEngine) {
+    let device = &engine.device;
+    let n = engine.max_items.min(1 << 16);
+    let keys: Vec<u64> = distinct_keys(2 * n, 6);
+    let map: CuckooMap<u64, u32> = CuckooMap::build(device, &keys[..n], &vec![7; n]).unwrap();
+    let shared_queries = Buffer::from_slice(device, &keys).unwrap();
+    let expected: Vec<Option<u32>> = (0..2 * n).map(|i| (i < n).then_some(7)).collect();
+    std::thread::scope(|scope| {
+        for thread in 0..4 {
+            let (map, keys, shared_queries, expected) = (&map, &keys, &shared_queries, &expected);
+            scope.spawn(move || {
+                let stream = device.stream().unwrap();
+                for round in 0..3 {
+                    let answers = map.get_many_on(&stream, shared_queries).unwrap();
+                    assert_eq!(&answers.download(&stream).unwrap(), expected, "thread {thread}, round {round}");
+                    // And all of them on the one default stream.
+                    let from = thread * n / 4;
+                    assert_eq!(map.get_many(&keys[from..]).unwrap(), expected[from..]);
+                    let built = CuckooMap::build(device, &keys[..n / 4], &vec![thread as u32; n / 4]).unwrap();
+                    assert_eq!(built.get_many(&keys[..n / 4]).unwrap(), vec![Some(thread as u32); n / 4]);
+                }
+            });
+        }
+    });
 }
 
-#[test]
-fn a_resized_buffer_keeps_what_stays_and_adds_zeros() {
-    for engine in engines() {
-        let device = &engine.device;
-        let stream = &device.stream().unwrap();
-        let mut reference: Vec<u64> = distinct_keys(300, 5);
-        let mut buffer = Buffer::from_slice(device, &reference).unwrap();
-        for length in [300, 7, 8, 0, 1, 299, 300, 301, 375, 1000, 999, 5, 1001] {
-            let (address, capacity) = (buffer.address(), buffer.capacity());
-            buffer.resize(stream, length).unwrap();
-            reference.resize(length, 0);
-            assert_eq!(buffer.len(), length);
-            assert_eq!(buffer.download(stream).unwrap(), reference);
-            assert_eq!(length <= capacity, buffer.address() == address, "{length} in {capacity}");
-            assert_eq!(buffer.capacity(), if length <= capacity { capacity } else { length + length / 4 });
-            assert_eq!(buffer.get(stream, length / 2).unwrap(), reference.get(length / 2).copied());
-            assert_eq!(buffer.get(stream, length).unwrap(), None);
-            // What is behind the end must not come back.
-            buffer.fill(stream, 0x77).unwrap();
-            reference.fill(u64::from_ne_bytes([0x77; 8]));
-        }
+#[parameterized]
+fn a_resized_buffer_keeps_what_stays_and_adds_zeros(engine: &TestEngine) {
+    let device = &engine.device;
+    let stream = &device.stream().unwrap();
+    let mut reference: Vec<u64> = distinct_keys(300, 5);
+    let mut buffer = Buffer::from_slice(device, &reference).unwrap();
+    for length in [300, 7, 8, 0, 1, 299, 300, 301, 375, 1000, 999, 5, 1001] {
+        let (address, capacity) = (buffer.address(), buffer.capacity());
+        buffer.resize(stream, length).unwrap();
+        reference.resize(length, 0);
+        assert_eq!(buffer.len(), length);
+        assert_eq!(buffer.download(stream).unwrap(), reference);
+        assert_eq!(length <= capacity, buffer.address() == address, "{length} in {capacity}");
+        assert_eq!(buffer.capacity(), if length <= capacity { capacity } else { length + length / 4 });
+        assert_eq!(buffer.get(stream, length / 2).unwrap(), reference.get(length / 2).copied());
+        assert_eq!(buffer.get(stream, length).unwrap(), None);
+        // What is behind the end must not come back.
+        buffer.fill(stream, 0x77).unwrap();
+        reference.fill(u64::from_ne_bytes([0x77; 8]));
     }
 }
 

@@ -9,7 +9,7 @@ use warpnest::{
     Answers, Buffer, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, InputError, Key, LinearMap,
     LinearOperation, MultiMap, PageMap, PageSet, SortedMap, Value,
 };
-use warpnest_tests::{at, distinct_keys, faulty, on_all};
+use warpnest_tests::{at, distinct_keys, faulty, on_all, parameterized};
 
 /// A type of 8 bytes with fields of different sizes.
 #[repr(C)]
@@ -122,14 +122,12 @@ fn every_type_of_4_and_8_bytes_is_a_key_or_a_value() {
 struct Wide([u64; 64]);
 warpnest::plain!(Wide);
 
-#[test]
-fn elements_of_any_alignment_are_copied() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let elements: Vec<Wide> = (0..9).map(|i| Wide([i; 64])).collect();
-        assert_eq!(Buffer::from_slice(device, &elements).unwrap().download(stream).unwrap(), elements);
-        assert_eq!(Answers::<Wide>::new(device, 9).unwrap().download(stream).unwrap(), [None; 9]);
-    });
+#[parameterized]
+fn elements_of_any_alignment_are_copied(device: &Device) {
+    let stream = device.default_stream();
+    let elements: Vec<Wide> = (0..9).map(|i| Wide([i; 64])).collect();
+    assert_eq!(Buffer::from_slice(device, &elements).unwrap().download(stream).unwrap(), elements);
+    assert_eq!(Answers::<Wide>::new(device, 9).unwrap().download(stream).unwrap(), [None; 9]);
 }
 
 #[test]
@@ -148,56 +146,46 @@ fn arrays_of_bytes_are_read_wherever_they_begin() {
     }
 }
 
-#[test]
-fn characters_are_keys() {
-    on_all(|device| {
-        // Every 97th character, without those that there are none of.
-        let keys: Vec<char> = (0..0x11_0000).step_by(97).filter_map(char::from_u32).collect();
-        let values: Vec<usize> = keys.iter().map(|&key| key.len_utf8()).collect();
-        let map = PageMap::build(device, &keys, &values).unwrap();
-        let (_, queries): (Vec<usize>, Vec<char>) =
-            keys.iter().copied().enumerate().filter(|(i, _)| i % 3 == 0).unzip();
-        assert_eq!(map.get_many(&queries).unwrap(), queries.iter().map(|key| Some(key.len_utf8())).collect::<Vec<_>>());
-        assert_eq!(map.get_many(&['b', 'c']).unwrap(), [None, None]);
-        assert_eq!(
-            map.to_pairs().unwrap().into_iter().collect::<HashMap<_, _>>(),
-            keys.into_iter().zip(values).collect()
-        );
-    });
+#[parameterized]
+fn characters_are_keys(device: &Device) {
+    // Every 97th character, without those that there are none of.
+    let keys: Vec<char> = (0..0x11_0000).step_by(97).filter_map(char::from_u32).collect();
+    let values: Vec<usize> = keys.iter().map(|&key| key.len_utf8()).collect();
+    let map = PageMap::build(device, &keys, &values).unwrap();
+    let (_, queries): (Vec<usize>, Vec<char>) = keys.iter().copied().enumerate().filter(|(i, _)| i % 3 == 0).unzip();
+    assert_eq!(map.get_many(&queries).unwrap(), queries.iter().map(|key| Some(key.len_utf8())).collect::<Vec<_>>());
+    assert_eq!(map.get_many(&['b', 'c']).unwrap(), [None, None]);
+    assert_eq!(map.to_pairs().unwrap().into_iter().collect::<HashMap<_, _>>(), keys.into_iter().zip(values).collect());
 }
 
-#[test]
-fn characters_and_sizes_have_the_order_of_their_words() {
-    on_all(|device| {
-        let text: Vec<char> = "straße, Öl, \u{10ffff}, abc".chars().collect();
-        let map = SortedMap::from_pairs(device, text.iter().copied().zip(0i32..)).unwrap();
-        let reference: BTreeMap<char, i32> = text.iter().copied().zip(0..).collect();
-        assert_eq!(map.to_pairs().unwrap(), reference.clone().into_iter().collect::<Vec<_>>());
-        let between = reference.range('b'..='ß').map(|(&key, &value)| (key, value)).collect::<Vec<_>>();
-        assert_eq!(map.range_pairs('b'..='ß').unwrap(), between);
-        assert_eq!(map.lower_bound_many(&['\0', 'ß', char::MAX]).unwrap(), [0, 11, 12]);
-    });
+#[parameterized]
+fn characters_and_sizes_have_the_order_of_their_words(device: &Device) {
+    let text: Vec<char> = "straße, Öl, \u{10ffff}, abc".chars().collect();
+    let map = SortedMap::from_pairs(device, text.iter().copied().zip(0i32..)).unwrap();
+    let reference: BTreeMap<char, i32> = text.iter().copied().zip(0..).collect();
+    assert_eq!(map.to_pairs().unwrap(), reference.clone().into_iter().collect::<Vec<_>>());
+    let between = reference.range('b'..='ß').map(|(&key, &value)| (key, value)).collect::<Vec<_>>();
+    assert_eq!(map.range_pairs('b'..='ß').unwrap(), between);
+    assert_eq!(map.lower_bound_many(&['\0', 'ß', char::MAX]).unwrap(), [0, 11, 12]);
 }
 
-#[test]
-fn one_key_an_iterator_and_a_clone_do_as_those_of_the_standard_library() {
-    on_all(|device| {
-        let pairs: HashMap<u64, i32> = (0..100).map(|i| (i * i, -(i as i32))).collect();
-        let map = PageMap::from_pairs(device, pairs.clone()).unwrap();
-        assert_eq!((map.get(81).unwrap(), map.get(82).unwrap()), (Some(-9), None));
-        assert_eq!(map.iter().unwrap().collect::<HashMap<_, _>>(), pairs);
-        assert_eq!((&map).into_iter().collect::<HashMap<_, _>>(), pairs);
-        assert_eq!(map.keys().unwrap().collect::<HashSet<_>>(), pairs.keys().copied().collect());
-        assert_eq!(map.values().unwrap().map(i64::from).sum::<i64>(), -4950);
-        let said = format!("{map:?}");
-        let bytes = map.memory_bytes();
-        assert_eq!(said, format!("PageMap {{ keys: 100, bytes: {bytes}, device: {:?}, .. }}", device.name()));
-        let set = PageSet::build(device, &[1u32, 2, 2]).unwrap();
-        assert_eq!((set.contains(2).unwrap(), set.contains(3).unwrap(), set.clone().len()), (true, false, 2));
-        assert!(format!("{set:?}").starts_with("PageSet { keys: 2, bytes: "));
-        let same = PageSet::from_keys(device, [2, 1, 2]).unwrap();
-        assert_eq!((&same).into_iter().collect::<HashSet<u32>>(), HashSet::from([1, 2]));
-    });
+#[parameterized]
+fn one_key_an_iterator_and_a_clone_do_as_those_of_the_standard_library(device: &Device) {
+    let pairs: HashMap<u64, i32> = (0..100).map(|i| (i * i, -(i as i32))).collect();
+    let map = PageMap::from_pairs(device, pairs.clone()).unwrap();
+    assert_eq!((map.get(81).unwrap(), map.get(82).unwrap()), (Some(-9), None));
+    assert_eq!(map.iter().unwrap().collect::<HashMap<_, _>>(), pairs);
+    assert_eq!((&map).into_iter().collect::<HashMap<_, _>>(), pairs);
+    assert_eq!(map.keys().unwrap().collect::<HashSet<_>>(), pairs.keys().copied().collect());
+    assert_eq!(map.values().unwrap().map(i64::from).sum::<i64>(), -4950);
+    let said = format!("{map:?}");
+    let bytes = map.memory_bytes();
+    assert_eq!(said, format!("PageMap {{ keys: 100, bytes: {bytes}, device: {:?}, .. }}", device.name()));
+    let set = PageSet::build(device, &[1u32, 2, 2]).unwrap();
+    assert_eq!((set.contains(2).unwrap(), set.contains(3).unwrap(), set.clone().len()), (true, false, 2));
+    assert!(format!("{set:?}").starts_with("PageSet { keys: 2, bytes: "));
+    let same = PageSet::from_keys(device, [2, 1, 2]).unwrap();
+    assert_eq!((&same).into_iter().collect::<HashSet<u32>>(), HashSet::from([1, 2]));
 }
 
 #[test]
@@ -218,67 +206,60 @@ fn a_loop_over_a_set_panics_if_its_device_fails() {
     for _ in &set {}
 }
 
-#[test]
-fn what_takes_no_stream_does_as_what_takes_one() {
-    on_all(|device| {
-        let mut map = PageMap::build(device, &[1, 2], &[3, 4]).unwrap();
-        map.rebuild(&[5, 6, 5], &[7, 8, 9]).unwrap();
-        assert_eq!((map.get_many(&[5, 6, 1]).unwrap(), map.len()), (vec![Some(9), Some(8), None], 2));
-        let copy = map.try_clone().unwrap();
-        assert!(matches!(map.rebuild(&[5], &[]).unwrap_err(), Error::Input(InputError::LengthsDiffer { .. })));
-        assert_eq!((copy.get(6).unwrap(), map.get(6).unwrap()), (Some(8), Some(8)));
+#[parameterized]
+fn what_takes_no_stream_does_as_what_takes_one(device: &Device) {
+    let mut map = PageMap::build(device, &[1, 2], &[3, 4]).unwrap();
+    map.rebuild(&[5, 6, 5], &[7, 8, 9]).unwrap();
+    assert_eq!((map.get_many(&[5, 6, 1]).unwrap(), map.len()), (vec![Some(9), Some(8), None], 2));
+    let copy = map.try_clone().unwrap();
+    assert!(matches!(map.rebuild(&[5], &[]).unwrap_err(), Error::Input(InputError::LengthsDiffer { .. })));
+    assert_eq!((copy.get(6).unwrap(), map.get(6).unwrap()), (Some(8), Some(8)));
 
-        let mut one = PageSet::build(device, &[1u64]).unwrap();
-        one.rebuild(&[1, 2, 3]).unwrap();
-        let other = PageSet::build(device, &[3, 4]).unwrap();
-        let lengths = [one.union(&other), one.intersection(&other), one.difference(&other), one.try_clone()]
-            .map(|made| made.unwrap().len());
-        assert_eq!(lengths, [4, 1, 2, 3]);
+    let mut one = PageSet::build(device, &[1u64]).unwrap();
+    one.rebuild(&[1, 2, 3]).unwrap();
+    let other = PageSet::build(device, &[3, 4]).unwrap();
+    let lengths = [one.union(&other), one.intersection(&other), one.difference(&other), one.try_clone()]
+        .map(|made| made.unwrap().len());
+    assert_eq!(lengths, [4, 1, 2, 3]);
 
-        let mut ids = CompactingTable::build(device, &['a']).unwrap();
-        ids.rebuild(&['b', 'c', 'b']).unwrap();
-        assert_eq!((ids.len(), ids.clone().contains_many(&['a', 'b']).unwrap()), (2, vec![false, true]));
-        assert_eq!(ids.iter().unwrap().collect::<Vec<_>>(), ids.to_pairs().unwrap());
-        assert_eq!(
-            ids.keys().unwrap().collect::<Vec<_>>(),
-            ids.key_buffer().download(device.default_stream()).unwrap()
-        );
-        assert!(format!("{ids:?}").starts_with("CompactingTable { keys: 2, bytes: "));
-        let mut values = MultiMap::build(device, &[1], &[2]).unwrap();
-        values.rebuild(&[7, 7], &[8, 9]).unwrap();
-        assert_eq!(values.clone().retrieve_many(&[7]).unwrap().values, [8, 9]);
-        assert!(format!("{values:?}").starts_with("MultiMap { keys: 1, pairs: 2, bytes: "));
-        // Its map of keys is built of different ones, and makes no such promise to others.
-        let mut runs = values.runs().clone();
-        runs.rebuild(&[7, 7, 7], &[1, 2, 3]).unwrap();
-        assert_eq!((runs.len(), runs.get(7).unwrap()), (1, Some(3)));
+    let mut ids = CompactingTable::build(device, &['a']).unwrap();
+    ids.rebuild(&['b', 'c', 'b']).unwrap();
+    assert_eq!((ids.len(), ids.clone().contains_many(&['a', 'b']).unwrap()), (2, vec![false, true]));
+    assert_eq!(ids.iter().unwrap().collect::<Vec<_>>(), ids.to_pairs().unwrap());
+    assert_eq!(ids.keys().unwrap().collect::<Vec<_>>(), ids.key_buffer().download(device.default_stream()).unwrap());
+    assert!(format!("{ids:?}").starts_with("CompactingTable { keys: 2, bytes: "));
+    let mut values = MultiMap::build(device, &[1], &[2]).unwrap();
+    values.rebuild(&[7, 7], &[8, 9]).unwrap();
+    assert_eq!(values.clone().retrieve_many(&[7]).unwrap().values, [8, 9]);
+    assert!(format!("{values:?}").starts_with("MultiMap { keys: 1, pairs: 2, bytes: "));
+    // Its map of keys is built of different ones, and makes no such promise to others.
+    let mut runs = values.runs().clone();
+    runs.rebuild(&[7, 7, 7], &[1, 2, 3]).unwrap();
+    assert_eq!((runs.len(), runs.get(7).unwrap()), (1, Some(3)));
 
-        let mut map = LinearMap::<u32, u32>::new(device).unwrap();
-        map.reserve(1000).unwrap();
-        let (slots, keys) = (map.table().slots(), (0..1000).collect::<Vec<u32>>());
-        map.insert_many(&keys, &keys).unwrap();
-        assert_eq!((map.table().slots(), map.len()), (slots, 1000));
-        map.remove_many(&keys[..900]).unwrap();
-        map.drop_tombstones().unwrap();
-        assert_eq!((map.table().taken(), map.get(950).unwrap()), (100, Some(950)));
-        map.clear().unwrap();
-        assert!(map.is_empty() && map.to_pairs().unwrap().is_empty());
-    });
+    let mut map = LinearMap::<u32, u32>::new(device).unwrap();
+    map.reserve(1000).unwrap();
+    let (slots, keys) = (map.table().slots(), (0..1000).collect::<Vec<u32>>());
+    map.insert_many(&keys, &keys).unwrap();
+    assert_eq!((map.table().slots(), map.len()), (slots, 1000));
+    map.remove_many(&keys[..900]).unwrap();
+    map.drop_tombstones().unwrap();
+    assert_eq!((map.table().taken(), map.get(950).unwrap()), (100, Some(950)));
+    map.clear().unwrap();
+    assert!(map.is_empty() && map.to_pairs().unwrap().is_empty());
 }
 
-#[test]
-fn every_table_is_built_from_buffers_with_the_default_configuration() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let keys = Buffer::from_slice(device, &[5u32, 6, 5]).unwrap();
-        let values = Buffer::from_slice(device, &[1u64, 2, 3]).unwrap();
-        let map = PageMap::build_on(stream, device, &keys, &values).unwrap();
-        assert_eq!(map.get_many(&[5, 6, 7]).unwrap(), [Some(3), Some(2), None]);
-        let set = PageSet::build_on(stream, device, &keys).unwrap();
-        assert_eq!((set.len(), set.contains(6).unwrap()), (2, true));
-        let multi = MultiMap::build_on(stream, device, &keys, &values).unwrap();
-        assert_eq!(multi.get(5).unwrap(), [1, 3]);
-        let ids = CompactingTable::build_on(stream, device, &keys).unwrap();
-        assert_eq!((ids.len(), ids.get(7).unwrap()), (2, None));
-    });
+#[parameterized]
+fn every_table_is_built_from_buffers_with_the_default_configuration(device: &Device) {
+    let stream = device.default_stream();
+    let keys = Buffer::from_slice(device, &[5u32, 6, 5]).unwrap();
+    let values = Buffer::from_slice(device, &[1u64, 2, 3]).unwrap();
+    let map = PageMap::build_on(stream, device, &keys, &values).unwrap();
+    assert_eq!(map.get_many(&[5, 6, 7]).unwrap(), [Some(3), Some(2), None]);
+    let set = PageSet::build_on(stream, device, &keys).unwrap();
+    assert_eq!((set.len(), set.contains(6).unwrap()), (2, true));
+    let multi = MultiMap::build_on(stream, device, &keys, &values).unwrap();
+    assert_eq!(multi.get(5).unwrap(), [1, 3]);
+    let ids = CompactingTable::build_on(stream, device, &keys).unwrap();
+    assert_eq!((ids.len(), ids.get(7).unwrap()), (2, None));
 }

@@ -3,7 +3,7 @@
 
 use std::ptr::null_mut;
 use warpnest::{Buffer, Device, Error, InputError, PageMap};
-use warpnest_tests::{distinct_keys, elsewhere, on_all, the_cpu_engine, values};
+use warpnest_tests::{distinct_keys, elsewhere, parameterized, the_cpu_engine, values};
 
 /// Returns a buffer on all of this memory.
 ///
@@ -37,81 +37,73 @@ fn a_vec_is_used_in_place() {
     assert_eq!(answers.download(stream).unwrap(), expected);
 }
 
-#[test]
-fn answers_are_written_where_the_memory_is() {
-    on_all(|device| {
-        let stream = &device.stream().unwrap();
-        let keys: Vec<u32> = distinct_keys(500, 2);
-        let map = PageMap::build(device, &keys, &values::<u32>(500)).unwrap();
-        let [theirs, found] = [keys.clone(), vec![0; 500]].map(|words| Buffer::from_slice(device, &words).unwrap());
-        // SAFETY: the owners are not used meanwhile, and streams wait for each other.
-        unsafe {
-            let (queries, mut output) = (on(device, &theirs), on(device, &found));
-            stream.wait_for_foreign(null_mut()).unwrap();
-            let answers = map.get_many_on(stream, &queries).unwrap();
-            output.copy_from(stream, answers.values()).unwrap();
-            output.hand_back(stream).unwrap();
-            drop(queries);
-            stream.release_to_foreign(null_mut()).unwrap();
-        }
-        // The work is not recorded with the owner, so the same stream reads it.
-        assert_eq!(found.download(stream).unwrap(), values::<u32>(500));
-        assert_eq!(theirs.download(stream).unwrap(), keys);
-    });
+#[parameterized]
+fn answers_are_written_where_the_memory_is(device: &Device) {
+    let stream = &device.stream().unwrap();
+    let keys: Vec<u32> = distinct_keys(500, 2);
+    let map = PageMap::build(device, &keys, &values::<u32>(500)).unwrap();
+    let [theirs, found] = [keys.clone(), vec![0; 500]].map(|words| Buffer::from_slice(device, &words).unwrap());
+    // SAFETY: the owners are not used meanwhile, and streams wait for each other.
+    unsafe {
+        let (queries, mut output) = (on(device, &theirs), on(device, &found));
+        stream.wait_for_foreign(null_mut()).unwrap();
+        let answers = map.get_many_on(stream, &queries).unwrap();
+        output.copy_from(stream, answers.values()).unwrap();
+        output.hand_back(stream).unwrap();
+        drop(queries);
+        stream.release_to_foreign(null_mut()).unwrap();
+    }
+    // The work is not recorded with the owner, so the same stream reads it.
+    assert_eq!(found.download(stream).unwrap(), values::<u32>(500));
+    assert_eq!(theirs.download(stream).unwrap(), keys);
 }
 
-#[test]
-fn a_buffer_that_needs_more_memory_leaves_that_of_others_as_it_is() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let theirs = Buffer::from_slice(device, &[1u32, 2, 3, 4]).unwrap();
-        // SAFETY: the owner is not used meanwhile.
-        let mut buffer = unsafe { on(device, &theirs) };
-        buffer.resize(stream, 6).unwrap();
-        assert_ne!(buffer.address(), theirs.address());
-        buffer.fill(stream, 9).unwrap();
-        assert_eq!(buffer.len(), 6);
-        assert_eq!(theirs.download(stream).unwrap(), [1, 2, 3, 4]);
-    });
+#[parameterized]
+fn a_buffer_that_needs_more_memory_leaves_that_of_others_as_it_is(device: &Device) {
+    let stream = device.default_stream();
+    let theirs = Buffer::from_slice(device, &[1u32, 2, 3, 4]).unwrap();
+    // SAFETY: the owner is not used meanwhile.
+    let mut buffer = unsafe { on(device, &theirs) };
+    buffer.resize(stream, 6).unwrap();
+    assert_ne!(buffer.address(), theirs.address());
+    buffer.fill(stream, 9).unwrap();
+    assert_eq!(buffer.len(), 6);
+    assert_eq!(theirs.download(stream).unwrap(), [1, 2, 3, 4]);
 }
 
-#[test]
-fn memory_that_kernels_cannot_read_is_refused_and_an_empty_buffer_is_anywhere() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let theirs = Buffer::from_slice(device, &[1u32, 2, 3, 4, 5, 6, 7, 8]).unwrap();
-        for bytes in [1, 4, 8, 12, 15, 17] {
-            let address = theirs.address() + bytes;
-            // SAFETY: no buffer is made.
-            let error = unsafe { Buffer::<u32>::from_foreign(device, address, 1) }.unwrap_err();
-            assert_eq!(error, Error::Input(InputError::Misaligned { address: address as u64, alignment: 16 }));
-        }
-        // SAFETY: the owner is not used meanwhile.
-        let back = unsafe { Buffer::<u32>::from_foreign(device, theirs.address() + 16, 4) }.unwrap();
-        assert_eq!(back.download(stream).unwrap(), [5, 6, 7, 8]);
-        let map = PageMap::build(device, &[1u32], &[2u32]).unwrap();
-        for address in [0, 1, 5, usize::MAX] {
-            // SAFETY: there are no elements.
-            let mut none = unsafe { Buffer::<u32>::from_foreign(device, address, 0) }.unwrap();
-            assert_eq!((none.len(), none.capacity()), (0, 0));
-            none.fill(stream, 1).unwrap();
-            none.upload(stream, &[]).unwrap();
-            assert_eq!(none.download(stream).unwrap(), [0; 0]);
-            assert_eq!(map.get_many_on(stream, &none).unwrap().download(stream).unwrap(), []);
-            assert_eq!(none.slice(..).unwrap().len(), 0);
-            none.hand_back(stream).unwrap();
-        }
-    });
+#[parameterized]
+fn memory_that_kernels_cannot_read_is_refused_and_an_empty_buffer_is_anywhere(device: &Device) {
+    let stream = device.default_stream();
+    let theirs = Buffer::from_slice(device, &[1u32, 2, 3, 4, 5, 6, 7, 8]).unwrap();
+    for bytes in [1, 4, 8, 12, 15, 17] {
+        let address = theirs.address() + bytes;
+        // SAFETY: no buffer is made.
+        let error = unsafe { Buffer::<u32>::from_foreign(device, address, 1) }.unwrap_err();
+        assert_eq!(error, Error::Input(InputError::Misaligned { address: address as u64, alignment: 16 }));
+    }
+    // SAFETY: the owner is not used meanwhile.
+    let back = unsafe { Buffer::<u32>::from_foreign(device, theirs.address() + 16, 4) }.unwrap();
+    assert_eq!(back.download(stream).unwrap(), [5, 6, 7, 8]);
+    let map = PageMap::build(device, &[1u32], &[2u32]).unwrap();
+    for address in [0, 1, 5, usize::MAX] {
+        // SAFETY: there are no elements.
+        let mut none = unsafe { Buffer::<u32>::from_foreign(device, address, 0) }.unwrap();
+        assert_eq!((none.len(), none.capacity()), (0, 0));
+        none.fill(stream, 1).unwrap();
+        none.upload(stream, &[]).unwrap();
+        assert_eq!(none.download(stream).unwrap(), [0; 0]);
+        assert_eq!(map.get_many_on(stream, &none).unwrap().download(stream).unwrap(), []);
+        assert_eq!(none.slice(..).unwrap().len(), 0);
+        none.hand_back(stream).unwrap();
+    }
 }
 
-#[test]
-fn a_stream_of_another_device_takes_nothing_back() {
-    on_all(|device| {
-        let theirs = Buffer::from_slice(device, &[1u32, 2]).unwrap();
-        // SAFETY: the owner is not used meanwhile.
-        let buffer = unsafe { on(device, &theirs) };
-        let error = buffer.hand_back(elsewhere().default_stream()).unwrap_err();
-        assert!(matches!(error, Error::WrongDevice { .. }), "{error:?}");
-        assert_eq!(theirs.download(device.default_stream()).unwrap(), [1, 2]);
-    });
+#[parameterized]
+fn a_stream_of_another_device_takes_nothing_back(device: &Device) {
+    let theirs = Buffer::from_slice(device, &[1u32, 2]).unwrap();
+    // SAFETY: the owner is not used meanwhile.
+    let buffer = unsafe { on(device, &theirs) };
+    let error = buffer.hand_back(elsewhere().default_stream()).unwrap_err();
+    assert!(matches!(error, Error::WrongDevice { .. }), "{error:?}");
+    assert_eq!(theirs.download(device.default_stream()).unwrap(), [1, 2]);
 }

@@ -13,7 +13,7 @@ use warpnest::{
     MultiMap, PageMap, Result, RowMap, SortedMap, Value,
 };
 use warpnest_testing::planted::{SINGLE_FAULTS, in_each_operation, is_planted, planted};
-use warpnest_tests::on_all;
+use warpnest_tests::parameterized;
 
 /// A word that is even. Fresh memory of the device with planted faults holds odd ones. Other than
 /// of a `char`, rustc knows nothing of it, so a test can look at what is none.
@@ -268,16 +268,14 @@ fn after_a_panic_no_row_numbers_are_left_in_the_place_of_values() {
     look_at_join(&device, &joined);
 }
 
-#[test]
-fn operations_of_a_batch_leave_characters_characters() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let mut map: LinearMap<u32, char> = LinearMap::new(device).unwrap();
-        map.insert_many(&[1, 2], &[char::MAX, 'a']).unwrap();
-        let kinds = [LinearKind::INSERT, LinearKind::GET_OR_INSERT, LinearKind::GET, LinearKind::REMOVE];
-        let (kinds, keys) = (buffer(device, &kinds), buffer(device, &[3u32, 1, 2, 4]));
-        let answers = map.apply_many_on(stream, &kinds, &keys, &buffer(device, &[char::MAX; 4])).unwrap();
-        assert_eq!(answers.download(stream).unwrap(), [None, Some(char::MAX), Some('a'), None]);
-        assert_eq!(map.get_many(&[1, 2, 3, 4]).unwrap(), [Some(char::MAX), Some('a'), Some(char::MAX), None]);
-    });
+#[parameterized]
+fn operations_of_a_batch_leave_characters_characters(device: &Device) {
+    let stream = device.default_stream();
+    let mut map: LinearMap<u32, char> = LinearMap::new(device).unwrap();
+    map.insert_many(&[1, 2], &[char::MAX, 'a']).unwrap();
+    let kinds = [LinearKind::INSERT, LinearKind::GET_OR_INSERT, LinearKind::GET, LinearKind::REMOVE];
+    let (kinds, keys) = (buffer(device, &kinds), buffer(device, &[3u32, 1, 2, 4]));
+    let answers = map.apply_many_on(stream, &kinds, &keys, &buffer(device, &[char::MAX; 4])).unwrap();
+    assert_eq!(answers.download(stream).unwrap(), [None, Some(char::MAX), Some('a'), None]);
+    assert_eq!(map.get_many(&[1, 2, 3, 4]).unwrap(), [Some(char::MAX), Some('a'), Some(char::MAX), None]);
 }

@@ -4,9 +4,10 @@ use proptest::prelude::*;
 use std::ops::{Bound, Range};
 use warpnest::primitives::{Scratch, exclusive_scan, gather, sort_pairs};
 use warpnest::types::WordKey as Key;
-use warpnest::{Answers, Buffer, Error, InputError, PageConfig, PageMap, Result};
+use warpnest::{Answers, Buffer, Device, Error, InputError, PageConfig, PageMap, Result};
 use warpnest_tests::{
-    assert_lengths, assert_wrong_device, copy_words, distinct_keys, elsewhere, on_all, on_each_engine, on_every_engine,
+    TestEngine, assert_lengths, assert_wrong_device, copy_words, distinct_keys, elsewhere, on_every_engine,
+    parameterized,
 };
 
 /// Returns a length, a range within it, and a range within that.
@@ -17,7 +18,8 @@ fn nested(max: usize) -> impl Strategy<Value = (usize, Range<usize>, Range<usize
         .prop_flat_map(move |(length, outer)| (Just(length), Just(outer.clone()), within(outer.len())))
 }
 
-fn copies<K: Key>() {
+#[parameterized(each_width)]
+fn any_part_is_copied_filled_and_downloaded<K: Key>() {
     on_every_engine(
         |engine| nested(engine.max_items),
         |engine, (length, outer, inner)| {
@@ -59,151 +61,128 @@ fn copies<K: Key>() {
     );
 }
 
-#[test]
-fn any_part_of_32_bit_words_is_copied_filled_and_downloaded() {
-    copies::<u32>();
+#[parameterized]
+fn kernels_primitives_and_lookups_take_parts(engine: &TestEngine) {
+    let (device, stream) = (&engine.device, &engine.device.stream().unwrap());
+    let n = engine.max_items.min(2000) / 128 * 128;
+    let keys: Vec<u32> = distinct_keys(2 * n, 3);
+    let all = Buffer::from_slice(device, &keys).unwrap();
+    let map = PageMap::build(device, &keys[..n], &keys[..n]).unwrap();
+
+    let queries = all.slice(n - 4..n + 9).unwrap();
+    let expected: Vec<Option<u32>> = (0..13).map(|i| (i < 4).then(|| keys[n - 4 + i])).collect();
+    assert_eq!(map.get_many_on(stream, &queries).unwrap().download(stream).unwrap(), expected);
+    let mut answers = Answers::new(device, 13).unwrap();
+    map.get_many_into(stream, &queries, &mut answers).unwrap();
+    assert_eq!(answers.download(stream).unwrap(), expected);
+    let mut found = Buffer::from_slice(device, &[7u32; 9]).unwrap();
+    map.contains_many_into(stream, &queries, &mut found.slice_mut(4..5).unwrap()).unwrap();
+    assert_eq!(found.download(stream).unwrap(), [7, 7, 7, 7, 0b1111, 7, 7, 7, 7]);
+    let rebuilt =
+        PageConfig::default().build_on(stream, device, &*all.slice(n..).unwrap(), &*all.slice(..n).unwrap()).unwrap();
+    assert_eq!(rebuilt.get(keys[n]).unwrap(), Some(keys[0]));
+
+    // A sum of the first half, from 0 on, into the second one.
+    let mut sums = Buffer::from_slice(device, &vec![1u64; n]).unwrap();
+    let (ones, mut rest) = sums.split_at_mut(n / 2).unwrap();
+    exclusive_scan(stream, &mut Scratch::new(device), &ones, &mut rest).unwrap();
+    let expected: Vec<u64> = (0..n as u64 / 2).collect();
+    assert_eq!(rest.download(stream).unwrap(), expected);
+    assert_eq!(sums.slice(..n / 2).unwrap().download(stream).unwrap(), vec![1; n / 2]);
+
+    let mut order = keys.clone();
+    let (mut sorted, mut others) =
+        (Buffer::from_slice(device, &keys).unwrap(), all.slice(..n).unwrap().to_device(stream, device).unwrap());
+    sort_pairs(stream, &mut Scratch::new(device), &mut sorted.slice_mut(n / 4 * 4..).unwrap(), &mut others).unwrap();
+    order[n..].sort_unstable();
+    assert_eq!(sorted.download(stream).unwrap(), order);
+
+    // What a kernel writes to a part is there for another stream.
+    let mut target = Buffer::<u64>::zeroed(device, 12).unwrap();
+    let source = Buffer::from_slice(device, &[5u64, 6, 7, 8]).unwrap();
+    let (from, mut to) = (source.slice(2..).unwrap(), target.slice_mut(4..6).unwrap());
+    // SAFETY: both have two words.
+    unsafe { stream.launch(2, |uses| copy_words(uses.read(&from), uses.write(&mut to), 2)) }.unwrap();
+    assert_eq!(target.download(device.default_stream()).unwrap(), [0, 0, 0, 0, 7, 8, 0, 0, 0, 0, 0, 0]);
 }
 
-#[test]
-fn any_part_of_64_bit_words_is_copied_filled_and_downloaded() {
-    copies::<u64>();
+#[parameterized]
+fn ranges_beside_the_buffer_are_refused(device: &Device) {
+    let mut buffer = Buffer::from_slice(device, &[1u64, 2, 3]).unwrap();
+    let error =
+        |start: usize, end: usize| Error::Input(InputError::Range { start: start as u64, end: end as u64, length: 3 });
+    let bounds = |start, end| (Bound::Included(start), Bound::Excluded(end));
+    for (start, end) in [(0, 4), (4, 4), (3, 2), (usize::MAX, 0), (0, usize::MAX)] {
+        assert_eq!(buffer.slice(bounds(start, end)).unwrap_err(), error(start, end));
+        assert_eq!(buffer.slice_mut(bounds(start, end)).unwrap_err(), error(start, end));
+    }
+    assert_eq!(buffer.slice(..=usize::MAX).unwrap_err(), error(0, usize::MAX));
+    assert_eq!(buffer.slice((Bound::Excluded(usize::MAX), Bound::Unbounded)).unwrap_err(), error(usize::MAX, 3));
+    assert_eq!(buffer.split_at_mut(4).unwrap_err(), error(0, 4));
+    let part = buffer.slice(1..).unwrap();
+    let in_part = Error::Input(InputError::Range { start: 0, end: 3, length: 2 });
+    assert_eq!(part.slice(..3).unwrap_err(), in_part, "a part of a part has the length of the part");
+    assert_eq!(part.slice(..=1).unwrap().len(), 2);
+    for empty in [0..0, 1..1, 3..3] {
+        assert!(buffer.slice(empty.clone()).unwrap().download(device.default_stream()).unwrap().is_empty());
+        buffer.slice_mut(empty).unwrap().upload(device.default_stream(), &[]).unwrap();
+    }
 }
 
-#[test]
-fn kernels_primitives_and_lookups_take_parts() {
-    on_each_engine(|engine| {
-        let (device, stream) = (&engine.device, &engine.device.stream().unwrap());
-        let n = engine.max_items.min(2000) / 128 * 128;
-        let keys: Vec<u32> = distinct_keys(2 * n, 3);
-        let all = Buffer::from_slice(device, &keys).unwrap();
-        let map = PageMap::build(device, &keys[..n], &keys[..n]).unwrap();
-
-        let queries = all.slice(n - 4..n + 9).unwrap();
-        let expected: Vec<Option<u32>> = (0..13).map(|i| (i < 4).then(|| keys[n - 4 + i])).collect();
-        assert_eq!(map.get_many_on(stream, &queries).unwrap().download(stream).unwrap(), expected);
-        let mut answers = Answers::new(device, 13).unwrap();
-        map.get_many_into(stream, &queries, &mut answers).unwrap();
-        assert_eq!(answers.download(stream).unwrap(), expected);
-        let mut found = Buffer::from_slice(device, &[7u32; 9]).unwrap();
-        map.contains_many_into(stream, &queries, &mut found.slice_mut(4..5).unwrap()).unwrap();
-        assert_eq!(found.download(stream).unwrap(), [7, 7, 7, 7, 0b1111, 7, 7, 7, 7]);
-        let rebuilt = PageConfig::default()
-            .build_on(stream, device, &*all.slice(n..).unwrap(), &*all.slice(..n).unwrap())
-            .unwrap();
-        assert_eq!(rebuilt.get(keys[n]).unwrap(), Some(keys[0]));
-
-        // A sum of the first half, from 0 on, into the second one.
-        let mut sums = Buffer::from_slice(device, &vec![1u64; n]).unwrap();
-        let (ones, mut rest) = sums.split_at_mut(n / 2).unwrap();
-        exclusive_scan(stream, &mut Scratch::new(device), &ones, &mut rest).unwrap();
-        let expected: Vec<u64> = (0..n as u64 / 2).collect();
-        assert_eq!(rest.download(stream).unwrap(), expected);
-        assert_eq!(sums.slice(..n / 2).unwrap().download(stream).unwrap(), vec![1; n / 2]);
-
-        let mut order = keys.clone();
-        let (mut sorted, mut others) =
-            (Buffer::from_slice(device, &keys).unwrap(), all.slice(..n).unwrap().to_device(stream, device).unwrap());
-        sort_pairs(stream, &mut Scratch::new(device), &mut sorted.slice_mut(n / 4 * 4..).unwrap(), &mut others)
-            .unwrap();
-        order[n..].sort_unstable();
-        assert_eq!(sorted.download(stream).unwrap(), order);
-
-        // What a kernel writes to a part is there for another stream.
-        let mut target = Buffer::<u64>::zeroed(device, 12).unwrap();
-        let source = Buffer::from_slice(device, &[5u64, 6, 7, 8]).unwrap();
-        let (from, mut to) = (source.slice(2..).unwrap(), target.slice_mut(4..6).unwrap());
-        // SAFETY: both have two words.
-        unsafe { stream.launch(2, |uses| copy_words(uses.read(&from), uses.write(&mut to), 2)) }.unwrap();
-        assert_eq!(target.download(device.default_stream()).unwrap(), [0, 0, 0, 0, 7, 8, 0, 0, 0, 0, 0, 0]);
-    });
+#[parameterized]
+fn parts_that_kernels_cannot_read_are_refused_and_nothing_changes(device: &Device) {
+    let stream = device.default_stream();
+    let source = Buffer::from_slice(device, &(0..40u32).collect::<Vec<u32>>()).unwrap();
+    let indices = Buffer::from_slice(device, &[1u32, 0]).unwrap();
+    let refused = |done: Result<()>, address: usize| {
+        assert_eq!(done, Err(Error::Input(InputError::Misaligned { address: address as u64, alignment: 16 })));
+    };
+    let mut output = Buffer::from_slice(device, &[9u32; 8]).unwrap();
+    for start in [1, 2, 3, 5, 39] {
+        let part = source.slice(start..).unwrap();
+        refused(gather(stream, &part, &indices, &mut output.slice_mut(..2).unwrap()), part.address());
+    }
+    for start in [1, 2, 3, 5, 6] {
+        let mut part = output.slice_mut(start..start + 2).unwrap();
+        let address = part.address();
+        refused(gather(stream, &source, &indices, &mut part), address);
+    }
+    assert_eq!(output.download(stream).unwrap(), [9; 8]);
+    gather(stream, &*source.slice(36..).unwrap(), &indices, &mut output.slice_mut(4..6).unwrap()).unwrap();
+    assert_eq!(output.download(stream).unwrap(), [9, 9, 9, 9, 37, 36, 9, 9]);
 }
 
-#[test]
-fn ranges_beside_the_buffer_are_refused() {
-    on_all(|device| {
-        let mut buffer = Buffer::from_slice(device, &[1u64, 2, 3]).unwrap();
-        let error = |start: usize, end: usize| {
-            Error::Input(InputError::Range { start: start as u64, end: end as u64, length: 3 })
-        };
-        let bounds = |start, end| (Bound::Included(start), Bound::Excluded(end));
-        for (start, end) in [(0, 4), (4, 4), (3, 2), (usize::MAX, 0), (0, usize::MAX)] {
-            assert_eq!(buffer.slice(bounds(start, end)).unwrap_err(), error(start, end));
-            assert_eq!(buffer.slice_mut(bounds(start, end)).unwrap_err(), error(start, end));
+#[parameterized]
+fn a_part_is_on_its_buffer_s_device_and_has_its_own_length(device: &Device) {
+    let (stream, there) = (device.default_stream(), elsewhere());
+    let mut buffer = Buffer::<u32>::zeroed(device, 8).unwrap();
+    let mut part = buffer.slice_mut(4..).unwrap();
+    assert_lengths(part.upload(stream, &[0; 8]).unwrap_err(), ("the slice", 8), ("the buffer", 4));
+    assert_lengths(part.download_into(stream, &mut [0; 3]).unwrap_err(), ("the buffer", 4), ("the slice", 3));
+    let foreign = Buffer::<u32>::zeroed(&there, 8).unwrap();
+    let error = part.copy_from(stream, &*foreign.slice(4..).unwrap()).unwrap_err();
+    assert_wrong_device(error, "a buffer", &there, device);
+    assert_wrong_device(part.download(there.default_stream()).unwrap_err(), "a buffer", device, &there);
+}
+
+#[parameterized]
+fn copies_on_another_device_are_equal(device: &Device) {
+    let (stream, there) = (device.default_stream(), elsewhere());
+    for length in [0, 1, 5, 1000] {
+        let words: Vec<u64> = distinct_keys(length, 4);
+        let buffer = Buffer::from_slice(device, &words).unwrap();
+        for target in [device, &there] {
+            let mut copy = buffer.to_device(stream, target).unwrap();
+            assert_eq!(copy.download(target.default_stream()).unwrap(), words);
+            let back = copy.to_device(target.default_stream(), device).unwrap();
+            copy.fill(target.default_stream(), 1).unwrap();
+            assert_eq!(back.download(stream).unwrap(), words);
+            assert_eq!(buffer.download(stream).unwrap(), words, "a copy is its own");
         }
-        assert_eq!(buffer.slice(..=usize::MAX).unwrap_err(), error(0, usize::MAX));
-        assert_eq!(buffer.slice((Bound::Excluded(usize::MAX), Bound::Unbounded)).unwrap_err(), error(usize::MAX, 3));
-        assert_eq!(buffer.split_at_mut(4).unwrap_err(), error(0, 4));
-        let part = buffer.slice(1..).unwrap();
-        let in_part = Error::Input(InputError::Range { start: 0, end: 3, length: 2 });
-        assert_eq!(part.slice(..3).unwrap_err(), in_part, "a part of a part has the length of the part");
-        assert_eq!(part.slice(..=1).unwrap().len(), 2);
-        for empty in [0..0, 1..1, 3..3] {
-            assert!(buffer.slice(empty.clone()).unwrap().download(device.default_stream()).unwrap().is_empty());
-            buffer.slice_mut(empty).unwrap().upload(device.default_stream(), &[]).unwrap();
-        }
-    });
-}
-
-#[test]
-fn parts_that_kernels_cannot_read_are_refused_and_nothing_changes() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let source = Buffer::from_slice(device, &(0..40u32).collect::<Vec<u32>>()).unwrap();
-        let indices = Buffer::from_slice(device, &[1u32, 0]).unwrap();
-        let refused = |done: Result<()>, address: usize| {
-            assert_eq!(done, Err(Error::Input(InputError::Misaligned { address: address as u64, alignment: 16 })));
-        };
-        let mut output = Buffer::from_slice(device, &[9u32; 8]).unwrap();
-        for start in [1, 2, 3, 5, 39] {
-            let part = source.slice(start..).unwrap();
-            refused(gather(stream, &part, &indices, &mut output.slice_mut(..2).unwrap()), part.address());
-        }
-        for start in [1, 2, 3, 5, 6] {
-            let mut part = output.slice_mut(start..start + 2).unwrap();
-            let address = part.address();
-            refused(gather(stream, &source, &indices, &mut part), address);
-        }
-        assert_eq!(output.download(stream).unwrap(), [9; 8]);
-        gather(stream, &*source.slice(36..).unwrap(), &indices, &mut output.slice_mut(4..6).unwrap()).unwrap();
-        assert_eq!(output.download(stream).unwrap(), [9, 9, 9, 9, 37, 36, 9, 9]);
-    });
-}
-
-#[test]
-fn a_part_is_on_its_buffer_s_device_and_has_its_own_length() {
-    on_all(|device| {
-        let (stream, there) = (device.default_stream(), elsewhere());
-        let mut buffer = Buffer::<u32>::zeroed(device, 8).unwrap();
-        let mut part = buffer.slice_mut(4..).unwrap();
-        assert_lengths(part.upload(stream, &[0; 8]).unwrap_err(), ("the slice", 8), ("the buffer", 4));
-        assert_lengths(part.download_into(stream, &mut [0; 3]).unwrap_err(), ("the buffer", 4), ("the slice", 3));
-        let foreign = Buffer::<u32>::zeroed(&there, 8).unwrap();
-        let error = part.copy_from(stream, &*foreign.slice(4..).unwrap()).unwrap_err();
-        assert_wrong_device(error, "a buffer", &there, device);
-        assert_wrong_device(part.download(there.default_stream()).unwrap_err(), "a buffer", device, &there);
-    });
-}
-
-#[test]
-fn copies_on_another_device_are_equal() {
-    on_all(|device| {
-        let (stream, there) = (device.default_stream(), elsewhere());
-        for length in [0, 1, 5, 1000] {
-            let words: Vec<u64> = distinct_keys(length, 4);
-            let buffer = Buffer::from_slice(device, &words).unwrap();
-            for target in [device, &there] {
-                let mut copy = buffer.to_device(stream, target).unwrap();
-                assert_eq!(copy.download(target.default_stream()).unwrap(), words);
-                let back = copy.to_device(target.default_stream(), device).unwrap();
-                copy.fill(target.default_stream(), 1).unwrap();
-                assert_eq!(back.download(stream).unwrap(), words);
-                assert_eq!(buffer.download(stream).unwrap(), words, "a copy is its own");
-            }
-            let rest = buffer.slice(length / 3..).unwrap().to_device(stream, &there).unwrap();
-            assert_eq!(rest.download(there.default_stream()).unwrap(), words[length / 3..]);
-            let error = buffer.to_device(there.default_stream(), device).map(drop);
-            let refused = error.err().or_else(|| buffer.to_device(there.default_stream(), &there).err());
-            assert_wrong_device(refused.unwrap(), "a buffer", device, &there);
-        }
-    });
+        let rest = buffer.slice(length / 3..).unwrap().to_device(stream, &there).unwrap();
+        assert_eq!(rest.download(there.default_stream()).unwrap(), words[length / 3..]);
+        let error = buffer.to_device(there.default_stream(), device).map(drop);
+        let refused = error.err().or_else(|| buffer.to_device(there.default_stream(), &there).err());
+        assert_wrong_device(refused.unwrap(), "a buffer", device, &there);
+    }
 }

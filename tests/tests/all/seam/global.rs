@@ -6,7 +6,7 @@ use gpu_kernels::seam::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemSc
 use gpu_kernels::types::{KeyWord, Scalar};
 use std::collections::HashSet;
 use std::time::{Duration, Instant};
-use warpnest_tests::null;
+use warpnest_tests::{null, parameterized};
 
 /// Words aligned as [`Global::new`] demands.
 #[repr(align(16))]
@@ -137,23 +137,14 @@ fn many_threads<K: KeyWord, S: Scope>() {
     assert_eq!([words.0[0], words.0[2], words.0[3]], [K::from_u64(total); 3]);
 }
 
-fn in_every_scope<K: KeyWord>() {
+#[parameterized(each_width)]
+fn atomics_lose_nothing_and_return_what_was_there<K: KeyWord>() {
     one_thread::<K, BlockScope>();
     one_thread::<K, DeviceScope>();
     one_thread::<K, SystemScope>();
     many_threads::<K, BlockScope>();
     many_threads::<K, DeviceScope>();
     many_threads::<K, SystemScope>();
-}
-
-#[test]
-fn atomics_on_32_bits_lose_nothing_and_return_what_was_there() {
-    in_every_scope::<u32>();
-}
-
-#[test]
-fn atomics_on_64_bits_lose_nothing_and_return_what_was_there() {
-    in_every_scope::<u64>();
 }
 
 /// Returns the word of a number and its complement.

@@ -4,10 +4,10 @@
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, Error, PageConfig, PageSet};
+use warpnest::{Buffer, Device, Error, PageConfig, PageSet};
 use warpnest_tests::changing::steps::{Step, check_removed, every, fail, step, words_of};
 use warpnest_tests::sets::{check, holds};
-use warpnest_tests::{TestEngine, assert_lengths, distinct_keys, on_all, on_every_engine};
+use warpnest_tests::{TestEngine, assert_lengths, distinct_keys, on_every_engine, parameterized};
 
 /// Does a step with a set and its reference, and returns keys to look up.
 fn take<K: Key>(set: &mut PageSet<K>, reference: &mut HashSet<K>, step: Step<K>) -> Result<Vec<K>, TestCaseError> {
@@ -89,6 +89,7 @@ fn take<K: Key>(set: &mut PageSet<K>, reference: &mut HashSet<K>, step: Step<K>)
     Ok(vec![K::from_u64(3), K::ALL_ONES])
 }
 
+#[parameterized(each_width)]
 fn as_a_hash_set<K: Key>() {
     let inputs = |engine: &TestEngine| {
         let most = (engine.max_items / 10).clamp(150, 2000);
@@ -108,51 +109,33 @@ fn as_a_hash_set<K: Key>() {
     });
 }
 
-#[test]
-fn as_a_hash_set_of_keys_of_32_bits() {
-    as_a_hash_set::<u32>();
+#[parameterized]
+fn batches_of_nothing_and_of_extreme_keys<K: Key>(device: &Device) {
+    let mut set: PageSet<K> = PageSet::new(device).unwrap();
+    assert_eq!((set.insert_many(&[]), set.remove_many(&[]), set.erase_many(&[])), (Ok(0), Ok(vec![]), Ok(0)));
+    assert_eq!(set.remove_many(&[K::ALL_ONES, K::ALL_ONES]), Ok(vec![false; 2]));
+    let extremes = [K::from_u64(0), K::ALL_ONES, K::from_u64(1)];
+    assert_eq!(set.insert_many(&extremes), Ok(3));
+    assert_eq!(set.insert_many(&extremes), Ok(0));
+    holds(&set, &extremes);
+    assert_eq!(set.remove_many(&[K::ALL_ONES, K::from_u64(2), K::from_u64(0)]), Ok(vec![true, false, true]));
+    holds(&set, &[K::from_u64(1)]);
+    // All equal, and more than the set has capacity for.
+    let many = vec![K::from_u64(7); 2 * set.capacity() + 1];
+    assert_eq!(set.insert_many(&many), Ok(1));
+    holds(&set, &[K::from_u64(1), K::from_u64(7)]);
 }
 
-#[test]
-fn as_a_hash_set_of_keys_of_64_bits() {
-    as_a_hash_set::<u64>();
-}
-
-#[test]
-fn batches_of_nothing_and_of_extreme_keys() {
-    fn with<K: Key>() {
-        on_all(|device| {
-            let mut set: PageSet<K> = PageSet::new(device).unwrap();
-            assert_eq!((set.insert_many(&[]), set.remove_many(&[]), set.erase_many(&[])), (Ok(0), Ok(vec![]), Ok(0)));
-            assert_eq!(set.remove_many(&[K::ALL_ONES, K::ALL_ONES]), Ok(vec![false; 2]));
-            let extremes = [K::from_u64(0), K::ALL_ONES, K::from_u64(1)];
-            assert_eq!(set.insert_many(&extremes), Ok(3));
-            assert_eq!(set.insert_many(&extremes), Ok(0));
-            holds(&set, &extremes);
-            assert_eq!(set.remove_many(&[K::ALL_ONES, K::from_u64(2), K::from_u64(0)]), Ok(vec![true, false, true]));
-            holds(&set, &[K::from_u64(1)]);
-            // All equal, and more than the set has capacity for.
-            let many = vec![K::from_u64(7); 2 * set.capacity() + 1];
-            assert_eq!(set.insert_many(&many), Ok(1));
-            holds(&set, &[K::from_u64(1), K::from_u64(7)]);
-        });
-    }
-    with::<u32>();
-    with::<u64>();
-}
-
-#[test]
-fn words_of_another_length_are_refused() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let keys: Vec<u32> = distinct_keys(40, 3);
-        let mut set = PageConfig::default().build_set(device, &keys).unwrap();
-        let on_device = Buffer::from_slice(device, &keys).unwrap();
-        let mut found = Buffer::zeroed(device, 1).unwrap();
-        let error = set.remove_many_into(stream, &on_device, &mut found).unwrap_err();
-        assert_lengths(error, ("the keys, in words of 32,", 2), ("the found-words", 1));
-        assert!(matches!(set.retain_many(&keys, &[true]), Err(Error::Input(_))));
-        assert!(matches!(set.retain_many_on(stream, &on_device, &found), Err(Error::Input(_))));
-        holds(&set, &keys);
-    });
+#[parameterized]
+fn words_of_another_length_are_refused(device: &Device) {
+    let stream = device.default_stream();
+    let keys: Vec<u32> = distinct_keys(40, 3);
+    let mut set = PageConfig::default().build_set(device, &keys).unwrap();
+    let on_device = Buffer::from_slice(device, &keys).unwrap();
+    let mut found = Buffer::zeroed(device, 1).unwrap();
+    let error = set.remove_many_into(stream, &on_device, &mut found).unwrap_err();
+    assert_lengths(error, ("the keys, in words of 32,", 2), ("the found-words", 1));
+    assert!(matches!(set.retain_many(&keys, &[true]), Err(Error::Input(_))));
+    assert!(matches!(set.retain_many_on(stream, &on_device, &found), Err(Error::Input(_))));
+    holds(&set, &keys);
 }

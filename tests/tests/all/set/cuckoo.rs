@@ -11,13 +11,19 @@ use warpnest_tests::cuckoo_checker::keys_of_set;
 use warpnest_tests::cuckoos::{Spec, spec};
 use warpnest_tests::sets::properties::{Step, any_steps, fail, keys, sets_of_any_keys_are_combined, step};
 use warpnest_tests::sets::{build, edges};
-use warpnest_tests::{TestEngine, at, distinct_keys, engines, key, linear, on_each_engine, on_every_engine};
+use warpnest_tests::{TestEngine, at, distinct_keys, engines, key, linear, on_every_engine, parameterized};
 
 fn default() -> CuckooConfig {
     CuckooConfig::default().seed(7)
 }
 
-fn property<K: Key>() {
+warpnest_tests::tests_of! { edges:
+    operations_on_sets_without_keys_with_the_same_and_with_no_common_ones[&default()];
+    keys_one_after_the_other_and_at_every_distance[&default()];
+}
+
+#[parameterized(each_width)]
+fn any_keys_and_operations<K: Key>() {
     on_every_engine(
         |engine| {
             let most = engine.max_items.min(1200);
@@ -58,36 +64,12 @@ fn property<K: Key>() {
     );
 }
 
-#[test]
-fn any_keys_and_operations_with_32_bits() {
-    property::<u32>();
-}
-
-#[test]
-fn any_keys_and_operations_with_64_bits() {
-    property::<u64>();
-}
-
-fn combined<K: Key>() {
+#[parameterized(each_width)]
+fn sets_of_any_keys_are_combined<K: Key>() {
     let configs = (any::<u64>(), 2u32..=5).prop_map(|(seed, functions)| {
         (CuckooConfig::default().seed(seed).functions(functions).slots_per_pair(2.4), default())
     });
     sets_of_any_keys_are_combined::<Cuckoo, K>(1200, &configs);
-}
-
-#[test]
-fn sets_of_any_keys_are_combined_with_32_bits() {
-    combined::<u32>();
-}
-
-#[test]
-fn sets_of_any_keys_are_combined_with_64_bits() {
-    combined::<u64>();
-}
-
-#[test]
-fn sets_without_keys_with_the_same_and_with_no_common_ones() {
-    edges::operations_on_sets_without_keys_with_the_same_and_with_no_common_ones(&default());
 }
 
 #[test]
@@ -99,11 +81,6 @@ fn no_key_one_key_and_the_extremes() {
 #[test]
 fn numbers_of_keys_around_what_kernels_take_at_once() {
     edges::numbers_of_keys_around(&default(), &[2, 8, 32, 64, 128, 256, 512, 1024, 2048, 65_536]);
-}
-
-#[test]
-fn keys_one_after_the_other_and_at_every_distance() {
-    edges::keys_one_after_the_other_and_at_every_distance(&default());
 }
 
 #[test]
@@ -119,60 +96,50 @@ fn rebuilds_with_more_and_fewer_and_no_keys() {
     edges::rebuilds_with_more_and_fewer_and_no_keys(|most| default().slots(most as u64 * 5 / 4), |_| (), |_| ());
 }
 
-#[test]
-fn load_to_the_limit() {
-    fn with<K: Key>(engine: &TestEngine) {
-        for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.03), (5, 1.02)] {
-            for size in [1, 7, 300, 40_000].into_iter().filter(|&size| size <= engine.max_items) {
-                let config = default().functions(functions).slots_per_pair(slots).restarts(200);
-                let keys: Vec<K> = distinct_keys(size, 5);
-                edges::with_and_without_the_promise(&engine.device, &config, &keys);
-            }
+#[parameterized]
+fn load_to_the_limit<K: Key>(engine: &TestEngine) {
+    for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.03), (5, 1.02)] {
+        for size in [1, 7, 300, 40_000].into_iter().filter(|&size| size <= engine.max_items) {
+            let config = default().functions(functions).slots_per_pair(slots).restarts(200);
+            let keys: Vec<K> = distinct_keys(size, 5);
+            edges::with_and_without_the_promise(&engine.device, &config, &keys);
         }
     }
-    on_each_engine(with::<u32>);
-    on_each_engine(with::<u64>);
 }
 
 /// Checks keys that come twice, far apart. Most of the first ones have left their first slot when
 /// the second ones come, so many copies are left over. Each is erased, and the keys that passed
 /// through its slot are still found.
-#[test]
-fn copies_that_come_to_rest_in_two_slots_are_erased() {
-    fn with<K: Key>(engine: &TestEngine) {
-        for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.25), (5, 1.02)] {
-            let _at = at(format!("{functions} functions, {slots} slots a key"));
-            let once: Vec<K> = distinct_keys(engine.max_items.min(20_000) / 2, 3);
-            let config = default().functions(functions).slots_per_pair(slots).restarts(200);
-            // In another order the second time, so that no two threads of a kind come to the same
-            // keys together.
-            let again = (0..once.len()).map(|i| once[i * 7919 % once.len()]);
-            let keys: Vec<K> = once.iter().copied().chain(again).collect();
-            let set = build(&engine.device, &config, &keys);
-            assert!(set.report().repeated_keys);
-            let erased = keys_of_set(&set).unwrap().fillers.len();
-            assert!(erased > once.len() / 1000, "{erased} copies of {} keys were erased", once.len());
-        }
+#[parameterized]
+fn copies_that_come_to_rest_in_two_slots_are_erased<K: Key>(engine: &TestEngine) {
+    for (functions, slots) in [(2, 2.1), (3, 1.1), (4, 1.25), (5, 1.02)] {
+        let _at = at(format!("{functions} functions, {slots} slots a key"));
+        let once: Vec<K> = distinct_keys(engine.max_items.min(20_000) / 2, 3);
+        let config = default().functions(functions).slots_per_pair(slots).restarts(200);
+        // In another order the second time, so that no two threads of a kind come to the same
+        // keys together.
+        let again = (0..once.len()).map(|i| once[i * 7919 % once.len()]);
+        let keys: Vec<K> = once.iter().copied().chain(again).collect();
+        let set = build(&engine.device, &config, &keys);
+        assert!(set.report().repeated_keys);
+        let erased = keys_of_set(&set).unwrap().fillers.len();
+        assert!(erased > once.len() / 1000, "{erased} copies of {} keys were erased", once.len());
     }
-    on_each_engine(with::<u32>);
-    on_each_engine(with::<u64>);
 }
 
 /// Checks two keys that share all their slots, with more copies than slots: the copies must not
 /// evict each other for ever. Threads drop copies, and the set must still have both keys.
-#[test]
-fn copies_of_keys_that_share_all_their_slots() {
-    on_each_engine(|engine| {
-        let config = default().functions(3).slots_per_pair(2.0).hash(linear(4_294_967_291));
-        let n = engine.max_items.min(3000) as u64;
-        let keys: Vec<u64> = (0..n).map(|i| 40 + i % 2 * 4_294_967_291).collect();
-        let set = build(&engine.device, &config, &keys);
-        assert_eq!(set.len(), 2);
-        let head = set.table().header().download(engine.device.default_stream()).unwrap();
-        // With fewer threads at once copies may meet before a thread looks for them.
-        let dropped = head[header::DROPPED as usize] == 1;
-        assert!(dropped || engine.device.name() != "CPU", "no thread dropped a copy on seeing another one");
-    });
+#[parameterized]
+fn copies_of_keys_that_share_all_their_slots(engine: &TestEngine) {
+    let config = default().functions(3).slots_per_pair(2.0).hash(linear(4_294_967_291));
+    let n = engine.max_items.min(3000) as u64;
+    let keys: Vec<u64> = (0..n).map(|i| 40 + i % 2 * 4_294_967_291).collect();
+    let set = build(&engine.device, &config, &keys);
+    assert_eq!(set.len(), 2);
+    let head = set.table().header().download(engine.device.default_stream()).unwrap();
+    // With fewer threads at once copies may meet before a thread looks for them.
+    let dropped = head[header::DROPPED as usize] == 1;
+    assert!(dropped || engine.device.name() != "CPU", "no thread dropped a copy on seeing another one");
 }
 
 /// Checks tables of a few slots, where most keys have every slot among theirs. It takes a search to
@@ -221,17 +188,15 @@ fn restarts_lead_to_a_whole_table() {
 
 /// Checks that two sets of the same keys give the same answers, for any seed, number of functions
 /// and order of the keys.
-#[test]
-fn two_builds_of_the_same_keys_say_the_same() {
-    on_each_engine(|engine| {
-        let once: Vec<u32> = distinct_keys(engine.max_items.min(4000) / 2, 3);
-        let backwards: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
-        let config = CuckooConfig::default();
-        build(&engine.device, &config.clone().seed(1), &backwards);
-        build(&engine.device, &config.clone().seed(1).statistics(), &once.repeat(2));
-        let few = build(&engine.device, &config.seed(2).functions(2).slots_per_pair(3.0), &once);
-        assert_eq!(few.table().probe_lengths().unwrap().histogram.len(), 3);
-    });
+#[parameterized]
+fn two_builds_of_the_same_keys_say_the_same(engine: &TestEngine) {
+    let once: Vec<u32> = distinct_keys(engine.max_items.min(4000) / 2, 3);
+    let backwards: Vec<u32> = once.iter().rev().chain(&once).copied().collect();
+    let config = CuckooConfig::default();
+    build(&engine.device, &config.clone().seed(1), &backwards);
+    build(&engine.device, &config.clone().seed(1).statistics(), &once.repeat(2));
+    let few = build(&engine.device, &config.seed(2).functions(2).slots_per_pair(3.0), &once);
+    assert_eq!(few.table().probe_lengths().unwrap().histogram.len(), 3);
 }
 
 #[test]

@@ -3,61 +3,57 @@
 
 use gpu_kernels::cuckoo::header;
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, BuildError, ConfigError, CuckooConfig, Error, InputError};
+use warpnest::{Buffer, BuildError, ConfigError, CuckooConfig, Device, Error, InputError};
 use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Measured, Takes, memory_is_as_said};
 use warpnest_tests::sets::{build, holds};
-use warpnest_tests::{distinct_keys, faulty, linear, on_all, only, says};
+use warpnest_tests::{distinct_keys, faulty, linear, on_all, only, parameterized, says};
 
 fn default() -> CuckooConfig {
     CuckooConfig::default().seed(5)
 }
 
-#[test]
-fn a_configuration_that_makes_no_sense_is_refused() {
-    on_all(|device| {
-        for asked in [0, 1, 6, u32::MAX] {
-            assert_eq!(
-                refused(device, &default().functions(asked), 3),
-                Error::Config(ConfigError::FunctionCount { asked })
-            );
-        }
-        for slots in [f64::NAN, f64::INFINITY, 0.5, -1.0] {
-            let error = refused(device, &default().slots_per_pair(slots), 3);
-            assert!(matches!(error, Error::Config(ConfigError::SlotsPerPair { .. })), "{error}");
-        }
-        assert_eq!(refused(device, &default().chain_limit(0), 3), Error::Config(ConfigError::ChainLimit));
-        assert_eq!(refused(device, &default().hash(linear(9)), 3), Error::Config(ConfigError::NotPrime { modulus: 9 }));
-        let limit = (1 << 32) - 2;
-        let error = refused(device, &default().slots(limit + 1), 3);
-        assert_eq!(error, Error::Input(InputError::TooManySlots { asked: limit + 1, limit }));
-        let error = refused(device, &default().hash(linear(257)).slots(258), 3);
-        assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 257, slots: 258 }));
-    });
+#[parameterized]
+fn a_configuration_that_makes_no_sense_is_refused(device: &Device) {
+    for asked in [0, 1, 6, u32::MAX] {
+        assert_eq!(
+            refused(device, &default().functions(asked), 3),
+            Error::Config(ConfigError::FunctionCount { asked })
+        );
+    }
+    for slots in [f64::NAN, f64::INFINITY, 0.5, -1.0] {
+        let error = refused(device, &default().slots_per_pair(slots), 3);
+        assert!(matches!(error, Error::Config(ConfigError::SlotsPerPair { .. })), "{error}");
+    }
+    assert_eq!(refused(device, &default().chain_limit(0), 3), Error::Config(ConfigError::ChainLimit));
+    assert_eq!(refused(device, &default().hash(linear(9)), 3), Error::Config(ConfigError::NotPrime { modulus: 9 }));
+    let limit = (1 << 32) - 2;
+    let error = refused(device, &default().slots(limit + 1), 3);
+    assert_eq!(error, Error::Input(InputError::TooManySlots { asked: limit + 1, limit }));
+    let error = refused(device, &default().hash(linear(257)).slots(258), 3);
+    assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 257, slots: 258 }));
 }
 
 /// Checks that keys count as often as they come, since that many may be different.
-#[test]
-fn more_keys_than_fit_are_refused_and_leave_the_set_as_it_was() {
+#[parameterized]
+fn more_keys_than_fit_are_refused_and_leave_the_set_as_it_was(device: &Device) {
     const KEYS: u64 = 250;
     let keys: Vec<u64> = distinct_keys(KEYS as usize, 8);
-    on_all(|device| {
-        for (functions, min_slots) in [(2, 525), (3, 275), (4, 258), (5, 255)] {
-            let config = default().functions(functions).restarts(1000);
-            let slots = min_slots - 1;
-            let error = refused(device, &config.clone().slots(slots), KEYS as usize);
-            assert_eq!(error, Error::Config(ConfigError::LoadTooHigh { pairs: KEYS, slots, functions, min_slots }));
-            let mut set = build(device, &config.slots(min_slots), &keys);
-            let report = set.report().clone();
-            for more in [distinct_keys::<u64>(KEYS as usize + 2, 9), vec![7; KEYS as usize + 2]] {
-                let more = Buffer::from_slice(device, &more).unwrap();
-                let error = set.rebuild_on(device.default_stream(), &more).unwrap_err();
-                assert!(matches!(error, Error::Config(ConfigError::LoadTooHigh { pairs: 252, .. })), "{error}");
-                assert_eq!(*set.report(), report);
-                holds(&set, &keys);
-            }
+    for (functions, min_slots) in [(2, 525), (3, 275), (4, 258), (5, 255)] {
+        let config = default().functions(functions).restarts(1000);
+        let slots = min_slots - 1;
+        let error = refused(device, &config.clone().slots(slots), KEYS as usize);
+        assert_eq!(error, Error::Config(ConfigError::LoadTooHigh { pairs: KEYS, slots, functions, min_slots }));
+        let mut set = build(device, &config.slots(min_slots), &keys);
+        let report = set.report().clone();
+        for more in [distinct_keys::<u64>(KEYS as usize + 2, 9), vec![7; KEYS as usize + 2]] {
+            let more = Buffer::from_slice(device, &more).unwrap();
+            let error = set.rebuild_on(device.default_stream(), &more).unwrap_err();
+            assert!(matches!(error, Error::Config(ConfigError::LoadTooHigh { pairs: 252, .. })), "{error}");
+            assert_eq!(*set.report(), report);
+            holds(&set, &keys);
         }
-    });
+    }
 }
 
 #[test]
@@ -65,39 +61,37 @@ fn what_belongs_to_another_device_and_other_lengths_are_refused_and_change_nothi
     errors::what_belongs_to_another_device_and_other_lengths_are_refused(&default());
 }
 
-#[test]
-fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        let any: Vec<u64> = distinct_keys(100, 2);
-        // Five keys that share their four slots, among others and with copies.
-        let mut alike: Vec<u64> = (0..5).map(|i| 40 + i * 334_214_459).collect();
-        alike.extend(alike.clone());
-        alike.extend(&any[10..]);
-        let config = default().hash(linear(334_214_459));
-        let error = config.build_set(device, &alike).unwrap_err();
-        let Error::BuildFailed(BuildError::KeysAgreeModuloPrime { key, functions: 4, .. }) = error else {
-            panic!("{error}")
-        };
-        assert_eq!(key % 334_214_459, 40);
-        let mut set = build(device, &config, &any);
-        let on_device = Buffer::from_slice(device, &alike[..100]).unwrap();
-        assert!(matches!(
-            set.rebuild_on(stream, &on_device).unwrap_err(),
-            Error::BuildFailed(BuildError::KeysAgreeModuloPrime { .. })
-        ));
-        holds(&set, &[]);
+#[parameterized]
+fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty(device: &Device) {
+    let stream = device.default_stream();
+    let any: Vec<u64> = distinct_keys(100, 2);
+    // Five keys that share their four slots, among others and with copies.
+    let mut alike: Vec<u64> = (0..5).map(|i| 40 + i * 334_214_459).collect();
+    alike.extend(alike.clone());
+    alike.extend(&any[10..]);
+    let config = default().hash(linear(334_214_459));
+    let error = config.build_set(device, &alike).unwrap_err();
+    let Error::BuildFailed(BuildError::KeysAgreeModuloPrime { key, functions: 4, .. }) = error else {
+        panic!("{error}")
+    };
+    assert_eq!(key % 334_214_459, 40);
+    let mut set = build(device, &config, &any);
+    let on_device = Buffer::from_slice(device, &alike[..100]).unwrap();
+    assert!(matches!(
+        set.rebuild_on(stream, &on_device).unwrap_err(),
+        Error::BuildFailed(BuildError::KeysAgreeModuloPrime { .. })
+    ));
+    holds(&set, &[]);
 
-        let short = default().chain_limit(1).restarts(2);
-        let error = short.build_set(device, &any).unwrap_err();
-        assert!(
-            matches!(error, Error::BuildFailed(BuildError::Cuckoo { attempts: 3, chain_limit: 1, pairs: 100, .. })),
-            "{error}"
-        );
-        says(&error, &["100", "3 attempts"]);
-        set.rebuild_on(stream, &Buffer::from_slice(device, &any).unwrap()).unwrap();
-        holds(&set, &any);
-    });
+    let short = default().chain_limit(1).restarts(2);
+    let error = short.build_set(device, &any).unwrap_err();
+    assert!(
+        matches!(error, Error::BuildFailed(BuildError::Cuckoo { attempts: 3, chain_limit: 1, pairs: 100, .. })),
+        "{error}"
+    );
+    says(&error, &["100", "3 attempts"]);
+    set.rebuild_on(stream, &Buffer::from_slice(device, &any).unwrap()).unwrap();
+    holds(&set, &any);
 }
 
 /// Checks that the result of an operation has the first set's slots, and that the operation is

@@ -11,24 +11,15 @@ use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Takes};
 use warpnest_tests::sets::properties::sets_of_any_keys_are_combined;
 use warpnest_tests::sets::{build, edges, holds};
-use warpnest_tests::{counting, distinct_keys, engines, faulty, on_all, says};
+use warpnest_tests::{counting, distinct_keys, engines, faulty, on_all, parameterized, says};
 
-fn property<K: Key>() {
+#[parameterized(each_width)]
+fn sets_of_any_keys_are_combined<K: Key>() {
     let configs = (any::<u64>(), 0.05..1.0f64).prop_map(|(seed, load)| {
         let config = PageConfig::default().seed(seed);
         (config.clone().load(load), config.load(0.8))
     });
     sets_of_any_keys_are_combined::<Page, K>(1500, &configs);
-}
-
-#[test]
-fn sets_of_any_keys_are_combined_with_32_bits() {
-    property::<u32>();
-}
-
-#[test]
-fn sets_of_any_keys_are_combined_with_64_bits() {
-    property::<u64>();
 }
 
 #[test]
@@ -53,19 +44,17 @@ fn the_result_has_the_configuration_of_the_first_set() {
     });
 }
 
-#[test]
-fn a_configuration_that_makes_no_sense_is_refused() {
-    on_all(|device| {
-        for load in [0.0, -1.0, 1.01, f64::NAN, f64::INFINITY, 1e-300] {
-            let error = refused(device, &PageConfig::default().load(load), 1);
-            assert!(matches!(error, Error::Config(ConfigError::Load { .. })), "{error}");
-        }
-        for asked in [(1 << 31) + 1, 1 << 32, u64::MAX] {
-            let error = PageConfig::default().set_memory_bytes::<u64>(asked as usize).unwrap_err();
-            assert_eq!(error, Error::Input(InputError::TooManyPairs { asked, limit: 1 << 31 }));
-            assert_eq!(PageConfig::default().set_scratch_bytes::<u32>(asked as usize).unwrap_err(), error);
-        }
-    });
+#[parameterized]
+fn a_configuration_that_makes_no_sense_is_refused(device: &Device) {
+    for load in [0.0, -1.0, 1.01, f64::NAN, f64::INFINITY, 1e-300] {
+        let error = refused(device, &PageConfig::default().load(load), 1);
+        assert!(matches!(error, Error::Config(ConfigError::Load { .. })), "{error}");
+    }
+    for asked in [(1 << 31) + 1, 1 << 32, u64::MAX] {
+        let error = PageConfig::default().set_memory_bytes::<u64>(asked as usize).unwrap_err();
+        assert_eq!(error, Error::Input(InputError::TooManyPairs { asked, limit: 1 << 31 }));
+        assert_eq!(PageConfig::default().set_scratch_bytes::<u32>(asked as usize).unwrap_err(), error);
+    }
 }
 
 #[test]

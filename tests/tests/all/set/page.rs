@@ -8,7 +8,7 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Device, Error, PageConfig};
 use warpnest_tests::sets::properties::{any_steps, keys, step};
 use warpnest_tests::sets::{build, check, edges};
-use warpnest_tests::{TestEngine, distinct_keys, engines, key, on_each_engine, on_every_engine};
+use warpnest_tests::{TestEngine, distinct_keys, engines, key, on_every_engine, parameterized};
 
 fn default() -> PageConfig {
     PageConfig::default().seed(7)
@@ -19,7 +19,15 @@ fn split_into(pages: u64, keys: usize) -> PageConfig {
     default().load((keys as f64 / (pages as f64 * 300.0 * 8.0)).clamp(1e-6, 0.8))
 }
 
-fn property<K: Key>() {
+warpnest_tests::tests_of! { edges:
+    no_key_one_key_and_the_extremes[&default()];
+    keys_one_after_the_other_and_at_every_distance[&default()];
+    copies_of_one_key_and_half_of_the_keys_twice[|n| vec![default(), split_into(4, n), default().load(1.0)]];
+    a_broken_promise_of_unique_keys_loses_none_and_finds_no_others[&default().load(0.4), |_, _, _| ()];
+}
+
+#[parameterized(each_width)]
+fn any_keys_and_operations<K: Key>() {
     on_every_engine(
         |engine| {
             let most = engine.max_items.min(2500);
@@ -47,21 +55,6 @@ fn property<K: Key>() {
     );
 }
 
-#[test]
-fn any_keys_and_operations_with_32_bits() {
-    property::<u32>();
-}
-
-#[test]
-fn any_keys_and_operations_with_64_bits() {
-    property::<u64>();
-}
-
-#[test]
-fn no_key_one_key_and_the_extremes() {
-    edges::no_key_one_key_and_the_extremes(&default());
-}
-
 /// Checks the numbers of keys that a lookup's warp and block, a bucket, a page and a split's tile
 /// hold, and one more and one less.
 #[test]
@@ -70,26 +63,17 @@ fn numbers_of_keys_around_what_kernels_take_at_once() {
     edges::numbers_of_keys_around(&default(), &borders);
 }
 
-#[test]
-fn keys_one_after_the_other_and_at_every_distance() {
-    edges::keys_one_after_the_other_and_at_every_distance(&default());
-}
-
 /// Checks that the load is kept as far as possible, and that such sets can be built.
-#[test]
-fn every_load_is_built_and_kept() {
-    fn with<K: Key>(engine: &TestEngine) {
-        for load in [0.01, 0.3, 0.5, 0.8, 0.9, 1.0] {
-            for n in [300, 2000, 60_000].into_iter().filter(|&n| n <= engine.max_items) {
-                let set = build(&engine.device, &default().load(load), &distinct_keys::<K>(n, 5));
-                let taken = set.len() as f64 / set.table().slots() as f64;
-                // Pages are rounded up by few buckets, of which the smallest table has 20.
-                assert!(taken <= load.min(0.9) && taken > load.min(0.9) * 0.8, "{taken} of {load}, {n} keys");
-            }
+#[parameterized]
+fn every_load_is_built_and_kept<K: Key>(engine: &TestEngine) {
+    for load in [0.01, 0.3, 0.5, 0.8, 0.9, 1.0] {
+        for n in [300, 2000, 60_000].into_iter().filter(|&n| n <= engine.max_items) {
+            let set = build(&engine.device, &default().load(load), &distinct_keys::<K>(n, 5));
+            let taken = set.len() as f64 / set.table().slots() as f64;
+            // Pages are rounded up by few buckets, of which the smallest table has 20.
+            assert!(taken <= load.min(0.9) && taken > load.min(0.9) * 0.8, "{taken} of {load}, {n} keys");
         }
     }
-    on_each_engine(with::<u32>);
-    on_each_engine(with::<u64>);
 }
 
 /// Checks, on the CPU, numbers of keys for which buckets have fifteen slots and 32 bits need fewer
@@ -108,11 +92,6 @@ fn many_keys_take_short_tags() {
     // Slots are left empty before a table takes longer tags.
     let fewer = PageConfig::default().set_memory_bytes::<u32>(3_500_000).unwrap();
     assert!((32 * 327_686..33 * 327_686 + 1).contains(&fewer), "{fewer} bytes");
-}
-
-#[test]
-fn copies_of_one_key_and_half_of_the_keys_twice() {
-    edges::copies_of_one_key_and_half_of_the_keys_twice(|n| vec![default(), split_into(4, n), default().load(1.0)]);
 }
 
 /// Checks, on the CPU, copies that a tile drops in a skewed bin, copies that make a bin overflow,
@@ -162,11 +141,6 @@ fn two_splits() {
     }
     with::<u32>(15, 700_000);
     with::<u64>(8, 500_000);
-}
-
-#[test]
-fn a_broken_promise_of_unique_keys_loses_none_and_finds_no_others() {
-    edges::a_broken_promise_of_unique_keys_loses_none_and_finds_no_others(&default().load(0.4), |_, _, _| ());
 }
 
 #[test]

@@ -5,7 +5,7 @@ use super::reference::{Reference, batches_are_right, map_is_right, unique_is_rig
 use std::hash::RandomState as SipState;
 use warpnest::strings::{StringColumn, StringConfig, StringIds, StringMap, Strings, unique};
 use warpnest::{Device, Error, InputError};
-use warpnest_tests::{assert_lengths, on_each_engine, says};
+use warpnest_tests::{TestEngine, assert_lengths, parameterized, says};
 
 fn all_are_right(device: &Device, rows: &[Vec<u8>]) {
     unique_is_right(device, rows, &Reference::of(rows), &SipState::new());
@@ -19,21 +19,19 @@ fn all_are_right(device: &Device, rows: &[Vec<u8>]) {
     }
 }
 
-#[test]
-fn no_rows_and_empty_strings_and_zeros_and_what_is_no_utf_8() {
-    on_each_engine(|engine| {
-        let device = &engine.device;
-        all_are_right(device, &[]);
-        all_are_right(device, &[vec![]]);
-        all_are_right(device, &vec![vec![]; 40]);
-        all_are_right(device, &(0..40).map(|zeros| vec![0; zeros % 20]).collect::<Vec<_>>());
-        all_are_right(device, &(0..=255).map(|byte| vec![byte]).collect::<Vec<_>>());
-        all_are_right(device, &[vec![0xff, 0xfe], vec![0xff], vec![0xc3, 0x28], vec![0xff, 0xfe], vec![]]);
-        // Strings are hashed by the host: the longest need not be tried on each engine.
-        let bytes = vec![7; if engine.max_items > 2000 { 1 << 16 } else { 1 << 10 }];
-        let long = |last: u8| [&bytes[..], &[last]].concat();
-        all_are_right(device, &[long(1), long(2), long(1), bytes.clone(), long(2)]);
-    });
+#[parameterized]
+fn no_rows_and_empty_strings_and_zeros_and_what_is_no_utf_8(engine: &TestEngine) {
+    let device = &engine.device;
+    all_are_right(device, &[]);
+    all_are_right(device, &[vec![]]);
+    all_are_right(device, &vec![vec![]; 40]);
+    all_are_right(device, &(0..40).map(|zeros| vec![0; zeros % 20]).collect::<Vec<_>>());
+    all_are_right(device, &(0..=255).map(|byte| vec![byte]).collect::<Vec<_>>());
+    all_are_right(device, &[vec![0xff, 0xfe], vec![0xff], vec![0xc3, 0x28], vec![0xff, 0xfe], vec![]]);
+    // Strings are hashed by the host: the longest need not be tried on each engine.
+    let bytes = vec![7; if engine.max_items > 2000 { 1 << 16 } else { 1 << 10 }];
+    let long = |last: u8| [&bytes[..], &[last]].concat();
+    all_are_right(device, &[long(1), long(2), long(1), bytes.clone(), long(2)]);
 }
 
 #[test]

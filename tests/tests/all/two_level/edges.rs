@@ -6,9 +6,9 @@
 
 use warpnest::two_level::TwoLevelReport;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{HashFamily, TwoLevelConfig, TwoLevelMap};
+use warpnest::{Device, HashFamily, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::built::{self, build, edges};
-use warpnest_tests::{distinct_keys, engines, linear, on_all, values};
+use warpnest_tests::{TestEngine, distinct_keys, engines, linear, parameterized, values};
 
 fn default() -> TwoLevelConfig {
     TwoLevelConfig::default().seed(11)
@@ -38,12 +38,10 @@ warpnest_tests::tests_of! { edges:
     a_map_that_is_shrunk_takes_no_more_than_a_fresh_one(default());
 }
 
-#[test]
-fn a_map_of_no_pairs_has_one_bucket() {
-    on_all(|device| {
-        let empty: TwoLevelMap<u64, u32> = TwoLevelMap::build(device, &[], &[]).unwrap();
-        assert_eq!((empty.table().buckets(), empty.table().probe_lengths().unwrap().histogram), (1, vec![0, 0, 0, 0]));
-    });
+#[parameterized]
+fn a_map_of_no_pairs_has_one_bucket(device: &Device) {
+    let empty: TwoLevelMap<u64, u32> = TwoLevelMap::build(device, &[], &[]).unwrap();
+    assert_eq!((empty.table().buckets(), empty.table().probe_lengths().unwrap().histogram), (1, vec![0, 0, 0, 0]));
 }
 
 #[test]
@@ -95,23 +93,21 @@ fn the_last_pair_wins_in_every_order_of_repeated_pairs() {
     );
 }
 
-#[test]
-fn a_broken_promise_of_unique_keys_gives_one_of_the_values_whole() {
-    for engine in engines() {
-        let once: Vec<u64> = distinct_keys(60, 4);
-        let mut keys = once.repeat(3);
-        keys.extend([u64::MAX; 3]);
-        // The two halves of a value agree.
-        let values: Vec<u64> = (1..=183).map(|i| i << 32 | i).collect();
-        let map = small().assume_unique().build(&engine.device, &keys, &values).unwrap();
-        assert_eq!((map.len(), map.report().sorted), (183, false), "on {}", engine.device.name());
-        let found = map.get_many(&keys).unwrap();
-        for (key, value) in keys.iter().zip(found) {
-            let (low, high) = value.map(|value| (value as u32 as usize, value >> 32)).expect("every key is there");
-            assert_eq!((low as u64, keys[low - 1]), (high, *key), "on {}", engine.device.name());
-        }
-        assert_eq!(map.to_pairs().unwrap().len(), 61, "a key has one slot");
+#[parameterized]
+fn a_broken_promise_of_unique_keys_gives_one_of_the_values_whole(engine: &TestEngine) {
+    let once: Vec<u64> = distinct_keys(60, 4);
+    let mut keys = once.repeat(3);
+    keys.extend([u64::MAX; 3]);
+    // The two halves of a value agree.
+    let values: Vec<u64> = (1..=183).map(|i| i << 32 | i).collect();
+    let map = small().assume_unique().build(&engine.device, &keys, &values).unwrap();
+    assert_eq!((map.len(), map.report().sorted), (183, false), "on {}", engine.device.name());
+    let found = map.get_many(&keys).unwrap();
+    for (key, value) in keys.iter().zip(found) {
+        let (low, high) = value.map(|value| (value as u32 as usize, value >> 32)).expect("every key is there");
+        assert_eq!((low as u64, keys[low - 1]), (high, *key), "on {}", engine.device.name());
     }
+    assert_eq!(map.to_pairs().unwrap().len(), 61, "a key has one slot");
 }
 
 #[test]
@@ -153,21 +149,19 @@ fn sizes_around_powers_of_two_and_around_what_buckets_hold() {
     }
 }
 
-#[test]
-fn a_bucket_filled_to_its_capacity() {
-    for engine in engines() {
-        // 512 items in 576 slots: more than one seed may be needed, and scratch for one attempt is
-        // enough.
-        for (size, buckets) in [(511, 1), (512, 1), (513, 2)] {
-            let keys: Vec<u64> = distinct_keys(size, 12);
-            let config = default().items_per_bucket(512.0).restarts(10);
-            let map = build::<_, _, u32>(&engine.device, &config, &keys, &values(size));
-            assert_eq!((map.table().buckets(), map.report().overflows, map.report().sorted), (buckets, 0, false));
-        }
-        // A capacity of one: a bucket for each key, which only luck fills without overflow. One
-        // pair needs none.
-        build(&engine.device, &default().bucket_capacity(1).items_per_bucket(1.0).sub_tables(2, 1), &[9u32], &[1u32]);
+#[parameterized]
+fn a_bucket_filled_to_its_capacity(engine: &TestEngine) {
+    // 512 items in 576 slots: more than one seed may be needed, and scratch for one attempt is
+    // enough.
+    for (size, buckets) in [(511, 1), (512, 1), (513, 2)] {
+        let keys: Vec<u64> = distinct_keys(size, 12);
+        let config = default().items_per_bucket(512.0).restarts(10);
+        let map = build::<_, _, u32>(&engine.device, &config, &keys, &values(size));
+        assert_eq!((map.table().buckets(), map.report().overflows, map.report().sorted), (buckets, 0, false));
     }
+    // A capacity of one: a bucket for each key, which only luck fills without overflow. One
+    // pair needs none.
+    build(&engine.device, &default().bucket_capacity(1).items_per_bucket(1.0).sub_tables(2, 1), &[9u32], &[1u32]);
 }
 
 /// Returns a configuration of one pair a bucket, so that the number of buckets is exact, and the
@@ -176,29 +170,15 @@ fn tiny_buckets() -> TwoLevelConfig {
     default().bucket_capacity(16).items_per_bucket(1.0).sub_tables(3, 8)
 }
 
-#[test]
-fn numbers_of_buckets_around_what_one_pass_holds() {
-    for engine in engines() {
-        let around = [
-            (1, 0),
-            (2, 1),
-            (3, 1),
-            (4, 1),
-            (5, 1),
-            (8, 1),
-            (9, 1),
-            (255, 1),
-            (257, 1),
-            (1023, 1),
-            (1024, 1),
-            (1025, 2),
-        ];
-        for (buckets, passes) in around {
-            if buckets <= engine.max_items.max(9) {
-                let keys: Vec<u32> = distinct_keys(buckets, 7);
-                let map = build::<_, _, u64>(&engine.device, &tiny_buckets(), &keys, &values(buckets));
-                assert_eq!((map.table().buckets(), map.report().passes), (buckets as u64, passes));
-            }
+#[parameterized]
+fn numbers_of_buckets_around_what_one_pass_holds(engine: &TestEngine) {
+    let around =
+        [(1, 0), (2, 1), (3, 1), (4, 1), (5, 1), (8, 1), (9, 1), (255, 1), (257, 1), (1023, 1), (1024, 1), (1025, 2)];
+    for (buckets, passes) in around {
+        if buckets <= engine.max_items.max(9) {
+            let keys: Vec<u32> = distinct_keys(buckets, 7);
+            let map = build::<_, _, u64>(&engine.device, &tiny_buckets(), &keys, &values(buckets));
+            assert_eq!((map.table().buckets(), map.report().passes), (buckets as u64, passes));
         }
     }
 }
@@ -218,49 +198,44 @@ fn rebuilds_with_more_and_fewer_and_no_pairs() {
     edges::rebuilds_with_more_and_fewer_and_no_pairs(|_| small());
 }
 
-#[test]
-fn a_seed_repeats_the_constants_of_a_build() {
-    for engine in engines() {
-        let keys: Vec<u32> = distinct_keys(250, 9);
-        let maps = [1, 1, 2].map(|seed| build::<_, _, u32>(&engine.device, &small().seed(seed), &keys, &values(250)));
-        assert_eq!(maps.each_ref().map(|map| map.report().seed), [1, 1, 2]);
-        assert_eq!(maps[0].table().layout(), maps[1].table().layout());
-        assert_ne!(maps[0].table().layout(), maps[2].table().layout());
-        let random = TwoLevelConfig::default().build(&engine.device, &keys, &keys).unwrap();
-        let again = TwoLevelConfig::default().seed(random.report().seed).build(&engine.device, &keys, &keys).unwrap();
-        assert_eq!(random.table().layout(), again.table().layout());
-    }
+#[parameterized]
+fn a_seed_repeats_the_constants_of_a_build(engine: &TestEngine) {
+    let keys: Vec<u32> = distinct_keys(250, 9);
+    let maps = [1, 1, 2].map(|seed| build::<_, _, u32>(&engine.device, &small().seed(seed), &keys, &values(250)));
+    assert_eq!(maps.each_ref().map(|map| map.report().seed), [1, 1, 2]);
+    assert_eq!(maps[0].table().layout(), maps[1].table().layout());
+    assert_ne!(maps[0].table().layout(), maps[2].table().layout());
+    let random = TwoLevelConfig::default().build(&engine.device, &keys, &keys).unwrap();
+    let again = TwoLevelConfig::default().seed(random.report().seed).build(&engine.device, &keys, &keys).unwrap();
+    assert_eq!(random.table().layout(), again.table().layout());
 }
 
-#[test]
-fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then() {
-    for engine in engines() {
-        for pairs in [0, 1, 250] {
-            let keys: Vec<u32> = distinct_keys(pairs, 9);
-            let plain = build::<_, _, u32>(&engine.device, &small(), &keys, &values(pairs));
-            assert_eq!((plain.report().stages, plain.report().rounds), (None, None));
-            let timed = build::<_, _, u32>(&engine.device, &small().timings(), &keys, &values(pairs));
-            assert_eq!(timed.report().rounds, None);
-            let stages = timed.report().stages.expect("they were asked for");
-            let each = [stages.initialization, stages.count, stages.scan, stages.shuffle, stages.cuckoo];
-            assert!(each.iter().all(|&milliseconds| (0.0..60_000.0).contains(&milliseconds)), "{stages:?}");
-            assert!((stages.total() - each.iter().sum::<f64>()).abs() < 1e-9);
-            // To build the buckets takes a while, and with several buckets so does each of the
-            // stages before.
-            assert!(stages.cuckoo > 0.0 && (pairs < 250 || each.iter().all(|&time| time > 0.0)), "{stages:?}");
+#[parameterized]
+fn stages_and_rounds_are_reported_if_they_are_asked_for_and_only_then(engine: &TestEngine) {
+    for pairs in [0, 1, 250] {
+        let keys: Vec<u32> = distinct_keys(pairs, 9);
+        let plain = build::<_, _, u32>(&engine.device, &small(), &keys, &values(pairs));
+        assert_eq!((plain.report().stages, plain.report().rounds), (None, None));
+        let timed = build::<_, _, u32>(&engine.device, &small().timings(), &keys, &values(pairs));
+        assert_eq!(timed.report().rounds, None);
+        let stages = timed.report().stages.expect("they were asked for");
+        let each = [stages.initialization, stages.count, stages.scan, stages.shuffle, stages.cuckoo];
+        assert!(each.iter().all(|&milliseconds| (0.0..60_000.0).contains(&milliseconds)), "{stages:?}");
+        assert!((stages.total() - each.iter().sum::<f64>()).abs() < 1e-9);
+        // To build the buckets takes a while, and with several buckets so does each of the
+        // stages before.
+        assert!(stages.cuckoo > 0.0 && (pairs < 250 || each.iter().all(|&time| time > 0.0)), "{stages:?}");
 
-            let counted = build::<_, _, u32>(&engine.device, &small().statistics(), &keys, &values(pairs));
-            assert_eq!(counted.report().stages, None);
-            let (most, all) = counted.report().rounds.expect("they were asked for");
-            let (buckets, reseeded) = (counted.table().buckets(), counted.report().reseeded);
-            assert!((1..=50).contains(&most) && all >= buckets && all <= most * (buckets + reseeded), "{most}, {all}");
-            // Without two keys there is nothing to move, and the round counts show it.
-            assert!(pairs > 1 || (most, all) == (1, 1), "{most}, {all}");
-        }
-        // A bucket that is nearly full takes more than one round.
-        let keys: Vec<u32> = distinct_keys(490, 9);
-        let map =
-            build::<_, _, u32>(&engine.device, &default().items_per_bucket(512.0).statistics(), &keys, &values(490));
-        assert!(map.report().rounds.unwrap().0 > 1, "{:?}", map.report());
+        let counted = build::<_, _, u32>(&engine.device, &small().statistics(), &keys, &values(pairs));
+        assert_eq!(counted.report().stages, None);
+        let (most, all) = counted.report().rounds.expect("they were asked for");
+        let (buckets, reseeded) = (counted.table().buckets(), counted.report().reseeded);
+        assert!((1..=50).contains(&most) && all >= buckets && all <= most * (buckets + reseeded), "{most}, {all}");
+        // Without two keys there is nothing to move, and the round counts show it.
+        assert!(pairs > 1 || (most, all) == (1, 1), "{most}, {all}");
     }
+    // A bucket that is nearly full takes more than one round.
+    let keys: Vec<u32> = distinct_keys(490, 9);
+    let map = build::<_, _, u32>(&engine.device, &default().items_per_bucket(512.0).statistics(), &keys, &values(490));
+    assert!(map.report().rounds.unwrap().0 > 1, "{:?}", map.report());
 }

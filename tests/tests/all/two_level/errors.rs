@@ -5,10 +5,10 @@
 //! from the device.
 
 use std::time::Duration;
-use warpnest::{Buffer, BuildError, ConfigError, Error, InputError, TwoLevelConfig};
+use warpnest::{Buffer, BuildError, ConfigError, Device, Error, InputError, TwoLevelConfig};
 use warpnest_tests::built::{self, errors, refused};
 use warpnest_tests::maps::holds;
-use warpnest_tests::{distinct_keys, linear, on_all, says};
+use warpnest_tests::{distinct_keys, linear, parameterized, says};
 
 fn default() -> TwoLevelConfig {
     TwoLevelConfig::default().seed(5)
@@ -19,30 +19,28 @@ warpnest_tests::tests_of! { errors:
     what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was(default());
 }
 
-#[test]
-fn buckets_of_sizes_that_are_none_are_refused() {
-    on_all(|device| {
-        for capacity in [0, 513, 1000, 1 << 20] {
-            let error = refused(device, &default().bucket_capacity(capacity), 3);
-            let Error::Config(ConfigError::Bucket { capacity: figure, max_in_bucket: 512, .. }) = error else {
-                panic!("{error:?}")
-            };
-            assert_eq!(figure, capacity);
-            says(&error, &[&format!("at most {capacity} items"), "take 1 to 512 at most"]);
-        }
-        for mean in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1.0 - f64::EPSILON, 100.5, 1e300] {
-            let error = refused(device, &default().bucket_capacity(100).items_per_bucket(mean), 3);
-            let Error::Config(ConfigError::Bucket { capacity: 100, mean: figure, max_in_bucket: 512 }) = error else {
-                panic!("{error:?}")
-            };
-            assert_eq!(figure.to_bits(), mean.to_bits());
-            says(&error, &["100 items", &mean.to_string(), "on average at least 1"]);
-        }
-        for (capacity, mean) in [(1, 1.0), (512, 512.0), (512, 1.0), (100, 100.0)] {
-            default().bucket_capacity(capacity).items_per_bucket(mean).build(device, &[9u32], &[1u32]).unwrap();
-        }
-        default().bucket_capacity(1).build(device, &[9u32], &[1u32]).unwrap();
-    });
+#[parameterized]
+fn buckets_of_sizes_that_are_none_are_refused(device: &Device) {
+    for capacity in [0, 513, 1000, 1 << 20] {
+        let error = refused(device, &default().bucket_capacity(capacity), 3);
+        let Error::Config(ConfigError::Bucket { capacity: figure, max_in_bucket: 512, .. }) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(figure, capacity);
+        says(&error, &[&format!("at most {capacity} items"), "take 1 to 512 at most"]);
+    }
+    for mean in [f64::NAN, f64::INFINITY, f64::NEG_INFINITY, 0.0, -1.0, 1.0 - f64::EPSILON, 100.5, 1e300] {
+        let error = refused(device, &default().bucket_capacity(100).items_per_bucket(mean), 3);
+        let Error::Config(ConfigError::Bucket { capacity: 100, mean: figure, max_in_bucket: 512 }) = error else {
+            panic!("{error:?}")
+        };
+        assert_eq!(figure.to_bits(), mean.to_bits());
+        says(&error, &["100 items", &mean.to_string(), "on average at least 1"]);
+    }
+    for (capacity, mean) in [(1, 1.0), (512, 512.0), (512, 1.0), (100, 100.0)] {
+        default().bucket_capacity(capacity).items_per_bucket(mean).build(device, &[9u32], &[1u32]).unwrap();
+    }
+    default().bucket_capacity(1).build(device, &[9u32], &[1u32]).unwrap();
 }
 
 /// Checks that an invalid capacity is refused at once, whatever the mean of such buckets would be.
@@ -60,50 +58,46 @@ fn a_senseless_capacity_is_refused_without_delay() {
     }
 }
 
-#[test]
-fn sub_tables_of_numbers_and_sizes_that_are_none_are_refused() {
-    on_all(|device| {
-        let senseless = [
-            (0, 512),
-            (1, 512),
-            (5, 150),
-            (u32::MAX, 1),
-            (2, 255),
-            (3, 170),
-            (4, 127),
-            (2, 0),
-            (2, 513),
-            (3, 342),
-            (4, 257),
-            (2, u32::MAX),
-            (4, 1 << 30),
-        ];
-        for (tables, slots) in senseless {
-            let error = refused(device, &default().sub_tables(tables, slots), 3);
-            assert_eq!(error, Error::Config(ConfigError::SubTables { tables, slots, capacity: 512, max_slots: 1024 }));
-            let first = format!("{tables} sub-tables of {slots} slots");
-            says(&error, &[&first, "up to 512 items", "take 2 to 4", "at least 512", "at most 1024"]);
-        }
-        for (tables, slots) in [(2, 256), (3, 171), (4, 128), (2, 512), (3, 341), (4, 256)] {
-            let map = default().sub_tables(tables, slots).build(device, &[9u64, 8], &[9u64, 8]).unwrap();
-            holds(&map, &[9, 8], &[9, 8]);
-            assert_eq!(map.table().probe_lengths().unwrap().histogram.len(), tables as usize + 1);
-            assert_eq!(map.table().slots(), (tables * slots) as u64);
-        }
-    });
+#[parameterized]
+fn sub_tables_of_numbers_and_sizes_that_are_none_are_refused(device: &Device) {
+    let senseless = [
+        (0, 512),
+        (1, 512),
+        (5, 150),
+        (u32::MAX, 1),
+        (2, 255),
+        (3, 170),
+        (4, 127),
+        (2, 0),
+        (2, 513),
+        (3, 342),
+        (4, 257),
+        (2, u32::MAX),
+        (4, 1 << 30),
+    ];
+    for (tables, slots) in senseless {
+        let error = refused(device, &default().sub_tables(tables, slots), 3);
+        assert_eq!(error, Error::Config(ConfigError::SubTables { tables, slots, capacity: 512, max_slots: 1024 }));
+        let first = format!("{tables} sub-tables of {slots} slots");
+        says(&error, &[&first, "up to 512 items", "take 2 to 4", "at least 512", "at most 1024"]);
+    }
+    for (tables, slots) in [(2, 256), (3, 171), (4, 128), (2, 512), (3, 341), (4, 256)] {
+        let map = default().sub_tables(tables, slots).build(device, &[9u64, 8], &[9u64, 8]).unwrap();
+        holds(&map, &[9, 8], &[9, 8]);
+        assert_eq!(map.table().probe_lengths().unwrap().histogram.len(), tables as usize + 1);
+        assert_eq!(map.table().slots(), (tables * slots) as u64);
+    }
 }
 
-#[test]
-fn no_seeds_and_no_rounds_are_refused() {
-    on_all(|device| {
-        for (seeds, rounds) in [(0, 50), (20, 0), (0, 0), (0, u32::MAX)] {
-            let error = refused(device, &default().seeds(seeds, rounds), 3);
-            assert_eq!(error, Error::Config(ConfigError::Attempts { seeds, rounds }));
-            says(&error, &[&format!("{seeds} seeds"), &format!("{rounds} rounds"), "at least 1 of each"]);
-        }
-        default().seeds(1, 1).build(device, &[9u32], &[1u32]).unwrap();
-        default().seeds(u32::MAX, u32::MAX).build(device, &[9u32], &[1u32]).unwrap();
-    });
+#[parameterized]
+fn no_seeds_and_no_rounds_are_refused(device: &Device) {
+    for (seeds, rounds) in [(0, 50), (20, 0), (0, 0), (0, u32::MAX)] {
+        let error = refused(device, &default().seeds(seeds, rounds), 3);
+        assert_eq!(error, Error::Config(ConfigError::Attempts { seeds, rounds }));
+        says(&error, &[&format!("{seeds} seeds"), &format!("{rounds} rounds"), "at least 1 of each"]);
+    }
+    default().seeds(1, 1).build(device, &[9u32], &[1u32]).unwrap();
+    default().seeds(u32::MAX, u32::MAX).build(device, &[9u32], &[1u32]).unwrap();
 }
 
 #[test]
@@ -131,46 +125,42 @@ fn a_modulus_that_is_no_prime_is_refused_on_both_levels() {
     errors::a_modulus_that_is_no_prime_is_refused(|family| default().sub_table_hash(family));
 }
 
-#[test]
-fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_one_equal_to_it_is_not() {
-    on_all(|device| {
-        let stream = device.default_stream();
-        // A pair a bucket: 13 buckets for 13 pairs.
-        let config = default().items_per_bucket(1.0).bucket_capacity(16).sub_tables(4, 8).hash(linear(13));
-        let error = refused(device, &config, 14);
-        assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 13, slots: 14 }));
-        says(&error, &["13", "14", "a larger prime", "fewer slots", "the default hash family"]);
-        let keys: Vec<u64> = (100..113).collect();
-        let mut map = config.build(device, &keys, &keys).unwrap();
-        holds(&map, &keys, &keys);
-        // One pair more: refused, and the map is as it was.
-        let report = map.report().clone();
-        let more = Buffer::from_slice(device, &distinct_keys::<u64>(14, 9)).unwrap();
-        assert_eq!(map.rebuild_on(stream, &more, &more).unwrap_err(), error);
-        holds(&map, &keys, &keys);
-        assert_eq!((map.report(), map.table().buckets()), (&report, 13));
+#[parameterized]
+fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_one_equal_to_it_is_not(device: &Device) {
+    let stream = device.default_stream();
+    // A pair a bucket: 13 buckets for 13 pairs.
+    let config = default().items_per_bucket(1.0).bucket_capacity(16).sub_tables(4, 8).hash(linear(13));
+    let error = refused(device, &config, 14);
+    assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 13, slots: 14 }));
+    says(&error, &["13", "14", "a larger prime", "fewer slots", "the default hash family"]);
+    let keys: Vec<u64> = (100..113).collect();
+    let mut map = config.build(device, &keys, &keys).unwrap();
+    holds(&map, &keys, &keys);
+    // One pair more: refused, and the map is as it was.
+    let report = map.report().clone();
+    let more = Buffer::from_slice(device, &distinct_keys::<u64>(14, 9)).unwrap();
+    assert_eq!(map.rebuild_on(stream, &more, &more).unwrap_err(), error);
+    holds(&map, &keys, &keys);
+    assert_eq!((map.report(), map.table().buckets()), (&report, 13));
 
-        let inner = |prime| default().sub_table_hash(linear(prime));
-        let error = refused(device, &inner(191), 3);
-        assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 191, slots: 192 }));
-        holds(&inner(191).sub_tables(3, 191).build(device, &keys, &keys).unwrap(), &keys, &keys);
-        holds(&inner(193).build(device, &keys, &keys).unwrap(), &keys, &keys);
-    });
+    let inner = |prime| default().sub_table_hash(linear(prime));
+    let error = refused(device, &inner(191), 3);
+    assert_eq!(error, Error::Config(ConfigError::PrimeBelowSlots { prime: 191, slots: 192 }));
+    holds(&inner(191).sub_tables(3, 191).build(device, &keys, &keys).unwrap(), &keys, &keys);
+    holds(&inner(193).build(device, &keys, &keys).unwrap(), &keys, &keys);
 }
 
-#[test]
-fn a_rebuild_that_fails_leaves_an_empty_map_and_the_report_of_the_last_that_did_not() {
+#[parameterized]
+fn a_rebuild_that_fails_leaves_an_empty_map_and_the_report_of_the_last_that_did_not(device: &Device) {
     let keys: Vec<u64> = distinct_keys(64, 4);
-    on_all(|device| {
-        // 64 items in 64 slots find no seed, 20 do.
-        let shape = default().bucket_capacity(64).items_per_bucket(64.0).sub_tables(2, 32);
-        let config = shape.seeds(5, 20).restarts(1);
-        let mut map = built::build(device, &config, &keys[..20], &keys[..20]);
-        let error = built::rebuild(&mut map, &keys, &keys).unwrap_err();
-        let expected =
-            Error::BuildFailed(BuildError::TwoLevel { pairs: 64, buckets: 1, overflows: 0, failures: 2, capacity: 64 });
-        assert_eq!(error, expected);
-        assert_eq!(map.table().probe_lengths().unwrap().histogram, [0, 0, 0]);
-        built::rebuild(&mut map, &keys[30..50], &keys[30..50]).unwrap();
-    });
+    // 64 items in 64 slots find no seed, 20 do.
+    let shape = default().bucket_capacity(64).items_per_bucket(64.0).sub_tables(2, 32);
+    let config = shape.seeds(5, 20).restarts(1);
+    let mut map = built::build(device, &config, &keys[..20], &keys[..20]);
+    let error = built::rebuild(&mut map, &keys, &keys).unwrap_err();
+    let expected =
+        Error::BuildFailed(BuildError::TwoLevel { pairs: 64, buckets: 1, overflows: 0, failures: 2, capacity: 64 });
+    assert_eq!(error, expected);
+    assert_eq!(map.table().probe_lengths().unwrap().histogram, [0, 0, 0]);
+    built::rebuild(&mut map, &keys[30..50], &keys[30..50]).unwrap();
 }

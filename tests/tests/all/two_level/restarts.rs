@@ -8,7 +8,7 @@ use gpu_kernels::types::KeyWord as _;
 use warpnest::types::WordKey as Key;
 use warpnest::{Arithmetic, BuildError, ConfigError, Device, Error, HashFamily, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::built::rebuild;
-use warpnest_tests::{TestEngine, distinct_keys, engines, maps, says};
+use warpnest_tests::{TestEngine, distinct_keys, engines, maps, parameterized, says};
 
 /// Returns the value that tests give a key.
 fn value_of(key: u32) -> u64 {
@@ -44,29 +44,22 @@ fn seed_with_overflows(config: &TwoLevelConfig, keys: &[u32], overflows: u32) ->
     found.unwrap_or_else(|| panic!("no seed gives {overflows} overflows"))
 }
 
-#[test]
-fn a_bucket_that_overflows_by_chance_costs_one_restart_and_no_sort() {
+#[parameterized]
+fn a_bucket_that_overflows_by_chance_costs_one_restart_and_no_sort(engine: &TestEngine) {
     let keys: Vec<u32> = distinct_keys(200, 31);
     let seed = seed_with_overflows(&small_buckets(), &keys, 1);
-    for engine in engines() {
-        // The seed alone decides which keys go to which bucket, so it is the same on every engine.
-        let map = build(engine, &small_buckets().seed(seed), &keys).unwrap();
-        let report = map.report();
-        let name = engine.device.name();
-        assert_eq!((report.overflows, report.failures, report.sorted), (1, 0, false), "on {name}");
-        assert_eq!((report.seed, map.table().buckets()), (seed, 20), "on {name}");
-        holds(&map, &keys);
-        let error = build(engine, &small_buckets().seed(seed).restarts(0), &keys).unwrap_err();
-        let expected = Error::BuildFailed(BuildError::TwoLevel {
-            pairs: 200,
-            buckets: 20,
-            overflows: 1,
-            failures: 0,
-            capacity: 16,
-        });
-        assert_eq!(error, expected, "on {name}");
-        assert!(build(engine, &small_buckets().seed(seed).restarts(1), &keys).is_ok(), "on {name}");
-    }
+    // The seed alone decides which keys go to which bucket, so it is the same on every engine.
+    let map = build(engine, &small_buckets().seed(seed), &keys).unwrap();
+    let report = map.report();
+    let name = engine.device.name();
+    assert_eq!((report.overflows, report.failures, report.sorted), (1, 0, false), "on {name}");
+    assert_eq!((report.seed, map.table().buckets()), (seed, 20), "on {name}");
+    holds(&map, &keys);
+    let error = build(engine, &small_buckets().seed(seed).restarts(0), &keys).unwrap_err();
+    let expected =
+        Error::BuildFailed(BuildError::TwoLevel { pairs: 200, buckets: 20, overflows: 1, failures: 0, capacity: 16 });
+    assert_eq!(error, expected, "on {name}");
+    assert!(build(engine, &small_buckets().seed(seed).restarts(1), &keys).is_ok(), "on {name}");
 }
 
 #[test]
@@ -93,46 +86,44 @@ fn keys_of_bucket<K: Key, V: warpnest::Value>(map: &TwoLevelMap<K, V>, bucket: u
     candidates.filter(|&key| map.table().layout().bucket(key) == bucket).take(many).collect()
 }
 
-#[test]
-fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants() {
+#[parameterized]
+fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants(engine: &TestEngine) {
     const PAIRS: usize = 200;
     let others: Vec<u32> = distinct_keys(PAIRS, 33);
     // A seed with which the other keys need no restart, so that the layout is that of the first
     // attempt.
     let seed = seed_with_overflows(&small_buckets(), &others, 0);
-    for engine in engines() {
-        let name = engine.device.name();
-        for (bucket, chosen) in [(0, 17), (7, 40), (19, PAIRS)] {
-            let mut map = build(engine, &small_buckets().seed(seed), &others).unwrap();
-            let mut keys = keys_of_bucket(&map, bucket, chosen);
-            let rest = others.iter().filter(|key| map.table().layout().bucket(**key) != bucket && !keys.contains(*key));
-            let rest: Vec<u32> = rest.copied().take(PAIRS - chosen).collect();
-            keys.extend(rest);
-            // Among the others, not before them.
-            keys.sort_unstable_by_key(|key| key.rotate_left(9));
-            assert_eq!(keys.len(), PAIRS);
-            rebuild(&mut map, &keys, &values_of(&keys)).unwrap();
-            assert!(map.report().overflows >= 1, "bucket {bucket} on {name}: {:?}", map.report());
+    let name = engine.device.name();
+    for (bucket, chosen) in [(0, 17), (7, 40), (19, PAIRS)] {
+        let mut map = build(engine, &small_buckets().seed(seed), &others).unwrap();
+        let mut keys = keys_of_bucket(&map, bucket, chosen);
+        let rest = others.iter().filter(|key| map.table().layout().bucket(**key) != bucket && !keys.contains(*key));
+        let rest: Vec<u32> = rest.copied().take(PAIRS - chosen).collect();
+        keys.extend(rest);
+        // Among the others, not before them.
+        keys.sort_unstable_by_key(|key| key.rotate_left(9));
+        assert_eq!(keys.len(), PAIRS);
+        rebuild(&mut map, &keys, &values_of(&keys)).unwrap();
+        assert!(map.report().overflows >= 1, "bucket {bucket} on {name}: {:?}", map.report());
 
-            // Without a restart it is an error, and an empty map.
-            let once = small_buckets().seed(seed).restarts(0);
-            let mut map = build(engine, &once, &others).unwrap();
-            let error = rebuild(&mut map, &keys, &values_of(&keys)).unwrap_err();
-            let (overflows, failures, capacity) = (1, 0, 16);
-            let expected =
-                Error::BuildFailed(BuildError::TwoLevel { pairs: 200, buckets: 20, overflows, failures, capacity });
-            assert_eq!(error, expected, "on {name}");
-            says(&error, &["200 pairs", "20 buckets", "1 attempts", "16", "fewer items per bucket", "restarts"]);
-            rebuild(&mut map, &others, &values_of(&others)).unwrap();
-        }
-        // One more than the most of a bucket overflows, exactly the most does not.
-        let map = build(engine, &small_buckets().seed(seed).restarts(0), &others).unwrap();
-        let full = keys_of_bucket(&map, 3, 16);
-        let rest = others.iter().filter(|key| map.table().layout().bucket(**key) != 3).copied().take(PAIRS - 16);
-        let keys: Vec<u32> = full.into_iter().chain(rest).collect();
-        assert_eq!(keys.len(), PAIRS, "another seed would do");
-        holds(&build(engine, &small_buckets().seed(seed).restarts(0), &keys).unwrap(), &keys);
+        // Without a restart it is an error, and an empty map.
+        let once = small_buckets().seed(seed).restarts(0);
+        let mut map = build(engine, &once, &others).unwrap();
+        let error = rebuild(&mut map, &keys, &values_of(&keys)).unwrap_err();
+        let (overflows, failures, capacity) = (1, 0, 16);
+        let expected =
+            Error::BuildFailed(BuildError::TwoLevel { pairs: 200, buckets: 20, overflows, failures, capacity });
+        assert_eq!(error, expected, "on {name}");
+        says(&error, &["200 pairs", "20 buckets", "1 attempts", "16", "fewer items per bucket", "restarts"]);
+        rebuild(&mut map, &others, &values_of(&others)).unwrap();
     }
+    // One more than the most of a bucket overflows, exactly the most does not.
+    let map = build(engine, &small_buckets().seed(seed).restarts(0), &others).unwrap();
+    let full = keys_of_bucket(&map, 3, 16);
+    let rest = others.iter().filter(|key| map.table().layout().bucket(**key) != 3).copied().take(PAIRS - 16);
+    let keys: Vec<u32> = full.into_iter().chain(rest).collect();
+    assert_eq!(keys.len(), PAIRS, "another seed would do");
+    holds(&build(engine, &small_buckets().seed(seed).restarts(0), &keys).unwrap(), &keys);
 }
 
 /// Checks copies of one key, which overflow their bucket under all constants: two attempts show it,
@@ -169,25 +160,18 @@ fn copies_of_a_key_take_three_attempts_and_cannot_be_built_by_who_promises_that_
     }
 }
 
-#[test]
-fn a_bucket_with_as_many_slots_as_items_finds_no_seed_and_every_attempt_is_counted() {
+#[parameterized]
+fn a_bucket_with_as_many_slots_as_items_finds_no_seed_and_every_attempt_is_counted(engine: &TestEngine) {
     let keys: Vec<u32> = distinct_keys(64, 34);
     let config = TwoLevelConfig::default().bucket_capacity(64).items_per_bucket(64.0).sub_tables(2, 32).seeds(3, 4);
-    for engine in engines() {
-        for restarts in [0, 2] {
-            let config = config.clone().seed(9).restarts(restarts);
-            let error = build(engine, &config, &keys).unwrap_err();
-            let failures = restarts + 1;
-            let expected = Error::BuildFailed(BuildError::TwoLevel {
-                pairs: 64,
-                buckets: 1,
-                overflows: 0,
-                failures,
-                capacity: 64,
-            });
-            assert_eq!(error, expected, "on {}", engine.device.name());
-            says(&error, &[&format!("in {failures} a bucket found no seed"), "more slots", "seeds", "rounds"]);
-        }
+    for restarts in [0, 2] {
+        let config = config.clone().seed(9).restarts(restarts);
+        let error = build(engine, &config, &keys).unwrap_err();
+        let failures = restarts + 1;
+        let expected =
+            Error::BuildFailed(BuildError::TwoLevel { pairs: 64, buckets: 1, overflows: 0, failures, capacity: 64 });
+        assert_eq!(error, expected, "on {}", engine.device.name());
+        says(&error, &[&format!("in {failures} a bucket found no seed"), "more slots", "seeds", "rounds"]);
     }
 }
 
@@ -197,39 +181,35 @@ fn half_empty(seed: u64) -> TwoLevelConfig {
     small_buckets().bucket_capacity(32).sub_tables(2, 16).seed(seed)
 }
 
-#[test]
-fn a_bucket_that_finds_no_seed_restarts_the_build_with_other_constants() {
+#[parameterized]
+fn a_bucket_that_finds_no_seed_restarts_the_build_with_other_constants(engine: &TestEngine) {
     let keys: Vec<u32> = distinct_keys(30, 35);
-    for engine in engines() {
-        // The engine decides which key wins a slot, and so which attempts fail.
-        let config = |seed| half_empty(seed).seeds(1, 1).restarts(1000);
-        let maps = (0..).map(|seed| build(engine, &config(seed), &keys).unwrap());
-        let map = maps.take(200).find(|map| map.report().failures > 0).expect("no attempt ever fails: it is too easy");
-        assert_eq!((map.report().overflows, map.report().reseeded, map.report().sorted), (0, 0, false));
-        holds(&map, &keys);
-    }
+    // The engine decides which key wins a slot, and so which attempts fail.
+    let config = |seed| half_empty(seed).seeds(1, 1).restarts(1000);
+    let maps = (0..).map(|seed| build(engine, &config(seed), &keys).unwrap());
+    let map = maps.take(200).find(|map| map.report().failures > 0).expect("no attempt ever fails: it is too easy");
+    assert_eq!((map.report().overflows, map.report().reseeded, map.report().sorted), (0, 0, false));
+    holds(&map, &keys);
 }
 
-#[test]
-fn buckets_take_other_seeds_by_themselves_and_leave_the_other_buckets_alone() {
+#[parameterized]
+fn buckets_take_other_seeds_by_themselves_and_leave_the_other_buckets_alone(engine: &TestEngine) {
     let keys: Vec<u32> = distinct_keys(250, 36);
     let seed = seed_with_overflows(&half_empty(0), &keys, 0);
-    for engine in engines() {
-        let name = engine.device.name();
-        let patient = build(engine, &half_empty(seed).seeds(20, 100), &keys).unwrap();
-        let hasty = build(engine, &half_empty(seed).seeds(1000, 1), &keys).unwrap();
-        for map in [&patient, &hasty] {
-            assert_eq!((map.report().overflows, map.report().failures), (0, 0), "on {name}");
-            holds(map, &keys);
-        }
-        assert!(hasty.report().reseeded > 0, "one round was enough for every bucket on {name}");
-        let seeds = |map: &TwoLevelMap<u32, u64>| map.table().seeds().download(map.device().default_stream()).unwrap();
-        let (first, last) = (seeds(&patient), seeds(&hasty));
-        assert_eq!((first.len(), last.len()), (25, 25));
-        let changed = first.iter().zip(&last).filter(|(first, last)| first != last).count() as u64;
-        let reseeded = patient.report().reseeded + hasty.report().reseeded;
-        assert!(changed > 0 && changed <= reseeded && changed < 25, "{changed} seeds changed on {name}");
+    let name = engine.device.name();
+    let patient = build(engine, &half_empty(seed).seeds(20, 100), &keys).unwrap();
+    let hasty = build(engine, &half_empty(seed).seeds(1000, 1), &keys).unwrap();
+    for map in [&patient, &hasty] {
+        assert_eq!((map.report().overflows, map.report().failures), (0, 0), "on {name}");
+        holds(map, &keys);
     }
+    assert!(hasty.report().reseeded > 0, "one round was enough for every bucket on {name}");
+    let seeds = |map: &TwoLevelMap<u32, u64>| map.table().seeds().download(map.device().default_stream()).unwrap();
+    let (first, last) = (seeds(&patient), seeds(&hasty));
+    assert_eq!((first.len(), last.len()), (25, 25));
+    let changed = first.iter().zip(&last).filter(|(first, last)| first != last).count() as u64;
+    let reseeded = patient.report().reseeded + hasty.report().reseeded;
+    assert!(changed > 0 && changed <= reseeded && changed < 25, "{changed} seeds changed on {name}");
 }
 
 /// Returns `n` unique keys in a random-looking order, from a bijection of the 32-bit words.
