@@ -3,7 +3,8 @@
 use super::dictionary::Dictionary;
 use std::sync::Arc;
 use warpnest_applications_shared::memory::{self, OutOfMemory};
-use warpnest_applications_shared::table::{Cause, shortened};
+use warpnest_applications_shared::shown::shortened;
+use warpnest_applications_shared::table::Cause;
 
 /// What a column is for. The later of two uses is that of a column with both.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,7 +1,10 @@
-//! What the programs share: files that are read within a limit of memory.
+//! What the programs share: the ends of a program, files that are read within a limit of memory,
+//! charts, and how their tests run them.
 #![allow(missing_docs, reason = "this crate is for the programs, and is not published; fields say what they are")]
 
 pub mod allocator;
+#[cfg(feature = "charts")]
+pub mod chart;
 #[cfg(feature = "tables")]
 pub mod csv;
 pub mod lines;
@@ -9,8 +12,12 @@ pub mod memory;
 pub mod message;
 #[cfg(feature = "tables")]
 pub mod parquet;
+#[cfg(feature = "programs")]
+pub mod program;
+pub mod shown;
 pub mod size;
 #[cfg(feature = "tables")]
 pub mod table;
+#[cfg(feature = "testing")]
 pub mod testing;
 pub mod text;

@@ -1,6 +1,7 @@
 //! Parquet files whose metadata lie, and what their decoder does about it.
 
-use crate::table::{FileError, Result, shortened};
+use crate::shown::shortened;
+use crate::table::{FileError, Result};
 use parquet::basic::Compression;
 use parquet::file::metadata::ParquetMetaData;
 use std::panic::{self, AssertUnwindSafe};

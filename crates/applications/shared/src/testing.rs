@@ -1,7 +1,13 @@
 //! Programs run by their tests as a person runs them: in processes of their own, also with little
 //! memory; and files that are wrong in every way.
 
-use std::process::{Command, Output};
+use crate::program::succeeds;
+use clap::{CommandFactory, Parser};
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use std::io::{Cursor, Stdout, Write};
+use std::process::{Command, Output, exit};
+use tempfile::TempDir;
 
 /// The variable with a program's arguments, one a line.
 const ARGUMENTS: &str = "WARPNEST_PROGRAM_ARGUMENTS";
@@ -12,24 +18,37 @@ const ADDRESS_SPACE: &str = "WARPNEST_PROGRAM_ADDRESS_SPACE";
 const MAX_ADDRESS_SPACE: u64 = 8 << 30;
 
 /// Runs the program of the running test binary, which has a test `tests::run_as_a_program` that
-/// calls [`arguments`].
+/// calls [`run_as_a_program`].
 pub fn run(arguments: &[&str]) -> Output {
     run_within(MAX_ADDRESS_SPACE, arguments)
 }
 
 /// Does the same with so many bytes of address space.
 pub fn run_within(address_space: u64, arguments: &[&str]) -> Output {
-    let this = std::env::current_exe().expect("a test binary has a path");
-    let mut command = Command::new(this);
-    command.args(["--exact", "tests::run_as_a_program", "--nocapture"]);
-    command.env(ARGUMENTS, arguments.join("\n")).env(ADDRESS_SPACE, address_space.to_string());
+    let mut command = program(arguments);
+    command.env(ADDRESS_SPACE, address_space.to_string());
     // The stacks of many threads take much address space.
     command.env("RAYON_NUM_THREADS", "2");
     command.output().expect("a test binary can be run")
 }
 
-/// Returns the arguments of the program if [`run`] started this process, which is limited then.
-pub fn arguments() -> Option<Vec<String>> {
+/// Returns the same program, to be run without a limit.
+pub fn program(arguments: &[&str]) -> Command {
+    let this = std::env::current_exe().expect("a test binary has a path");
+    let mut command = Command::new(this);
+    command.args(["--exact", "tests::run_as_a_program", "--nocapture"]).env(ARGUMENTS, arguments.join("\n"));
+    command
+}
+
+/// Is the program where a test started it, and does nothing otherwise.
+pub fn run_as_a_program<A: Parser>(name: &str, run: impl FnOnce(&A, &mut Stdout) -> anyhow::Result<()>) {
+    let Some(arguments) = arguments() else { return };
+    let succeeds = succeeds([name.to_owned()].into_iter().chain(arguments), run);
+    exit(if succeeds { 0 } else { 1 });
+}
+
+/// Returns the arguments of the program if a test started this process, which is limited then.
+fn arguments() -> Option<Vec<String>> {
     let arguments = std::env::var(ARGUMENTS).ok()?;
     #[cfg(unix)]
     if let Some(bytes) = std::env::var(ADDRESS_SPACE).ok().and_then(|bytes| bytes.parse().ok()) {
@@ -38,6 +57,79 @@ pub fn arguments() -> Option<Vec<String>> {
         setrlimit(Resource::As, limit).expect("a limit can be lowered");
     }
     Some(arguments.lines().map(str::to_owned).collect())
+}
+
+/// Returns the standard output and error of a run on the CPU that succeeds.
+pub fn printed(arguments: &[&str]) -> [String; 2] {
+    let output = run(&[arguments, &["--device", "cpu"]].concat());
+    let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).expect("it is text"));
+    assert!(output.status.success(), "{error}");
+    [out, error]
+}
+
+/// Returns the words of each line of a printed table, whose first line begins with `head`.
+pub fn table<'o>(out: &'o str, head: &str) -> Vec<Vec<&'o str>> {
+    let lines = out.lines().skip_while(|line| !line.trim_start().starts_with(head));
+    lines.map(|line| line.split_whitespace().collect()).collect()
+}
+
+/// Returns the width and height of a PNG file, and its pixels.
+pub fn pixels(path: &str) -> ([u32; 2], Vec<[u8; 3]>) {
+    let file = Cursor::new(std::fs::read(path).expect("it was written"));
+    let mut reader = png::Decoder::new(file).read_info().expect("it is PNG");
+    let mut bytes = vec![0; reader.output_buffer_size().expect("it is small")];
+    let info = reader.next_frame(&mut bytes).expect("it is whole");
+    ([info.width, info.height], bytes.as_chunks().0.to_vec())
+}
+
+/// Fails unless the program refuses each of the arguments with the words beside them.
+pub fn assert_refused(wrong: &[(&[&str], &[&str])]) {
+    for (arguments, words) in wrong {
+        let output = run(arguments);
+        let error = String::from_utf8(output.stderr).expect("it is text");
+        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
+        assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
+        assert!(!error.contains("panicked"), "{error}");
+    }
+}
+
+/// Fails unless the program's help has some words, which have commas between them.
+pub fn assert_help<A: CommandFactory>(words: &str) {
+    A::command().debug_assert();
+    let output = run(&["--help"]);
+    assert!(output.status.success());
+    let help = String::from_utf8(output.stdout).expect("it is text");
+    for word in words.split(", ") {
+        assert!(help.contains(word), "{word} in {help}");
+    }
+}
+
+/// Returns a text, compressed by gzip.
+pub fn gzip(text: &[u8]) -> Vec<u8> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
+    encoder.write_all(text).expect("memory takes it");
+    encoder.finish().expect("memory takes it")
+}
+
+/// A folder that goes with the test.
+pub struct Folder(TempDir);
+
+impl Folder {
+    #[expect(clippy::new_without_default, reason = "a folder is made on the disk")]
+    pub fn new() -> Self {
+        Self(TempDir::new().expect("there is space for a test"))
+    }
+
+    /// Returns the path of a file in the folder; of the folder for an empty name.
+    pub fn path(&self, name: &str) -> String {
+        self.0.path().join(name).display().to_string()
+    }
+
+    /// Writes a file, and returns its path.
+    pub fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        std::fs::write(self.path(name), bytes).expect("there is space for a test");
+        self.path(name)
+    }
 }
 
 /// Returns what a program that must fail says, which is one line.

@@ -2,6 +2,7 @@
 
 use std::fmt;
 use warpnest::FileInfo;
+use warpnest_applications_shared::shown::grouped;
 
 /// A file's contents in lines, each with a name before it.
 ///
@@ -63,17 +64,4 @@ fn type_of(info: &FileInfo) -> String {
         "CompactingTable" => format!("CompactingTable::<{key}{under}>"),
         form => format!("{form}::<{key}, {value}{under}>"),
     }
-}
-
-/// Returns a number with its digits in groups of three.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (at, digit) in digits.chars().enumerate() {
-        if at != 0 && (digits.len() - at).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

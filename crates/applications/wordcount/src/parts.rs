@@ -92,50 +92,30 @@ fn is_between(byte: u8, kind: Kind) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use flate2::Compression;
-    use flate2::write::GzEncoder;
-    use std::io::Write;
+    use warpnest_applications_shared::testing::{Folder, gzip};
 
-    fn compressed(text: &[u8]) -> Vec<u8> {
-        let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-        encoder.write_all(text).unwrap();
-        encoder.finish().unwrap()
+    fn parts_of(bytes: &[u8], length: usize) -> Result<Vec<Vec<u8>>, PartError> {
+        parts_within(bytes, length, Kind::Spaces, 1 << 20)
     }
 
-    fn parts_of(name: &str, bytes: &[u8], length: usize) -> Result<Vec<Vec<u8>>, PartError> {
-        parts_within(name, bytes, length, Kind::Spaces, 1 << 20)
-    }
-
-    fn parts_within(
-        name: &str,
-        bytes: &[u8],
-        length: usize,
-        kind: Kind,
-        limit: usize,
-    ) -> Result<Vec<Vec<u8>>, PartError> {
-        let path = std::env::temp_dir().join(format!("warpnest-wordcount-{name}-{}", std::process::id()));
-        std::fs::write(&path, bytes).unwrap();
-        let read = || {
-            let mut parts = Parts::open(&path, length, kind)?;
-            parts.max_word_bytes = limit;
-            let (mut part, mut all) = (Vec::new(), Vec::new());
-            while parts.next(&mut part)? {
-                all.push(part.clone());
-            }
-            assert_eq!(parts.bytes_read(), bytes.len() as u64);
-            Ok(all)
-        };
-        let all = read();
-        std::fs::remove_file(&path).unwrap();
-        all
+    fn parts_within(bytes: &[u8], length: usize, kind: Kind, limit: usize) -> Result<Vec<Vec<u8>>, PartError> {
+        let folder = Folder::new();
+        let mut parts = Parts::open(folder.write("text", bytes).as_ref(), length, kind)?;
+        parts.max_word_bytes = limit;
+        let (mut part, mut all) = (Vec::new(), Vec::new());
+        while parts.next(&mut part)? {
+            all.push(part.clone());
+        }
+        assert_eq!(parts.bytes_read(), bytes.len() as u64);
+        Ok(all)
     }
 
     #[test]
     fn parts_end_between_words_and_are_the_text() {
         let text = b"a bc\ndef  ghijklmnop\tq rs";
         for length in 1..30 {
-            for (name, bytes) in [("plain", text.to_vec()), ("compressed", compressed(text))] {
-                let parts = parts_of(name, &bytes, length).unwrap();
+            for bytes in [text.to_vec(), gzip(text)] {
+                let parts = parts_of(&bytes, length).unwrap();
                 assert_eq!(parts.concat(), text);
                 let (last, others) = parts.split_last().unwrap();
                 assert!(
@@ -144,26 +124,26 @@ mod tests {
                 assert!(!last.is_empty() && parts.len() > 1 || length > text.len() / 2, "{length}: {parts:?}");
             }
         }
-        assert_eq!(parts_of("empty", b"", 4).unwrap(), [b""; 0]);
-        let two = [compressed(b"one "), compressed(b"two")].concat();
-        assert_eq!(parts_of("two", &two, 100).unwrap().concat(), b"one two");
+        assert_eq!(parts_of(b"", 4).unwrap(), [b""; 0]);
+        let two = [gzip(b"one "), gzip(b"two")].concat();
+        assert_eq!(parts_of(&two, 100).unwrap().concat(), b"one two");
     }
 
     #[test]
     fn text_without_white_space_is_divided_where_no_word_of_letters_is() {
         let text = "one,two;'three'four\u{e9}-five".repeat(100);
-        let parts = parts_within("letters", text.as_bytes(), 30, Kind::Letters, 50).unwrap();
+        let parts = parts_within(text.as_bytes(), 30, Kind::Letters, 50).unwrap();
         assert!(parts.concat() == text.as_bytes() && parts.len() > 20, "{}", parts.len());
         let mut ends = parts[..parts.len() - 1].iter().map(|part| part[part.len() - 1]);
         assert!(ends.all(|byte| b",;-".contains(&byte)));
-        assert!(matches!(parts_within("spaces", text.as_bytes(), 30, Kind::Spaces, 50), Err(PartError::Word { .. })));
+        assert!(matches!(parts_within(text.as_bytes(), 30, Kind::Spaces, 50), Err(PartError::Word { .. })));
     }
 
     #[test]
     fn a_word_beyond_the_limit_is_an_error_and_not_kept() {
         let text = [&b"short\n"[..], &b"a".repeat(1000)].concat();
         for kind in [Kind::Spaces, Kind::Letters] {
-            let read = |limit| parts_within("long", &compressed(&text), 100, kind, limit);
+            let read = |limit| parts_within(&gzip(&text), 100, kind, limit);
             assert_eq!(read(1000).unwrap().concat(), text);
             // The line end is in the part before.
             assert!(matches!(read(999), Err(PartError::Word { lines: 0, limit: Size(999) })));
@@ -173,14 +153,14 @@ mod tests {
     #[test]
     fn lines_end_in_every_way() {
         for text in ["a\nb\n", "a\rb\r"] {
-            assert_eq!(parts_of("ends", text.as_bytes(), 100).unwrap().concat(), b"a\nb\n");
+            assert_eq!(parts_of(text.as_bytes(), 100).unwrap().concat(), b"a\nb\n");
         }
-        assert_eq!(parts_of("ends", b"a\r\nb\r\n", 100).unwrap().concat(), b"a\r\nb\r\n");
+        assert_eq!(parts_of(b"a\r\nb\r\n", 100).unwrap().concat(), b"a\r\nb\r\n");
     }
 
     #[test]
     fn a_damaged_file_is_an_error() {
-        let whole = compressed(&b"word ".repeat(1000));
-        assert!(parts_of("cut", &whole[..whole.len() - 9], 100).is_err());
+        let whole = gzip(&b"word ".repeat(1000));
+        assert!(parts_of(&whole[..whole.len() - 9], 100).is_err());
     }
 }

@@ -1,12 +1,10 @@
 //! The picture: the references in a column, the scene beside them, what was found outlined, and
 //! matching points joined.
 
-use anyhow::Context as _;
 use image::imageops::{self, FilterType};
 use image::{Rgb, RgbImage};
 use plotters::prelude::*;
-use plotters::style::register_font;
-use std::sync::OnceLock;
+use warpnest_applications_shared::chart::register_fonts;
 use warpnest_find_image::gallery::Match;
 use warpnest_find_image::load::Picture;
 use warpnest_find_image::points::frame_of;
@@ -28,17 +26,6 @@ const LEAST_HEIGHT: u32 = 480;
 const COLOURS: [RGBColor; 4] =
     [RGBColor(240, 228, 66), RGBColor(86, 180, 233), RGBColor(230, 159, 0), RGBColor(204, 121, 167)];
 const PAPER: Rgb<u8> = Rgb([24, 26, 30]);
-
-/// Registers the font of drawings, which is part of the program, once.
-pub fn register_fonts() -> anyhow::Result<()> {
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
-    let registered = REGISTERED.get_or_init(|| {
-        let fonts =
-            [(FontStyle::Normal, dejavu::sans_condensed::regular()), (FontStyle::Bold, dejavu::sans_condensed::bold())];
-        fonts.into_iter().all(|(style, font)| register_font("sans-serif", style, font).is_ok())
-    });
-    registered.then_some(()).context("a font of the program is damaged")
-}
 
 /// A reference in the column: its number, its left and top, and its factor.
 struct Placed {

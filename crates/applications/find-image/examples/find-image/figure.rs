@@ -4,16 +4,15 @@ use anyhow::Result;
 use image::RgbImage;
 use plotters::coord::Shift;
 use plotters::prelude::*;
+use warpnest_applications_shared::chart::{BLUE, INK, VERMILION, register_fonts};
 
 use super::accuracy::{Accuracy, Axis, REFERENCES, Rates};
-use super::drawing::register_fonts;
 
 const SIZE: (u32, u32) = (1200, 760);
 const HEAD_HEIGHT: u32 = 70;
-const INK: RGBColor = RGBColor(34, 34, 34);
 const GRID: RGBColor = RGBColor(225, 225, 225);
 /// Okabe and Ito's colours for both ways to lose points.
-const COLOURS: [RGBColor; 2] = [RGBColor(0, 114, 178), RGBColor(213, 94, 0)];
+const COLOURS: [RGBColor; 2] = [BLUE, VERMILION];
 const NAMES: [&str; 2] = ["points lost on one side", "points lost here and there"];
 
 type Area<'a> = DrawingArea<BitMapBackend<'a>, Shift>;

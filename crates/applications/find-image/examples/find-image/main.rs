@@ -21,12 +21,11 @@ use std::{
 
 use anyhow::Context;
 use clap::Parser;
-use indicatif::ProgressBar;
 use rayon::prelude::*;
 use warpnest::Device;
 use warpnest_applications_shared::allocator::Ending;
 use warpnest_applications_shared::memory::{self, MemoryArgument};
-use warpnest_applications_shared::message::with_causes;
+use warpnest_applications_shared::program;
 use warpnest_find_image::drawn;
 use warpnest_find_image::gallery::{Gallery, LEAST_CORNERS, Match, views};
 use warpnest_find_image::load::{LoadError, Picture, load};
@@ -84,11 +83,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    let Err(error) = run(&Arguments::parse()) else { return ExitCode::SUCCESS };
-    // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
-    // backtrace.
-    eprintln!("error: {}", with_causes(error.as_ref()));
-    ExitCode::FAILURE
+    program::exit_code(program::is_done(&run(&Arguments::parse())))
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -97,10 +92,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
     memory::now("searching pictures".to_owned(), "scale the pictures down");
-    writeln!(out, "device     {}", device.name())?;
-    if let Some(reason) = device.fallback_reason() {
-        writeln!(out, "           ({reason})")?;
-    }
+    program::print_device(&device, out)?;
     if arguments.benchmark {
         return benchmark::run(&device, arguments, out);
     }
@@ -117,7 +109,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
 /// Searches one scene, and draws what was found.
 fn find(device: &Device, arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let start = Instant::now();
-    let spinner = spinner("looking for corners");
+    let spinner = program::spinner("looking for corners");
     let (scene, references, truth) = match &arguments.scene {
         Some(scene) => {
             (load(scene)?, arguments.references.iter().map(|path| load(path)).collect::<Result<_, _>>()?, None)
@@ -199,13 +191,6 @@ fn write(path: &Path, picture: &image::RgbImage, out: &mut impl Write) -> anyhow
         .with_context(|| format!("{}: cannot write the picture; give another --output", path.display()))?;
     writeln!(out, "picture    {}", path.display())?;
     Ok(())
-}
-
-/// Returns a spinner while something is going on; nothing where the output is not a terminal.
-fn spinner(what: &'static str) -> ProgressBar {
-    let spinner = ProgressBar::new_spinner().with_message(what);
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    spinner
 }
 
 #[cfg(test)]

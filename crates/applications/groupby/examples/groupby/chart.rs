@@ -1,17 +1,11 @@
 //! The groups as bars.
 
-use std::path::Path;
-use std::sync::OnceLock;
-
-use anyhow::{Context, bail};
 use plotters::coord::Shift;
 use plotters::prelude::*;
-use plotters::style::register_font;
 use plotters::style::text_anchor::{HPos, Pos, VPos};
+use warpnest_applications_shared::chart::{BLUE, Canvas, Chart, ChartFile, INK};
+use warpnest_applications_shared::shown::shortened;
 use warpnest_groupby::answer::Answer;
-
-use super::cannot_write;
-use super::output::shown;
 
 const WIDTH: u32 = 1000;
 const HEAD_HEIGHT: i32 = 56;
@@ -21,60 +15,22 @@ const LABELS: i32 = 330;
 const VALUES: i32 = 130;
 /// The most bars: more could not be read.
 const MOST_BARS: usize = 100;
-const INK: RGBColor = RGBColor(34, 34, 34);
 const GREY: RGBColor = RGBColor(110, 110, 110);
-/// The blue of Okabe and Ito.
-const BAR: RGBColor = RGBColor(0, 114, 178);
-
-/// The format of a chart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Format {
-    Svg,
-    Png,
-}
-
-impl Format {
-    /// Returns the format that the end of a file's name says.
-    pub fn of(path: &Path) -> anyhow::Result<Self> {
-        let extension = path.extension().and_then(|extension| extension.to_str()).map(str::to_ascii_lowercase);
-        match extension.as_deref() {
-            Some("svg") => Ok(Self::Svg),
-            Some("png") => Ok(Self::Png),
-            _ => bail!("{}: a chart is SVG or PNG; give a --chart that ends in .svg or .png", path.display()),
-        }
-    }
-}
 
 /// Draws a bar for each of some groups, of the numbers in a column, and writes the chart.
-pub fn write(answer: &Answer, groups: &[usize], column: usize, path: &Path, format: Format) -> anyhow::Result<()> {
+pub fn write(answer: &Answer, groups: &[usize], column: usize, file: ChartFile<'_>) -> anyhow::Result<()> {
     let groups = &groups[..groups.len().min(MOST_BARS)];
     let bars: Vec<Bar> = groups.iter().map(|group| Bar::of(answer, *group, column)).collect();
     let title = title(answer, groups.len(), column);
     let size = (WIDTH, (HEAD_HEIGHT + ROW_HEIGHT * bars.len().max(1) as i32 + 12) as u32);
-    let bytes = match format {
-        Format::Svg => {
-            let mut text = String::new();
-            draw(&SVGBackend::with_string(&mut text, size).into_drawing_area(), &title, &bars)?;
-            text.into_bytes()
-        }
-        Format::Png => {
-            let mut pixels = vec![0; 3 * (size.0 * size.1) as usize];
-            draw(&BitMapBackend::with_buffer(&mut pixels, size).into_drawing_area(), &title, &bars)?;
-            let mut file = Vec::new();
-            let mut encoder = png::Encoder::new(&mut file, size.0, size.1);
-            encoder.set_color(png::ColorType::Rgb);
-            encoder.write_header()?.write_image_data(&pixels)?;
-            file
-        }
-    };
-    std::fs::write(path, bytes).with_context(|| cannot_write(path, "--chart"))
+    file.write(size, &Bars { title, bars })
 }
 
 fn title(answer: &Answer, bars: usize, column: usize) -> String {
     let keys = answer.names[..answer.keys].join(", ");
     let part = if bars < answer.groups { format!(", {bars} of {} groups", answer.groups) } else { String::new() };
     // The name of a column may be as long as it likes.
-    format!("{} by {}{part}", shown(&answer.names[column]), shown(&keys))
+    format!("{} by {}{part}", shortened(&answer.names[column]), shortened(&keys))
 }
 
 /// A group in the chart.
@@ -88,38 +44,43 @@ impl Bar {
     fn of(answer: &Answer, group: usize, column: usize) -> Self {
         let keys: Vec<String> = (0..answer.keys).map(|key| answer.shown(key, group)).collect();
         let number = answer.columns[column].number(group).unwrap_or(0.0);
-        Self { key: shown(&keys.join(", ")), number, value: answer.shown(column, group) }
+        Self { key: shortened(&keys.join(", ")), number, value: answer.shown(column, group) }
     }
 }
 
-fn draw<B: DrawingBackend<ErrorType: 'static>>(
-    area: &DrawingArea<B, Shift>,
-    title: &str,
-    bars: &[Bar],
-) -> anyhow::Result<()> {
-    register_fonts()?;
-    area.fill(&WHITE)?;
-    let style =
-        |size: u32, anchor: HPos| ("sans-serif", size).into_font().color(&INK).pos(Pos::new(anchor, VPos::Center));
-    let heading = ("sans-serif", 22, FontStyle::Bold).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
-    area.draw(&Text::new(title, (20, HEAD_HEIGHT / 2), heading))?;
-    if bars.is_empty() {
-        area.draw(&Text::new("no groups", (20, HEAD_HEIGHT + ROW_HEIGHT / 2), style(16, HPos::Left)))?;
+/// The bars of all groups.
+struct Bars {
+    title: String,
+    bars: Vec<Bar>,
+}
+
+impl Chart for Bars {
+    fn draw<B: Canvas>(&self, area: &DrawingArea<B, Shift>) -> anyhow::Result<()> {
+        let Self { title, bars } = self;
+        area.fill(&WHITE)?;
+        let style =
+            |size: u32, anchor: HPos| ("sans-serif", size).into_font().color(&INK).pos(Pos::new(anchor, VPos::Center));
+        let heading =
+            ("sans-serif", 22, FontStyle::Bold).into_font().color(&INK).pos(Pos::new(HPos::Left, VPos::Center));
+        area.draw(&Text::new(title.as_str(), (20, HEAD_HEIGHT / 2), heading))?;
+        if bars.is_empty() {
+            area.draw(&Text::new("no groups", (20, HEAD_HEIGHT + ROW_HEIGHT / 2), style(16, HPos::Left)))?;
+        }
+        let (left, right) = (f64::from(LABELS), f64::from(WIDTH as i32 - VALUES));
+        let x = |number: f64| (left + position(number, bars) * (right - left)).round() as i32;
+        for (bar, row) in bars.iter().zip(0..) {
+            let (top, middle) = (HEAD_HEIGHT + ROW_HEIGHT * row, HEAD_HEIGHT + ROW_HEIGHT * row + ROW_HEIGHT / 2);
+            area.draw(&Text::new(bar.key.as_str(), (LABELS - 12, middle), style(16, HPos::Right)))?;
+            let ends = [x(bar.number), x(0.0)];
+            let corners = [(ends[0].min(ends[1]), top + 4), (ends[0].max(ends[1]), top + ROW_HEIGHT - 4)];
+            area.draw(&Rectangle::new(corners, BLUE.filled()))?;
+            area.draw(&Text::new(bar.value.as_str(), (corners[1].0 + 8, middle), style(16, HPos::Left)))?;
+        }
+        let bottom = HEAD_HEIGHT + ROW_HEIGHT * bars.len() as i32;
+        area.draw(&PathElement::new([(x(0.0), HEAD_HEIGHT), (x(0.0), bottom)], GREY))?;
+        area.present()?;
+        Ok(())
     }
-    let (left, right) = (f64::from(LABELS), f64::from(WIDTH as i32 - VALUES));
-    let x = |number: f64| (left + position(number, bars) * (right - left)).round() as i32;
-    for (bar, row) in bars.iter().zip(0..) {
-        let (top, middle) = (HEAD_HEIGHT + ROW_HEIGHT * row, HEAD_HEIGHT + ROW_HEIGHT * row + ROW_HEIGHT / 2);
-        area.draw(&Text::new(bar.key.as_str(), (LABELS - 12, middle), style(16, HPos::Right)))?;
-        let ends = [x(bar.number), x(0.0)];
-        let corners = [(ends[0].min(ends[1]), top + 4), (ends[0].max(ends[1]), top + ROW_HEIGHT - 4)];
-        area.draw(&Rectangle::new(corners, BAR.filled()))?;
-        area.draw(&Text::new(bar.value.as_str(), (corners[1].0 + 8, middle), style(16, HPos::Left)))?;
-    }
-    let bottom = HEAD_HEIGHT + ROW_HEIGHT * bars.len() as i32;
-    area.draw(&PathElement::new([(x(0.0), HEAD_HEIGHT), (x(0.0), bottom)], GREY))?;
-    area.present()?;
-    Ok(())
 }
 
 /// Returns the position of a number between the ends of the bars, which are 0 and 1. A bar begins
@@ -131,17 +92,6 @@ fn position(number: f64, bars: &[Bar]) -> f64 {
     let length = most / 2.0 - least / 2.0;
     let number = if number.is_finite() { number } else { 0.0 };
     if length > 0.0 { (number / 2.0 - least / 2.0) / length } else { 0.0 }
-}
-
-/// Returns the font for pixels, under the name that SVG gives to whatever the reader has.
-fn register_fonts() -> anyhow::Result<()> {
-    static REGISTERED: OnceLock<bool> = OnceLock::new();
-    let registered = REGISTERED.get_or_init(|| {
-        let fonts =
-            [(FontStyle::Normal, dejavu::sans_condensed::regular()), (FontStyle::Bold, dejavu::sans_condensed::bold())];
-        fonts.into_iter().all(|(style, font)| register_font("sans-serif", style, font).is_ok())
-    });
-    registered.then_some(()).context("a font of the program is damaged; build it again")
 }
 
 #[cfg(test)]
@@ -162,14 +112,5 @@ mod tests {
         assert_eq!(positions([0.0, f64::NAN, f64::INFINITY]), [0.0; 3]);
         assert_eq!(positions([f64::MAX, -f64::MAX, 0.0]), [1.0, 0.0, 0.5]);
         assert_eq!(positions([f64::INFINITY, 2.0]), [0.0, 1.0]);
-    }
-
-    #[test]
-    fn the_end_of_the_name_says_the_format() {
-        assert_eq!(Format::of(Path::new("a.SVG")).unwrap(), Format::Svg);
-        assert_eq!(Format::of(Path::new("a.b/c.png")).unwrap(), Format::Png);
-        for wrong in ["svg", "a.jpg", ""] {
-            assert!(Format::of(Path::new(wrong)).unwrap_err().to_string().contains("--chart"), "{wrong}");
-        }
     }
 }

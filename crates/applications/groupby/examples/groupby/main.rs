@@ -7,8 +7,6 @@ mod output;
 mod tests;
 
 use std::{
-    ffi::OsString,
-    fmt,
     io::{self, Write},
     path::PathBuf,
     process::ExitCode,
@@ -16,15 +14,14 @@ use std::{
 };
 
 use anyhow::Context;
-use chart::Format;
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
 use output::Summary;
 use warpnest::Device;
 use warpnest_applications_shared::allocator::Ending;
+use warpnest_applications_shared::chart::ChartFile;
 use warpnest_applications_shared::memory::{self, MemoryArgument};
-use warpnest_applications_shared::message::with_causes;
 use warpnest_applications_shared::parquet::without_panic_messages;
+use warpnest_applications_shared::program;
 use warpnest_applications_shared::table::delimiter;
 use warpnest_groupby::answer::Answer;
 use warpnest_groupby::groups::group;
@@ -95,26 +92,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Runs the program with a command line. An error is printed.
-fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
-    let arguments = match Arguments::try_parse_from(line) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            // Where nothing reads it, nothing is to be said.
-            let _ = error.print();
-            return !error.use_stderr();
-        }
-    };
-    let done = run(&arguments, &mut io::stdout());
-    if let Err(error) = &done {
-        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
-        // backtrace.
-        eprintln!("error: {}", with_causes(error.as_ref()));
-    }
-    done.is_ok()
+    program::main(run)
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
@@ -122,7 +100,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let aggregations = if arguments.agg.is_empty() { &count[..] } else { &arguments.agg };
     let query = Query::new(&arguments.by, aggregations)?;
     // What is wrong with the command is said before a long file is read.
-    let chart = arguments.chart.as_ref().map(|path| Ok::<_, anyhow::Error>((path, Format::of(path)?))).transpose()?;
+    let chart = arguments.chart.as_deref().map(ChartFile::new).transpose()?;
     check_sort(arguments, &query)?;
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
@@ -130,7 +108,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     memory::now(format!("reading {path}"), "name fewer columns, or divide the file");
 
     let start = Instant::now();
-    let bar = bar();
+    let bar = program::bar(100, "{msg} {wide_bar} {percent}% {eta}").with_message("reading");
     let options = Options { strict: arguments.strict, delimiter: arguments.delimiter };
     let progress = &mut |share: f64| bar.set_position((100.0 * share) as u64);
     let table = without_panic_messages(|| read(&arguments.file, query.needs(), options, progress))?;
@@ -151,8 +129,8 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     if let Some(path) = &arguments.csv {
         output::write_csv(&answer, &order, path)?;
     }
-    if let Some((path, format)) = chart {
-        chart::write(&answer, shown, charted(&answer, sort)?, path, format)?;
+    if let Some(file) = chart {
+        chart::write(&answer, shown, charted(&answer, sort)?, file)?;
     }
     let summary = Summary { device: &device, table: &table, answer: &answer, shown: shown.len(), reading, grouping };
     summary.print(&mut io::stderr())?;
@@ -179,19 +157,4 @@ fn charted(answer: &Answer, sort: Option<usize>) -> anyhow::Result<usize> {
     candidates
         .find(|column| *column >= answer.keys && answer.columns[*column].are_numbers())
         .context("--chart: no aggregate is a number; give another --agg, such as count")
-}
-
-/// Returns a progress bar; nothing where the output is not a terminal.
-fn bar() -> ProgressBar {
-    let bar = ProgressBar::new(100);
-    // The template is a constant; were it wrong, the plain bar would do.
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {eta}") {
-        bar.set_style(style);
-    }
-    bar.with_message("reading")
-}
-
-/// Returns the error of a file that cannot be written.
-fn cannot_write(path: &std::path::Path, option: impl fmt::Display) -> String {
-    format!("{}: cannot write the file; give another {option}", path.display())
 }

@@ -8,29 +8,23 @@ use anyhow::Context;
 use comfy_table::{CellAlignment, Table as Printed, presets};
 use warpnest::Device;
 use warpnest::relational::Method;
-use warpnest_applications_shared::table::shortened;
+use warpnest_applications_shared::program::{self, cannot_write};
+use warpnest_applications_shared::shown::{grouped, shortened};
 use warpnest_groupby::answer::Answer;
 use warpnest_groupby::table::Table;
-
-use super::cannot_write;
 
 /// Prints a table of some groups.
 pub fn print(answer: &Answer, groups: &[usize], out: &mut impl Write) -> io::Result<()> {
     let mut printed = Printed::new();
     printed.load_style(presets::NOTHING);
-    printed.set_header(answer.names.iter().map(|name| shown(name)));
+    printed.set_header(answer.names.iter().map(|name| shortened(name)));
     for group in groups {
-        printed.add_row((0..answer.columns.len()).map(|column| shown(&answer.shown(column, *group))));
+        printed.add_row((0..answer.columns.len()).map(|column| shortened(&answer.shown(column, *group))));
     }
     for (column, values) in printed.column_iter_mut().zip(&answer.columns) {
         column.set_cell_alignment(if values.are_numbers() { CellAlignment::Right } else { CellAlignment::Left });
     }
     writeln!(out, "{}", printed.trim_fmt())
-}
-
-/// Returns a text for one line of a terminal: short, and without what would move the cursor.
-pub fn shown(text: &str) -> String {
-    shortened(&text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect::<String>())
 }
 
 /// Writes groups as CSV, with all of their digits.
@@ -75,25 +69,10 @@ impl Summary<'_> {
             grouping.as_secs_f64(),
             device.name()
         )?;
-        if let Some(reason) = device.fallback_reason() {
-            writeln!(out, "({reason})")?;
-        }
+        program::print_fallback("", device, out)?;
         if let Some(unreadable) = &table.first_skipped {
             writeln!(out, "skipped first: {unreadable}; --strict makes that an error")?;
         }
         Ok(())
     }
-}
-
-/// Returns a number with commas between its thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

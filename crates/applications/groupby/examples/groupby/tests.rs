@@ -2,68 +2,26 @@
 
 mod hostile;
 
-use std::path::PathBuf;
-use std::process::exit;
-
-use clap::CommandFactory;
-
 use super::Arguments;
-use warpnest_applications_shared::testing;
+use warpnest_applications_shared::testing::{self, Folder, printed};
 
 /// Is the program where a test started it, and does nothing otherwise.
 #[test]
 fn run_as_a_program() {
-    let Some(arguments) = testing::arguments() else { return };
-    let succeeds = super::succeeds(["groupby".to_owned()].into_iter().chain(arguments));
-    exit(if succeeds { 0 } else { 1 });
-}
-
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("warpnest-groupby-program-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        std::fs::write(self.0.join(name), bytes).unwrap();
-        self.path(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    testing::run_as_a_program("groupby", super::run);
 }
 
 const TRIPS: &str = "zone,hour,fare,tip\nnorth,7,10.5,1\nsouth,8,4,0\nnorth,8,2.25,3\n\
     east,7,8,2\nsouth,7,oops,1\nsouth,7,6,\n";
 
-/// Returns the standard output and error of a run that succeeds.
-fn printed(arguments: &[&str]) -> [String; 2] {
-    let output = testing::run(&[arguments, &["--device", "cpu"]].concat());
-    let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-    assert!(output.status.success(), "{error}");
-    [out, error]
-}
-
 /// Returns the words of each line of the table.
 fn table(out: &str) -> Vec<Vec<&str>> {
-    let lines = out.lines().skip_while(|line| !line.starts_with(" zone"));
-    lines.map(|line| line.split_whitespace().collect()).collect()
+    testing::table(out, "zone")
 }
 
 #[test]
 fn groups_are_printed_written_drawn_and_summed_up() {
-    let folder = Folder::new("all");
+    let folder = Folder::new();
     let trips = folder.write("trips.csv", TRIPS);
     let (svg, csv) = (folder.path("fares.svg"), folder.path("result.csv"));
     let aggregates = ["--agg", "count", "--agg", "mean:fare", "--agg", "max:tip"];
@@ -91,7 +49,7 @@ fn groups_are_printed_written_drawn_and_summed_up() {
 
 #[test]
 fn two_keys_in_their_own_order_and_a_chart_of_pixels() {
-    let folder = Folder::new("two");
+    let folder = Folder::new();
     let trips = folder.write("trips.csv", TRIPS);
     let png = folder.path("count.png");
     let [out, error] = printed(&[&trips, "--by", "zone", "--by", "hour", "--agg", "sum:tip", "--chart", &png]);
@@ -105,18 +63,16 @@ fn two_keys_in_their_own_order_and_a_chart_of_pixels() {
     ];
     assert_eq!(table(&out), expected);
     assert!(error.contains("6 rows read, 1 skipped, 5 groups; "), "{error}");
-    let mut reader = png::Decoder::new(std::io::Cursor::new(std::fs::read(&png).unwrap())).read_info().unwrap();
-    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-    let info = reader.next_frame(&mut pixels).unwrap();
-    assert_eq!(info.width, 1000);
-    let blue = pixels.chunks(3).filter(|pixel| *pixel == [0, 114, 178]).count();
+    let (size, pixels) = testing::pixels(&png);
+    assert_eq!(size[0], 1000);
+    let blue = pixels.iter().filter(|pixel| **pixel == [0, 114, 178]).count();
     // The longest bar has 540 pixels of 18 rows, and the five are 7/3 of it.
     assert!((20_000..26_000).contains(&blue), "{blue}");
 }
 
 #[test]
 fn groups_are_counted_and_sorted_upwards() {
-    let folder = Folder::new("count");
+    let folder = Folder::new();
     let trips = folder.write("trips.csv", TRIPS);
     let [out, _] = printed(&[&trips, "--by", "zone", "--sort", "count", "--ascending"]);
     assert_eq!(table(&out), [["zone", "count"], ["east", "1"], ["north", "2"], ["south", "3"]]);
@@ -130,14 +86,14 @@ fn groups_are_counted_and_sorted_upwards() {
 
 #[test]
 fn whatever_is_wrong_is_said_in_one_line() {
-    let folder = Folder::new("wrong");
+    let folder = Folder::new();
     let trips = &folder.write("trips.csv", TRIPS)[..];
     let text = &folder.write("text.csv", "zone,note\na,x\na,y\n")[..];
     let empty = &folder.write("empty.parquet", "")[..];
     let out = folder.path("none/out.csv");
-    for (arguments, words) in [
+    testing::assert_refused(&[
         (&["none.csv", "--by", "zone"][..], &["none.csv: cannot read the file"][..]),
-        (&[&folder.0.display().to_string(), "--by", "zone"], &["is a folder"]),
+        (&[&folder.path(""), "--by", "zone"], &["is a folder"]),
         (&[empty, "--by", "zone"], &["empty.parquet: cannot be read as Parquet"]),
         (&[trips, "--by", "area"], &["trips.csv: there is no column \"area\"; there are zone, hour, fare, tip"]),
         (
@@ -160,34 +116,12 @@ fn whatever_is_wrong_is_said_in_one_line() {
         (&[trips, "--by", "zone", "--ascending"], &["--sort"]),
         (&[trips], &["--by"]),
         (&[trips, "--by", "zone", "--device", "cuda:x"], &["cuda:x"]),
-    ] {
-        let output = testing::run(arguments);
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
-        assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
-        assert!(!error.contains("panicked"), "{error}");
-    }
+    ]);
 }
 
 #[test]
 fn the_help_has_what_is_needed() {
-    Arguments::command().debug_assert();
-    let output = testing::run(&["--help"]);
-    assert!(output.status.success());
-    let help = String::from_utf8(output.stdout).unwrap();
-    for word in [
-        "--by",
-        "--agg",
-        "--sort",
-        "--top",
-        "--chart",
-        "--csv",
-        "--device",
-        "--strict",
-        "--memory",
-        "mean:fare",
-        "skipped",
-    ] {
-        assert!(help.contains(word), "{word} in {help}");
-    }
+    testing::assert_help::<Arguments>(
+        "--by, --agg, --sort, --top, --chart, --csv, --device, --strict, --memory, mean:fare, skipped",
+    );
 }

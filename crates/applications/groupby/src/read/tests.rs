@@ -1,6 +1,6 @@
 //! Files of either kind, whole and damaged.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use super::super::column::{Column, Texts, Use};
@@ -15,37 +15,15 @@ use parquet::data_type::{
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
-
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("warpnest-groupby-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, bytes).unwrap();
-        path
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use warpnest_applications_shared::testing::Folder;
 
 fn needs<const N: usize>(needs: [(&str, Use); N]) -> [Need; N] {
     needs.map(|(name, usage)| Need { name: name.to_owned(), usage })
 }
 
 /// Reads a file, skipping rows.
-fn table(path: &Path, needs: &[Need]) -> Result<Table, ReadError> {
-    read(path, needs, Options::default(), &mut |_| ())
+fn table(path: impl AsRef<Path>, needs: &[Need]) -> Result<Table, ReadError> {
+    read(path.as_ref(), needs, Options::default(), &mut |_| ())
 }
 
 /// Returns the message of an error with those of its causes, as the program prints them.
@@ -68,7 +46,7 @@ fn values(column: &Column) -> Vec<String> {
 
 #[test]
 fn columns_of_csv_are_read_by_name_and_bad_rows_are_counted() {
-    let folder = Folder::new("csv");
+    let folder = Folder::new();
     let text = b"\xef\xbb\xbfid, zone ,fare,note\n1,\"north, east\",2.5,x\n2,south,,x\n3,south,free,x\n4,west\n\
         5,\xff,1,x\n6,\"two\nlines\",7,x\r\n\n7,south,-1e1,\xff\n";
     let path = folder.write("trips.csv", text);
@@ -83,7 +61,7 @@ fn columns_of_csv_are_read_by_name_and_bad_rows_are_counted() {
 
 #[test]
 fn the_delimiter_is_a_matter_of_the_name_unless_it_is_given() {
-    let folder = Folder::new("delimiter");
+    let folder = Folder::new();
     let needs = needs([("b", Use::Number)]);
     let path = folder.write("a.tsv", "a\tb\n1,0\t2\n");
     assert_eq!(values(&table(&path, &needs).unwrap().columns[0]), ["i2"]);
@@ -91,24 +69,24 @@ fn the_delimiter_is_a_matter_of_the_name_unless_it_is_given() {
     let said = message(table(&path, &needs));
     assert!(said.contains("there are a;b") && said.contains("--delimiter"), "{said}");
     let options = Options { delimiter: Some(b';'), ..Options::default() };
-    assert_eq!(values(&read(&path, &needs, options, &mut |_| ()).unwrap().columns[0]), ["i2"]);
+    assert_eq!(values(&read(path.as_ref(), &needs, options, &mut |_| ()).unwrap().columns[0]), ["i2"]);
 }
 
 #[test]
 fn progress_goes_from_nothing_to_all() {
-    let folder = Folder::new("progress");
+    let folder = Folder::new();
     let path = folder.write("a.csv", "a\n".to_owned() + &"12345\n".repeat(1 << 16));
     let mut shares = Vec::new();
-    read(&path, &needs([("a", Use::Key)]), Options::default(), &mut |share| shares.push(share)).unwrap();
+    read(path.as_ref(), &needs([("a", Use::Key)]), Options::default(), &mut |share| shares.push(share)).unwrap();
     assert!(shares.len() == 4 && shares.is_sorted() && shares[0] > 0.2 && shares[3] > 0.99, "{shares:?}");
     assert!(shares.iter().all(|share| *share <= 1.0), "{shares:?}");
 }
 
 #[test]
 fn files_that_are_no_tables_are_refused_by_name() {
-    let folder = Folder::new("refused");
+    let folder = Folder::new();
     let number = needs([("b", Use::Number)]);
-    std::fs::create_dir_all(folder.0.join("folder.csv")).unwrap();
+    std::fs::create_dir_all(folder.path("folder.csv")).unwrap();
     let wide: Vec<String> = (0..70_000).map(|column| format!("c{column}")).collect();
     let cases = [
         (folder.write("empty.csv", ""), "the file is empty"),
@@ -124,23 +102,23 @@ fn files_that_are_no_tables_are_refused_by_name() {
         (folder.write("text.pq", "a,b\n1,2\n"), "cannot be read as Parquet"),
         (folder.write("table.xlsx", ""), "name it .csv"),
         (folder.write("table", ""), "name it .csv"),
-        (folder.0.join("folder.csv"), "is a folder"),
-        (folder.0.join("none.csv"), "cannot read the file"),
+        (folder.path("folder.csv"), "is a folder"),
+        (folder.path("none.csv"), "cannot read the file"),
     ];
     for (path, words) in cases {
         let said = message(table(&path, &number));
-        assert!(said.starts_with(&path.display().to_string()) && said.contains(words), "{said}");
+        assert!(said.starts_with(&path) && said.contains(words), "{said}");
         assert!(said.len() < 1000, "{said}");
     }
     let strict = Options { strict: true, ..Options::default() };
     let path = folder.write("strict.csv", "a,b\n1,2\n3\n");
-    let said = message(read(&path, &number, strict, &mut |_| ()));
+    let said = message(read(path.as_ref(), &number, strict, &mut |_| ()));
     assert!(said.contains("line 3: fields: 1, columns in the first line: 2; correct it"), "{said}");
 }
 
 #[test]
 fn seventy_thousand_columns_are_read() {
-    let folder = Folder::new("wide");
+    let folder = Folder::new();
     let line = |cell: &dyn Fn(usize) -> String| (0..70_000).map(cell).collect::<Vec<_>>().join(",") + "\n";
     let path = folder.write("wide.csv", line(&|column| format!("c{column}")) + &line(&|column| column.to_string()));
     let needs = needs([("c69999", Use::Number), ("c0", Use::Key)]);
@@ -225,7 +203,7 @@ fn all_types() -> Vec<Written> {
 
 #[test]
 fn every_type_of_parquet_is_read_or_refused() {
-    let folder = Folder::new("parquet");
+    let folder = Folder::new();
     for (name, compression) in [("plain", Compression::UNCOMPRESSED), ("snappy", Compression::SNAPPY)] {
         let path = folder.write(&format!("{name}.parquet"), parquet_of(all_types(), 2, compression));
         for (name, usage, expected) in [
@@ -262,24 +240,24 @@ fn every_type_of_parquet_is_read_or_refused() {
 fn long_columns_are_read_in_batches() {
     let rows: Vec<Option<i64>> = (0..20_000).map(|row| (row % 3 != 0).then_some(row)).collect();
     let expected: Vec<i64> = rows.iter().flatten().copied().collect();
-    let folder = Folder::new("batches");
+    let folder = Folder::new();
     let columns = vec![column::<Int64Type>("a", Physical::INT64, None, rows)];
     let path = folder.write("long.pq", parquet_of(columns, 1, Compression::SNAPPY));
     let mut shares = Vec::new();
     let needs = needs([("a", Use::Number)]);
-    let read = read(&path, &needs, Options::default(), &mut |share| shares.push(share)).unwrap();
+    let read = read(path.as_ref(), &needs, Options::default(), &mut |share| shares.push(share)).unwrap();
     assert!(matches!(&read.columns[0], Column::Integers(values) if *values == expected));
     assert_eq!(shares, [8192.0 / 20_000.0, 16_384.0 / 20_000.0, 1.0]);
 }
 
 #[test]
 fn a_damaged_parquet_file_is_an_error_or_other_values_but_no_panic() {
-    let folder = Folder::new("damaged");
+    let folder = Folder::new();
     let whole = parquet_of(all_types(), 1, Compression::SNAPPY);
     let needs = needs([("text", Use::Key), ("i32", Use::Number), ("f64", Use::Value), ("bool", Use::Key)]);
-    assert!(table(&folder.write("whole.pq", &whole), &needs).is_ok());
+    assert!(table(folder.write("whole.pq", &whole), &needs).is_ok());
     for length in 0..whole.len() {
-        let said = message(table(&folder.write("short.pq", &whole[..length]), &needs));
+        let said = message(table(folder.write("short.pq", &whole[..length]), &needs));
         assert!(said.contains("write the file anew") || said.contains("write it anew"), "{length}: {said}");
     }
     for byte in 0..whole.len() {
@@ -287,7 +265,7 @@ fn a_damaged_parquet_file_is_an_error_or_other_values_but_no_panic() {
         for value in [!whole[byte], 0, 255] {
             damaged[byte] = value;
             // Whatever it is, it must be told.
-            let _ = table(&folder.write("damaged.pq", &damaged), &needs);
+            let _ = table(folder.write("damaged.pq", &damaged), &needs);
         }
     }
 }

@@ -10,7 +10,6 @@ use arrow_array::RecordBatch;
 use clap::Parser;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
 use output::Summary;
-use std::ffi::OsString;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -20,8 +19,8 @@ use warpnest::arrow::ArrowJoin;
 use warpnest::relational::{JoinKind, JoinMethod};
 use warpnest_applications_shared::allocator::Ending;
 use warpnest_applications_shared::memory::{self, MemoryArgument};
-use warpnest_applications_shared::message::with_causes;
 use warpnest_applications_shared::parquet::without_panic_messages;
+use warpnest_applications_shared::program;
 use warpnest_applications_shared::table::delimiter;
 use warpnest_join::made_up::orders_and_customers;
 use warpnest_join::read::{KeysAs, Options, read};
@@ -103,26 +102,7 @@ fn methods() -> impl TypedValueParser<Value = JoinMethod> {
 }
 
 fn main() -> ExitCode {
-    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Runs the program with a command line. An error is printed.
-fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
-    let arguments = match Arguments::try_parse_from(line) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            // Where nothing reads it, nothing is to be said.
-            let _ = error.print();
-            return !error.use_stderr();
-        }
-    };
-    let done = run(&arguments, &mut io::stdout());
-    if let Err(error) = &done {
-        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
-        // backtrace.
-        eprintln!("error: {}", with_causes(error.as_ref()));
-    }
-    done.is_ok()
+    program::main(run)
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {

@@ -6,6 +6,8 @@ use comfy_table::{CellAlignment, Table, presets};
 use std::io::{self, Write};
 use std::time::Duration;
 use warpnest::Device;
+use warpnest_applications_shared::program;
+use warpnest_applications_shared::shown::{grouped, shortened};
 
 /// The rows of a preview.
 const PREVIEW: usize = 10;
@@ -18,9 +20,9 @@ pub fn print(batch: &RecordBatch, out: &mut impl Write) -> anyhow::Result<()> {
     let columns = columns.collect::<Result<Vec<_>, _>>()?;
     let mut table = Table::new();
     table.load_style(presets::NOTHING);
-    table.set_header(shown.schema().fields().iter().map(|field| in_a_line(field.name())));
+    table.set_header(shown.schema().fields().iter().map(|field| shortened(field.name())));
     for row in 0..shown.num_rows() {
-        table.add_row(columns.iter().map(|column| in_a_line(&column.value(row).to_string())));
+        table.add_row(columns.iter().map(|column| shortened(&column.value(row).to_string())));
     }
     for (printed, column) in table.column_iter_mut().zip(shown.columns()) {
         let is_number = column.data_type().is_numeric();
@@ -28,19 +30,9 @@ pub fn print(batch: &RecordBatch, out: &mut impl Write) -> anyhow::Result<()> {
     }
     writeln!(out, "{}", table.trim_fmt())?;
     if batch.num_rows() > PREVIEW {
-        writeln!(out, "… {} more rows; --out FILE writes all", grouped(batch.num_rows() - PREVIEW))?;
+        writeln!(out, "… {} more rows; --out FILE writes all", grouped((batch.num_rows() - PREVIEW) as u64))?;
     }
     Ok(())
-}
-
-/// Returns a text for one line of a terminal: short, and without what would move the cursor.
-fn in_a_line(text: &str) -> String {
-    const MOST: usize = 40;
-    let plain = |character: char| if character.is_control() { ' ' } else { character };
-    if text.chars().nth(MOST).is_none() {
-        return text.chars().map(plain).collect();
-    }
-    text.chars().take(MOST - 3).map(plain).chain("...".chars()).collect()
 }
 
 /// What is told besides the rows.
@@ -61,29 +53,13 @@ impl Summary<'_> {
         writeln!(
             out,
             "{} left and {} right rows in, {} rows out; {:.3} s reading, {:.3} s joining on {}{writing}",
-            grouped(*left),
-            grouped(*right),
-            grouped(*rows_out),
+            grouped(*left as u64),
+            grouped(*right as u64),
+            grouped(*rows_out as u64),
             reading.as_secs_f64(),
             joining.as_secs_f64(),
             device.name()
         )?;
-        match device.fallback_reason() {
-            Some(reason) => writeln!(out, "({reason})"),
-            None => Ok(()),
-        }
+        program::print_fallback("", device, out)
     }
-}
-
-/// Returns a number with commas between its thousands.
-fn grouped(number: usize) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -3,49 +3,18 @@
 mod hostile;
 
 use super::Arguments;
-use clap::CommandFactory;
 use std::path::Path;
-use std::process::exit;
-use tempfile::TempDir;
-use warpnest_applications_shared::testing;
+use warpnest_applications_shared::testing::{self, Folder, printed};
 use warpnest_join::read::{KeysAs, Options, read};
 
 /// Is the program where a test started it, and does nothing otherwise.
 #[test]
 fn run_as_a_program() {
-    let Some(arguments) = testing::arguments() else { return };
-    let succeeds = super::succeeds(["join".to_owned()].into_iter().chain(arguments));
-    exit(if succeeds { 0 } else { 1 });
-}
-
-/// A folder that goes with the test.
-struct Folder(TempDir);
-
-impl Folder {
-    fn new() -> Self {
-        Self(TempDir::new().unwrap())
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.path().join(name).display().to_string()
-    }
-
-    fn write(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
-        std::fs::write(self.0.path().join(name), bytes).unwrap();
-        self.path(name)
-    }
+    testing::run_as_a_program("join", super::run);
 }
 
 const ORDERS: &str = "order,customer,price\n1,30,2.5\n2,,9\n3,10,4\n4,99,1\n5,10,7\n";
 const CUSTOMERS: &str = "id,name,order\n10,Ada,x\n20,\"Bo, \"\"B\"\"\",\n30,Cy,y\n,Dee,z\n";
-
-/// Returns the standard output and error of a run that succeeds.
-fn printed(arguments: &[&str]) -> [String; 2] {
-    let output = testing::run(&[arguments, &["--device", "cpu"]].concat());
-    let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-    assert!(output.status.success(), "{error}");
-    [out, error]
-}
 
 /// Returns the lines of a file: the first one, and then the others sorted.
 fn lines(path: &str) -> Vec<String> {
@@ -156,11 +125,11 @@ fn whatever_is_wrong_is_said_in_one_line() {
     let middle = damaged.len() / 3;
     damaged[4..middle].iter_mut().for_each(|byte| *byte ^= 0x55);
     let damaged = &folder.write("damaged.parquet", &damaged)[..];
-    let here = &folder.0.path().display().to_string()[..];
+    let here = &folder.path("")[..];
     let folder_csv = &folder.path("folder.csv")[..];
     std::fs::create_dir(folder_csv).unwrap();
     let out = folder.path("none/out.csv");
-    for (arguments, words) in [
+    testing::assert_refused(&[
         (&["none.csv", customers, "--on", "id"][..], &["none.csv: cannot read the file"][..]),
         (&[orders, "none.parquet", "--on", "order"], &["none.parquet: cannot read the file"]),
         (&[folder_csv, customers, "--on", "id"], &["folder.csv: is a folder"]),
@@ -199,13 +168,7 @@ fn whatever_is_wrong_is_said_in_one_line() {
         (&["--on", "a"], &["<LEFT>"]),
         (&[orders, customers, "--on", "customer=id", "--kind", "outer"], &["possible values: inner, left"]),
         (&[orders, customers, "--on", "customer=id", "--device", "cuda:x"], &["cuda:x"]),
-    ] {
-        let output = testing::run(arguments);
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
-        assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
-        assert!(!error.contains("panicked"), "{error}");
-    }
+    ]);
 }
 
 /// Checks that no damage of a Parquet file makes the program panic.
@@ -229,24 +192,8 @@ fn damage_of_a_file_is_an_error_or_other_rows() {
 
 #[test]
 fn the_help_has_what_is_needed() {
-    Arguments::command().debug_assert();
-    let output = testing::run(&["--help"]);
-    assert!(output.status.success());
-    let help = String::from_utf8(output.stdout).unwrap();
-    for word in [
-        "--on",
-        "--kind",
-        "--suffix",
-        "--out",
-        "--method",
-        "--device",
-        "--text",
-        "--memory",
-        "--delimiter",
-        "anti",
-        "null",
-        "customer=id",
-    ] {
-        assert!(help.contains(word), "{word} in {help}");
-    }
+    testing::assert_help::<Arguments>(
+        "--on, --kind, --suffix, --out, --method, --device, --text, --memory, --delimiter, anti, null, \
+        customer=id",
+    );
 }

@@ -7,7 +7,6 @@ mod output;
 mod tests;
 
 use std::{
-    ffi::OsString,
     fs::File,
     io::{self, BufWriter, Write},
     path::{Path, PathBuf},
@@ -16,14 +15,13 @@ use std::{
 };
 
 use anyhow::{Context, ensure};
-use chart::Format;
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
 use output::{Dump, Summary};
 use warpnest::Device;
 use warpnest_applications_shared::allocator::Ending;
+use warpnest_applications_shared::chart::ChartFile;
 use warpnest_applications_shared::memory::{self, MemoryArgument};
-use warpnest_applications_shared::message::with_causes;
+use warpnest_applications_shared::program;
 use warpnest_kmers::genome;
 use warpnest_kmers::packed::{Options, Packed};
 use warpnest_kmers::spectrum::Survey;
@@ -81,31 +79,12 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Runs the program with a command line. An error is printed.
-fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
-    let arguments = match Arguments::try_parse_from(line) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            // Where nothing reads it, nothing is to be said.
-            let _ = error.print();
-            return !error.use_stderr();
-        }
-    };
-    let done = run(&arguments, &mut io::stdout());
-    if let Err(error) = &done {
-        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
-        // backtrace.
-        eprintln!("error: {}", with_causes(error.as_ref()));
-    }
-    done.is_ok()
+    program::main(run)
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     // What is wrong with the command is said before a long file is read.
-    let chart = arguments.chart.as_ref().map(|path| Ok::<_, anyhow::Error>((path, Format::of(path)?))).transpose()?;
+    let chart = arguments.chart.as_deref().map(ChartFile::new).transpose()?;
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
     memory::now("reading sequences".to_owned(), "give fewer of them");
@@ -117,7 +96,8 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let mut dump = arguments.dump.as_deref().map(|path| Dump::create(path, arguments.k)).transpose()?;
 
     let length = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
-    let bar = bar(arguments.files.iter().map(length).sum());
+    let bytes = arguments.files.iter().map(length).sum();
+    let bar = program::bar(bytes, "{msg} {wide_bar} {percent}% {bytes_per_sec} {eta}");
     let start = Instant::now();
     let packed = Packed::read(&arguments.files, options, &|bytes| bar.inc(bytes))?;
     let reading = start.elapsed();
@@ -139,8 +119,8 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     if let Some(path) = &arguments.spectrum {
         output::write_spectrum(&survey.spectrum, path)?;
     }
-    if let Some((path, format)) = chart {
-        chart::write(&survey.spectrum, arguments.k, path, format)?;
+    if let Some(file) = chart {
+        chart::write(&survey.spectrum, arguments.k, file)?;
     }
     Summary { device: &device, packed: &packed, survey: &survey, reading, counting }.print(&mut io::stderr())?;
     Ok(())
@@ -151,19 +131,4 @@ fn make(bases: u64, path: &Path) -> anyhow::Result<()> {
     let failed = || format!("{}: cannot write the file; give a new one that --make may write", path.display());
     let mut file = BufWriter::new(File::create_new(path).with_context(failed)?);
     genome::write(bases as usize, 1, &mut file).with_context(failed)
-}
-
-/// Returns a progress bar over bytes; nothing where the output is not a terminal.
-fn bar(bytes: u64) -> ProgressBar {
-    let bar = ProgressBar::new(bytes);
-    // The template is a constant; were it wrong, the plain bar would do.
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {bytes_per_sec} {eta}") {
-        bar.set_style(style);
-    }
-    bar
-}
-
-/// Returns the error of a file that cannot be written.
-fn cannot_write(path: &Path, option: &str) -> String {
-    format!("{}: cannot write the file; give another {option}", path.display())
 }

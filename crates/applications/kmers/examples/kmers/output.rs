@@ -9,11 +9,11 @@ use std::time::Duration;
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
 use warpnest::Device;
+use warpnest_applications_shared::program::{self, cannot_write};
+use warpnest_applications_shared::shown::grouped;
 use warpnest_kmers::bases::text_of;
 use warpnest_kmers::packed::{Packed, Totals};
 use warpnest_kmers::spectrum::{Spectrum, Survey};
-
-use super::cannot_write;
 
 /// Prints a table of the most frequent k-mers.
 pub fn print(survey: &Survey, totals: Totals, k: u32, out: &mut impl Write) -> io::Result<()> {
@@ -105,22 +105,6 @@ impl Summary<'_> {
             device.name(),
             totals.bases as f64 / seconds.max(f64::MIN_POSITIVE) / 1e6,
         )?;
-        if let Some(reason) = device.fallback_reason() {
-            writeln!(out, "({reason})")?;
-        }
-        Ok(())
+        program::print_fallback("", device, out)
     }
-}
-
-/// Returns a number with commas between its thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -2,65 +2,20 @@
 
 mod hostile;
 
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::exit;
-
-use clap::CommandFactory;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
 use super::Arguments;
-use warpnest_applications_shared::testing;
+use warpnest_applications_shared::testing::{self, Folder, gzip, printed};
 
 /// Is the program where a test started it, and does nothing otherwise.
 #[test]
 fn run_as_a_program() {
-    let Some(arguments) = testing::arguments() else { return };
-    let succeeds = super::succeeds(["kmers".to_owned()].into_iter().chain(arguments));
-    exit(if succeeds { 0 } else { 1 });
-}
-
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("warpnest-kmers-program-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> String {
-        std::fs::write(self.0.join(name), bytes).unwrap();
-        self.path(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    testing::run_as_a_program("kmers", super::run);
 }
 
 const TEXT: &str = ">one\nACGACG\nacgN\n>two\nGGGG\n";
 
-/// Returns the standard output and error of a run that succeeds.
-fn printed(arguments: &[&str]) -> [String; 2] {
-    let output = testing::run(&[arguments, &["--device", "cpu"]].concat());
-    let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-    assert!(output.status.success(), "{error}");
-    [out, error]
-}
-
 /// Returns the words of each line of the table.
 fn table(out: &str) -> Vec<Vec<&str>> {
-    let lines = out.lines().skip_while(|line| !line.trim_start().starts_with("rank"));
-    lines.map(|line| line.split_whitespace().collect()).collect()
+    testing::table(out, "rank")
 }
 
 /// Returns the lines of a file, sorted.
@@ -73,8 +28,8 @@ fn lines(path: &str) -> Vec<String> {
 
 #[test]
 fn kmers_are_printed_written_drawn_and_summed_up() {
-    let folder = Folder::new("all");
-    let text = folder.write("text.fa", TEXT.as_bytes());
+    let folder = Folder::new();
+    let text = folder.write("text.fa", TEXT);
     let [svg, csv, dump] = ["spectrum.svg", "spectrum.csv", "all.tsv"].map(|name| folder.path(name));
     let [out, error] = printed(&[&text, "-k", "3", "--top", "2", "--chart", &svg, "--spectrum", &csv, "--dump", &dump]);
     // ACG and its reverse complement CGT; CGA and TCG; GAC and GTC; GGG and CCC.
@@ -106,27 +61,24 @@ fn kmers_are_printed_written_drawn_and_summed_up() {
 
 #[test]
 fn several_files_also_compressed_ones_are_counted_together() {
-    let folder = Folder::new("several");
-    let one = folder.write("one.fa", TEXT.as_bytes());
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(b"@r\nACGT\n+\nIIII\n").unwrap();
-    let two = folder.write("two.fq.gz", &encoder.finish().unwrap());
+    let folder = Folder::new();
+    let one = folder.write("one.fa", TEXT);
+    let packed = gzip(b"@r\nACGT\n+\nIIII\n");
+    let two = folder.write("two.fq.gz", packed);
     let png = folder.path("spectrum.png");
     let [out, error] = printed(&[&one, &two, "-k", "4", "--chart", &png]);
     assert_eq!(table(&out)[1][..3], ["1", "ACGA", "2"]);
     assert!(error.contains("17 bases and 1 other letters in 3 records"), "{error}");
-    let mut reader = png::Decoder::new(std::io::Cursor::new(std::fs::read(&png).unwrap())).read_info().unwrap();
-    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-    let info = reader.next_frame(&mut pixels).unwrap();
-    assert_eq!((info.width, info.height), (1000, 640));
+    let (size, pixels) = testing::pixels(&png);
+    assert_eq!(size, [1000, 640]);
     // Two points of 37 pixels each, and a line between them.
-    let blue = pixels.chunks(3).filter(|pixel| **pixel == [0, 114, 178]).count();
+    let blue = pixels.iter().filter(|pixel| **pixel == [0, 114, 178]).count();
     assert!((2 * 37..3000).contains(&blue), "{blue}");
 }
 
 #[test]
 fn a_made_up_genome_is_written_once_and_counted_in_one_batch_and_in_many() {
-    let folder = Folder::new("made");
+    let folder = Folder::new();
     let (genome, csv) = (folder.path("made.fa"), folder.path("spectrum.csv"));
     let [_, error] = printed(&[&genome, "--make", "2100000", "--spectrum", &csv]);
     let one = std::fs::read_to_string(&csv).unwrap();
@@ -145,7 +97,7 @@ fn a_made_up_genome_is_written_once_and_counted_in_one_batch_and_in_many() {
 
 #[test]
 fn short_sequences_have_no_kmers() {
-    let folder = Folder::new("short");
+    let folder = Folder::new();
     let text = folder.write("short.fa", b">x\nACGT\n>y\n\n");
     let [out, error] = printed(&[&text, "--chart", &folder.path("none.svg"), "--dump", &folder.path("none.tsv")]);
     assert_eq!(table(&out).len(), 1);
@@ -155,18 +107,16 @@ fn short_sequences_have_no_kmers() {
 
 #[test]
 fn whatever_is_wrong_is_said_in_one_line() {
-    let folder = Folder::new("wrong");
-    let text = &folder.write("text.fa", TEXT.as_bytes())[..];
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(TEXT.as_bytes()).unwrap();
-    let whole = encoder.finish().unwrap();
+    let folder = Folder::new();
+    let text = &folder.write("text.fa", TEXT)[..];
+    let whole = gzip(TEXT.as_bytes());
     let cut = &folder.write("cut.gz", &whole[..whole.len() - 4])[..];
     let empty = &folder.write("empty.fa", b"")[..];
     let uneven = &folder.write("uneven.fq", b"@r1 x\nACGT\n+\nIII\n")[..];
     let out = folder.path("none/out.csv");
-    for (arguments, words) in [
+    testing::assert_refused(&[
         (&["none.fa"][..], &["none.fa: cannot read the file"][..]),
-        (&[text, &folder.0.display().to_string()], &["is a folder; give the files in it"]),
+        (&[text, &folder.path("")], &["is a folder; give the files in it"]),
         (&[text, cut], &["cut.gz: cannot read the file"]),
         (&[empty], &["empty.fa: the file has no records"]),
         (&[uneven], &["uneven.fq: record 1 cannot be read; ", "4", "3", "r1"]),
@@ -180,34 +130,13 @@ fn whatever_is_wrong_is_said_in_one_line() {
         (&["a.fa", "b.fa", "--make", "10"], &["--make writes one file"]),
         (&[], &["<FILES>"]),
         (&[text, "--device", "cuda:x"], &["cuda:x"]),
-    ] {
-        let output = testing::run(arguments);
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
-        assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
-        assert!(!error.contains("panicked"), "{error}");
-    }
+    ]);
 }
 
 #[test]
 fn the_help_has_what_is_needed() {
-    Arguments::command().debug_assert();
-    let output = testing::run(&["--help"]);
-    assert!(output.status.success());
-    let help = String::from_utf8(output.stdout).unwrap();
-    for word in [
-        "--not-canonical",
-        "--top",
-        "--spectrum",
-        "--chart",
-        "--dump",
-        "--device",
-        "--batch",
-        "--make",
-        "--memory",
-        "gzip",
-        "reverse complement",
-    ] {
-        assert!(help.contains(word), "{word} in {help}");
-    }
+    testing::assert_help::<Arguments>(
+        "--not-canonical, --top, --spectrum, --chart, --dump, --device, --batch, --make, --memory, gzip, \
+        reverse complement",
+    );
 }

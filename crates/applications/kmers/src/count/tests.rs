@@ -5,8 +5,6 @@ use crate::bases::text_of;
 use crate::packed::{Options, PackError, Totals};
 use crate::read::ReadError;
 use crate::spectrum::Survey;
-use flate2::Compression;
-use flate2::write::GzEncoder;
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::select;
@@ -15,33 +13,16 @@ use std::convert::Infallible;
 use std::io::Write;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
+use tempfile::NamedTempFile;
 use warpnest_applications_kernels::kmers::MAX_K;
 use warpnest_applications_shared::message::with_causes;
 use warpnest_applications_shared::size::Size;
+use warpnest_applications_shared::testing::gzip;
 
-/// A file that goes with the test.
-struct File(PathBuf);
-
-impl File {
-    fn new(bytes: &[u8]) -> Self {
-        static NEXT: AtomicU64 = AtomicU64::new(0);
-        let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!("warpnest-kmers-{}-{number}", std::process::id()));
-        std::fs::write(&path, bytes).unwrap();
-        Self(path)
-    }
-}
-
-impl Drop for File {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_file(&self.0);
-    }
-}
-
-fn compressed(text: &[u8]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    encoder.write_all(text).unwrap();
-    encoder.finish().unwrap()
+fn file_of(bytes: &[u8]) -> NamedTempFile {
+    let mut file = NamedTempFile::with_prefix("warpnest-kmers-").unwrap();
+    file.write_all(bytes).unwrap();
+    file
 }
 
 /// Returns records as FASTA, with lines of a length.
@@ -90,8 +71,8 @@ fn options(k: u32, canonical: bool) -> Options {
     Options { k, canonical, text_bytes: 100, ..Options::default() }
 }
 
-fn read_all(files: &[&File], options: Options) -> Result<Packed, PackError> {
-    let files: Vec<PathBuf> = files.iter().map(|file| file.0.clone()).collect();
+fn read_all(files: &[&NamedTempFile], options: Options) -> Result<Packed, PackError> {
+    let files: Vec<PathBuf> = files.iter().map(|file| file.path().to_owned()).collect();
     let bytes = AtomicU64::new(0);
     let packed = Packed::read(&files, options, &|read| {
         bytes.fetch_add(read, Ordering::Relaxed);
@@ -115,7 +96,7 @@ fn counted(packed: &Packed, at_once: usize) -> (BTreeMap<String, u64>, Survey) {
 }
 
 /// Counts a file of records, and compares with the plain count.
-fn check(file: &File, records: &[Vec<u8>], options: Options, limits: &[usize]) {
+fn check(file: &NamedTempFile, records: &[Vec<u8>], options: Options, limits: &[usize]) {
     let expected = plain(records, options.k as usize, options.canonical);
     let packed = read_all(&[file], options).unwrap();
     let letters = records.iter().map(|record| record.len() as u64).sum::<u64>();
@@ -156,10 +137,10 @@ proptest! {
             fasta(&records, line, "\r\n"),
             fastq(&records, "\n"),
             fastq(&records, "\r\n"),
-            compressed(&fasta(&records, line, "\n")),
-            compressed(&fastq(&records, "\n")),
+            gzip(&fasta(&records, line, "\n")),
+            gzip(&fastq(&records, "\n")),
         ]
-        .map(|text| File::new(&text));
+        .map(|text| file_of(&text));
         for k in 1..=MAX_K {
             let file = &files[(k as usize + line) % files.len()];
             for canonical in [true, false] {
@@ -175,7 +156,7 @@ proptest! {
         cut in 0..200usize,
     ) {
         let text = [start, &bytes].concat();
-        let whole = compressed(&text);
+        let whole = gzip(&text);
         for bytes in [&text[..], &whole, &whole[..whole.len().min(cut)]] {
             match read_one(bytes) {
                 Ok(packed) => assert!(packed.totals.records > 0),
@@ -187,8 +168,8 @@ proptest! {
 
 /// Reads a file that may be anything.
 fn read_one(bytes: &[u8]) -> Result<Packed, PackError> {
-    let file = File::new(bytes);
-    Packed::read(std::slice::from_ref(&file.0), options(3, true), &|_| ())
+    let file = file_of(bytes);
+    Packed::read(&[file.path().to_owned()], options(3, true), &|_| ())
 }
 
 fn expected(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
@@ -198,7 +179,7 @@ fn expected(counts: &[(&str, u64)]) -> BTreeMap<String, u64> {
 #[test]
 fn palindromes_count_once_where_they_are() {
     let records = [b"ACGTACGT".to_vec(), b"AATT".to_vec()];
-    let file = File::new(&fasta(&records, 60, "\n"));
+    let file = file_of(&fasta(&records, 60, "\n"));
     let found = |canonical| counted(&read_all(&[&file], options(4, canonical)).unwrap(), 1 << 20).0;
     // ACGT, GTAC and AATT are their own reverse complements; CGTA and TACG are each other's.
     assert_eq!(found(true), expected(&[("AATT", 1), ("ACGT", 2), ("CGTA", 2), ("GTAC", 1)]));
@@ -207,7 +188,7 @@ fn palindromes_count_once_where_they_are() {
         let half: Vec<u8> = b"ACGGTCATTGCAACGT".iter().copied().take(k as usize / 2).collect();
         let other = half.iter().rev().map(|base| b"TGCA"[b"ACGT".iter().position(|it| it == base).unwrap()]);
         let palindrome: Vec<u8> = half.iter().copied().chain(other).collect();
-        let file = File::new(&fasta(std::slice::from_ref(&palindrome), 7, "\n"));
+        let file = file_of(&fasta(std::slice::from_ref(&palindrome), 7, "\n"));
         check(&file, &[palindrome], options(k, true), &[1, 1 << 20]);
     }
 }
@@ -215,7 +196,7 @@ fn palindromes_count_once_where_they_are() {
 #[test]
 fn files_are_counted_together_and_kmers_do_not_go_over_records() {
     let [one, two] = [vec![b"ACG".to_vec(), b"TTT".to_vec()], vec![b"CGTA".to_vec()]];
-    let files = [File::new(&fasta(&one, 2, "\n")), File::new(&compressed(&fastq(&two, "\n")))];
+    let files = [file_of(&fasta(&one, 2, "\n")), file_of(&gzip(&fastq(&two, "\n")))];
     let packed = read_all(&[&files[0], &files[1]], options(3, true)).unwrap();
     assert_eq!(counted(&packed, 1).0, expected(&[("AAA", 1), ("ACG", 2), ("GTA", 1)]));
     assert_eq!(packed.totals, Totals { records: 3, bases: 10, others: 0, kmers: 4 });
@@ -225,7 +206,7 @@ fn files_are_counted_together_and_kmers_do_not_go_over_records() {
 fn many_parts_give_what_one_gives_and_fewer_bytes_than_keys() {
     let mut text = Vec::new();
     crate::genome::write(600_000, 5, &mut text).unwrap();
-    let file = File::new(&text);
+    let file = file_of(&text);
     for k in [3, 12, 13, 16, 17, 31] {
         let packed = read_all(&[&file], options(k, true)).unwrap();
         let [few, some, one] = [1000, 70_000, 1 << 20].map(|at_once| counted(&packed, at_once));
@@ -252,7 +233,7 @@ fn what_takes_the_counts_can_end_it() {
 
 #[test]
 fn lengths_that_no_key_has_are_refused() {
-    let file = File::new(b">x\nACGT\n");
+    let file = file_of(b">x\nACGT\n");
     for k in [0, 33, u32::MAX] {
         let error = read_all(&[&file], options(k, true)).unwrap_err();
         assert!(matches!(error, PackError::Length { k: refused } if refused == k), "{error}");
@@ -265,7 +246,7 @@ fn lengths_that_no_key_has_are_refused() {
 
 #[test]
 fn errors_name_the_file_and_the_record() {
-    let whole = compressed(&fasta(&[b"ACGT".repeat(5000)], 60, "\n"));
+    let whole = gzip(&fasta(&[b"ACGT".repeat(5000)], 60, "\n"));
     let cut = &whole[..whole.len() - 9];
     for (bytes, words) in [
         (&b""[..], "has no records"),
@@ -296,12 +277,12 @@ fn errors_name_the_file_and_the_record() {
 #[test]
 fn a_record_may_not_take_all_memory() {
     let records = [b"ACGT".repeat(100_000), b"ACGT".repeat(500_000)];
-    let file = File::new(&compressed(&fasta(&records, 80, "\n")));
+    let file = file_of(&gzip(&fasta(&records, 80, "\n")));
     let limited = |max_record_bytes| Options { max_record_bytes, ..options(21, true) };
     let error = read_all(&[&file], limited(1 << 20)).unwrap_err();
     assert!(matches!(&error, PackError::Read(ReadError::TooLong { record: 2, limit: Size(0x10_0000), .. })), "{error}");
     assert_eq!(read_all(&[&file], limited(1 << 22)).unwrap().totals.records, 2);
     // Lines count, too.
-    let file = File::new(&[b">x\n", &b"\n".repeat(1 << 20)[..], b">y\nA\n"].concat());
+    let file = file_of(&[b">x\n", &b"\n".repeat(1 << 20)[..], b">y\nA\n"].concat());
     assert!(read_all(&[&file], limited(1 << 22)).is_err());
 }

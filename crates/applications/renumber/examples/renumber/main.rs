@@ -4,7 +4,6 @@
 mod tests;
 
 use std::{
-    ffi::OsString,
     io::{self, Write},
     process::ExitCode,
     time::Instant,
@@ -12,8 +11,8 @@ use std::{
 
 use anyhow::{Context, ensure};
 use clap::{Parser, ValueEnum};
-use indicatif::{ProgressBar, ProgressStyle};
 use warpnest::Device;
+use warpnest_applications_shared::program;
 use warpnest_renumber::graph::{Degrees, Graph};
 use warpnest_renumber::renumber::{Renumbered, Stage, renumber};
 
@@ -72,26 +71,7 @@ fn exponent(text: &str) -> Result<f64, String> {
 }
 
 fn main() -> ExitCode {
-    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Runs the program with a command line. An error is printed.
-fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
-    let arguments = match Arguments::try_parse_from(line) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            // Where nothing reads it, nothing is to be said.
-            let _ = error.print();
-            return !error.use_stderr();
-        }
-    };
-    let done = run(&arguments, &mut io::stdout());
-    if let Err(error) = &done {
-        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
-        // backtrace.
-        eprintln!("error: {error:#}");
-    }
-    done.is_ok()
+    program::main(run)
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
@@ -105,7 +85,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     };
     let graph = Graph { nodes, edges, degrees, seed: arguments.seed };
 
-    let bar = bar(2 * edges as u64)?;
+    let bar = program::bar(2 * edges as u64, "{msg:18} {wide_bar} {percent}% {elapsed}").with_message("make the graph");
     let start = Instant::now();
     let ends = graph.ends(&|ends| bar.inc(ends as u64)).context("give another --exponent, such as 0.8")?;
     let making = start.elapsed();
@@ -118,10 +98,7 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let done = renumber(&device, &ends, arguments.in_order, &mut begin)?;
     bar.finish_and_clear();
 
-    writeln!(out, "device     {}", device.name())?;
-    if let Some(reason) = device.fallback_reason() {
-        writeln!(out, "           ({reason})")?;
-    }
+    program::print_device(&device, out)?;
     writeln!(
         out,
         "graph      {edges} edges between {} of {nodes} nodes, made in {:.2} s",
@@ -146,11 +123,4 @@ fn print_times(done: &Renumbered, in_order: bool, ends: usize, out: &mut impl Wr
         writeln!(out, "{:<18} {:>10.2} ms {rate:>10.1} M ends/s{order}", stage.name(), 1e3 * seconds)?;
     }
     Ok(())
-}
-
-/// Returns a progress bar; nothing where the output is not a terminal.
-fn bar(length: u64) -> anyhow::Result<ProgressBar> {
-    let bar = ProgressBar::new(length).with_message("make the graph");
-    bar.set_style(ProgressStyle::with_template("{msg:18} {wide_bar} {percent}% {elapsed}")?);
-    Ok(bar)
 }

@@ -29,7 +29,7 @@ struct Point {
 /// Computes the animation on each grid, prints the medians and draws them.
 pub fn sweep(arguments: &Arguments, device: &Device, models: &[Model; 2], out: &mut impl Write) -> anyhow::Result<()> {
     let grids = grids(arguments.grid);
-    let bar = bar(grids.len() as u32 * arguments.frames, "frames");
+    let bar = bar(grids.len() as u32 * arguments.frames);
     let mut points = Vec::new();
     writeln!(out, "{:>6}{:>14}{:>14}{:>14}", "grid", "voxels", "ms a frame", "M voxels/s")?;
     for grid in grids {

@@ -15,7 +15,6 @@ mod tests;
 mod window;
 
 use std::{
-    ffi::OsString,
     io::{self, Write},
     path::{Path, PathBuf},
     process::ExitCode,
@@ -25,13 +24,13 @@ use anyhow::Context;
 use clap::Parser;
 use film::Film;
 use glam::Vec3;
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use models::Model;
 use report::Times;
 use warpnest::Device;
 use warpnest_applications_shared::allocator::Ending;
 use warpnest_applications_shared::memory::{self, MemoryArgument};
-use warpnest_applications_shared::message::with_causes;
+use warpnest_applications_shared::program;
 use warpnest_shapes::animation::{Choreography, DANCE, Hand};
 use warpnest_shapes::picture::{self, Drawn};
 use warpnest_shapes::{MAX_SIDE, Motion, Scene};
@@ -102,28 +101,14 @@ fn sizes(text: &str) -> Result<[f64; 2], String> {
 }
 
 fn main() -> ExitCode {
-    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Runs the program with a command line. An error is printed.
-fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
-    let done = run(&Arguments::parse_from(line), &mut io::stdout());
-    if let Err(error) = &done {
-        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
-        // backtrace.
-        eprintln!("error: {}", with_causes(error.as_ref()));
-    }
-    done.is_ok()
+    program::exit_code(program::is_done(&run(&Arguments::parse(), &mut io::stdout())))
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
     memory::now("reading meshes".to_owned(), "give smaller ones");
-    writeln!(out, "device     {}", device.name())?;
-    if let Some(reason) = device.fallback_reason() {
-        writeln!(out, "           ({reason})")?;
-    }
+    program::print_device(&device, out)?;
     let models = [Model::load(&arguments.a)?, Model::load(&arguments.b)?];
     memory::now("finding voxels".to_owned(), "give a smaller --grid");
     if arguments.fineness {
@@ -156,7 +141,7 @@ impl Arguments {
 
 /// Computes all frames, and draws them unless asked not to.
 fn play(arguments: &Arguments, models: &[Model; 2], scene: &mut Scene) -> anyhow::Result<Times> {
-    let bar = bar(arguments.frames, "frames");
+    let bar = bar(arguments.frames);
     let size = (3 * arguments.height as usize, arguments.height as usize);
     let mut film =
         (!arguments.no_pictures).then(|| Film::create(&arguments.output, size, arguments.frames)).transpose()?;
@@ -206,19 +191,14 @@ fn drawn_shapes<R>(
     Ok(draw(&std::array::from_fn(|i| Drawn { voxels: &voxels[i], normals: &normals[i], known: open[1 - i] == 0 })))
 }
 
-/// Returns a progress bar; nothing where the output is not a terminal.
-fn bar(length: u32, what: &str) -> ProgressBar {
-    let bar = ProgressBar::new(u64::from(length));
-    // The template is a constant; were it wrong, the plain bar would do.
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {pos}/{len} {eta}") {
-        bar.set_style(style);
-    }
-    bar.with_message(what.to_owned())
-}
-
 /// Returns the error of a file that cannot be written.
 fn cannot_write(path: &Path) -> String {
-    format!("{}: cannot write the file; give another --output", path.display())
+    program::cannot_write(path, "--output")
+}
+
+/// Returns a progress bar over frames.
+fn bar(frames: u32) -> ProgressBar {
+    program::bar(u64::from(frames), "{msg} {wide_bar} {pos}/{len} {eta}").with_message("frames")
 }
 
 /// Makes the folder of the output.

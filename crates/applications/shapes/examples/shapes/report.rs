@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use comfy_table::{CellAlignment, Table, presets};
+use warpnest_applications_shared::shown;
 use warpnest_shapes::{Counts, Frame, STAGES};
 
 use super::models::Model;
@@ -109,15 +110,7 @@ pub fn print(
     writeln!(out, "           {:.1} frames/s, without pictures", 1e3 / times.median_frame())
 }
 
-/// Returns a number with commas between its thousands.
-pub fn grouped(number: f64) -> String {
-    let digits = format!("{number:.0}");
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
+/// Returns a count with commas between its thousands.
+pub fn grouped(count: f64) -> String {
+    shown::grouped(count as u64)
 }

@@ -7,6 +7,7 @@ pub use error::{FileError, Result};
 pub use row::{Cause, Place, Unreadable, What};
 
 use crate::csv::CsvFault;
+use crate::shown::shortened;
 use std::fs::File;
 use std::path::Path;
 
@@ -82,16 +83,6 @@ pub fn listed(names: &[String]) -> String {
     let more = names.len().saturating_sub(MOST);
     let rest = if more > 0 { format!(" and {more} more") } else { String::new() };
     format!("{}{rest}", shown.join(", "))
-}
-
-/// Returns a text, cut to what a message holds and without what a terminal obeys.
-pub fn shortened(text: &str) -> String {
-    const MAX_LENGTH: usize = 40;
-    let plain = |character: char| if character.is_control() { ' ' } else { character };
-    if text.chars().nth(MAX_LENGTH).is_none() {
-        return text.chars().map(plain).collect();
-    }
-    text.chars().take(MAX_LENGTH - 3).map(plain).chain("...".chars()).collect()
 }
 
 /// Returns the error of a fault in the text of a file.

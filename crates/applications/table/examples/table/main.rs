@@ -12,7 +12,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
 use warpnest::FileInfo;
-use warpnest_table::{Description, grouped};
+use warpnest_applications_shared::program;
+use warpnest_applications_shared::shown::grouped;
+use warpnest_table::Description;
 
 /// Tell what a file holds that a table of warpnest was saved to.
 #[derive(Debug, Parser)]
@@ -43,19 +45,15 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    if succeeds(std::env::args_os(), &mut io::stdout()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+    program::exit_code(succeeds(std::env::args_os(), &mut io::stdout()))
 }
 
 /// Runs the program with a command line. What is wrong with one file is printed, and the others are
 /// looked at all the same.
 fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>, out: &mut impl Write) -> bool {
-    let arguments = match Arguments::try_parse_from(line) {
+    let arguments: Arguments = match program::parsed(line) {
         Ok(arguments) => arguments,
-        Err(error) => {
-            // Where nothing reads it, nothing is to be said.
-            let _ = error.print();
-            return !error.use_stderr();
-        }
+        Err(succeeds) => return succeeds,
     };
     let (files, look): (_, fn(&Path, &mut _) -> anyhow::Result<()>) = match &arguments.command {
         Command::Info { files } => (files, tell),

@@ -18,13 +18,12 @@ use std::{
 use anyhow::{Context, bail};
 use clap::Parser;
 use glam::DVec3;
-use indicatif::{ProgressBar, ProgressStyle};
-use summary::grouped;
 use tables::Measured;
 use warpnest::Device;
 use warpnest_applications_shared::allocator::Ending;
 use warpnest_applications_shared::memory::{self, MemoryArgument};
-use warpnest_applications_shared::message::with_causes;
+use warpnest_applications_shared::program;
+use warpnest_applications_shared::shown::grouped;
 use warpnest_voxels::mesh::{self, Mesh};
 use warpnest_voxels::placement::{Placement, fit_to_grid};
 use warpnest_voxels::voxelize::{self, Surface};
@@ -97,11 +96,7 @@ struct Side {
 }
 
 fn main() -> ExitCode {
-    let Err(error) = run(&Arguments::parse()) else { return ExitCode::SUCCESS };
-    // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
-    // backtrace.
-    eprintln!("error: {}", with_causes(error.as_ref()));
-    ExitCode::FAILURE
+    program::exit_code(program::is_done(&run(&Arguments::parse())))
 }
 
 fn run(arguments: &Arguments) -> anyhow::Result<()> {
@@ -111,10 +106,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
     memory::now("reading meshes".to_owned(), "give smaller ones");
-    writeln!(out, "device     {}", device.name())?;
-    if let Some(reason) = device.fallback_reason() {
-        writeln!(out, "           ({reason})")?;
-    }
+    program::print_device(&device, out)?;
 
     let [a, b] = meshes(arguments)?;
     memory::now("finding voxels".to_owned(), "give a smaller --grid");
@@ -124,7 +116,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
     summary::print(arguments.grid, &sides, &tables, out)?;
     let common = common_voxels(surfaces, &tables, out)?;
     summary::print_memory(arguments.grid, &tables, out)?;
-    let spinner = spinner("drawing");
+    let spinner = program::spinner("drawing");
     let bodies = sides.each_ref().map(|side| picture::Body { mesh: &side.mesh, surface: &side.surface });
     let pixels = picture::draw(&bodies, &common, arguments.view);
     picture::write(&arguments.output, &pixels)
@@ -137,7 +129,7 @@ fn run(arguments: &Arguments) -> anyhow::Result<()> {
 
 /// Returns both meshes with their names, moved to the grid.
 fn meshes(arguments: &Arguments) -> anyhow::Result<[(String, Mesh); 2]> {
-    let spinner = spinner("reading");
+    let spinner = program::spinner("reading");
     let name = |path: &Path| path.file_name().unwrap_or(path.as_os_str()).to_string_lossy().into_owned();
     let mut placement = Placement {
         fit: arguments.b.is_some() && !arguments.as_is,
@@ -165,11 +157,7 @@ fn meshes(arguments: &Arguments) -> anyhow::Result<[(String, Mesh); 2]> {
 }
 
 fn voxelized(label: &str, (name, mesh): (String, Mesh), grid: u32) -> Side {
-    let bar = ProgressBar::new(mesh.triangles.len() as u64);
-    // The template is a constant; were it wrong, the plain bar would do.
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {human_pos}/{human_len} triangles") {
-        bar.set_style(style);
-    }
+    let bar = program::bar(mesh.triangles.len() as u64, "{msg} {wide_bar} {human_pos}/{human_len} triangles");
     bar.set_message(format!("voxelizing {label}"));
     let start = Instant::now();
     let surface = voxelize::voxelize(&mesh, grid, |count| bar.inc(count));
@@ -225,13 +213,6 @@ fn common_voxels(
         "           (A's voxels in B's table and B's in A's agree, and with a walk along both sorted lists)"
     )?;
     Ok(common)
-}
-
-/// Returns a spinner while something is going on; nothing where the output is not a terminal.
-fn spinner(what: &'static str) -> ProgressBar {
-    let spinner = ProgressBar::new_spinner().with_message(what);
-    spinner.enable_steady_tick(Duration::from_millis(100));
-    spinner
 }
 
 #[cfg(test)]

@@ -2,10 +2,15 @@
 
 use std::io::{self, Write};
 
+use warpnest_applications_shared::shown::{cut, grouped};
+
 use super::{
     Side,
     tables::{Measured, Times},
 };
+
+/// The characters of a name that a column holds.
+const MAX_NAME_LENGTH: usize = 18;
 
 /// Prints a column for each surface and its table.
 pub fn print(grid: u32, sides: &[Side; 2], tables: &[Measured; 2], out: &mut impl Write) -> io::Result<()> {
@@ -13,7 +18,7 @@ pub fn print(grid: u32, sides: &[Side; 2], tables: &[Measured; 2], out: &mut imp
     let of_tables = |cell: fn(&Measured) -> String| tables.each_ref().map(cell);
     writeln!(out, "grid       {grid} x {grid} x {grid}\n")?;
     print_row(out, "", ["A", "B"].map(str::to_owned), "")?;
-    print_row(out, "surface", of_sides(|side| shortened(&side.name)), "")?;
+    print_row(out, "surface", of_sides(|side| cut(&side.name, MAX_NAME_LENGTH)), "")?;
     print_row(out, "triangles", of_sides(|side| grouped(side.mesh.triangles.len() as u64)), "")?;
     print_row(out, "voxels", of_sides(|side| grouped(side.surface.keys.len() as u64)), "")?;
     print_row(out, "voxelized in", of_sides(|side| milliseconds(1e3 * side.voxelized.as_secs_f64())), "ms")?;
@@ -69,29 +74,6 @@ fn milliseconds(time: f64) -> String {
     if time < 10.0 { format!("{time:.3}") } else { format!("{time:.1}") }
 }
 
-/// Returns a name, cut to what a column of the summary holds.
-fn shortened(name: &str) -> String {
-    const MAX_NAME_LENGTH: usize = 18;
-    if name.chars().count() <= MAX_NAME_LENGTH {
-        name.to_owned()
-    } else {
-        name.chars().take(MAX_NAME_LENGTH - 3).chain("...".chars()).collect()
-    }
-}
-
-/// Returns a number with its digits in groups of three.
-pub fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -142,13 +124,5 @@ mod tests {
         assert_eq!(rows(&both, "built at"), [["0.2", "0.5"], ["8.0", "16.0"]]);
         assert_eq!(rows(&both, "queried at"), [["0.2", "0.1"], ["80.0", "40.0"]]);
         assert_eq!(both.lines().count(), plain.lines().count() + 6);
-    }
-
-    #[test]
-    fn numbers_and_names_fit_the_summary() {
-        let numbers = [0, 999, 1000, 1_234_567].map(grouped);
-        assert_eq!(numbers, ["0", "999", "1,000", "1,234,567"]);
-        assert_eq!(shortened("stanford_dragon_res2.ply.gz").chars().count(), 18);
-        assert_eq!(shortened("bunny.ply"), "bunny.ply");
     }
 }

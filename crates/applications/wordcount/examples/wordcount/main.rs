@@ -7,7 +7,6 @@ mod output;
 mod tests;
 
 use std::{
-    ffi::OsString,
     io::{self, Write},
     path::PathBuf,
     process::ExitCode,
@@ -15,14 +14,13 @@ use std::{
 };
 
 use anyhow::Context;
-use chart::Format;
 use clap::Parser;
-use indicatif::{ProgressBar, ProgressStyle};
 use output::Summary;
 use warpnest::Device;
 use warpnest_applications_shared::allocator::Ending;
+use warpnest_applications_shared::chart::ChartFile;
 use warpnest_applications_shared::memory::{self, MemoryArgument};
-use warpnest_applications_shared::message::with_causes;
+use warpnest_applications_shared::program;
 use warpnest_wordcount::counter::Counter;
 use warpnest_wordcount::words::{Kind, Options};
 
@@ -72,31 +70,12 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    if succeeds(std::env::args_os()) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
-}
-
-/// Runs the program with a command line. An error is printed.
-fn succeeds(line: impl IntoIterator<Item = impl Into<OsString> + Clone>) -> bool {
-    let arguments = match Arguments::try_parse_from(line) {
-        Ok(arguments) => arguments,
-        Err(error) => {
-            // Where nothing reads it, nothing is to be said.
-            let _ = error.print();
-            return !error.use_stderr();
-        }
-    };
-    let done = run(&arguments, &mut io::stdout());
-    if let Err(error) = &done {
-        // Only the message: with RUST_BACKTRACE set, returning the error would bury it under a
-        // backtrace.
-        eprintln!("error: {}", with_causes(error.as_ref()));
-    }
-    done.is_ok()
+    program::main(run)
 }
 
 fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     // What is wrong with the command is said before a long file is read.
-    let chart = arguments.chart.as_ref().map(|path| Ok::<_, anyhow::Error>((path, Format::of(path)?))).transpose()?;
+    let chart = arguments.chart.as_deref().map(ChartFile::new).transpose()?;
     let device: Device = arguments.device.parse()?;
     arguments.memory.apply(&device).context(memory::CANNOT_LIMIT)?;
     let kind = if arguments.spaces { Kind::Spaces } else { Kind::Letters };
@@ -104,7 +83,8 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
 
     let start = Instant::now();
     let length = |path: &PathBuf| path.metadata().map_or(0, |metadata| metadata.len());
-    let bar = bar(arguments.files.iter().map(length).sum());
+    let bytes = arguments.files.iter().map(length).sum();
+    let bar = program::bar(bytes, "{msg} {wide_bar} {percent}% {bytes_per_sec} {eta}");
     let mut counter = Counter::new(&device, options, usize::from(arguments.part) << 20);
     let mut before = 0;
     for path in &arguments.files {
@@ -121,24 +101,9 @@ fn run(arguments: &Arguments, out: &mut impl Write) -> anyhow::Result<()> {
     if let Some(path) = &arguments.csv {
         output::write_csv(&counter, &arguments.files, path)?;
     }
-    if let Some((path, format)) = chart {
-        chart::write(&counter, path, format)?;
+    if let Some(file) = chart {
+        chart::write(&counter, file)?;
     }
     Summary { device: &device, counter: &counter, shown: shown.len(), counting }.print(&mut io::stderr())?;
     Ok(())
-}
-
-/// Returns a progress bar over bytes; nothing where the output is not a terminal.
-fn bar(bytes: u64) -> ProgressBar {
-    let bar = ProgressBar::new(bytes);
-    // The template is a constant; were it wrong, the plain bar would do.
-    if let Ok(style) = ProgressStyle::with_template("{msg} {wide_bar} {percent}% {bytes_per_sec} {eta}") {
-        bar.set_style(style);
-    }
-    bar
-}
-
-/// Returns the error of a file that cannot be written.
-fn cannot_write(path: &std::path::Path, option: &str) -> String {
-    format!("{}: cannot write the file; give another {option}", path.display())
 }

@@ -7,12 +7,9 @@ use std::time::Duration;
 use anyhow::Context;
 use comfy_table::{CellAlignment, Table, presets};
 use warpnest::Device;
+use warpnest_applications_shared::program::{self, cannot_write};
+use warpnest_applications_shared::shown::{grouped, shortened};
 use warpnest_wordcount::counter::Counter;
-
-use super::cannot_write;
-
-/// The most characters of a word in the table.
-const MAX_LENGTH: usize = 40;
 
 /// Prints a table of some words.
 pub fn print(counter: &Counter, files: &[PathBuf], ids: &[u32], out: &mut impl Write) -> io::Result<()> {
@@ -24,11 +21,11 @@ pub fn print(counter: &Counter, files: &[PathBuf], ids: &[u32], out: &mut impl W
         let (word, count) = (word(counter, id), counts.counts()[id as usize]);
         let place = counter.places()[id as usize];
         let file = &files[place.file as usize];
-        let name = shown(&file.file_name().unwrap_or(file.as_os_str()).to_string_lossy());
+        let name = shortened(&file.file_name().unwrap_or(file.as_os_str()).to_string_lossy());
         let file = if files.len() == 1 { String::new() } else { format!("{name}, ") };
         let place = format!("{file}line {}, byte {}", place.line, grouped(place.offset));
         let share = format!("{:.2} %", 100.0 * count as f64 / total as f64);
-        table.add_row([rank.to_string(), shown(&word), grouped(count), share, place]);
+        table.add_row([rank.to_string(), shortened(&word), grouped(count), share, place]);
     }
     for column in [0, 2, 3] {
         if let Some(column) = table.column_mut(column) {
@@ -40,16 +37,6 @@ pub fn print(counter: &Counter, files: &[PathBuf], ids: &[u32], out: &mut impl W
 
 fn word(counter: &Counter, id: u32) -> String {
     String::from_utf8_lossy(counter.counts().ids().string(id).unwrap_or_default()).into_owned()
-}
-
-/// Returns a text for one line of a terminal: short, and without what would move the cursor.
-fn shown(text: &str) -> String {
-    let mut shown: String =
-        text.chars().take(MAX_LENGTH).map(|character| if character.is_control() { ' ' } else { character }).collect();
-    if text.chars().nth(MAX_LENGTH).is_some() {
-        shown.push_str("...");
-    }
-    shown
 }
 
 /// Writes all words as CSV, the most frequent first.
@@ -91,22 +78,6 @@ impl Summary<'_> {
             device.name(),
             counter.counts().total() as f64 / seconds.max(f64::MIN_POSITIVE) / 1e6,
         )?;
-        if let Some(reason) = device.fallback_reason() {
-            writeln!(out, "({reason})")?;
-        }
-        Ok(())
+        program::print_fallback("", device, out)
     }
-}
-
-/// Returns a number with commas between its thousands.
-fn grouped(number: u64) -> String {
-    let digits = number.to_string();
-    let mut text = String::new();
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
 }

@@ -2,71 +2,26 @@
 
 mod hostile;
 
-use std::io::Write;
-use std::path::PathBuf;
-use std::process::exit;
-
-use clap::CommandFactory;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-
 use super::Arguments;
-use warpnest_applications_shared::testing;
+use warpnest_applications_shared::testing::{self, Folder, gzip, printed};
 
 /// Is the program where a test started it, and does nothing otherwise.
 #[test]
 fn run_as_a_program() {
-    let Some(arguments) = testing::arguments() else { return };
-    let succeeds = super::succeeds(["wordcount".to_owned()].into_iter().chain(arguments));
-    exit(if succeeds { 0 } else { 1 });
-}
-
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = std::env::temp_dir().join(format!("warpnest-wordcount-program-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&folder).unwrap();
-        Self(folder)
-    }
-
-    fn path(&self, name: &str) -> String {
-        self.0.join(name).display().to_string()
-    }
-
-    fn write(&self, name: &str, bytes: &[u8]) -> String {
-        std::fs::write(self.0.join(name), bytes).unwrap();
-        self.path(name)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
+    testing::run_as_a_program("wordcount", super::run);
 }
 
 const TEXT: &str = "To be, or not to be: that is\nthe question. Don't be!\n";
 
-/// Returns the standard output and error of a run that succeeds.
-fn printed(arguments: &[&str]) -> [String; 2] {
-    let output = testing::run(&[arguments, &["--device", "cpu"]].concat());
-    let [out, error] = [output.stdout, output.stderr].map(|bytes| String::from_utf8(bytes).unwrap());
-    assert!(output.status.success(), "{error}");
-    [out, error]
-}
-
 /// Returns the words of each line of the table.
 fn table(out: &str) -> Vec<Vec<&str>> {
-    let lines = out.lines().skip_while(|line| !line.trim_start().starts_with("rank"));
-    lines.map(|line| line.split_whitespace().collect()).collect()
+    testing::table(out, "rank")
 }
 
 #[test]
 fn words_are_printed_written_drawn_and_summed_up() {
-    let folder = Folder::new("all");
-    let text = folder.write("text.txt", TEXT.as_bytes());
+    let folder = Folder::new();
+    let text = folder.write("text.txt", TEXT);
     let (svg, csv) = (folder.path("words.svg"), folder.path("words.csv"));
     let [out, error] = printed(&[&text, "--ignore-case", "--top", "3", "--chart", &svg, "--csv", &csv]);
     assert_eq!(
@@ -92,11 +47,10 @@ fn words_are_printed_written_drawn_and_summed_up() {
 
 #[test]
 fn several_files_also_compressed_ones_are_counted_together() {
-    let folder = Folder::new("several");
-    let one = folder.write("one.txt", TEXT.as_bytes());
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(b"be\nBe so").unwrap();
-    let two = folder.write("two.txt.gz", &encoder.finish().unwrap());
+    let folder = Folder::new();
+    let one = folder.write("one.txt", TEXT);
+    let packed = gzip(b"be\nBe so");
+    let two = folder.write("two.txt.gz", packed);
     let png = folder.path("words.png");
     let [out, error] = printed(&[&one, &two, "--top", "30", "--chart", &png]);
     let rows = table(&out);
@@ -104,11 +58,9 @@ fn several_files_also_compressed_ones_are_counted_together() {
     let so: Vec<_> = rows.iter().filter(|row| row[1] == "so").collect();
     assert_eq!((so.len(), &so[0][so[0].len() - 4..]), (1, &["line", "2,", "byte", "6"][..]));
     assert!(error.contains("15 words, 12 different (12 shown), in 4 lines and 61 bytes; "), "{error}");
-    let mut reader = png::Decoder::new(std::io::Cursor::new(std::fs::read(&png).unwrap())).read_info().unwrap();
-    let mut pixels = vec![0; reader.output_buffer_size().unwrap()];
-    let info = reader.next_frame(&mut pixels).unwrap();
-    assert_eq!((info.width, info.height), (1000, 640));
-    let of = |colour: [u8; 3]| pixels.chunks(3).filter(|pixel| **pixel == colour).count();
+    let (size, pixels) = testing::pixels(&png);
+    assert_eq!(size, [1000, 640]);
+    let of = |colour: [u8; 3]| pixels.iter().filter(|pixel| **pixel == colour).count();
     // Twelve words, and one in the legend, of 37 pixels each; words may touch.
     let blue = of([0, 114, 178]);
     assert!((250..=13 * 37).contains(&blue), "{blue}");
@@ -117,11 +69,11 @@ fn several_files_also_compressed_ones_are_counted_together() {
 
 #[test]
 fn parts_give_what_the_whole_gives() {
-    let folder = Folder::new("parts");
+    let folder = Folder::new();
     // A little more than two parts of a mebibyte, with new words everywhere.
     let text: String = (0..300_000).map(|i| format!("w{} {}", i / 3, if i % 7 == 0 { "\n" } else { "" })).collect();
     assert!(text.len() > 2 << 20);
-    let path = folder.write("text.txt", text.as_bytes());
+    let path = folder.write("text.txt", &text);
     let csv = |part: &str| {
         let csv = folder.path(part);
         let [out, _] = printed(&[&path, "--part", part, "--csv", &csv, "--spaces"]);
@@ -136,7 +88,7 @@ fn parts_give_what_the_whole_gives() {
 
 #[test]
 fn nothing_is_counted_where_nothing_is() {
-    let folder = Folder::new("nothing");
+    let folder = Folder::new();
     let empty = folder.write("empty.txt", b"");
     let [out, error] = printed(&[&empty, "--chart", &folder.path("empty.svg")]);
     assert_eq!(table(&out).len(), 1);
@@ -145,16 +97,14 @@ fn nothing_is_counted_where_nothing_is() {
 
 #[test]
 fn whatever_is_wrong_is_said_in_one_line() {
-    let folder = Folder::new("wrong");
-    let text = &folder.write("text.txt", TEXT.as_bytes())[..];
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
-    encoder.write_all(TEXT.as_bytes()).unwrap();
-    let whole = encoder.finish().unwrap();
+    let folder = Folder::new();
+    let text = &folder.write("text.txt", TEXT)[..];
+    let whole = gzip(TEXT.as_bytes());
     let cut = &folder.write("cut.gz", &whole[..whole.len() - 4])[..];
     let out = folder.path("none/out.csv");
-    for (arguments, words) in [
+    testing::assert_refused(&[
         (&["none.txt"][..], &["none.txt: cannot read the file"][..]),
-        (&[text, &folder.0.display().to_string()], &["is a folder; give the files in it"]),
+        (&[text, &folder.path("")], &["is a folder; give the files in it"]),
         (&[text, cut], &["cut.gz: cannot read the file"]),
         (&[text, "--chart", "a.gif"], &["a.gif: a chart is SVG or PNG"]),
         (&[text, "--csv", &out], &["out.csv: cannot write the file; give another --csv"]),
@@ -163,33 +113,12 @@ fn whatever_is_wrong_is_said_in_one_line() {
         (&[text, "--part", "0"], &["--part"]),
         (&[], &["<FILES>"]),
         (&[text, "--device", "cuda:x"], &["cuda:x"]),
-    ] {
-        let output = testing::run(arguments);
-        let error = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(1), "{arguments:?}: {error}");
-        assert!(error.contains("error: ") && words.iter().all(|word| error.contains(word)), "{arguments:?}: {error}");
-        assert!(!error.contains("panicked"), "{error}");
-    }
+    ]);
 }
 
 #[test]
 fn the_help_has_what_is_needed() {
-    Arguments::command().debug_assert();
-    let output = testing::run(&["--help"]);
-    assert!(output.status.success());
-    let help = String::from_utf8(output.stdout).unwrap();
-    for word in [
-        "--ignore-case",
-        "--spaces",
-        "--top",
-        "--chart",
-        "--csv",
-        "--device",
-        "--part",
-        "--memory",
-        "apostrophes",
-        "gzip",
-    ] {
-        assert!(help.contains(word), "{word} in {help}");
-    }
+    testing::assert_help::<Arguments>(
+        "--ignore-case, --spaces, --top, --chart, --csv, --device, --part, --memory, apostrophes, gzip",
+    );
 }

@@ -1,6 +1,5 @@
 //! Files that are wrong, or that are small and stand for more memory than there is.
 
-use super::Folder;
 use parquet::basic::{Repetition, Type as Physical};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::Int64Type;
@@ -12,11 +11,11 @@ use parquet::file::writer::SerializedFileWriter;
 use parquet::schema::types::Type;
 use std::fs::File;
 use std::sync::Arc;
-use warpnest_applications_shared::testing::{assert_cause_once, bad_tables, refusal, run, run_within};
+use warpnest_applications_shared::testing::{Folder, assert_cause_once, bad_tables, refusal, run, run_within};
 
 #[test]
 fn bad_tables_are_refused_in_the_words_that_join_has() {
-    let folder = Folder::new("bad");
+    let folder = Folder::new();
     for (name, bytes, words) in bad_tables() {
         let path = folder.write(name, bytes);
         let said = refusal(&run(&[&path, "--by", "a", "--by", "b"]));
@@ -34,7 +33,7 @@ fn bad_tables_are_refused_in_the_words_that_join_has() {
 
 #[test]
 fn what_is_no_file_is_refused_and_its_cause_told_once() {
-    let folder = Folder::new("no-file");
+    let folder = Folder::new();
     let (device, none) = (folder.path("zero.csv"), folder.path("none.csv"));
     std::os::unix::fs::symlink("/dev/zero", &device).unwrap();
     let said = refusal(&run(&[&device, "--by", "a"]));
@@ -48,7 +47,7 @@ fn what_is_no_file_is_refused_and_its_cause_told_once() {
 
 #[test]
 fn old_line_ends_and_quotes_are_read_as_they_are_meant() {
-    let folder = Folder::new("ends");
+    let folder = Folder::new();
     let expected = "zone,count\n\"a \"\"b\"\"\nc\",2\n\"6\"\" x\",1\n";
     let rows = "zone,n\n\"a \"\"b\"\"\u{1}c\",1\n6\" x,2\n\"a \"\"b\"\"\u{1}c\",3";
     for end in ["\n", "\r", "\r\n"] {
@@ -66,7 +65,7 @@ fn old_line_ends_and_quotes_are_read_as_they_are_meant() {
 
 #[test]
 fn rows_without_an_end_and_of_too_many_fields_are_refused() {
-    let folder = Folder::new("rows");
+    let folder = Folder::new();
     let within = |path: &str| refusal(&run(&[path, "--by", "a", "--memory", "100M"]));
     let long = "x".repeat(30 << 20);
     let said = within(&folder.write("first.csv", &long));
@@ -126,7 +125,7 @@ fn one_value(folder: &Folder, groups: usize) -> Vec<u8> {
 
 #[test]
 fn a_small_file_of_very_many_rows_is_refused_where_memory_ends() {
-    let folder = Folder::new("one-value");
+    let folder = Folder::new();
     let bytes = one_value(&folder, 30);
     assert!(bytes.len() < 100_000, "{} bytes", bytes.len());
     let path = folder.write("one.parquet", bytes);
@@ -143,7 +142,7 @@ fn a_small_file_of_very_many_rows_is_refused_where_memory_ends() {
 
 #[test]
 fn what_nobody_can_refuse_ends_the_program_with_a_message() {
-    let folder = Folder::new("words");
+    let folder = Folder::new();
     let rows: String = (0..700_000).map(|row| format!("key-{row}\n")).collect();
     let path = folder.write("words.csv", "a\n".to_owned() + &rows);
     let said = refusal(&run(&[&path, "--by", "a", "--memory", "64M"]));

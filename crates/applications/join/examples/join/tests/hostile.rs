@@ -1,11 +1,11 @@
 //! Files that are wrong, or that are small and stand for more memory than there is.
 
-use super::{CUSTOMERS, Folder};
+use super::CUSTOMERS;
 use arrow_array::{ArrayRef, Int64Array, RecordBatch};
 use parquet::arrow::ArrowWriter;
 use std::fs::File;
 use std::sync::Arc;
-use warpnest_applications_shared::testing::{assert_cause_once, bad_tables, refusal, run, run_within};
+use warpnest_applications_shared::testing::{Folder, assert_cause_once, bad_tables, refusal, run, run_within};
 
 #[test]
 fn bad_tables_are_refused_in_the_words_that_groupby_has() {

@@ -1,29 +1,9 @@
 //! Arguments, pictures and errors.
 
 use std::io::Cursor;
-use std::path::PathBuf;
 use std::process::Output;
 
-use super::program;
-
-/// A folder that goes with the test.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        Self(std::env::temp_dir().join(format!("warpnest-shapes-{name}-{}", std::process::id())))
-    }
-
-    fn read(&self, file: &str) -> Vec<u8> {
-        std::fs::read(self.0.join(file)).unwrap()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
+use warpnest_applications_shared::testing::{Folder, program};
 
 /// Runs the example on the CPU.
 fn run(arguments: &[&str]) -> Output {
@@ -32,19 +12,20 @@ fn run(arguments: &[&str]) -> Output {
 
 /// Returns the output of a run that succeeds.
 fn printed(arguments: &[&str], folder: &Folder) -> String {
-    let output = run(&[arguments, &["--output", folder.0.to_str().unwrap()]].concat());
+    let output = run(&[arguments, &["--output", &folder.path("out")]].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]
 fn an_animation_is_computed_drawn_and_summed_up() {
-    let folder = Folder::new("film");
+    let folder = Folder::new();
     let text = printed(&["sphere", "knot", "--grid", "32", "--frames", "3", "--height", "40"], &folder);
     for word in ["device", "voxelize", "flood", "in common", "inside", "frames/s", "shapes.png"] {
         assert!(text.contains(word), "{word} in {text}");
     }
-    let mut reader = png::Decoder::new(Cursor::new(folder.read("shapes.png"))).read_info().unwrap();
+    let mut reader =
+        png::Decoder::new(Cursor::new(std::fs::read(folder.path("out/shapes.png")).unwrap())).read_info().unwrap();
     assert_eq!(reader.info().animation_control().unwrap().num_frames, 3);
     let mut frames = Vec::new();
     for _ in 0..3 {
@@ -53,42 +34,37 @@ fn an_animation_is_computed_drawn_and_summed_up() {
         frames.push(pixels);
     }
     assert!(frames[0] != frames[1] && frames[1] != frames[2], "the shapes move");
-    assert_eq!(std::fs::read_dir(&folder.0).unwrap().count(), 4);
+    assert_eq!(std::fs::read_dir(folder.path("out")).unwrap().count(), 4);
 }
 
 #[test]
 fn the_fineness_is_drawn() {
-    let folder = Folder::new("fineness");
+    let folder = Folder::new();
     let text = printed(&["--fineness", "--grid", "48", "--frames", "2"], &folder);
     let grids: Vec<&str> = text.lines().filter_map(|line| line.split_whitespace().next()).collect();
     assert!(["16", "23", "32", "45", "48"].iter().all(|grid| grids.contains(grid)), "{text}");
-    assert!(String::from_utf8(folder.read("fineness.svg")).unwrap().contains("<svg"));
-    assert!(folder.read("fineness.png").starts_with(b"\x89PNG"));
+    assert!(String::from_utf8(std::fs::read(folder.path("out/fineness.svg")).unwrap()).unwrap().contains("<svg"));
+    assert!(std::fs::read(folder.path("out/fineness.png")).unwrap().starts_with(b"\x89PNG"));
 }
 
 #[test]
 fn a_mesh_with_a_hole_has_no_inside_and_that_is_said() {
-    let folder = Folder::new("hole");
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let path = folder.0.join("open.obj");
-    std::fs::write(&path, "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n").unwrap();
-    let text = printed(&[path.to_str().unwrap(), "sphere", "--grid", "16", "--frames", "1", "--height", "20"], &folder);
+    let folder = Folder::new();
+    let path = folder.write("open.obj", "v 0 0 0\nv 1 0 0\nv 0 1 0\nv 0 0 1\nf 1 3 2\nf 1 2 4\nf 2 3 4\n");
+    let text = printed(&[&path, "sphere", "--grid", "16", "--frames", "1", "--height", "20"], &folder);
     assert!(text.contains("open.obj has 3 open edges") && text.contains("not defined"), "{text}");
 }
 
 #[test]
 fn a_mesh_of_any_size_is_brought_to_the_scene() {
-    let folder = Folder::new("sizes");
-    std::fs::create_dir_all(&folder.0).unwrap();
+    let folder = Folder::new();
     let voxels = ["1", "1e160", "1e200", "1e-200"].map(|size| {
-        let path = folder.0.join(format!("{size}.ply"));
         let corners = format!("0 0 0\n{size} 0 0\n0 {size} 0\n0 0 {size}\n");
         let header = "ply\nformat ascii 1.0\nelement vertex 4\nproperty double x\nproperty double y\n\
             property double z\nelement face 4\nproperty list uchar int vertex_indices\nend_header\n";
         let text = format!("{header}{corners}3 0 2 1\n3 0 1 3\n3 1 2 3\n3 2 0 3\n");
-        std::fs::write(&path, text).unwrap();
-        let text =
-            printed(&[path.to_str().unwrap(), "sphere", "--grid", "16", "--frames", "1", "--no-pictures"], &folder);
+        let path = folder.write(&format!("{size}.ply"), text);
+        let text = printed(&[&path, "sphere", "--grid", "16", "--frames", "1", "--no-pictures"], &folder);
         text.lines().find(|line| line.starts_with("voxels")).unwrap().split_whitespace().nth(1).unwrap().to_owned()
     });
     assert!(voxels[0] != "0" && voxels.iter().all(|count| *count == voxels[0]), "{voxels:?}");
@@ -96,14 +72,9 @@ fn a_mesh_of_any_size_is_brought_to_the_scene() {
 
 #[test]
 fn arguments_out_of_shape_and_bad_files_are_refused() {
-    let folder = Folder::new("bad");
-    std::fs::create_dir_all(&folder.0).unwrap();
-    let bad = folder.0.join("bad.obj");
-    std::fs::write(&bad, "v 0 0 nan\nf 1 1 1\n").unwrap();
-    let bad = bad.to_str().unwrap();
-    let point = folder.0.join("point.obj");
-    std::fs::write(&point, "v 3 3 3\nv 3 3 3\nf 1 2 2\n").unwrap();
-    let point = point.to_str().unwrap();
+    let folder = Folder::new();
+    let bad = &folder.write("bad.obj", "v 0 0 nan\nf 1 1 1\n")[..];
+    let point = &folder.write("point.obj", "v 3 3 3\nv 3 3 3\nf 1 2 2\n")[..];
     for (arguments, words) in [
         (["--grid", "7"], ["--grid", "8..=1024"]),
         (["--grid", "1025"], ["--grid", "8..=1024"]),

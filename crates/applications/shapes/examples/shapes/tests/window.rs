@@ -7,7 +7,7 @@ use std::io::{BufRead, BufReader};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use super::program;
+use warpnest_applications_shared::testing::program;
 use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{self, AtomEnum, ConnectionExt as _, ImageFormat, InputFocus, Window};
 use x11rb::protocol::xtest::ConnectionExt as _;

@@ -1,21 +1,11 @@
 //! Files that are wrong, or that are small and stand for more memory than there is.
 
-use super::Folder;
-use flate2::Compression;
-use flate2::write::GzEncoder;
-use std::io::Write;
-use warpnest_applications_shared::testing::{assert_cause_once, refusal, run, run_within};
-
-fn gzip(parts: &[&[u8]]) -> Vec<u8> {
-    let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
-    parts.iter().for_each(|part| encoder.write_all(part).unwrap());
-    encoder.finish().unwrap()
-}
+use warpnest_applications_shared::testing::{Folder, assert_cause_once, gzip, refusal, run, run_within};
 
 #[test]
 fn a_small_file_of_one_very_long_word_is_refused() {
-    let folder = Folder::new("letter");
-    let bytes = gzip(&[b"two words\n", &vec![b'a'; 48 << 20]]);
+    let folder = Folder::new();
+    let bytes = gzip(&[&b"two words\n"[..], &vec![b'a'; 48 << 20]].concat());
     assert!(bytes.len() < 1 << 20, "{} bytes", bytes.len());
     let path = folder.write("letter.gz", &bytes);
     for said in [
@@ -27,15 +17,15 @@ fn a_small_file_of_one_very_long_word_is_refused() {
         assert!(said.contains("is this a text? If so, allow more by --memory"), "{said}");
     }
     // Zeros are of no word of letters, and divide nothing where white space divides.
-    let zeros = folder.write("zeros", &vec![0; 48 << 20]);
+    let zeros = folder.write("zeros", vec![0; 48 << 20]);
     let said = refusal(&run(&[&zeros, "--memory", "200M", "--spaces"]));
     assert!(said.contains("zeros: line 1: a word has more than "), "{said}");
 }
 
 #[test]
 fn a_long_line_of_short_words_is_counted_within_little_memory() {
-    let folder = Folder::new("line");
-    let path = folder.write("line.txt", "one,two;".repeat(8 << 20).as_bytes());
+    let folder = Folder::new();
+    let path = folder.write("line.txt", "one,two;".repeat(8 << 20));
     let output = run(&[&path, "--memory", "300M", "--part", "1", "--device", "cpu"]);
     let error = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success() && error.contains("16,777,216 words, 2 different"), "{error}");
@@ -43,25 +33,25 @@ fn a_long_line_of_short_words_is_counted_within_little_memory() {
 
 #[test]
 fn what_nobody_can_refuse_ends_the_program_with_a_message() {
-    let folder = Folder::new("different");
+    let folder = Folder::new();
     let words: String = (0..600_000).map(|word| format!("word{word} ")).collect();
-    let path = folder.write("different.txt", words.as_bytes());
+    let path = folder.write("different.txt", words);
     let said = refusal(&run(&[&path, "--memory", "48M", "--part", "1", "--device", "cpu"]));
     assert!(said.contains("different.txt: ") && said.contains("allow more by --memory"), "{said}");
 }
 
 #[test]
 fn lines_are_counted_whatever_ends_them_and_causes_are_told_once() {
-    let folder = Folder::new("ends");
+    let folder = Folder::new();
     for end in ["\n", "\r", "\r\n"] {
-        let path = folder.write("ends.txt", format!("one{end}two three{end}four").as_bytes());
+        let path = folder.write("ends.txt", format!("one{end}two three{end}four"));
         let output = run(&[&path, "--device", "cpu"]);
         let (out, error) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
         assert!(error.contains("4 words, 4 different (4 shown), in 3 lines and "), "{error}");
         let four = out.lines().find(|line| line.contains("four")).unwrap();
         assert!(four.contains("line 3, byte "), "{four}");
     }
-    let whole = gzip(&[b"some words"]);
+    let whole = gzip(b"some words");
     for path in [folder.path("none.txt"), folder.write("cut.gz", &whole[..whole.len() - 9])] {
         let said = refusal(&run(&[&path]));
         assert_cause_once(&said);
