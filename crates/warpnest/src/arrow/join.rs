@@ -5,8 +5,9 @@ use super::keys::{KeyColumn, Part};
 use super::memory::from_buffer;
 use super::result::{JoinedColumns, JoinedRows, joined_batch};
 use crate::primitives::{Scratch, check_items};
-use crate::relational::{Join, JoinKind, JoinMethod, Joined, NO_ROW, TextColumn, WideJoin, WideKeys};
-use crate::{Buffer, Device, InputError, Key, Result, Stream};
+use crate::relational::{Join, JoinKind, JoinMethod, JoinQuery, Joined, JoinsRows, NO_ROW};
+use crate::relational::{TextColumn, WideJoin, WideKeys};
+use crate::{Buffer, Device, InputError, Result, Stream};
 use arrow_array::{RecordBatch, UInt32Array};
 use arrow_buffer::{BooleanBuffer, NullBuffer};
 
@@ -231,48 +232,31 @@ impl<'q> ArrowJoin<'q> {
         let valid = sides.map(Side::valid);
         match [&sides[0].parts[..], &sides[1].parts[..]] {
             [[Part::Narrow(left)], [Part::Narrow(right)]] => {
-                self.narrow(stream, scratch, Join::new(&left[..], &right[..]), &valid)
+                self.run_join(stream, scratch, Join::new(&left[..], &right[..]), &valid)
             }
             [[Part::Wide(left)], [Part::Wide(right)]] => {
-                self.narrow(stream, scratch, Join::new(&left[..], &right[..]), &valid)
+                self.run_join(stream, scratch, Join::new(&left[..], &right[..]), &valid)
             }
             [[Part::Narrow(a), Part::Narrow(b)], [Part::Narrow(c), Part::Narrow(d)]] => {
                 let join = Join::<(u32, u32)>::by_two((&a[..], &b[..]), (&c[..], &d[..]));
-                self.narrow(stream, scratch, join, &valid)
+                self.run_join(stream, scratch, join, &valid)
             }
-            _ => self.wide(stream, scratch, sides, &valid),
+            _ => {
+                let texts = [sides[0].texts(scratch.device())?, sides[1].texts(scratch.device())?];
+                let join = WideJoin::new(sides[0].wide_keys(&texts[0]), sides[1].wide_keys(&texts[1]));
+                self.run_join(stream, scratch, join, &valid)
+            }
         }
     }
 
-    fn narrow<'k, K: Key>(
+    /// Runs a join as this one is asked for.
+    fn run_join<'k, S: JoinsRows<'k>>(
         &self,
         stream: &Stream,
         scratch: &mut Scratch,
-        mut join: Join<'k, K>,
+        mut join: JoinQuery<'k, S>,
         [left, right]: &'k [Option<Vec<u32>>; 2],
     ) -> Result<Joined> {
-        join.kind(self.kind).method(self.method);
-        if let Some(seed) = self.seed {
-            join.seed(seed);
-        }
-        if let Some(left) = left {
-            join.left_valid(left);
-        }
-        if let Some(right) = right {
-            join.right_valid(right);
-        }
-        join.run_on(stream, scratch)
-    }
-
-    fn wide(
-        &self,
-        stream: &Stream,
-        scratch: &mut Scratch,
-        sides: [&Side; 2],
-        [left, right]: &[Option<Vec<u32>>; 2],
-    ) -> Result<Joined> {
-        let texts = [sides[0].texts(scratch.device())?, sides[1].texts(scratch.device())?];
-        let mut join = WideJoin::new(sides[0].wide_keys(&texts[0]), sides[1].wide_keys(&texts[1]));
         join.kind(self.kind).method(self.method);
         if let Some(seed) = self.seed {
             join.seed(seed);

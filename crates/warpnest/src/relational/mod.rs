@@ -39,6 +39,9 @@ pub use distinct::{Distinct, OnDevice, OnHost, Part, RowIds, Rows, Unique};
 pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, isin_on_host, unique, unique_on};
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
 pub use group_by::{Aggregate, GroupBy, GroupReport, Groups, Method, Order};
-pub use join::{Join, JoinKind, JoinMethod, JoinReport, JoinWithValues, Joined, JoinedValues, KeptSide, NO_ROW};
+#[cfg(feature = "arrow")]
+pub(crate) use join::JoinsRows;
+pub use join::{Join, JoinKind, JoinMethod, JoinQuery, JoinReport, JoinWithValues, Joined, JoinedValues};
+pub use join::{KeptSide, NO_ROW};
 pub use rows::{TextColumn, TextOffset, WideJoin, WideKeys};
 pub use rows::{flag_equal_rows, hash_rows, hash_rows_into, hash_rows_on, retain_equal_rows};

@@ -87,6 +87,8 @@ impl<'q, K: Key> Column<'q, K> {
 pub(in crate::relational) enum OnDevice<'q, W> {
     Lent(Lent<'q, W>),
     Buffer(&'q Buffer<W>),
+    /// Words that were computed from those of the caller.
+    Own(Buffer<W>),
 }
 
 impl<'q, W> OnDevice<'q, W> {
@@ -100,6 +102,8 @@ impl<'q, W> OnDevice<'q, W> {
             Self::Lent(lent) => OnDevice::Lent(unsafe { lent.reinterpreted() }),
             // SAFETY: as the caller promises.
             Self::Buffer(buffer) => OnDevice::Buffer(unsafe { buffer.as_type() }),
+            // SAFETY: as the caller promises.
+            Self::Own(buffer) => OnDevice::Own(unsafe { buffer.reinterpreted() }),
         }
     }
 }
@@ -110,6 +114,7 @@ impl<W> Deref for OnDevice<'_, W> {
         match self {
             Self::Lent(lent) => lent,
             Self::Buffer(buffer) => buffer,
+            Self::Own(buffer) => buffer,
         }
     }
 }

@@ -1,8 +1,8 @@
 //! Joins whose pairs are given in chunks.
 
+use super::by_keys::Join;
 use super::columns::Columns;
 use super::joined::{JoinKind, JoinMethod, Joined};
-use super::query::Join;
 use super::run::{Arranged, Input, arrange, run};
 use super::sides::{Side, Sides, renumber};
 use crate::primitives::Scratch;
@@ -62,7 +62,8 @@ impl<K: Key> Join<'_, K> {
         let joined = Joined::new(scratch.device())?;
         let mut chunks = Chunks { stream, most: most_pairs.max(1), joined, pairs: 0, each };
         // What `each` returns comes out beside the library's own errors.
-        let done = self.run_with(stream, scratch, |sides, scratch| Ok(chunks.all(sides, scratch)))?;
+        let done =
+            self.joined.run_with(&self.options, stream, scratch, |sides, scratch| Ok(chunks.all(sides, scratch)))?;
         done.map(|()| chunks.pairs)
     }
 }

@@ -123,4 +123,10 @@ impl Joined {
     pub fn into_rows(self) -> (Buffer<u32>, Buffer<u32>) {
         (self.left, self.right)
     }
+
+    /// Returns the left and the right rows. There are as many of either, or no right ones after a
+    /// semi or anti join.
+    pub(in crate::relational) fn rows_mut(&mut self) -> [&mut Buffer<u32>; 2] {
+        [&mut self.left, &mut self.right]
+    }
 }

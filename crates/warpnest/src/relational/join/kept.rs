@@ -2,6 +2,7 @@
 
 use super::columns::Columns;
 use super::joined::{JoinKind, JoinMethod, Joined};
+use super::query::JoinResult;
 use super::run::{Arranged, Input, arrange, run};
 use crate::hash::random_seed;
 use crate::primitives::{Scratch, check_items};
@@ -142,23 +143,14 @@ impl<K: Key> KeptSide<K> {
         joined: &mut Joined,
     ) -> Result<()> {
         joined.left.check_device("the joined rows", scratch.device())?;
-        let Joined { left, right, report } = joined;
-        let done = self.run_with(
-            kind,
-            stream,
-            scratch,
-            keys.into(),
-            Some(Columns { most: u64::MAX, besides: 0, left, right, keys: None }),
-        );
-        match done {
-            Ok((_, new)) => *report = new,
-            Err(error) => {
-                joined.left.empty();
-                joined.right.empty();
-                return Err(error);
-            }
+        let Joined { left, right, .. } = joined;
+        let columns = Columns { most: u64::MAX, besides: 0, left, right, keys: None };
+        let done = self.run_with(kind, stream, scratch, keys.into(), Some(columns));
+        match &done {
+            Ok((_, report)) => joined.report = *report,
+            Err(_) => joined.empty(),
         }
-        Ok(())
+        done.map(drop)
     }
 
     /// Returns the number of pairs of a join of left rows with these keys, when it is known. No

@@ -1,13 +1,13 @@
 //! Joins: [`Join`](super::Join) has the documentation.
 //!
-//! A join begins as a `query` over `sides`, which `chunks`, `kept`, `values` and `joined` put in
-//! other forms. `plan` has all sizes, for the `machine` at hand: how each side is laid out
-//! (`side_layout`) and in how many `pass`es. `run` carries it out by `launches`, those of a pass in
-//! `launch_pass`.
+//! A join begins as a `query`, `by_keys` or with `values`, over `sides`, which `chunks`, `kept` and
+//! `joined` put in other forms. `plan` has all sizes, for the `machine` at hand: how each side is
+//! laid out (`side_layout`) and in how many `pass`es. `run` carries it out by `launches`, those of
+//! a pass in `launch_pass`.
 
+mod by_keys;
 mod chunks;
 mod columns;
-mod in_place;
 mod joined;
 mod kept;
 mod launch_pass;
@@ -21,9 +21,10 @@ mod side_layout;
 mod sides;
 mod values;
 
+pub use by_keys::Join;
 pub use gpu_kernels::relational::join::NO_ROW;
 pub use joined::{JoinKind, JoinMethod, JoinReport, Joined};
 pub use kept::KeptSide;
-pub use query::Join;
+pub use query::{JoinOptions, JoinQuery, Joins, JoinsRows};
 pub(super) use sides::{Table, renumber};
 pub use values::{JoinWithValues, JoinedValues};

@@ -10,16 +10,15 @@ use crate::types::KeyOrder;
 use crate::{Buffer, Key, Result, Stream};
 use gpu_kernels::relational::rows::{RenumberRows, RenumberRowsParams};
 use gpu_kernels::types::KeyWord;
-use std::ops::Deref;
 
 /// A table as a join is asked for it.
-pub(in crate::relational) struct Table<'q, K> {
-    pub keys: KeyColumns<'q, K>,
+pub(in crate::relational) struct Table<'t, 'q, K> {
+    pub keys: &'t KeyColumns<'q, K>,
     /// A bit for each row, set if its key is not null; without it no key is.
     pub valid: Option<Column<'q, u32>>,
 }
 
-impl<'q, K: Key> Table<'q, K> {
+impl<'q, K: Key> Table<'_, 'q, K> {
     /// Returns the number of rows, if all columns have as many.
     pub fn rows(&self) -> Result<u64> {
         let rows = self.keys.rows()?;
@@ -41,11 +40,11 @@ impl<'q, K: Key> Table<'q, K> {
         let device = scratch.device().clone();
         let rows = self.rows()?;
         let keys = match self.keys.on_device(&device)? {
-            KeysOnDevice::One(column) => Keys::Column(column),
+            KeysOnDevice::One(column) => column,
             two @ KeysOnDevice::Two(_) => {
                 let combined = Buffer::uninitialized(&device, rows as usize)?;
                 combine(stream, &two, rows, &combined)?;
-                Keys::Own(combined)
+                OnDevice::Own(combined)
             }
         };
         let Some(valid) = &self.valid else { return Ok(Side { keys, nulls: None }) };
@@ -55,7 +54,7 @@ impl<'q, K: Key> Table<'q, K> {
         numbers.set_length(valid_rows);
         let mut compacted = scratch.lend::<K::Word>(valid_rows)?;
         gather(stream, &keys, &numbers, &mut compacted)?;
-        Ok(Side { keys: Keys::Own(compacted), nulls: Some(Nulls { bits, rows, numbers }) })
+        Ok(Side { keys: OnDevice::Own(compacted), nulls: Some(Nulls { bits, rows, numbers }) })
     }
 }
 
@@ -74,25 +73,9 @@ fn appended(stream: &Stream, scratch: &mut Scratch, chosen: Chosen<'_>, numbers:
     Ok(length as usize)
 }
 
-/// The keys of a table on the device.
-enum Keys<'q, W> {
-    Column(OnDevice<'q, W>),
-    Own(Buffer<W>),
-}
-
-impl<W> Deref for Keys<'_, W> {
-    type Target = Buffer<W>;
-    fn deref(&self) -> &Buffer<W> {
-        match self {
-            Self::Column(column) => column,
-            Self::Own(buffer) => buffer,
-        }
-    }
-}
-
 /// A table on the device: those of its rows that have keys.
 pub(in crate::relational) struct Side<'q, W> {
-    keys: Keys<'q, W>,
+    keys: OnDevice<'q, W>,
     nulls: Option<Nulls<'q>>,
 }
 
@@ -134,7 +117,7 @@ impl<W> Side<'_, W> {
 
     /// Gives the memory back that rows with keys took.
     pub fn give_back(self, scratch: &mut Scratch) {
-        if let (Keys::Own(keys), Some(nulls)) = (self.keys, self.nulls) {
+        if let (OnDevice::Own(keys), Some(nulls)) = (self.keys, self.nulls) {
             scratch.give_back(keys);
             scratch.give_back(nulls.numbers);
         }

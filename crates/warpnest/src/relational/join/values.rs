@@ -1,17 +1,17 @@
 //! Joins that give keys and values.
 
+use super::by_keys::ByKeys;
 use super::columns::Columns;
 use super::joined::{JoinMethod, JoinReport, Joined};
-use super::query::Join;
+use super::query::{JoinOptions, JoinQuery, JoinResult, Joins};
 use super::run::{Input, run};
 use super::sides::Side;
 use crate::error::same_length;
 use crate::primitives::{Scratch, gather};
-use crate::relational::columns::Column;
+use crate::relational::columns::{Column, OnDevice};
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::types::KeyWord;
 use std::fmt;
-use std::ops::Deref;
 
 /// An inner join that gives the key of each pair of rows, and a value of each side, in place of row
 /// numbers. Values have 32 bits.
@@ -32,16 +32,19 @@ use std::ops::Deref;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Which to take.** [`Join`] gives row numbers, by which columns of any type are gathered, one
-///   random read a row. Here values go the way of their rows, if these are split
+/// - **Which to take.** [`Join`](super::Join) gives row numbers, by which columns of any type are
+///   gathered, one random read a row. Here values go the way of their rows, if these are split
 ///   ([`JoinMethod::Split`]): it is faster for one column of each side. If a side is small they are
 ///   gathered, too.
-/// - **Order, complexity, guarantee beside concurrent operations**: those of [`Join`].
-/// - **Memory.** The scratch is that of a [`Join`], and 4 bytes a row more of a side whose keys may
-///   be null; the result takes 12 bytes a pair with 32-bit keys, and 16 with 64-bit ones. If a side
-///   is small, values are gathered into further memory, of 8 bytes a pair.
-pub struct JoinWithValues<'q, K, L, R> {
-    join: Join<'q, K>,
+/// - **Order, complexity, guarantee beside concurrent operations**: those of [`Join`](super::Join).
+/// - **Memory.** The scratch is that of a [`Join`](super::Join), and 4 bytes a row more of a side
+///   whose keys may be null; the result takes 12 bytes a pair with 32-bit keys, and 16 with 64-bit
+///   ones. If a side is small, values are gathered into further memory, of 8 bytes a pair.
+pub type JoinWithValues<'q, K, L, R> = JoinQuery<'q, WithValues<'q, K, L, R>>;
+
+/// The keys and the values of both tables.
+pub struct WithValues<'q, K, L, R> {
+    keys: ByKeys<'q, K>,
     left: Column<'q, L>,
     right: Column<'q, R>,
 }
@@ -52,87 +55,45 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinWithValues<'q, 
         left: (impl Into<Column<'q, K>>, impl Into<Column<'q, L>>),
         right: (impl Into<Column<'q, K>>, impl Into<Column<'q, R>>),
     ) -> Self {
-        Self { join: Join::new(left.0, right.0), left: left.1.into(), right: right.1.into() }
+        let keys = ByKeys::new(left.0, right.0);
+        Self::of(WithValues { keys, left: left.1.into(), right: right.1.into() })
     }
+}
 
-    /// Sets which left rows have a key, as [`Join::left_valid`] does. The others are left out.
-    pub fn left_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
-        self.join.left_valid(bits);
-        self
-    }
-
-    /// Sets which right rows have a key, as [`Join::right_valid`] does. The others are left out.
-    pub fn right_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
-        self.join.right_valid(bits);
-        self
-    }
-
-    /// Sets how the join is computed, as [`Join::method`] does.
-    pub fn method(&mut self, method: JoinMethod) -> &mut Self {
-        self.join.method(method);
-        self
-    }
-
-    /// Sets the seed of the hash constants, which are random if this is not called.
-    pub fn seed(&mut self, seed: u64) -> &mut Self {
-        self.join.seed(seed);
-        self
-    }
-
-    /// Returns the pairs, when they are there.
-    ///
-    /// # Errors
-    /// As for [`JoinWithValues::run_on`].
-    pub fn run(&self, device: &Device) -> Result<JoinedValues<K, L, R>> {
-        self.run_on(device.default_stream(), &mut Scratch::new(device))
-    }
-
-    /// Returns the pairs, computed on `stream`; waits until they are there. The scratch is best
-    /// kept for the next call.
-    ///
-    /// # Errors
-    /// As for [`Join::run_on`]; and [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
-    /// unless there is a value for each key.
-    pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<JoinedValues<K, L, R>> {
-        let mut joined = JoinedValues::new(scratch.device())?;
-        self.run_into(stream, scratch, &mut joined)?;
-        Ok(joined)
-    }
-
-    /// Computes the pairs as [`JoinWithValues::run_on`] does, in the memory of an earlier result,
-    /// which grows as needed. After an error there are no pairs, unless the result is of another
-    /// device: then it stays as it is.
-    ///
-    /// # Errors
-    /// As for [`JoinWithValues::run_on`].
-    pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, joined: &mut JoinedValues<K, L, R>) -> Result<()> {
-        let device = scratch.device().clone();
-        joined.keys.check_device("the joined rows", &device)?;
-        // Meanwhile the columns are row numbers, which may be no values: after a panic there are
-        // none.
-        let mut memory = joined.take();
-        let done = self.compute(stream, scratch, &device, &mut memory);
-        if done.is_err() {
-            memory.keys.empty();
-            memory.sides.left.empty();
-            memory.sides.right.empty();
-        }
-        *joined = memory;
-        done
-    }
+impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> Joins<'q> for WithValues<'q, K, L, R> {
+    const NAME: &'static str = "JoinWithValues";
+    type Result = JoinedValues<K, L, R>;
 
     fn compute(
         &self,
+        options: &JoinOptions<'q>,
         stream: &Stream,
         scratch: &mut Scratch,
-        device: &Device,
         joined: &mut JoinedValues<K, L, R>,
     ) -> Result<()> {
+        // Meanwhile the columns are row numbers, which may be no values: after a panic there are
+        // none.
+        let mut memory = joined.take();
+        let done = self.compute_in(&mut memory, options, stream, scratch);
+        *joined = memory;
+        done
+    }
+}
+
+impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> WithValues<'q, K, L, R> {
+    fn compute_in(
+        &self,
+        memory: &mut JoinedValues<K, L, R>,
+        options: &JoinOptions<'q>,
+        stream: &Stream,
+        scratch: &mut Scratch,
+    ) -> Result<()> {
+        let device = &scratch.device().clone();
         let [of_left, of_right] = [self.left.rows(), self.right.rows()];
         let (left, right) = (self.left.on_device(device)?, self.right.on_device(device)?);
-        let JoinedValues { keys, sides, gathered, .. } = joined;
+        let JoinedValues { keys, sides, gathered, .. } = memory;
         let Joined { left: left_out, right: right_out, report } = sides;
-        self.join.run_with(stream, scratch, |sides, scratch| {
+        self.keys.run_with(options, stream, scratch, |sides, scratch| {
             let [left_keys, right_keys] = [&sides.left, &sides.right].map(|side| side.rows());
             same_length(("the left keys", left_keys), ("the left values", of_left))?;
             same_length(("the right keys", right_keys), ("the right values", of_right))?;
@@ -159,16 +120,14 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinWithValues<'q, 
                 }
                 stream.synchronize()?;
             }
-            [left, right].into_iter().for_each(|values| values.give_back(scratch));
+            for values in [left, right] {
+                if let OnDevice::Own(values) = values {
+                    scratch.give_back(values);
+                }
+            }
             Ok(())
         })
     }
-}
-
-/// Values of the rows that have keys.
-enum Values<'v> {
-    All(&'v Buffer<u32>),
-    Compacted(Buffer<u32>),
 }
 
 /// Returns the values of those rows of a table that have keys.
@@ -177,29 +136,11 @@ fn of_valid_rows<'v, W: KeyWord>(
     scratch: &mut Scratch,
     side: &Side<'_, W>,
     values: &'v Buffer<u32>,
-) -> Result<Values<'v>> {
-    let Some(numbers) = side.numbers() else { return Ok(Values::All(values)) };
+) -> Result<OnDevice<'v, u32>> {
+    let Some(numbers) = side.numbers() else { return Ok(OnDevice::Buffer(values)) };
     let mut compacted = scratch.lend(numbers.len())?;
     gather(stream, values, numbers, &mut compacted)?;
-    Ok(Values::Compacted(compacted))
-}
-
-impl Values<'_> {
-    fn give_back(self, scratch: &mut Scratch) {
-        if let Self::Compacted(values) = self {
-            scratch.give_back(values);
-        }
-    }
-}
-
-impl Deref for Values<'_> {
-    type Target = Buffer<u32>;
-    fn deref(&self) -> &Buffer<u32> {
-        match self {
-            Self::All(values) => values,
-            Self::Compacted(values) => values,
-        }
-    }
+    Ok(OnDevice::Own(compacted))
 }
 
 /// The result of a join, on the device: the keys and the values of pairs of rows, in any order.
@@ -263,9 +204,18 @@ impl<K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinedValues<K, L, R> {
     }
 }
 
-impl<K, L, R> fmt::Debug for JoinWithValues<'_, K, L, R> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("JoinWithValues").field(&self.join).finish()
+impl<K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinResult for JoinedValues<K, L, R> {
+    fn without_rows(device: &Device) -> Result<Self> {
+        Self::new(device)
+    }
+
+    fn column(&self) -> &Buffer<u32> {
+        &self.sides.left
+    }
+
+    fn empty(&mut self) {
+        self.keys.empty();
+        self.sides.empty();
     }
 }
 

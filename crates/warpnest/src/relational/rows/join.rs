@@ -1,15 +1,12 @@
 //! Joins by keys of any number of columns.
 
 use super::hash::{RowHash, queue_hashes};
-use super::presence::HashedRows;
 use super::wide_keys::WideKeys;
 use super::{pairs, presence};
-use crate::hash::random_seed;
 use crate::primitives::Scratch;
-use crate::relational::columns::Column;
-use crate::relational::{Join, JoinKind, JoinMethod, Joined};
-use crate::{Buffer, Device, Result, Stream};
-use std::fmt;
+use crate::relational::join::{JoinOptions, Joins, JoinsRows};
+use crate::relational::{Join, JoinKind, JoinQuery, Joined};
+use crate::{Result, Stream};
 
 /// A join of two tables by keys that are wider than 64 bits, or texts: the numbers of those rows of
 /// a left and of a right table that are equal in every column.
@@ -59,12 +56,11 @@ use std::fmt;
 /// Source: the hash of [`hash_rows`](super::hash_rows), and the join of
 /// [`Join`](super::super::Join).
 #[doc(alias("string_join", "composite_key", "multi_column"))]
-pub struct WideJoin<'q> {
+pub type WideJoin<'q> = JoinQuery<'q, ByWideKeys<'q>>;
+
+/// The keys of both tables.
+pub struct ByWideKeys<'q> {
     keys: [WideKeys<'q>; 2],
-    valid: [Option<Column<'q, u32>>; 2],
-    kind: JoinKind,
-    method: JoinMethod,
-    seed: Option<u64>,
     /// The bits of hashes that are kept.
     mask: u64,
 }
@@ -72,126 +68,50 @@ pub struct WideJoin<'q> {
 impl<'q> WideJoin<'q> {
     /// Returns an inner join of the rows of a left and of a right table, by these keys.
     pub fn new(left: WideKeys<'q>, right: WideKeys<'q>) -> Self {
-        let (kind, method) = (JoinKind::Inner, JoinMethod::Auto);
-        Self { keys: [left, right], valid: [None; 2], kind, method, seed: None, mask: u64::MAX }
-    }
-
-    /// Sets which rows the join gives; [`JoinKind::Inner`] if this is not called.
-    pub fn kind(&mut self, kind: JoinKind) -> &mut Self {
-        self.kind = kind;
-        self
-    }
-
-    /// Sets which left rows have a key, as [`Join::left_valid`] does: a key is null if it is in one
-    /// of its columns.
-    pub fn left_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
-        self.valid[0] = Some(bits.into());
-        self
-    }
-
-    /// Sets which right rows have a key, as [`WideJoin::left_valid`] does for left ones.
-    pub fn right_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
-        self.valid[1] = Some(bits.into());
-        self
-    }
-
-    /// Sets how the hashes are joined; [`JoinMethod::Auto`] if this is not called.
-    pub fn method(&mut self, method: JoinMethod) -> &mut Self {
-        self.method = method;
-        self
-    }
-
-    /// Sets the seed of the hashes, which are random if this is not called. Do not set it where
-    /// others choose the rows: they could choose many with one hash.
-    pub fn seed(&mut self, seed: u64) -> &mut Self {
-        self.seed = Some(seed);
-        self
+        Self::of(ByWideKeys { keys: [left, right], mask: u64::MAX })
     }
 
     /// Keeps so many bits of each hash, so that tests meet collisions.
     #[doc(hidden)]
     pub fn hash_bits(&mut self, bits: u32) -> &mut Self {
-        self.mask = u64::MAX.checked_shr(64 - bits.min(64)).unwrap_or(0);
+        self.joined.mask = u64::MAX.checked_shr(64 - bits.min(64)).unwrap_or(0);
         self
     }
+}
 
-    /// Returns the pairs, when they are there.
-    ///
-    /// # Errors
-    /// As for [`WideJoin::run_on`].
-    pub fn run(&self, device: &Device) -> Result<Joined> {
-        self.run_on(device.default_stream(), &mut Scratch::new(device))
-    }
+impl<'q> Joins<'q> for ByWideKeys<'q> {
+    const NAME: &'static str = "WideJoin";
+    type Result = Joined;
 
-    /// Returns the pairs, computed on `stream`; waits until they are there. The scratch is best
-    /// kept for the next call.
-    ///
-    /// # Errors
-    /// [`InputError::KeysDiffer`](crate::InputError::KeysDiffer) unless both tables have columns of
-    /// the same types; [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless those
-    /// of a table have as many rows;
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there is a bit of
-    /// validity for each row; [`InputError::TooManyItems`](crate::InputError::TooManyItems) for
-    /// 2^32 rows or more of a side, or if some of 2^32 or more pairs differ;
-    /// [`Error::BuildFailed`](crate::Error::BuildFailed) of a semi or anti join, as for
-    /// [`Unique::run_on`](super::super::Unique::run_on);
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), also if the pairs are more than there is
-    /// memory for; [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Joined> {
-        let mut joined = Joined::new(scratch.device())?;
-        self.run_into(stream, scratch, &mut joined)?;
-        Ok(joined)
-    }
-
-    /// Computes the pairs as [`WideJoin::run_on`] does, in the memory of an earlier result, which
-    /// grows as needed. After an error there are no pairs, unless the result is of another device:
-    /// then it stays as it is.
-    ///
-    /// # Errors
-    /// As for [`WideJoin::run_on`].
-    pub fn run_into(&self, stream: &Stream, scratch: &mut Scratch, joined: &mut Joined) -> Result<()> {
-        joined.left_rows().check_device("the joined rows", scratch.device())?;
-        let done = self.run_with(stream, scratch, joined);
-        if done.is_err() {
-            joined.rows_mut().into_iter().for_each(Buffer::empty);
-        }
-        done
-    }
-
-    fn run_with(&self, stream: &Stream, scratch: &mut Scratch, joined: &mut Joined) -> Result<()> {
-        let Self { keys: [left, right], valid, kind, method, seed, mask } = self;
+    fn compute(
+        &self,
+        options: &JoinOptions<'q>,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        joined: &mut Joined,
+    ) -> Result<()> {
+        let [left, right] = &self.keys;
         let device = scratch.device().clone();
         stream.check_device(&device)?;
         left.check_types(right)?;
         let (left, right) = (left.on_device(&device)?, right.on_device(&device)?);
-        let (keys, seed) = ([&left, &right], seed.unwrap_or_else(random_seed));
-        let hash = RowHash::new(seed, *mask);
+        let (keys, seed) = ([&left, &right], options.seed());
+        let options = JoinOptions { seed: Some(seed), ..*options };
+        let hash = RowHash::new(seed, self.mask);
         let hashes = [scratch.lend(left.rows as usize)?, scratch.lend(right.rows as usize)?];
         for (keys, hashes) in keys.into_iter().zip(&hashes) {
             queue_hashes(stream, keys, &hash, hashes)?;
         }
         let [left_hashes, right_hashes] = &hashes;
-        if matches!(kind, JoinKind::Semi | JoinKind::Anti) {
-            let rows = |side: usize| HashedRows { keys: keys[side], hashes: &hashes[side], valid: valid[side] };
-            presence::run(stream, scratch, [rows(0), rows(1)], (*kind, *method, seed), joined)?;
+        if matches!(options.kind, JoinKind::Semi | JoinKind::Anti) {
+            presence::run(stream, scratch, keys, [left_hashes, right_hashes], &options, joined)?;
         } else {
-            let mut join = Join::new(left_hashes, right_hashes);
-            join.valid(*valid).kind(*kind).method(*method).seed(seed).run_into(stream, scratch, joined)?;
-            pairs::verify(stream, scratch, keys, *kind, joined)?;
+            JoinQuery { options, ..Join::new(left_hashes, right_hashes) }.run_into(stream, scratch, joined)?;
+            pairs::verify(stream, scratch, keys, options.kind, joined)?;
         }
         hashes.into_iter().for_each(|hashes| scratch.give_back(hashes));
         Ok(())
     }
 }
 
-impl fmt::Debug for WideJoin<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { keys, kind, method, .. } = self;
-        f.debug_struct("WideJoin")
-            .field("keys", keys)
-            .field("kind", kind)
-            .field("method", method)
-            .finish_non_exhaustive()
-    }
-}
+impl<'q> JoinsRows<'q> for ByWideKeys<'q> {}

@@ -4,19 +4,11 @@ use super::equal::{Pairs, flags};
 use super::on_device::KeysOn;
 use super::outcomes::outcomes;
 use crate::primitives::{Scratch, gather, iota};
-use crate::relational::columns::{Chosen, Column, KeyColumns, append};
-use crate::relational::join::{Table, renumber};
-use crate::relational::{Join, JoinKind, JoinMethod, Joined, Unique};
+use crate::relational::columns::{Chosen, KeyColumns, append};
+use crate::relational::join::{JoinOptions, Table, renumber};
+use crate::relational::{Join, JoinKind, JoinQuery, Joined, Unique};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::rows::Outcome;
-
-/// The rows of a table: their keys, the hashes of these, and which rows have a key.
-#[derive(Clone, Copy)]
-pub(super) struct HashedRows<'h> {
-    pub keys: &'h KeysOn<'h>,
-    pub hashes: &'h Buffer<u64>,
-    pub valid: Option<Column<'h, u32>>,
-}
 
 /// Writes those left rows to `joined` that are equal to a right row, or to none.
 ///
@@ -25,15 +17,16 @@ pub(super) struct HashedRows<'h> {
 pub(super) fn run(
     stream: &Stream,
     scratch: &mut Scratch,
-    [left_rows, right_rows]: [HashedRows<'_>; 2],
-    (kind, method, seed): (JoinKind, JoinMethod, u64),
+    [left_keys, right_keys]: [&KeysOn<'_>; 2],
+    [left_hashes, right_hashes]: [&Buffer<u64>; 2],
+    options: &JoinOptions<'_>,
     joined: &mut Joined,
 ) -> Result<()> {
-    let (left_keys, right_keys) = (left_rows.keys, right_rows.keys);
-    let right = Table { keys: KeyColumns::One(right_rows.hashes.into()), valid: right_rows.valid }
-        .on_device(stream, scratch)?;
+    let (kind, [left_valid, right_valid]) = (options.kind, options.valid);
+    let right_hashes = KeyColumns::One(right_hashes.into());
+    let right = Table { keys: &right_hashes, valid: right_valid }.on_device(stream, scratch)?;
     let (valid_hashes, numbers) = (right.keys(), right.numbers());
-    let unique = Unique::of(valid_hashes).ids().first_rows().seed(seed).run_on(stream, scratch)?;
+    let unique = Unique::of(valid_hashes).ids().first_rows().seed(options.seed()).run_on(stream, scratch)?;
     let (mut rows, mut firsts) = (scratch.lend(valid_hashes.len())?, scratch.lend(valid_hashes.len())?);
     iota(stream, &mut rows)?;
     gather(stream, &unique.first_rows, &unique.ids, &mut firsts)?;
@@ -48,11 +41,8 @@ pub(super) fn run(
     scratch.give_back(firsts);
 
     let right_hashes = if others == 0 { &unique.keys } else { valid_hashes };
-    Join::new(left_rows.hashes, right_hashes)
-        .valid([left_rows.valid, None])
-        .method(method)
-        .seed(seed)
-        .run_into(stream, scratch, joined)?;
+    let options = JoinOptions { valid: [left_valid, None], kind: JoinKind::Inner, ..*options };
+    JoinQuery { options, ..Join::new(left_hashes, right_hashes) }.run_into(stream, scratch, joined)?;
     let [left, met] = joined.rows_mut();
     if others == 0 {
         renumber(stream, met, Some(&unique.first_rows), 0)?;

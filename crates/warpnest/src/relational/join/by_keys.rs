@@ -1,0 +1,193 @@
+//! Joins by keys of one or two columns.
+
+use super::columns::Columns;
+use super::joined::Joined;
+use super::query::{JoinOptions, JoinQuery, Joins, JoinsRows};
+use super::run::{run, scratch_bytes};
+use super::sides::{Sides, Table};
+use crate::primitives::Scratch;
+use crate::relational::columns::{Column, KeyColumns};
+use crate::{Device, Key, Result, Stream};
+use gpu_kernels::plain::PlainHalf;
+
+/// A join of two tables: the numbers of those rows of a left and of a right table whose keys are
+/// equal.
+///
+/// ```
+/// use warpnest::Device;
+/// use warpnest::relational::{Join, JoinKind, NO_ROW};
+///
+/// let device = Device::best()?;
+/// let orders = [30u32, 10, 99, 10]; // the customer of each order
+/// let customers = [10u32, 20, 30];
+///
+/// let joined = Join::new(&orders, &customers).kind(JoinKind::Left).run(&device)?;
+/// let stream = device.default_stream();
+/// let left = joined.left_rows().download(stream)?;
+/// let right = joined.right_rows().download(stream)?;
+/// let mut pairs: Vec<_> = left.into_iter().zip(right).collect();
+/// pairs.sort();
+/// assert_eq!(pairs, [(0, 2), (1, 0), (2, NO_ROW), (3, 0)]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+///
+/// - **Columns** are slices or buffers, and every call reads them anew. What stands beside the keys
+///   is gathered by row number ([`gather`](crate::primitives::gather)).
+/// - **Keys** are equal if their words are: those of a floating-point type of your own by their
+///   bits, so a NaN meets the same NaN. Any number of rows may have one key, on both sides. A null
+///   key meets none ([`Join::left_valid`]).
+/// - **Order.** Pairs come in any order, which may differ from run to run. Sorting them is up to
+///   you.
+/// - **Complexity.** Rows are read three times and written twice if the smaller side is large
+///   ([`JoinMethod::Split`](super::JoinMethod::Split)); otherwise probe rows are read once. If some
+///   keys have many rows, one or both sides are split again or sorted
+///   ([`JoinReport::overflowed`](super::JoinReport::overflowed)), which takes up to three quarters
+///   as long again. On a GPU, work on a key with many rows is divided among blocks. Semi and anti
+///   joins are content with the first row that a row meets.
+/// - **Memory.** [`Join::scratch_bytes`] tells the most that the scratch takes: 12 to 20 bytes for
+///   each row of both sides with 32-bit keys, and 20 to 30 with 64-bit ones, if rows are split; a
+///   hash table 16 to 32 bytes a build row, or 32 to 64. The result takes 8 bytes a pair. It is
+///   written into memory for as many pairs as there are if each row meets one at most. If there are
+///   more, memory for all is allocated, and the last step made again; [`Join::run_into`] uses the
+///   memory of an earlier result. Pairs that are more than there is memory for are given in chunks
+///   ([`Join::run_in_chunks`]). Where keys may be null, those that are not are compacted first:
+///   that takes 8 bytes a row of such a side, or 12.
+/// - **Guarantee beside concurrent operations.** As of every operation that takes a stream: the
+///   columns are read when their writers are done, and the result is there when the call returns.
+///
+/// Source: the partitioned hash join (Sioulas 2019), with a counting sort in place of chains.
+pub type Join<'q, K> = JoinQuery<'q, ByKeys<'q, K>>;
+
+/// The keys of both tables.
+pub struct ByKeys<'q, K> {
+    keys: [KeyColumns<'q, K>; 2],
+    light_rows: Option<u32>,
+}
+
+impl<'q, K: Key> ByKeys<'q, K> {
+    pub fn new(left: impl Into<Column<'q, K>>, right: impl Into<Column<'q, K>>) -> Self {
+        Self { keys: [KeyColumns::One(left.into()), KeyColumns::One(right.into())], light_rows: None }
+    }
+
+    fn tables(&self, options: &JoinOptions<'q>) -> [Table<'_, 'q, K>; 2] {
+        let ([left, right], [of_left, of_right]) = (&self.keys, options.valid);
+        [Table { keys: left, valid: of_left }, Table { keys: right, valid: of_right }]
+    }
+
+    /// Brings the tables to the device, and runs a join of them.
+    pub(super) fn run_with<T>(
+        &self,
+        options: &JoinOptions<'q>,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        run: impl FnOnce(&Sides<'_, K::Word>, &mut Scratch) -> Result<T>,
+    ) -> Result<T> {
+        stream.check_device(scratch.device())?;
+        let [left, right] = self.tables(options);
+        let (left, right) = (left.on_device(stream, scratch)?, right.on_device(stream, scratch)?);
+        let &JoinOptions { kind, method, .. } = options;
+        let sides = Sides { left, right, kind, method, seed: options.seed(), light_rows: self.light_rows };
+        let done = run(&sides, scratch)?;
+        sides.give_back(scratch);
+        Ok(done)
+    }
+}
+
+impl<'q, K: Key> Joins<'q> for ByKeys<'q, K> {
+    const NAME: &'static str = "Join";
+    type Result = Joined;
+
+    fn compute(
+        &self,
+        options: &JoinOptions<'q>,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        joined: &mut Joined,
+    ) -> Result<()> {
+        let Joined { left, right, report } = joined;
+        self.run_with(options, stream, scratch, |sides, scratch| {
+            let besides = sides.null_rows();
+            let columns = Columns { most: u64::MAX, besides, left: &mut *left, right: &mut *right, keys: None };
+            (_, *report) = run(stream, scratch, sides.input(), None, Some(columns))?;
+            sides.finish(stream, scratch, report.method, [&mut *left, &mut *right])
+        })
+    }
+}
+
+impl<'q, K: Key> JoinsRows<'q> for ByKeys<'q, K> {}
+
+impl<'q, K: Key> Join<'q, K> {
+    /// Returns an inner join of the rows of a left and of a right table, by these keys.
+    pub fn new(left: impl Into<Column<'q, K>>, right: impl Into<Column<'q, K>>) -> Self {
+        Self::of(ByKeys::new(left, right))
+    }
+
+    /// Sets the most build rows of a bin that is not heavy, so that tests meet heavy bins.
+    #[doc(hidden)]
+    pub fn light_rows(&mut self, rows: u32) -> &mut Self {
+        self.joined.light_rows = Some(rows);
+        self
+    }
+
+    /// Returns the most bytes that the scratch takes for this join on `device`, whatever the keys.
+    /// The result takes 8 bytes a pair ([`Join::size`]), those of semi and anti joins 4; a slice on
+    /// a GPU takes its size, and two columns of keys take 8 bytes a row.
+    ///
+    /// # Errors
+    /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), as for [`Join::run_on`].
+    pub fn scratch_bytes(&self, device: &Device) -> Result<usize> {
+        let [left, right] = self.joined.tables(&self.options);
+        let JoinOptions { kind, method, .. } = self.options;
+        let rows = [left.rows()?, right.rows()?];
+        let of_join = scratch_bytes::<K::Word>(device.default_stream(), rows, kind, method);
+        Ok((of_join + left.scratch_bytes()? + right.scratch_bytes()?) as usize)
+    }
+
+    /// Returns the number of pairs, when it is known. No memory for pairs is allocated.
+    ///
+    /// # Errors
+    /// As for [`Join::run_on`].
+    pub fn size(&self, device: &Device) -> Result<u64> {
+        self.size_on(device.default_stream(), &mut Scratch::new(device))
+    }
+
+    /// Returns the number of pairs, counted on `stream`; waits until it is known.
+    ///
+    /// # Errors
+    /// As for [`Join::run_on`].
+    pub fn size_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<u64> {
+        self.joined.run_with(&self.options, stream, scratch, |sides, scratch| {
+            let (pairs, _) = run(stream, scratch, sides.input(), None, None)?;
+            Ok(pairs + sides.null_rows())
+        })
+    }
+}
+
+impl<'q, A, B> Join<'q, (A, B)>
+where
+    A: Key<Word = u32> + PlainHalf,
+    B: Key<Word = u32> + PlainHalf,
+{
+    /// Returns an inner join of the rows that are equal in two columns of 32-bit keys: the first
+    /// and second column of the left table, and those of the right one.
+    ///
+    /// ```
+    /// use warpnest::Device;
+    /// use warpnest::relational::Join;
+    ///
+    /// let device = Device::best()?;
+    /// let (years, months) = ([2024u32, 2023], [5u32, 1]);
+    /// let joined = Join::by_two((&years, &months), (&[2023u32], &[1u32])).run(&device)?;
+    /// assert_eq!(joined.left_rows().download(device.default_stream())?, [1]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    pub fn by_two(
+        left: (impl Into<Column<'q, A>>, impl Into<Column<'q, B>>),
+        right: (impl Into<Column<'q, A>>, impl Into<Column<'q, B>>),
+    ) -> Self {
+        let left = KeyColumns::Two(Box::new((left.0.into(), left.1.into())));
+        let right = KeyColumns::Two(Box::new((right.0.into(), right.1.into())));
+        Self::of(ByKeys { keys: [left, right], light_rows: None })
+    }
+}
