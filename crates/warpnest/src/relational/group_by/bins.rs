@@ -9,9 +9,9 @@ use crate::split::Regions;
 use crate::split::{SplitArrays, or_null, queue_split, queue_starts};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::header;
-use gpu_kernels::relational::group_by::{GroupChains, GroupChainsParams, GroupPages, GroupPagesParams, Wanted};
+use gpu_kernels::relational::group_by::{GroupChains, GroupChainsParams, GroupPages, GroupPagesParams};
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{KeyWord, Payload, WordOf, inverse_multiplier};
+use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf, inverse_multiplier};
 
 /// The result of a group-by by hashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -94,17 +94,6 @@ pub(super) enum Attempt {
     FullPages,
     /// A bin got more rows than fit.
     Overflow,
-}
-
-impl<K, W> Aggregates<'_, K, W> {
-    pub fn wanted(&self) -> Wanted {
-        Wanted {
-            counts: self.counts.is_some(),
-            sums: self.sums.is_some(),
-            minima: self.minima.is_some(),
-            maxima: self.maxima.is_some(),
-        }
-    }
 }
 
 /// Does [`group_in_bins`] with this plan. Returns which pages had the groups, too: if chains are
@@ -311,22 +300,15 @@ struct Output<K, W> {
     capacity: u64,
 }
 
-impl<K: KeyWord, W> Output<K, W> {
+impl<K: KeyWord, W: Scalar> Output<K, W> {
     fn of<'b>(batch: &Batch<'b>, out: &Aggregates<'b, K, W>) -> Self {
-        let lengths = [
-            Some(out.keys.len()),
-            out.counts.map(|buffer| buffer.len()),
-            out.sums.map(|buffer| buffer.len()),
-            out.minima.map(|buffer| buffer.len()),
-            out.maxima.map(|buffer| buffer.len()),
-        ];
         Self {
             keys: batch.write(out.keys),
             counts: or_null(out.counts.map(|buffer| batch.write(buffer))),
             sums: or_null(out.sums.map(|buffer| batch.write(buffer))),
             minima: or_null(out.minima.map(|buffer| batch.write(buffer))),
             maxima: or_null(out.maxima.map(|buffer| batch.write(buffer))),
-            capacity: lengths.into_iter().flatten().min().unwrap_or(0) as u64,
+            capacity: out.capacity(),
         }
     }
 }

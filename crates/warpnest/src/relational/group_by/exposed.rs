@@ -4,27 +4,13 @@ use super::bins::{Attempt, Found, HashInput, group_in_bins, with_plan};
 use super::bins_plan::{Expected, HashPlan, Machine, Page};
 use super::hot::{HotFound, HotShape, Missed, hot_pass};
 use super::outputs::Aggregates;
+pub use super::outputs::Computed as FewBuffers;
 use super::sample::sample;
 use crate::primitives::Scratch;
 use crate::split::Regions;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
-
-/// The buffers that [`group_few`] writes. What is `None` is not computed.
-#[derive(Debug)]
-pub struct FewBuffers<K, W> {
-    /// The key of each group.
-    pub keys: Buffer<K>,
-    /// The number of rows of each group.
-    pub counts: Option<Buffer<u32>>,
-    /// The sum of each group.
-    pub sums: Option<Buffer<u64>>,
-    /// The least value of each group.
-    pub minima: Option<Buffer<W>>,
-    /// The greatest value of each group.
-    pub maxima: Option<Buffer<W>>,
-}
 
 /// What [`group_few`] found.
 #[derive(Clone, Copy, Debug)]
@@ -62,14 +48,7 @@ pub fn group_few<K: KeyWord, V: Payload>(
     out: &mut FewBuffers<K, WordOf<V>>,
     (seed, large): (u64, bool),
 ) -> Result<(Few, Vec<K>, Vec<WordOf<V>>)> {
-    let wanted = Aggregates {
-        column,
-        keys: &out.keys,
-        counts: out.counts.as_ref(),
-        sums: out.sums.as_ref(),
-        minima: out.minima.as_ref(),
-        maxima: out.maxima.as_ref(),
-    };
+    let wanted = out.outputs(column);
     let device = scratch.device().clone();
     let mut sampled = sample(stream, scratch, keys, &wanted, seed)?;
     sampled.is_large |= large;
@@ -139,8 +118,8 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
             Found::Overflow => Attempt::Overflow,
         }
     } else {
-        let (machine, rows) = (Machine::of(stream), (input.rows, None));
         let expected = Expected::about(expected_groups);
+        let (machine, rows) = (Machine::of(stream), (input.rows, None));
         match HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits) {
             Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?.0,
             None => Attempt::Overflow,

@@ -12,7 +12,7 @@ use gpu_kernels::relational::group_by::{
     BuildHot, BuildHotParams, HotGroups, HotGroupsParams, HotParams, HotPass, HotPassLarge,
 };
 use gpu_kernels::seam::Global;
-use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf};
+use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
 /// The number of multiprocessors of a device that does not tell.
 const MULTIPROCESSORS: u32 = 4;
@@ -82,18 +82,6 @@ pub(crate) struct HotFound {
     pub regions: Option<Regions>,
 }
 
-impl<K, W: Scalar> Aggregates<'_, K, W> {
-    /// Returns the number of 32-bit words that the aggregates of a group take on chip.
-    pub(super) fn words(&self) -> u32 {
-        let word = W::BITS / 32;
-        let words = |is_wanted: bool, words: u32| if is_wanted { words } else { 0 };
-        words(self.counts.is_some(), 1)
-            + words(self.sums.is_some(), 2)
-            + words(self.minima.is_some(), word)
-            + words(self.maxima.is_some(), word)
-    }
-}
-
 /// Aggregates the rows of the hot keys of a sample of these `keys`, and writes their groups to the
 /// front of `out`, in any order. The rows of all other keys, none of which is among those groups,
 /// are copied to `missed`, in any order; waits for the numbers of both. Returns them with the
@@ -128,7 +116,7 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
     if rows == 0 {
         return Ok((HotFound { groups: 0, missed: 0, regions: None }, scratch));
     }
-    let capacity = out.lengths().min().unwrap_or(0) as u64;
+    let capacity = out.capacity();
     let words = scratch.reserve(layout.words)?;
     stream.batch(|batch| {
         let header = batch.write(words);
@@ -192,17 +180,4 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
     let [groups, missed, most] = [header::GROUPS, header::MISSED, header::MOST_MISSED].map(|word| found[word as usize]);
     let regions = shape.region.map(|capacity| Regions { number: blocks, capacity, most });
     Ok((HotFound { groups, missed, regions }, scratch))
-}
-
-impl<K, W> Aggregates<'_, K, W> {
-    /// Returns the lengths of all buffers.
-    pub(super) fn lengths(&self) -> impl Iterator<Item = usize> {
-        let others = [
-            self.counts.map(|counts| counts.len()),
-            self.sums.map(|sums| sums.len()),
-            self.minima.map(|minima| minima.len()),
-            self.maxima.map(|maxima| maxima.len()),
-        ];
-        others.into_iter().flatten().chain([self.keys.len()])
-    }
 }

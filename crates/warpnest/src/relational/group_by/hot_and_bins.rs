@@ -4,11 +4,11 @@
 use super::bins::{Found, HashInput, SHARES_OF_BIN, group_in_bins};
 use super::bins_plan::Expected;
 use super::hot::{HotShape, Missed, hot_pass};
-use super::outputs::Aggregates;
+use super::outputs::Computed;
 use super::sample::{Sampled, sample};
 use crate::hash::constants;
 use crate::primitives::Scratch;
-use crate::{Buffer, Device, Result, Stream};
+use crate::{Buffer, Result, Stream};
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::split::MAX_SPLIT_BITS;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
@@ -30,61 +30,6 @@ const MIN_BINS: f64 = 256.0;
 
 /// The factor by which more keys must be drawn often than chance explains, to be a sign of skew.
 const UNLIKELY: f64 = 32.0;
-
-/// The aggregates that are computed: those that are `Some`. As long as there are groups, in memory
-/// that may be larger.
-#[derive(Debug)]
-pub(super) struct Computed<K, W> {
-    pub keys: Buffer<K>,
-    pub counts: Option<Buffer<u32>>,
-    pub sums: Option<Buffer<u64>>,
-    pub minima: Option<Buffer<W>>,
-    pub maxima: Option<Buffer<W>>,
-}
-
-impl<K: KeyWord + ValueWord, W: ValueWord> Computed<K, W> {
-    /// Makes capacity for `groups` groups; returns for how many there is memory.
-    fn reserve(&mut self, device: &Device, groups: u64) -> Result<u64> {
-        let groups = groups as usize;
-        self.keys.fit_at_least(device, groups)?;
-        if let Some(counts) = &mut self.counts {
-            counts.fit_at_least(device, groups)?;
-        }
-        if let Some(sums) = &mut self.sums {
-            sums.fit_at_least(device, groups)?;
-        }
-        for values in [&mut self.minima, &mut self.maxima].into_iter().flatten() {
-            values.fit_at_least(device, groups)?;
-        }
-        Ok(self.outputs(ColumnParams::unsigned()).lengths().min().unwrap_or(0) as u64)
-    }
-
-    /// Sets the number of groups.
-    fn set_length(&mut self, groups: u64) {
-        let groups = groups as usize;
-        self.keys.set_length(groups);
-        if let Some(counts) = &mut self.counts {
-            counts.set_length(groups);
-        }
-        if let Some(sums) = &mut self.sums {
-            sums.set_length(groups);
-        }
-        for values in [&mut self.minima, &mut self.maxima].into_iter().flatten() {
-            values.set_length(groups);
-        }
-    }
-
-    fn outputs(&self, column: ColumnParams) -> Aggregates<'_, K, W> {
-        Aggregates {
-            column,
-            keys: &self.keys,
-            counts: self.counts.as_ref(),
-            sums: self.sums.as_ref(),
-            minima: self.minima.as_ref(),
-            maxima: self.maxima.as_ref(),
-        }
-    }
-}
 
 /// The rows of a group-by.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,8 @@
 //! Which queries can be aggregated on chip, and what becomes of their results.
 
-use super::hot_and_bins::{ChipInput, Computed, OnChip, hot_and_bins};
+use super::hot_and_bins::{ChipInput, OnChip, hot_and_bins};
 use super::memory::{Grouped, Memory, permuted};
+use super::outputs::Computed;
 use super::sort::SortInput;
 use super::wanted::{Order, Query, Wanted};
 use crate::primitives::Scratch;
