@@ -3,7 +3,7 @@
 use super::arena::Arena;
 use super::column::Strings;
 use super::hashing::{Hashed, RandomState, With};
-use super::map::{Parts, StringMap};
+use super::map::StringMap;
 use super::numbered::Numbered;
 use super::numbering::numbered;
 use crate::design::{Builds, Page};
@@ -105,13 +105,13 @@ impl<D: Builds, S: BuildHasher + Clone + Sync> StringConfig<D, S> {
         let table = self.table.clone().assume_unique().build(device, &keys, &firsts)?;
         let mut last_rows = first_rows.clone();
         ids.iter().zip(0..).for_each(|(&id, row)| last_rows[id as usize] = row);
-        Ok(StringMap::of(Parts {
+        Ok(StringMap {
             table,
             hasher: self.hasher.clone(),
             strings: Arena::of((0..first_rows.len()).map(string)),
             values: pick(&last_rows),
             sharing: sharing.iter().map(|&id| (string(id as usize).to_owned(), id)).collect(),
-        }))
+        })
     }
 }
 

@@ -38,21 +38,12 @@ use std::hash::BuildHasher;
 #[doc(alias("HashMap", "dictionary"))]
 pub struct StringMap<V, D: Design = Page, S = RandomState> {
     /// From hashes to the first string with each.
-    table: BulkMap<u64, u32, D>,
-    hasher: S,
-    strings: Arena,
-    values: Vec<V>,
+    pub(super) table: BulkMap<u64, u32, D>,
+    pub(super) hasher: S,
+    pub(super) strings: Arena,
+    pub(super) values: Vec<V>,
     /// The other strings, whose hash an earlier string has, too.
-    sharing: HashMap<Vec<u8>, u32>,
-}
-
-/// The parts of a map.
-pub(super) struct Parts<V, D: Design, S> {
-    pub table: BulkMap<u64, u32, D>,
-    pub hasher: S,
-    pub strings: Arena,
-    pub values: Vec<V>,
-    pub sharing: HashMap<Vec<u8>, u32>,
+    pub(super) sharing: HashMap<Vec<u8>, u32>,
 }
 
 impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
@@ -99,11 +90,6 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
 }
 
 impl<V, D: Design, S> StringMap<V, D, S> {
-    pub(super) fn of(parts: Parts<V, D, S>) -> Self {
-        let Parts { table, hasher, strings, values, sharing } = parts;
-        Self { table, hasher, strings, values, sharing }
-    }
-
     /// Iterates over all strings and values, in the order in which strings appeared first.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &V)> {
         self.keys().zip(&self.values)

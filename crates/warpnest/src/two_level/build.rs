@@ -86,16 +86,7 @@ impl Builds for TwoLevel {
             header: Buffer::uninitialized(device, header::WORDS)?,
             scratch: Scratch::new(device),
             length: 0,
-            report: TwoLevelReport {
-                seed: 0,
-                overflows: 0,
-                failures: 0,
-                reseeded: 0,
-                passes: 0,
-                sorted: false,
-                rounds: None,
-                stages: None,
-            },
+            report: TwoLevelReport::default(),
             types: PhantomData,
             config,
         };

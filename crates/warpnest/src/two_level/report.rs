@@ -1,7 +1,7 @@
 //! What a build of a two-level table reports.
 
 /// The report of a build.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct TwoLevelReport {
     /// The seed of the random constants: [`TwoLevelConfig::seed`](crate::Config::seed) with it

@@ -137,17 +137,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             length: 0,
             changed: 0,
             mapped: false,
-            report: PageReport {
-                seed: 0,
-                failures: 0,
-                split_again: false,
-                counted: false,
-                skewed: false,
-                ordered: false,
-                resolved: 0,
-                moved: 0,
-                stages: None,
-            },
+            report: PageReport::default(),
             types: PhantomData,
             config,
         }

@@ -1,7 +1,7 @@
 //! What a build of a page table reports.
 
 /// The report of a build.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct PageReport {
     /// The seed of the random constants: [`PageConfig::seed`](crate::Config::seed) with it repeats
