@@ -10,14 +10,15 @@ use super::{Cuckoo, CuckooReport, CuckooTable};
 use crate::error::FileError;
 use crate::table::file::functions::{constants_of, family_from, family_number, family_of, functions_from};
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words};
+use crate::table::raw::StoredTable;
 use crate::{Buffer, Result};
 use gpu_kernels::cuckoo::{header, packed};
 use gpu_kernels::hash::MAX_FUNCTIONS;
 use gpu_kernels::types::{KeyWord, Payload};
 use std::marker::PhantomData;
 
-impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
-    pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+impl<K: KeyWord, V: Payload> StoredTable for CuckooTable<K, V> {
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, functions, report, .. } = self;
         let Cuckoo { functions: count, size, hash, chain_limit } = config.design;
         parts.table(self.length, config);
@@ -40,7 +41,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         Ok(())
     }
 
-    pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (length, config) = incoming.table(|incoming| {
             let functions = incoming.short()?;
             let size = match (incoming.flag()?, incoming.number()?) {

@@ -14,9 +14,8 @@ pub use report::{CuckooReport, EvictionChains};
 
 use crate::runtime::stream::Uses;
 use crate::table::design::{Counted, Design, Seeded, Sets};
-use crate::table::file::{Incoming, Parts};
 use crate::table::probes::ProbeLengths;
-use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
+use crate::table::raw::{Outputs, RawTable, ReadTable, sealed::Sealed};
 use crate::table::slots::write_slots;
 use crate::{Buffer, BulkMap, BulkSet, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::{Find, FindParams, Histogram, UnpackParams};
@@ -177,13 +176,7 @@ impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for CuckooTable<K, V> {
         8 * (self.words.len() as u64 + self.header.len() as u64)
     }
 
-    unsafe fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Option<&Buffer<WordOf<V>>>,
-        found: &Buffer<u32>,
-    ) -> Result<()> {
+    unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, (values, found): Outputs<'_, WordOf<V>>) -> Result<()> {
         let plan = FindParams { functions: self.functions, queries: queries.len() as u64 };
         stream.batch(|batch| {
             let find = Find::<K, V> {
@@ -244,13 +237,5 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
             self.words = words;
         }
         Ok(())
-    }
-
-    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
-        self.take_apart(parts)
-    }
-
-    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
-        Self::put_together(incoming)
     }
 }

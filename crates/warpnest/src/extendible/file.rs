@@ -11,6 +11,7 @@ use super::work::Work;
 use super::{Extendible, ExtendibleTable};
 use crate::error::FileError;
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, Target, as_words};
+use crate::table::raw::StoredTable;
 use crate::{Error, Result, Stream};
 use gpu_kernels::extendible::bucket::{free_words, records_of_line};
 use gpu_kernels::extendible::{BucketHeader, Layout, PAGE, State, WordOf, span};
@@ -21,8 +22,8 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 /// The number of 64-bit words of a bucket's header.
 const HEADER: u64 = 2;
 
-impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
-    pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+impl<K: KeyWord, V: ValueWord> StoredTable for ExtendibleTable<K, V> {
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         self.check()?;
         let Self { config, table, .. } = self;
         let Extendible { segments, buckets, records, max_segments } = config.design;
@@ -44,7 +45,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         Ok(())
     }
 
-    pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (length, config) = incoming.table(|incoming| {
             let (segments, buckets, records) = (incoming.short()?, incoming.short()?, incoming.short()?);
             Ok(Extendible { segments, buckets, records, max_segments: incoming.number()? })

@@ -20,9 +20,8 @@ pub use report::ExtendibleReport;
 
 use crate::runtime::stream::Uses;
 use crate::table::design::{Changes, Design, Seeded};
-use crate::table::file::{Incoming, Parts};
 use crate::table::input::Input;
-use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
+use crate::table::raw::{Outputs, RawTable, ReadTable, sealed::Sealed};
 use crate::{Answers, Buffer, BulkMap, Device, Error, Result, Stream};
 use gpu_kernels::extendible::{Find, FindParams, Layout, Unpack, UnpackParams};
 use gpu_kernels::refs::ExtendibleRef;
@@ -233,13 +232,7 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for ExtendibleTable<K, V> {
         self.check()
     }
 
-    unsafe fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Option<&Buffer<V>>,
-        found: &Buffer<u32>,
-    ) -> Result<()> {
+    unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, (values, found): Outputs<'_, V>) -> Result<()> {
         self.check()?;
         let plan = FindParams { layout: self.table.layout(), queries: queries.len() as u64 };
         stream.batch(|batch| {
@@ -304,14 +297,6 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for ExtendibleTable<K, V> {
         self.shrink_directory(device.default_stream())?;
         self.pack(device.default_stream(), 1)
     }
-
-    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
-        self.take_apart(parts)
-    }
-
-    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
-        Self::put_together(incoming)
-    }
 }
 
 impl Changes for Extendible {
@@ -336,10 +321,9 @@ impl Changes for Extendible {
         table: &mut ExtendibleTable<K, WordOf<P>>,
         stream: &Stream,
         keys: &Buffer<K>,
-        values: Option<&Buffer<WordOf<P>>>,
-        found: Option<&Buffer<u32>>,
+        outputs: Option<Outputs<'_, WordOf<P>>>,
     ) -> Result<u64> {
-        if let Some((values, found)) = values.zip(found) {
+        if let Some((Some(values), found)) = outputs {
             // SAFETY: the caller guarantees the outputs.
             return unsafe { table.remove_keys(stream, keys, values, found) };
         }

@@ -1,6 +1,7 @@
 //! Batches of operations, in chunks that fit the spare capacity.
 
 use super::table::{Change, LinearTable, few_changes};
+use crate::table::raw::Outputs;
 use crate::{Answers, Buffer, Error, FullError, InputError, Result, Stream};
 use gpu_kernels::linear::{
     Apply, ApplyParams, CountInserting, Insert, InsertParams, InsertingParams, Operation, header,
@@ -64,17 +65,17 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     /// Removes keys; returns how many were there.
     ///
     /// # Safety
-    /// There are as many answers as keys, and a word of `before` for every 32 of them, if there are
-    /// any. Nothing else uses them.
+    /// There are as many values as keys, and a found-word for every 32 of them, if there are any.
+    /// Nothing else uses them.
     pub(super) unsafe fn remove_keys(
         &mut self,
         stream: &Stream,
         keys: &Buffer<K>,
-        answers: Option<&Buffer<V>>,
-        before: Option<&Buffer<u32>>,
+        outputs: Option<Outputs<'_, V>>,
     ) -> Result<u64> {
         self.recover(stream)?;
         let keys_before = self.counts.keys;
+        let (answers, before) = outputs.map_or((None, None), |(answers, before)| (answers, Some(before)));
         self.apply(stream, &Work { operation: Operation::Remove, kinds: None, keys, values: None, answers, before })?;
         Ok(keys_before.saturating_sub(self.counts.keys))
     }

@@ -141,7 +141,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         let words = keys.len().div_ceil(32);
         let found = Buffer::uninitialized(&self.device, words)?;
         // SAFETY: there is a word for every 32 keys.
-        unsafe { self.find(stream, keys, None, &found)? };
+        unsafe { self.find(stream, keys, (None, &found))? };
         // The last of the sums is that of all words.
         let mut sums = Buffer::<u32>::zeroed(&self.device, words + 1)?;
         let plan = RowsParams { rows: words as u64 };

@@ -9,6 +9,7 @@ use super::table::{Counts, LinearTable, in_cell};
 use crate::error::FileError;
 use crate::primitives::Scratch;
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words};
+use crate::table::raw::StoredTable;
 use crate::{Buffer, Error, Result};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{Layout, header};
@@ -17,8 +18,8 @@ use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
-    pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+impl<K: KeyWord, V: ValueWord> StoredTable for LinearTable<K, V> {
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         self.check()?;
         let Self { config, layout, counts, .. } = self;
         let Linear { pairs, load, grows, linear, .. } = config.design;
@@ -31,7 +32,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(())
     }
 
-    pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (keys, config) = incoming.table(|incoming| {
             let (pairs, load) = (incoming.number()?, incoming.float()?);
             let load = (load.to_bits() != 0).then_some(load);

@@ -23,6 +23,7 @@ pub use table::LinearTable;
 
 use crate::table::design::{Changes, Design, Seeded};
 use crate::table::input::Input;
+use crate::table::raw::Outputs;
 use crate::table::raw::sealed::Sealed;
 use crate::{Buffer, BulkMap, Device, Result, Stream};
 use gpu_kernels::table::fold::Fold;
@@ -124,11 +125,10 @@ impl Changes for Linear {
         table: &mut LinearTable<K, WordOf<P>>,
         stream: &Stream,
         keys: &Buffer<K>,
-        values: Option<&Buffer<WordOf<P>>>,
-        found: Option<&Buffer<u32>>,
+        outputs: Option<Outputs<'_, WordOf<P>>>,
     ) -> Result<u64> {
         // SAFETY: the caller guarantees the outputs.
-        unsafe { table.remove_keys(stream, keys, values, found) }
+        unsafe { table.remove_keys(stream, keys, outputs) }
     }
 
     fn clear<K: KeyWord, P: Payload>(table: &mut LinearTable<K, WordOf<P>>, stream: &Stream) -> Result<()> {

@@ -3,8 +3,7 @@
 use super::config::{Linear, LinearConfig};
 use crate::primitives::Scratch;
 use crate::runtime::stream::Uses;
-use crate::table::file::{Incoming, Parts};
-use crate::table::raw::{RawTable, ReadTable};
+use crate::table::raw::{Outputs, RawTable, ReadTable};
 use crate::{Buffer, Config, Device, Error, InputError, Result, Stream};
 use gpu_kernels::double::PackedPair;
 use gpu_kernels::linear::{Find, FindParams, InspectParams, Layout, Unpack, header};
@@ -245,13 +244,7 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for LinearTable<K, V> {
         self.check()
     }
 
-    unsafe fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Option<&Buffer<V>>,
-        found: &Buffer<u32>,
-    ) -> Result<()> {
+    unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, (values, found): Outputs<'_, V>) -> Result<()> {
         self.check()?;
         let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
         stream.batch(|batch| {
@@ -316,13 +309,5 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for LinearTable<K, V> {
         let device = self.device.clone();
         self.scratch.release();
         self.shrink(device.default_stream())
-    }
-
-    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
-        self.take_apart(parts)
-    }
-
-    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
-        Self::put_together(incoming)
     }
 }

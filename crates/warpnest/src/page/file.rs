@@ -13,6 +13,7 @@ use crate::primitives::Scratch;
 use crate::runtime::allocation::{Allocation, Owner};
 use crate::table::config::Config;
 use crate::table::file::{Incoming, Loading, MapsFile, Parts, Section, as_words};
+use crate::table::raw::StoredTable;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour};
 use gpu_kernels::page::{BUCKET_WORDS, CheckParams, CheckTags, Layout, MIN_BUCKETS};
@@ -32,8 +33,8 @@ pub(super) struct Numbers {
     report: PageReport,
 }
 
-impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+impl<K: KeyWord, V: Payload> StoredTable for PageTable<K, V> {
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, layout, report, .. } = self;
         parts.table(self.length, config);
         parts.option(config.design.load.map(f64::to_bits));
@@ -47,6 +48,22 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(())
     }
 
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
+        let numbers = Self::numbers(incoming)?;
+        let layout = numbers.layout;
+        let mut words = Loading::<u64>::new(incoming.device, words_of::<K, V>(&layout))?;
+        let limit = incoming.values;
+        incoming.section(words.bytes(), &mut words, &|_, bytes| match limit {
+            Some(limit) if !values_are_below::<K, V>(&layout, bytes, limit.below) => Err("a value numbers nothing"),
+            _ => Ok(()),
+        })?;
+        let table = Self::of(incoming, numbers, words.done()?);
+        table.check_tags(table.device.default_stream())?;
+        Ok(table)
+    }
+}
+
+impl<K: KeyWord, V: Payload> PageTable<K, V> {
     fn numbers(incoming: &mut Incoming<'_>) -> Result<Numbers> {
         let (length, config) = incoming
             .table(|incoming| Ok(Page { load: incoming.option()?.map(f64::from_bits), pairs: incoming.number()? }))?;
@@ -76,20 +93,6 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             stages: None,
         };
         Ok(Numbers { config, layout, length, report })
-    }
-
-    pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
-        let numbers = Self::numbers(incoming)?;
-        let layout = numbers.layout;
-        let mut words = Loading::<u64>::new(incoming.device, words_of::<K, V>(&layout))?;
-        let limit = incoming.values;
-        incoming.section(words.bytes(), &mut words, &|_, bytes| match limit {
-            Some(limit) if !values_are_below::<K, V>(&layout, bytes, limit.below) => Err("a value numbers nothing"),
-            _ => Ok(()),
-        })?;
-        let table = Self::of(incoming, numbers, words.done()?);
-        table.check_tags(table.device.default_stream())?;
-        Ok(table)
     }
 
     /// Fails unless all tags are such as insertions make, and as many as keys.

@@ -1,7 +1,7 @@
 //! Lookups in a table, and writing out its pairs.
 
 use super::table::PageTable;
-use crate::table::raw::ReadTable;
+use crate::table::raw::{Outputs, ReadTable};
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::page::{Find, FindParams, Unpack, UnpackParams};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
@@ -19,13 +19,7 @@ impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for PageTable<K, V> {
         8 * self.words.len() as u64
     }
 
-    unsafe fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Option<&Buffer<WordOf<V>>>,
-        found: &Buffer<u32>,
-    ) -> Result<()> {
+    unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, (values, found): Outputs<'_, WordOf<V>>) -> Result<()> {
         let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
         stream.batch(|batch| {
             if self.length == 0 {

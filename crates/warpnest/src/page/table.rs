@@ -4,7 +4,6 @@ use super::build::report::PageReport;
 use super::config::Page;
 use crate::primitives::Scratch;
 use crate::runtime::stream::Uses;
-use crate::table::file::{Incoming, Parts};
 use crate::table::raw::RawTable;
 use crate::{Buffer, Config, Device, Result, Stream};
 use gpu_kernels::page::{BUCKET_WORDS, Layout};
@@ -127,13 +126,5 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
             self.words = words;
         }
         Ok(())
-    }
-
-    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
-        self.take_apart(parts)
-    }
-
-    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
-        Self::put_together(incoming)
     }
 }

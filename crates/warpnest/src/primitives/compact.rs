@@ -3,7 +3,7 @@
 use super::{Scratch, check_items};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, BufferSlice, Result, Stream};
-use gpu_kernels::primitives::compact::{Compact, CompactParams, LastOfEach, tile};
+use gpu_kernels::primitives::compact::{Compact, CompactParams, Invert, LastOfEach, tile};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Scalar};
 
@@ -102,6 +102,42 @@ pub(crate) unsafe fn launch_flag<K: KeyWord>(
 ) -> Result<()> {
     // SAFETY: the caller keeps the contract of this function, which is the kernel's.
     unsafe { batch.launch(&LastOfEach { keys, keep, plan: CompactParams { items } }, items) }
+}
+
+/// Queues inverting the flags of `items` items.
+pub(crate) fn invert(stream: &Stream, flags: &Buffer<u32>, items: u64) -> Result<()> {
+    stream.batch(|batch| {
+        let invert = Invert { keep: batch.write(flags), plan: CompactParams { items } };
+        // SAFETY: there is a bit for each item.
+        unsafe { batch.launch(&invert, items.div_ceil(32)) }
+    })
+}
+
+/// Queues compacting the flagged items of `input` to `output`, from an element on. Their number is
+/// in the first half of the scratch's first word until that is used again.
+pub(crate) fn select<T: Scalar>(
+    stream: &Stream,
+    scratch: &mut Scratch,
+    input: &Buffer<T>,
+    keep: &Buffer<u32>,
+    (output, first): (&Buffer<T>, usize),
+) -> Result<()> {
+    let items = input.len() as u64;
+    let words = 1 + state_words::<T>(items);
+    let state = scratch.reserve(words)?;
+    stream.batch(|batch| {
+        batch.zero(state, words as usize)?;
+        let (input, keep) = (batch.read(input), batch.read(keep));
+        let (output, state) = (batch.write(output).offset(first as u64), batch.write(state));
+        // SAFETY: there is a bit for each item. The output has as many elements as bits are set,
+        // from that one on. There is a word for the count, and then the state.
+        unsafe { launch_compact::<T>(batch, items, input, keep, output, state.cast(), state.offset(1)) }
+    })
+}
+
+/// Returns how many items [`select`] has compacted; waits until it is known.
+pub(crate) fn selected(stream: &Stream, scratch: &mut Scratch) -> Result<u32> {
+    Ok(scratch.reserve(1)?.download_at(stream, 0)? as u32)
 }
 
 fn check_keep(items: usize, keep: &Buffer<u32>) -> Result<()> {

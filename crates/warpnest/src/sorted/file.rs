@@ -7,12 +7,13 @@ use crate::Result;
 use crate::error::FileError;
 use crate::primitives::{MAX_ITEMS, Scratch};
 use crate::table::file::{Incoming, Loading, Order, Parts, Section};
+use crate::table::raw::StoredTable;
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
-    pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+impl<K: KeyWord, V: ValueWord> StoredTable for SortedTable<K, V> {
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         parts.table(self.layout.keys, &self.config);
         parts.number(self.report.repeats);
         parts.section(Section::of(&self.keys, self.layout.keys));
@@ -20,7 +21,7 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
         Ok(())
     }
 
-    pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (length, config) = incoming.table(|_| Ok(Sorted))?;
         let repeats = incoming.number()?;
         if length > MAX_ITEMS as u64 {

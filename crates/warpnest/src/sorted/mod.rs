@@ -15,8 +15,7 @@ pub use report::{SortedReport, SortedStages};
 use crate::primitives::Scratch;
 use crate::runtime::stream::Uses;
 use crate::table::design::{Design, Staged};
-use crate::table::file::{Incoming, Parts};
-use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
+use crate::table::raw::{Outputs, RawTable, ReadTable, sealed::Sealed};
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::refs::SortedRef;
 use gpu_kernels::sorted::{Find, FindParams, Layout};
@@ -145,13 +144,7 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for SortedTable<K, V> {
         config::bytes::<K, V>(self.keys.len() as u64, self.values.len() as u64)
     }
 
-    unsafe fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Option<&Buffer<V>>,
-        found: &Buffer<u32>,
-    ) -> Result<()> {
+    unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, (values, found): Outputs<'_, V>) -> Result<()> {
         let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
         stream.batch(|batch| {
             let find = Find::<K, V> {
@@ -207,13 +200,5 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for SortedTable<K, V> {
         keys.into_iter().for_each(|keys| self.keys = keys);
         values.into_iter().for_each(|values| self.values = values);
         Ok(())
-    }
-
-    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
-        self.take_apart(parts)
-    }
-
-    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
-        Self::put_together(incoming)
     }
 }

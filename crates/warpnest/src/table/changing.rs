@@ -123,9 +123,9 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         check_keys(self.device(), stream, keys)?;
         values.check_device("the buffer of answers", self.device())?;
         found.check_device("the buffer of answers", self.device())?;
+        let outputs = Some((Some(values), found));
         // SAFETY: there are as many answers as keys, and the caller has them exclusively.
-        let removed =
-            unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, keys, Some(values), Some(found)) };
+        let removed = unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, keys, outputs) };
         removed.map(|keys| keys as usize)
     }
 
@@ -152,7 +152,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     {
         check_keys(self.device(), stream, keys.words())?;
         // SAFETY: there are no outputs.
-        let removed = unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, keys.words(), None, None) };
+        let removed = unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, keys.words(), None) };
         removed.map(|keys| keys as usize)
     }
 
@@ -203,7 +203,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         check_keys(self.device(), stream, keys)?;
         let dropped = dropped(self.device(), stream, keys.words(), keep)?;
         // SAFETY: there are no outputs.
-        let removed = unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, &dropped, None, None) };
+        let removed = unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, &dropped, None) };
         removed.map(|keys| keys as usize)
     }
 

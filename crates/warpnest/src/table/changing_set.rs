@@ -115,7 +115,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         found.check_device("the buffer of found-words", self.device())?;
         // SAFETY: there is a found-word for every 32 keys, and the caller has them exclusively.
         let removed =
-            unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, keys.words(), None, Some(found)) };
+            unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, keys.words(), Some((None, found))) };
         removed.map(|keys| keys as usize)
     }
 
@@ -142,7 +142,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     {
         check_keys(self.device(), stream, keys)?;
         // SAFETY: there are no outputs.
-        let removed = unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, keys.words(), None, None) };
+        let removed = unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, keys.words(), None) };
         removed.map(|keys| keys as usize)
     }
 
@@ -174,7 +174,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         check_keys(self.device(), stream, keys)?;
         let dropped = dropped(self.device(), stream, keys.words(), keep)?;
         // SAFETY: there are no outputs.
-        let removed = unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, &dropped, None, None) };
+        let removed = unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, &dropped, None) };
         removed.map(|keys| keys as usize)
     }
 

@@ -29,7 +29,7 @@ pub(super) fn combine_found<K: KeyWord, V: ValueWord, T: RawTable<K, V>>(
     let held = Buffer::uninitialized(&device, keys.len())?;
     let found = Buffer::uninitialized(&device, keys.len().div_ceil(32))?;
     // SAFETY: there are as many values as keys, a word for every 32 of them, and both are new.
-    unsafe { table.find(stream, &keys, Some(&held), &found)? };
+    unsafe { table.find(stream, &keys, (Some(&held), &found))? };
     let plan = CombineFoundParams { items: keys.len() as u64, fold, padding: 0 };
     stream.batch(|batch| {
         let combine =

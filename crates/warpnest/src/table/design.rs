@@ -8,6 +8,7 @@ use super::combine_found::combine_found;
 use super::config::Config;
 use super::input::Input;
 use super::raw::{RawTable, sealed};
+use crate::table::raw::Outputs;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
@@ -128,8 +129,7 @@ pub trait Changes: Design {
         table: &mut Self::Table<K, P>,
         stream: &Stream,
         keys: &Buffer<K>,
-        values: Option<&Buffer<WordOf<P>>>,
-        found: Option<&Buffer<u32>>,
+        outputs: Option<Outputs<'_, WordOf<P>>>,
     ) -> Result<u64>;
 
     /// Makes capacity for so many more keys, where a table grows as a whole.

@@ -5,6 +5,7 @@ use crate::error::same_length;
 use crate::primitives::{expand_flags, fill_absent};
 use crate::runtime::host_chunks::Chunks;
 use crate::runtime::lent::Lent;
+use crate::table::raw::Outputs;
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::types::ValueWord;
 use std::mem;
@@ -56,7 +57,7 @@ fn front<'a, T>(slice: &mut &'a mut [T], length: usize) -> &'a mut [T] {
 }
 
 /// Queues a lookup whose values, if any, are of the program's type.
-type Find<'a, K, V> = &'a (dyn Fn(&Stream, &Buffer<K>, Option<&Buffer<V>>, &Buffer<u32>) -> Result<()> + Sync);
+type Find<'a, K, V> = &'a (dyn Fn(&Stream, &Buffer<K>, Outputs<'_, V>) -> Result<()> + Sync);
 
 /// The memory of answers on the device, for as many queries or more.
 struct Memory<V> {
@@ -89,7 +90,7 @@ impl<V: Value> Memory<V> {
         values.set_length(values_out.len());
         found.set_length(queries.len().div_ceil(32));
         flags.set_length(flags_out.len());
-        find(stream, queries, Some(&*values).filter(|values| !values.is_empty()), found)?;
+        find(stream, queries, (Some(&*values).filter(|values| !values.is_empty()), found))?;
         if !values.is_empty() {
             if let Some(default) = default {
                 fill_absent(stream, found, default, values)?;
@@ -121,8 +122,8 @@ pub(super) fn get_on_host<K: Key, V: Value>(
     answers: HostAnswers<'_, V>,
 ) -> Result<usize> {
     // SAFETY: there are as many values, if any, and enough found-words, which nothing else uses.
-    answer(table, stream, queries, answers, &|stream, queries, values, found| unsafe {
-        table.find(stream, queries.words(), values.map(Buffer::words), found)
+    answer(table, stream, queries, answers, &|stream, queries, (values, found)| unsafe {
+        table.find(stream, queries.words(), (values.map(Buffer::words), found))
     })
 }
 
@@ -136,8 +137,8 @@ pub fn contains_on_host<K: Key, W: ValueWord>(
 ) -> Result<()> {
     let answers = HostAnswers::<u32> { values: &mut [], default: None, bits, flags, counted: false };
     // SAFETY: there are enough found-words, which nothing else uses.
-    let answered = answer(table, stream, queries, answers, &|stream, queries, _, found| unsafe {
-        table.find(stream, queries.words(), None, found)
+    let answered = answer(table, stream, queries, answers, &|stream, queries, (_, found)| unsafe {
+        table.find(stream, queries.words(), (None, found))
     });
     answered.map(drop)
 }

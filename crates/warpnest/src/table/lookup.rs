@@ -89,7 +89,7 @@ pub fn get_many_into<K: Key, V: Value>(
 ) -> Result<()> {
     crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
     // SAFETY: there are as many answers as queries, and the caller has them exclusively.
-    unsafe { table.find(stream, queries.words(), Some(answers.values.words()), &answers.found) }
+    unsafe { table.find(stream, queries.words(), (Some(answers.values.words()), &answers.found)) }
 }
 
 /// Returns whether each of `queries` is in the table, in their order.
@@ -133,5 +133,5 @@ pub fn contains_many_into<K: Key, V: words::ValueWord>(
         ("the found-words", found.len()),
     )?;
     // SAFETY: there are enough found-words, and the caller has them exclusively.
-    unsafe { table.find(stream, queries.words(), None, found) }
+    unsafe { table.find(stream, queries.words(), (None, found)) }
 }

@@ -7,6 +7,10 @@ use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::fmt::Debug;
 
+/// Where answers are written: a value for each key, if they are wanted, and a found-word for every
+/// 32 keys.
+pub type Outputs<'b, V> = (Option<&'b Buffer<V>>, &'b Buffer<u32>);
+
 /// What is read of a table of keys `K` and values `V`, whatever its type. In a set, whose payload
 /// is nothing, values are of the type that stands for them in kernels, and there are none.
 pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
@@ -29,14 +33,8 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     ///
     /// # Safety
     /// There are as many values, if any, as queries, and a found-word for every 32 of them. Nothing
-    /// else uses values and found-words.
-    unsafe fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Option<&Buffer<V>>,
-        found: &Buffer<u32>,
-    ) -> Result<()>;
+    /// else uses the outputs.
+    unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, outputs: Outputs<'_, V>) -> Result<()>;
 
     /// Writes all keys to the front of `keys`, and all values to that of `values`; returns how many
     /// there are. That is the number of keys, unless a promise of unique keys was broken, or
@@ -49,8 +47,18 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64>;
 }
 
+/// A table that a file can have.
+pub trait StoredTable: Sized {
+    /// Takes the table apart for its file.
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()>;
+
+    /// Puts a table together from a file, which anybody may have written. So whatever the table's
+    /// kernels rely on is checked, and each length before memory is taken.
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self>;
+}
+
 /// A table of keys `K` and values `V`.
-pub trait RawTable<K: KeyWord, V: ValueWord>: ReadTable<K, V> + Sized {
+pub trait RawTable<K: KeyWord, V: ValueWord>: ReadTable<K, V> + StoredTable {
     /// The table as an argument of a kernel.
     type Ref: Copy;
 
@@ -59,13 +67,6 @@ pub trait RawTable<K: KeyWord, V: ValueWord>: ReadTable<K, V> + Sized {
 
     /// Copies the table on the same device, without what builds and batches work in.
     fn try_clone(&self, stream: &Stream) -> Result<Self>;
-
-    /// Takes the table apart for its file.
-    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()>;
-
-    /// Puts a table together from a file, which anybody may have written. So whatever the table's
-    /// kernels rely on is checked, and each length before memory is taken.
-    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self>;
 
     /// Gives back the memory that the table does not need; may move it to a smaller one.
     fn shrink_to_fit(&mut self) -> Result<()>;

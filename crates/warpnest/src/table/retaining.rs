@@ -1,8 +1,7 @@
 //! The elements that a mask keeps, and those that it does not.
 
-use crate::primitives::{Scratch, check_items, compact};
+use crate::primitives::{Scratch, check_items, compact, invert};
 use crate::{Buffer, Device, Result, Stream};
-use gpu_kernels::primitives::compact::{CompactParams, Invert};
 use gpu_kernels::types::Scalar;
 
 /// Returns the elements whose bit in `keep` is 1, in their order; waits.
@@ -35,11 +34,8 @@ pub(crate) fn dropped<T: Scalar>(
     let words = elements.len().div_ceil(32);
     crate::error::same_length(("the keys, in words of 32,", words), ("the words to keep", keep.len()))?;
     keep.check_device("the buffer of words to keep", device)?;
-    let plan = CompactParams { items: check_items(elements.len())? };
+    let items = check_items(elements.len())?;
     let others = keep.duplicate(stream, device)?;
-    // SAFETY: there is a word for each 32 elements.
-    stream.batch(|batch| unsafe {
-        batch.launch(&Invert { keep: batch.write(&others), plan }, plan.items.div_ceil(32))
-    })?;
+    invert(stream, &others, items)?;
     kept(device, stream, elements, &others)
 }

@@ -5,9 +5,8 @@
 use super::design::Sets;
 use super::input::{Input, Known};
 use super::raw::ReadTable;
-use crate::primitives::{launch_compact, state_words};
+use crate::primitives::{self, Scratch, invert};
 use crate::{Buffer, BulkSet, Key, Result, Stream};
-use gpu_kernels::primitives::compact::{CompactParams, Invert};
 
 type Set<K, D> = BulkSet<K, D>;
 
@@ -34,7 +33,13 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// has; [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on
     /// different devices.
     pub fn union_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        union(self, stream, other)
+        check(self, stream, other)?;
+        let (larger, smaller) = by_length(self, other);
+        let keys = Buffer::<K::Word>::uninitialized(self.device(), larger.len() + smaller.len())?;
+        // SAFETY: there are elements for the keys of both.
+        let written = unsafe { larger.table.write(stream, &keys, None)? }.min(larger.table.len());
+        let added = select(smaller, stream, larger, false, &keys, written)?;
+        with_keys(self, stream, &keys, written + added)
     }
 
     /// Does [`BulkSet::intersection_on`] on the default stream.
@@ -56,7 +61,9 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// # Errors
     /// As for [`BulkSet::union_on`].
     pub fn intersection_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        intersection(self, stream, other)
+        check(self, stream, other)?;
+        let (larger, smaller) = by_length(self, other);
+        selected(smaller, stream, larger, true, self)
     }
 
     /// Does [`BulkSet::difference_on`] on the default stream.
@@ -77,29 +84,9 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// # Errors
     /// As for [`BulkSet::union_on`].
     pub fn difference_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        difference(self, stream, other)
+        check(self, stream, other)?;
+        selected(self, stream, other, false, self)
     }
-}
-
-fn union<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
-    check(one, stream, other)?;
-    let (larger, smaller) = by_length(one, other);
-    let keys = Buffer::<K::Word>::uninitialized(one.device(), larger.len() + smaller.len())?;
-    // SAFETY: there are elements for the keys of both.
-    let written = unsafe { larger.table.write(stream, &keys, None)? }.min(larger.table.len());
-    let added = select(smaller, stream, larger, false, &keys, written)?;
-    with_keys(one, stream, &keys, written + added)
-}
-
-fn intersection<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
-    check(one, stream, other)?;
-    let (larger, smaller) = by_length(one, other);
-    selected(smaller, stream, larger, true, one)
-}
-
-fn difference<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<Set<K, D>> {
-    check(one, stream, other)?;
-    selected(one, stream, other, false, one)
 }
 
 fn check<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<()> {
@@ -159,22 +146,11 @@ fn select<K: Key, D: Sets>(
     let items = unsafe { set.table.write(stream, &keys, None)? }.min(keys.len() as u64);
     let found = Buffer::<u32>::uninitialized(device, keys.len().div_ceil(32))?;
     // SAFETY: there is a found-word for each 32 keys, and a set has no values.
-    unsafe { other.table.find(stream, &keys, None, &found)? };
-    let state = Buffer::<u64>::uninitialized(device, state_words::<K::Word>(items) as usize)?;
-    let count = Buffer::<u32>::uninitialized(device, 1)?;
-    stream.batch(|batch| {
-        batch.zero(&state, state.len())?;
-        let keep = batch.write(&found);
-        if !present {
-            let invert = Invert { keep, plan: CompactParams { items } };
-            // SAFETY: there is a word for each 32 keys.
-            unsafe { batch.launch(&invert, items.div_ceil(32))? };
-        }
-        let (input, output) = (batch.read(&keys), batch.write(output).offset(first));
-        let (count, state) = (batch.write(&count), batch.write(&state));
-        // SAFETY: there are as many keys, with a bit for each, and capacity for all of them; the
-        // state has the words that are asked for, all 0.
-        unsafe { launch_compact(batch, items, input, keep, output, count, state) }
-    })?;
-    Ok(count.download_at(stream, 0)? as u64)
+    unsafe { other.table.find(stream, &keys, (None, &found))? };
+    if !present {
+        invert(stream, &found, items)?;
+    }
+    let mut scratch = Scratch::new(device);
+    primitives::select(stream, &mut scratch, &*keys.slice(..items as usize)?, &found, (output, first as usize))?;
+    Ok(primitives::selected(stream, &mut scratch)? as u64)
 }

@@ -9,14 +9,15 @@ use crate::error::FileError;
 use crate::primitives::Scratch;
 use crate::table::file::functions::{constants_of, family_from, family_number, functions_from};
 use crate::table::file::{Incoming, Loading, Parts, Section};
+use crate::table::raw::StoredTable;
 use crate::{Error, Result};
 use gpu_kernels::table::slots::slot_words;
 use gpu_kernels::two_level::{Layout, header};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::marker::PhantomData;
 
-impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
-    pub(super) fn take_apart<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
+impl<K: KeyWord, V: ValueWord> StoredTable for TwoLevelTable<K, V> {
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, report, layout, .. } = self;
         let TwoLevel { capacity, mean, sub_tables, sub_table_slots, hash, sub_table_hash, seeds, rounds } =
             config.design;
@@ -38,7 +39,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         Ok(())
     }
 
-    pub(super) fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (length, config) = incoming.table(|incoming| {
             let (capacity, mean) = (incoming.short()?, incoming.option()?.map(f64::from_bits));
             let (sub_tables, sub_table_slots) = (incoming.short()?, incoming.short()?);

@@ -14,9 +14,8 @@ pub use report::{TwoLevelReport, TwoLevelStages};
 use crate::primitives::Scratch;
 use crate::runtime::stream::Uses;
 use crate::table::design::{Counted, Design, Seeded, Staged};
-use crate::table::file::{Incoming, Parts};
 use crate::table::probes::ProbeLengths;
-use crate::table::raw::{RawTable, ReadTable, sealed::Sealed};
+use crate::table::raw::{Outputs, RawTable, ReadTable, sealed::Sealed};
 use crate::table::slots::write_slots;
 use crate::{Buffer, BulkMap, Config, Device, Result, Stream};
 use gpu_kernels::cuckoo::UnpackParams;
@@ -155,13 +154,7 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for TwoLevelTable<K, V> {
         8 * (self.words.len() as u64 + self.header.len() as u64) + 4 * self.seeds.len() as u64
     }
 
-    unsafe fn find(
-        &self,
-        stream: &Stream,
-        queries: &Buffer<K>,
-        values: Option<&Buffer<V>>,
-        found: &Buffer<u32>,
-    ) -> Result<()> {
+    unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, (values, found): Outputs<'_, V>) -> Result<()> {
         let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
         stream.batch(|batch| {
             let find = Find::<K, V> {
@@ -223,13 +216,5 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for TwoLevelTable<K, V> {
         words.into_iter().for_each(|words| self.words = words);
         seeds.into_iter().for_each(|seeds| self.seeds = seeds);
         Ok(())
-    }
-
-    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
-        self.take_apart(parts)
-    }
-
-    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
-        Self::put_together(incoming)
     }
 }

@@ -6,7 +6,7 @@ use super::{CompactingConfig, CompactingTable};
 use crate::error::{FileError, TableKind};
 use crate::table::file::{self, Incoming, Limit, Loading, Parts, Section};
 use crate::table::id_table::Ids;
-use crate::table::raw::RawTable;
+use crate::table::raw::StoredTable;
 use crate::types::check_any_bytes;
 use crate::{BulkMap, Device, Key, Result};
 use std::io::{Read, Write};
@@ -64,7 +64,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (keys, in_order) = (incoming.number()?, incoming.flag()?);
         incoming.values = Some(Limit { below: keys, copies: true });
-        let ids: BulkMap<K, u32, D> = BulkMap::of(RawTable::from_parts(incoming)?);
+        let ids: BulkMap<K, u32, D> = BulkMap::of(StoredTable::from_parts(incoming)?);
         if ids.len() as u64 != keys {
             return Err(FileError::inconsistent("it has another number of keys than of ids"));
         }

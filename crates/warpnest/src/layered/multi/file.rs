@@ -8,7 +8,7 @@ use super::{MultiConfig, MultiMap};
 use crate::error::{FileError, TableKind};
 use crate::table::file::{self, Incoming, Limit, Loading, Order, Parts, Section};
 use crate::table::id_table::Ids;
-use crate::table::raw::RawTable;
+use crate::table::raw::StoredTable;
 use crate::types::check_any_bytes;
 use crate::{BulkMap, Device, Key, Result, Value};
 use std::io::{Read, Write};
@@ -74,7 +74,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (number, pairs) = (incoming.number()?, incoming.number()?);
         incoming.values = Some(Limit { below: number, copies: false });
-        let runs: BulkMap<K, u32, D> = BulkMap::of(RawTable::from_parts(incoming)?);
+        let runs: BulkMap<K, u32, D> = BulkMap::of(StoredTable::from_parts(incoming)?);
         if runs.len() as u64 != number {
             return Err(FileError::inconsistent("it has another number of keys than of runs"));
         }

@@ -7,7 +7,7 @@ use crate::design::Changes;
 use crate::error::{FileError, TableKind};
 use crate::primitives::check_row;
 use crate::table::file::{self, Incoming, Loading, Parts, ROW_MAP, Section};
-use crate::table::raw::{RawTable, ReadTable};
+use crate::table::raw::{ReadTable, StoredTable};
 use crate::types::{Plain, check_any_bytes};
 use crate::{Buffer, BulkMap, Device, Key, Result};
 use bytemuck::AnyBitPattern;
@@ -77,7 +77,7 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         const { check_row::<R>() };
         // The header's kind has the bytes of a row.
         let (keys, _, rows) = (incoming.number()?, incoming.number()?, incoming.short()?);
-        let map: BulkMap<K, u32, D> = BulkMap::of(RawTable::from_parts(incoming)?);
+        let map: BulkMap<K, u32, D> = BulkMap::of(StoredTable::from_parts(incoming)?);
         let (device, stream) = (incoming.device, incoming.device.default_stream());
         let mut loading = Loading::<R>::new(device, rows as u64)?;
         incoming.section(loading.bytes(), &mut loading, &|_, _| Ok(()))?;
@@ -93,7 +93,7 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         // gets a new number.
         let found = Buffer::<u32>::uninitialized(device, map.len().div_ceil(32))?;
         // SAFETY: there are as many values as keys, and a word for every 32 of them.
-        unsafe { map.table.find(stream, &written, Some(&used), &found)? };
+        unsafe { map.table.find(stream, &written, (Some(&used), &found))? };
         let found: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();
         if found != keys {
             return Err(FileError::inconsistent("it has a key that no lookup finds"));

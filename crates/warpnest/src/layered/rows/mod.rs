@@ -176,7 +176,7 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         };
         // SAFETY: there are as many numbers and answers as queries, and the caller has them
         // exclusively.
-        unsafe { self.map.table.find(stream, queries.words(), Some(numbers), found)? };
+        unsafe { self.map.table.find(stream, queries.words(), (Some(numbers), found))? };
         gather_where(stream, &self.rows, numbers, found, values)
     }
 

@@ -8,6 +8,7 @@ use crate::page::design::{PageMap, PageSet};
 use crate::page::table::PageTable;
 use crate::table::design::{Builds, Changes};
 use crate::table::input::{Input, Known};
+use crate::table::raw::Outputs;
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
@@ -73,6 +74,8 @@ impl<K: Key> PageSet<K> {
     }
 }
 
+// After an error of an insertion or a removal the table is as it was, or empty; then the error is
+// `Error::Emptied`, unless it was empty before. Of equal keys that are removed one gets the answer.
 impl Changes for Page {
     fn reserve<K: KeyWord, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream, additional: u64) -> Result<()> {
         table.reserve(stream, additional)
@@ -90,18 +93,43 @@ impl Changes for Page {
         stream: &Stream,
         input: Input<'_, K, P>,
     ) -> Result<u64> {
-        table.insert_batch(stream, input)
+        if input.pairs == 0 {
+            return Ok(0);
+        }
+        let before = table.length;
+        if before == 0 {
+            return table.fill(stream, input);
+        }
+        let capacity = table.capacity();
+        let most = before + input.pairs;
+        // A batch that gives most of its keys new values needs no capacity for them.
+        let needed = if most <= capacity { most } else { before + table.count_absent(stream, input)? };
+        if needed > capacity {
+            table.grow(stream, input, needed)?;
+        } else if table.add_in_place(stream, input)? == Added::Full {
+            // A part of the batch is in the table already, so it cannot stay as it is.
+            table.grow(stream, input, needed).map_err(|source| table.emptied(stream, source))?;
+        }
+        // A build counts keys once that a broken promise has put into the table several times.
+        Ok(table.length.saturating_sub(before))
     }
 
     unsafe fn remove<K: KeyWord, P: Payload>(
         table: &mut PageTable<K, P>,
         stream: &Stream,
         keys: &Buffer<K>,
-        values: Option<&Buffer<WordOf<P>>>,
-        found: Option<&Buffer<u32>>,
+        outputs: Option<Outputs<'_, WordOf<P>>>,
     ) -> Result<u64> {
+        if table.length == 0 || keys.is_empty() {
+            let Some((values, found)) = outputs else { return Ok(0) };
+            stream.batch(|batch| {
+                values.map_or(Ok(()), |values| batch.zero(values, values.len()))?;
+                batch.zero(found, found.len())
+            })?;
+            return Ok(0);
+        }
         // SAFETY: the caller guarantees the outputs.
-        unsafe { table.remove_batch(stream, keys, values, found) }
+        unsafe { table.remove_in_place(stream, keys, outputs) }
     }
 
     fn clear<K: KeyWord, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream) -> Result<()> {
@@ -115,32 +143,6 @@ impl Changes for Page {
 }
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Inserts pairs, of which the last one of each key counts; returns the number of new keys.
-    ///
-    /// After an error the table is as it was, or empty; then the error is
-    /// [`Error::Emptied`](crate::Error::Emptied), unless it was empty before.
-    fn insert_batch(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<u64> {
-        if input.pairs == 0 {
-            return Ok(0);
-        }
-        let before = self.length;
-        if before == 0 {
-            return self.fill(stream, input);
-        }
-        let capacity = self.capacity();
-        let most = before + input.pairs;
-        // A batch that gives most of its keys new values needs no capacity for them.
-        let needed = if most <= capacity { most } else { before + self.count_absent(stream, input)? };
-        if needed > capacity {
-            self.grow(stream, input, needed)?;
-        } else if self.add_in_place(stream, input)? == Added::Full {
-            // A part of the batch is in the table already, so it cannot stay as it is.
-            self.grow(stream, input, needed).map_err(|source| self.emptied(stream, source))?;
-        }
-        // A build counts keys once that a broken promise has put into the table several times.
-        Ok(self.length.saturating_sub(before))
-    }
-
     /// Builds an empty table from a batch, as large as it is, or larger if the batch is.
     fn fill(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<u64> {
         let (cores, capacity) = (self.device.engine().cores(), self.capacity());
@@ -153,29 +155,5 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         };
         self.rebuild_planned(stream, input, &plan)?;
         Ok(self.length)
-    }
-
-    /// Removes keys; returns how many were there. Of equal keys one gets the answer. After an error
-    /// the table is as after one of an insertion.
-    ///
-    /// # Safety
-    /// There are as many values as keys, and a found-word for every 32 of them, if there are any.
-    /// Nothing else uses them.
-    unsafe fn remove_batch(
-        &mut self,
-        stream: &Stream,
-        keys: &Buffer<K>,
-        values: Option<&Buffer<WordOf<V>>>,
-        found: Option<&Buffer<u32>>,
-    ) -> Result<u64> {
-        if self.length == 0 || keys.is_empty() {
-            stream.batch(|batch| {
-                values.map_or(Ok(()), |values| batch.zero(values, values.len()))?;
-                found.map_or(Ok(()), |found| batch.zero(found, found.len()))
-            })?;
-            return Ok(0);
-        }
-        // SAFETY: the caller guarantees the outputs.
-        unsafe { self.remove_in_place(stream, keys, values, found) }
     }
 }

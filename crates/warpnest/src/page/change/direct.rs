@@ -2,6 +2,7 @@
 
 use crate::page::table::PageTable;
 use crate::table::input::Input;
+use crate::table::raw::Outputs;
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::page::{
     AddDirectly, AddParams, EvictLeft, MAX_LEFT, RemoveDirectly, RemoveParams, StoreRepeated, StoreRepeatedParams,
@@ -154,12 +155,11 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         &mut self,
         stream: &Stream,
         keys: &Buffer<K>,
-        values: Option<&Buffer<WordOf<V>>>,
-        found: Option<&Buffer<u32>>,
+        outputs: Option<Outputs<'_, WordOf<V>>>,
     ) -> Result<u64> {
         self.scratch.reserve(header::WORDS as u64)?;
         // SAFETY: the caller guarantees the outputs.
-        let removed = unsafe { self.remove_each(stream, keys, values, found) };
+        let removed = unsafe { self.remove_each(stream, keys, outputs) };
         removed.map_err(|source| self.emptied(stream, source))
     }
 
@@ -171,8 +171,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         &mut self,
         stream: &Stream,
         keys: &Buffer<K>,
-        values: Option<&Buffer<WordOf<V>>>,
-        found: Option<&Buffer<u32>>,
+        outputs: Option<Outputs<'_, WordOf<V>>>,
     ) -> Result<u64> {
         let Self { scratch, words, layout, .. } = self;
         let scratch = scratch.reserve(header::WORDS as u64)?;
@@ -182,9 +181,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                 keys: batch.read(keys),
                 words: batch.write(words).cast(),
                 // SAFETY: the kernel's documentation allows no values, and no found-words.
-                values: unsafe { batch.write_or_null(values) },
+                values: unsafe { batch.write_or_null(outputs.and_then(|(values, _)| values)) },
                 // SAFETY: as above.
-                found: unsafe { batch.write_or_null(found) },
+                found: unsafe { batch.write_or_null(outputs.map(|(_, found)| found)) },
                 header: batch.write(scratch),
                 plan: RemoveParams { layout: *layout, keys: keys.len() as u64 },
             };

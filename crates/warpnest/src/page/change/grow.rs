@@ -23,7 +23,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let keys = input.keys.slice(..input.pairs as usize)?;
         let found = Buffer::<u32>::uninitialized(&self.device, keys.len().div_ceil(32))?;
         // SAFETY: there is a found-word for every 32 keys, and nobody else has them.
-        unsafe { self.find(stream, &keys, None, &found)? };
+        unsafe { self.find(stream, &keys, (None, &found))? };
         Ok(dropped(&self.device, stream, &keys, &found)?.len() as u64)
     }
 

@@ -3,6 +3,7 @@
 use super::direct::Added;
 use crate::page::table::PageTable;
 use crate::table::input::Input;
+use crate::table::raw::Outputs;
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
@@ -48,16 +49,15 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         &mut self,
         stream: &Stream,
         keys: &Buffer<K>,
-        values: Option<&Buffer<WordOf<V>>>,
-        found: Option<&Buffer<u32>>,
+        outputs: Option<Outputs<'_, WordOf<V>>>,
     ) -> Result<u64> {
         let batch = keys.len() as u64;
-        if found.is_none() && self.rewrites(batch) {
+        if outputs.is_none() && self.rewrites(batch) {
             return self.remove_by_pages(stream, keys);
         }
         self.changed += batch;
         // SAFETY: the caller guarantees the outputs.
-        let removed = unsafe { self.remove_directly(stream, keys, values, found)? };
+        let removed = unsafe { self.remove_directly(stream, keys, outputs)? };
         if self.changed < self.length / KEYS_A_REWRITE {
             return Ok(removed);
         }

@@ -149,7 +149,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             Some(removed) => Ok(removed),
             // Copies of one key are too many for a bin.
             // SAFETY: there are no answers.
-            None => unsafe { self.remove_directly(stream, keys, None, None) },
+            None => unsafe { self.remove_directly(stream, keys, None) },
         }
     }
 

@@ -131,7 +131,7 @@ pub fn isin_into<K: Key>(
     crate::error::same_length(("the keys, in words of 32,", words), ("the found-words", found.len()))?;
     keys.check_device("the buffer of keys", scratch.device())?;
     // SAFETY: there are enough found-words, and the caller has them exclusively.
-    with_set(stream, scratch, among, |set| unsafe { set.find(stream, keys.words(), None, found) })
+    with_set(stream, scratch, among, |set| unsafe { set.find(stream, keys.words(), (None, found)) })
 }
 
 /// Writes the result of [`isin`] to the program's memory: a bit for each key and a byte for each

@@ -2,8 +2,7 @@
 
 use super::compute::compute;
 use super::parts::{Parts, Wanted};
-use super::ranks::{invert, select};
-use crate::primitives::{Scratch, gather, number_from};
+use crate::primitives::{Scratch, gather, invert, number_from, select, selected};
 use crate::relational::Order;
 use crate::table::raw::ReadTable;
 use crate::{Answers, Buffer, Device, InputError, PageMap, Result, Stream};
@@ -49,7 +48,7 @@ impl KeyIds {
     pub fn get(&self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Answers<u32>> {
         let (values, found) = (scratch.lend(keys.len())?, scratch.lend(keys.len().div_ceil(32))?);
         // SAFETY: there is a value for each key, and a word for every 32 of them. Both are new.
-        unsafe { self.ids.table().find(stream, keys, Some(&values), &found)? };
+        unsafe { self.ids.table().find(stream, keys, (Some(&values), &found))? };
         Ok(Answers { values, found, numbers: None })
     }
 
@@ -66,7 +65,7 @@ impl KeyIds {
         if !missing.is_empty() {
             self.insert(stream, scratch, &missing)?;
             // SAFETY: as in `get`; both are of that lookup.
-            unsafe { self.ids.table().find(stream, keys, Some(&values), &found)? };
+            unsafe { self.ids.table().find(stream, keys, (Some(&values), &found))? };
         }
         scratch.give_back(missing);
         scratch.give_back(found);
@@ -84,8 +83,7 @@ impl KeyIds {
         let mut missing = scratch.lend::<u64>(keys.len())?;
         invert(stream, found, keys.len() as u64)?;
         select(stream, scratch, keys, found, (&missing, 0))?;
-        // The lower half of the word is the number of keys.
-        missing.set_length(scratch.reserve(1)?.download_at(stream, 0)? as u32 as usize);
+        missing.set_length(selected(stream, scratch)? as usize);
         Ok(missing)
     }
 

@@ -5,9 +5,9 @@
 //! most keys must be such, by the numbers of rows and groups, the map is of the others alone.
 
 use super::parts::{Parts, Wanted};
-use super::ranks::{Flagged, Rows, flag_repeated, select};
+use super::ranks::{Flagged, Rows, flag_repeated};
 use crate::page::{PageConfig, PageTable};
-use crate::primitives::{Scratch, check_items, iota, scatter};
+use crate::primitives::{Scratch, check_items, invert, iota, scatter, select, selected};
 use crate::relational::Order;
 use crate::relational::columns::Words;
 use crate::relational::group_by::memory::{Memory, permuted};
@@ -184,7 +184,7 @@ impl<K: Key> Column<'_, K> {
         let flags = flag_repeated(stream, scratch, counts)?;
         let keys = scratch.lend::<K>(length)?;
         select(stream, scratch, groups.keys.words(), &flags, (keys.words(), 0))?;
-        let count = scratch.reserve(1)?.download_at(stream, 0)? as u32 as usize;
+        let count = selected(stream, scratch)? as usize;
         let firsts = match &groups.firsts {
             Some(firsts) => {
                 let selected = scratch.lend(length)?;
@@ -228,7 +228,7 @@ impl<K: Key> Column<'_, K> {
         let found = scratch.lend(keys.len().div_ceil(32))?;
         // SAFETY: there is an id for each row, and a word for every 32 of them. The ids are those
         // of the caller, who has them exclusively.
-        unsafe { map.find(stream, keys.words(), Some(ids), &found)? };
+        unsafe { map.find(stream, keys.words(), (Some(ids), &found))? };
         map.give_back(scratch);
         if let Some(numbers) = numbers {
             scratch.give_back(numbers);
@@ -256,7 +256,7 @@ impl<K: Key> Column<'_, K> {
             Some(counts) if self.wanted.counts => {
                 let selected = scratch.lend(groups.len())?;
                 select(stream, scratch, counts, &flags, (&selected, 0))?;
-                super::ranks::invert(stream, &flags, groups.len() as u64)?;
+                invert(stream, &flags, groups.len() as u64)?;
                 select(stream, scratch, counts, &flags, (&selected, count))?;
                 Some(selected)
             }

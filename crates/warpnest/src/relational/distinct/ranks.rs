@@ -1,14 +1,12 @@
 //! Launches of flags and ranks of rows.
 
-use crate::primitives::{Scratch, exclusive_scan_in_place, launch_compact, state_words};
+use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::relational::columns::join;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, RowsParams};
-use gpu_kernels::primitives::compact::{CompactParams, Invert};
 use gpu_kernels::relational::distinct::ids::{
     FlagFirsts, FlagRepeated, FlagRepeatedParams, NumberRows, RowsOfKeysParams,
 };
-use gpu_kernels::types::Scalar;
 
 /// Flags of rows, and the same with the number of flags before each word.
 pub(super) struct Flagged {
@@ -104,35 +102,4 @@ pub(super) fn flag_repeated(stream: &Stream, scratch: &mut Scratch, counts: &Buf
         unsafe { batch.launch(&flag, plan.groups) }
     })?;
     Ok(flags)
-}
-
-/// Queues inverting the flags of `items` items.
-pub(super) fn invert(stream: &Stream, flags: &Buffer<u32>, items: u64) -> Result<()> {
-    stream.batch(|batch| {
-        let invert = Invert { keep: batch.write(flags), plan: CompactParams { items } };
-        // SAFETY: there is a bit for each item.
-        unsafe { batch.launch(&invert, items.div_ceil(32)) }
-    })
-}
-
-/// Queues compacting the flagged items of `input` to `output`, from an element on. Their number is
-/// in the first half of the scratch's first word until that is used again.
-pub(super) fn select<T: Scalar>(
-    stream: &Stream,
-    scratch: &mut Scratch,
-    input: &Buffer<T>,
-    keep: &Buffer<u32>,
-    (output, first): (&Buffer<T>, usize),
-) -> Result<()> {
-    let items = input.len() as u64;
-    let words = 1 + state_words::<T>(items);
-    let state = scratch.reserve(words)?;
-    stream.batch(|batch| {
-        batch.zero(state, words as usize)?;
-        let (input, keep) = (batch.read(input), batch.read(keep));
-        let (output, state) = (batch.write(output).offset(first as u64), batch.write(state));
-        // SAFETY: there is a bit for each item. The output has as many elements as bits are set,
-        // from that one on. There is a word for the count, and then the state.
-        unsafe { launch_compact::<T>(batch, items, input, keep, output, state.cast(), state.offset(1)) }
-    })
 }

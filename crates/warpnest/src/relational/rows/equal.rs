@@ -3,7 +3,7 @@
 use super::on_device::{ColumnOn, KeysOn};
 use super::text_column::{Eight, Offsets};
 use super::wide_keys::WideKeys;
-use crate::primitives::{Scratch, check_items, compact};
+use crate::primitives::{Scratch, check_items, select};
 use crate::relational::columns::WordsOf;
 use crate::runtime::stream::Batch;
 use crate::{Buffer, BufferSlice, Result, Stream};
@@ -138,10 +138,8 @@ pub(super) fn compacted(
     besides: usize,
 ) -> Result<Buffer<u32>> {
     check_items(rows.len())?;
-    let mut kept = scratch.lend::<u32>(rows.len() + besides)?;
-    let mut count = scratch.lend(1)?;
-    compact(stream, scratch, rows, keep, &mut kept.slice_mut(..rows.len())?, &mut count)?;
-    scratch.give_back(count);
+    let kept = scratch.lend::<u32>(rows.len() + besides)?;
+    select(stream, scratch, rows, keep, (&kept, 0))?;
     Ok(kept)
 }
 

@@ -7,7 +7,7 @@ use super::source::Source;
 use super::write::write;
 use crate::error::TableKind;
 use crate::table::design::{Design, Sets};
-use crate::table::raw::RawTable;
+use crate::table::raw::StoredTable;
 use crate::types::check_any_bytes;
 use crate::{BulkMap, BulkSet, Device, Key, Result, Value};
 use gpu_kernels::types::Nothing;
@@ -49,6 +49,12 @@ pub(crate) fn load_from<T>(
     loaded.map_err(|error| super::paths::with_path(error, path))
 }
 
+fn parts_of(table: &impl StoredTable) -> Result<Parts<'_>> {
+    let mut parts = Parts::default();
+    table.parts(&mut parts)?;
+    Ok(parts)
+}
+
 fn finished<T>(mut incoming: Incoming<'_>, take: impl FnOnce(&mut Incoming<'_>) -> Result<T>) -> Result<T> {
     let table = take(&mut incoming)?;
     incoming.finish()?;
@@ -69,7 +75,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// [`FileError::Io`](crate::FileError::Io): the error of `to`.
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn save(&self, to: impl Write) -> Result<()> {
-        save(self.device(), kind_of::<K, V::Word>(D::NAME), &self.parts()?, to)
+        save(self.device(), kind_of::<K, V::Word>(D::NAME), &parts_of(&self.table)?, to)
     }
 
     /// Saves the map to a file, as a whole: a new file is written beside it, forced to the disk,
@@ -78,7 +84,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// # Errors
     /// As for [`BulkMap::save`], with the path.
     pub fn save_to(&self, path: impl AsRef<Path>) -> Result<()> {
-        save_to(self.device(), kind_of::<K, V::Word>(D::NAME), &self.parts()?, path.as_ref())
+        save_to(self.device(), kind_of::<K, V::Word>(D::NAME), &parts_of(&self.table)?, path.as_ref())
     }
 
     /// Loads a map that [`BulkMap::save`] wrote, of the same design and with keys and values of the
@@ -117,7 +123,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
             check_any_bytes::<K>();
             check_any_bytes::<V>();
         }
-        load(device, kind_of::<K, V::Word>(D::NAME), from, RawTable::from_parts).map(Self::of)
+        load(device, kind_of::<K, V::Word>(D::NAME), from, StoredTable::from_parts).map(Self::of)
     }
 
     /// Loads a map from a file. Its length is compared with its header before any memory is taken.
@@ -129,13 +135,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
             check_any_bytes::<K>();
             check_any_bytes::<V>();
         }
-        load_from(device, kind_of::<K, V::Word>(D::NAME), path.as_ref(), RawTable::from_parts).map(Self::of)
-    }
-
-    fn parts(&self) -> Result<Parts<'_>> {
-        let mut parts = Parts::default();
-        self.table.parts(&mut parts)?;
-        Ok(parts)
+        load_from(device, kind_of::<K, V::Word>(D::NAME), path.as_ref(), StoredTable::from_parts).map(Self::of)
     }
 }
 
@@ -147,7 +147,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// # Errors
     /// As for [`BulkMap::save`].
     pub fn save(&self, to: impl Write) -> Result<()> {
-        save(self.device(), kind_of::<K, Nothing>(D::NAME), &self.parts()?, to)
+        save(self.device(), kind_of::<K, Nothing>(D::NAME), &parts_of(&self.table)?, to)
     }
 
     /// Saves the set to a file, as [`BulkMap::save_to`] does with a map.
@@ -155,7 +155,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// # Errors
     /// As for [`BulkMap::save_to`].
     pub fn save_to(&self, path: impl AsRef<Path>) -> Result<()> {
-        save_to(self.device(), kind_of::<K, Nothing>(D::NAME), &self.parts()?, path.as_ref())
+        save_to(self.device(), kind_of::<K, Nothing>(D::NAME), &parts_of(&self.table)?, path.as_ref())
     }
 
     /// Loads a set that [`BulkSet::save`] wrote, as [`BulkMap::load`] does with a map.
@@ -164,7 +164,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// As for [`BulkMap::load`].
     pub fn load(device: &Device, from: impl Read) -> Result<Self> {
         const { check_any_bytes::<K>() };
-        load(device, kind_of::<K, Nothing>(D::NAME), from, RawTable::from_parts).map(Self::of)
+        load(device, kind_of::<K, Nothing>(D::NAME), from, StoredTable::from_parts).map(Self::of)
     }
 
     /// Loads a set from a file, as [`BulkMap::load_from`] does with a map.
@@ -173,12 +173,6 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// As for [`BulkMap::load`].
     pub fn load_from(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
         const { check_any_bytes::<K>() };
-        load_from(device, kind_of::<K, Nothing>(D::NAME), path.as_ref(), RawTable::from_parts).map(Self::of)
-    }
-
-    fn parts(&self) -> Result<Parts<'_>> {
-        let mut parts = Parts::default();
-        self.table.parts(&mut parts)?;
-        Ok(parts)
+        load_from(device, kind_of::<K, Nothing>(D::NAME), path.as_ref(), StoredTable::from_parts).map(Self::of)
     }
 }
