@@ -2,7 +2,7 @@
 //! beforehand. If a bin of the last split overflows, that split is made once more.
 
 use super::outcome::Outcome;
-use super::plan::{PairStorage, Plan};
+use super::plan::{PairStorage, Plan, Planned};
 use crate::page::table::PageTable;
 use crate::primitives::Pairs;
 use crate::runtime::stream::Batch;
@@ -21,12 +21,11 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     pub(in crate::page) fn attempt(
         &mut self,
         stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
+        (input, plan): Planned<'_, K, V>,
         zeroed: bool,
     ) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
-        let launches = self.launches(input, plan, plan.unique, zeroed)?;
+        let launches = self.launches((input, plan), plan.unique, zeroed)?;
         let scratch = launches.scratch;
         // SAFETY: the documentation of the kernels allows null starts.
         let nothing = unsafe { Global::null() };
@@ -39,7 +38,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             batch.zero(scratch, plan.zeros() as usize)?;
             clock.lap(batch)?;
             launches.splits(batch, &mut clock)?;
-            launches.build(batch, launches.counts(batch, plan.levels.len()), nothing)?;
+            launches.build(batch, launches.last_counts(batch), nothing)?;
             clock.lap(batch)
         })?;
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
@@ -51,11 +50,10 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     pub(in crate::page) fn attempt_last_split(
         &mut self,
         stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
+        (input, plan): Planned<'_, K, V>,
     ) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
-        let launches = self.launches(input, plan, plan.unique, false)?;
+        let launches = self.launches((input, plan), plan.unique, false)?;
         let scratch = launches.scratch;
         let last = plan.levels.len() - 1;
         let bins = plan.levels[last].bins();
@@ -72,7 +70,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             launches.record(batch);
             let starts = launches.starts(batch);
             let add_up = Scan::<u32> {
-                input: launches.counts(batch, plan.levels.len()),
+                input: launches.last_counts(batch),
                 output: starts,
                 total: starts.offset(bins),
                 state: batch.write(scratch).offset(plan.scan_at()),
@@ -96,8 +94,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// `zeroed` says so. With `unique` pairs need not be kept in order.
     pub(in crate::page) fn launches<'a>(
         &'a mut self,
-        input: Input<'a, K, V>,
-        plan: &'a Plan,
+        (input, plan): Planned<'a, K, V>,
         unique: bool,
         zeroed: bool,
     ) -> Result<Launches<'a, K, V>> {
@@ -147,6 +144,11 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             // SAFETY: the documentation of the kernels allows null counts.
             None => unsafe { Global::null() },
         }
+    }
+
+    /// Returns the numbers of pairs in the bins of the last split, for a block each.
+    pub fn last_counts(&self, batch: &Batch<'a>) -> Global<u32> {
+        self.counts(batch, self.plan.levels.len())
     }
 
     /// Returns where the starts of the last split's bins are, if it is made again, with the end of
@@ -231,24 +233,17 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     /// As for [`Launches::split`], with all splits made; counts or starts, if they are not null,
     /// are the last split's.
     unsafe fn build(&self, batch: &Batch<'a>, counts: Global<u32>, starts: Global<u32>) -> Result<()> {
-        let Self { plan, layout, .. } = self;
-        let from = self.after(batch, plan.levels.len());
-        let build = self.build_args(batch, from, counts, starts);
+        let build = self.build_args(batch, counts, starts);
         // The kernel of pairs in order does not read values before the end.
         let unique = self.unique && !self.keys_alone();
         // SAFETY: the caller guarantees the rest; there is a block for each page.
-        unsafe { launch_one_of(batch, unique, &build, &build.variant::<true>(), layout.pages() as u64) }
+        unsafe { launch_one_of(batch, unique, &build, &build.variant::<true>(), self.layout.pages() as u64) }
     }
 
     /// Returns the arguments of [`Launches::build`].
-    pub fn build_args(
-        &self,
-        batch: &Batch<'a>,
-        from: Pairs<K, V>,
-        counts: Global<u32>,
-        starts: Global<u32>,
-    ) -> BuildPages<K, V, false> {
+    pub fn build_args(&self, batch: &Batch<'a>, counts: Global<u32>, starts: Global<u32>) -> BuildPages<K, V, false> {
         let Self { plan, layout, .. } = self;
+        let from = self.after(batch, plan.levels.len());
         BuildPages::<K, V, false> {
             keys: from.keys,
             // SAFETY: the documentation of the kernel that is launched in this case allows null

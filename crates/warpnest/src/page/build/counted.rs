@@ -3,12 +3,12 @@
 
 use super::attempt::pairs_in;
 use super::outcome::Outcome;
-use super::plan::Plan;
+use super::plan::Planned;
 use crate::page::table::PageTable;
 use crate::primitives::{Pairs, RadixPasses, Scratch};
 use crate::runtime::stream::Batch;
 use crate::split::launch_one_of;
-use crate::table::input::{Input, Known};
+use crate::table::input::Known;
 use crate::table::stages::StageClock;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
@@ -25,22 +25,17 @@ fn page_function<K: KeyWord>(layout: &Layout) -> HashFunctions {
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Counts the pairs of every page, puts them at exact offsets, in the order of the input, and
     /// builds the pages.
-    pub(in crate::page) fn attempt_counted(
-        &mut self,
-        stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
-    ) -> Result<Outcome> {
-        if input.known == Known::AnyValues {
-            self.count_and_move::<Nothing>(stream, input, plan)
+    pub(in crate::page) fn attempt_counted(&mut self, stream: &Stream, planned: Planned<'_, K, V>) -> Result<Outcome> {
+        if planned.0.known == Known::AnyValues {
+            self.count_and_move::<Nothing>(stream, planned)
         } else {
-            self.count_and_move::<V>(stream, input, plan)
+            self.count_and_move::<V>(stream, planned)
         }
     }
 
     /// Does [`PageTable::attempt_counted`], moving keys with the payload `M`: the map's, or none if
     /// values do not matter.
-    fn count_and_move<M: Payload>(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Outcome> {
+    fn count_and_move<M: Payload>(&mut self, stream: &Stream, (input, plan): Planned<'_, K, V>) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, .. } = self;
         let functions = page_function::<K>(layout);
@@ -86,8 +81,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     pub(in crate::page) fn attempt_in_order(
         &mut self,
         stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
+        (input, plan): Planned<'_, K, V>,
     ) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, .. } = self;

@@ -2,10 +2,14 @@
 
 use super::unordered_plan::UnorderedPlan;
 use crate::split::{Level, split_bits};
+use crate::table::input::Input;
 use gpu_kernels::page::{BUCKET_WORDS, header};
 use gpu_kernels::primitives::scan::state_words as scan_state_words;
 use gpu_kernels::split;
 use gpu_kernels::types::{KeyWord, Payload, Scalar};
+
+/// Pairs, and the plan of building or changing a table with them.
+pub(in crate::page) type Planned<'i, K, V> = (Input<'i, K, V>, &'i Plan);
 
 /// The sizes of a build, and the layout of its scratch. First come the header, the counts, and what
 /// the splits and a scan publish in: all of these are 0 at first. Then come the starts of bins, the

@@ -3,7 +3,7 @@
 //! other constants are tried.
 
 use super::outcome::Outcome;
-use super::plan::Plan;
+use super::plan::{Plan, Planned};
 use super::report::{PageReport, PageStages};
 use crate::page::config::{Page, PageConfig};
 use crate::page::table::PageTable;
@@ -61,7 +61,7 @@ impl Builds for Page {
         input: Input<'_, K, P>,
     ) -> Result<PageTable<K, P>> {
         let plan = config.plan_on::<K, P>(input.pairs, input.known, device.engine().cores())?;
-        PageTable::build_planned(config, stream, device, input, &plan)
+        PageTable::build_planned(config, stream, device, (input, &plan))
     }
 
     fn rebuild<K: KeyWord, P: Payload>(
@@ -71,7 +71,7 @@ impl Builds for Page {
     ) -> Result<()> {
         let cores = table.device.engine().cores();
         let plan = table.config.plan_on::<K, P>(input.pairs, input.known, cores)?;
-        table.rebuild_planned(stream, input, &plan)
+        table.rebuild_planned(stream, (input, &plan))
     }
 
     fn config<K: KeyWord, P: Payload>(table: &PageTable<K, P>) -> &PageConfig {
@@ -89,12 +89,11 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         config: PageConfig,
         stream: &Stream,
         device: &Device,
-        input: Input<'_, K, V>,
-        plan: &Plan,
+        (input, plan): Planned<'_, K, V>,
     ) -> Result<Self> {
         let words = Buffer::uninitialized(device, plan.table_words() as usize)?;
         let mut table = Self::in_memory(config, words, Scratch::new(device), plan);
-        table.attempt_until_built(stream, input, plan, device.engine().allocates_zeros())?;
+        table.attempt_until_built(stream, (input, plan), device.engine().allocates_zeros())?;
         table.scratch.release();
         Ok(table)
     }
@@ -111,7 +110,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let words = scratch.lend(plan.table_words() as usize)?;
         let work = std::mem::replace(scratch, Scratch::new(&device));
         let mut table = Self::in_memory(config, words, work, &plan);
-        let built = table.attempt_until_built(stream, input, &plan, false);
+        let built = table.attempt_until_built(stream, (input, &plan), false);
         *scratch = std::mem::replace(&mut table.scratch, Scratch::new(&device));
         match built {
             Ok(()) => Ok(table),
@@ -145,14 +144,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
 
     /// Rebuilds the table by a plan, in its own memory if that is enough. After an error it is
     /// empty.
-    pub(in crate::page) fn rebuild_planned(
-        &mut self,
-        stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
-    ) -> Result<()> {
+    pub(in crate::page) fn rebuild_planned(&mut self, stream: &Stream, planned: Planned<'_, K, V>) -> Result<()> {
         self.length = 0;
-        let built = self.attempt_until_built(stream, input, plan, false);
+        let built = self.attempt_until_built(stream, planned, false);
         if built.is_err() {
             self.empty(stream);
         }
@@ -176,13 +170,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(())
     }
 
-    fn attempt_until_built(
-        &mut self,
-        stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
-        zeroed: bool,
-    ) -> Result<()> {
+    fn attempt_until_built(&mut self, stream: &Stream, (input, plan): Planned<'_, K, V>, zeroed: bool) -> Result<()> {
         let seed = input.ordered_by().unwrap_or_else(|| self.config.seed_or_random());
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         self.ensure_capacity(plan)?;
@@ -199,7 +187,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             };
             let mut split_again = false;
             let outcome = loop {
-                let outcome = self.attempt_by(strategy, stream, input, plan)?;
+                let outcome = self.attempt_by(strategy, stream, (input, plan))?;
                 let Some(next) = strategy.after(&outcome) else { break outcome };
                 strategy = next;
                 split_again |= strategy == Strategy::LastSplitAgain;
@@ -208,7 +196,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             if let Outcome::Built { length, skewed, moved, repeated, mut stages } = outcome {
                 let resolved = repeated.all();
                 if resolved != 0 {
-                    let resolving = self.resolve_repeats(stream, input, plan, repeated)?;
+                    let resolving = self.resolve_repeats(stream, (input, plan), repeated)?;
                     stages = stages.map(|stages| PageStages { resolving, ..stages });
                 }
                 let ordered = !plan.unique && !matches!(strategy, Strategy::Unordered { .. });
@@ -223,19 +211,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     /// Makes one attempt with the constants of the layout.
-    fn attempt_by(
-        &mut self,
-        strategy: Strategy,
-        stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
-    ) -> Result<Outcome> {
+    fn attempt_by(&mut self, strategy: Strategy, stream: &Stream, planned: Planned<'_, K, V>) -> Result<Outcome> {
         match strategy {
-            Strategy::InOrder => self.attempt_in_order(stream, input, plan),
-            Strategy::Unordered { zeroed } => self.attempt_unordered(stream, input, plan, zeroed),
-            Strategy::Split { zeroed } => self.attempt(stream, input, plan, zeroed),
-            Strategy::LastSplitAgain => self.attempt_last_split(stream, input, plan),
-            Strategy::Counted => self.attempt_counted(stream, input, plan),
+            Strategy::InOrder => self.attempt_in_order(stream, planned),
+            Strategy::Unordered { zeroed } => self.attempt_unordered(stream, planned, zeroed),
+            Strategy::Split { zeroed } => self.attempt(stream, planned, zeroed),
+            Strategy::LastSplitAgain => self.attempt_last_split(stream, planned),
+            Strategy::Counted => self.attempt_counted(stream, planned),
         }
     }
 

@@ -6,11 +6,10 @@
 //! ([`attempt`](super::attempt)).
 
 use super::outcome::{Outcome, Repeats};
-use super::plan::Plan;
+use super::plan::Planned;
 use super::unordered_plan::UnorderedPlan;
 use crate::page::table::PageTable;
 use crate::primitives::Pairs;
-use crate::table::input::Input;
 use crate::table::stages::StageClock;
 use crate::{Result, Stream};
 use gpu_kernels::page::{
@@ -35,8 +34,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     pub(in crate::page) fn sample_is_repeated(
         &mut self,
         stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
+        (input, plan): Planned<'_, K, V>,
     ) -> Result<bool> {
         let Some((sizes, sample_bits)) = plan.unordered.and_then(|sizes| Some((sizes, sizes.sample_bits?))) else {
             return Ok(false);
@@ -69,16 +67,15 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     pub(in crate::page) fn attempt_unordered(
         &mut self,
         stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
+        (input, plan): Planned<'_, K, V>,
         zeroed: bool,
     ) -> Result<Outcome> {
         let Some(sizes) = plan.unordered else { return Ok(Outcome::Repeated) };
-        if self.sample_is_repeated(stream, input, plan)? {
+        if self.sample_is_repeated(stream, (input, plan))? {
             return Ok(Outcome::Repeated);
         }
         let mut clock = StageClock::new(self.config.timings);
-        let launches = self.launches(input, plan, true, zeroed)?;
+        let launches = self.launches((input, plan), true, zeroed)?;
         let scratch = launches.scratch;
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
         // be 0 is 0, and splits come one after the other. There is a count for every page, or there
@@ -90,10 +87,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             batch.zero(scratch, plan.cells_at() as usize)?;
             clock.lap(batch)?;
             launches.splits(batch, &mut clock)?;
-            let from = launches.after(batch, plan.levels.len());
-            let counts = launches.counts(batch, plan.levels.len());
             // The documentation of the kernels allows null starts.
-            let build = launches.build_args(batch, from, counts, Global::null());
+            let build = launches.build_args(batch, launches.last_counts(batch), Global::null());
             let build = BuildPagesUnordered::<K, V> {
                 keys: build.keys,
                 values: build.values,
@@ -116,8 +111,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     pub(in crate::page) fn resolve_repeats(
         &mut self,
         stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
+        (input, plan): Planned<'_, K, V>,
         repeats: Repeats,
     ) -> Result<f64> {
         let Some(sizes) = plan.unordered else { return Ok(0.0) };

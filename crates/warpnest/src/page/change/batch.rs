@@ -153,7 +153,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         } else {
             self.config.plan_on::<K, V>(input.pairs, input.known, cores)?
         };
-        self.rebuild_planned(stream, input, &plan)?;
+        self.rebuild_planned(stream, (input, &plan))?;
         Ok(self.length)
     }
 }

@@ -95,7 +95,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let &Columns { ref keys, ref values, pairs } = columns;
         let plan = self.plan_again(pairs, capacity)?;
         let input = Input { keys, values: values.as_ref(), pairs, known: Known::Nothing };
-        *self = Self::build_planned(self.config.clone(), stream, &self.device, input, &plan)?;
+        *self = Self::build_planned(self.config.clone(), stream, &self.device, (input, &plan))?;
         Ok(())
     }
 }

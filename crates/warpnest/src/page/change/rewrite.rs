@@ -4,7 +4,7 @@
 use super::direct::{Added, MAX_DIRECT};
 use crate::page::build::attempt::Launches;
 use crate::page::build::outcome::Repeats;
-use crate::page::build::plan::Plan;
+use crate::page::build::plan::{Plan, Planned};
 use crate::page::table::PageTable;
 use crate::split::launch_one_of;
 use crate::table::input::{Input, Known};
@@ -40,26 +40,26 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let unique = self.config.unique_given(input.known);
         let plan = self.plan_of_batch::<V>(input.pairs, unique);
         self.scratch.reserve(plan.scratch_words())?;
-        self.add_pages(stream, input, &plan).map_err(|source| self.emptied(stream, source))
+        self.add_pages(stream, (input, &plan)).map_err(|source| self.emptied(stream, source))
     }
 
-    fn add_pages(&mut self, stream: &Stream, input: Input<'_, K, V>, plan: &Plan) -> Result<Added> {
+    fn add_pages(&mut self, stream: &Stream, (input, plan): Planned<'_, K, V>) -> Result<Added> {
         let (mut rewritten, mut in_order) = (Rewritten::Overflow, plan.clone());
-        if plan.unique || plan.unordered.is_some() && !self.sample_is_repeated(stream, input, plan)? {
-            rewritten = self.add_split(stream, input, plan, true)?;
+        if plan.unique || plan.unordered.is_some() && !self.sample_is_repeated(stream, (input, plan))? {
+            rewritten = self.add_split(stream, (input, plan), true)?;
             if rewritten == Rewritten::Overflow {
                 in_order = plan.seeking_repeats();
             }
         }
         if let Rewritten::All(repeats) = rewritten {
             if repeats.all() != 0 {
-                self.resolve_repeats(stream, input, plan, repeats)?;
+                self.resolve_repeats(stream, (input, plan), repeats)?;
             }
             return Ok(Added::All);
         }
         // To add pairs once more changes nothing.
         if !plan.unique && self.is_whole(stream)? {
-            rewritten = self.add_split(stream, input, &in_order, false)?;
+            rewritten = self.add_split(stream, (input, &in_order), false)?;
         }
         match rewritten {
             Rewritten::All(_) => Ok(Added::All),
@@ -82,15 +82,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     /// Splits pairs, without order if `unordered` says so, and adds them to the pages.
-    fn add_split(
-        &mut self,
-        stream: &Stream,
-        input: Input<'_, K, V>,
-        plan: &Plan,
-        unordered: bool,
-    ) -> Result<Rewritten> {
+    fn add_split(&mut self, stream: &Stream, (input, plan): Planned<'_, K, V>, unordered: bool) -> Result<Rewritten> {
         let mut clock = StageClock::new(false);
-        let launches = self.launches(input, plan, unordered, false)?;
+        let launches = self.launches((input, plan), unordered, false)?;
         let scratch = launches.scratch;
         let sizes = plan.unordered.filter(|_| unordered);
         // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
@@ -102,9 +96,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             let zeros = if unordered { plan.cells_at() } else { plan.zeros() };
             batch.zero(scratch, zeros as usize)?;
             launches.splits(batch, &mut clock)?;
-            let from = launches.after(batch, plan.levels.len());
-            let counts = launches.counts(batch, plan.levels.len());
-            let build = launches.build_args(batch, from, counts, Global::null());
+            let build = launches.build_args(batch, launches.last_counts(batch), Global::null());
             let add = AddToPages::<K, V, false> {
                 keys: build.keys,
                 values: build.values,
@@ -166,9 +158,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             launches.record(batch);
             batch.zero(scratch, plan.zeros() as usize)?;
             launches.splits(batch, &mut clock)?;
-            let from = launches.after(batch, plan.levels.len());
-            let counts = launches.counts(batch, plan.levels.len());
-            let build = launches.build_args(batch, from, counts, Global::null());
+            let build = launches.build_args(batch, launches.last_counts(batch), Global::null());
             let remove = RemoveFromPages::<K, V> {
                 keys: build.keys,
                 counts: build.counts,
