@@ -32,17 +32,12 @@ pub fn exclusive_scan<T: Scalar>(
             batch.zero(output, output.len())
         });
     }
-    let items = check_items(input.len())?;
-    let state = scratch.reserve(state_words::<T>(items))?;
-    stream.batch(|batch| {
-        batch.zero(state, state_words::<T>(items) as usize)?;
-        let output = batch.write(output);
+    with_state::<T>(stream, scratch, input.len(), |batch, items, state| {
+        let (input, output) = (batch.read(input), batch.write(output));
         // SAFETY: the kernel's documentation allows no total.
         let total = if with_total { output.offset(items) } else { unsafe { Global::null() } };
-        let (input, state) = (batch.read(input), batch.write(state));
         let scan = Scan { input, output, total, state, plan: ScanParams { items } };
         // SAFETY: input and output have that many items, the output one more if there is a total.
-        // The state is large enough and zero.
         unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
 }
@@ -58,16 +53,12 @@ pub fn exclusive_scan_in_place<T: Scalar>(
     scratch: &mut Scratch,
     buffer: &mut BufferSlice<T>,
 ) -> Result<()> {
-    let items = check_items(buffer.len())?;
-    let state = scratch.reserve(state_words::<T>(items))?;
-    stream.batch(|batch| {
-        batch.zero(state, state_words::<T>(items) as usize)?;
+    with_state::<T>(stream, scratch, buffer.len(), |batch, items, state| {
         let buffer = batch.write(buffer);
         // SAFETY: the kernel's documentation allows no total.
         let total = unsafe { Global::null() };
-        let state = batch.write(state);
         let scan = Scan::<T> { input: buffer, output: buffer, total, state, plan: ScanParams { items } };
-        // SAFETY: the buffer has that many items, and the state is large enough and zero.
+        // SAFETY: the buffer has that many items.
         unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
 }
@@ -100,12 +91,11 @@ pub fn inclusive_scan<T: Scalar>(
     output: &mut BufferSlice<T>,
 ) -> Result<()> {
     crate::error::same_length(("the input", input.len()), ("the output", output.len()))?;
-    let items = check_items(input.len())?;
-    let state = scratch.reserve(state_words::<T>(items))?;
-    stream.batch(|batch| {
-        let (input, output) = (batch.read(input), batch.write(output));
-        // SAFETY: input and output have that many items, and the state has the words for them.
-        unsafe { queue_inclusive(batch, state, items, input, output) }
+    with_state::<T>(stream, scratch, input.len(), |batch, items, state| {
+        let scan =
+            InclusiveScan { input: batch.read(input), output: batch.write(output), state, plan: ScanParams { items } };
+        // SAFETY: input and output have that many items.
+        unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
 }
 
@@ -118,29 +108,25 @@ pub fn inclusive_scan_in_place<T: Scalar>(
     scratch: &mut Scratch,
     buffer: &mut BufferSlice<T>,
 ) -> Result<()> {
-    let items = check_items(buffer.len())?;
-    let state = scratch.reserve(state_words::<T>(items))?;
-    stream.batch(|batch| {
+    with_state::<T>(stream, scratch, buffer.len(), |batch, items, state| {
         let buffer = batch.write(buffer);
-        // SAFETY: the buffer has that many items, and the state has the words for them.
-        unsafe { queue_inclusive(batch, state, items, buffer, buffer) }
+        let scan = InclusiveScan { input: buffer, output: buffer, state, plan: ScanParams { items } };
+        // SAFETY: the buffer has that many items.
+        unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
     })
 }
 
-/// Queues the inclusive scan of `items` items.
-///
-/// # Safety
-/// Input and output have that many items, and may be the same. The state has [`state_words`]. The
-/// batch gave both arrays, the output to write.
-unsafe fn queue_inclusive<'b, T: Scalar>(
-    batch: &Batch<'b>,
-    state: &'b Buffer<u64>,
-    items: u64,
-    input: Global<T>,
-    output: Global<T>,
+/// Queues a scan of so many items, with a state that is large enough, and 0.
+fn with_state<'b, T: Scalar>(
+    stream: &'b Stream,
+    scratch: &'b mut Scratch,
+    items: usize,
+    queue: impl FnOnce(&Batch<'b>, u64, Global<u64>) -> Result<()>,
 ) -> Result<()> {
-    batch.zero(state, state_words::<T>(items) as usize)?;
-    let scan = InclusiveScan { input, output, state: batch.write(state), plan: ScanParams { items } };
-    // SAFETY: as the caller promises; the state is zero.
-    unsafe { batch.launch_blocks(&scan, items.div_ceil(tile::<T>())) }
+    let items = check_items(items)?;
+    let state = scratch.reserve(state_words::<T>(items))?;
+    stream.batch(|batch| {
+        batch.zero(state, state_words::<T>(items) as usize)?;
+        queue(batch, items, batch.write(state))
+    })
 }

@@ -5,12 +5,11 @@
 //! Of the large copies of a device one in each direction goes at a time (`engine/cuda/staged.rs`),
 //! so workers come to be at different steps by themselves.
 
+use crate::Result;
 use crate::runtime::chunk_settings::HostChunks;
 use crate::runtime::device::Device;
 use crate::runtime::stream::Stream;
-use crate::{Error, Result};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::thread;
+use crate::runtime::units::{Units, lock};
 
 /// Changes how queries in the host's memory are answered on a device from now on.
 pub(crate) fn set(device: &Device, settings: HostChunks) {
@@ -46,35 +45,14 @@ impl<'d> Chunks<'d> {
         outputs: impl Iterator<Item = O> + Send,
         work: impl Fn(&Stream, &mut M, &[K], O) -> Result<()> + Sync,
     ) -> Result<()> {
-        let rest = Mutex::new(Some(queries.chunks(self.rows).zip(outputs)));
-        let failed: Mutex<Option<Error>> = Mutex::default();
-        let next = || lock(&rest).as_mut().and_then(Iterator::next);
-        let answer = || {
+        let units = Units::new(queries.chunks(self.rows).zip(outputs));
+        units.share(0..self.workers, |_| {
             let stream = self.device.stream()?;
             let mut kept = M::default();
-            while let Some((queries, output)) = next() {
+            while let Some((queries, output)) = units.next() {
                 work(&stream, &mut kept, queries, output)?;
             }
             Ok(())
-        };
-        let run = || {
-            if let Err(error) = answer() {
-                *lock(&rest) = None;
-                lock(&failed).get_or_insert(error);
-            }
-        };
-        thread::scope(|scope| {
-            for _ in 1..self.workers {
-                // If there is no thread for it, the others do its work.
-                let _ = thread::Builder::new().spawn_scoped(scope, run);
-            }
-            run();
-        });
-        let failed = lock(&failed).take();
-        failed.map_or(Ok(()), Err)
+        })
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -22,4 +22,5 @@ pub mod ptx;
 pub(crate) mod staging;
 pub(crate) mod stream;
 mod transfer;
+pub(crate) mod units;
 pub(crate) mod view;

@@ -9,12 +9,13 @@ use super::context::Primary;
 use super::driver::{self, Address, constant};
 use super::event::CudaEvent;
 use super::page_locked::PageLocked;
+use crate::Result;
 use crate::runtime::engine::QueueEvent;
-use crate::{Error, Result};
+use crate::runtime::units::{Units, lock};
 use std::ffi::c_uint;
 use std::mem;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::thread;
 
 /// The fewest bytes of a copy by several threads: fewer are as fast on one (docs/runtime.md).
@@ -210,48 +211,6 @@ impl Queued<'_> {
     }
 }
 
-/// The units of a copy that no worker has taken yet: addresses on the device, each with the bytes
-/// of the host.
-struct Units<I> {
-    rest: Mutex<Option<I>>,
-    failed: Mutex<Option<Error>>,
-}
-
-impl<I: Iterator + Send> Units<I> {
-    fn new(units: I) -> Self {
-        Self { rest: Mutex::new(Some(units)), failed: Mutex::default() }
-    }
-
-    /// Returns the next unit; none if there are no more, or a worker has failed.
-    fn next(&self) -> Option<I::Item> {
-        lock(&self.rest).as_mut()?.next()
-    }
-
-    /// Lets each worker work on a thread of its own, the first one on this thread. Returns the
-    /// first error.
-    ///
-    /// The threads are not rayon's: one that waits for a worker could begin another copy meanwhile,
-    /// for which the memory is not free.
-    fn share(&self, workers: &mut [Worker], work: impl Fn(&mut Worker) -> Result<()> + Sync) -> Result<()> {
-        let run = |worker: &mut Worker| {
-            if let Err(error) = work(worker) {
-                *lock(&self.rest) = None;
-                lock(&self.failed).get_or_insert(error);
-            }
-        };
-        thread::scope(|scope| {
-            let mut workers = workers.iter_mut();
-            let own = workers.next();
-            for worker in workers {
-                // If there is no thread for it, the others do its work.
-                let _ = thread::Builder::new().spawn_scoped(scope, || run(worker));
-            }
-            own.map(run)
-        });
-        lock(&self.failed).take().map_or(Ok(()), Err)
-    }
-}
-
 /// The memory of a thread that copies: two staging buffers, of which it uses one while the driver
 /// uses the other.
 struct Worker {
@@ -335,8 +294,4 @@ impl Worker {
             unsafe { to.as_mut_ptr().copy_from_nonoverlapping(buffer, to.len()) };
         }
     }
-}
-
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,0 +1,55 @@
+//! Units of work that several threads take, one after the other, until one fails.
+
+use crate::{Error, Result};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+/// The units that no worker has taken yet.
+pub(crate) struct Units<I> {
+    rest: Mutex<Option<I>>,
+    failed: Mutex<Option<Error>>,
+}
+
+impl<I: Iterator + Send> Units<I> {
+    pub fn new(units: I) -> Self {
+        Self { rest: Mutex::new(Some(units)), failed: Mutex::default() }
+    }
+
+    /// Returns the next unit; none if there are no more, or a worker has failed.
+    pub fn next(&self) -> Option<I::Item> {
+        lock(&self.rest).as_mut()?.next()
+    }
+
+    /// Lets each worker work on a thread of its own, the first one on this thread. Returns the
+    /// first error.
+    ///
+    /// The threads are not rayon's: one that waits for a worker could begin other work meanwhile,
+    /// for which the memory is not free.
+    pub fn share<W: Send>(
+        &self,
+        workers: impl IntoIterator<Item = W>,
+        work: impl Fn(W) -> Result<()> + Sync,
+    ) -> Result<()> {
+        let run = |worker: W| {
+            if let Err(error) = work(worker) {
+                *lock(&self.rest) = None;
+                lock(&self.failed).get_or_insert(error);
+            }
+        };
+        thread::scope(|scope| {
+            let mut workers = workers.into_iter();
+            let own = workers.next();
+            for worker in workers {
+                // If there is no thread for it, the others do its work.
+                let _ = thread::Builder::new().spawn_scoped(scope, || run(worker));
+            }
+            own.map(run)
+        });
+        lock(&self.failed).take().map_or(Ok(()), Err)
+    }
+}
+
+/// Returns what a mutex has, even if a thread that held it has panicked.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
