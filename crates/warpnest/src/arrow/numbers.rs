@@ -38,20 +38,51 @@ pub(super) enum Asked {
     F64(Aggregate<f64>),
 }
 
-/// Evaluates an expression for the numbers of each type: with their type, its sum's variant, and
-/// what null rows are taken for.
-macro_rules! for_each_type {
-    ($work:ident) => {
-        $work! {
-            U32: u32, U64, (0, u32::MIN, u32::MAX);
-            I32: i32, I64, (0, i32::MIN, i32::MAX);
-            U64: u64, U64, (0, u64::MIN, u64::MAX);
-            I64: i64, I64, (0, i64::MIN, i64::MAX);
-            // -0 changes no sum, not even one of -0. A NaN is behind all numbers.
-            F32: f32, F64, (-0.0, f32::NAN, f32::NAN);
-            F64: f64, F64, (-0.0, f64::NAN, f64::NAN);
+/// Evaluates an expression for numbers, or for an aggregate, of any type.
+macro_rules! of_any_type {
+    ($of:ident, $any:expr, $each:ident => $work:expr) => {
+        match $any {
+            $of::U32($each) => $work,
+            $of::I32($each) => $work,
+            $of::U64($each) => $work,
+            $of::I64($each) => $work,
+            $of::F32($each) => $work,
+            $of::F64($each) => $work,
         }
     };
+}
+
+/// A type of numbers, with what null rows are taken for: in the order of [`Fill`].
+trait Filled: ArrowNativeType {
+    const FILLS: [Self; 3];
+}
+
+macro_rules! types {
+    ($($variant:ident: $type:ty, $fills:expr;)+) => {$(
+        impl Filled for $type {
+            const FILLS: [Self; 3] = $fills;
+        }
+        impl From<ScalarBuffer<$type>> for Numbers {
+            fn from(numbers: ScalarBuffer<$type>) -> Self {
+                Self::$variant(numbers)
+            }
+        }
+        impl From<Aggregate<$type>> for Asked {
+            fn from(asked: Aggregate<$type>) -> Self {
+                Self::$variant(asked)
+            }
+        }
+    )+};
+}
+
+types! {
+    U32: u32, [0, u32::MIN, u32::MAX];
+    I32: i32, [0, i32::MIN, i32::MAX];
+    U64: u64, [0, u64::MIN, u64::MAX];
+    I64: i64, [0, i64::MIN, i64::MAX];
+    // -0 changes no sum, not even one of -0. A NaN is behind all numbers.
+    F32: f32, [-0.0, f32::NAN, f32::NAN];
+    F64: f64, [-0.0, f64::NAN, f64::NAN];
 }
 
 impl Numbers {
@@ -80,70 +111,31 @@ impl Numbers {
 
     /// Returns the numbers with others in the rows that are null.
     pub fn filled(&self, nulls: &NullBuffer, fill: Fill) -> Self {
-        macro_rules! filled {
-            ($($variant:ident: $type:ty, $sum:ident, ($zero:expr, $least:expr, $greatest:expr);)+) => {
-                match self {
-                    $(Self::$variant(values) => {
-                        let other = match fill {
-                            Fill::Zero => $zero,
-                            Fill::Least => $least,
-                            Fill::Greatest => $greatest,
-                        };
-                        let filled = values.iter().zip(nulls).map(|(value, is_valid)| if is_valid { *value } else { other });
-                        Self::$variant(filled.collect())
-                    })+
-                }
-            };
+        fn filled<T: Filled>(values: &ScalarBuffer<T>, nulls: &NullBuffer, fill: Fill) -> ScalarBuffer<T> {
+            let other = T::FILLS[fill as usize];
+            values.iter().zip(nulls).map(|(value, is_valid)| if is_valid { *value } else { other }).collect()
         }
-        for_each_type!(filled)
+        of_any_type!(Self, self, values => filled(values, nulls, fill).into())
     }
 
     /// Asks a query for the sum of the numbers in each group.
     pub fn sum<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
-        macro_rules! sum {
-            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
-                match self {
-                    $(Self::$variant(values) => Asked::$sum(query.sum(&values[..])),)+
-                }
-            };
-        }
-        for_each_type!(sum)
+        of_any_type!(Self, self, values => query.sum(&values[..]).into())
     }
 
     /// Asks a query for the least number in each group.
     pub fn min<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
-        macro_rules! min {
-            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
-                match self {
-                    $(Self::$variant(values) => Asked::$variant(query.min(&values[..])),)+
-                }
-            };
-        }
-        for_each_type!(min)
+        of_any_type!(Self, self, values => query.min(&values[..]).into())
     }
 
     /// Asks a query for the greatest number in each group.
     pub fn max<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
-        macro_rules! max {
-            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
-                match self {
-                    $(Self::$variant(values) => Asked::$variant(query.max(&values[..])),)+
-                }
-            };
-        }
-        for_each_type!(max)
+        of_any_type!(Self, self, values => query.max(&values[..]).into())
     }
 
     /// Asks a query for the mean of the numbers in each group.
     pub fn mean<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
-        macro_rules! mean {
-            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
-                match self {
-                    $(Self::$variant(values) => Asked::F64(query.mean(&values[..])),)+
-                }
-            };
-        }
-        for_each_type!(mean)
+        of_any_type!(Self, self, values => query.mean(&values[..]).into())
     }
 
     /// Asks a query for the sum of the upper halves of 64-bit integers in each group; not for other
@@ -199,29 +191,13 @@ impl Numbers {
     }
 
     fn into_inner(self) -> Buffer {
-        macro_rules! inner {
-            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
-                match self {
-                    $(Self::$variant(values) => values.into_inner(),)+
-                }
-            };
-        }
-        for_each_type!(inner)
+        of_any_type!(Self, self, values => values.into_inner())
     }
 }
 
 impl Asked {
     /// Returns the aggregate of each group, on the host.
     pub fn download<K: Key>(self, stream: &Stream, groups: &Groups<K>) -> Result<Numbers> {
-        macro_rules! download {
-            ($($variant:ident: $type:ty, $sum:ident, $fills:tt;)+) => {
-                match self {
-                    $(Self::$variant(asked) => {
-                        Ok(Numbers::$variant(groups.column(asked)?.download(stream)?.into()))
-                    })+
-                }
-            };
-        }
-        for_each_type!(download)
+        Ok(of_any_type!(Self, self, asked => ScalarBuffer::from(groups.column(asked)?.download(stream)?).into()))
     }
 }

@@ -12,7 +12,7 @@ use super::{Extendible, ExtendibleTable};
 use crate::error::FileError;
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, Target, as_words};
 use crate::table::raw::StoredTable;
-use crate::{Error, Result, Stream};
+use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::extendible::bucket::{free_words, records_of_line};
 use gpu_kernels::extendible::{BucketHeader, Layout, PAGE, State, WordOf, span};
 use gpu_kernels::types::{KeyWord, ValueWord};
@@ -117,7 +117,10 @@ impl<K: KeyWord, V: ValueWord> StoredTable for ExtendibleTable<K, V> {
 
         let pages = records.pages;
         let entries = Pool::of(&device, shape.table_words(), entries.done()?);
-        let table = Table::of_parts(&device, shape, constants, directory, (entries, pages), (used, &free))?;
+        let mut free_numbers = vec![0; pages.units() * PAGE as usize];
+        free_numbers[..free.len()].copy_from_slice(&free);
+        let free = (Buffer::from_slice(&device, &free_numbers)?, free.len() as u64);
+        let table = Table::of_parts(&device, shape, constants, directory, (entries, pages), used, free)?;
         Self::load_kernels(&device)?;
         let work = Work::new(&device)?;
         Ok(Self { device, config, table, length, broken: None, unmerged, work })

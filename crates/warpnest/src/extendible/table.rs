@@ -84,25 +84,24 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     }
 
     /// Makes a table of bucket tables and of pages with headers and records, which belong together.
-    /// `used` is the number of buckets, and `free` are their numbers that are free.
+    /// `used` is the number of buckets. The list begins with as many free numbers as `free` says.
     pub fn of_parts(
         device: &Device,
         shape: Shape,
         constants: [u64; 2],
         directory: Directory,
         (tables, pages): (Pool, Pool),
-        (used, free): (u64, &[u32]),
+        used: u64,
+        (free_numbers, free): (Buffer<u32>, u64),
     ) -> Result<Self> {
-        let mut free_numbers = vec![0; pages.units() * PAGE as usize];
-        free_numbers[..free.len()].copy_from_slice(free);
         let mut table = Self {
             device: device.clone(),
             shape,
             constants,
             segments: Buffer::uninitialized(device, 0)?,
             page_addresses: Buffer::from_slice(device, pages.addresses())?,
-            free_numbers: Buffer::from_slice(device, &free_numbers)?,
-            free: free.len() as u64,
+            free_numbers,
+            free,
             used,
             directory,
             tables,
@@ -271,25 +270,10 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         let copies = directory.renumber();
         let pages = Pool::new(device, shape.page_words(), Shape::pages(self.buckets()))?;
         let tables = Pool::new(device, shape.table_words(), directory.table_count())?;
-        let page_addresses = Buffer::from_slice(device, pages.addresses())?;
-        let free_numbers = Buffer::uninitialized(device, pages.units() * PAGE as usize)?;
+        let free = (Buffer::uninitialized(device, pages.units() * PAGE as usize)?, 0);
         let forward = Buffer::<u32>::uninitialized(device, self.used as usize)?;
         let counts = Buffer::<u64>::zeroed(device, counts::WORDS)?;
-        let mut packed = Self {
-            device: device.clone(),
-            shape: *shape,
-            constants: *constants,
-            directory,
-            segments: Buffer::uninitialized(device, 0)?,
-            tables,
-            pages,
-            page_addresses,
-            free_numbers,
-            free: 0,
-            used: self.buckets(),
-            types: PhantomData,
-        };
-        packed.segments = packed.segments_of(&packed.directory)?;
+        let packed = Self::of_parts(device, *shape, *constants, directory, (tables, pages), self.buckets(), free)?;
         let list = packed.table_list()?;
         let copy_list = packed.copy_list(&copies, &self.tables, &packed.tables)?;
         stream.batch(|batch| {
