@@ -83,78 +83,57 @@ impl<W: KeyWord> KeysOnDevice<'_, W> {
     ) -> Result<()> {
         match self {
             // SAFETY: there are that many keys, and the caller vouches for the output.
-            Self::One(keys) => unsafe { encode(batch, order, items, batch.read(keys), output) },
-            Self::Two([lower, upper]) => {
-                let plan =
-                    EncodeParams { items, flip_before: order.flip, flip_after: 0, rotate: order.rotate, padding: 0 };
-                // SAFETY: the kernel's documentation allows null keys.
-                let keys = unsafe { Global::null() };
-                let encode = EncodeKeys { keys, lower: batch.read(lower), upper: batch.read(upper), output, plan };
-                // SAFETY: there are that many halves, and the caller vouches for the output.
-                unsafe { batch.launch(&encode, items) }
-            }
+            Self::One(keys) => unsafe { recode(batch, (order, Recoding::Encode), items, batch.read(keys), output) },
+            // SAFETY: there are that many halves, and the caller vouches for the output.
+            Self::Two([lower, upper]) => unsafe {
+                join(batch, order, items, [batch.read(lower), batch.read(upper)], output)
+            },
         }
     }
 }
 
-/// Queues joining two columns of words to one.
+/// Queues joining two columns of words to one, and encoding it.
 ///
 /// # Safety
 /// All arrays are of the batch, the last one to write, with that many elements.
-pub(in crate::relational) unsafe fn join(
+pub(in crate::relational) unsafe fn join<W: KeyWord>(
     batch: &Batch<'_>,
+    order: KeyOrder,
     items: u64,
     [lower, upper]: [Global<u32>; 2],
-    output: Global<u64>,
+    output: Global<W>,
 ) -> Result<()> {
-    let plan = EncodeParams { items, flip_before: 0, flip_after: 0, rotate: 0, padding: 0 };
+    let plan = EncodeParams { items, flip_before: order.flip, flip_after: 0, rotate: order.rotate, padding: 0 };
     // SAFETY: the kernel's documentation allows null keys.
     let keys = unsafe { Global::null() };
     // SAFETY: as the caller promises.
     unsafe { batch.launch(&EncodeKeys { keys, lower, upper, output, plan }, items) }
 }
 
-/// Queues encoding keys by words whose order is that of the keys.
+/// Whether keys become words whose order is that of the keys, or such words keys.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::relational) enum Recoding {
+    Encode,
+    Decode,
+}
+
+/// Queues encoding or decoding keys.
 ///
 /// # Safety
 /// Both arrays are of the batch, the second to write, with that many elements.
-pub(in crate::relational) unsafe fn encode<W: KeyWord>(
+pub(in crate::relational) unsafe fn recode<W: KeyWord>(
     batch: &Batch<'_>,
-    order: KeyOrder,
+    (order, how): (KeyOrder, Recoding),
     items: u64,
     keys: Global<W>,
     output: Global<W>,
 ) -> Result<()> {
-    let plan = EncodeParams { items, flip_before: order.flip, flip_after: 0, rotate: order.rotate, padding: 0 };
-    // SAFETY: as the caller promises.
-    unsafe { recode(batch, plan, keys, output) }
-}
-
-/// Queues decoding the keys that [`encode`] has encoded.
-///
-/// # Safety
-/// As for [`encode`].
-pub(in crate::relational) unsafe fn decode<W: KeyWord>(
-    batch: &Batch<'_>,
-    order: KeyOrder,
-    items: u64,
-    encoded: Global<W>,
-    output: Global<W>,
-) -> Result<()> {
-    let plan = EncodeParams { items, flip_before: 0, flip_after: order.flip, rotate: order.rotate, padding: 0 };
-    // SAFETY: as the caller promises.
-    unsafe { recode(batch, plan, encoded, output) }
-}
-
-/// Queues both.
-///
-/// # Safety
-/// As for [`encode`].
-unsafe fn recode<W: KeyWord>(batch: &Batch<'_>, plan: EncodeParams, keys: Global<W>, output: Global<W>) -> Result<()> {
+    let (flip_before, flip_after) = if how == Recoding::Encode { (order.flip, 0) } else { (0, order.flip) };
+    let plan = EncodeParams { items, flip_before, flip_after, rotate: order.rotate, padding: 0 };
     // SAFETY: the kernel's documentation allows no halves.
     let null = unsafe { Global::null() };
     // SAFETY: as the caller promises.
-    unsafe { batch.launch(&EncodeKeys { keys, lower: null, upper: null, output, plan }, plan.items) }
+    unsafe { batch.launch(&EncodeKeys { keys, lower: null, upper: null, output, plan }, items) }
 }
 
 /// Returns the buffer of keys as such.

@@ -12,5 +12,5 @@ pub(super) use append::{Chosen, append};
 pub(super) use cast::{Cast, cast_words};
 pub use column::Column;
 pub(super) use column::OnDevice;
-pub(super) use keys::{KeyColumns, KeysOnDevice, decode, encode, join, typed};
+pub(super) use keys::{KeyColumns, KeysOnDevice, Recoding, join, recode, typed};
 pub(super) use words::{Lend, Words, WordsOf};

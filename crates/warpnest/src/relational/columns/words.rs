@@ -21,6 +21,13 @@ impl Words {
         })
     }
 
+    pub fn len(&self) -> usize {
+        match self {
+            Self::Narrow(words) => words.len(),
+            Self::Wide(words) => words.len(),
+        }
+    }
+
     /// Makes them `length` words with unspecified contents. Allocates memory only if there is less.
     pub fn resize(&mut self, device: &Device, length: usize) -> Result<()> {
         match self {

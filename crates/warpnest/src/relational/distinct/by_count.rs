@@ -2,7 +2,7 @@
 
 use super::query::Unique;
 use crate::primitives::Scratch;
-use crate::relational::columns::{Words, encode, typed};
+use crate::relational::columns::{Recoding, Words, recode, typed};
 use crate::relational::group_by::memory::permuted;
 use crate::runtime::lent::Lent;
 use crate::types::KeyOrder;
@@ -178,7 +178,7 @@ fn encoded<W: KeyWord>(stream: &Stream, device: &Device, order: KeyOrder, words:
     stream.batch(|batch| {
         let (from, to) = (batch.read(words), batch.write(&encoded));
         // SAFETY: both have as many words.
-        unsafe { encode(batch, order, words.len() as u64, from, to) }
+        unsafe { recode(batch, (order, Recoding::Encode), words.len() as u64, from, to) }
     })?;
     Ok(encoded)
 }

@@ -2,6 +2,7 @@
 
 use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::relational::columns::join;
+use crate::types::KeyOrder;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, RowsParams};
 use gpu_kernels::relational::distinct::ids::{
@@ -63,7 +64,7 @@ impl Rows {
         stream.batch(|batch| {
             let halves = [batch.read(&bits), batch.read(&before)];
             // SAFETY: all three have as many words.
-            unsafe { join(batch, words, halves, batch.write(&ranks)) }
+            unsafe { join(batch, KeyOrder::default(), words, halves, batch.write(&ranks)) }
         })?;
         scratch.give_back(before);
         Ok(Flagged { bits, ranks })

@@ -2,6 +2,7 @@
 
 use crate::primitives::{Scratch, check_items};
 use crate::relational::columns::{Column, Lend, WordsOf, join};
+use crate::types::KeyOrder;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::types::Scalar;
 use std::any::{TypeId, type_name};
@@ -93,7 +94,7 @@ fn both(stream: &Stream, scratch: &mut Scratch, so_far: Narrow<'_>, column: Narr
     stream.batch(|batch| {
         let halves = [batch.read(so_far.words()), batch.read(column.words())];
         // SAFETY: all three have as many elements.
-        unsafe { join(batch, joined.len() as u64, halves, batch.write(&joined)) }
+        unsafe { join(batch, KeyOrder::default(), joined.len() as u64, halves, batch.write(&joined)) }
     })?;
     for narrow in [so_far, column] {
         if let Narrow::Ids(ids) = narrow {

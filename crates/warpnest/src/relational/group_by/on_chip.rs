@@ -6,7 +6,7 @@ use super::outputs::Computed;
 use super::sort::SortInput;
 use super::wanted::{Order, Query, Wanted};
 use crate::primitives::Scratch;
-use crate::relational::columns::{KeysOnDevice, Words, WordsOf, decode, encode};
+use crate::relational::columns::{KeysOnDevice, Recoding, Words, WordsOf, recode};
 use crate::types::KeyOrder;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::column::ColumnParams;
@@ -101,29 +101,23 @@ pub(super) fn group_on_chip<K: KeyWord + ValueWord>(
     let Some((keys, columns)) = done else { return Ok((None, report)) };
     if query.order != Order::ByKey {
         if is_joined {
-            recode(stream, input.order, (&keys, &keys), Recoding::Decode)?;
+            recoded(stream, input.order, (&keys, &keys), Recoding::Decode)?;
         }
         return Ok((Some((keys, columns)), report));
     }
     let words = keys.duplicate(stream, &device)?;
     if !is_joined {
-        recode(stream, input.order, (&keys, &words), Recoding::Encode)?;
+        recoded(stream, input.order, (&keys, &words), Recoding::Encode)?;
     }
     let (words, keys, columns) = permuted(stream, scratch, words, keys, columns)?;
     if is_joined {
-        recode(stream, input.order, (&words, &keys), Recoding::Decode)?;
+        recoded(stream, input.order, (&words, &keys), Recoding::Decode)?;
     }
     Ok((Some((keys, columns)), report))
 }
 
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Recoding {
-    Encode,
-    Decode,
-}
-
 /// Queues encoding or decoding keys, to the second buffer, which may be the first.
-fn recode<K: KeyWord>(
+fn recoded<K: KeyWord>(
     stream: &Stream,
     order: KeyOrder,
     (from, to): (&Buffer<K>, &Buffer<K>),
@@ -132,12 +126,7 @@ fn recode<K: KeyWord>(
     stream.batch(|batch| {
         let (output, keys) = (batch.write(to), batch.read(from));
         // SAFETY: both buffers have as many keys.
-        unsafe {
-            match how {
-                Recoding::Encode => encode(batch, order, from.len() as u64, keys, output),
-                Recoding::Decode => decode(batch, order, from.len() as u64, keys, output),
-            }
-        }
+        unsafe { recode(batch, (order, how), from.len() as u64, keys, output) }
     })
 }
 

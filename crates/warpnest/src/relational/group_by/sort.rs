@@ -9,7 +9,7 @@ use super::wanted::{Order, Query, Wanted};
 use crate::primitives::{
     OF_KEY, Pairs, Reduce, Scratch, Segments, Sort, heads_words, launch_gather, queue_runs, runs_words, starts_words,
 };
-use crate::relational::columns::{KeysOnDevice, Words, WordsOf, decode};
+use crate::relational::columns::{KeysOnDevice, Recoding, Words, WordsOf, recode};
 use crate::runtime::stream::Batch;
 use crate::types::KeyOrder;
 use crate::{Buffer, Result, Stream};
@@ -177,7 +177,7 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
         // SAFETY: the regions have what the first batch wrote, and the outputs are as long as there
         // are groups.
         unsafe {
-            decode(batch, order, groups as u64, distinct, batch.write(&keys_out))?;
+            recode(batch, (order, Recoding::Decode), groups as u64, distinct, batch.write(&keys_out))?;
             if let Some(first_rows) = &first_rows {
                 sorted.describe(batch, Described::Firsts, batch.write(first_rows))?;
             }

@@ -1,10 +1,10 @@
 //! Which pairs of rows of two tables are equal.
 
 use super::on_device::{ColumnOn, KeysOn};
-use super::text_column::{Eight, Offsets};
+use super::text_column::Eight;
 use super::wide_keys::WideKeys;
 use crate::primitives::{Scratch, check_items, select};
-use crate::relational::columns::WordsOf;
+use crate::relational::columns::{Words as Offsets, WordsOf};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, BufferSlice, Result, Stream};
 use gpu_kernels::relational::rows::{CompareParams, CompareTexts, CompareWords};

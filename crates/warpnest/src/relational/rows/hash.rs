@@ -1,10 +1,10 @@
 //! Hashes of rows.
 
 use super::on_device::{ColumnOn, KeysOn};
-use super::text_column::{Eight, Offsets};
+use super::text_column::Eight;
 use super::wide_keys::WideKeys;
 use crate::primitives::{Scratch, check_items};
-use crate::relational::columns::WordsOf;
+use crate::relational::columns::{Words, WordsOf};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, BufferSlice, Device, Result, Stream};
 use gpu_kernels::relational::rows::{HashParams, HashTexts, HashWords, PRIME};
@@ -119,10 +119,10 @@ pub(super) fn queue_hashes(stream: &Stream, keys: &KeysOn<'_>, hash: &RowHash, h
                 match column {
                     ColumnOn::Words(WordsOf::Narrow(words)) => queue_words(batch, words, hashes, plan)?,
                     ColumnOn::Words(WordsOf::Wide(words)) => queue_words(batch, words, hashes, plan)?,
-                    ColumnOn::Texts { offsets: Offsets::Narrow(offsets), bytes } => {
+                    ColumnOn::Texts { offsets: Words::Narrow(offsets), bytes } => {
                         queue_texts(batch, (offsets, bytes), hashes, plan)?;
                     }
-                    ColumnOn::Texts { offsets: Offsets::Wide(offsets), bytes } => {
+                    ColumnOn::Texts { offsets: Words::Wide(offsets), bytes } => {
                         queue_texts(batch, (offsets, bytes), hashes, plan)?;
                     }
                 }

@@ -1,8 +1,8 @@
 //! The columns of keys on a device.
 
-use super::text_column::{Eight, Offsets};
+use super::text_column::Eight;
 use crate::Buffer;
-use crate::relational::columns::WordsOf;
+use crate::relational::columns::{Words, WordsOf};
 
 /// Keys on a device.
 pub(super) struct KeysOn<'q> {
@@ -14,5 +14,5 @@ pub(super) struct KeysOn<'q> {
 /// A column of keys on a device.
 pub(super) enum ColumnOn<'q> {
     Words(WordsOf<'q>),
-    Texts { offsets: &'q Offsets, bytes: &'q Buffer<Eight> },
+    Texts { offsets: &'q Words, bytes: &'q Buffer<Eight> },
 }

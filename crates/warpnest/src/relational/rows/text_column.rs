@@ -1,6 +1,7 @@
 //! Columns of texts on a device.
 
 use crate::primitives::{Scratch, check_items};
+use crate::relational::columns::Words;
 use crate::strings::Strings;
 use crate::{Buffer, Device, InputError, Result, Stream, Value};
 use gpu_kernels::relational::rows::{CheckOffsets, CheckOffsetsParams};
@@ -31,14 +32,9 @@ pub(super) type Eight = [u8; 8];
 ///
 /// A column never changes, so its offsets are checked once, when it is made.
 pub struct TextColumn {
-    offsets: Offsets,
+    /// None, or one more than rows. They ascend, and none is beyond the bytes.
+    offsets: Words,
     bytes: Buffer<Eight>,
-}
-
-/// The offsets of a column: none, or one more than rows. They ascend, and none is beyond the bytes.
-pub(super) enum Offsets {
-    Narrow(Buffer<u32>),
-    Wide(Buffer<u64>),
 }
 
 mod sealed {
@@ -78,8 +74,8 @@ impl TextColumn {
         }
         let narrow = || ends.iter().map(|&end| u32::try_from(end).ok()).collect::<Option<Vec<u32>>>();
         let offsets = match narrow() {
-            Some(ends) => Offsets::Narrow(Buffer::from_slice(device, &ends)?),
-            None => Offsets::Wide(Buffer::from_slice(device, &ends)?),
+            Some(ends) => Words::Narrow(Buffer::from_slice(device, &ends)?),
+            None => Words::Wide(Buffer::from_slice(device, &ends)?),
         };
         bytes.resize(bytes.len().next_multiple_of(8), 0);
         Ok(Self { offsets, bytes: Buffer::from_slice(device, bytes.as_chunks().0)? })
@@ -118,20 +114,12 @@ impl TextColumn {
         offsets.check_device("the buffer of offsets", scratch.device())?;
         bytes.check_device("the buffer of bytes", scratch.device())?;
         check_items(offsets.len().saturating_sub(1))?;
-        // SAFETY: each type of offsets has the bytes of its word, and the branch is that of its
-        // size.
-        let offsets = unsafe {
-            if O::Word::BITS == 32 {
-                Offsets::Narrow(offsets.reinterpreted())
-            } else {
-                Offsets::Wide(offsets.reinterpreted())
-            }
-        };
+        let offsets = Words::of(offsets.into_words());
         let held = 8 * bytes.len() as u64;
         let limit = held.min(<O as sealed::Sealed>::MAX);
         let first_wrong = match &offsets {
-            Offsets::Narrow(offsets) => first_wrong(stream, scratch, offsets, limit)?,
-            Offsets::Wide(offsets) => first_wrong(stream, scratch, offsets, limit)?,
+            Words::Narrow(offsets) => first_wrong(stream, scratch, offsets, limit)?,
+            Words::Wide(offsets) => first_wrong(stream, scratch, offsets, limit)?,
         };
         match first_wrong {
             Some(number) => Err(InputError::Offsets { number, bytes: held }.into()),
@@ -141,11 +129,7 @@ impl TextColumn {
 
     /// Returns the number of rows.
     pub fn len(&self) -> usize {
-        let offsets = match &self.offsets {
-            Offsets::Narrow(offsets) => offsets.len(),
-            Offsets::Wide(offsets) => offsets.len(),
-        };
-        offsets.saturating_sub(1)
+        self.offsets.len().saturating_sub(1)
     }
 
     /// Returns whether there are no rows.
@@ -156,8 +140,8 @@ impl TextColumn {
     /// Returns the bytes on the device.
     pub fn memory_bytes(&self) -> usize {
         let offsets = match &self.offsets {
-            Offsets::Narrow(offsets) => 4 * offsets.len(),
-            Offsets::Wide(offsets) => 8 * offsets.len(),
+            Words::Narrow(offsets) => 4 * offsets.len(),
+            Words::Wide(offsets) => 8 * offsets.len(),
         };
         offsets + 8 * self.bytes.len()
     }
@@ -171,15 +155,15 @@ impl TextColumn {
         let bytes = bytes.as_flattened();
         let text = |start: u64, end: u64| bytes[start as usize..end as usize].to_vec();
         Ok(match &self.offsets {
-            Offsets::Narrow(offsets) => {
+            Words::Narrow(offsets) => {
                 offsets.download(stream)?.windows(2).map(|pair| text(pair[0].into(), pair[1].into())).collect()
             }
-            Offsets::Wide(offsets) => offsets.download(stream)?.windows(2).map(|pair| text(pair[0], pair[1])).collect(),
+            Words::Wide(offsets) => offsets.download(stream)?.windows(2).map(|pair| text(pair[0], pair[1])).collect(),
         })
     }
 
     /// Returns the offsets and the bytes, if the column is on `device`.
-    pub(super) fn parts(&self, device: &Device) -> Result<(&Offsets, &Buffer<Eight>)> {
+    pub(super) fn parts(&self, device: &Device) -> Result<(&Words, &Buffer<Eight>)> {
         self.bytes.check_device("the column of texts", device)?;
         Ok((&self.offsets, &self.bytes))
     }
