@@ -10,7 +10,7 @@ use warpnest::{
     MultiConfig, MultiMap, PageMap, PageSet, Result, SortedMap, TwoLevelMap,
 };
 use warpnest_bench_kernels::lookups::*;
-use warpnest_tests::{TestEngine, key, of_all_widths, on_those, parameterized, the_cpu_engine};
+use warpnest_tests::{key, of_all_widths, on_those, the_cpu_engine};
 
 /// Launches a kernel that answers queries by the table; gives the answers.
 macro_rules! ask {
@@ -116,20 +116,22 @@ fn maps_answer_by_refs_as_a_hash_map_does<K: Key, V: Value>() {
     );
 }
 
-#[parameterized]
-fn maps_of_no_pair_and_of_the_last_key_alone(engine: &TestEngine) {
+#[test]
+fn maps_of_no_pair_and_of_the_last_key_alone() {
     let queries = [0, 1, u64::MAX];
-    for (keys, last) in [(&[][..], None), (&[u64::MAX][..], Some(5))] {
-        for (design, answers) in asked_by_refs(&engine.device, (keys, &[5u64][..keys.len()]), &queries).unwrap() {
-            assert_eq!(answers, [None, None, last], "{design} on {}", engine.device.name());
-        }
-        let narrow: Vec<u32> = keys.iter().map(|_| u32::MAX).collect();
-        for found in flagged(&engine.device, &narrow, &[0, u32::MAX]).unwrap() {
-            assert_eq!(found, [false, last.is_some()]);
-        }
-        let sum = if last.is_some() { 1 + 5 } else { 0 };
-        for sums in weighed(&engine.device, (keys, &[5u32][..keys.len()]), &queries).unwrap() {
-            assert_eq!(sums, [0, 0, sum]);
+    for engine in engines() {
+        for (keys, last) in [(&[][..], None), (&[u64::MAX][..], Some(5))] {
+            for (design, answers) in asked_by_refs(&engine.device, (keys, &[5u64][..keys.len()]), &queries).unwrap() {
+                assert_eq!(answers, [None, None, last], "{design} on {}", engine.device.name());
+            }
+            let narrow: Vec<u32> = keys.iter().map(|_| u32::MAX).collect();
+            for found in flagged(&engine.device, &narrow, &[0, u32::MAX]).unwrap() {
+                assert_eq!(found, [false, last.is_some()]);
+            }
+            let sum = if last.is_some() { 1 + 5 } else { 0 };
+            for sums in weighed(&engine.device, (keys, &[5u32][..keys.len()]), &queries).unwrap() {
+                assert_eq!(sums, [0, 0, sum]);
+            }
         }
     }
 }
@@ -246,12 +248,14 @@ fn check_ids<K: Key>(device: &Device, rows: &[K], queries: &[K]) -> Result<()> {
     Ok(())
 }
 
-#[parameterized]
-fn compacting_tables_give_ids_and_keys(engine: &TestEngine) {
-    let rows: Vec<u64> = (0..300).map(|row| row * row % 91).chain([u64::MAX]).collect();
-    check_ids(&engine.device, &rows, &[0, 1, 2, 3, 90, 91, u64::MAX, 1 << 40]).unwrap();
-    check_ids::<u32>(&engine.device, &[], &[0, u32::MAX]).unwrap();
-    check_ids(&engine.device, &[5u32; 40], &[5, 4, 6]).unwrap();
+#[test]
+fn compacting_tables_give_ids_and_keys() {
+    for engine in engines() {
+        let rows: Vec<u64> = (0..300).map(|row| row * row % 91).chain([u64::MAX]).collect();
+        check_ids(&engine.device, &rows, &[0, 1, 2, 3, 90, 91, u64::MAX, 1 << 40]).unwrap();
+        check_ids::<u32>(&engine.device, &[], &[0, u32::MAX]).unwrap();
+        check_ids(&engine.device, &[5u32; 40], &[5, 4, 6]).unwrap();
+    }
 }
 
 /// Checks ranks, and the values of the pairs there.
@@ -280,11 +284,13 @@ fn check_ranks<K: Key>(device: &Device, keys: &[K], queries: &[K]) -> Result<()>
     Ok(())
 }
 
-#[parameterized]
-fn sorted_maps_give_ranks_and_their_pairs(engine: &TestEngine) {
-    let keys: Vec<u32> = (0..300u32).map(|i| i.wrapping_mul(0x9e37_79b1)).chain([u32::MAX]).collect();
-    check_ranks(&engine.device, &keys, &[0, 1, 77, 1 << 31, u32::MAX - 1, u32::MAX]).unwrap();
-    check_ranks::<u64>(&engine.device, &[], &[0, u64::MAX]).unwrap();
+#[test]
+fn sorted_maps_give_ranks_and_their_pairs() {
+    for engine in engines() {
+        let keys: Vec<u32> = (0..300u32).map(|i| i.wrapping_mul(0x9e37_79b1)).chain([u32::MAX]).collect();
+        check_ranks(&engine.device, &keys, &[0, 1, 77, 1 << 31, u32::MAX - 1, u32::MAX]).unwrap();
+        check_ranks::<u64>(&engine.device, &[], &[0, u64::MAX]).unwrap();
+    }
 }
 
 /// Checks that a map answers through its ref what batches left in it.

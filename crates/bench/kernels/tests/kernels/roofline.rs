@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_bench_kernels::roofline::{Access, Copy, Random, RandomParams, Strided, StridedParams};
-use warpnest_tests::{TestEngine, distinct_keys, parameterized};
+use warpnest_tests::distinct_keys;
 
 use crate::engines;
 
@@ -82,14 +82,16 @@ fn strided<T: Key>(device: &Device, words_log2: u32, stride_log2: u32, atomic: u
     (memory.download(stream).unwrap(), wrong.download(stream).unwrap()[0])
 }
 
-#[parameterized]
-fn strided_updates_reach_every_word_once_and_count_what_is_wrong(engine: &TestEngine) {
-    for (words_log2, stride_log2) in [(0, 0), (1, 1), (5, 2), (9, 0), (9, 1), (9, 4), (9, 9)] {
-        for atomic in [0, 1] {
-            let (words, wrong) = strided::<u32>(&engine.device, words_log2, stride_log2, atomic);
-            assert!(words.iter().all(|&word| word == 9) && wrong == 1, "{words_log2} {stride_log2} {atomic}");
-            let (words, wrong) = strided::<u64>(&engine.device, words_log2, stride_log2, atomic);
-            assert!(words.iter().all(|&word| word == 9) && wrong == 1, "{words_log2} {stride_log2} {atomic}");
+#[test]
+fn strided_updates_reach_every_word_once_and_count_what_is_wrong() {
+    for engine in engines() {
+        for (words_log2, stride_log2) in [(0, 0), (1, 1), (5, 2), (9, 0), (9, 1), (9, 4), (9, 9)] {
+            for atomic in [0, 1] {
+                let (words, wrong) = strided::<u32>(&engine.device, words_log2, stride_log2, atomic);
+                assert!(words.iter().all(|&word| word == 9) && wrong == 1, "{words_log2} {stride_log2} {atomic}");
+                let (words, wrong) = strided::<u64>(&engine.device, words_log2, stride_log2, atomic);
+                assert!(words.iter().all(|&word| word == 9) && wrong == 1, "{words_log2} {stride_log2} {atomic}");
+            }
         }
     }
 }
@@ -113,23 +115,25 @@ fn strided_words_are_a_stride_apart_and_neighbours_far_apart_in_time() {
     }
 }
 
-#[parameterized]
-fn copying_copies_all_words_and_no_more(engine: &TestEngine) {
-    let stream = engine.device.default_stream();
-    for words in [0, 2, 510, 512, 514, 1000usize] {
-        let source = Buffer::from_slice(&engine.device, &distinct_keys::<u64>(words, 3)).unwrap();
-        let mut target = Buffer::from_slice(&engine.device, &vec![7u64; words + 6]).unwrap();
-        // SAFETY: both buffers have at least so many words.
-        unsafe {
-            stream.launch(words / 2, |uses| Copy {
-                source: uses.read(&source),
-                target: uses.write(&mut target),
-                words: words as u64,
-            })
+#[test]
+fn copying_copies_all_words_and_no_more() {
+    for engine in engines() {
+        let stream = engine.device.default_stream();
+        for words in [0, 2, 510, 512, 514, 1000usize] {
+            let source = Buffer::from_slice(&engine.device, &distinct_keys::<u64>(words, 3)).unwrap();
+            let mut target = Buffer::from_slice(&engine.device, &vec![7u64; words + 6]).unwrap();
+            // SAFETY: both buffers have at least so many words.
+            unsafe {
+                stream.launch(words / 2, |uses| Copy {
+                    source: uses.read(&source),
+                    target: uses.write(&mut target),
+                    words: words as u64,
+                })
+            }
+            .unwrap();
+            let copied = target.download(stream).unwrap();
+            assert_eq!(copied[..words], source.download(stream).unwrap(), "{words} on {}", engine.device.name());
+            assert_eq!(copied[words..], [7; 6]);
         }
-        .unwrap();
-        let copied = target.download(stream).unwrap();
-        assert_eq!(copied[..words], source.download(stream).unwrap(), "{words} on {}", engine.device.name());
-        assert_eq!(copied[words..], [7; 6]);
     }
 }
