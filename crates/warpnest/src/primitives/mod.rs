@@ -24,6 +24,8 @@
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 
+// Each file is one primitive, with its kernels in the file of the same name. `radix_passes` plans
+// the passes of `radix` over the arrays of `pairs`, in the memory of `scratch`.
 pub(crate) mod answers;
 mod compact;
 mod flags;

@@ -26,8 +26,8 @@
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 
-// The operations take `columns`: `group_by` needs no table, `join` and `distinct` build some, and
-// `rows` has keys of several columns for both.
+// Read `columns` first, which all operations take. `group_by` needs no table, `join` and
+// `distinct` build some, and `rows` has keys of several columns for both.
 mod columns;
 mod distinct;
 pub(crate) mod group_by;

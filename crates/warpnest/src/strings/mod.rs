@@ -32,6 +32,9 @@
 //! * Any [`BuildHasher`](std::hash::BuildHasher) can take its place, such as SipHash
 //!   ([`std::hash::RandomState`]). An unseeded one lets anybody bring about the case before.
 
+// `unique`, `ids`, `counts` and `map` are what users call, `column` what they give. Rows are hashed
+// (`hashing`) and numbered (`numbering`): by the device (`on_device`), or by cores (`on_cores`).
+// A `dictionary` has the strings of numbers, on an `arena`.
 mod arena;
 mod column;
 mod config;

@@ -3,6 +3,9 @@
 //! With the feature `cpu`, `HostEngine<Cores>` runs kernels as functions on all cores; with the
 //! feature `cuda`, the CUDA engine runs PTX on a GPU. The trait is public so that tests can run the
 //! same tables on other engines: the checking back end, or an interpreter of the PTX.
+//!
+//! `host` is the engine of cores, which `share` out blocks, on the memory of `host_allocator`.
+//! `cuda` is that of GPUs.
 
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;

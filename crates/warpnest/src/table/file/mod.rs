@@ -1,5 +1,8 @@
-//! The files of tables: [`header`], the [`parts`] that a table is taken apart into, writing and
-//! reading them, and what users call. docs/file-format.md describes the format.
+//! The files of tables. docs/file-format.md describes the format, which is [`header`] and `order`.
+//!
+//! Users call `api`, which opens files by `paths`. A table is taken apart into [`parts`], which
+//! `write` writes; `read` reads them from a `source` to a `target`, whose `units` are shared out
+//! among `workers`. `verify` and `info` need no types, and `mapped` no copy.
 
 mod api;
 pub(crate) mod functions;
