@@ -8,12 +8,31 @@
 //! | [`Changes`] | [`Page`], [`Linear`], [`Extendible`] | change, batch by batch |
 //! | [`Sets`] | [`Page`], [`Cuckoo`] | be sets |
 //! | [`Ids`] | [`Page`], [`Cuckoo`] | be under a compacting table or a multimap |
+//!
+//! A [`Kind`] is what a [`Table`](crate::Table) is of: one of a design, or one that stands on such a
+//! table.
+//!
+//! | bound | kinds | what their tables can do |
+//! |---|---|---|
+//! | [`Kind`] | all | tell their keys, items and sizes, be copied and saved |
+//! | [`Loads`] | all; [`Rows`] if any bytes are a row | be loaded |
+//! | [`OfDesign`] | [`Map`], [`Set`] | lend their table, and report its build |
+//! | [`HasValues`] | all but [`Set`] | give pairs |
+//! | [`Finds`] | [`Map`], [`Rows`], [`Compacting`] | give the value of a key |
+//! | [`Erases`] | [`Map`], [`Set`], [`Rows`], of a design that [`Changes`] | remove keys |
+//! | [`Inserts`] | [`Map`], [`Rows`], of a design that [`Changes`] | insert pairs |
 
 pub use crate::cuckoo::Cuckoo;
 pub use crate::extendible::Extendible;
+pub use crate::layered::compacting::Compacting;
+pub use crate::layered::multi::Multi;
+pub use crate::layered::rows::Rows;
 pub use crate::linear::Linear;
 pub use crate::page::Page;
 pub use crate::sorted::Sorted;
 pub use crate::table::design::{Builds, Changes, Counted, Design, Seeded, Sets, Staged};
 pub use crate::table::id_table::Ids;
+pub use crate::table::kind::{Erases, Finds, HasValues, Inserts, Kind, Loads, OfDesign};
+pub use crate::table::map::Map;
+pub use crate::table::set::Set;
 pub use crate::two_level::TwoLevel;

@@ -55,6 +55,7 @@ pub use sorted::{SortedConfig, SortedMap};
 pub use table::combining::Fold;
 pub use table::config::Config;
 pub use table::file::{FileInfo, Mapped};
+pub use table::handle::Table;
 pub use table::map::BulkMap;
 pub use table::probes::ProbeLengths;
 pub use table::set::BulkSet;

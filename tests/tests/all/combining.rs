@@ -6,7 +6,7 @@ use std::collections::{HashMap, HashSet};
 use warpnest::design::{Extendible, Linear, Page};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
-    Buffer, BulkMap, Config, Device, Error, ExtendibleConfig, FullError, InputError, LinearConfig, LinearMap,
+    Buffer, BulkMap, Config, Device, Error, ExtendibleConfig, Fold, FullError, InputError, LinearConfig, LinearMap,
     LinearOperation, PageConfig, PageMap,
 };
 use warpnest_tests::changing::{Changing, steps};
@@ -53,12 +53,12 @@ fn work<D: Changing, K: Key, V: Value>(
                 reference.entry(key).and_modify(|held| *held = combine(*held, value)).or_insert(value);
             }
             let new = match fold {
-                0 => map.add_many(keys, &values),
-                1 => map.min_many(keys, &values),
+                0 => map.combine_many(Fold::SUM, keys, &values),
+                1 => map.combine_many(Fold::MIN, keys, &values),
                 _ => {
                     let keys = Buffer::from_slice(&device, keys).map_err(steps::fail)?;
                     let values = Buffer::from_slice(&device, &values).map_err(steps::fail)?;
-                    map.max_many_on(device.default_stream(), &keys, &values)
+                    map.combine_many_on(device.default_stream(), Fold::MAX, &keys, &values)
                 }
             };
             prop_assert_eq!(new.map_err(steps::fail)?, reference.len() - had);
@@ -141,28 +141,28 @@ fn extendible_keys_64_values_32() {
 #[parameterized]
 fn numbers_of_every_type_are_combined_as_their_type_does(device: &Device) {
     let mut signed: PageMap<u32, i32> = PageMap::new(device).unwrap();
-    signed.add_many(&[1, 1, 2, 3], &[5, -7, i32::MAX, -1]).unwrap();
-    signed.add_many(&[2], &[1]).unwrap();
-    signed.min_many(&[1, 3, 3], &[-1, -9, 4]).unwrap();
+    signed.combine_many(Fold::SUM, &[1, 1, 2, 3], &[5, -7, i32::MAX, -1]).unwrap();
+    signed.combine_many(Fold::SUM, &[2], &[1]).unwrap();
+    signed.combine_many(Fold::MIN, &[1, 3, 3], &[-1, -9, 4]).unwrap();
     assert_eq!(signed.get_many(&[1, 2, 3]).unwrap(), [Some(-2), Some(i32::MIN), Some(-9)]);
     let mut long: PageMap<u64, i64> = PageMap::new(device).unwrap();
-    long.add_many(&[1, 1], &[i64::MAX, -1]).unwrap();
-    long.max_many(&[1, 2], &[-1, i64::MIN]).unwrap();
+    long.combine_many(Fold::SUM, &[1, 1], &[i64::MAX, -1]).unwrap();
+    long.combine_many(Fold::MAX, &[1, 2], &[-1, i64::MIN]).unwrap();
     assert_eq!(long.get_many(&[1, 2]).unwrap(), [Some(i64::MAX - 1), Some(i64::MIN)]);
     let mut single: LinearMap<u32, f32> = LinearMap::new(device).unwrap();
-    single.add_many(&[1, 2, 1, u32::MAX], &[0.5, -1.0, 0.25, 3.0]).unwrap();
-    single.add_many(&[2, u32::MAX], &[0.75, 1.0]).unwrap();
+    single.combine_many(Fold::SUM, &[1, 2, 1, u32::MAX], &[0.5, -1.0, 0.25, 3.0]).unwrap();
+    single.combine_many(Fold::SUM, &[2, u32::MAX], &[0.75, 1.0]).unwrap();
     single.count_many(&[1, 1, 4]).unwrap();
     assert_eq!(single.get_many(&[1, 2, 4, u32::MAX]).unwrap(), [Some(2.75), Some(-0.25), Some(1.0), Some(4.0)]);
-    single.max_many(&[1, 2, 1], &[-f32::NAN, f32::INFINITY, f32::NAN]).unwrap();
-    single.min_many(&[1, 8, 8], &[f32::NAN, -f32::NAN, 3.0]).unwrap();
-    single.min_many(&[4, 4], &[0.0, -0.0]).unwrap();
+    single.combine_many(Fold::MAX, &[1, 2, 1], &[-f32::NAN, f32::INFINITY, f32::NAN]).unwrap();
+    single.combine_many(Fold::MIN, &[1, 8, 8], &[f32::NAN, -f32::NAN, 3.0]).unwrap();
+    single.combine_many(Fold::MIN, &[4, 4], &[0.0, -0.0]).unwrap();
     let found: Vec<_> =
         single.get_many(&[1, 2, 4, 8]).unwrap().into_iter().map(|value| value.unwrap().to_bits()).collect();
     assert_eq!(found, [2.75f32, f32::INFINITY, -0.0, 3.0].map(f32::to_bits));
     let mut double: PageMap<u32, f64> = PageMap::new(device).unwrap();
     double.count_many(&[7, 7]).unwrap();
-    double.add_many(&[7], &[0.5]).unwrap();
+    double.combine_many(Fold::SUM, &[7], &[0.5]).unwrap();
     assert_eq!(double.get_many(&[7]).unwrap(), [Some(2.5)]);
 }
 
@@ -193,7 +193,7 @@ fn one_key_in_all_rows_and_none(device: &Device) {
             let mut map = config.clone().pairs(400).create::<u32, u32>(device).unwrap();
             assert_eq!(map.count_many(&[]), Ok(0));
             assert_eq!(map.count_many(&[key; 300]), Ok(1));
-            assert_eq!(map.add_many(&[key; 300], &[2; 300]), Ok(0));
+            assert_eq!(map.combine_many(Fold::SUM, &[key; 300], &[2; 300]), Ok(0));
             assert_eq!(map.get(key), Ok(Some(900)));
             assert_eq!(map.insert_many(&[key; 300], &[5; 300]), Ok(0));
             assert_eq!(map.to_pairs(), Ok(vec![(key, 5)]));
@@ -240,10 +240,10 @@ fn a_map_that_has_all_keys_of_a_batch_does_not_grow(device: &Device) {
 fn rows_without_values_and_values_without_rows_are_refused() {
     on_all(|device: &Device| {
         let mut map: LinearMap<u32, u32> = LinearMap::new(device).unwrap();
-        let error = map.add_many(&[1, 2], &[1]).unwrap_err();
+        let error = map.combine_many(Fold::SUM, &[1, 2], &[1]).unwrap_err();
         assert!(matches!(error, Error::Input(InputError::LengthsDiffer { .. })), "{error}");
         let mut map: PageMap<u32, u32> = PageMap::new(device).unwrap();
-        let error = map.add_many(&[1], &[1, 2]).unwrap_err();
+        let error = map.combine_many(Fold::SUM, &[1], &[1, 2]).unwrap_err();
         assert!(matches!(error, Error::Input(InputError::LengthsDiffer { .. })), "{error}");
         assert!(map.is_empty());
     });

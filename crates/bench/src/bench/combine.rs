@@ -73,14 +73,16 @@ impl<K: Key, V: Value> Case<'_, K, V> {
         for _ in 0..WARM_UPS + runs {
             map.clear_on(stream)?;
             let start = stream.record()?;
-            map.add_many_on(stream, &self.keys, &self.values)?;
+            map.combine_many_on(stream, Fold::SUM, &self.keys, &self.values)?;
             times.push(stream.record()?.milliseconds_since(&start)?);
         }
         let times = &mut times[WARM_UPS as usize..];
         times.sort_by(f64::total_cmp);
         let new = times[times.len() / 2];
         let wrong_new = self.wrong(map, 1)?;
-        let held = median_ms(stream, WARM_UPS, runs, || map.add_many_on(stream, &self.keys, &self.values).map(|_| ()))?;
+        let held = median_ms(stream, WARM_UPS, runs, || {
+            map.combine_many_on(stream, Fold::SUM, &self.keys, &self.values).map(|_| ())
+        })?;
         let wrong = self.wrong(map, 1 + (WARM_UPS + runs) as u64)?;
         let bytes = map.memory_bytes();
         Ok([
@@ -93,7 +95,7 @@ impl<K: Key, V: Value> Case<'_, K, V> {
     fn mixed(&self, map: &mut LinearMap<K, V>) -> anyhow::Result<Record> {
         let (device, stream) = (self.at.device, self.at.device.default_stream());
         map.clear_on(stream)?;
-        map.add_many_on(stream, &self.keys, &self.values)?;
+        map.combine_many_on(stream, Fold::SUM, &self.keys, &self.values)?;
         let kinds = Buffer::from_slice(device, &vec![Fold::<V>::SUM.into(); self.keys.len()])?;
         let mut answers = Answers::new(device, self.keys.len())?;
         let ms = median_ms(stream, WARM_UPS, self.at.runs, || {

@@ -18,9 +18,9 @@ pub enum InputError {
     },
 
     /// The pairs are more than a map can have, or the keys more than a set can.
-    #[error("{asked} pairs or keys were given, and one table has at most {limit}: build several tables")]
+    #[error("a table of {asked} pairs or keys was asked for, and one has at most {limit}: build several tables")]
     TooManyPairs {
-        /// The number of pairs or keys given.
+        /// The number of pairs or keys that the table was to have, or to have capacity for.
         asked: u64,
         /// The most that a table has.
         limit: u64,

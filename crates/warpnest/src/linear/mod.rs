@@ -48,7 +48,7 @@ use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 ///   ([`LinearConfig::load`](crate::Config::load)), they move to a larger table. Slots of removed
 ///   keys become empty, or are used again by batches that only insert. If many of them are left,
 ///   the table is rehashed.
-/// * **Combining values**, by [`BulkMap::add_many`] and its relatives, takes 24 to 36 bytes a row
+/// * **Combining values**, by [`BulkMap::combine_many`], takes 24 to 36 bytes a row
 ///   besides on a GPU, as do insertions of 2^22 pairs or more whose keys are repeated. The map
 ///   keeps that memory until [`BulkMap::shrink_to_fit`]. A batch that combines values and is
 ///   refused has done nothing.

@@ -197,31 +197,11 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         unsafe { self.table.apply_kinds(stream, kinds, (keys.words(), values.words()), answers.words_mut()) }
     }
 
-    /// Reserves capacity for `additional` more keys, so that the table need not grow until they are
-    /// there.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::reserve_on`].
-    pub fn reserve(&mut self, additional: usize) -> Result<()> {
-        let device = self.device().clone();
-        self.reserve_on(device.default_stream(), additional)
-    }
-
-    /// Does [`LinearMap::reserve`] on `stream`.
-    ///
-    /// # Errors
-    /// [`InputError::TooManyKeys`](crate::InputError::TooManyKeys),
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory): the map is unchanged.
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn reserve_on(&mut self, stream: &Stream, additional: usize) -> Result<()> {
-        self.table.reserve(stream, additional as u64)
-    }
-
     /// Makes the slots of removed keys empty again, which shortens searches; the table keeps its
     /// size.
     ///
     /// # Errors
-    /// As for [`LinearMap::reserve_on`].
+    /// As for [`Table::reserve_on`].
     pub fn drop_tombstones(&mut self) -> Result<()> {
         let device = self.device().clone();
         self.drop_tombstones_on(device.default_stream())
@@ -230,7 +210,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// Does [`LinearMap::drop_tombstones`] on `stream`.
     ///
     /// # Errors
-    /// As for [`LinearMap::reserve_on`].
+    /// As for [`Table::reserve_on`].
     pub fn drop_tombstones_on(&mut self, stream: &Stream) -> Result<()> {
         self.table.drop_tombstones(stream)
     }

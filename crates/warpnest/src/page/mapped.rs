@@ -1,14 +1,14 @@
 //! Maps and sets whose buckets are read from a mapped file.
 
 use super::config::Page;
-use crate::table::file::{Mapped, kind_of, map};
-use crate::types::check_any_bytes;
-use crate::{BulkMap, BulkSet, Device, Key, Result, Value};
-use gpu_kernels::types::Nothing;
+use crate::table::file::{Mapped, map};
+use crate::table::handle::Table;
+use crate::table::kind::{Loads, OfDesign};
+use crate::{Device, Result};
 use std::path::Path;
 
-impl<K: Key, V: Value> BulkMap<K, V, Page> {
-    /// Maps a file that [`BulkMap::save_to`] wrote, without a copy: a lookup reads the pages of the
+impl<T: OfDesign<Design = Page> + Loads> Table<T> {
+    /// Maps a file that [`Table::save_to`] wrote, without a copy: a lookup reads the pages of the
     /// file that it needs, and the operating system keeps them as long as there is memory for them.
     ///
     /// It takes the same time whatever the size of the file. So of the file's checksums only the
@@ -35,29 +35,10 @@ impl<K: Key, V: Value> BulkMap<K, V, Page> {
     ///
     /// # Safety
     /// As long as the result lives, nobody may change the file's contents or its length. (To
-    /// replace it by renaming another one, as [`BulkMap::save_to`] does, leaves it as it is.)
+    /// replace it by renaming another one, as [`Table::save_to`] does, leaves it as it is.)
     pub unsafe fn map_file(device: &Device, path: impl AsRef<Path>) -> Result<Mapped<Self>> {
-        const {
-            check_any_bytes::<K>();
-            check_any_bytes::<V>();
-        }
+        const { T::ANY_BYTES };
         // SAFETY: the caller keeps others from changing the file.
-        unsafe { map(device, kind_of::<K, V::Word>("Page"), path.as_ref(), Self::of) }
-    }
-}
-
-impl<K: Key> BulkSet<K, Page> {
-    /// Maps a file that [`BulkSet::save_to`] wrote, as [`PageMap::map_file`](BulkMap::map_file)
-    /// does.
-    ///
-    /// # Errors
-    /// As for [`PageMap::map_file`](BulkMap::map_file).
-    ///
-    /// # Safety
-    /// As for [`PageMap::map_file`](BulkMap::map_file).
-    pub unsafe fn map_file(device: &Device, path: impl AsRef<Path>) -> Result<Mapped<Self>> {
-        const { check_any_bytes::<K>() };
-        // SAFETY: the caller keeps others from changing the file.
-        unsafe { map(device, kind_of::<K, Nothing>("Page"), path.as_ref(), Self::of) }
+        unsafe { map(device, T::file_kind(), path.as_ref(), Self::of) }
     }
 }

@@ -2,7 +2,9 @@
 
 use super::config::Config;
 use super::design::{Builds, Design};
+use super::handle::Table;
 use super::input::Input;
+use super::kind::OfDesign;
 use crate::runtime::lent::Lent;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 
@@ -142,11 +144,11 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     ///
     /// It is for data that changes as a whole, frame after frame. The memory of the map is used
     /// again if it is large enough. The scratch stays for the next rebuild
-    /// ([`BulkMap::shrink_to_fit`] gives it back).
+    /// ([`Table::shrink_to_fit`] gives it back).
     ///
     /// # Errors
     /// As for [`Config::build_on`]. If the request makes no sense, the map is unchanged. After
-    /// another error it is empty, and [`BulkMap::report`] still describes the last build that
+    /// another error it is empty, and [`Table::report`] still describes the last build that
     /// succeeded.
     pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()>
     where
@@ -155,13 +157,16 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
         let input = Input::of(self.device(), stream, keys.words(), values.words())?;
         D::rebuild(&mut self.table, stream, input)
     }
+}
 
+/// Reports: of the maps and sets that are built in one go.
+impl<T: OfDesign> Table<T> {
     /// Returns the report of the last build that succeeded. To grow or to be shrunk, a
     /// [`PageMap`](crate::PageMap) is built, too.
-    pub fn report(&self) -> &D::Report
+    pub fn report(&self) -> &<T::Design as Builds>::Report
     where
-        D: Builds,
+        T::Design: Builds,
     {
-        D::report(&self.table)
+        T::Design::report(&self.table)
     }
 }

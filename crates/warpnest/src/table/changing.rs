@@ -1,15 +1,18 @@
-//! What maps have that change batch by batch.
+//! What tables have whose keys come and go, batch by batch.
 
 use super::config::Config;
 use super::design::{Changes, Design};
-use super::input::{Input, check_keys};
+use super::handle::Table;
+use super::input::check_keys;
+use super::kind::{Erases, HasValues, Inserts, Kind};
 use super::retaining::dropped;
+use crate::error::same_length;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream, Value};
 
 /// Empty maps: of page, linear and extendible maps.
 impl<D: Design> Config<D> {
-    /// Makes an empty map, to be filled by [`BulkMap::insert_many`].
+    /// Makes an empty map, to be filled by [`Table::insert_many`].
     ///
     /// # Errors
     /// A setting that makes no sense, or the device:
@@ -24,8 +27,6 @@ impl<D: Design> Config<D> {
     }
 }
 
-/// Changes batch by batch: of a [`PageMap`](crate::PageMap), a [`LinearMap`](crate::LinearMap) and
-/// an [`ExtendibleMap`](crate::ExtendibleMap).
 impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// Makes an empty map with the default configuration; [`Config::create`] takes another.
     ///
@@ -37,7 +38,11 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     {
         Config::<D>::default().create(device)
     }
+}
 
+/// Changes batch by batch: of a [`PageMap`](crate::PageMap), a [`LinearMap`](crate::LinearMap), an
+/// [`ExtendibleMap`](crate::ExtendibleMap) and a [`RowMap`](crate::RowMap).
+impl<T: HasValues> Table<T> {
     /// Gives every key its value; returns how many of the keys were new. Which of several pairs of
     /// a key wins, and what an error leaves, is said at each map.
     ///
@@ -54,27 +59,45 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems),
     ///   [`FullError::TooDeep`](crate::FullError::TooDeep),
     ///   [`Error::Emptied`](crate::Error::Emptied).
+    /// * A [`RowMap`](crate::RowMap): those of the map under it; nothing was done after
+    ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more, and
+    ///   [`InputError::TooManyPairs`](crate::InputError::TooManyPairs) if the map would have more
+    ///   than 2^32 - 1 rows.
     /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::Driver`](crate::Error::Driver).
-    pub fn insert_many(&mut self, keys: &[K], values: &[V]) -> Result<usize>
+    pub fn insert_many(&mut self, keys: &[T::Key], values: &[T::Value]) -> Result<usize>
     where
-        D: Changes,
+        T: Inserts,
     {
         let device = self.device().clone();
         let (keys, values) = Lent::pairs(&device, keys, values)?;
         self.insert_many_on(device.default_stream(), &keys, &values)
     }
 
-    /// Does [`BulkMap::insert_many`] from buffers; waits until it is known how many keys were new.
+    /// Does [`Table::insert_many`] from buffers; waits until it is known how many keys were new.
     ///
     /// # Errors
-    /// As for [`BulkMap::insert_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<usize>
+    /// As for [`Table::insert_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<T::Key>, values: &Buffer<T::Value>) -> Result<usize>
     where
-        D: Changes,
+        T: Inserts,
     {
-        let input = Input::of(self.device(), stream, keys.words(), values.words())?;
-        D::insert::<K::Word, V::Word>(&mut self.table, stream, input).map(|new| new as usize)
+        check_keys(self.device(), stream, keys)?;
+        values.check_device("the buffer of values", self.device())?;
+        same_length(("the keys", keys.len()), ("the values", values.len()))?;
+        T::insert(&mut self.table, stream, keys, values)
+    }
+
+    /// Gives one key its value; returns whether the key was new. It is for a change of a few keys,
+    /// as [`Table::get`] is for a look at them.
+    ///
+    /// # Errors
+    /// As for [`Table::insert_many`].
+    pub fn insert(&mut self, key: T::Key, value: T::Value) -> Result<bool>
+    where
+        T: Inserts,
+    {
+        Ok(self.insert_many(&[key], &[value])? == 1)
     }
 
     /// Removes the keys; returns the values that they had. Of several equal keys one gets the
@@ -82,83 +105,92 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// [`BulkMap::len`] tells whether the keys are still there. If memory was lacking, nothing was
+    /// [`Table::len`] tells whether the keys are still there. If memory was lacking, nothing was
     /// done. [`Error::Emptied`](crate::Error::Emptied): the map is empty now.
-    pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<Option<V>>>
+    pub fn remove_many(&mut self, keys: &[T::Key]) -> Result<Vec<Option<T::Value>>>
     where
-        D: Changes,
+        T: Inserts,
     {
         let device = self.device().clone();
-        let keys = Lent::new(&device, keys)?;
-        let mut answers = Answers::uninitialized(&device, keys.len())?;
-        self.remove_many_into(device.default_stream(), &keys, &mut answers)?;
-        answers.download(device.default_stream())
+        let stream = device.default_stream();
+        self.remove_many_on(stream, &*Lent::new(&device, keys)?)?.download(stream)
     }
 
-    /// Does [`BulkMap::remove_many`] from a buffer; waits until it is known how many keys were
-    /// there.
+    /// Does [`Table::remove_many`] from a buffer; waits until it is known how many keys were there.
     ///
     /// # Errors
-    /// As for [`BulkMap::remove_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<Answers<V>>
+    /// As for [`Table::remove_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<T::Key>) -> Result<Answers<T::Value>>
     where
-        D: Changes,
+        T: Inserts,
     {
         let mut answers = Answers::uninitialized(self.device(), keys.len())?;
         self.remove_many_into(stream, keys, &mut answers)?;
         Ok(answers)
     }
 
-    /// Does [`BulkMap::remove_many_on`] into existing answers. Returns how many keys were there.
+    /// Does [`Table::remove_many_on`] into existing answers. Returns how many keys were there.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done; and as
-    /// for [`BulkMap::remove_many_on`].
-    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> Result<usize>
+    /// for [`Table::remove_many_on`].
+    pub fn remove_many_into(
+        &mut self,
+        stream: &Stream,
+        keys: &Buffer<T::Key>,
+        answers: &mut Answers<T::Value>,
+    ) -> Result<usize>
     where
-        D: Changes,
+        T: Inserts,
     {
-        crate::error::same_length(("the keys", keys.len()), ("the answers", answers.len()))?;
-        let (keys, Answers { values, found, .. }) = (keys.words(), &*answers.words_mut());
+        same_length(("the keys", keys.len()), ("the answers", answers.len()))?;
         check_keys(self.device(), stream, keys)?;
-        values.check_device("the buffer of answers", self.device())?;
-        found.check_device("the buffer of answers", self.device())?;
-        let outputs = Some((Some(values), found));
-        // SAFETY: there are as many answers as keys, and the caller has them exclusively.
-        let removed = unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, keys, outputs) };
-        removed.map(|keys| keys as usize)
+        answers.values.check_device("the buffer of answers", self.device())?;
+        answers.found.check_device("the buffer of answers", self.device())?;
+        T::remove(&mut self.table, stream, keys, answers)
     }
 
+    /// Removes one key; returns the value that it had. It is for a change of a few keys.
+    ///
+    /// # Errors
+    /// As for [`Table::remove_many`].
+    pub fn remove(&mut self, key: T::Key) -> Result<Option<T::Value>>
+    where
+        T: Inserts,
+    {
+        Ok(self.remove_many(&[key])?.remove(0))
+    }
+}
+
+/// Removals, and memory beforehand: of these maps, and of a [`PageSet`](crate::PageSet).
+impl<T: Kind> Table<T> {
     /// Removes the keys without a look at their values; returns how many were there.
     ///
     /// # Errors
-    /// As for [`BulkMap::remove_many`].
-    pub fn erase_many(&mut self, keys: &[K]) -> Result<usize>
+    /// As for [`Table::remove_many`].
+    pub fn erase_many(&mut self, keys: &[T::Key]) -> Result<usize>
     where
-        D: Changes,
+        T: Erases,
     {
         let device = self.device().clone();
         self.erase_many_on(device.default_stream(), &*Lent::new(&device, keys)?)
     }
 
-    /// Does [`BulkMap::erase_many`] from a buffer; waits until it is known how many keys were
-    /// there.
+    /// Does [`Table::erase_many`] from a buffer; waits until it is known how many keys were there.
     ///
     /// # Errors
-    /// As for [`BulkMap::remove_many_on`].
-    pub fn erase_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<usize>
+    /// As for [`Table::remove_many_on`].
+    pub fn erase_many_on(&mut self, stream: &Stream, keys: &Buffer<T::Key>) -> Result<usize>
     where
-        D: Changes,
+        T: Erases,
     {
-        check_keys(self.device(), stream, keys.words())?;
-        // SAFETY: there are no outputs.
-        let removed = unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, keys.words(), None) };
-        removed.map(|keys| keys as usize)
+        check_keys(self.device(), stream, keys)?;
+        T::erase(&mut self.table, stream, keys)
     }
 
     /// Removes those keys whose flag in `keep` is false; returns how many of them were there.
     ///
-    /// Keys of the map that are not among `keys` stay. [`BulkMap::to_columns`] gives all keys and
+    /// Keys of the table that are not among `keys` stay. [`Table::to_columns`] gives all keys and
     /// their values, in the same order, to decide by:
     ///
     /// ```
@@ -175,18 +207,18 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done; and as
-    /// for [`BulkMap::remove_many`].
+    /// for [`Table::erase_many`].
     #[doc(alias("retain", "filter"))]
-    pub fn retain_many(&mut self, keys: &[K], keep: &[bool]) -> Result<usize>
+    pub fn retain_many(&mut self, keys: &[T::Key], keep: &[bool]) -> Result<usize>
     where
-        D: Changes,
+        T: Erases,
     {
-        crate::error::same_length(("the keys", keys.len()), ("the flags", keep.len()))?;
-        let dropped: Vec<K> = keys.iter().zip(keep).filter(|(_, keep)| !**keep).map(|(key, _)| *key).collect();
+        same_length(("the keys", keys.len()), ("the flags", keep.len()))?;
+        let dropped: Vec<T::Key> = keys.iter().zip(keep).filter(|(_, keep)| !**keep).map(|(key, _)| *key).collect();
         self.erase_many(&dropped)
     }
 
-    /// Does [`BulkMap::retain_many`] from buffers: bit `i % 32` of word `i / 32` of `keep` is the
+    /// Does [`Table::retain_many`] from buffers: bit `i % 32` of word `i / 32` of `keep` is the
     /// flag of key `i`, as in [`Answers::found`]. Waits until it is known how many keys were there.
     ///
     /// A mask over the pairs that [`BulkMap::pairs_on`] writes out thins the map in place. Takes
@@ -195,67 +227,77 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for
     /// each 32 keys, and [`InputError::TooManyItems`](crate::InputError::TooManyItems): nothing was
-    /// done; and as for [`BulkMap::remove_many_on`].
-    pub fn retain_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, keep: &Buffer<u32>) -> Result<usize>
+    /// done; and as for [`Table::erase_many_on`].
+    pub fn retain_many_on(&mut self, stream: &Stream, keys: &Buffer<T::Key>, keep: &Buffer<u32>) -> Result<usize>
     where
-        D: Changes,
+        T: Erases,
     {
         check_keys(self.device(), stream, keys)?;
         let dropped = dropped(self.device(), stream, keys.words(), keep)?;
-        // SAFETY: there are no outputs.
-        let removed = unsafe { D::remove::<K::Word, V::Word>(&mut self.table, stream, &dropped, None) };
-        removed.map(|keys| keys as usize)
+        // SAFETY: the words are those of keys.
+        T::erase(&mut self.table, stream, &unsafe { dropped.reinterpreted::<T::Key>() })
     }
 
-    /// Gives one key its value; returns whether the key was new. It is for a change of a few keys,
-    /// as [`BulkMap::get`] is for a look at them.
+    /// Reserves capacity for `additional` more keys, so that the table need not grow until they are
+    /// there. An [`ExtendibleMap`](crate::ExtendibleMap) grows with its keys all the same; a
+    /// [`RowMap`](crate::RowMap) reserves memory for their rows, too.
     ///
     /// # Errors
-    /// As for [`BulkMap::insert_many`].
-    pub fn insert(&mut self, key: K, value: V) -> Result<bool>
+    /// As for [`Table::reserve_on`].
+    pub fn reserve(&mut self, additional: usize) -> Result<()>
     where
-        D: Changes,
+        T: Erases,
     {
-        Ok(self.insert_many(&[key], &[value])? == 1)
+        let device = self.device().clone();
+        self.reserve_on(device.default_stream(), additional)
     }
 
-    /// Removes one key; returns the value that it had. It is for a change of a few keys.
+    /// Does [`Table::reserve`] on `stream`.
+    ///
+    /// Makes a larger table beside the old one if there is not capacity enough, and takes memory
+    /// for all pairs, and for a build of them, meanwhile.
     ///
     /// # Errors
-    /// As for [`BulkMap::remove_many`].
-    pub fn remove(&mut self, key: K) -> Result<Option<V>>
+    /// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs),
+    /// [`InputError::TooManyKeys`](crate::InputError::TooManyKeys),
+    /// [`BuildError::Page`](crate::BuildError::Page),
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver): the table is unchanged.
+    pub fn reserve_on(&mut self, stream: &Stream, additional: usize) -> Result<()>
     where
-        D: Changes,
+        T: Erases,
     {
-        Ok(self.remove_many(&[key])?[0])
+        stream.check_device(self.device())?;
+        T::reserve(&mut self.table, stream, additional)
     }
 
     /// Removes all keys.
     ///
     /// # Errors
-    /// As for [`BulkMap::clear_on`].
+    /// As for [`Table::clear_on`].
     pub fn clear(&mut self) -> Result<()>
     where
-        D: Changes,
+        T: Erases,
     {
         let device = self.device().clone();
         self.clear_on(device.default_stream())
     }
 
-    /// Removes all keys, on `stream`. A [`PageMap`](crate::PageMap) and a
-    /// [`LinearMap`](crate::LinearMap) keep their size. An
-    /// [`ExtendibleMap`](crate::ExtendibleMap) gives back the memory that it did not have at the
-    /// beginning.
+    /// Removes all keys, on `stream`. An [`ExtendibleMap`](crate::ExtendibleMap) gives back the
+    /// memory that it did not have at the beginning; other tables keep their size, and a
+    /// [`RowMap`](crate::RowMap) the memory of its rows.
     ///
     /// # Errors
     /// [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done.
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// the map is empty, or cannot be used until a change succeeds, and returns errors that say so.
+    /// the table is empty, or cannot be used until a change succeeds, and returns errors that say
+    /// so.
     pub fn clear_on(&mut self, stream: &Stream) -> Result<()>
     where
-        D: Changes,
+        T: Erases,
     {
         stream.check_device(self.device())?;
-        D::clear::<K::Word, V::Word>(&mut self.table, stream)
+        T::clear(&mut self.table, stream)
     }
 }

@@ -1,6 +1,7 @@
 //! Changes that combine values with those that keys have.
 
 use super::design::{Changes, Design};
+use super::handle::Table;
 use super::input::{check_keys, check_pairs};
 use crate::primitives::Number;
 use crate::runtime::lent::Lent;
@@ -51,7 +52,7 @@ impl<V: Number> Fold<V> {
 /// where that is faster. Then frequent keys cost no more than rare ones on a GPU. This takes the
 /// memory of a [`GroupBy`](crate::relational::GroupBy) of the batch, 24 to 36 bytes a row. A
 /// [`LinearMap`](crate::LinearMap) keeps it until
-/// [`shrink_to_fit`](BulkMap::shrink_to_fit), and is the faster one; the other two group, look up
+/// [`shrink_to_fit`](Table::shrink_to_fit), and is the faster one; the other two group, look up
 /// and insert.
 ///
 /// A batch that is refused has combined none of its rows: [`Error::Input`](crate::Error::Input),
@@ -59,115 +60,47 @@ impl<V: Number> Fold<V> {
 /// rows are merged or the table grows. If the device fails later, each key has combined none, some
 /// or all of its rows, or [`Error::Emptied`](crate::Error::Emptied) says that the map is empty.
 impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
-    /// Adds each value to that of its key; a key without one gets it. Returns how many keys were
-    /// new.
+    /// Combines each value with that of its key, by a sum, the lesser or the greater one; a key
+    /// without a value gets it. Returns how many keys were new.
     ///
-    /// Integers wrap. Floating-point numbers of one batch are added as `f64` to 0 before the map's
-    /// is added, and in an order that is the same from run to run.
+    /// Sums of integers wrap. Floating-point numbers of one batch are added as `f64` to 0 before
+    /// the map's is added, and in an order that is the same from run to run.
     ///
     /// ```
-    /// use warpnest::{Device, LinearMap};
+    /// use warpnest::{Device, Fold, LinearMap};
     ///
     /// let mut balances: LinearMap<u32, i64> = LinearMap::new(&Device::best()?)?;
-    /// assert_eq!(balances.add_many(&[7, 8, 7], &[100, 50, -30])?, 2);
-    /// assert_eq!(balances.add_many(&[8, 9], &[1, 1])?, 1);
+    /// assert_eq!(balances.combine_many(Fold::SUM, &[7, 8, 7], &[100, 50, -30])?, 2);
+    /// assert_eq!(balances.combine_many(Fold::MAX, &[8, 9], &[51, 1])?, 1);
     /// assert_eq!(balances.get_many(&[7, 8, 9])?, [Some(70), Some(51), Some(1)]);
     /// # Ok::<(), warpnest::Error>(())
     /// ```
     ///
     /// # Errors
-    /// As for [`BulkMap::insert_many`], but for [`FullError::NoSlots`](crate::FullError::NoSlots);
+    /// As for [`Table::insert_many`], but for [`FullError::NoSlots`](crate::FullError::NoSlots);
     /// [`FullError::NoCapacity`](crate::FullError::NoCapacity): nothing was done;
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more: smaller
     /// batches have the same result.
-    pub fn add_many(&mut self, keys: &[K], values: &[V]) -> Result<usize>
-    where
-        D: Changes,
-    {
-        self.combine_many(keys, values, Fold::SUM)
-    }
-
-    /// Does [`BulkMap::add_many`] from buffers; waits until it is known how many keys were new.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::add_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn add_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<usize>
-    where
-        D: Changes,
-    {
-        self.combine_many_on(stream, keys, values, Fold::SUM)
-    }
-
-    /// Makes the value of each key the least of its own and the given ones. Returns how many keys
-    /// were new.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::add_many`].
-    pub fn min_many(&mut self, keys: &[K], values: &[V]) -> Result<usize>
-    where
-        D: Changes,
-    {
-        self.combine_many(keys, values, Fold::MIN)
-    }
-
-    /// Does [`BulkMap::min_many`] from buffers; waits until it is known how many keys were new.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::add_many_on`].
-    pub fn min_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<usize>
-    where
-        D: Changes,
-    {
-        self.combine_many_on(stream, keys, values, Fold::MIN)
-    }
-
-    /// Makes the value of each key the greatest of its own and the given ones. Returns how many
-    /// keys were new.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::add_many`].
-    pub fn max_many(&mut self, keys: &[K], values: &[V]) -> Result<usize>
-    where
-        D: Changes,
-    {
-        self.combine_many(keys, values, Fold::MAX)
-    }
-
-    /// Does [`BulkMap::max_many`] from buffers; waits until it is known how many keys were new.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::add_many_on`].
-    pub fn max_many_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<usize>
-    where
-        D: Changes,
-    {
-        self.combine_many_on(stream, keys, values, Fold::MAX)
-    }
-
-    /// Combines each value with that of its key; a key without one gets it. Returns how many keys
-    /// were new.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::add_many`].
-    pub fn combine_many(&mut self, keys: &[K], values: &[V], fold: Fold<V>) -> Result<usize>
+    #[doc(alias("add_many", "min_many", "max_many", "accumulate", "upsert"))]
+    pub fn combine_many(&mut self, fold: Fold<V>, keys: &[K], values: &[V]) -> Result<usize>
     where
         D: Changes,
     {
         let device = self.device().clone();
         let (keys, values) = Lent::pairs(&device, keys, values)?;
-        self.combine_many_on(device.default_stream(), &keys, &values, fold)
+        self.combine_many_on(device.default_stream(), fold, &keys, &values)
     }
 
     /// Does [`BulkMap::combine_many`] from buffers; waits until it is known how many keys were new.
     ///
     /// # Errors
-    /// As for [`BulkMap::add_many_on`].
+    /// As for [`BulkMap::combine_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
     pub fn combine_many_on(
         &mut self,
         stream: &Stream,
+        fold: Fold<V>,
         keys: &Buffer<K>,
         values: &Buffer<V>,
-        fold: Fold<V>,
     ) -> Result<usize>
     where
         D: Changes,
@@ -191,7 +124,7 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     /// ```
     ///
     /// # Errors
-    /// As for [`BulkMap::add_many`].
+    /// As for [`BulkMap::combine_many`].
     #[doc(alias("histogram", "value_counts", "bincount"))]
     pub fn count_many(&mut self, keys: &[K]) -> Result<usize>
     where
@@ -204,7 +137,7 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     /// Does [`BulkMap::count_many`] from a buffer; waits until it is known how many keys were new.
     ///
     /// # Errors
-    /// As for [`BulkMap::add_many_on`].
+    /// As for [`BulkMap::combine_many_on`].
     pub fn count_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<usize>
     where
         D: Changes,

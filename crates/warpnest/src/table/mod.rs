@@ -2,21 +2,23 @@
 //! and answers, set operations, and files.
 //!
 //! Read `raw` first, what every table does, and `design`, by which generic code names one. `config`
-//! with `settings` and `input` lead to `built`, of which [`BulkMap`](map::BulkMap) and
-//! [`BulkSet`](set::BulkSet) are made (`map`, `set`). `lookup` and `host_lookup` ask them,
-//! `changing`, `combining` and `retaining` change them, `set_operations` and `file` are the rest.
+//! with `settings` and `input` lead to `built`. `handle` has the [`Table`](handle::Table) that users
+//! hold, of a [`Kind`](kind::Kind): [`map`] and [`set`] are two, and those of `crate::layered` the
+//! others. `lookup` and `host_lookup` ask them, `changing`, `combining` and `retaining` change them,
+//! `set_operations` and `file` are the rest.
 
 mod built;
 mod changing;
-mod changing_set;
 mod combine_found;
 pub(crate) mod combining;
 pub(crate) mod config;
 pub mod design;
 pub(crate) mod file;
+pub(crate) mod handle;
 pub(crate) mod host_lookup;
 pub(crate) mod id_table;
 pub(crate) mod input;
+pub(crate) mod kind;
 pub(crate) mod lookup;
 pub(crate) mod map;
 pub(crate) mod map_on_host;

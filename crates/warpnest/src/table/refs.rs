@@ -1,11 +1,10 @@
 //! Tables as arguments of kernels of your own.
 
-use super::design::{Design, Sets};
+use super::handle::Table;
+use super::kind::{KeyWordOf, OfDesign};
 use super::raw::RawTable;
 use super::raw::sealed::Sealed;
 use crate::runtime::stream::Uses;
-use crate::{BulkMap, BulkSet, Key, Value};
-use gpu_kernels::types::{Nothing, WordOf};
 
 /// A table that a kernel can take as an argument: every map, set, multimap and compacting table.
 /// The trait is sealed.
@@ -65,21 +64,9 @@ impl<'b> Uses<'b> {
     }
 }
 
-/// The ref of a raw table.
-type RawRef<T, K, V> = <T as RawTable<K, V>>::Ref;
-
-impl<K: Key, V: Value, D: Design> Sealed for BulkMap<K, V, D> {}
-impl<K: Key, V: Value, D: Design> HasRef for BulkMap<K, V, D> {
-    type Ref = RawRef<D::Table<K::Word, V::Word>, K::Word, V::Word>;
-
-    fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref {
-        self.table.lend(uses)
-    }
-}
-
-impl<K: Key, D: Sets> Sealed for BulkSet<K, D> {}
-impl<K: Key, D: Sets> HasRef for BulkSet<K, D> {
-    type Ref = RawRef<D::Table<K::Word, Nothing>, K::Word, WordOf<Nothing>>;
+impl<T: OfDesign> Sealed for Table<T> {}
+impl<T: OfDesign> HasRef for Table<T> {
+    type Ref = <T::Table as RawTable<KeyWordOf<T>, T::Word>>::Ref;
 
     fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref {
         self.table.lend(uses)

@@ -1,29 +1,93 @@
-//! [`BulkSet`]: a set of any design that has sets.
+//! [`BulkSet`]: a set of any design that has sets. What it can do that maps do, too, is in
+//! [`handle`](super::handle) and [`changing`](super::changing).
 
-use super::design::{Design, Sets};
-use super::input::Input;
-use super::raw::{RawTable, ReadTable};
-use super::{config::Config, lookup};
+use super::config::Config;
+use super::design::{Changes, Design, Sets};
+use super::handle::Table;
+use super::input::{Input, check_keys};
+use super::kind::{Erases, KeyWordOf, Kind, Loads, OfDesign};
+use super::raw::{RawTable, ReadTable, sealed::Sealed};
+use crate::error::{TableKind, same_length};
+use crate::primitives::answers::bit;
 use crate::runtime::lent::Lent;
-use crate::types::check_size;
+use crate::table::file::kind_of;
+use crate::types::{check_any_bytes, check_size};
 use crate::{Buffer, BufferSlice, Device, Key, Result, Stream};
-use gpu_kernels::types::Nothing;
-use std::fmt;
+use gpu_kernels::types::{Nothing, WordOf};
 use std::marker::PhantomData;
+
+/// The kind of a [`BulkSet`].
+pub struct Set<K, D>(PhantomData<fn() -> (K, D)>);
 
 /// A set in the memory of a device, for arrays of keys and queries: a table without values.
 /// [`PageSet`](crate::PageSet) and [`CuckooSet`](crate::CuckooSet) are names for sets of one design
 /// `D`; what each does is described there.
-///
-/// Any number of streams may query a set at the same time, and combine it with others. What changes
-/// a set takes it exclusively, and waits for running queries by itself.
 #[doc(alias("HashSet"))]
-pub struct BulkSet<K: Key, D: Sets> {
-    pub(crate) table: D::Table<K::Word, Nothing>,
-    types: PhantomData<fn() -> K>,
+pub type BulkSet<K, D> = Table<Set<K, D>>;
+
+impl<K: Key, D: Sets> Sealed for Set<K, D> {}
+impl<K: Key, D: Sets> Kind for Set<K, D> {
+    type Key = K;
+    type Item = K;
+    type Word = WordOf<Nothing>;
+    type Table = D::Table<K::Word, Nothing>;
+
+    const CHECK: () = check_size::<K>();
+
+    fn file_kind() -> TableKind {
+        kind_of::<K, Nothing>(D::NAME)
+    }
+
+    fn keyed(table: &Self::Table) -> &dyn ReadTable<KeyWordOf<Self>, Self::Word> {
+        table
+    }
+
+    fn keys(table: &Self::Table) -> Result<Vec<K>> {
+        let (device, length) = (table.device(), table.len() as usize);
+        let mut keys = Buffer::uninitialized(device, length)?;
+        let written = write(table, device.default_stream(), &mut keys)? as usize;
+        keys.download_front(device.default_stream(), written)
+    }
+
+    fn items(table: &Self::Table) -> Result<Vec<K>> {
+        Self::keys(table)
+    }
+
+    fn try_clone(table: &Self::Table, stream: &Stream) -> Result<Self::Table> {
+        table.try_clone(stream)
+    }
+
+    fn shrink_to_fit(table: &mut Self::Table) -> Result<()> {
+        table.shrink_to_fit()
+    }
 }
 
-/// Builds of sets: of designs that have them.
+impl<K: Key, D: Sets> Loads for Set<K, D> {
+    const ANY_BYTES: () = check_any_bytes::<K>();
+}
+
+impl<K: Key, D: Sets> OfDesign for Set<K, D> {
+    type Design = D;
+    type Payload = Nothing;
+}
+
+impl<K: Key, D: Changes + Sets> Erases for Set<K, D> {
+    fn erase(table: &mut Self::Table, stream: &Stream, keys: &Buffer<K>) -> Result<usize> {
+        // SAFETY: there are no outputs.
+        let removed = unsafe { D::remove::<K::Word, Nothing>(table, stream, keys.words(), None) };
+        removed.map(|keys| keys as usize)
+    }
+
+    fn reserve(table: &mut Self::Table, stream: &Stream, additional: usize) -> Result<()> {
+        D::reserve::<K::Word, Nothing>(table, stream, additional as u64)
+    }
+
+    fn clear(table: &mut Self::Table, stream: &Stream) -> Result<()> {
+        D::clear::<K::Word, Nothing>(table, stream)
+    }
+}
+
+/// Sets: of designs that have them.
 impl<D: Design> Config<D> {
     /// Builds a set of the different keys among `keys`; returns when it is built.
     ///
@@ -50,6 +114,17 @@ impl<D: Design> Config<D> {
         Ok(BulkSet::of(D::build(self.clone(), stream, device, input)?))
     }
 
+    /// Makes an empty set, to be filled by [`BulkSet::insert_many`].
+    ///
+    /// # Errors
+    /// As for [`Config::create`].
+    pub fn create_set<K: Key>(&self, device: &Device) -> Result<BulkSet<K, D>>
+    where
+        D: Changes + Sets,
+    {
+        Ok(BulkSet::of(D::create::<K::Word, Nothing>(self.clone(), device)?))
+    }
+
     /// Returns the bytes that a set of `keys` keys takes on the device.
     ///
     /// # Errors
@@ -74,145 +149,7 @@ impl<D: Design> Config<D> {
     }
 }
 
-impl<K: Key, D: Sets> BulkSet<K, D> {
-    pub(crate) fn of(table: D::Table<K::Word, Nothing>) -> Self {
-        const { check_size::<K>() };
-        Self { table, types: PhantomData }
-    }
-
-    /// Returns whether each of `queries` is in the set, in their order.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains_many`](crate::BulkMap::contains_many).
-    #[doc(alias("isin", "in1d"))]
-    pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
-        lookup::contains_many(&self.table, queries)
-    }
-
-    /// Queues the lookup whether each of `queries` is in the set, as
-    /// [`BulkMap::contains_many_on`](crate::BulkMap::contains_many_on) does.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn contains_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
-        lookup::contains_many_on(&self.table, stream, queries)
-    }
-
-    /// Queues [`BulkSet::contains_many_on`] into existing words; allocates nothing.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains_many_into`](crate::BulkMap::contains_many_into).
-    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut BufferSlice<u32>) -> Result<()> {
-        lookup::contains_many_into(&self.table, stream, queries, found)
-    }
-
-    /// Writes all keys, in no particular order, to `keys`; returns when they are written.
-    ///
-    /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there are
-    /// [`BulkSet::len`] elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn keys_into(&self, stream: &Stream, keys: &mut BufferSlice<K>) -> Result<()> {
-        self.write(stream, keys).map(drop)
-    }
-
-    /// Writes all keys to a buffer, in no particular order; returns when they are written.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn keys_on(&self, stream: &Stream) -> Result<Buffer<K>> {
-        let mut keys = Buffer::uninitialized(self.device(), self.len())?;
-        let written = self.write(stream, &mut keys)? as usize;
-        if written < keys.len() { keys.duplicate_front(stream, self.device(), written) } else { Ok(keys) }
-    }
-
-    /// Returns all keys, in no particular order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn to_keys(&self) -> Result<Vec<K>> {
-        let stream = self.device().default_stream();
-        let mut keys = Buffer::uninitialized(self.device(), self.len())?;
-        let written = self.write(stream, &mut keys)? as usize;
-        keys.download_front(stream, written)
-    }
-
-    fn write(&self, stream: &Stream, keys: &mut BufferSlice<K>) -> Result<u64> {
-        crate::error::same_length(("the set", self.len()), ("the keys", keys.len()))?;
-        // SAFETY: there is an element for each key, and a set has no values.
-        unsafe { self.table.write(stream, keys.words(), None) }
-    }
-
-    /// Returns whether one key is in the set; slow, as [`BulkMap::get`](crate::BulkMap::get) is.
-    ///
-    /// # Errors
-    /// As for [`BulkSet::contains_many`].
-    pub fn contains(&self, key: K) -> Result<bool> {
-        Ok(self.contains_many(&[key])?[0])
-    }
-
-    /// Iterates over all keys, in no particular order: over a copy on the host, which is made
-    /// first. `for key in &set` does the same, and panics if that fails.
-    ///
-    /// # Errors
-    /// As for [`BulkSet::to_keys`].
-    pub fn iter(&self) -> Result<impl ExactSizeIterator<Item = K> + use<K, D>> {
-        Ok(self.to_keys()?.into_iter())
-    }
-
-    /// Returns the number of keys.
-    pub fn len(&self) -> usize {
-        self.table.len() as usize
-    }
-
-    /// Returns whether the set has no keys.
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
-    }
-
-    /// Returns the bytes that the set takes on the device, without the scratch of rebuilds.
-    pub fn memory_bytes(&self) -> usize {
-        self.table.memory_bytes() as usize
-    }
-
-    /// Returns the device that the set is on.
-    pub fn device(&self) -> &Device {
-        self.table.device()
-    }
-
-    /// Gives back the scratch of rebuilds, and memory that the set no longer needs, as
-    /// [`BulkMap::shrink_to_fit`](crate::BulkMap::shrink_to_fit) does.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn shrink_to_fit(&mut self) -> Result<()> {
-        self.table.shrink_to_fit()
-    }
-
-    /// Copies the set on the same device; the copy has no scratch.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::try_clone_on`](crate::BulkMap::try_clone_on).
-    pub fn try_clone(&self) -> Result<Self> {
-        self.try_clone_on(self.device().default_stream())
-    }
-
-    /// Copies the set, as [`BulkSet::try_clone`] does, on `stream`.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::try_clone_on`](crate::BulkMap::try_clone_on).
-    pub fn try_clone_on(&self, stream: &Stream) -> Result<Self> {
-        stream.check_device(self.device())?;
-        Ok(Self::of(self.table.try_clone(stream)?))
-    }
-
-    /// Returns the table, as [`BulkMap::table`](crate::BulkMap::table) does.
-    pub fn table(&self) -> &D::Table<K::Word, Nothing> {
-        &self.table
-    }
-}
-
+/// Sets: builds, keys and changes, which have no values.
 impl<K: Key, D: Sets> BulkSet<K, D> {
     /// Builds a set of the different keys among `keys` with the default configuration;
     /// [`Config::build_set`] takes another.
@@ -250,6 +187,27 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Self::build(device, &keys.into_iter().collect::<Vec<K>>())
     }
 
+    /// Makes an empty set with the default configuration; [`Config::create_set`] takes another.
+    ///
+    /// ```
+    /// use warpnest::{Device, PageSet};
+    ///
+    /// let mut set: PageSet<u32> = PageSet::new(&Device::best()?)?;
+    /// assert_eq!(set.insert_many(&[7, 8, 7])?, 2);
+    /// assert_eq!(set.remove_many(&[8, 9])?, [true, false]);
+    /// assert_eq!(set.contains_many(&[7, 8])?, [true, false]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Errors
+    /// As for [`Config::create`].
+    pub fn new(device: &Device) -> Result<Self>
+    where
+        D: Changes,
+    {
+        Config::<D>::default().create_set(device)
+    }
+
     /// Rebuilds the set from other keys; returns when it is built.
     ///
     /// # Errors
@@ -265,44 +223,143 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`Config::build_set_on`]. If the request makes no sense, the set is unchanged. After
-    /// another error it is empty, and [`BulkSet::report`] still describes the last build that
+    /// another error it is empty, and [`Table::report`] still describes the last build that
     /// succeeded.
     pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let input = Input::of_keys(self.device(), stream, keys.words())?;
         D::rebuild(&mut self.table, stream, input)
     }
 
-    /// Returns the report of the last build that succeeded.
-    pub fn report(&self) -> &D::Report {
-        D::report(&self.table)
-    }
-}
-
-impl<K: Key, D: Sets> Clone for BulkSet<K, D> {
-    /// Copies the set on its device.
+    /// Returns all keys, in no particular order.
     ///
-    /// # Panics
-    /// If the device lacks the memory, or fails; [`BulkSet::try_clone`] returns an error then.
-    fn clone(&self) -> Self {
-        self.try_clone().unwrap_or_else(|error| panic!("a set cannot be cloned: {error}"))
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn to_keys(&self) -> Result<Vec<K>> {
+        Set::<K, D>::keys(&self.table)
     }
-}
 
-impl<K: Key, D: Sets> IntoIterator for &BulkSet<K, D> {
-    type Item = K;
-    type IntoIter = std::vec::IntoIter<K>;
-
-    /// Iterates over all keys, as [`BulkSet::iter`] does: over a copy on the host.
+    /// Writes all keys to a buffer, in no particular order; returns when they are written.
     ///
-    /// # Panics
-    /// If the device lacks the memory, or fails; [`BulkSet::iter`] returns an error then.
-    fn into_iter(self) -> Self::IntoIter {
-        self.to_keys().unwrap_or_else(|error| panic!("the keys of a set cannot be copied: {error}")).into_iter()
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn keys_on(&self, stream: &Stream) -> Result<Buffer<K>> {
+        let mut keys = Buffer::uninitialized(self.device(), self.len())?;
+        let written = write(&self.table, stream, &mut keys)? as usize;
+        if written < keys.len() { keys.duplicate_front(stream, self.device(), written) } else { Ok(keys) }
+    }
+
+    /// Writes all keys, in no particular order, to `keys`; returns when they are written.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless there are
+    /// [`Table::len`] elements, [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn keys_into(&self, stream: &Stream, keys: &mut BufferSlice<K>) -> Result<()> {
+        write(&self.table, stream, keys).map(drop)
+    }
+
+    /// Inserts keys; returns how many of them were new.
+    ///
+    /// # Errors
+    /// As for [`Table::insert_many`].
+    pub fn insert_many(&mut self, keys: &[K]) -> Result<usize>
+    where
+        D: Changes,
+    {
+        let device = self.device().clone();
+        self.insert_many_on(device.default_stream(), &*Lent::new(&device, keys)?)
+    }
+
+    /// Does [`BulkSet::insert_many`] from a buffer; waits until it is known how many keys were new.
+    ///
+    /// # Errors
+    /// As for [`Table::insert_many_on`].
+    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<usize>
+    where
+        D: Changes,
+    {
+        let input = Input::of_keys(self.device(), stream, keys.words())?;
+        D::insert::<K::Word, Nothing>(&mut self.table, stream, input).map(|new| new as usize)
+    }
+
+    /// Removes keys; returns which of them were there. Of several equal keys one was, and the
+    /// others are no longer there.
+    ///
+    /// # Errors
+    /// As for [`Table::remove_many`].
+    pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<bool>>
+    where
+        D: Changes,
+    {
+        let device = self.device().clone();
+        let words = self.remove_many_on(device.default_stream(), &*Lent::new(&device, keys)?)?;
+        let words = words.download(device.default_stream())?;
+        Ok((0..keys.len()).map(|i| bit(&words, i)).collect())
+    }
+
+    /// Does [`BulkSet::remove_many`] from a buffer; waits until it is known how many keys were
+    /// there. Bit `i % 32` of word `i / 32` of the result answers key `i`.
+    ///
+    /// # Errors
+    /// As for [`Table::remove_many_on`].
+    pub fn remove_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<Buffer<u32>>
+    where
+        D: Changes,
+    {
+        let mut found = Buffer::uninitialized(self.device(), keys.len().div_ceil(32))?;
+        self.remove_many_into(stream, keys, &mut found)?;
+        Ok(found)
+    }
+
+    /// Does [`BulkSet::remove_many_on`] into existing words. Returns how many keys were there.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `found` has a word
+    /// for each 32 keys: nothing was done; and as for [`Table::remove_many_on`].
+    pub fn remove_many_into(&mut self, stream: &Stream, keys: &Buffer<K>, found: &mut BufferSlice<u32>) -> Result<usize>
+    where
+        D: Changes,
+    {
+        same_length(("the keys, in words of 32,", keys.len().div_ceil(32)), ("the found-words", found.len()))?;
+        check_keys(self.device(), stream, keys)?;
+        found.check_device("the buffer of found-words", self.device())?;
+        // SAFETY: there is a found-word for every 32 keys, and the caller has them exclusively.
+        let removed =
+            unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, keys.words(), Some((None, found))) };
+        removed.map(|keys| keys as usize)
+    }
+
+    /// Inserts one key; returns whether it was new. It is for a change of a few keys.
+    ///
+    /// # Errors
+    /// As for [`BulkSet::insert_many`].
+    pub fn insert(&mut self, key: K) -> Result<bool>
+    where
+        D: Changes,
+    {
+        Ok(self.insert_many(&[key])? == 1)
+    }
+
+    /// Removes one key; returns whether it was there. It is for a change of a few keys.
+    ///
+    /// # Errors
+    /// As for [`Table::erase_many`].
+    pub fn remove(&mut self, key: K) -> Result<bool>
+    where
+        D: Changes,
+    {
+        Ok(self.erase_many(&[key])? == 1)
     }
 }
 
-impl<K: Key, D: Sets> fmt::Debug for BulkSet<K, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        super::map::describe(f, &format!("{}Set", D::NAME), &self.table)
-    }
+/// Writes the keys of a set to the front of an array that is as long; returns how many there are.
+fn write<K: Key>(
+    table: &dyn ReadTable<K::Word, WordOf<Nothing>>,
+    stream: &Stream,
+    keys: &mut BufferSlice<K>,
+) -> Result<u64> {
+    same_length(("the set", table.len() as usize), ("the keys", keys.len()))?;
+    // SAFETY: there is an element for each key, and a set has no values.
+    unsafe { table.write(stream, keys.words(), None) }
 }

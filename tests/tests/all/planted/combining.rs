@@ -2,7 +2,7 @@
 //! with them.
 
 use warpnest::design::{Linear, Page};
-use warpnest::{BulkMap, Config, Error, LinearConfig, PageConfig};
+use warpnest::{BulkMap, Config, Error, Fold, LinearConfig, PageConfig};
 use warpnest_tests::changing::Changing;
 use warpnest_tests::distinct_keys;
 use warpnest_tests::planted::{LASTING_FAULTS, SINGLE_FAULTS, assert_planted, in_each_operation, planted};
@@ -23,7 +23,7 @@ fn each_value_is_the_old_or_the_new_one<D: Changing>(config: &Config<D>) {
         map.insert_many(&old, &vec![HELD; old.len()]).unwrap();
         map
     };
-    let call = |map: &mut BulkMap<u32, u32, D>| map.add_many(&batch, &added);
+    let call = |map: &mut BulkMap<u32, u32, D>| map.combine_many(Fold::SUM, &batch, &added);
     let check = |map: &BulkMap<u32, u32, D>, times: [u32; 2], was_emptied: bool| {
         let pairs = map.to_pairs().unwrap();
         assert_eq!(pairs.len(), map.len());

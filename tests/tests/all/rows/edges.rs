@@ -104,11 +104,11 @@ fn what_makes_no_sense_is_refused_and_nothing_is_done<D: Under>() {
         let rows = rows_of::<Rows>(3, 1);
         map.insert_many(&[1, 2, 3], &rows).unwrap();
         let error = map.insert_many(&[4, 5], &rows).unwrap_err();
-        assert_lengths(error, ("the keys", 2), ("the rows", 3));
+        assert_lengths(error, ("the keys", 2), ("the values", 3));
         let (keys, values) =
             (Buffer::from_slice(&device, &[4, 5]).unwrap(), Buffer::from_slice(&device, &rows).unwrap());
         let error = map.insert_many_on(stream, &keys, &values).unwrap_err();
-        assert_lengths(error, ("the keys", 2), ("the rows", 3));
+        assert_lengths(error, ("the keys", 2), ("the values", 3));
         let mut answers = Answers::new(&device, 3).unwrap();
         let error = map.get_many_into(stream, &keys, &mut answers).unwrap_err();
         assert_lengths(error, ("the queries", 2), ("the answers", 3));
@@ -124,7 +124,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_done<D: Under>() {
         let error = map.insert_many_on(stream, &foreign.0, &values).unwrap_err();
         assert_wrong_device(error, "the buffer of keys", &there, &device);
         let error = map.insert_many_on(stream, &keys, &foreign.1).unwrap_err();
-        assert_wrong_device(error, "the buffer of rows", &there, &device);
+        assert_wrong_device(error, "the buffer of values", &there, &device);
         let error = map.erase_many_on(stream, &foreign.0).unwrap_err();
         assert_wrong_device(error, "the buffer of keys", &there, &device);
         let mut elsewhere = Answers::new(&there, 3).unwrap();

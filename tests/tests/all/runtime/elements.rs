@@ -189,7 +189,7 @@ fn one_key_an_iterator_and_a_clone_do_as_those_of_the_standard_library(device: &
 }
 
 #[test]
-#[should_panic(expected = "the pairs of a map cannot be copied: kernel")]
+#[should_panic(expected = "a table cannot be copied: kernel")]
 fn a_loop_over_a_map_panics_if_its_device_fails() {
     let (device, good_launches) = faulty();
     let map = PageMap::build(&device, &[1], &[2]).unwrap();
@@ -198,7 +198,7 @@ fn a_loop_over_a_map_panics_if_its_device_fails() {
 }
 
 #[test]
-#[should_panic(expected = "the keys of a set cannot be copied: kernel")]
+#[should_panic(expected = "a table cannot be copied: kernel")]
 fn a_loop_over_a_set_panics_if_its_device_fails() {
     let (device, good_launches) = faulty();
     let set = PageSet::build(&device, &[1]).unwrap();

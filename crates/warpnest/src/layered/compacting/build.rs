@@ -1,11 +1,11 @@
 //! The build of a compacting table: an id table of the keys, and ids for them.
 
 use super::work::Work;
-use super::{CompactingConfig, CompactingTable};
+use super::{CompactingConfig, CompactingTable, IdsAndKeys};
 use crate::primitives::{exclusive_scan_in_place, launch_compact, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::id_table::{IdTable, Ids};
-use crate::table::input::{Input, Known};
+use crate::table::input::{Input, Known, check_keys};
 use crate::table::raw::RawTable;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
@@ -54,24 +54,11 @@ impl<D: Ids> CompactingConfig<D> {
         device: &Device,
         keys: &Buffer<K>,
     ) -> Result<CompactingTable<K, D>> {
-        CompactingTable::create(self.clone(), stream, device, keys)
+        Ok(CompactingTable::of(IdsAndKeys::build(self.clone(), stream, device, keys)?))
     }
 }
 
 impl<K: Key, D: Ids> CompactingTable<K, D> {
-    fn create(config: CompactingConfig<D>, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
-        keys.check_device("the buffer of keys", device)?;
-        stream.check_device(device)?;
-        config.memory_bytes::<K>(keys.len())?;
-        let nothing = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let ids = config.ids.build_on(stream, device, &nothing.0, &nothing.1)?;
-        let (none, work) = (nothing.0, Work::new(device)?);
-        let mut table = Self { config, ids, keys: none, work };
-        table.fill(stream, keys)?;
-        table.shrink_to_fit()?;
-        Ok(table)
-    }
-
     /// Builds the table anew from other rows; returns when it is built.
     ///
     /// # Errors
@@ -93,24 +80,32 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     /// As for [`CompactingConfig::build_on`]. If the request makes no sense the table is as it was;
     /// after another error it is empty.
     pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        keys.check_device("the buffer of keys", self.ids.device())?;
-        stream.check_device(self.ids.device())?;
-        self.config.memory_bytes::<K>(keys.len())?;
-        let built = self.fill(stream, keys);
+        check_keys(self.device(), stream, keys)?;
+        let table = &mut self.table;
+        table.config.memory_bytes::<K>(keys.len())?;
+        let built = table.fill(stream, keys);
         if built.is_err() {
-            D::forget(&mut self.ids.table, stream);
-            self.keys.empty();
+            D::forget(&mut table.ids.table, stream);
+            table.keys.empty();
         }
         built
     }
+}
 
-    /// Gives back the scratch of rebuilds, which the next one allocates again, and memory that the
-    /// table no longer needs, as [`BulkMap::shrink_to_fit`](crate::BulkMap::shrink_to_fit) does.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// all keys and ids are unchanged.
-    pub fn shrink_to_fit(&mut self) -> Result<()> {
+impl<K: Key, D: Ids> IdsAndKeys<K, D> {
+    fn build(config: CompactingConfig<D>, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
+        check_keys(device, stream, keys)?;
+        config.memory_bytes::<K>(keys.len())?;
+        let nothing = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        let ids = config.ids.build_on(stream, device, &nothing.0, &nothing.1)?;
+        let (none, work) = (nothing.0, Work::new(device)?);
+        let mut table = Self { config, ids, keys: none, work };
+        table.fill(stream, keys)?;
+        table.shrink_to_fit()?;
+        Ok(table)
+    }
+
+    pub(super) fn shrink_to_fit(&mut self) -> Result<()> {
         let device = self.ids.device().clone();
         self.work = Work::new(&device)?;
         self.ids.table.trim()?;

@@ -2,66 +2,23 @@
 //! ids.
 
 use super::work::Work;
-use super::{CompactingConfig, CompactingTable};
-use crate::error::{FileError, TableKind};
-use crate::table::file::{self, Incoming, Limit, Loading, Parts, Section};
+use super::{CompactingConfig, IdsAndKeys};
+use crate::error::FileError;
+use crate::table::file::{Incoming, Limit, Loading, Parts, Section};
 use crate::table::id_table::Ids;
 use crate::table::raw::StoredTable;
-use crate::types::check_any_bytes;
-use crate::{BulkMap, Device, Key, Result};
-use std::io::{Read, Write};
-use std::path::Path;
+use crate::{BulkMap, Key, Result};
 
-/// Saving and loading, as maps have it. docs/file-format.md has the format.
-impl<K: Key, D: Ids> CompactingTable<K, D> {
-    /// Writes the table to `to`, as [`BulkMap::save`] does with a map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::save`].
-    pub fn save(&self, to: impl Write) -> Result<()> {
-        file::save(self.device(), Self::kind(), &self.parts()?, to)
-    }
-
-    /// Saves the table to a file, as [`BulkMap::save_to`] does with a map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::save_to`].
-    pub fn save_to(&self, path: impl AsRef<Path>) -> Result<()> {
-        file::save_to(self.device(), Self::kind(), &self.parts()?, path.as_ref())
-    }
-
-    /// Loads a table that [`CompactingTable::save`] wrote, as [`BulkMap::load`] does with a map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::load`].
-    pub fn load(device: &Device, from: impl Read) -> Result<Self> {
-        const { check_any_bytes::<K>() };
-        file::load(device, Self::kind(), from, Self::put_together)
-    }
-
-    /// Loads a table from a file, as [`BulkMap::load_from`] does with a map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::load`].
-    pub fn load_from(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
-        const { check_any_bytes::<K>() };
-        file::load_from(device, Self::kind(), path.as_ref(), Self::put_together)
-    }
-
-    fn kind() -> TableKind {
-        TableKind { design: D::NAME, form: "CompactingTable", key_bytes: size_of::<K>() as u8, value_bytes: 0 }
-    }
-
-    fn parts(&self) -> Result<Parts<'_>> {
-        let mut parts = Parts::default();
+impl<K: Key, D: Ids> StoredTable for IdsAndKeys<K, D> {
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let keys = self.keys.len() as u64;
         parts.numbers([keys, self.config.in_order as u64]);
-        self.ids.table.parts(&mut parts)?;
+        self.ids.table.parts(parts)?;
         parts.section(Section::of(&self.keys, keys));
-        Ok(parts)
+        Ok(())
     }
 
-    fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (keys, in_order) = (incoming.number()?, incoming.flag()?);
         incoming.values = Some(Limit { below: keys, copies: true });
         let ids: BulkMap<K, u32, D> = BulkMap::of(StoredTable::from_parts(incoming)?);

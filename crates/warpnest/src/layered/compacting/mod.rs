@@ -8,12 +8,17 @@ mod work;
 
 pub use config::CompactingConfig;
 
+use crate::error::TableKind;
 use crate::page::Page;
 use crate::runtime::lent::Lent;
+use crate::table::handle::{Table, pairs};
 use crate::table::id_table::Ids;
-use crate::{Answers, Buffer, BufferSlice, BulkMap, Device, Key, Result, Stream};
+use crate::table::kind::{Finds, HasValues, KeyWordOf, Kind, Loads};
+use crate::table::raw::{ReadTable, sealed::Sealed};
+use crate::types::check_any_bytes;
+use crate::{Answers, Buffer, BulkMap, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
-use std::fmt;
+use std::marker::PhantomData;
 use work::Work;
 
 /// A table that gives each different key of its input an id from 0 on: key to id and id to key,
@@ -48,96 +53,88 @@ use work::Work;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 #[doc(alias("dictionary", "dictionary_encode", "encode", "factorize", "group_ids", "interner", "renumber", "unique"))]
-pub struct CompactingTable<K: Key, D: Ids = Page> {
+pub type CompactingTable<K, D = Page> = Table<Compacting<K, D>>;
+
+/// The kind of a [`CompactingTable`].
+pub struct Compacting<K, D>(PhantomData<fn() -> (K, D)>);
+
+/// The table of a [`CompactingTable`].
+pub struct IdsAndKeys<K: Key, D: Ids> {
     config: CompactingConfig<D>,
     ids: BulkMap<K, u32, D>,
     keys: Buffer<K>,
     work: Work<K::Word>,
 }
 
+impl<K: Key, D: Ids> Sealed for Compacting<K, D> {}
+impl<K: Key, D: Ids> Kind for Compacting<K, D> {
+    type Key = K;
+    type Item = (K, u32);
+    type Word = u32;
+    type Table = IdsAndKeys<K, D>;
+
+    const CHECK: () = ();
+
+    fn file_kind() -> TableKind {
+        TableKind { design: D::NAME, form: "CompactingTable", key_bytes: size_of::<K>() as u8, value_bytes: 0 }
+    }
+
+    fn keyed(table: &Self::Table) -> &dyn ReadTable<KeyWordOf<Self>, u32> {
+        &table.ids.table
+    }
+
+    fn memory_bytes(table: &Self::Table) -> u64 {
+        (table.ids.memory_bytes() + table.ids.len() * size_of::<K>()) as u64
+    }
+
+    fn keys(table: &Self::Table) -> Result<Vec<K>> {
+        // After a failed rebuild there are none.
+        if table.ids.is_empty() { Ok(vec![]) } else { table.keys.download(table.ids.device().default_stream()) }
+    }
+
+    fn items(table: &Self::Table) -> Result<Vec<(K, u32)>> {
+        Self::columns(table).map(pairs)
+    }
+
+    fn try_clone(table: &Self::Table, stream: &Stream) -> Result<Self::Table> {
+        let IdsAndKeys { config, ids, keys, .. } = table;
+        let (device, keys) = (ids.device(), keys.duplicate(stream, ids.device())?);
+        Ok(IdsAndKeys { config: config.clone(), ids: ids.try_clone_on(stream)?, keys, work: Work::new(device)? })
+    }
+
+    fn shrink_to_fit(table: &mut Self::Table) -> Result<()> {
+        table.shrink_to_fit()
+    }
+}
+
+impl<K: Key, D: Ids> Loads for Compacting<K, D> {
+    const ANY_BYTES: () = check_any_bytes::<K>();
+}
+
+impl<K: Key, D: Ids> HasValues for Compacting<K, D> {
+    type Value = u32;
+
+    fn columns(table: &Self::Table) -> Result<(Vec<K>, Vec<u32>)> {
+        let keys = Self::keys(table)?;
+        let ids = (0u32..).take(keys.len()).collect();
+        Ok((keys, ids))
+    }
+}
+
+impl<K: Key, D: Ids> Finds for Compacting<K, D> {
+    fn find(table: &Self::Table, queries: &[K]) -> Result<Vec<Option<u32>>> {
+        table.ids.get_many(queries)
+    }
+
+    fn find_into(table: &Self::Table, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<u32>) -> Result<()> {
+        table.ids.get_many_into(stream, queries, answers)
+    }
+}
+
 impl<K: Key, D: Ids> CompactingTable<K, D> {
-    /// Returns the ids of `queries`, in their order.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::get_many`].
-    pub fn get_many(&self, queries: &[K]) -> Result<Vec<Option<u32>>> {
-        self.ids.get_many(queries)
-    }
-
-    /// Queues the lookup of the ids of `queries`; waits for nothing, copies nothing.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::get_many_on`].
-    pub fn get_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Answers<u32>> {
-        self.ids.get_many_on(stream, queries)
-    }
-
-    /// Queues [`CompactingTable::get_many_on`] into existing answers; allocates nothing.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::get_many_into`].
-    pub fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<u32>) -> Result<()> {
-        self.ids.get_many_into(stream, queries, answers)
-    }
-
-    /// Returns the id of one key; for a look at a few keys, as [`BulkMap::get`] is.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::get`].
-    pub fn get(&self, key: K) -> Result<Option<u32>> {
-        self.ids.get(key)
-    }
-
-    /// Returns whether one key is in the table; for a look at a few keys.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains`].
-    pub fn contains(&self, key: K) -> Result<bool> {
-        self.ids.contains(key)
-    }
-
-    /// Returns whether each of `queries` is in the table, in their order.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains_many`].
-    pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
-        self.ids.contains_many(queries)
-    }
-
-    /// Queues the lookup whether each of `queries` is in the table.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains_many_on`].
-    pub fn contains_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
-        self.ids.contains_many_on(stream, queries)
-    }
-
-    /// Queues [`CompactingTable::contains_many_on`] into existing words; allocates nothing.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains_many_into`].
-    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut BufferSlice<u32>) -> Result<()> {
-        self.ids.contains_many_into(stream, queries, found)
-    }
-
-    /// Returns the number of different keys.
-    pub fn len(&self) -> usize {
-        self.ids.len()
-    }
-
-    /// Returns whether there are no keys.
-    pub fn is_empty(&self) -> bool {
-        self.ids.is_empty()
-    }
-
-    /// Returns the device that the table is on.
-    pub fn device(&self) -> &Device {
-        self.ids.device()
-    }
-
     /// Returns the report of the build of the map under the table.
     pub fn report(&self) -> &D::Report {
-        self.ids.report()
+        self.table.ids.report()
     }
 
     /// Returns the keys with these ids, in their order.
@@ -166,11 +163,11 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
     pub fn keys_of_many_into(&self, stream: &Stream, ids: &Buffer<u32>, answers: &mut Answers<K>) -> Result<()> {
         crate::error::same_length(("the ids", ids.len()), ("the answers", answers.len()))?;
-        let plan = KeysOfParams { ids: self.len().min(self.keys.len()) as u64, queries: ids.len() as u64 };
+        let plan = KeysOfParams { ids: self.len().min(self.table.keys.len()) as u64, queries: ids.len() as u64 };
         stream.batch(|batch| {
             let keys_of = KeysOf::<K::Word> {
                 queries: batch.read(ids),
-                keys: batch.read(self.keys.words()),
+                keys: batch.read(self.table.keys.words()),
                 keys_out: batch.write(answers.values.words()),
                 found: batch.write(&answers.found),
                 plan,
@@ -182,82 +179,11 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
 
     /// Returns the different keys, in the order of their ids; none after a failed rebuild.
     pub fn key_buffer(&self) -> &Buffer<K> {
-        &self.keys
-    }
-
-    /// Iterates over all keys with their ids, in the order of the ids: over a copy on the host.
-    ///
-    /// # Errors
-    /// As for [`CompactingTable::to_pairs`].
-    pub fn iter(&self) -> Result<impl ExactSizeIterator<Item = (K, u32)> + use<K, D>> {
-        Ok(self.to_pairs()?.into_iter())
-    }
-
-    /// Iterates over all keys, in the order of their ids: over a copy on the host.
-    ///
-    /// # Errors
-    /// As for [`CompactingTable::to_pairs`].
-    pub fn keys(&self) -> Result<impl ExactSizeIterator<Item = K> + use<K, D>> {
-        let keys = if self.is_empty() { vec![] } else { self.keys.download(self.device().default_stream())? };
-        Ok(keys.into_iter())
-    }
-
-    /// Returns all keys with their ids, in the order of the ids.
-    ///
-    /// # Errors
-    /// [`Error::Driver`](crate::Error::Driver).
-    pub fn to_pairs(&self) -> Result<Vec<(K, u32)>> {
-        Ok(self.keys()?.zip(0..).collect())
+        &self.table.keys
     }
 
     /// Returns the map of keys to their ids.
     pub fn ids(&self) -> &BulkMap<K, u32, D> {
-        &self.ids
-    }
-
-    /// Returns the bytes that the table keeps on the device, without the scratch that rebuilds may
-    /// have left.
-    pub fn memory_bytes(&self) -> usize {
-        self.ids.memory_bytes() + self.len() * size_of::<K>()
-    }
-
-    /// Returns a copy of the table on the same device, without scratch.
-    ///
-    /// # Errors
-    /// As for [`CompactingTable::try_clone_on`].
-    pub fn try_clone(&self) -> Result<Self> {
-        self.try_clone_on(self.device().default_stream())
-    }
-
-    /// Returns a copy of the table on the same device, made on `stream`, without scratch.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone_on(&self, stream: &Stream) -> Result<Self> {
-        let ids = self.ids.try_clone_on(stream)?;
-        let keys = self.keys.duplicate(stream, self.device())?;
-        Ok(Self { work: Work::new(self.device())?, config: self.config.clone(), ids, keys })
-    }
-}
-
-impl<K: Key, D: Ids> Clone for CompactingTable<K, D> {
-    /// Copies the table on its device.
-    ///
-    /// # Panics
-    /// If the device lacks the memory, or fails; [`CompactingTable::try_clone`] returns an error
-    /// then.
-    fn clone(&self) -> Self {
-        self.try_clone().unwrap_or_else(|error| panic!("a table cannot be cloned: {error}"))
-    }
-}
-
-impl<K: Key, D: Ids> fmt::Debug for CompactingTable<K, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("CompactingTable")
-            .field("keys", &self.len())
-            .field("bytes", &self.memory_bytes())
-            .field("device", &self.device().name())
-            .finish_non_exhaustive()
+        &self.table.ids
     }
 }

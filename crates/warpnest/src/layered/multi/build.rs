@@ -1,11 +1,11 @@
 //! The build of a multimap: a sort, the runs of equal keys, and an id table of these.
 
 use super::work::Work;
-use super::{MultiConfig, MultiMap};
+use super::{MultiConfig, MultiMap, MultiTable};
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
 use crate::runtime::lent::Lent;
 use crate::table::id_table::Ids;
-use crate::table::input::{Input, Known};
+use crate::table::input::{Input, Known, check_pairs};
 use crate::table::raw::RawTable;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
@@ -84,31 +84,11 @@ impl<D: Ids> MultiConfig<D> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<MultiMap<K, V, D>> {
-        MultiMap::create(self.clone(), stream, device, keys, values)
+        Ok(MultiMap::of(MultiTable::build(self.clone(), stream, device, keys, values)?))
     }
 }
 
 impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
-    fn create(
-        config: MultiConfig<D>,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<Self> {
-        crate::table::input::check_pairs(device, stream, keys.words(), values.words())?;
-        config.memory_bytes::<K, V>(keys.len())?;
-        let (no_keys, no_numbers) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let nothing = Input { keys: &no_keys, values: Some(&no_numbers), pairs: 0, known: Known::Unique };
-        let runs = BulkMap::of(D::build(config.keys.clone(), stream, device, nothing)?);
-        let (lasts, grouped) = (no_numbers, Buffer::uninitialized(device, 0)?);
-        let work = Work::new(device)?;
-        let mut map = Self { config, runs, lasts, values: grouped, work };
-        map.fill(stream, keys, values)?;
-        map.shrink_to_fit()?;
-        Ok(map)
-    }
-
     /// Builds the map anew from other pairs; returns when it is built.
     ///
     /// # Errors
@@ -130,24 +110,41 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     /// As for [`MultiConfig::build_on`]. If the request makes no sense the map is as it was; after
     /// another error it is empty.
     pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        crate::table::input::check_pairs(self.runs.device(), stream, keys.words(), values.words())?;
-        self.config.memory_bytes::<K, V>(keys.len())?;
-        let built = self.fill(stream, keys, values);
+        check_pairs(self.device(), stream, keys.words(), values.words())?;
+        let table = &mut self.table;
+        table.config.memory_bytes::<K, V>(keys.len())?;
+        let built = table.fill(stream, keys, values);
         if built.is_err() {
-            D::forget(&mut self.runs.table, stream);
-            self.values.empty();
-            self.lasts.empty();
+            D::forget(&mut table.runs.table, stream);
+            table.values.empty();
+            table.lasts.empty();
         }
         built
     }
+}
 
-    /// Gives back the scratch of rebuilds, which the next one allocates again, and memory that the
-    /// map no longer needs, as [`BulkMap::shrink_to_fit`](crate::BulkMap::shrink_to_fit) does.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// all pairs are unchanged.
-    pub fn shrink_to_fit(&mut self) -> Result<()> {
+impl<K: Key, V: Value, D: Ids> MultiTable<K, V, D> {
+    fn build(
+        config: MultiConfig<D>,
+        stream: &Stream,
+        device: &Device,
+        keys: &Buffer<K>,
+        values: &Buffer<V>,
+    ) -> Result<Self> {
+        check_pairs(device, stream, keys.words(), values.words())?;
+        config.memory_bytes::<K, V>(keys.len())?;
+        let (no_keys, no_numbers) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
+        let nothing = Input { keys: &no_keys, values: Some(&no_numbers), pairs: 0, known: Known::Unique };
+        let runs = BulkMap::of(D::build(config.keys.clone(), stream, device, nothing)?);
+        let (lasts, grouped) = (no_numbers, Buffer::uninitialized(device, 0)?);
+        let work = Work::new(device)?;
+        let mut table = Self { config, runs, lasts, values: grouped, work };
+        table.fill(stream, keys, values)?;
+        table.shrink_to_fit()?;
+        Ok(table)
+    }
+
+    pub(super) fn shrink_to_fit(&mut self) -> Result<()> {
         let device = self.runs.device().clone();
         let stream = device.default_stream();
         self.work = Work::new(&device)?;

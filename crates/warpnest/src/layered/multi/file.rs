@@ -4,74 +4,24 @@
 //! no other runs than there are, and their ends must be in order.
 
 use super::work::Work;
-use super::{MultiConfig, MultiMap};
-use crate::error::{FileError, TableKind};
-use crate::table::file::{self, Incoming, Limit, Loading, Order, Parts, Section};
+use super::{MultiConfig, MultiTable};
+use crate::error::FileError;
+use crate::table::file::{Incoming, Limit, Loading, Order, Parts, Section};
 use crate::table::id_table::Ids;
 use crate::table::raw::StoredTable;
-use crate::types::check_any_bytes;
-use crate::{BulkMap, Device, Key, Result, Value};
-use std::io::{Read, Write};
-use std::path::Path;
+use crate::{BulkMap, Key, Result, Value};
 
-/// Saving and loading, as maps have it. docs/file-format.md has the format.
-impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
-    /// Writes the map to `to`, as [`BulkMap::save`] does with a map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::save`].
-    pub fn save(&self, to: impl Write) -> Result<()> {
-        file::save(self.device(), Self::kind(), &self.parts()?, to)
-    }
-
-    /// Saves the map to a file, as [`BulkMap::save_to`] does with a map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::save_to`].
-    pub fn save_to(&self, path: impl AsRef<Path>) -> Result<()> {
-        file::save_to(self.device(), Self::kind(), &self.parts()?, path.as_ref())
-    }
-
-    /// Loads a map that [`MultiMap::save`] wrote, as [`BulkMap::load`] does with a map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::load`].
-    pub fn load(device: &Device, from: impl Read) -> Result<Self> {
-        const {
-            check_any_bytes::<K>();
-            check_any_bytes::<V>();
-        }
-        file::load(device, Self::kind(), from, Self::put_together)
-    }
-
-    /// Loads a map from a file, as [`BulkMap::load_from`] does with a map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::load`].
-    pub fn load_from(device: &Device, path: impl AsRef<Path>) -> Result<Self> {
-        const {
-            check_any_bytes::<K>();
-            check_any_bytes::<V>();
-        }
-        file::load_from(device, Self::kind(), path.as_ref(), Self::put_together)
-    }
-
-    fn kind() -> TableKind {
-        let (key_bytes, value_bytes) = (size_of::<K>() as u8, size_of::<V>() as u32);
-        TableKind { design: D::NAME, form: "MultiMap", key_bytes, value_bytes }
-    }
-
-    fn parts(&self) -> Result<Parts<'_>> {
-        let mut parts = Parts::default();
+impl<K: Key, V: Value, D: Ids> StoredTable for MultiTable<K, V, D> {
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let (runs, pairs) = (self.lasts.len() as u64, self.values.len() as u64);
         parts.numbers([runs, pairs]);
-        self.runs.table.parts(&mut parts)?;
+        self.runs.table.parts(parts)?;
         parts.section(Section::of(&self.lasts, runs));
         parts.section(Section::of(&self.values, pairs));
-        Ok(parts)
+        Ok(())
     }
 
-    fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
         let (number, pairs) = (incoming.number()?, incoming.number()?);
         incoming.values = Some(Limit { below: number, copies: false });
         let runs: BulkMap<K, u32, D> = BulkMap::of(StoredTable::from_parts(incoming)?);

@@ -9,13 +9,19 @@ mod work;
 
 pub use config::MultiConfig;
 
+use crate::error::TableKind;
 use crate::page::Page;
 use crate::primitives::{Scratch, exclusive_scan_in_place};
 use crate::runtime::lent::Lent;
+use crate::table::handle::{Table, pairs};
 use crate::table::id_table::{Ids, RunsQuery};
-use crate::{Buffer, BufferSlice, BulkMap, Device, Key, Result, Stream, Value};
+use crate::table::kind::{HasValues, KeyWordOf, Kind, Loads};
+use crate::table::map::Map;
+use crate::table::raw::{ReadTable, sealed::Sealed};
+use crate::types::{check_any_bytes, check_size};
+use crate::{Buffer, BufferSlice, BulkMap, Key, Result, Stream, Value};
 use gpu_kernels::layered::multi::{Gather, GatherParams};
-use std::fmt;
+use std::marker::PhantomData;
 use work::Work;
 
 /// A map that keeps all values of each key, in the order of the input; built in one go.
@@ -40,7 +46,13 @@ use work::Work;
 ///   at the same time. [`MultiMap::rebuild`] takes the map exclusively and waits for running
 ///   queries by itself.
 #[doc(alias("multimap", "multi_map", "multivalue", "group_by", "several values"))]
-pub struct MultiMap<K: Key, V: Value, D: Ids = Page> {
+pub type MultiMap<K, V, D = Page> = Table<Multi<K, V, D>>;
+
+/// The kind of a [`MultiMap`].
+pub struct Multi<K, V, D>(PhantomData<fn() -> (K, V, D)>);
+
+/// The table of a [`MultiMap`].
+pub struct MultiTable<K: Key, V: Value, D: Ids> {
     config: MultiConfig<D>,
     /// The number of each key's run.
     runs: BulkMap<K, u32, D>,
@@ -48,6 +60,78 @@ pub struct MultiMap<K: Key, V: Value, D: Ids = Page> {
     lasts: Buffer<u32>,
     values: Buffer<V>,
     work: Work<K::Word>,
+}
+
+impl<K: Key, V: Value, D: Ids> Sealed for Multi<K, V, D> {}
+impl<K: Key, V: Value, D: Ids> Kind for Multi<K, V, D> {
+    type Key = K;
+    type Item = (K, V);
+    type Word = u32;
+    type Table = MultiTable<K, V, D>;
+
+    const CHECK: () = check_size::<V>();
+
+    fn file_kind() -> TableKind {
+        let (key_bytes, value_bytes) = (size_of::<K>() as u8, size_of::<V>() as u32);
+        TableKind { design: D::NAME, form: "MultiMap", key_bytes, value_bytes }
+    }
+
+    fn keyed(table: &Self::Table) -> &dyn ReadTable<KeyWordOf<Self>, u32> {
+        &table.runs.table
+    }
+
+    fn len(table: &Self::Table) -> u64 {
+        table.values.len() as u64
+    }
+
+    fn memory_bytes(table: &Self::Table) -> u64 {
+        table.runs.table.memory_bytes() + (table.values.len() * size_of::<V>() + 4 * table.runs.len()) as u64
+    }
+
+    fn keys(table: &Self::Table) -> Result<Vec<K>> {
+        Map::<K, u32, D>::keys(&table.runs.table)
+    }
+
+    fn items(table: &Self::Table) -> Result<Vec<(K, V)>> {
+        Self::columns(table).map(pairs)
+    }
+
+    fn try_clone(table: &Self::Table, stream: &Stream) -> Result<Self::Table> {
+        let MultiTable { config, runs, lasts, values, .. } = table;
+        let device = runs.device();
+        let (lasts, values) = (lasts.duplicate(stream, device)?, values.duplicate(stream, device)?);
+        let (runs, work) = (runs.try_clone_on(stream)?, Work::new(device)?);
+        Ok(MultiTable { config: config.clone(), runs, lasts, values, work })
+    }
+
+    fn shrink_to_fit(table: &mut Self::Table) -> Result<()> {
+        table.shrink_to_fit()
+    }
+}
+
+impl<K: Key, V: Value, D: Ids> Loads for Multi<K, V, D> {
+    const ANY_BYTES: () = {
+        check_any_bytes::<K>();
+        check_any_bytes::<V>();
+    };
+}
+
+impl<K: Key, V: Value, D: Ids> HasValues for Multi<K, V, D> {
+    type Value = V;
+
+    /// Returns keys and values, with the keys in the order in which the values are grouped.
+    fn columns(table: &Self::Table) -> Result<(Vec<K>, Vec<V>)> {
+        let stream = table.runs.device().default_stream();
+        let mut keys = table.runs.to_pairs()?;
+        keys.sort_unstable_by_key(|&(_, run)| run);
+        let (lasts, mut values) = (table.lasts.download(stream)?, table.values.download(stream)?);
+        let mut repeated = Vec::with_capacity(values.len());
+        for ((key, _), last) in keys.into_iter().zip(lasts) {
+            repeated.resize((last as usize + 1).min(values.len()).max(repeated.len()), key);
+        }
+        values.truncate(repeated.len());
+        Ok((repeated, values))
+    }
 }
 
 /// The values of several queries: those of query `i` are `values[offsets[i]..offsets[i + 1]]`.
@@ -69,30 +153,6 @@ impl<V> Retrieved<Vec<u64>, Vec<V>> {
 }
 
 impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
-    /// Returns whether each of `queries` is in the map, in their order.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains_many`].
-    pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
-        self.runs.contains_many(queries)
-    }
-
-    /// Queues the lookup whether each of `queries` is in the map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains_many_on`].
-    pub fn contains_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
-        self.runs.contains_many_on(stream, queries)
-    }
-
-    /// Queues [`MultiMap::contains_many_on`] into existing words.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains_many_into`].
-    pub fn contains_many_into(&self, stream: &Stream, queries: &Buffer<K>, found: &mut BufferSlice<u32>) -> Result<()> {
-        self.runs.contains_many_into(stream, queries, found)
-    }
-
     /// Returns the number of values of each of the keys.
     ///
     /// # Errors
@@ -123,7 +183,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { counts: Some(counts), ..self.ask(queries) };
         // SAFETY: there are as many counts as queries; the table has the numbers of the runs.
-        unsafe { D::id_table(&self.runs.table).find_runs(stream, &query) }
+        unsafe { D::id_table(&self.table.runs.table).find_runs(stream, &query) }
     }
 
     /// Queues the lookup of where the values of each key begin in [`MultiMap::value_buffer`], and
@@ -154,12 +214,12 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { starts: Some(starts), counts: Some(counts), ..self.ask(queries) };
         // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
-        unsafe { D::id_table(&self.runs.table).find_runs(stream, &query) }
+        unsafe { D::id_table(&self.table.runs.table).find_runs(stream, &query) }
     }
 
     /// Returns a lookup of runs that has no outputs yet.
     fn ask<'b>(&'b self, queries: &'b Buffer<K>) -> RunsQuery<'b, K::Word> {
-        RunsQuery { queries: queries.words(), lasts: &self.lasts, starts: None, counts: None, wide_counts: None }
+        RunsQuery { queries: queries.words(), lasts: &self.table.lasts, starts: None, counts: None, wide_counts: None }
     }
 
     /// Returns all values of each of the keys.
@@ -184,14 +244,6 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         Ok(self.retrieve_many(&[key])?.values)
     }
 
-    /// Returns whether one key is in the map; for a look at a few keys.
-    ///
-    /// # Errors
-    /// As for [`MultiMap::contains_many`].
-    pub fn contains(&self, key: K) -> Result<bool> {
-        self.runs.contains(key)
-    }
-
     /// Retrieves into buffers, as [`MultiMap::retrieve_many`] does: counts the values, allocates
     /// exactly that much memory, and copies them. Waits until that is done.
     ///
@@ -206,13 +258,13 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
         let query = RunsQuery { starts: Some(&starts), wide_counts: Some(&offsets), ..self.ask(queries) };
         // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
-        unsafe { D::id_table(&self.runs.table).find_runs(stream, &query)? };
+        unsafe { D::id_table(&self.table.runs.table).find_runs(stream, &query)? };
         exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
         let total = offsets.download_at(stream, number)?;
         let values = Buffer::<V>::uninitialized(device, total as usize)?;
         stream.batch(|batch| {
             let gather = Gather::<V::Word> {
-                values: batch.read(self.values.words()),
+                values: batch.read(self.table.values.words()),
                 starts: batch.read(&starts),
                 offsets: batch.read(&offsets),
                 output: batch.write(values.words()),
@@ -227,143 +279,27 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
 
     /// Returns all values, those of one key side by side, in the order of the input.
     pub fn value_buffer(&self) -> &Buffer<V> {
-        &self.values
+        &self.table.values
     }
 
     /// Returns the map of keys to the numbers of their runs, for a kernel of your own. Run `r` ends
     /// with value `lasts()[r]`, and runs follow each other.
     pub fn runs(&self) -> &BulkMap<K, u32, D> {
-        &self.runs
+        &self.table.runs
     }
 
     /// Returns the index of each run's last value.
     pub fn lasts(&self) -> &Buffer<u32> {
-        &self.lasts
-    }
-
-    /// Returns the number of pairs.
-    pub fn len(&self) -> usize {
-        self.values.len()
+        &self.table.lasts
     }
 
     /// Returns the number of different keys.
     pub fn key_count(&self) -> usize {
-        self.runs.len()
-    }
-
-    /// Returns whether the map has no pairs.
-    pub fn is_empty(&self) -> bool {
-        self.values.is_empty()
-    }
-
-    /// Returns the bytes that the map keeps on the device.
-    pub fn memory_bytes(&self) -> usize {
-        self.runs.memory_bytes() + self.len() * size_of::<V>() + 4 * self.key_count()
-    }
-
-    /// Returns the device that the map is on.
-    pub fn device(&self) -> &Device {
-        self.runs.device()
+        self.table.runs.len()
     }
 
     /// Returns the report of the build of the table of keys.
     pub fn report(&self) -> &D::Report {
-        self.runs.report()
-    }
-
-    /// Returns all pairs, with the keys in the order in which [`MultiMap::value_buffer`] has their
-    /// values. Each key occurs as often as it has values, with these in the order of the input.
-    /// Copies all of the map to the host.
-    ///
-    /// That order of the keys follows from the seed and has no meaning.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn to_pairs(&self) -> Result<Vec<(K, V)>> {
-        let (keys, values) = self.to_columns()?;
-        Ok(keys.into_iter().zip(values).collect())
-    }
-
-    /// Returns the keys and values of all pairs, in the order of [`MultiMap::to_pairs`].
-    ///
-    /// # Errors
-    /// As for [`MultiMap::to_pairs`].
-    pub fn to_columns(&self) -> Result<(Vec<K>, Vec<V>)> {
-        let stream = self.device().default_stream();
-        let mut keys = self.runs.to_pairs()?;
-        keys.sort_unstable_by_key(|&(_, run)| run);
-        let (lasts, mut values) = (self.lasts.download(stream)?, self.values.download(stream)?);
-        let mut repeated = Vec::with_capacity(values.len());
-        for ((key, _), last) in keys.into_iter().zip(lasts) {
-            repeated.resize((last as usize + 1).min(values.len()).max(repeated.len()), key);
-        }
-        values.truncate(repeated.len());
-        Ok((repeated, values))
-    }
-
-    /// Iterates over all pairs, in the order of [`MultiMap::to_pairs`]: over a copy on the host.
-    ///
-    /// # Errors
-    /// As for [`MultiMap::to_pairs`].
-    pub fn iter(&self) -> Result<impl ExactSizeIterator<Item = (K, V)> + use<K, V, D>> {
-        Ok(self.to_pairs()?.into_iter())
-    }
-
-    /// Iterates over the different keys, in no particular order: over a copy on the host.
-    ///
-    /// # Errors
-    /// As for [`MultiMap::to_pairs`].
-    pub fn keys(&self) -> Result<impl ExactSizeIterator<Item = K> + use<K, V, D>> {
-        self.runs.keys()
-    }
-
-    /// Iterates over all values, in the order of [`MultiMap::to_pairs`]: over a copy on the host.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn values(&self) -> Result<impl ExactSizeIterator<Item = V> + use<K, V, D>> {
-        Ok(self.values.download(self.device().default_stream())?.into_iter())
-    }
-
-    /// Returns a copy of the map on the same device, without scratch.
-    ///
-    /// # Errors
-    /// As for [`MultiMap::try_clone_on`].
-    pub fn try_clone(&self) -> Result<Self> {
-        self.try_clone_on(self.device().default_stream())
-    }
-
-    /// Returns a copy of the map on the same device, made on `stream`.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone_on(&self, stream: &Stream) -> Result<Self> {
-        let runs = self.runs.try_clone_on(stream)?;
-        let lasts = self.lasts.duplicate(stream, self.device())?;
-        let values = self.values.duplicate(stream, self.device())?;
-        let (config, work) = (self.config.clone(), Work::new(self.device())?);
-        Ok(Self { config, runs, lasts, values, work })
-    }
-}
-
-impl<K: Key, V: Value, D: Ids> Clone for MultiMap<K, V, D> {
-    /// Copies the map on its device.
-    ///
-    /// # Panics
-    /// If the device lacks the memory, or fails; [`MultiMap::try_clone`] returns an error then.
-    fn clone(&self) -> Self {
-        self.try_clone().unwrap_or_else(|error| panic!("a map cannot be cloned: {error}"))
-    }
-}
-
-impl<K: Key, V: Value, D: Ids> fmt::Debug for MultiMap<K, V, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MultiMap")
-            .field("keys", &self.key_count())
-            .field("pairs", &self.len())
-            .field("bytes", &self.memory_bytes())
-            .field("device", &self.device().name())
-            .finish_non_exhaustive()
+        self.table.runs.report()
     }
 }

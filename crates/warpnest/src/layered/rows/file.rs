@@ -1,80 +1,26 @@
 //! The file of a row map: that of the map of its keys, and the rows. Which rows are free follows
 //! from the map.
 
-use super::RowMap;
+use super::RowTable;
 use super::free::unused;
 use crate::design::Changes;
-use crate::error::{FileError, TableKind};
-use crate::primitives::check_row;
-use crate::table::file::{self, Incoming, Loading, Parts, ROW_MAP, Section};
+use crate::error::FileError;
+use crate::table::file::{Incoming, Loading, Parts, Section};
 use crate::table::raw::{ReadTable, StoredTable};
-use crate::types::{Plain, check_any_bytes};
-use crate::{Buffer, BulkMap, Device, Key, Result};
-use bytemuck::AnyBitPattern;
-use std::io::{Read, Write};
-use std::path::Path;
+use crate::types::Plain;
+use crate::{Buffer, BulkMap, Key, Result};
 
-/// Saving and loading, as maps have it. docs/file-format.md has the format.
-impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
-    /// Writes the map to `to`, as [`BulkMap::save`] does with a map. Rows that no key has are
-    /// written, too; [`RowMap::shrink_to_fit`] leaves none.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::save`].
-    pub fn save(&self, to: impl Write) -> Result<()> {
-        file::save(self.device(), Self::kind(), &self.parts()?, to)
-    }
-
-    /// Saves the map to a file, as [`BulkMap::save_to`] does with a map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::save_to`].
-    pub fn save_to(&self, path: impl AsRef<Path>) -> Result<()> {
-        file::save_to(self.device(), Self::kind(), &self.parts()?, path.as_ref())
-    }
-
-    /// Loads a map that [`RowMap::save`] wrote, with keys and rows of the same sizes, as
-    /// [`BulkMap::load`] does with a map. A file may have any bytes, so any bytes must be a row.
-    /// Then it finds out which rows are free, which takes memory for a moment ([`RowMap`]).
-    ///
-    /// # Errors
-    /// As for [`BulkMap::load`].
-    pub fn load(device: &Device, from: impl Read) -> Result<Self>
-    where
-        R: AnyBitPattern,
-    {
-        const { check_any_bytes::<K>() };
-        file::load(device, Self::kind(), from, Self::put_together)
-    }
-
-    /// Loads a map from a file, as [`BulkMap::load_from`] does with a map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::load`].
-    pub fn load_from(device: &Device, path: impl AsRef<Path>) -> Result<Self>
-    where
-        R: AnyBitPattern,
-    {
-        const { check_any_bytes::<K>() };
-        file::load_from(device, Self::kind(), path.as_ref(), Self::put_together)
-    }
-
-    fn kind() -> TableKind {
-        let (key_bytes, value_bytes) = (size_of::<K>() as u8, size_of::<R>() as u32);
-        TableKind { design: D::NAME, form: ROW_MAP, key_bytes, value_bytes }
-    }
-
-    fn parts(&self) -> Result<Parts<'_>> {
-        let mut parts = Parts::default();
+// A file may have any bytes: only tables whose rows may be any are loaded (`Loads`).
+impl<K: Key, R: Plain, D: Changes> StoredTable for RowTable<K, R, D> {
+    fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let rows = self.rows.len() as u64;
-        parts.numbers([self.len() as u64, size_of::<R>() as u64, rows]);
-        self.map.table.parts(&mut parts)?;
+        parts.numbers([self.map.len() as u64, size_of::<R>() as u64, rows]);
+        self.map.table.parts(parts)?;
         parts.section(Section::of(&self.rows, rows));
-        Ok(parts)
+        Ok(())
     }
 
-    fn put_together(incoming: &mut Incoming<'_>) -> Result<Self> {
-        const { check_row::<R>() };
+    fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
         // The header's kind has the bytes of a row.
         let (keys, _, rows) = (incoming.number()?, incoming.number()?, incoming.short()?);
         let map: BulkMap<K, u32, D> = BulkMap::of(StoredTable::from_parts(incoming)?);

@@ -1,7 +1,7 @@
 //! The rows that no key has. They are a stack of their numbers: insertions take from its end, and
 //! removals put there.
 
-use super::RowMap;
+use super::RowTable;
 use crate::design::Changes;
 use crate::error::FileError;
 use crate::primitives::{Scratch, iota, number_from, scatter, sort_keys};
@@ -9,7 +9,7 @@ use crate::table::raw::ReadTable;
 use crate::types::Plain;
 use crate::{Buffer, Device, Key, Result, Stream};
 
-impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
+impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
     /// Returns how many rows no key has, of those that there are. After a change that failed, finds
     /// out first which they are.
     pub(super) fn free_rows(&mut self, stream: &Stream) -> Result<usize> {
@@ -18,11 +18,11 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
         }
         if self.map.table.check_usable().is_err() {
             // What the map has is found out by its next change, be it one of nothing.
-            let nothing = (Buffer::uninitialized(self.device(), 0)?, Buffer::uninitialized(self.device(), 0)?);
+            let nothing = (Buffer::uninitialized(self.map.device(), 0)?, Buffer::uninitialized(self.map.device(), 0)?);
             self.map.insert_many_on(stream, &nothing.0, &nothing.1)?;
         }
         let (_, used) = self.map.pairs_on(stream)?;
-        let free = unused(stream, self.device(), &used, self.rows.len())?;
+        let free = unused(stream, self.map.device(), &used, self.rows.len())?;
         let free = free.ok_or_else(|| FileError::inconsistent("two keys have the same row"))?;
         Ok(self.free.insert(free).len())
     }
@@ -30,7 +30,7 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
     /// Returns the numbers of the rows that so many new keys get: `reused` free ones, and then the
     /// ones behind all rows. The free ones stay on the stack.
     pub(super) fn targets(&self, stream: &Stream, new: usize, reused: usize) -> Result<Buffer<u32>> {
-        let mut targets = Buffer::uninitialized(self.device(), new)?;
+        let mut targets = Buffer::uninitialized(self.map.device(), new)?;
         // The first numbers make way for those of the free rows.
         number_from(stream, (self.rows.len() as u32).wrapping_sub(reused as u32), &mut targets)?;
         if let Some(free) = self.free.as_ref().filter(|_| reused != 0) {

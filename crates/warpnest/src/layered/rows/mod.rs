@@ -7,14 +7,20 @@ mod file;
 mod free;
 
 use crate::design::{Changes, Page};
+use crate::error::TableKind;
 use crate::primitives::{check_row, gather, gather_where};
 use crate::runtime::lent::Lent;
 use crate::table::config::Config;
+use crate::table::file::ROW_MAP;
+use crate::table::handle::{Table, pairs};
+use crate::table::kind::{Finds, HasValues, KeyWordOf, Kind, Loads};
 use crate::table::lookup::for_each_chunk;
-use crate::table::raw::ReadTable;
-use crate::types::Plain;
+use crate::table::map::Map;
+use crate::table::raw::{ReadTable, sealed::Sealed};
+use crate::types::{Plain, check_any_bytes};
 use crate::{Answers, Buffer, BufferSlice, BulkMap, Device, Key, Result, Stream};
-use std::fmt;
+use bytemuck::AnyBitPattern;
+use std::marker::PhantomData;
 
 /// A map whose values are rows of any size: a map of keys to the numbers of rows, and an array of
 /// the rows.
@@ -79,13 +85,106 @@ use std::fmt;
 /// RowMap::<u32, Colour>::new(&Device::cpu()).unwrap();
 /// ```
 #[doc(alias("HashMap", "struct", "embedding", "record", "free list"))]
-pub struct RowMap<K: Key, R: Plain, D: Changes = Page> {
+pub type RowMap<K, R, D = Page> = Table<Rows<K, R, D>>;
+
+/// The kind of a [`RowMap`].
+pub struct Rows<K, R, D>(PhantomData<fn() -> (K, R, D)>);
+
+/// The table of a [`RowMap`].
+pub struct RowTable<K: Key, R: Plain, D: Changes> {
     map: BulkMap<K, u32, D>,
     /// The rows. Those whose numbers the map has are in use.
     rows: Buffer<R>,
     /// The numbers of the other rows; none while it is unknown which these are, after a change that
     /// failed partway.
     free: Option<Buffer<u32>>,
+}
+
+impl<K: Key, R: Plain, D: Changes> Sealed for Rows<K, R, D> {}
+impl<K: Key, R: Plain, D: Changes> Kind for Rows<K, R, D> {
+    type Key = K;
+    type Item = (K, R);
+    type Word = u32;
+    type Table = RowTable<K, R, D>;
+
+    const CHECK: () = check_row::<R>();
+
+    fn file_kind() -> TableKind {
+        let (key_bytes, value_bytes) = (size_of::<K>() as u8, size_of::<R>() as u32);
+        TableKind { design: D::NAME, form: ROW_MAP, key_bytes, value_bytes }
+    }
+
+    fn keyed(table: &Self::Table) -> &dyn ReadTable<KeyWordOf<Self>, u32> {
+        &table.map.table
+    }
+
+    fn memory_bytes(table: &Self::Table) -> u64 {
+        let free = table.free.as_ref().map_or(0, Buffer::capacity) * size_of::<u32>();
+        (table.map.memory_bytes() + table.rows.capacity() * size_of::<R>() + free) as u64
+    }
+
+    fn keys(table: &Self::Table) -> Result<Vec<K>> {
+        Map::<K, u32, D>::keys(&table.map.table)
+    }
+
+    fn items(table: &Self::Table) -> Result<Vec<(K, R)>> {
+        Self::columns(table).map(pairs)
+    }
+
+    fn try_clone(table: &Self::Table, stream: &Stream) -> Result<Self::Table> {
+        let (RowTable { map, rows, free }, device) = (table, table.map.device());
+        let (map, rows) = (map.try_clone_on(stream)?, rows.duplicate(stream, device)?);
+        let free = free.as_ref().map(|free| free.duplicate(stream, device)).transpose()?;
+        Ok(RowTable { map, rows, free })
+    }
+
+    fn shrink_to_fit(table: &mut Self::Table) -> Result<()> {
+        table.shrink_to_fit()
+    }
+}
+
+impl<K: Key, R: Plain + AnyBitPattern, D: Changes> Loads for Rows<K, R, D> {
+    const ANY_BYTES: () = check_any_bytes::<K>();
+}
+
+impl<K: Key, R: Plain, D: Changes> HasValues for Rows<K, R, D> {
+    type Value = R;
+
+    fn columns(table: &Self::Table) -> Result<(Vec<K>, Vec<R>)> {
+        let stream = table.map.device().default_stream();
+        let (keys, rows) = table.pairs(stream)?;
+        Ok((keys.download(stream)?, rows.download(stream)?))
+    }
+}
+
+impl<K: Key, R: Plain, D: Changes> Finds for Rows<K, R, D> {
+    fn find(table: &Self::Table, queries: &[K]) -> Result<Vec<Option<R>>> {
+        table.map.table.check_usable()?;
+        let device = table.map.device();
+        let mut rows = Vec::with_capacity(queries.len());
+        let spare = &mut rows.spare_capacity_mut()[..queries.len()];
+        for_each_chunk(device, queries, spare, |queries, spare| {
+            let (stream, queries) = (device.default_stream(), Lent::new(device, queries)?);
+            let mut answers = Answers::uninitialized(device, queries.len())?;
+            Self::find_into(table, stream, &queries, &mut answers)?;
+            answers.write_to(stream, spare)
+        })?;
+        // SAFETY: the answer to each query has been written.
+        unsafe { rows.set_len(queries.len()) };
+        Ok(rows)
+    }
+
+    fn find_into(table: &Self::Table, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<R>) -> Result<()> {
+        let Answers { values, found, numbers } = answers;
+        let numbers = match numbers {
+            Some(numbers) => numbers,
+            None => numbers.insert(Buffer::uninitialized(table.map.device(), queries.len())?),
+        };
+        // SAFETY: there are as many numbers and answers as queries, and the caller has them
+        // exclusively.
+        unsafe { table.map.table.find(stream, queries.words(), (Some(numbers), found))? };
+        gather_where(stream, &table.rows, numbers, found, values)
+    }
 }
 
 impl<D: Changes> Config<D> {
@@ -104,9 +203,8 @@ impl<D: Changes> Config<D> {
     /// As for [`Config::create`].
     #[doc(alias("with_capacity"))]
     pub fn create_rows<K: Key, R: Plain>(&self, device: &Device) -> Result<RowMap<K, R, D>> {
-        const { check_row::<R>() };
         let (rows, free) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        Ok(RowMap { map: self.create(device)?, rows, free: Some(free) })
+        Ok(RowMap::of(RowTable { map: self.create(device)?, rows, free: Some(free) }))
     }
 }
 
@@ -132,124 +230,23 @@ impl<K: Key, R: Plain> RowMap<K, R> {
     }
 }
 
+/// The parts of a map, and all pairs on the device.
 impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
-    /// Returns the rows of `queries`, in their order.
-    ///
-    /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn get_many(&self, queries: &[K]) -> Result<Vec<Option<R>>> {
-        self.map.table.check_usable()?;
-        let mut rows = Vec::with_capacity(queries.len());
-        let spare = &mut rows.spare_capacity_mut()[..queries.len()];
-        for_each_chunk(self.device(), queries, spare, |queries, spare| {
-            let stream = self.device().default_stream();
-            self.get_many_on(stream, &*Lent::new(self.device(), queries)?)?.write_to(stream, spare)
-        })?;
-        // SAFETY: the answer to each query has been written.
-        unsafe { rows.set_len(queries.len()) };
-        Ok(rows)
-    }
-
-    /// Queues the lookup of `queries`; waits for nothing, copies nothing to the host. The row of a
-    /// query that found nothing is all zeros.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::get_many_on`].
-    pub fn get_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Answers<R>> {
-        let mut answers = Answers::uninitialized(self.device(), queries.len())?;
-        self.get_many_into(stream, queries, &mut answers)?;
-        Ok(answers)
-    }
-
-    /// Queues [`RowMap::get_many_on`] into existing answers. With the first call they take memory
-    /// for the number of a row for each query, and keep it; later calls allocate nothing.
-    ///
-    /// # Errors
-    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), and as for
-    /// [`RowMap::get_many_on`].
-    pub fn get_many_into(&self, stream: &Stream, queries: &Buffer<K>, answers: &mut Answers<R>) -> Result<()> {
-        crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
-        let Answers { values, found, numbers } = answers;
-        let numbers = match numbers {
-            Some(numbers) => numbers,
-            None => numbers.insert(Buffer::uninitialized(self.device(), queries.len())?),
-        };
-        // SAFETY: there are as many numbers and answers as queries, and the caller has them
-        // exclusively.
-        unsafe { self.map.table.find(stream, queries.words(), (Some(numbers), found))? };
-        gather_where(stream, &self.rows, numbers, found, values)
-    }
-
-    /// Returns the row of one key; for a look at a few keys, as [`BulkMap::get`] is.
-    ///
-    /// # Errors
-    /// As for [`RowMap::get_many`].
-    pub fn get(&self, key: K) -> Result<Option<R>> {
-        Ok(self.get_many(&[key])?[0])
-    }
-
-    /// Returns whether one key is in the map; for a look at a few keys.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains`].
-    pub fn contains(&self, key: K) -> Result<bool> {
-        self.map.contains(key)
-    }
-
-    /// Returns whether each of `queries` is in the map, in their order.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains_many`].
-    pub fn contains_many(&self, queries: &[K]) -> Result<Vec<bool>> {
-        self.map.contains_many(queries)
-    }
-
-    /// Queues the lookup whether each of `queries` is in the map.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::contains_many_on`].
-    pub fn contains_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Buffer<u32>> {
-        self.map.contains_many_on(stream, queries)
-    }
-
-    /// Returns the number of keys. After a change that failed, it is that of the map under it
-    /// ([`BulkMap::len`]).
-    pub fn len(&self) -> usize {
-        self.map.len()
-    }
-
-    /// Returns whether the map has no keys.
-    pub fn is_empty(&self) -> bool {
-        self.map.is_empty()
-    }
-
-    /// Returns the bytes that the map takes on the device, with the rows for which it has memory,
-    /// and without what batches work in.
-    pub fn memory_bytes(&self) -> usize {
-        let free = self.free.as_ref().map_or(0, Buffer::capacity) * size_of::<u32>();
-        self.map.memory_bytes() + self.rows.capacity() * size_of::<R>() + free
-    }
-
-    /// Returns the device that the map is on.
-    pub fn device(&self) -> &Device {
-        self.map.device()
-    }
-
     /// Returns the map of keys to the numbers of their rows in [`RowMap::rows`]. A number is a
     /// key's until the next change of the row map, and may be another key's after it.
     pub fn map(&self) -> &BulkMap<K, u32, D> {
-        &self.map
+        &self.table.map
     }
 
     /// Returns the rows, by their numbers; those that no key has are unspecified.
     pub fn rows(&self) -> &Buffer<R> {
-        &self.rows
+        &self.table.rows
     }
 
     /// Returns the rows, to be changed where they are: by a kernel of your own, or by
     /// [`scatter`](crate::primitives::scatter) to numbers that [`RowMap::map`] gave.
     pub fn rows_mut(&mut self) -> &mut BufferSlice<R> {
-        &mut self.rows
+        &mut self.table.rows
     }
 
     /// Writes all keys and, in the same order, their rows to new buffers. They are in no particular
@@ -258,84 +255,15 @@ impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
     /// # Errors
     /// As for [`BulkMap::pairs_on`].
     pub fn pairs_on(&self, stream: &Stream) -> Result<(Buffer<K>, Buffer<R>)> {
+        self.table.pairs(stream)
+    }
+}
+
+impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
+    fn pairs(&self, stream: &Stream) -> Result<(Buffer<K>, Buffer<R>)> {
         let (keys, numbers) = self.map.pairs_on(stream)?;
-        let mut rows = Buffer::uninitialized(self.device(), keys.len())?;
+        let mut rows = Buffer::uninitialized(self.map.device(), keys.len())?;
         gather(stream, &self.rows, &numbers, &mut rows)?;
         Ok((keys, rows))
-    }
-
-    /// Returns all keys and, in the same order, their rows, in no particular order.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::pairs_on`].
-    pub fn to_columns(&self) -> Result<(Vec<K>, Vec<R>)> {
-        let stream = self.device().default_stream();
-        let (keys, rows) = self.pairs_on(stream)?;
-        Ok((keys.download(stream)?, rows.download(stream)?))
-    }
-
-    /// Returns all keys with their rows, in no particular order.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::pairs_on`].
-    pub fn to_pairs(&self) -> Result<Vec<(K, R)>> {
-        let (keys, rows) = self.to_columns()?;
-        Ok(keys.into_iter().zip(rows).collect())
-    }
-
-    /// Iterates over all keys and rows, in no particular order: over a copy on the host, which is
-    /// made first.
-    ///
-    /// # Errors
-    /// As for [`RowMap::to_pairs`].
-    pub fn iter(&self) -> Result<impl ExactSizeIterator<Item = (K, R)> + use<K, R, D>> {
-        Ok(self.to_pairs()?.into_iter())
-    }
-
-    /// Iterates over all keys, in no particular order: over a copy on the host.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::keys`].
-    pub fn keys(&self) -> Result<impl ExactSizeIterator<Item = K> + use<K, R, D>> {
-        self.map.keys()
-    }
-
-    /// Copies the map on the same device.
-    ///
-    /// # Errors
-    /// As for [`RowMap::try_clone_on`].
-    pub fn try_clone(&self) -> Result<Self> {
-        self.try_clone_on(self.device().default_stream())
-    }
-
-    /// Copies the map, as [`RowMap::try_clone`] does, on `stream`.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::try_clone_on`].
-    pub fn try_clone_on(&self, stream: &Stream) -> Result<Self> {
-        let map = self.map.try_clone_on(stream)?;
-        let rows = self.rows.duplicate(stream, self.device())?;
-        let free = self.free.as_ref().map(|free| free.duplicate(stream, self.device())).transpose()?;
-        Ok(Self { map, rows, free })
-    }
-}
-
-impl<K: Key, R: Plain, D: Changes> Clone for RowMap<K, R, D> {
-    /// Copies the map on its device.
-    ///
-    /// # Panics
-    /// If the device lacks the memory, or fails; [`RowMap::try_clone`] returns an error then.
-    fn clone(&self) -> Self {
-        self.try_clone().unwrap_or_else(|error| panic!("a map cannot be cloned: {error}"))
-    }
-}
-
-impl<K: Key, R: Plain, D: Changes> fmt::Debug for RowMap<K, R, D> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("RowMap")
-            .field("keys", &self.len())
-            .field("bytes", &self.memory_bytes())
-            .field("device", &self.device().name())
-            .finish_non_exhaustive()
     }
 }

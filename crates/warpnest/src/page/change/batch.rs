@@ -4,73 +4,21 @@
 use super::direct::Added;
 use crate::page::build::plan::Plan;
 use crate::page::config::{Page, PageConfig};
-use crate::page::design::{PageMap, PageSet};
 use crate::page::table::PageTable;
 use crate::table::design::{Builds, Changes};
+use crate::table::handle::Table;
 use crate::table::input::{Input, Known};
+use crate::table::kind::OfDesign;
 use crate::table::raw::Outputs;
-use crate::{Buffer, Device, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// Capacity: of a page map, which takes so many pairs before it grows.
-impl<K: Key, V: Value> PageMap<K, V> {
-    /// Returns the number of keys that the map takes at its load factor
+/// Capacity: of a page map or set, which takes so many keys before it grows.
+impl<T: OfDesign<Design = Page>> Table<T> {
+    /// Returns the number of keys that the table takes at its load factor
     /// ([`PageConfig::load`](crate::Config::load)). A batch that makes them more makes it grow.
     pub fn capacity(&self) -> usize {
         self.table.capacity() as usize
-    }
-
-    /// Reserves capacity for `additional` more keys, so that the map need not grow until they are
-    /// there.
-    ///
-    /// # Errors
-    /// As for [`PageMap::reserve_on`].
-    pub fn reserve(&mut self, additional: usize) -> Result<()> {
-        let device = self.device().clone();
-        self.reserve_on(device.default_stream(), additional)
-    }
-
-    /// Does [`PageMap::reserve`] on `stream`.
-    ///
-    /// Makes a larger table beside the old one if there is not capacity enough, and takes memory
-    /// for all pairs, and for a build of them, meanwhile.
-    ///
-    /// # Errors
-    /// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs),
-    /// [`BuildError::Page`](crate::BuildError::Page),
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver): the map is unchanged.
-    pub fn reserve_on(&mut self, stream: &Stream, additional: usize) -> Result<()> {
-        stream.check_device(self.device())?;
-        self.table.reserve(stream, additional as u64)
-    }
-}
-
-/// Capacity: of a page set, which takes so many keys before it grows.
-impl<K: Key> PageSet<K> {
-    /// Returns the number of keys that the set takes at its load factor, as [`PageMap::capacity`]
-    /// does.
-    pub fn capacity(&self) -> usize {
-        self.table.capacity() as usize
-    }
-
-    /// Reserves capacity for `additional` more keys, as [`PageMap::reserve`] does.
-    ///
-    /// # Errors
-    /// As for [`PageMap::reserve_on`].
-    pub fn reserve(&mut self, additional: usize) -> Result<()> {
-        let device = self.device().clone();
-        self.reserve_on(device.default_stream(), additional)
-    }
-
-    /// Does [`PageSet::reserve`] on `stream`, as [`PageMap::reserve_on`] does.
-    ///
-    /// # Errors
-    /// As there.
-    pub fn reserve_on(&mut self, stream: &Stream, additional: usize) -> Result<()> {
-        stream.check_device(self.device())?;
-        self.table.reserve(stream, additional as u64)
     }
 }
 

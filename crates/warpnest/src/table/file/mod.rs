@@ -22,7 +22,6 @@ mod write;
 
 use gpu_kernels::types::Scalar;
 
-pub(crate) use api::{load, load_from, save, save_to};
 pub(crate) use header::ROW_MAP;
 pub use info::FileInfo;
 pub use mapped::Mapped;

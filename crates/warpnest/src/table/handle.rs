@@ -1,0 +1,315 @@
+//! [`Table`]: the handle of every table, and what all tables can do.
+
+use super::kind::{Finds, HasValues, Kind, OfDesign};
+use super::lookup;
+use crate::types::Plain;
+use crate::{Answers, Buffer, BufferSlice, Device, Result, Stream};
+use std::fmt;
+use std::marker::PhantomData;
+
+/// A table in the memory of a device, for arrays of keys and queries: of the [`Kind`] `T`, which
+/// has names of its own.
+///
+/// | kind | names |
+/// |---|---|
+/// | [`Map`](crate::design::Map) | [`BulkMap`](crate::BulkMap); by its design [`PageMap`](crate::PageMap), [`CuckooMap`](crate::CuckooMap), [`TwoLevelMap`](crate::TwoLevelMap), [`SortedMap`](crate::SortedMap), [`LinearMap`](crate::LinearMap), [`ExtendibleMap`](crate::ExtendibleMap) |
+/// | [`Set`](crate::design::Set) | [`BulkSet`](crate::BulkSet); [`PageSet`](crate::PageSet), [`CuckooSet`](crate::CuckooSet) |
+/// | [`Multi`](crate::design::Multi) | [`MultiMap`](crate::MultiMap) |
+/// | [`Rows`](crate::design::Rows) | [`RowMap`](crate::RowMap) |
+/// | [`Compacting`](crate::design::Compacting) | [`CompactingTable`](crate::CompactingTable) |
+///
+/// Lookups change nothing, so any number of streams may look up at the same time. What changes a
+/// table takes it exclusively, and waits for running lookups by itself.
+///
+/// Functions can be generic over the kind:
+///
+/// ```
+/// use warpnest::design::Kind;
+/// use warpnest::{Device, MultiMap, PageSet, Table};
+///
+/// fn bytes_of_a_key<T: Kind>(table: &Table<T>) -> usize {
+///     table.memory_bytes() / table.len().max(1)
+/// }
+///
+/// let device = Device::best()?;
+/// assert!(bytes_of_a_key(&PageSet::from_keys(&device, 0..10_000u32)?) < 8);
+/// assert!(bytes_of_a_key(&MultiMap::from_pairs(&device, (0..10_000u32).map(|i| (i / 2, i)))?) < 20);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
+pub struct Table<T: Kind> {
+    pub(crate) table: T::Table,
+    // A last field that has a size whatever `T` is spares errors about wrong keys a second one.
+    kind: PhantomData<fn() -> T>,
+}
+
+/// What every table has.
+impl<T: Kind> Table<T> {
+    pub(crate) fn of(table: T::Table) -> Self {
+        const { T::CHECK };
+        Self { table, kind: PhantomData }
+    }
+
+    /// Returns whether one key is in the table. It is for a look at a few keys: each call is a
+    /// launch and a copy, tens of microseconds on a GPU, in which [`Table::contains_many`] answers
+    /// a million.
+    ///
+    /// # Errors
+    /// As for [`Table::contains_many`].
+    pub fn contains(&self, key: T::Key) -> Result<bool> {
+        Ok(self.contains_many(&[key])?[0])
+    }
+
+    /// Returns whether each of `queries` is in the table, in their order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    #[doc(alias("isin", "in1d"))]
+    pub fn contains_many(&self, queries: &[T::Key]) -> Result<Vec<bool>> {
+        lookup::contains_many(T::keyed(&self.table), queries)
+    }
+
+    /// Queues the lookup whether each of `queries` is in the table; waits for nothing, copies
+    /// nothing. Bit `i % 32` of word `i / 32` of the result answers query `i`.
+    ///
+    /// # Errors
+    /// As for [`Table::contains_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn contains_many_on(&self, stream: &Stream, queries: &Buffer<T::Key>) -> Result<Buffer<u32>> {
+        lookup::contains_many_on(T::keyed(&self.table), stream, queries)
+    }
+
+    /// Queues [`Table::contains_many_on`] into existing words; allocates nothing.
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `found` has a word
+    /// for each 32 queries, [`Error::WrongDevice`](crate::Error::WrongDevice),
+    /// [`Error::Driver`](crate::Error::Driver).
+    pub fn contains_many_into(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<T::Key>,
+        found: &mut BufferSlice<u32>,
+    ) -> Result<()> {
+        lookup::contains_many_into(T::keyed(&self.table), stream, queries, found)
+    }
+
+    /// Iterates over all pairs, or the keys of a set: over a copy on the host, which is made first.
+    /// `for item in &table` does the same, and panics if that fails.
+    ///
+    /// A [`SortedMap`](crate::SortedMap) has them in the order of its keys, a
+    /// [`CompactingTable`](crate::CompactingTable) in that of its ids, a
+    /// [`MultiMap`](crate::MultiMap) key by key in that of
+    /// [`value_buffer`](crate::MultiMap::value_buffer). Other tables have no particular order.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn iter(&self) -> Result<impl ExactSizeIterator<Item = T::Item> + use<T>> {
+        Ok(T::items(&self.table)?.into_iter())
+    }
+
+    /// Iterates over the different keys, as [`Table::iter`] does over the items.
+    ///
+    /// # Errors
+    /// As for [`Table::iter`].
+    pub fn keys(&self) -> Result<impl ExactSizeIterator<Item = T::Key> + use<T>> {
+        Ok(T::keys(&self.table)?.into_iter())
+    }
+
+    /// Returns the number of keys, or of the pairs of a [`MultiMap`](crate::MultiMap). What it
+    /// counts after a broken promise ([`Config::assume_unique`](crate::Config::assume_unique)) or a
+    /// failed change is said at each table.
+    pub fn len(&self) -> usize {
+        T::len(&self.table) as usize
+    }
+
+    /// Returns whether the table has no keys.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Returns the bytes that the table takes on the device, without the scratch that rebuilds and
+    /// batches may have left.
+    pub fn memory_bytes(&self) -> usize {
+        T::memory_bytes(&self.table) as usize
+    }
+
+    /// Returns the device that the table is on.
+    pub fn device(&self) -> &Device {
+        T::keyed(&self.table).device()
+    }
+
+    /// Gives back the scratch of rebuilds and batches, which the next one allocates again, and
+    /// memory that the table no longer needs.
+    ///
+    /// A table that was rebuilt from fewer pairs is copied to memory of the size for these, so for
+    /// a moment there are both. A [`PageMap`](crate::PageMap) with capacity for more keys than it
+    /// has is built again beside the old table, which takes memory for all pairs and for a build of
+    /// them. A [`CuckooMap`](crate::CuckooMap) keeps its slots. A [`RowMap`](crate::RowMap) with
+    /// rows that no key has is copied.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver),
+    /// [`BuildError::Page`](crate::BuildError::Page): the table is unchanged.
+    pub fn shrink_to_fit(&mut self) -> Result<()> {
+        T::shrink_to_fit(&mut self.table)
+    }
+
+    /// Copies the table on the same device; the copy has no scratch.
+    ///
+    /// # Errors
+    /// As for [`Table::try_clone_on`].
+    pub fn try_clone(&self) -> Result<Self> {
+        self.try_clone_on(self.device().default_stream())
+    }
+
+    /// Copies the table, as [`Table::try_clone`] does, on `stream`.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn try_clone_on(&self, stream: &Stream) -> Result<Self> {
+        stream.check_device(self.device())?;
+        Ok(Self::of(T::try_clone(&self.table, stream)?))
+    }
+}
+
+/// Pairs: of every table that has values.
+impl<T: HasValues> Table<T> {
+    /// Returns all pairs, in the order of [`Table::iter`].
+    ///
+    /// # Errors
+    /// As for [`Table::iter`].
+    pub fn to_pairs(&self) -> Result<Vec<(T::Key, T::Value)>> {
+        T::items(&self.table)
+    }
+
+    /// Returns all keys and, in the same order, their values: that of [`Table::iter`].
+    ///
+    /// # Errors
+    /// As for [`Table::iter`].
+    pub fn to_columns(&self) -> Result<(Vec<T::Key>, Vec<T::Value>)> {
+        T::columns(&self.table)
+    }
+
+    /// Iterates over all values, as [`Table::iter`] does over the pairs.
+    ///
+    /// # Errors
+    /// As for [`Table::iter`].
+    pub fn values(&self) -> Result<impl ExactSizeIterator<Item = T::Value> + use<T>> {
+        Ok(self.to_columns()?.1.into_iter())
+    }
+}
+
+/// Lookups: in every table with one value for a key. The value is an id in a
+/// [`CompactingTable`](crate::CompactingTable), and a row in a [`RowMap`](crate::RowMap).
+impl<T: Finds> Table<T> {
+    /// Returns the values of `queries`, in their order.
+    ///
+    /// More than 128 MiB of them, or of values, go to a GPU in chunks, while the answers of others
+    /// come back. (Those of a [`RowMap`](crate::RowMap) go at once.)
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
+    pub fn get_many(&self, queries: &[T::Key]) -> Result<Vec<Option<T::Value>>> {
+        T::find(&self.table, queries)
+    }
+
+    /// Queues the lookup of `queries`; waits for nothing, copies nothing. The value of a query that
+    /// found nothing is all zeros.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn get_many_on(&self, stream: &Stream, queries: &Buffer<T::Key>) -> Result<Answers<T::Value>> {
+        let mut answers = Answers::uninitialized(self.device(), queries.len())?;
+        self.get_many_into(stream, queries, &mut answers)?;
+        Ok(answers)
+    }
+
+    /// Queues the lookup of `queries` into existing answers; allocates nothing. (The first call of
+    /// a [`RowMap`](crate::RowMap) with these answers takes 4 bytes for each query, which they
+    /// keep.)
+    ///
+    /// # Errors
+    /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
+    pub fn get_many_into(
+        &self,
+        stream: &Stream,
+        queries: &Buffer<T::Key>,
+        answers: &mut Answers<T::Value>,
+    ) -> Result<()> {
+        crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
+        T::find_into(&self.table, stream, queries, answers)
+    }
+
+    /// Returns the value of one key; for a look at a few keys, as [`Table::contains`] is.
+    ///
+    /// # Errors
+    /// As for [`Table::get_many`].
+    pub fn get(&self, key: T::Key) -> Result<Option<T::Value>> {
+        Ok(self.get_many(&[key])?.remove(0))
+    }
+}
+
+/// The table itself: of a map or a set.
+impl<T: OfDesign> Table<T> {
+    /// Returns the table: its words and its layout, for a kernel of your own, and what only this
+    /// design can tell.
+    pub fn table(&self) -> &T::Table {
+        &self.table
+    }
+}
+
+/// Joins the keys and values of a table to pairs.
+pub(crate) fn pairs<K, V: Plain>((keys, values): (Vec<K>, Vec<V>)) -> Vec<(K, V)> {
+    keys.into_iter().zip(values).collect()
+}
+
+impl<T: Kind> Clone for Table<T> {
+    /// Copies the table on its device.
+    ///
+    /// # Panics
+    /// If the device lacks the memory, or fails; [`Table::try_clone`] returns an error then.
+    fn clone(&self) -> Self {
+        self.try_clone().unwrap_or_else(|error| panic!("a table cannot be cloned: {error}"))
+    }
+}
+
+impl<T: Kind> IntoIterator for &Table<T> {
+    type Item = T::Item;
+    type IntoIter = std::vec::IntoIter<T::Item>;
+
+    /// Iterates over all items, as [`Table::iter`] does: over a copy on the host.
+    ///
+    /// ```
+    /// use warpnest::{Device, PageMap};
+    ///
+    /// let map = PageMap::build(&Device::best()?, &[7u64, 8], &[41u32, 37])?;
+    /// let mut sum = 0;
+    /// for (key, value) in &map {
+    ///     sum += key * u64::from(value);
+    /// }
+    /// assert_eq!(sum, 7 * 41 + 8 * 37);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    ///
+    /// # Panics
+    /// If the device lacks the memory, or fails; [`Table::iter`] returns an error then.
+    fn into_iter(self) -> Self::IntoIter {
+        T::items(&self.table).unwrap_or_else(|error| panic!("a table cannot be copied: {error}")).into_iter()
+    }
+}
+
+impl<T: Kind> fmt::Debug for Table<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (keys, items) = (T::keyed(&self.table).len(), T::len(&self.table));
+        let kind = T::file_kind();
+        let is_of_design = matches!(kind.form, "Map" | "Set");
+        let mut fields = f.debug_struct(&format!("{}{}", if is_of_design { kind.design } else { "" }, kind.form));
+        fields.field("keys", &keys);
+        if items != keys {
+            fields.field("pairs", &items);
+        }
+        fields.field("bytes", &self.memory_bytes()).field("device", &self.device().name()).finish_non_exhaustive()
+    }
+}

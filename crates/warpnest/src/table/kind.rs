@@ -1,0 +1,158 @@
+//! The kinds of tables: what a [`Table`](super::handle::Table) asks of each, and the bounds of
+//! functions that take several. All traits are sealed.
+
+use super::design::Design;
+use super::raw::{ReadTable, StoredTable, sealed::Sealed};
+use crate::error::TableKind;
+use crate::types::Plain;
+use crate::{Answers, Buffer, Key, Result, Stream, Value};
+use gpu_kernels::types::{Payload, ValueWord, WordOf};
+
+/// The word of a kind's keys.
+pub type KeyWordOf<T> = <<T as Kind>::Key as Value>::Word;
+
+/// A kind of table, with the types of its keys and values. The trait is sealed.
+pub trait Kind: Sealed + Sized {
+    /// The type of the keys.
+    type Key: Key;
+
+    /// The type of what iterations give: a pair, or in a set a key.
+    type Item;
+
+    /// The word that is kept beside each key.
+    #[doc(hidden)]
+    type Word: ValueWord;
+
+    /// The state of the table on its device.
+    #[doc(hidden)]
+    type Table: StoredTable;
+
+    /// A check of the types, which fails to compile.
+    #[doc(hidden)]
+    const CHECK: ();
+
+    /// Returns the kind that files of such tables have.
+    #[doc(hidden)]
+    fn file_kind() -> TableKind;
+
+    /// Returns the table of the keys.
+    #[doc(hidden)]
+    fn keyed(table: &Self::Table) -> &dyn ReadTable<KeyWordOf<Self>, Self::Word>;
+
+    /// Returns the number of items.
+    #[doc(hidden)]
+    fn len(table: &Self::Table) -> u64 {
+        Self::keyed(table).len()
+    }
+
+    /// Returns the bytes that the table takes on its device.
+    #[doc(hidden)]
+    fn memory_bytes(table: &Self::Table) -> u64 {
+        Self::keyed(table).memory_bytes()
+    }
+
+    /// Returns the different keys.
+    #[doc(hidden)]
+    fn keys(table: &Self::Table) -> Result<Vec<Self::Key>>;
+
+    /// Returns all items.
+    #[doc(hidden)]
+    fn items(table: &Self::Table) -> Result<Vec<Self::Item>>;
+
+    /// Copies the table on its device, which is the stream's.
+    #[doc(hidden)]
+    fn try_clone(table: &Self::Table, stream: &Stream) -> Result<Self::Table>;
+
+    /// Gives back memory that is not needed.
+    #[doc(hidden)]
+    fn shrink_to_fit(table: &mut Self::Table) -> Result<()>;
+}
+
+/// A [`Kind`] of table that a file of anybody's can hold: any bytes are a key, and a value. The
+/// trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "a file may have any bytes, and not all are a row of `{Self}`",
+    note = "derive `bytemuck::AnyBitPattern` or `bytemuck::Pod` for the type of the rows"
+)]
+pub trait Loads: Kind {
+    /// A check of the types, which fails to compile.
+    #[doc(hidden)]
+    const ANY_BYTES: ();
+}
+
+/// The table of a kind that is one of a design.
+type TableOf<T> = <<T as OfDesign>::Design as Design>::Table<KeyWordOf<T>, <T as OfDesign>::Payload>;
+
+/// A [`Kind`] of table that is one table of a [`Design`]: a map or a set. The trait is sealed.
+pub trait OfDesign: Kind<Table = TableOf<Self>, Word = WordOf<<Self as OfDesign>::Payload>> {
+    /// The design.
+    type Design: Design;
+
+    /// What the table keeps beside a key.
+    #[doc(hidden)]
+    type Payload: Payload;
+}
+
+/// A [`Kind`] of table that has values. The trait is sealed.
+pub trait HasValues: Kind<Item = (<Self as Kind>::Key, <Self as HasValues>::Value)> {
+    /// The type of the values.
+    type Value: Plain;
+
+    /// Returns the keys and values of all items.
+    #[doc(hidden)]
+    fn columns(table: &Self::Table) -> Result<(Vec<Self::Key>, Vec<Self::Value>)>;
+}
+
+/// A [`Kind`] of table that gives one value for a key. The trait is sealed.
+pub trait Finds: HasValues {
+    /// Returns the values of queries.
+    #[doc(hidden)]
+    fn find(table: &Self::Table, queries: &[Self::Key]) -> Result<Vec<Option<Self::Value>>>;
+
+    /// Queues the lookup of as many queries as there are answers.
+    #[doc(hidden)]
+    fn find_into(
+        table: &Self::Table,
+        stream: &Stream,
+        queries: &Buffer<Self::Key>,
+        answers: &mut Answers<Self::Value>,
+    ) -> Result<()>;
+}
+
+/// A [`Kind`] of table whose keys come and go. The trait is sealed.
+pub trait Erases: Kind {
+    /// Removes keys, which are on the table's device, like the stream; returns how many were there.
+    #[doc(hidden)]
+    fn erase(table: &mut Self::Table, stream: &Stream, keys: &Buffer<Self::Key>) -> Result<usize>;
+
+    /// Makes capacity for so many more keys; the stream is on the table's device.
+    #[doc(hidden)]
+    fn reserve(table: &mut Self::Table, stream: &Stream, additional: usize) -> Result<()>;
+
+    /// Removes all keys; the stream is on the table's device.
+    #[doc(hidden)]
+    fn clear(table: &mut Self::Table, stream: &Stream) -> Result<()>;
+}
+
+/// A [`Kind`] of table whose keys come and go with their values. The trait is sealed.
+pub trait Inserts: Erases + Finds {
+    /// Gives keys their values, of which there are as many; all are on the table's device, like the
+    /// stream. Returns how many of the keys were new.
+    #[doc(hidden)]
+    fn insert(
+        table: &mut Self::Table,
+        stream: &Stream,
+        keys: &Buffer<Self::Key>,
+        values: &Buffer<Self::Value>,
+    ) -> Result<usize>;
+
+    /// Removes keys, and answers with the values that they had, all on the table's device, like the
+    /// stream. There are as many answers as keys. Returns how many were there.
+    #[doc(hidden)]
+    fn remove(
+        table: &mut Self::Table,
+        stream: &Stream,
+        keys: &Buffer<Self::Key>,
+        answers: &mut Answers<Self::Value>,
+    ) -> Result<usize>;
+}
