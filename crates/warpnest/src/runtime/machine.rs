@@ -14,7 +14,8 @@ pub(crate) struct PerMachine<T> {
     pub core: T,
 }
 
-/// The way in which a device runs blocks. Only speed depends on it.
+/// The way in which a device runs blocks. Only speed depends on it, and on a GPU that blocks have
+/// the memory that they ask for.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
     cores: Option<usize>,

@@ -18,8 +18,8 @@ mod host_memory;
 #[cfg(feature = "cpu")]
 mod share;
 
-#[cfg(feature = "cpu")]
 pub use crate::runtime::machine::Machine;
+#[cfg(feature = "cpu")]
 pub use host::{Cores, HostEngine, Runner};
 
 use crate::{Error, Module, Result};
