@@ -1,7 +1,7 @@
 //! A device with little memory.
 
 use std::any::Any;
-use warpnest::low_level::engine::{Engine, HostEngine, Memory, Queue, Runner};
+use warpnest::low_level::engine::{Engine, HostEngine, Machine, Memory, Queue, Runner};
 use warpnest::{Device, Error, Result};
 
 /// A host engine that has little memory, whatever the machine has.
@@ -36,8 +36,8 @@ unsafe impl<R: Runner> Engine for Limited<R> {
     fn has_wide_atomics(&self) -> bool {
         self.inner.has_wide_atomics()
     }
-    fn cores(&self) -> Option<usize> {
-        self.inner.cores()
+    fn machine(&self) -> Machine {
+        self.inner.machine()
     }
     fn as_any(&self) -> &dyn Any {
         self

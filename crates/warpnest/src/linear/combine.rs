@@ -93,11 +93,11 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
 
     /// Returns whether the rows of each key are merged before they reach the table.
     fn combines_first(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<bool> {
-        match (self.config.design.combines_first, self.device.engine().cores()) {
-            (Some(combines), _) => Ok(combines),
+        match self.config.design.combines_first {
+            Some(combines) => Ok(combines),
             // Few threads do not wait for each other for long.
-            (None, Some(_)) => Ok(false),
-            (None, None) => {
+            None if self.device.machine().runs_in_order() => Ok(false),
+            None => {
                 let seed = self.random.next_u64();
                 Ok(!are_mostly_distinct(stream, &mut self.scratch, keys, seed)?)
             }

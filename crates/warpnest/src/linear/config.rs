@@ -1,5 +1,6 @@
 //! The configuration of a linear map, and the sizes that follow from it.
 
+use crate::runtime::machine::PerMachine;
 use crate::table::config::{Config, MIN_LOAD};
 use crate::{ConfigError, Device, Error, InputError, Result};
 use gpu_kernels::double::{Double, PackedPair};
@@ -45,11 +46,8 @@ impl Default for Linear {
 
 /// The most slots: kernels number buckets and slots with 32 bits.
 const MAX_SLOTS: u64 = u32::MAX as u64;
-/// The load if none was asked for.
-const LOAD: f64 = 0.8;
-/// The load on CPU cores if none was asked for. A GPU hides the wait for another line, and a core
-/// does so less.
-const LOAD_ON_CORES: f64 = 0.5;
+/// The load if none was asked for. A GPU hides the wait for another line, and a core does so less.
+const LOAD: PerMachine<f64> = PerMachine { gpu: 0.8, core: 0.5 };
 /// The number of bytes of a line, whatever its words.
 const LINE_BYTES: u64 = 64;
 
@@ -118,7 +116,7 @@ impl Config<Linear> {
 
     /// Returns the load of a table on `device`.
     pub(super) fn load_on(&self, device: &Device) -> f64 {
-        self.design.load.unwrap_or_else(|| device.engine().cores().map_or(LOAD, |_| LOAD_ON_CORES))
+        self.design.load.unwrap_or_else(|| device.machine().pick(LOAD))
     }
 
     /// Returns the number of lines of a table with capacity for `pairs` pairs at this load.

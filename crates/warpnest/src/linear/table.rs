@@ -168,7 +168,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     /// share them. On CPU cores it is one block for fewer than `few`: a core that has the table for
     /// itself needs no atomic operations, and others would wake up too late.
     pub(super) fn threads(&self, items: u64, few: impl FnOnce(usize) -> u64) -> u64 {
-        match self.device.engine().cores() {
+        match self.device.machine().cores() {
             Some(1) if items <= MAX_ITEMS => items.min(1),
             Some(cores) if items < few(cores) => items.min(1),
             _ => items,

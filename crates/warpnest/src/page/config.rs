@@ -1,6 +1,7 @@
 //! The configuration of a page map, and the sizes that follow from it.
 
 use super::build::plan::Plan;
+use crate::runtime::machine::Machine;
 use crate::table::config::{Config, MIN_LOAD};
 use crate::table::input::Known;
 use crate::{ConfigError, Error, InputError, Result};
@@ -117,25 +118,18 @@ impl Config<Page> {
     /// Returns the sizes of a build of `pairs` pairs, or keys alone, if the configuration makes
     /// sense.
     pub(super) fn plan<K: KeyWord, V: Payload>(&self, pairs: u64) -> Result<Plan> {
-        self.plan_on::<K, V>(pairs, Known::Nothing, None)
+        self.plan_on::<K, V>(pairs, Known::Nothing, Machine::UNKNOWN)
     }
 
     /// Returns [`PageConfig::plan`], or the plan for values that do not matter, so that keys alone
     /// are moved.
     pub(super) fn plan_for<K: KeyWord, V: Payload>(&self, pairs: u64, known: Known) -> Result<Plan> {
-        self.plan_on::<K, V>(pairs, known, None)
+        self.plan_on::<K, V>(pairs, known, Machine::UNKNOWN)
     }
 
-    /// Returns [`PageConfig::plan_for`] an engine with `cores`
-    /// [`Engine::cores`](crate::runtime::engine::Engine::cores): the table is as large, and the
-    /// scratch no larger.
-    pub(super) fn plan_on<K: KeyWord, V: Payload>(
-        &self,
-        pairs: u64,
-        known: Known,
-        cores: Option<usize>,
-    ) -> Result<Plan> {
-        self.plan_with_capacity::<K, V>(pairs, self.design.pairs, known, cores)
+    /// Returns [`PageConfig::plan_for`] a machine: the table is as large, the scratch no larger.
+    pub(super) fn plan_on<K: KeyWord, V: Payload>(&self, pairs: u64, known: Known, machine: Machine) -> Result<Plan> {
+        self.plan_with_capacity::<K, V>(pairs, self.design.pairs, known, machine)
     }
 
     /// Returns the sizes of a build of `pairs` pairs in a table with capacity for `capacity` pairs,
@@ -145,15 +139,15 @@ impl Config<Page> {
         pairs: u64,
         capacity: u64,
         known: Known,
-        cores: Option<usize>,
+        machine: Machine,
     ) -> Result<Plan> {
         let capacity = capacity.max(pairs);
-        let (bits, buckets) = pages_for(self.pages_with_capacity::<K, V>(capacity)?, capacity, cores);
+        let (bits, buckets) = pages_for(self.pages_with_capacity::<K, V>(capacity)?, capacity, machine);
         let unique = self.unique_given(known);
         let plan = if known == Known::AnyValues {
-            Plan::new::<K, V, Nothing>(pairs, bits, buckets, unique, cores)
+            Plan::new::<K, V, Nothing>(pairs, bits, buckets, unique, machine)
         } else {
-            Plan::new::<K, V, V>(pairs, bits, buckets, unique, cores)
+            Plan::new::<K, V, V>(pairs, bits, buckets, unique, machine)
         };
         Ok(plan.with_capacity(capacity))
     }
@@ -231,11 +225,11 @@ const PAIRS_A_TASK: u64 = 1 << 13;
 /// The number of pages for each of several cores, so that they share the work evenly.
 const PAGES_A_CORE: usize = 2;
 
-/// Returns the same buckets, as bits of a page number and buckets of a page, for an engine with
-/// `cores` cores. There are as few pages as fit a cache and keep all cores busy, since every split
+/// Returns the same buckets, as bits of a page number and buckets of a page, for a machine. If it
+/// has cores, there are as few pages as fit a cache and keep all cores busy, since every split
 /// costs as much as the pages do.
-fn pages_for((mut page_bits, mut page_buckets): (u32, u32), pairs: u64, cores: Option<usize>) -> (u32, u32) {
-    let Some(cores) = cores else { return (page_bits, page_buckets) };
+fn pages_for((mut page_bits, mut page_buckets): (u32, u32), pairs: u64, machine: Machine) -> (u32, u32) {
+    let Some(cores) = machine.cores() else { return (page_bits, page_buckets) };
     // A single page needs no split, and may therefore be larger.
     let more = |page_bits| if cores == 1 && page_bits == 1 { 2 } else { 1 };
     while page_bits > 0
@@ -262,7 +256,8 @@ mod tests {
                 let config = load.map_or(config.clone(), |load| config.clone().load(load));
                 let Ok(plan) = config.plan_for::<u32, u32>(1 << lg, Known::Nothing) else { continue };
                 for cores in [1, 2, 64] {
-                    let of_cores = config.plan_on::<u32, u32>(1 << lg, Known::Nothing, Some(cores)).unwrap();
+                    let machine = Machine::cpu(cores);
+                    let of_cores = config.plan_on::<u32, u32>(1 << lg, Known::Nothing, machine).unwrap();
                     let what = format!("2^{lg} at {load:?}, {cores} cores");
                     assert_eq!(of_cores.table_words(), plan.table_words(), "{what}");
                     assert!(of_cores.scratch_words() <= plan.scratch_words(), "{what}");

@@ -1,5 +1,6 @@
 //! The arrays of pairs that radix passes read and write.
 
+use crate::runtime::machine::Machine;
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
@@ -58,9 +59,9 @@ impl<K: KeyWord, V: Payload> Storage<K, V> {
 
     /// Returns the arrays of pairs between two passes. On a CPU each key is beside its value there,
     /// so that a pair is in one line of the cache. This needs words for both, and equal widths.
-    pub fn between_passes(&self, items: u64, cores: Option<usize>) -> Pairs<K, V> {
+    pub fn between_passes(&self, items: u64, machine: Machine) -> Pairs<K, V> {
         match *self {
-            Self::Words(words) if cores.is_some() && K::BITS == V::VALUE_BITS => {
+            Self::Words(words) if machine.runs_in_order() && K::BITS == V::VALUE_BITS => {
                 Pairs { keys: words.cast(), values: words.cast::<WordOf<V>>().offset(1) }
             }
             _ => self.pairs(items),

@@ -3,6 +3,7 @@
 use super::pairs::{Pairs, Storage};
 use super::radix_passes::{RadixPasses, histogram_blocks};
 use super::{Scratch, check_items};
+use crate::runtime::machine::{Machine, PerMachine};
 use crate::runtime::stream::Batch;
 use crate::{Buffer, BufferSlice, ConfigError, Error, Result, Stream};
 use gpu_kernels::hash::{Formula, HashFunctions};
@@ -90,21 +91,18 @@ pub fn histogram<K: KeyWord>(
             if bits <= MAX_BITS {
                 let plan = HistogramParams { digit: Digit::of_key(shift, bits), items, digits: 1, padding: 0 };
                 let histogram = Histogram::<K> { keys, counts: counts_out, plan };
-                batch.launch_blocks(&histogram, histogram_blocks(stream.cores(), items))
+                batch.launch_blocks(&histogram, histogram_blocks(stream.machine(), items))
             } else {
                 let plan = WideHistogramParams { items, shift, bits };
                 let histogram = WideHistogram::<K> { keys, counts: counts_out, plan };
-                batch.launch_blocks(&histogram, wide_blocks(stream.cores(), items))
+                batch.launch_blocks(&histogram, items.div_ceil(TILE).min(stream.machine().pick(WIDE_BLOCKS)))
             }
         }
     })
 }
 
-/// Returns the number of blocks of a histogram with counts in memory: each has a tile, at least. On
-/// a CPU one block counts all keys.
-fn wide_blocks(cores: Option<usize>, items: u64) -> u64 {
-    items.div_ceil(TILE).min(if cores.is_some() { 1 } else { 2048 })
-}
+/// The most blocks of a histogram with counts in memory.
+const WIDE_BLOCKS: PerMachine<u64> = PerMachine { gpu: 2048, core: 1 };
 
 /// Queues a stable partition: pairs are written to the outputs in the order of a bit field of their
 /// keys, and among equal ones in their input order. `starts[v]` becomes the offset of the first
@@ -131,7 +129,7 @@ pub fn partition_pairs<K: KeyWord, V: ValueWord>(
     crate::error::same_length(("the keys", keys.len()), ("the keys' output", keys_out.len()))?;
     crate::error::same_length(("the keys", keys.len()), ("the values' output", values_out.len()))?;
     crate::error::same_length(("the values of the field", field.values()), ("the starts", starts.len()))?;
-    let passes = RadixPasses::<K, V>::new(digit, field.bits, check_items(keys.len())?, stream.cores());
+    let passes = RadixPasses::<K, V>::new(digit, field.bits, check_items(keys.len())?, stream.machine());
     let work = scratch.reserve(passes.words())?;
     stream.batch(|batch| {
         let input = Pairs { keys: batch.read(keys), values: batch.read(values) };
@@ -156,8 +154,8 @@ pub(crate) struct Sort<K, V: Payload> {
 
 impl<K: KeyWord, V: Payload> Sort<K, V> {
     /// Returns a sort of `items` pairs by the number that `of` takes its digits from.
-    pub fn new(of: Digit, items: u64, cores: Option<usize>) -> Self {
-        let passes = RadixPasses::<K, V>::by_all_bits(of, items, cores);
+    pub fn new(of: Digit, items: u64, machine: Machine) -> Self {
+        let passes = RadixPasses::<K, V>::by_all_bits(of, items, machine);
         Self { passes, words: passes.words() + Pairs::<K, V>::words(items) }
     }
 
@@ -192,7 +190,7 @@ pub(crate) const OF_KEY: Digit = Digit::of_key(0, 1);
 
 /// Returns the bytes of scratch that [`sort_pairs`] takes.
 pub(crate) fn sort_scratch_bytes<K: KeyWord, V: ValueWord>(items: u64) -> Result<u64> {
-    Ok(8 * Sort::<K, V>::new(OF_KEY, items, None).words)
+    Ok(8 * Sort::<K, V>::new(OF_KEY, items, Machine::UNKNOWN).words)
 }
 
 /// Queues a stable sort of pairs by key, in place.
@@ -216,7 +214,7 @@ pub fn sort_pairs<K: KeyWord, V: ValueWord>(
 ) -> Result<()> {
     crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
     let items = check_items(keys.len())?;
-    let sort = Sort::<K, V>::new(OF_KEY, items, stream.cores());
+    let sort = Sort::<K, V>::new(OF_KEY, items, stream.machine());
     let work = scratch.reserve(sort.words)?;
     stream.batch(|batch| {
         let own = Pairs::<K, V> { keys: batch.write(keys), values: batch.write(values) };
@@ -249,7 +247,7 @@ pub fn sort_pairs<K: KeyWord, V: ValueWord>(
 /// [`Error::WrongDevice`], [`Error::Driver`].
 pub fn sort_keys<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, keys: &mut BufferSlice<K>) -> Result<()> {
     let items = check_items(keys.len())?;
-    let sort = Sort::<K, Nothing>::new(OF_KEY, items, stream.cores());
+    let sort = Sort::<K, Nothing>::new(OF_KEY, items, stream.machine());
     let work = scratch.reserve(sort.words)?;
     stream.batch(|batch| {
         let keys = batch.write(keys);
@@ -275,7 +273,7 @@ pub(crate) fn sort_pairs_by_mixed_key<K: KeyWord, V: ValueWord>(
     let mut constants = [a, b].into_iter().cycle();
     let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || constants.next().unwrap_or_default());
     let digit = Digit { functions, of: DigitOf::MixedKey as u32, ..OF_KEY };
-    let sort = Sort::<K, V>::new(digit, items, stream.cores());
+    let sort = Sort::<K, V>::new(digit, items, stream.machine());
     let work = scratch.reserve(sort.words)?;
     stream.batch(|batch| {
         let input = Pairs::<K, V> { keys: batch.read(keys), values: batch.read(values) };

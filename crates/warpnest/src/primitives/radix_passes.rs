@@ -1,6 +1,7 @@
 //! The passes of radix sorts.
 
 use super::pairs::{Pairs, Storage};
+use crate::runtime::machine::Machine;
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Result};
 use gpu_kernels::hash::HashFunctions;
@@ -13,8 +14,8 @@ use gpu_kernels::types::{KeyWord, Payload};
 
 /// Returns the number of blocks that count: enough to fill the device, and few enough that adding
 /// up each block's counters pays off.
-pub(super) fn histogram_blocks(cores: Option<usize>, items: u64) -> u64 {
-    match cores {
+pub(super) fn histogram_blocks(machine: Machine, items: u64) -> u64 {
+    match machine.cores() {
         None => items.div_ceil(8 * 256).min(1024),
         Some(cores) => items.div_ceil(MIN_TILE).clamp(1, cores as u64),
     }
@@ -22,9 +23,9 @@ pub(super) fn histogram_blocks(cores: Option<usize>, items: u64) -> u64 {
 
 /// Returns the number of pairs of a block. A CPU has one block for each core: where the pairs of
 /// two blocks meet, for each digit, both cores write to one line.
-fn tile_on<K: KeyWord, V: Payload>(cores: Option<usize>, items: u64) -> u64 {
+fn tile_on<K: KeyWord, V: Payload>(machine: Machine, items: u64) -> u64 {
     let tile = radix::tile::<K, V>();
-    match cores {
+    match machine.cores() {
         None => tile,
         Some(cores) => items.div_ceil(cores as u64).clamp(MIN_TILE, PORTION),
     }
@@ -50,51 +51,50 @@ pub(crate) struct RadixPasses<K, V> {
     pub(super) items: u64,
     /// The number of pairs of a block.
     tile: u64,
-    cores: Option<usize>,
+    machine: Machine,
     types: std::marker::PhantomData<(K, V)>,
 }
 
 impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     /// Returns the passes by the lowest `bits` bits above `first.shift`, with as many digits as
-    /// that takes. Each digit has the bits of `first`, the last one those that are left. `cores` is
-    /// what [`Engine::cores`](crate::runtime::engine::Engine::cores) says.
-    pub fn new(first: Digit, bits: u32, items: u64, cores: Option<usize>) -> Self {
+    /// that takes. Each digit has the bits of `first`, the last one those that are left.
+    pub fn new(first: Digit, bits: u32, items: u64, machine: Machine) -> Self {
         let digits = bits.div_ceil(first.bits);
         let last_bits = bits - (digits.max(1) - 1) * first.bits;
-        let tile = tile_on::<K, V>(cores, items);
-        Self { first, digits, last_bits, items, tile, cores, types: std::marker::PhantomData }
+        let tile = tile_on::<K, V>(machine, items);
+        Self { first, digits, last_bits, items, tile, machine, types: std::marker::PhantomData }
     }
 
     /// Returns the passes that order pairs by all bits of the word that `of` takes digits from.
     ///
     /// On a CPU a pass of many bits costs no more than one of few. Since all counters take memory,
     /// it has many only if the scratch is then no larger than a GPU's.
-    pub fn by_all_bits(of: Digit, items: u64, cores: Option<usize>) -> Self {
-        let of_bits = |bits, cores| Self::new(Digit { shift: 0, bits, ..of }, K::BITS, items, cores);
-        let (few, many) = (of_bits(FEW_BITS, cores), of_bits(MAX_BITS_IN_TURN, cores));
-        let fits = cores.is_some() && many.words() <= of_bits(FEW_BITS, None).words();
+    pub fn by_all_bits(of: Digit, items: u64, machine: Machine) -> Self {
+        let of_bits = |bits, machine| Self::new(Digit { shift: 0, bits, ..of }, K::BITS, items, machine);
+        let (few, many) = (of_bits(FEW_BITS, machine), of_bits(MAX_BITS_IN_TURN, machine));
+        let fits = machine.runs_in_order() && many.words() <= of_bits(FEW_BITS, Machine::UNKNOWN).words();
         if fits { many } else { few }
     }
 
     /// Returns the passes that order pairs by the bucket that the first of `functions` gives their
     /// keys, a number of `bits` bits. There are none if there is one bucket.
-    pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64, cores: Option<usize>) -> Self {
-        Self::by(functions, DigitOf::Bucket, (0, bits), items, cores)
+    pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64, machine: Machine) -> Self {
+        Self::by(functions, DigitOf::Bucket, (0, bits), items, machine)
     }
 
     /// Returns the passes that order pairs by the upper `bits` bits of their keys, mixed by the
     /// first of `functions`. The keys are written mixed.
-    pub fn by_mixed_key(functions: HashFunctions, bits: u32, items: u64, cores: Option<usize>) -> Self {
-        Self::by(functions, DigitOf::MixedKey, (K::BITS - bits, bits), items, cores)
+    pub fn by_mixed_key(functions: HashFunctions, bits: u32, items: u64, machine: Machine) -> Self {
+        Self::by(functions, DigitOf::MixedKey, (K::BITS - bits, bits), items, machine)
     }
 
-    fn by(functions: HashFunctions, of: DigitOf, (shift, bits): (u32, u32), items: u64, cores: Option<usize>) -> Self {
+    fn by(functions: HashFunctions, of: DigitOf, (shift, bits): (u32, u32), items: u64, machine: Machine) -> Self {
         // One pass is taken if that is enough, since each costs a launch. Otherwise passes of few
         // bits cost less than fewer passes of many bits.
         let passes = if bits <= MAX_BITS { 1 } else { bits.div_ceil(FEW_BITS) };
         let bits_each = bits.div_ceil(passes).max(1);
         let digit = Digit { functions, of: of as u32, shift, bits: bits_each, padding: 0 };
-        Self::new(digit, bits, items, cores)
+        Self::new(digit, bits, items, machine)
     }
 
     /// Returns the number of passes.
@@ -118,7 +118,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     fn state_words(&self, items: u64) -> u64 {
         match items.div_ceil(self.tile) {
             // A tile alone on a CPU publishes nothing, and takes a ticket all the same.
-            0 | 1 if self.cores.is_some() => 2,
+            0 | 1 if self.machine.runs_in_order() => 2,
             tiles => radix::state_words_of_tiles(tiles, self.first.bits).next_multiple_of(2),
         }
     }
@@ -135,7 +135,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     /// Returns the number of words that must be 0 before the first step. On a CPU a pass clears its
     /// words itself, so all passes publish in the same.
     fn zeros(&self) -> u64 {
-        let of_passes = if self.cores.is_some() { 0 } else { self.digits as u64 * self.pass_words() };
+        let of_passes = if self.machine.runs_in_order() { 0 } else { self.digits as u64 * self.pass_words() };
         self.passes_at() + of_passes
     }
 
@@ -146,7 +146,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
 
     /// Returns the offset of the starts of the digits of later portions.
     fn later_starts_at(&self) -> u64 {
-        self.passes_at() + self.pass_words() * if self.cores.is_some() { 1 } else { self.digits as u64 }
+        self.passes_at() + self.pass_words() * if self.machine.runs_in_order() { 1 } else { self.digits as u64 }
     }
 
     /// Returns the number of all words.
@@ -172,7 +172,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         let plan = HistogramParams { digit: self.first, items: self.items, digits: self.digits, padding: 0 };
         let histogram = Histogram { keys, counts: batch.write(work).cast(), plan };
         // SAFETY: the caller keeps the contract of this method, which is the kernel's.
-        unsafe { batch.launch_blocks(&histogram, histogram_blocks(self.cores, self.items)) }
+        unsafe { batch.launch_blocks(&histogram, histogram_blocks(self.machine, self.items)) }
     }
 
     /// Replaces the counts by the offsets where each digit's pairs start.
@@ -231,8 +231,8 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         for (number, &digit) in moves.iter().enumerate() {
             let next = match moves.len() - 1 - number {
                 0 => to.pairs(self.items),
-                left if left % 2 == 0 => to.between_passes(self.items, self.cores),
-                _ => other.between_passes(self.items, self.cores),
+                left if left % 2 == 0 => to.between_passes(self.items, self.machine),
+                _ => other.between_passes(self.items, self.machine),
             };
             // SAFETY: as the caller promises.
             unsafe { self.pass_by(batch, work, (digit, number == 0), from, next)? };
@@ -273,7 +273,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     ) -> Result<()> {
         let pass = digit.unwrap_or(0);
         let mut state = self.passes_at();
-        if self.cores.is_some() {
+        if self.machine.runs_in_order() {
             batch.zero_range(work, state as usize..(state + self.pass_words()) as usize)?;
         } else {
             state += pass as u64 * self.pass_words();

@@ -6,6 +6,7 @@ use crate::runtime::engine::cuda::{self, CudaEngine};
 #[cfg(feature = "cpu")]
 use crate::runtime::engine::{Cores, HostEngine};
 use crate::runtime::engine::{Engine, Memory};
+use crate::runtime::machine::Machine;
 use crate::runtime::module::Module;
 use crate::runtime::stream::Stream;
 use crate::{ConfigError, Error, Result};
@@ -166,6 +167,11 @@ impl Device {
     /// Returns how queries in the host's memory are answered.
     pub(crate) fn host_chunks(&self) -> &Mutex<HostChunks> {
         &self.host_chunks
+    }
+
+    /// Returns what plans may ask of the device.
+    pub(crate) fn machine(&self) -> Machine {
+        self.engine.machine()
     }
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {

@@ -30,7 +30,7 @@ impl<'d> Chunks<'d> {
     pub fn of(device: &'d Device, queries: usize, bytes: usize) -> Option<Self> {
         let HostChunks { bytes: bytes_of_chunk, workers } = *lock(device.host_chunks());
         let rows = (bytes_of_chunk / bytes.max(1)).max(1).next_multiple_of(32);
-        let is_worth_it = workers > 1 && queries > rows && device.engine().cores().is_none();
+        let is_worth_it = workers > 1 && queries > rows && !device.machine().runs_in_order();
         is_worth_it.then_some(Self { device, rows, workers: workers.min(queries.div_ceil(rows)) })
     }
 

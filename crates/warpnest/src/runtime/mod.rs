@@ -3,8 +3,9 @@
 //!
 //! Read `device`, `buffer` and `view` first, then `stream` with the `engine`s behind it: a launch
 //! records what it reads and writes by the `pointers` that its kernel gets, and `event`s order
-//! streams. `transfer`, `staging` and `lent` copy; `host_chunks` answers queries in the host's
-//! memory chunk by chunk. `module` and `ptx` are the kernels, `foreign` is for other libraries.
+//! streams. An engine says what `machine` it is, and plans ask that alone. `transfer`, `staging`
+//! and `lent` copy; `host_chunks` answers queries in the host's memory chunk by chunk. `module` and
+//! `ptx` are the kernels, `foreign` is for other libraries.
 
 pub(crate) mod allocation;
 pub(crate) mod buffer;
@@ -16,6 +17,7 @@ mod foreign;
 pub(crate) mod host_chunks;
 pub(crate) mod huge_pages;
 pub(crate) mod lent;
+pub(crate) mod machine;
 pub(crate) mod module;
 mod pointers;
 pub mod ptx;

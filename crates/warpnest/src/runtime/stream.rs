@@ -9,6 +9,7 @@ pub(crate) use batch::{Batch, Finish};
 use crate::Result;
 use crate::runtime::engine::{Engine, Queue};
 use crate::runtime::event::Event;
+use crate::runtime::machine::Machine;
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -54,9 +55,9 @@ impl Stream {
         Ok(Event(self.queue.record(true)?))
     }
 
-    /// Returns the answer of [`Engine::cores`](crate::runtime::engine::Engine::cores).
-    pub(crate) fn cores(&self) -> Option<usize> {
-        self.engine.cores()
+    /// Returns what plans may ask of the stream's device.
+    pub(crate) fn machine(&self) -> Machine {
+        self.engine.machine()
     }
 
     /// Makes work that is queued from now on wait for `event`.

@@ -4,6 +4,7 @@ use super::config::{Plan, bytes, keys_length, values_length};
 use super::report::{SortedReport, SortedStages};
 use super::{Sorted, SortedConfig, SortedTable};
 use crate::primitives::{Pairs, Scratch, Storage, launch_compact, launch_flag};
+use crate::runtime::machine::Machine;
 use crate::table::design::Builds;
 use crate::table::input::Input;
 use crate::table::stages::StageClock;
@@ -16,7 +17,7 @@ impl Builds for Sorted {
     type Report = SortedReport;
 
     fn sizes<K: KeyWord, P: Payload>(config: &SortedConfig, items: u64) -> Result<(u64, u64)> {
-        let scratch = 8 * config.plan::<K, WordOf<P>>(items, None)?.scratch_words();
+        let scratch = 8 * config.plan::<K, WordOf<P>>(items, Machine::UNKNOWN)?.scratch_words();
         Ok((bytes::<K, WordOf<P>>(keys_length(items), values_length(items)), scratch))
     }
 
@@ -26,7 +27,7 @@ impl Builds for Sorted {
         device: &Device,
         input: Input<'_, K, P>,
     ) -> Result<SortedTable<K, WordOf<P>>> {
-        let plan = config.plan::<K, WordOf<P>>(input.pairs, stream.cores())?;
+        let plan = config.plan::<K, WordOf<P>>(input.pairs, stream.machine())?;
         let mut table = SortedTable {
             device: device.clone(),
             layout: Layout::new(0),
@@ -46,7 +47,7 @@ impl Builds for Sorted {
         stream: &Stream,
         input: Input<'_, K, P>,
     ) -> Result<()> {
-        let plan = table.config.plan::<K, WordOf<P>>(input.pairs, stream.cores())?;
+        let plan = table.config.plan::<K, WordOf<P>>(input.pairs, stream.machine())?;
         table.layout = Layout::new(0);
         let built = table.ensure_capacity(plan.pairs).and_then(|()| table.run(stream, &input.with_values(), &plan));
         if built.is_err() {

@@ -1,6 +1,7 @@
 //! The configuration of a sorted map, and the sizes that follow from it.
 
 use crate::primitives::{MAX_ITEMS, Pairs, RadixPasses, state_words};
+use crate::runtime::machine::Machine;
 use crate::table::config::Config;
 use crate::{Error, InputError, Result};
 use gpu_kernels::primitives::radix::Digit;
@@ -36,9 +37,9 @@ impl Config<Sorted> {
     }
 
     /// Returns the sizes of a build, if there can be one.
-    pub(super) fn plan<K: KeyWord, V: ValueWord>(&self, pairs: u64, cores: Option<usize>) -> Result<Plan<K, V>> {
+    pub(super) fn plan<K: KeyWord, V: ValueWord>(&self, pairs: u64, machine: Machine) -> Result<Plan<K, V>> {
         self.check(pairs)?;
-        let passes = RadixPasses::by_all_bits(Digit::of_key(0, 1), pairs, cores);
+        let passes = RadixPasses::by_all_bits(Digit::of_key(0, 1), pairs, machine);
         Ok(Plan { passes, pairs, unique: self.unique, types: PhantomData })
     }
 }

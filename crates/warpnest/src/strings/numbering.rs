@@ -9,7 +9,7 @@ use crate::{CompactingConfig, Device, Result};
 pub(super) fn numbered(device: &Device, strings: &dyn Hashed) -> Result<Numbered> {
     // This refuses more rows than ids count.
     CompactingConfig::default().memory_bytes::<u64>(strings.rows())?;
-    match device.engine().cores() {
+    match device.machine().cores() {
         Some(cores) => Ok(on_cores::numbered(cores, strings)),
         None => on_device::numbered(device, strings),
     }

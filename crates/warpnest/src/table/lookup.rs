@@ -6,13 +6,14 @@ use crate::primitives::answers::bit;
 use crate::runtime::host_chunks::Chunks;
 use crate::runtime::huge_pages::advise_huge_pages;
 use crate::runtime::lent::Lent;
+use crate::runtime::machine::PerMachine;
 use crate::{Answers, Buffer, BufferSlice, Device, Key, Result, Stream, Value};
 use gpu_kernels::types as words;
 use std::mem::MaybeUninit;
 
-/// The number of queries that a core answers at once if the answers go to the host: it finds them
-/// in its cache when it makes `Option`s of them.
-const AT_ONCE_OF_CORE: usize = 1 << 13;
+/// The most queries that are answered at once if the answers go to the host: a core finds them in
+/// its cache when it makes `Option`s of them.
+const AT_ONCE: PerMachine<usize> = PerMachine { gpu: usize::MAX, core: 1 << 13 };
 
 /// Returns the values of `queries`, in their order.
 pub fn get_many<K: Key, V: Value>(table: &dyn ReadTable<K::Word, V::Word>, queries: &[K]) -> Result<Vec<Option<V>>> {
@@ -70,7 +71,7 @@ pub fn for_each_chunk<K: Sync, A: Send>(
     answers: &mut [A],
     work: impl Fn(&[K], &mut [A]) -> Result<()> + Sync,
 ) -> Result<()> {
-    let at_once = if device.engine().cores().is_some() { AT_ONCE_OF_CORE } else { queries.len().max(1) };
+    let at_once = device.machine().pick(AT_ONCE);
     #[cfg(feature = "cpu")]
     if queries.len() > at_once && rayon::current_num_threads() > 1 {
         use rayon::prelude::*;

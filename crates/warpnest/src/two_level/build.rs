@@ -4,6 +4,7 @@
 use super::report::{TwoLevelReport, TwoLevelStages};
 use super::{TwoLevel, TwoLevelConfig, TwoLevelTable};
 use crate::primitives::{Pairs, RadixPasses, Scratch, compact, flag_last_of_each, sort_pairs};
+use crate::runtime::machine::Machine;
 use crate::table::design::Builds;
 use crate::table::input::{Input, Known};
 use crate::table::stages::StageClock;
@@ -38,13 +39,13 @@ impl<K: KeyWord, V: ValueWord> Plan<K, V> {
     }
 
     /// Returns the passes that order the pairs by bucket. There are none if there is one bucket.
-    fn passes(&self, functions: HashFunctions, cores: Option<usize>) -> RadixPasses<K, V> {
-        RadixPasses::by_bucket(functions, self.bits, self.pairs, cores)
+    fn passes(&self, functions: HashFunctions, machine: Machine) -> RadixPasses<K, V> {
+        RadixPasses::by_bucket(functions, self.bits, self.pairs, machine)
     }
 
     fn passes_words(&self) -> u64 {
         // The sizes do not depend on the functions.
-        self.passes(HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0), None).words()
+        self.passes(HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || 0), Machine::UNKNOWN).words()
     }
 
     fn starts_at(&self) -> u64 {
@@ -215,7 +216,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         self.layout = layout::<K>(&self.config, buckets, || random.next_u64());
         let bucket_seed = random.next_u32();
         let plan = Plan::<K, V>::new(source.input.pairs, buckets);
-        let passes = plan.passes(self.layout.buckets, stream.cores());
+        let passes = plan.passes(self.layout.buckets, stream.machine());
         let Self { scratch, words, seeds, header, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
 

@@ -3,7 +3,7 @@
 use gpu_kernels::types::KeyWord as _;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use warpnest::Result;
-use warpnest::low_level::engine::Runner;
+use warpnest::low_level::engine::{Machine, Runner};
 use warpnest::low_level::kernels::seam::Kernel;
 
 /// Eight threads that take the blocks of a launch one by one, in an order that is different for
@@ -11,20 +11,20 @@ use warpnest::low_level::kernels::seam::Kernel;
 #[derive(Debug)]
 pub struct ShuffledThreads {
     seed: AtomicU64,
-    cores: Option<usize>,
+    machine: Machine,
 }
 
 impl ShuffledThreads {
     /// Returns a runner whose orders follow from `seed`.
     pub fn new(seed: u64) -> Self {
-        Self { seed: AtomicU64::new(seed), cores: None }
+        Self { seed: AtomicU64::new(seed), machine: Machine::UNKNOWN }
     }
 
     /// Makes the engine plan for so many cores, as the CPU engine does, and not as for a GPU.
     // `tests/tests/all` has no use for it.
     #[allow(dead_code)]
     pub fn with_cores(self, cores: usize) -> Self {
-        Self { cores: Some(cores), ..self }
+        Self { machine: Machine::cpu(cores), ..self }
     }
 }
 
@@ -33,8 +33,8 @@ unsafe impl Runner for ShuffledThreads {
     fn name(&self) -> &str {
         "crowd"
     }
-    fn cores(&self) -> Option<usize> {
-        self.cores
+    fn machine(&self) -> Machine {
+        self.machine
     }
     unsafe fn run(&self, kernel: &dyn Kernel, blocks: u32) -> Result<()> {
         let seed = self.seed.fetch_add(1, Relaxed);

@@ -39,7 +39,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, .. } = self;
         let functions = page_function::<K>(layout);
-        let passes = RadixPasses::<K, M>::by_bucket(functions, plan.page_bits, plan.pairs, stream.cores());
+        let passes = RadixPasses::<K, M>::by_bucket(functions, plan.page_bits, plan.pairs, stream.machine());
         // The pages' starts are behind what the splits use, whose storage for pairs serves here
         // too.
         let starts_at = plan.scratch_words();

@@ -1,6 +1,7 @@
 //! The sizes of a build of a page table, all of which are known before anything is allocated.
 
 use super::unordered_plan::UnorderedPlan;
+use crate::runtime::machine::Machine;
 use crate::split::{Level, split_bits};
 use crate::table::input::Input;
 use gpu_kernels::page::{BUCKET_WORDS, header};
@@ -45,7 +46,7 @@ impl Plan {
         page_bits: u32,
         page_buckets: u32,
         unique: bool,
-        cores: Option<usize>,
+        machine: Machine,
     ) -> Self {
         let repeats = !unique;
         let tile = split::tile::<K, M>();
@@ -76,8 +77,7 @@ impl Plan {
         let bucket_words = (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64;
         let table_words = ((page_buckets as u64) << page_bits) * bucket_words;
         let (key_bytes, value_bytes) = (K::BITS as u64 / 8, M::VALUE_BITS as u64 / 8);
-        // Cores process the pairs of a bin in order anyway.
-        let unordered = (repeats && M::VALUE_BITS == V::VALUE_BITS && cores.is_none() && pairs != 0)
+        let unordered = (repeats && M::VALUE_BITS == V::VALUE_BITS && !machine.runs_in_order() && pairs != 0)
             .then(|| UnorderedPlan::new::<K, V>(pairs, 1 << page_bits));
         Self {
             pairs,

@@ -60,7 +60,7 @@ impl Builds for Page {
         device: &Device,
         input: Input<'_, K, P>,
     ) -> Result<PageTable<K, P>> {
-        let plan = config.plan_on::<K, P>(input.pairs, input.known, device.engine().cores())?;
+        let plan = config.plan_on::<K, P>(input.pairs, input.known, device.machine())?;
         PageTable::build_planned(config, stream, device, (input, &plan))
     }
 
@@ -69,8 +69,7 @@ impl Builds for Page {
         stream: &Stream,
         input: Input<'_, K, P>,
     ) -> Result<()> {
-        let cores = table.device.engine().cores();
-        let plan = table.config.plan_on::<K, P>(input.pairs, input.known, cores)?;
+        let plan = table.config.plan_on::<K, P>(input.pairs, input.known, table.device.machine())?;
         table.rebuild_planned(stream, (input, &plan))
     }
 
@@ -106,7 +105,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         input: Input<'_, K, V>,
     ) -> Result<Self> {
         let device = scratch.device().clone();
-        let plan = config.plan_on::<K, V>(input.pairs, input.known, device.engine().cores())?;
+        let plan = config.plan_on::<K, V>(input.pairs, input.known, device.machine())?;
         let words = scratch.lend(plan.table_words() as usize)?;
         let work = std::mem::replace(scratch, Scratch::new(&device));
         let mut table = Self::in_memory(config, words, work, &plan);

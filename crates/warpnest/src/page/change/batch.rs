@@ -93,13 +93,13 @@ impl Changes for Page {
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Builds an empty table from a batch, as large as it is, or larger if the batch is.
     fn fill(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<u64> {
-        let (cores, capacity) = (self.device.engine().cores(), self.capacity());
+        let (machine, capacity) = (self.device.machine(), self.capacity());
         let plan = if input.pairs <= capacity {
             let (bits, buckets) = (self.layout.page_bits, self.layout.page_buckets);
             let unique = self.config.unique_given(input.known);
-            Plan::new::<K, V, V>(input.pairs, bits, buckets, unique, cores).with_capacity(capacity)
+            Plan::new::<K, V, V>(input.pairs, bits, buckets, unique, machine).with_capacity(capacity)
         } else {
-            self.config.plan_on::<K, V>(input.pairs, input.known, cores)?
+            self.config.plan_on::<K, V>(input.pairs, input.known, machine)?
         };
         self.rebuild_planned(stream, (input, &plan))?;
         Ok(self.length)

@@ -67,7 +67,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// and of a batch may be equal, whatever was promised of each.
     fn plan_again(&self, pairs: u64, capacity: u64) -> Result<Plan> {
         let config = Config { unique: false, ..self.config.clone() };
-        config.plan_with_capacity::<K, V>(pairs, capacity, Known::Nothing, self.device.engine().cores())
+        config.plan_with_capacity::<K, V>(pairs, capacity, Known::Nothing, self.device.machine())
     }
 
     /// Writes out all pairs of the table, and those of a batch behind them.

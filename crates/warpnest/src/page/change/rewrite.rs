@@ -28,8 +28,8 @@ enum Rewritten {
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Returns the plan of a batch of pairs, or of keys alone, for the pages of this table.
     fn plan_of_batch<P: Payload>(&self, pairs: u64, unique: bool) -> Plan {
-        let cores = self.device.engine().cores();
-        Plan::new::<K, P, P>(pairs, self.layout.page_bits, self.layout.page_buckets, unique, cores).for_change()
+        let (bits, buckets, machine) = (self.layout.page_bits, self.layout.page_buckets, self.device.machine());
+        Plan::new::<K, P, P>(pairs, bits, buckets, unique, machine).for_change()
     }
 
     /// Adds pairs by rewriting all pages, and counts the keys that are new. Of equal keys in the
@@ -73,12 +73,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Pulls pairs back if there are holes, unless cores process pairs in order, which do that by
     /// the way; returns whether none are left.
     fn is_whole(&mut self, stream: &Stream) -> Result<bool> {
-        if self.layout.holes != 0 && self.device.engine().cores().is_none() {
+        let in_order = self.device.machine().runs_in_order();
+        if self.layout.holes != 0 && !in_order {
             let nothing = Buffer::uninitialized(&self.device, 0)?;
             let plan = self.plan_of_batch::<Nothing>(0, true);
             self.remove_split(stream, &nothing, &plan)?;
         }
-        Ok(self.layout.holes == 0 || self.device.engine().cores().is_some())
+        Ok(in_order || self.layout.holes == 0)
     }
 
     /// Splits pairs, without order if `unordered` says so, and adds them to the pages.

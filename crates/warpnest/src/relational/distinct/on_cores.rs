@@ -9,7 +9,7 @@ use crate::{Buffer, Key, Result, Stream};
 
 /// Returns the number of cores, if dictionaries give what is wanted: they know no order of keys.
 pub(super) fn encoding_cores(stream: &Stream, wanted: &Wanted) -> Option<usize> {
-    stream.cores().filter(|_| wanted.order != Order::ByKey)
+    stream.machine().cores().filter(|_| wanted.order != Order::ByKey)
 }
 
 /// Returns whether the ids of rows are asked for, or first rows, which follow from them.

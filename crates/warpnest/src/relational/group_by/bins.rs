@@ -1,7 +1,7 @@
 //! Group-by of many groups: rows are split into bins by their mixed keys, and each bin is
 //! aggregated on chip.
 
-use super::bins_plan::{Expected, HashPlan, Machine, Page};
+use super::bins_plan::{Expected, HashPlan, Page};
 use super::outputs::Aggregates;
 use crate::primitives::{Pairs, Scratch};
 use crate::runtime::stream::Batch;
@@ -62,7 +62,7 @@ pub(super) fn group_in_bins<K: KeyWord, V: Payload>(
 ) -> Result<Found> {
     let rows = input.rows;
     let at = (rows, input.regions.map(|(regions, _)| regions));
-    let (mut expected, wanted, machine) = (expected, out.wanted(), Machine::of(stream));
+    let (mut expected, wanted, machine) = (expected, out.wanted(), stream.machine());
     let mut chains = HashPlan::of_chains::<K, V>(machine, at, expected, wanted);
     loop {
         let Some(plan) = chains.take().or_else(|| HashPlan::new::<K, V>(machine, at, expected, wanted)) else {

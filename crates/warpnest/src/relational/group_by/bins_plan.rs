@@ -1,7 +1,7 @@
 //! The sizes of a group-by by hashing, all of which are known before anything is allocated.
 
-use crate::Stream;
 use crate::primitives::Pairs;
+use crate::runtime::machine::{Machine, PerMachine};
 use crate::split::Regions;
 use crate::split::{Level, MAX_ROWS, are_valid, levels, split_bits, starts_state_words};
 use gpu_kernels::page::header;
@@ -11,8 +11,7 @@ use gpu_kernels::types::{KeyWord, Payload};
 
 /// The most rows that are not split: each block reads all of them. Cores read them one block after
 /// the other.
-const MAX_UNSPLIT: u64 = 1 << 16;
-const MAX_UNSPLIT_ON_CORES: u64 = 1 << 12;
+const MAX_UNSPLIT: PerMachine<u64> = PerMachine { gpu: 1 << 16, core: 1 << 12 };
 
 /// The share of a page's slots that the expected groups take at most, if one split is enough then.
 /// The number of groups is a guess, and pages vary.
@@ -64,21 +63,9 @@ impl Expected {
     }
 }
 
-/// What a plan must know of a device.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Machine {
-    /// Its cores, if it is a CPU.
-    pub cores: Option<usize>,
-    /// The 32-bit words that there are for a page.
-    pub page_words: u32,
-}
-
-impl Machine {
-    pub fn of(stream: &Stream) -> Self {
-        let (cores, words) = (stream.cores(), (stream.engine().block_memory() / 4) as u32);
-        let page_words = if cores.is_some() { WORDS_ON_CORES } else { words / BLOCKS - WORDS_BESIDE };
-        Self { cores, page_words }
-    }
+/// Returns the 32-bit words that there are for a page.
+fn page_words(machine: Machine) -> u32 {
+    machine.pick(PerMachine { gpu: machine.block_words() / BLOCKS - WORDS_BESIDE, core: WORDS_ON_CORES })
 }
 
 /// How the rows of a bin are aggregated.
@@ -116,11 +103,10 @@ impl HashPlan {
         wanted: Wanted,
     ) -> Option<Self> {
         let groups = expected.most.clamp(1, rows.max(1));
-        let slots = wanted.slots::<K, V>(u32::MAX, machine.page_words) as f64;
+        let slots = wanted.slots::<K, V>(u32::MAX, page_words(machine)) as f64;
         let bits_for = |load: f64| ((groups as f64 / (load * slots)).ceil() as u64).next_power_of_two().ilog2().max(1);
         let needed = if bits_for(LOAD) <= MAX_SPLIT_BITS { bits_for(LOAD) } else { bits_for(LOW_LOAD) };
-        let unsplit = if machine.cores.is_some() { MAX_UNSPLIT_ON_CORES } else { MAX_UNSPLIT };
-        if rows <= unsplit && regions.is_none() {
+        if rows <= machine.pick(MAX_UNSPLIT) && regions.is_none() {
             let shared = (rows / ROWS_A_BLOCK).max(1).ilog2();
             return Self::with_levels::<K, V>(machine, (rows, None), expected, wanted, needed.max(shared), &[]);
         }
@@ -138,7 +124,10 @@ impl HashPlan {
         wanted: Wanted,
     ) -> Option<Self> {
         let least = expected.least.clamp(1, rows.max(1));
-        if machine.cores.is_some() || rows <= MAX_UNSPLIT || least.saturating_mul(CHAINED_ROWS_A_GROUP) < rows {
+        if machine.runs_in_order()
+            || rows <= machine.pick(MAX_UNSPLIT)
+            || least.saturating_mul(CHAINED_ROWS_A_GROUP) < rows
+        {
             return None;
         }
         let page_bits = rows.div_ceil(ROWS_OF_CHAINS).next_power_of_two().ilog2().max(BUSY_BITS);
@@ -173,7 +162,7 @@ impl HashPlan {
         // Pages vary, and fewer slots are cleared sooner.
         let groups_of_page = most as f64 / (1u64 << page_bits) as f64;
         let enough = (groups_of_page + DEVIATIONS * groups_of_page.sqrt() + 16.0) / LOW_LOAD;
-        let slots = wanted.slots::<K, V>(enough as u32, machine.page_words);
+        let slots = wanted.slots::<K, V>(enough as u32, page_words(machine));
         fits.then_some(Self { rows, page_bits, page: Page::Hash, slots, levels, storage })
     }
 
@@ -230,27 +219,28 @@ impl HashPlan {
 mod tests {
     use super::*;
 
+    /// A GPU with pages of 19,000 words.
+    const GPU: Machine = Machine::gpu(1, (4 * BLOCKS * (19_000 + WORDS_BESIDE)) as usize);
     const WANTED: Wanted = Wanted { counts: true, sums: true, minima: true, maxima: true };
 
     #[test]
     fn bins_of_chains_hold_their_rows() {
         fn check<K: KeyWord, V: Payload>() {
             for rows in (18..=30).flat_map(|lg| [1u64 << lg, (1 << lg) + 1, 3 << (lg - 1)]) {
-                let plan = |expected: u64, cores| {
-                    let machine = Machine { cores, page_words: 19_000 };
+                let plan = |expected: u64, machine| {
                     HashPlan::of_chains::<K, V>(machine, (rows, None), Expected::about(expected), WANTED)
                 };
                 for groups in [rows, rows / 8 * 7, rows / 4 * 3, rows.div_ceil(2)] {
-                    let plan = plan(groups, None).unwrap_or_else(|| panic!("{rows} rows of {groups} groups"));
+                    let plan = plan(groups, GPU).unwrap_or_else(|| panic!("{rows} rows of {groups} groups"));
                     let last = plan.levels.last().unwrap();
                     assert_eq!((plan.page, last.bins()), (Page::Chains, plan.pages()));
                     assert!(last.bin_capacity * plan.pages() <= 2 * rows, "{rows} rows of {groups} groups");
                     assert!((rows / plan.pages()..=CHAINED_ROWS as u64).contains(&last.bin_capacity));
                 }
-                assert!(plan(rows / 2 - 1, None).is_none() && plan(rows, Some(2)).is_none());
+                assert!(plan(rows / 2 - 1, GPU).is_none() && plan(rows, Machine::cpu(2)).is_none());
             }
-            let machine = Machine { cores: None, page_words: 19_000 };
-            let few = HashPlan::of_chains::<K, V>(machine, (MAX_UNSPLIT, None), Expected::about(MAX_UNSPLIT), WANTED);
+            let rows = GPU.pick(MAX_UNSPLIT);
+            let few = HashPlan::of_chains::<K, V>(GPU, (rows, None), Expected::about(rows), WANTED);
             assert!(few.is_none());
         }
         check::<u32, u32>();
@@ -261,8 +251,8 @@ mod tests {
     fn bins_have_capacity_for_all_rows_and_their_groups_fit_a_page() {
         fn check<K: KeyWord, V: Payload>() {
             for (lg, lg_groups) in (0..=31).flat_map(|lg| (0..=lg).map(move |groups| (lg, groups))) {
-                for (wanted, cores) in [(WANTED, None), (Wanted { minima: false, maxima: false, ..WANTED }, Some(2))] {
-                    let machine = Machine { cores, page_words: if cores.is_some() { WORDS_ON_CORES } else { 19_000 } };
+                let fewer = Wanted { minima: false, maxima: false, ..WANTED };
+                for (wanted, machine) in [(WANTED, GPU), (fewer, Machine::cpu(2))] {
                     let what = format!("2^{lg} rows of 2^{lg_groups} groups on {machine:?}");
                     let expected = Expected::about(1 << lg_groups);
                     let Some(plan) = HashPlan::new::<K, V>(machine, (1 << lg, None), expected, wanted) else {
@@ -272,7 +262,7 @@ mod tests {
                     };
                     assert!(plan.page_bits >= 1 && plan.levels.len() <= header::LEVELS as usize, "{what}");
                     assert!((1u64 << lg_groups) >> plan.page_bits <= plan.slots as u64 * 2 / 5);
-                    assert!(plan.slots <= machine.page_words / wanted.slot_words::<K, V>());
+                    assert!(plan.slots <= page_words(machine) / wanted.slot_words::<K, V>());
                     assert!(plan.levels.iter().all(|level| (1..=MAX_SPLIT_BITS).contains(&level.bits)), "{what}");
                     assert!(plan.levels.iter().all(|level| level.capacity() >= 1 << lg), "{what}");
                     assert!(plan.levels.last().is_none_or(|last| last.bits_so_far == plan.page_bits), "{what}");

@@ -1,7 +1,7 @@
 //! The hot pass and the bins by themselves, for tests.
 
 use super::bins::{Attempt, Found, HashInput, group_in_bins, with_plan};
-use super::bins_plan::{Expected, HashPlan, Machine, Page};
+use super::bins_plan::{Expected, HashPlan, Page};
 use super::hot::{HotFound, HotShape, Missed, hot_pass};
 use super::outputs::Aggregates;
 pub use super::outputs::Computed as FewBuffers;
@@ -119,7 +119,7 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
         }
     } else {
         let expected = Expected::about(expected_groups);
-        let (machine, rows) = (Machine::of(stream), (input.rows, None));
+        let (machine, rows) = (stream.machine(), (input.rows, None));
         match HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits) {
             Some(plan) => with_plan::<K, V>(stream, scratch, (&plan, 0), input, constants, &out)?.0,
             None => Attempt::Overflow,
@@ -149,7 +149,7 @@ pub fn group_by_chains<K: KeyWord, V: Payload>(
     outputs: Outputs<'_, K, WordOf<V>>,
 ) -> Result<Option<(u64, bool)>> {
     let (out, input) = (aggregates(column, &outputs), HashInput::all(keys, values));
-    let (machine, rows) = (Machine::of(stream), (input.rows, None));
+    let (machine, rows) = (stream.machine(), (input.rows, None));
     let expected = Expected { most: input.rows, ..Expected::about(expected) };
     let plan = HashPlan::with_levels::<K, V>(machine, rows, expected, out.wanted(), bits.iter().sum(), bits);
     let Some(plan) = plan.and_then(HashPlan::chained) else { return Ok(None) };

@@ -4,6 +4,7 @@
 use super::outputs::Aggregates;
 use super::sample::{SMALL_BLOCKS, Sampled};
 use crate::primitives::Scratch;
+use crate::runtime::machine::PerMachine;
 use crate::split::Regions;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::group_by::hot::{region, tile};
@@ -14,8 +15,6 @@ use gpu_kernels::relational::group_by::{
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// The number of multiprocessors of a device that does not tell.
-const MULTIPROCESSORS: u32 = 4;
 /// The share of missed rows below which few atomics are needed to append them: that of a warp's
 /// rows of which one is missed.
 const FEW_MISSED: f64 = 1e-3;
@@ -37,14 +36,14 @@ pub(super) struct HotShape {
 
 impl HotShape {
     pub fn new<K: KeyWord, V: Payload>(stream: &Stream, sampled: &Sampled<'_, K>) -> Self {
-        let multiprocessors = stream.engine().multiprocessors().unwrap_or(MULTIPROCESSORS) as u64;
-        let resident = multiprocessors * if sampled.is_large { 1 } else { SMALL_BLOCKS as u64 };
         let threads =
             if sampled.is_large { HotPassLarge::<K, V, false>::ENTRY } else { HotPass::<K, V, false>::ENTRY }.threads;
         let rows = sampled.all_rows;
-        let of_a_core = if sampled.table.slots <= SMALL_SLOTS { SMALL_BLOCKS_A_CORE } else { BLOCKS_A_CORE };
-        let blocks = stream.cores().map_or(resident, |cores| cores as u64 * of_a_core);
-        let blocks = blocks.min(rows.div_ceil(tile::<K, V>(threads))).max(1);
+        let each = PerMachine {
+            gpu: if sampled.is_large { 1 } else { SMALL_BLOCKS as u64 },
+            core: if sampled.table.slots <= SMALL_SLOTS { SMALL_BLOCKS_A_CORE } else { BLOCKS_A_CORE },
+        };
+        let blocks = stream.machine().blocks(each).min(rows.div_ceil(tile::<K, V>(threads))).max(1);
         let is_few = sampled.missed_share < FEW_MISSED;
         Self { blocks, region: (!is_few).then(|| region::<K, V>(rows, blocks as u32, threads)), rows }
     }

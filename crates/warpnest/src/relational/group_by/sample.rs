@@ -3,6 +3,7 @@
 use super::outputs::Aggregates;
 use crate::hash::constants;
 use crate::primitives::{Scratch, check_items};
+use crate::runtime::machine::PerMachine;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::page::position;
@@ -19,8 +20,7 @@ const SAMPLE_BITS: u32 = 17;
 const LEAST_SAMPLE_BITS: u32 = 8;
 /// The bits by which an input of medium size is larger than its sample: on cores a draw takes ten
 /// times as long as adding a row.
-const SHARE_BITS: u32 = 4;
-const SHARE_BITS_ON_CORES: u32 = 6;
+const SHARE_BITS: PerMachine<u32> = PerMachine { gpu: 4, core: 6 };
 
 /// What a sample tells of the rows. The list of its hot keys, and memory for their table and
 /// aggregates, are in the scratch, which is borrowed until the hot pass is done.
@@ -123,19 +123,17 @@ const WORDS_BESIDE: u32 = 128;
 
 /// Returns the sizes of the tables of hot keys on the device of this stream.
 fn sizes(stream: &Stream, key_words: u32, group_words: u32) -> HotSizes {
-    let large = (stream.engine().block_memory() / 4) as u32;
-    let (small, share) = match stream.cores() {
-        // A CPU runs one block a core.
-        Some(_) => (large, HotShare::OF_A_CORE),
-        None => (large / SMALL_BLOCKS - WORDS_BESIDE, HotShare::OF_LANES),
-    };
+    let (machine, large) = (stream.machine(), stream.machine().block_words());
+    // A CPU runs one block a core.
+    let small = machine.pick(PerMachine { gpu: large / SMALL_BLOCKS - WORDS_BESIDE, core: large });
+    let share = machine.pick(PerMachine { gpu: HotShare::OF_LANES, core: HotShare::OF_A_CORE });
     HotSizes { key_words, group_words, small, large, share }
 }
 
 /// Returns the scalar arguments of the draws, for `rows` rows, of which there is one at least.
 fn draws(stream: &Stream, rows: u64, seed: u64) -> SampleKeysParams {
     let [a, b] = constants(seed);
-    let share_bits = if stream.cores().is_some() { SHARE_BITS_ON_CORES } else { SHARE_BITS };
+    let share_bits = stream.machine().pick(SHARE_BITS);
     let position_bits = u64::BITS - rows.saturating_sub(1).leading_zeros();
     let sample_bits = position_bits.saturating_sub(share_bits).clamp(LEAST_SAMPLE_BITS, SAMPLE_BITS).min(position_bits);
     SampleKeysParams { a, b, rows, position_bits, sample_bits }

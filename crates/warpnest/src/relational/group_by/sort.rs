@@ -151,7 +151,7 @@ fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
         _ => input.order,
     };
     let needs = Needs::of(query, (input.keys, order), rides, payload.is_none() && P::VALUE_BITS != 0);
-    let sort = Sort::<K, P>::new(OF_KEY, input.rows, stream.cores());
+    let sort = Sort::<K, P>::new(OF_KEY, input.rows, stream.machine());
     let at = Regions::new::<K, P>(sort.words, input.rows, needs);
     let work = scratch.reserve(at.words)?;
     // SAFETY: the scratch has all regions.

@@ -1,7 +1,7 @@
 //! Joins: [`Join`](super::Join) has the documentation.
 //!
 //! A join begins as a `query`, `by_keys` or with `values`, over `sides`, which `chunks`, `kept` and
-//! `joined` put in other forms. `plan` has all sizes, for the `machine` at hand: how each side is
+//! `joined` put in other forms. `plan` has all sizes, for the machine at hand: how each side is
 //! laid out (`side_layout`) and in how many `pass`es. `run` carries it out by `launches`, those of
 //! a pass in `launch_pass`.
 
@@ -12,7 +12,6 @@ mod joined;
 mod kept;
 mod launch_pass;
 mod launches;
-mod machine;
 mod pass;
 mod plan;
 mod query;

@@ -2,22 +2,21 @@
 //! anything is allocated.
 
 use super::joined::JoinMethod;
-use super::machine::{Machine, bits_for};
 use super::pass::{LEFT, Pass, RIGHT};
 use super::side_layout::{Arrangement, SideLayout, levels_of, pairs_words};
 use crate::primitives::{Pairs, RadixPasses};
+use crate::runtime::machine::{Machine, PerMachine};
 use crate::split::{Level, MAX_ROWS, are_valid};
 use gpu_kernels::hash::{Formula, HashFunctions};
 use gpu_kernels::relational::join::{
     MAX_ITEM_ROWS, MAX_PAGE_ROWS, MIN_ITEM_ROWS, ON_CHIP_ROUND_ROWS, PAGE_BUCKET_BITS, PAGE_ROWS, ROUND_ROWS, header,
-    slots_of_sector,
+    on_chip_words, slots_of_sector,
 };
 use gpu_kernels::types::KeyWord;
 use std::ops::Range;
 
 /// The rows of a bin's build side, about.
-const BIN_ROWS: u64 = 2048;
-const BIN_ROWS_ON_CORES: u64 = 1 << 13;
+const BIN_ROWS: PerMachine<u64> = PerMachine { gpu: 2048, core: 1 << 13 };
 
 /// The most rows of a build side that is looked up in memory: the second-level cache has them. The
 /// pairs of a block's round fit a word.
@@ -29,8 +28,8 @@ const _: () = assert!(MAX_DIRECT * (ROUND_ROWS as u64) < 1 << 32);
 const LIGHT_PAGES: u32 = 8;
 
 /// The blocks of bins that a multiprocessor runs at a time, and the work items for each of them
-/// where there are fewer bins.
-const BLOCKS_OF_PAGES: u64 = 2;
+/// where there are fewer bins. Cores take whole bins, however few there are.
+const BLOCKS_OF_PAGES: PerMachine<u64> = PerMachine { gpu: 2, core: 0 };
 const ITEMS_A_BLOCK: u64 = 4;
 
 /// The build rows of a bucket in memory that a warp may always read, and the share of all, one in
@@ -43,9 +42,13 @@ const SHARES_OF_BUCKET: u64 = 64;
 /// where they are, takes less than splitting both.
 const PROBES_OF_SORTED: u64 = 4;
 
-/// The blocks that keep a GPU busy, and a core of a CPU.
+/// The blocks that keep a GPU busy where build rows are in memory.
 const BUSY_BLOCKS: u64 = 1024;
-const BLOCKS_A_CORE: u64 = 4;
+/// The most blocks that have the whole build side on chip. On a GPU each takes all memory of a
+/// multiprocessor.
+const BLOCKS_ON_CHIP: PerMachine<u64> = PerMachine { gpu: 1, core: 4 };
+/// The words of a block's memory beside those of its page.
+const WORDS_BESIDE: u32 = 128;
 
 /// The slots of a table for each row.
 const SLOTS_A_ROW: u64 = 2;
@@ -119,10 +122,9 @@ impl JoinPlan {
         to_arrange: ToArrange,
     ) -> Self {
         let build = passes.iter().map(|pass| rows[pass.build]).max().unwrap_or(0);
-        let cores = machine.cores;
-        let is_direct = cores.is_none() && passes.len() == 1 && build <= MAX_DIRECT;
+        let is_direct = !machine.runs_in_order() && passes.len() == 1 && build <= MAX_DIRECT;
         let is_skewed = are_skewed.contains(&true);
-        let on_chip = machine.bucket_bits::<K>(build);
+        let on_chip = page_bucket_bits::<K>(machine, build);
         let method = match method {
             JoinMethod::Direct if !is_direct => JoinMethod::Split,
             JoinMethod::OnChip if on_chip.is_none() => JoinMethod::Split,
@@ -131,11 +133,10 @@ impl JoinPlan {
             JoinMethod::Auto => JoinMethod::Split,
             method => method,
         };
-        let bin_rows = if cores.is_some() { BIN_ROWS_ON_CORES } else { BIN_ROWS };
         let page_bits = match method {
             JoinMethod::Direct if is_skewed => bits_for(build).clamp(1, K::BITS - 1),
             JoinMethod::Direct => bits_for((SLOTS_A_ROW * build).div_ceil(slots_of_sector::<K>())).clamp(1, 31),
-            JoinMethod::Split => bits_for(build.div_ceil(bin_rows)).max(1),
+            JoinMethod::Split => bits_for(build.div_ceil(machine.pick(BIN_ROWS))).max(1),
             _ => 0,
         };
         let mut plan = Self {
@@ -203,7 +204,7 @@ impl JoinPlan {
     /// Sets the sizes of pages, if they are not those of a GPU's bins.
     fn with_page<K: KeyWord>(self, passes: &[Pass]) -> Self {
         let is_on_chip = self.method == JoinMethod::OnChip;
-        if self.machine.cores.is_none() && !is_on_chip {
+        if !self.machine.runs_in_order() && !is_on_chip {
             return self;
         }
         let most = |pass: &Pass| match &self.sides[pass.build] {
@@ -211,7 +212,7 @@ impl JoinPlan {
             side => side.levels.last().map_or(u64::MAX, |last| last.bin_capacity),
         };
         let rows = passes.iter().map(most).max().unwrap_or(0).clamp(1, MAX_PAGE_ROWS as u64);
-        let bucket_bits = self.machine.bucket_bits::<K>(rows).unwrap_or(PAGE_BUCKET_BITS);
+        let bucket_bits = page_bucket_bits::<K>(self.machine, rows).unwrap_or(PAGE_BUCKET_BITS);
         Self { page_rows: rows as u32, bucket_bits, ..self }
     }
 
@@ -236,7 +237,7 @@ impl JoinPlan {
         plan.numbers_at = region(sorted.map_or(0, |rows| rows.div_ceil(2)));
         // In some bins a side has the probe rows, in others the other side.
         let all: u64 = plan.sides.iter().map(|side| side.rows).sum();
-        let has_items = plan.machine.cores.is_none() && plan.method == JoinMethod::Split;
+        let has_items = !plan.machine.runs_in_order() && plan.method == JoinMethod::Split;
         plan.items_at = region(if has_items { all / MIN_ITEM_ROWS as u64 + 1 } else { 0 });
         for number in arranged {
             let is_own = plan.to_arrange == ToArrange::Right;
@@ -267,11 +268,12 @@ impl JoinPlan {
     /// Returns the most probe rows of a work item: fewer where bins are so few that they leave
     /// multiprocessors idle.
     pub fn item_rows(&self, pass: Pass) -> u32 {
-        if self.machine.cores.is_some() || 1 << self.page_bits >= BLOCKS_OF_PAGES * self.machine.resident {
+        let resident = self.machine.blocks(BLOCKS_OF_PAGES);
+        if 1 << self.page_bits >= resident {
             return MAX_ITEM_ROWS;
         }
-        let blocks = ITEMS_A_BLOCK * BLOCKS_OF_PAGES * self.machine.resident;
-        (self.sides[pass.probe()].rows / blocks).clamp(MIN_ITEM_ROWS.into(), MAX_ITEM_ROWS.into()) as u32
+        (self.sides[pass.probe()].rows / (ITEMS_A_BLOCK * resident)).clamp(MIN_ITEM_ROWS.into(), MAX_ITEM_ROWS.into())
+            as u32
     }
 
     /// Returns the most rows of a bucket of a sorted side of so many rows.
@@ -291,23 +293,20 @@ impl JoinPlan {
     pub fn passes<K: KeyWord>(&self, constants: [u64; 2], rows: u64) -> RadixPasses<K, u32> {
         let mut constants = constants.into_iter().cycle();
         let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || constants.next().unwrap_or_default());
-        RadixPasses::by_mixed_key(functions, self.page_bits, rows, self.machine.cores)
+        RadixPasses::by_mixed_key(functions, self.page_bits, rows, self.machine)
     }
 
     /// Returns the number of probe rows of a round of a block that takes the whole build side, and
     /// the number of such blocks.
     pub fn on_chip_blocks(&self, pass: Pass) -> (u32, u64) {
         let [build, probe] = [pass.build, pass.probe()].map(|side| self.sides[side].rows);
-        match self.machine.cores {
-            Some(cores) => {
-                let worth_it = probe / (PROBES_A_BUILD * build.max(1));
-                (ON_CHIP_ROUND_ROWS, worth_it.clamp(1, BLOCKS_A_CORE * cores as u64))
-            }
-            None => {
-                let rows = probe.div_ceil(self.machine.resident).clamp(MIN_BLOCK_ROWS, ON_CHIP_ROUND_ROWS as u64);
-                (rows as u32, probe.div_ceil(rows).clamp(1, self.machine.resident))
-            }
+        let most = self.machine.blocks(BLOCKS_ON_CHIP);
+        if self.machine.runs_in_order() {
+            let worth_it = probe / (PROBES_A_BUILD * build.max(1));
+            return (ON_CHIP_ROUND_ROWS, worth_it.clamp(1, most));
         }
+        let rows = probe.div_ceil(most).clamp(MIN_BLOCK_ROWS, ON_CHIP_ROUND_ROWS as u64);
+        (rows as u32, probe.div_ceil(rows).clamp(1, most))
     }
 
     /// Returns the number of probe rows of a block that looks them up in memory, and the number of
@@ -317,4 +316,25 @@ impl JoinPlan {
         let rows = (probe / BUSY_BLOCKS).next_multiple_of(32).clamp(MIN_BLOCK_ROWS, ROUND_ROWS as u64);
         (rows as u32, probe.div_ceil(rows))
     }
+}
+
+/// Returns the binary logarithm of the number of buckets of a page for so many rows, or `None` if a
+/// block has not memory for it.
+fn page_bucket_bits<K: KeyWord>(machine: Machine, rows: u64) -> Option<u32> {
+    let bits = bits_for(rows).max(1);
+    if rows > MAX_PAGE_ROWS as u64 {
+        return None;
+    }
+    if machine.runs_in_order() {
+        return Some(bits);
+    }
+    let words = machine.block_words() - WORDS_BESIDE;
+    // A few rows more in a bucket cost less than the second-level cache.
+    let fits = |bits: &u32| *bits != 0 && on_chip_words::<K>(rows as u32, *bits) <= words;
+    [bits + 1, bits, bits - 1].into_iter().find(fits)
+}
+
+/// Returns the binary logarithm of the least power of two that is not less.
+fn bits_for(number: u64) -> u32 {
+    number.max(1).next_power_of_two().ilog2()
 }

@@ -3,7 +3,6 @@
 use super::columns::{Columns, Outputs};
 use super::joined::{JoinKind, JoinMethod, JoinReport};
 use super::launches::Launches;
-use super::machine::Machine;
 use super::pass::{LEFT, Pass, RIGHT};
 use super::plan::{HEADERS, JoinPlan, ToArrange};
 use super::side_layout::{Arrangement, SideLayout};
@@ -47,7 +46,7 @@ pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input:
     let mut is_skewed = false;
     loop {
         let how = (method, &passes[..], light_rows);
-        let plan = JoinPlan::new::<K>(Machine::of(stream), rows, how, [false, is_skewed], ToArrange::Right);
+        let plan = JoinPlan::new::<K>(stream.machine(), rows, how, [false, is_skewed], ToArrange::Right);
         let memory = Buffer::uninitialized(&device, plan.sides[RIGHT].end as usize)?;
         let scratch = scratch.reserve(plan.words)?;
         let values = if plan.method == JoinMethod::Split { values } else { [None; 2] };
@@ -96,7 +95,7 @@ pub(super) fn run<K: KeyWord>(
             Some(arranged) => arranged.plan.probing::<K>(rows[LEFT], are_skewed[LEFT]),
             None => {
                 let how = (method, &passes[..], light_rows);
-                JoinPlan::new::<K>(Machine::of(stream), rows, how, are_skewed, ToArrange::Both)
+                JoinPlan::new::<K>(stream.machine(), rows, how, are_skewed, ToArrange::Both)
             }
         };
         report.method = plan.method;
@@ -154,7 +153,7 @@ pub(super) fn scratch_bytes<K: KeyWord>(stream: &Stream, rows: [u64; 2], kind: J
     let passes = Pass::of(kind, rows);
     let plan = |method: JoinMethod, are_skewed: [bool; 2]| {
         let how = (method, &passes[..], None);
-        JoinPlan::new::<K>(Machine::of(stream), rows, how, are_skewed, ToArrange::Both)
+        JoinPlan::new::<K>(stream.machine(), rows, how, are_skewed, ToArrange::Both)
     };
     let most = |method: JoinMethod| {
         let skews = [[false, false], [false, true], [true, false], [true, true]];

@@ -2,7 +2,7 @@
 
 use super::host_allocator::HostAllocator;
 use super::share::share;
-use super::{Engine, Memory, Queue, QueueEvent, host_memory};
+use super::{Engine, Machine, Memory, Queue, QueueEvent, host_memory};
 use crate::{Error, Module, Result};
 use gpu_kernels::seam::Kernel;
 use std::any::Any;
@@ -30,9 +30,9 @@ pub unsafe trait Runner: Debug + Send + Sync + 'static {
     fn load(&self, _module: &Module) -> Result<()> {
         Ok(())
     }
-    /// Returns the answer of [`Engine::cores`].
-    fn cores(&self) -> Option<usize> {
-        None
+    /// Returns the answer of [`Engine::machine`].
+    fn machine(&self) -> Machine {
+        Machine::UNKNOWN
     }
     /// Returns whether its kernels can load and change words of 128 bits as a whole.
     fn has_wide_atomics(&self) -> bool {
@@ -85,8 +85,8 @@ unsafe impl Runner for Cores {
         });
         Ok(())
     }
-    fn cores(&self) -> Option<usize> {
-        Some(rayon::current_num_threads())
+    fn machine(&self) -> Machine {
+        Machine::cpu(rayon::current_num_threads())
     }
     fn shares_memory_with_host(&self) -> bool {
         true
@@ -149,8 +149,8 @@ unsafe impl<R: Runner> Engine for HostEngine<R> {
         self.runner.has_wide_atomics()
     }
 
-    fn cores(&self) -> Option<usize> {
-        self.runner.cores()
+    fn machine(&self) -> Machine {
+        self.runner.machine()
     }
 
     fn allocates_zeros(&self) -> bool {

@@ -18,6 +18,7 @@ mod host_memory;
 #[cfg(feature = "cpu")]
 mod share;
 
+pub use crate::runtime::machine::Machine;
 #[cfg(feature = "cpu")]
 pub use host::{Cores, HostEngine, Runner};
 
@@ -94,29 +95,13 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     fn has_wide_atomics(&self) -> bool {
         true
     }
-    /// Returns the number of CPU cores, if each block runs on one of them from beginning to end,
-    /// with a cache of its own. It is `None` if blocks are many and small, as on a GPU. Only speed
-    /// depends on the answer.
-    fn cores(&self) -> Option<usize> {
-        None
-    }
-    /// Returns the bytes of dynamic shared memory that a block may have.
-    fn block_memory(&self) -> usize {
-        DEFAULT_BLOCK_MEMORY
-    }
-    /// Returns the number of multiprocessors of a GPU, each of which runs some blocks at a time. It
-    /// is
-    /// `None` on other devices. Only speed depends on the answer.
-    fn multiprocessors(&self) -> Option<u32> {
-        None
+    /// Returns how it runs blocks.
+    fn machine(&self) -> Machine {
+        Machine::UNKNOWN
     }
     /// Returns the engine as `Any`, for downcasts.
     fn as_any(&self) -> &dyn Any;
 }
-
-/// The bytes of dynamic shared memory that a block has on every device: a GPU's 48 KiB, but for
-/// arrays of constant length.
-const DEFAULT_BLOCK_MEMORY: usize = 47 << 10;
 
 /// A queue of work that runs in order. All operations but the copies from and to the host may
 /// return before they are done.

@@ -80,11 +80,6 @@ pub(super) struct Use<'b> {
 }
 
 impl<'b> Batch<'b> {
-    /// Returns the answer of [`Engine::cores`](crate::runtime::engine::Engine::cores).
-    pub fn cores(&self) -> Option<usize> {
-        self.stream.cores()
-    }
-
     /// Records memory that the batch reads.
     pub fn reads(&self, memory: &'b dyn Tracked) {
         self.record_use(memory.allocation(), false);

@@ -17,7 +17,7 @@ mod readback;
 mod shared;
 mod staged;
 
-use super::{Engine, Memory, Queue};
+use super::{Engine, Machine, Memory, Queue};
 use crate::{Error, Module, Result};
 use context::Primary;
 use driver::Address;
@@ -141,12 +141,8 @@ unsafe impl Engine for CudaEngine {
         self.shared.modules.have_wide_atomics()
     }
 
-    fn block_memory(&self) -> usize {
-        self.shared.primary.block_memory
-    }
-
-    fn multiprocessors(&self) -> Option<u32> {
-        Some(self.shared.primary.multiprocessors)
+    fn machine(&self) -> Machine {
+        Machine::gpu(self.shared.primary.multiprocessors, self.shared.primary.block_memory)
     }
 
     fn as_any(&self) -> &dyn Any {
