@@ -1,6 +1,7 @@
 //! What rustc refuses, each line with the beginning of its error.
 
 use warpnest::design::Sorted;
+use warpnest::relational::GroupBy;
 use warpnest::{Buffer, CuckooMap, Device, LinearMap, MultiMap, PageMap, PageSet, SortedConfig, SortedMap};
 
 #[derive(Clone, Copy)]
@@ -25,6 +26,10 @@ fn elements(device: &Device) {
     let _ = Buffer::from_slice(device, &[1u16]); //~ `u16` cannot be an element of a buffer
     let _ = Buffer::from_slice(device, &[(1u64, 1u64)]); //~ `(u64, u64)` cannot be an element of a buffer
     let _ = Buffer::from_slice(device, &[Mine(1)]); //~ `Mine` cannot be an element of a buffer
+}
+
+fn aggregates(device: &Device) {
+    let _ = GroupBy::new(&[1]).sum(&[1]).run(device); //~ an aggregate is no query
 }
 
 fn designs(device: &Device, cuckoo: &mut CuckooMap<u32, u32>, sorted: &SortedMap<i32, u32>) {

@@ -2,7 +2,7 @@
 
 use super::wanted::{Aggregate, Download, HostColumn, values};
 use crate::relational::columns::Words;
-use crate::{Buffer, Error, InputError, Key, Result, Stream, Value};
+use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
 
 /// The groups of a [`GroupBy`](super::GroupBy), on the device: a key for each, and a column for
 /// each aggregate, all in the same order.
@@ -112,6 +112,26 @@ impl<K: Key> Groups<K> {
     /// Returns the keys and frees the aggregates.
     pub fn into_keys(self) -> Buffer<K> {
         self.keys
+    }
+}
+
+/// What runs by itself: no aggregate does, so that [`Aggregate::run`] says what to write instead.
+#[diagnostic::on_unimplemented(
+    message = "an aggregate is no query: it names a column of the groups",
+    label = "the query is run, not its aggregate",
+    note = "write `let mut query = GroupBy::new(&keys); let sum = query.sum(&values); let groups = query.run(&device)?;`",
+    note = "then `groups.keys` has the keys, and `groups.column(sum)?` the sums"
+)]
+pub trait Runs {}
+
+impl<T> Aggregate<T> {
+    /// Does not compile, and the compiler says how a query is run.
+    #[doc(hidden)]
+    pub fn run(self, _: &Device) -> Result<GroupsOnHost<T>>
+    where
+        Self: Runs,
+    {
+        Err(Error::Input(InputError::ForeignAggregate))
     }
 }
 
