@@ -13,12 +13,13 @@ const PROGRAM: &str = include_str!("refused/program.rs");
 /// What is before the beginning of an error.
 const MARK: &str = "//~ ";
 /// What the notes of the errors must say, beside much else.
-const REMEDIES: [&str; 6] = [
+const REMEDIES: [&str; 7] = [
     "say `warpnest::key!(Type);`",
     "say `warpnest::value!(Type);`",
     "say `warpnest::plain!(Type);`",
     "see `primitives::gather_found`",
     "put pairs in with `insert_many`",
+    "of `StringMap`, `StringIds`, `unique`",
     "`groups.column(sum)?` the sums",
 ];
 

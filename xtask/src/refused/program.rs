@@ -12,6 +12,7 @@ fn keys(device: &Device) {
     let _ = PageMap::build(device, &["a"], &[1]); //~ `&str` cannot be a key of a table
     let _ = PageMap::build(device, &[1u16], &[1]); //~ `u16` cannot be a key of a table
     let _ = PageMap::build(device, &[(1u64, 1u64)], &[1]); //~ `(u64, u64)` cannot be a key of a table
+    let _ = PageMap::build(device, &[[0u8; 16]], &[1]); //~ `[u8; 16]` cannot be a key of a table
     let _ = PageMap::build(device, &[Mine(1)], &[1]); //~ `Mine` cannot be a key of a table
     let _ = PageSet::build(device, &[1.5f64]); //~ `f64` cannot be a key of a table
 }
