@@ -13,13 +13,14 @@ const PROGRAM: &str = include_str!("refused/program.rs");
 /// What is before the beginning of an error.
 const MARK: &str = "//~ ";
 /// What the notes of the errors must say, beside much else.
-const REMEDIES: [&str; 7] = [
+const REMEDIES: [&str; 8] = [
     "say `warpnest::key!(Type);`",
     "say `warpnest::value!(Type);`",
     "say `warpnest::plain!(Type);`",
     "see `primitives::gather_found`",
     "put pairs in with `insert_many`",
     "of `StringMap`, `StringIds`, `unique`",
+    "collect what an iterator gives",
     "`groups.column(sum)?` the sums",
 ];
 

@@ -1,7 +1,10 @@
 //! What rustc refuses, each line with the beginning of its error.
 
+use std::sync::Arc;
+
 use warpnest::design::Sorted;
 use warpnest::relational::GroupBy;
+use warpnest::strings::{self, StringMap};
 use warpnest::{Buffer, CuckooMap, Device, LinearMap, MultiMap, PageMap, PageSet, SortedConfig, SortedMap};
 
 #[derive(Clone, Copy)]
@@ -27,6 +30,12 @@ fn elements(device: &Device) {
     let _ = Buffer::from_slice(device, &[1u16]); //~ `u16` cannot be an element of a buffer
     let _ = Buffer::from_slice(device, &[(1u64, 1u64)]); //~ `(u64, u64)` cannot be an element of a buffer
     let _ = Buffer::from_slice(device, &[Mine(1)]); //~ `Mine` cannot be an element of a buffer
+}
+
+fn columns_of_strings(device: &Device, rows: &Vec<Arc<str>>) {
+    let _ = strings::unique(device, &"a b".split(' ')); //~ `Split<'_, char>` is no column of strings
+    let _ = strings::unique(device, rows); //~ `Vec<Arc<str>>` is no column of strings
+    let _ = StringMap::build(device, "a b", &[1]); //~ `str` is no column of strings
 }
 
 fn aggregates(device: &Device) {
