@@ -13,12 +13,15 @@ const PROGRAM: &str = include_str!("refused/program.rs");
 /// What is before the beginning of an error.
 const MARK: &str = "//~ ";
 /// What the notes of the errors must say, beside much else.
-const REMEDIES: [&str; 5] = [
+const REMEDIES: [&str; 8] = [
     "say `warpnest::key!(Type);`",
     "say `warpnest::value!(Type);`",
     "say `warpnest::plain!(Type);`",
     "see `primitives::gather_found`",
     "put pairs in with `insert_many`",
+    "of `StringMap`, `StringIds`, `unique`",
+    "collect what an iterator gives",
+    "`groups.column(sum)?` the sums",
 ];
 
 /// Builds the program as an example of the package in `folder`, by `build`, which knows where that

@@ -1,6 +1,10 @@
 //! What rustc refuses, each line with the beginning of its error.
 
+use std::sync::Arc;
+
 use warpnest::design::Sorted;
+use warpnest::relational::GroupBy;
+use warpnest::strings::{self, StringMap};
 use warpnest::{Buffer, CuckooMap, Device, LinearMap, MultiMap, PageMap, PageSet, SortedConfig, SortedMap};
 
 #[derive(Clone, Copy)]
@@ -11,6 +15,7 @@ fn keys(device: &Device) {
     let _ = PageMap::build(device, &["a"], &[1]); //~ `&str` cannot be a key of a table
     let _ = PageMap::build(device, &[1u16], &[1]); //~ `u16` cannot be a key of a table
     let _ = PageMap::build(device, &[(1u64, 1u64)], &[1]); //~ `(u64, u64)` cannot be a key of a table
+    let _ = PageMap::build(device, &[[0u8; 16]], &[1]); //~ `[u8; 16]` cannot be a key of a table
     let _ = PageMap::build(device, &[Mine(1)], &[1]); //~ `Mine` cannot be a key of a table
     let _ = PageSet::build(device, &[1.5f64]); //~ `f64` cannot be a key of a table
 }
@@ -25,6 +30,16 @@ fn elements(device: &Device) {
     let _ = Buffer::from_slice(device, &[1u16]); //~ `u16` cannot be an element of a buffer
     let _ = Buffer::from_slice(device, &[(1u64, 1u64)]); //~ `(u64, u64)` cannot be an element of a buffer
     let _ = Buffer::from_slice(device, &[Mine(1)]); //~ `Mine` cannot be an element of a buffer
+}
+
+fn columns_of_strings(device: &Device, rows: &Vec<Arc<str>>) {
+    let _ = strings::unique(device, &"a b".split(' ')); //~ `Split<'_, char>` is no column of strings
+    let _ = strings::unique(device, rows); //~ `Vec<Arc<str>>` is no column of strings
+    let _ = StringMap::build(device, "a b", &[1]); //~ `str` is no column of strings
+}
+
+fn aggregates(device: &Device) {
+    let _ = GroupBy::new(&[1]).sum(&[1]).run(device); //~ an aggregate is no query
 }
 
 fn designs(device: &Device, cuckoo: &mut CuckooMap<u32, u32>, sorted: &SortedMap<i32, u32>) {

@@ -96,7 +96,7 @@ mod tests {
     use warpnest::relational::GroupBy;
 
     fn answer(columns: Vec<Values>, names: &[&str], groups: usize) -> Answer {
-        let report = GroupBy::new(&[1u32]).run(&Device::cpu()).unwrap().report();
+        let report = GroupBy::new(&[1u32]).run(&Device::cpu()).unwrap().report;
         Answer { names: names.iter().map(|name| (*name).to_owned()).collect(), columns, keys: 1, groups, report }
     }
 

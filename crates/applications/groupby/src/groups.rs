@@ -8,8 +8,8 @@ use super::table::Table;
 use std::borrow::Cow;
 use std::sync::Arc;
 use thiserror::Error;
-use warpnest::relational::{Aggregate, GroupBy, GroupReport, Groups, Order};
-use warpnest::{Device, Key, Value};
+use warpnest::relational::{Aggregate, GroupBy, GroupReport, GroupsOnHost, Order};
+use warpnest::{Device, Key};
 
 /// The reason why there are no groups.
 #[derive(Debug, Error)]
@@ -154,24 +154,20 @@ impl Wanted<'_> {
         let columns = self.columns.iter().map(|(kind, column)| ask(&mut query, *kind, column.as_deref()));
         let asked = columns.collect::<Result<Vec<_>>>()?;
         let groups = query.order(Order::ByKey).run(self.device)?;
-        let keys = groups.keys().download(self.device.default_stream())?;
-        let columns = asked.iter().map(|asked| self.download(&groups, asked)).collect::<Result<_>>()?;
-        Ok((keys, columns, groups.report()))
+        let columns = asked.iter().map(|asked| asked.values(&groups)).collect::<Result<_>>()?;
+        Ok((groups.keys, columns, groups.report))
     }
+}
 
-    fn download<K: Key>(&self, groups: &Groups<K>, asked: &Asked<'_>) -> Result<Values> {
-        Ok(match asked {
-            Asked::Count(counts) => {
-                Values::Integers(self.values(groups, *counts)?.into_iter().map(i64::from).collect())
-            }
-            Asked::Integers(values) => Values::Integers(self.values(groups, *values)?),
-            Asked::Floats(values) => Values::Floats(self.values(groups, *values)?),
-            Asked::Texts(ids, entries) => Entries::Texts(entries).of(self.values(groups, *ids)?.iter()),
+impl Asked<'_> {
+    /// Returns the aggregate of each group.
+    fn values<K>(&self, groups: &GroupsOnHost<K>) -> Result<Values> {
+        Ok(match self {
+            Self::Count(counts) => Values::Integers(groups.column(*counts)?.iter().copied().map(i64::from).collect()),
+            Self::Integers(values) => Values::Integers(groups.column(*values)?.to_vec()),
+            Self::Floats(values) => Values::Floats(groups.column(*values)?.to_vec()),
+            Self::Texts(ids, entries) => Entries::Texts(entries).of(groups.column(*ids)?.iter()),
         })
-    }
-
-    fn values<K: Key, T: Value>(&self, groups: &Groups<K>, aggregate: Aggregate<T>) -> Result<Vec<T>> {
-        Ok(groups.column(aggregate)?.download(self.device.default_stream())?)
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use anyhow::{Result, ensure};
+use warpnest::primitives::Scratch;
 use warpnest::relational::{GroupBy, Method};
 
 use super::lab::Lab;
@@ -49,8 +50,9 @@ pub fn beside_polars(lab: &Lab<'_>, python: &Path) -> Result<Vec<Comparison>> {
                 let mut query = GroupBy::new(keys);
                 let sum = query.sum(values);
                 query.method(method).seed(1);
-                let (time, found) = timed(|| query.run(device));
-                let (found, stream) = (found?, device.default_stream());
+                let stream = device.default_stream();
+                let (time, found) = timed(|| query.run_on(stream, &mut Scratch::new(device)));
+                let found = found?;
                 let (keys, sums) = (found.keys().download(stream)?, found.column(sum)?.download(stream)?);
                 let products = keys.iter().zip(&sums).map(|(&key, &sum)| u64::from(key).wrapping_mul(sum));
                 let check = [sums.len() as u64, sums.iter().sum(), products.fold(0, u64::wrapping_add)];

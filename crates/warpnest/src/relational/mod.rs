@@ -2,7 +2,7 @@
 //!
 //! [`Join`] gives the rows of two tables whose keys are equal, and [`WideJoin`] does so for keys of
 //! any columns, texts among them. [`GroupBy`] names the key column and what is wanted of the
-//! others; [`GroupBy::run`] gives the [`Groups`].
+//! others; [`GroupBy::run`] gives the groups on the host, and [`GroupBy::run_on`] on the device.
 //!
 //! ```
 //! use warpnest::Device;
@@ -17,12 +17,10 @@
 //! let total = query.sum(&fares);
 //! let highest = query.max(&fares);
 //! let groups = query.order(Order::ByKey).run(&device)?;
-//!
-//! let stream = device.default_stream();
-//! assert_eq!(groups.keys().download(stream)?, [3, 7]);
-//! assert_eq!(groups.column(trips)?.download(stream)?, [1, 3]);
-//! assert_eq!(groups.column(total)?.download(stream)?, [4.0, 5.0]);
-//! assert_eq!(groups.column(highest)?.download(stream)?, [4.0, 2.5]);
+//! assert_eq!(groups.keys, [3, 7]);
+//! assert_eq!(groups.column(trips)?, [1, 3]);
+//! assert_eq!(groups.column(total)?, [4.0, 5.0]);
+//! assert_eq!(groups.column(highest)?, [4.0, 2.5]);
 //! # Ok::<(), warpnest::Error>(())
 //! ```
 
@@ -38,7 +36,7 @@ pub use columns::Column;
 pub use distinct::{Distinct, OnDevice, OnHost, Part, RowIds, Rows, Unique};
 pub use distinct::{factorize, factorize_on, isin, isin_into, isin_on, isin_on_host, unique, unique_on};
 pub use distinct::{mode, mode_on, top_k, top_k_on, value_counts, value_counts_on};
-pub use group_by::{Aggregate, GroupBy, GroupReport, Groups, Method, Order};
+pub use group_by::{Aggregate, GroupBy, GroupReport, Groups, GroupsOnHost, Method, Order};
 #[cfg(feature = "arrow")]
 pub(crate) use join::JoinsRows;
 pub use join::{Join, JoinKind, JoinMethod, JoinQuery, JoinReport, JoinWithValues, Joined, JoinedValues};

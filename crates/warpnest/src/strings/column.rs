@@ -7,9 +7,16 @@ use std::fmt;
 ///
 /// Slices, arrays and vectors of anything that has bytes are columns: of `&str`, `String`, `&[u8]`,
 /// `Vec<u8>`, `Box<[u8]>` and so on. [`StringColumn`] is one of bytes and offsets. Collect what an
-/// iterator gives into a vector first, since the rows are read more than once.
+/// iterator gives into a vector first, since the rows are read more than once. `Cow<str>` and
+/// `Arc<str>` do not give their bytes themselves: collect `&**row` of each.
 ///
 /// Rows are read by all cores, and each more than once; a row must be the same each time.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no column of strings",
+    label = "neither a slice, an array nor a vector of what is `AsRef<[u8]>`, nor a `StringColumn`",
+    note = "collect what an iterator gives: `&text.split(' ').collect::<Vec<_>>()`",
+    note = "of `Cow<str>`, `Arc<str>` or `Rc<str>`, collect references: `&rows.iter().map(|row| &**row).collect::<Vec<_>>()`"
+)]
 pub trait Strings: Sync {
     /// Returns the number of rows.
     fn rows(&self) -> usize;
@@ -21,6 +28,7 @@ pub trait Strings: Sync {
     fn row(&self, row: usize) -> &[u8];
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: AsRef<[u8]> + Sync> Strings for [T] {
     fn rows(&self) -> usize {
         self.len()
@@ -31,6 +39,7 @@ impl<T: AsRef<[u8]> + Sync> Strings for [T] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: AsRef<[u8]> + Sync, const N: usize> Strings for [T; N] {
     fn rows(&self) -> usize {
         N
@@ -41,6 +50,7 @@ impl<T: AsRef<[u8]> + Sync, const N: usize> Strings for [T; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: AsRef<[u8]> + Sync> Strings for Vec<T> {
     fn rows(&self) -> usize {
         self.len()
@@ -51,6 +61,7 @@ impl<T: AsRef<[u8]> + Sync> Strings for Vec<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<S: Strings + ?Sized> Strings for &S {
     fn rows(&self) -> usize {
         (**self).rows()
@@ -106,6 +117,7 @@ impl<'a, O: Copy + Sync + TryInto<usize>> StringColumn<'a, O> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<O: Copy + Sync + TryInto<usize>> Strings for StringColumn<'_, O> {
     fn rows(&self) -> usize {
         self.offsets.len().saturating_sub(1)

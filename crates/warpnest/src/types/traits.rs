@@ -37,7 +37,7 @@ use std::marker::PhantomData;
     message = "`{Self}` cannot be a key or a value of a table",
     label = "not a type of 4 or 8 bytes that tables know",
     note = "values are `u32`, `i32`, `f32`, `char`, `u64`, `i64`, `f64`, `usize`, `isize`, `[u8; 4]`, `[u8; 8]`, or a pair of two of the first four",
-    note = "convert a smaller integer by `u32::from`; keep larger values in a `RowMap`; or, as strings, in an array, and give the map their indices: see `primitives::gather_found`",
+    note = "convert a smaller integer by `u32::from`; keep larger values in a `RowMap`; or, as strings, in an array, and give the map their indices: see `primitives::gather_found`; a `strings::StringMap` has values of any type",
     note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::value!(Type);`"
 )]
 pub trait Value: Plain {
@@ -96,7 +96,8 @@ pub(crate) const fn check_any_bytes<T: Value>() {
     message = "`{Self}` cannot be a key of a table",
     label = "not a type of keys",
     note = "keys are `u32`, `i32`, `char`, `u64`, `i64`, `usize`, `isize`, `[u8; 4]`, `[u8; 8]`, or a pair of two of the first three",
-    note = "convert other keys to one of these: a float by `to_bits()`, a smaller integer by `u32::from`, a string or anything large by a 64-bit hash",
+    note = "strings and bytes, `[u8; 16]` too, are exact keys in the module `strings`: of `StringMap`, `StringIds`, `unique`; several columns, or the halves of a `u128`, in `relational::RowIds`",
+    note = "convert a float by `to_bits()`, a smaller integer by `u32::from`",
     note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::key!(Type);`"
 )]
 pub trait Key: Value {
@@ -210,12 +211,15 @@ pub const fn pod<T: bytemuck::Pod>() -> Proof<T> {
     unsafe { Proof::promise() }
 }
 
+// The notes of the traits list the types, so that rustc need not.
 macro_rules! keys {
     ($word:ty, $order:expr; $($key:ty),+) => {$(
+        #[diagnostic::do_not_recommend]
         impl Value for $key {
             type Word = $word;
             const ANY_BYTES: Option<AnyBytes<Self>> = any_bytes();
         }
+        #[diagnostic::do_not_recommend]
         impl Key for $key {
             const ORDER: KeyOrder = $order;
         }
@@ -226,14 +230,18 @@ keys!(u64, KeyOrder { flip: 0, rotate: 0 }; u64, usize, [u8; 8]);
 keys!(u32, KeyOrder::of_signed(4); i32);
 keys!(u64, KeyOrder::of_signed(8); i64, isize);
 
+#[diagnostic::do_not_recommend]
 impl Value for char {
     type Word = u32;
 }
+#[diagnostic::do_not_recommend]
 impl Key for char {}
+#[diagnostic::do_not_recommend]
 impl Value for f32 {
     type Word = u32;
     const ANY_BYTES: Option<AnyBytes<Self>> = any_bytes();
 }
+#[diagnostic::do_not_recommend]
 impl Value for f64 {
     type Word = u64;
     const ANY_BYTES: Option<AnyBytes<Self>> = any_bytes();

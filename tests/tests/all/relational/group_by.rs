@@ -19,13 +19,11 @@ fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result
     let greatest = (query.max(&rows.wide), query.max(&rows.signed), query.max(&rows.single), query.max(&rows.double));
     let (first, last) = (query.first(&rows.letters), query.last(&rows.letters));
     let last_wide = query.last(&rows.wide);
-    let stream = device.default_stream();
     let groups = query.order(order).run(device).unwrap();
-    let keys = groups.keys().download(stream).unwrap();
-    let expected = in_order(&rows.keys, &keys, order)?;
+    let expected = in_order(&rows.keys, &groups.keys, order)?;
     macro_rules! check {
         ($aggregate:expr, $of:expr) => {
-            let found = groups.column($aggregate).unwrap().download(stream).unwrap();
+            let found = groups.column($aggregate).unwrap();
             prop_assert_eq!(found.len(), expected.len());
             for (found, (key, rows)) in found.iter().zip(&expected) {
                 let of: &dyn Fn(&[usize]) -> _ = &$of;
@@ -54,8 +52,7 @@ fn check_all<K: Tested>(device: &Device, rows: &Rows<K>, order: Order) -> Result
     check!(last, |of| rows.letters[of[of.len() - 1]]);
     check!(last_wide, |of| rows.wide[of[of.len() - 1]]);
     // The zeros differ in their bits alone.
-    let bits =
-        |column: &Buffer<f32>| -> Vec<u32> { column.download(stream).unwrap().into_iter().map(f32::to_bits).collect() };
+    let bits = |column: &[f32]| -> Vec<u32> { column.iter().copied().map(f32::to_bits).collect() };
     let (min_bits, max_bits) = (bits(groups.column(least.2).unwrap()), bits(groups.column(greatest.2).unwrap()));
     for ((key, of), (min, max)) in expected.iter().zip(min_bits.iter().zip(&max_bits)) {
         let singles = || of.iter().map(|&row| rows.single[row]);
@@ -192,17 +189,16 @@ fn two_columns_of_keys_are_pairs() {
     on_every_engine(
         |engine| (key_numbers(most(engine)), order()),
         |engine, (keys, order)| {
-            let (device, stream) = (&engine.device, engine.device.default_stream());
             let first: Vec<i32> = keys.iter().map(|key| (key % 7) as i32 - 3).collect();
             let second: Vec<u32> = keys.iter().map(|key| (key >> 3) as u32).collect();
             let pairs: Vec<(i32, u32)> = first.iter().copied().zip(second.iter().copied()).collect();
             for method in [Method::Sort, Method::Hash] {
                 let mut query = GroupBy::by_two(&first, &second);
                 let count = query.count();
-                let groups = query.order(order).method(method).run(device).unwrap();
-                let expected = in_order(&pairs, &groups.keys().download(stream).unwrap(), order)?;
+                let groups = query.order(order).method(method).run(&engine.device).unwrap();
+                let expected = in_order(&pairs, &groups.keys, order)?;
                 let counts: Vec<u32> = expected.iter().map(|group| group.1.len() as u32).collect();
-                prop_assert_eq!(groups.column(count).unwrap().download(stream).unwrap(), counts);
+                prop_assert_eq!(groups.column(count).unwrap(), counts);
             }
             Ok(())
         },
@@ -240,13 +236,17 @@ fn what_does_not_belong_together_is_refused(device: &Device) {
     assert!(refused.to_string().contains("the keys 3, a column of values 2"), "{refused}");
 
     let mut other = GroupBy::new(&keys);
-    let mut groups = other.run(device).unwrap();
+    let on_host = other.run(device).unwrap();
+    assert_eq!(on_host.column(sum).unwrap_err(), Error::Input(InputError::ForeignAggregate));
+    let (stream, mut scratch) = (device.default_stream(), Scratch::new(device));
+    let mut groups = other.run_on(stream, &mut scratch).unwrap();
     assert_eq!(groups.column(sum).unwrap_err(), Error::Input(InputError::ForeignAggregate));
     // The groups know the aggregates that were asked for before they were computed.
     let count = other.count();
+    assert_eq!(on_host.column(count).unwrap_err(), Error::Input(InputError::ForeignAggregate));
     assert_eq!(groups.column(count).unwrap_err(), Error::Input(InputError::ForeignAggregate));
 
-    let refused = other.run_into(device.default_stream(), &mut Scratch::new(device), &mut groups).unwrap_err();
+    let refused = other.run_into(stream, &mut scratch, &mut groups).unwrap_err();
     assert_eq!((refused, groups.len()), (Error::Input(InputError::ForeignAggregate), 3));
 
     let (first, second) = ([1u32; 4], [1u32; 5]);

@@ -79,7 +79,7 @@ fn check_column<T: Number<Word = u64> + Into<i128> + std::fmt::Debug>(
     values: &[T],
     is_large: bool,
 ) -> Result<(), TestCaseError> {
-    let (device, stream) = (&engine.device, engine.device.default_stream());
+    let device = &engine.device;
     let keys: Vec<u32> = (0..values.len() as u32).map(|row| if row % 2 == 0 { 0 } else { row % 9 }).collect();
     let mut sums = std::collections::BTreeMap::<u32, (i128, usize)>::new();
     for (&key, &value) in keys.iter().zip(values) {
@@ -93,11 +93,10 @@ fn check_column<T: Number<Word = u64> + Into<i128> + std::fmt::Debug>(
         let (first, _, mean) = (query.mean(values), query.sum(values), query.mean(values));
         let groups = query.order(Order::ByKey).method(method).run(device).unwrap();
         if is_large {
-            prop_assert_eq!(groups.report().method, Method::Sort);
+            prop_assert_eq!(groups.report.method, Method::Sort);
         }
         for mean in [first, mean] {
-            let found: Vec<u64> =
-                groups.column(mean).unwrap().download(stream).unwrap().into_iter().map(f64::to_bits).collect();
+            let found: Vec<u64> = groups.column(mean).unwrap().iter().copied().map(f64::to_bits).collect();
             prop_assert_eq!(&found, &expected, "{:?} of {:?}", method, values);
         }
     }
@@ -148,7 +147,6 @@ fn a_nan_is_neither_the_least_nor_the_greatest_while_there_is_a_number() {
     on_every_engine(
         |engine| (prop::collection::vec(any::<(u8, u16)>(), 1..engine.max_items.min(5000)), any::<bool>()),
         |engine, (rows, skips_nans)| {
-            let stream = engine.device.default_stream();
             for groups in [3, 900] {
                 let keys: Vec<u32> = rows.iter().map(|row| u32::from(row.1) % groups).collect();
                 let number = |&(kind, number): &(u8, u16)| match kind % 11 {
@@ -172,8 +170,8 @@ fn a_nan_is_neither_the_least_nor_the_greatest_while_there_is_a_number() {
                     query.order(Order::ByKey).method(method).skip_nans(skips_nans);
                     let groups = query.run(&engine.device).unwrap();
                     for (extreme, expected) in [min, max].into_iter().zip(&expected) {
-                        let found = groups.column(extreme).unwrap().download(stream).unwrap();
-                        let found: Vec<u64> = found.into_iter().map(bits).collect();
+                        let found = groups.column(extreme).unwrap();
+                        let found: Vec<u64> = found.iter().copied().map(bits).collect();
                         prop_assert_eq!(&found, expected, "{:?}", method);
                     }
                     let mut query = GroupBy::new(&keys);
@@ -181,8 +179,8 @@ fn a_nan_is_neither_the_least_nor_the_greatest_while_there_is_a_number() {
                     query.order(Order::ByKey).method(method).skip_nans(skips_nans);
                     let groups = query.run(&engine.device).unwrap();
                     for (extreme, expected) in [min, max].into_iter().zip(&expected) {
-                        let found = groups.column(extreme).unwrap().download(stream).unwrap();
-                        let found: Vec<u64> = found.into_iter().map(|number| bits(number.into())).collect();
+                        let found = groups.column(extreme).unwrap();
+                        let found: Vec<u64> = found.iter().map(|&number| bits(number.into())).collect();
                         prop_assert_eq!(&found, expected, "{:?}", method);
                     }
                 }

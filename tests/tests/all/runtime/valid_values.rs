@@ -184,7 +184,7 @@ fn columns_are_values() {
         let (first, last) = (query.first(&values), query.last(&values));
         query.method(method).order(order);
         in_each(
-            |device| query.run(device).unwrap(),
+            |device| query.run_on(device.default_stream(), &mut Scratch::new(device)).unwrap(),
             |device, groups| query.run_into(device.default_stream(), &mut Scratch::new(device), groups),
             |device, groups| {
                 check(device, groups.keys());

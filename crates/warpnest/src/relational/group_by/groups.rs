@@ -1,9 +1,8 @@
 //! The result of a group-by.
 
-use super::wanted::Aggregate;
+use super::wanted::{Aggregate, Download, HostColumn, values};
 use crate::relational::columns::Words;
-use crate::{Buffer, Error, InputError, Key, Result, Value};
-use gpu_kernels::types::Scalar;
+use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
 
 /// The groups of a [`GroupBy`](super::GroupBy), on the device: a key for each, and a column for
 /// each aggregate, all in the same order.
@@ -14,6 +13,19 @@ pub struct Groups<K> {
     pub(super) report: GroupReport,
     /// The number of the query, which its aggregates know.
     pub(super) query: u64,
+}
+
+/// The groups of a [`GroupBy`](super::GroupBy), on the host: a key for each, and a column for each
+/// aggregate, all in the same order.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct GroupsOnHost<K> {
+    /// The keys, each once.
+    pub keys: Vec<K>,
+    /// How the groups were computed.
+    pub report: GroupReport,
+    columns: Vec<HostColumn>,
+    query: u64,
 }
 
 /// How groups were computed.
@@ -77,14 +89,14 @@ impl<K: Key> Groups<K> {
     /// [`InputError::ForeignAggregate`] if it was asked of another query.
     pub fn column<T: Value>(&self, aggregate: Aggregate<T>) -> Result<&Buffer<T>> {
         let words = self.columns.get(aggregate.number).filter(|_| aggregate.query == self.query);
-        let address: *const Buffer<T> = match words {
-            Some(Words::Narrow(words)) if T::Word::BITS == 32 => std::ptr::from_ref(words).cast(),
-            Some(Words::Wide(words)) if T::Word::BITS == 64 => std::ptr::from_ref(words).cast(),
-            _ => return Err(Error::Input(InputError::ForeignAggregate)),
-        };
-        // SAFETY: the layout of a buffer does not depend on the type of its elements. These are as
-        // large, and values of the type: the query that gave the aggregate computed them so.
-        Ok(unsafe { &*address })
+        words.and_then(values).ok_or(Error::Input(InputError::ForeignAggregate))
+    }
+
+    /// Returns the groups on the host: `downloads` has a function for each aggregate.
+    pub(super) fn on_host(&self, stream: &Stream, downloads: &[Download]) -> Result<GroupsOnHost<K>> {
+        let columns = self.columns.iter().zip(downloads).map(|(words, download)| download(words, stream));
+        let columns = columns.collect::<Result<_>>()?;
+        Ok(GroupsOnHost { keys: self.keys.download(stream)?, report: self.report, columns, query: self.query })
     }
 
     /// Returns the keys, and the aggregates in the order in which they were asked for.
@@ -100,5 +112,37 @@ impl<K: Key> Groups<K> {
     /// Returns the keys and frees the aggregates.
     pub fn into_keys(self) -> Buffer<K> {
         self.keys
+    }
+}
+
+/// What runs by itself: no aggregate does, so that [`Aggregate::run`] says what to write instead.
+#[diagnostic::on_unimplemented(
+    message = "an aggregate is no query: it names a column of the groups",
+    label = "the query is run, not its aggregate",
+    note = "write `let mut query = GroupBy::new(&keys); let sum = query.sum(&values); let groups = query.run(&device)?;`",
+    note = "then `groups.keys` has the keys, and `groups.column(sum)?` the sums"
+)]
+pub trait Runs {}
+
+impl<T> Aggregate<T> {
+    /// Does not compile, and the compiler says how a query is run.
+    #[doc(hidden)]
+    pub fn run(self, _: &Device) -> Result<GroupsOnHost<T>>
+    where
+        Self: Runs,
+    {
+        Err(Error::Input(InputError::ForeignAggregate))
+    }
+}
+
+impl<K> GroupsOnHost<K> {
+    /// Returns an aggregate of each group.
+    ///
+    /// # Errors
+    /// As for [`Groups::column`].
+    pub fn column<T: Value>(&self, aggregate: Aggregate<T>) -> Result<&[T]> {
+        let column = self.columns.get(aggregate.number).filter(|_| aggregate.query == self.query);
+        let column = column.and_then(|column| column.downcast_ref::<Vec<T>>()).map(Vec::as_slice);
+        column.ok_or(Error::Input(InputError::ForeignAggregate))
     }
 }

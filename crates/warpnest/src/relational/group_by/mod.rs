@@ -1,10 +1,11 @@
 //! Group-by: aggregates of the rows of each key.
 //!
-//! [`GroupBy`] (`query`) takes the columns and what is `wanted` of them, and chooses a way: `sort`,
-//! which any query can take, or `on_chip`, whose groups `hot_and_bins` finds. There a `sample` of
-//! the keys decides which rows `hot` aggregates in one pass, and which are split into `bins`, by a
-//! `bins_plan` that knows all sizes beforehand. [`Groups`] is the result. Kernels of the same names
-//! are in `gpu_kernels::relational::group_by`.
+//! [`GroupBy`] (`query`) takes the columns and what is `wanted` of them, and chooses a way:
+//! `sort`, which any query can take, or `on_chip`, whose groups `hot_and_bins` finds. There a
+//! `sample` of the keys decides which rows `hot` aggregates in one pass, and which are split
+//! into `bins`, by a `bins_plan` that knows all sizes beforehand. [`GroupsOnHost`] and
+//! [`Groups`] are the results. Kernels of the same names are in
+//! `gpu_kernels::relational::group_by`.
 //!
 //! No table is used here, so that tables combine the rows of each key by it (`combined`).
 
@@ -23,6 +24,6 @@ pub(crate) mod sample;
 mod sort;
 mod wanted;
 
-pub use groups::{GroupReport, Groups, Method};
+pub use groups::{GroupReport, Groups, GroupsOnHost, Method};
 pub use query::GroupBy;
 pub use wanted::{Aggregate, Order};

@@ -1,6 +1,6 @@
 //! What a group-by is asked for.
 
-use super::groups::{GroupReport, Groups, Method};
+use super::groups::{GroupReport, Groups, GroupsOnHost, Method};
 use super::memory::Memory;
 use super::on_chip::{group_on_chip, sums_may_wrap};
 use super::sort::{SortInput, group_sorted};
@@ -19,6 +19,18 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 
 /// A group-by: the rows with equal keys become a group, of which counts, sums, least, greatest,
 /// mean, first and last values are computed.
+///
+/// ```
+/// use warpnest::Device;
+/// use warpnest::relational::GroupBy;
+///
+/// let mut query = GroupBy::new(&[7u32, 7, 7]);
+/// let sum = query.sum(&[2.5f32, 1.0, 1.5]); // names a column of the groups
+/// let groups = query.run(&Device::best()?)?;
+/// assert_eq!(groups.keys, [7]);
+/// assert_eq!(groups.column(sum)?, [5.0]);
+/// # Ok::<(), warpnest::Error>(())
+/// ```
 ///
 /// The rows may be slices or buffers, and every call reads them anew. Equal columns are read once
 /// for all of their aggregates.
@@ -149,17 +161,18 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self
     }
 
-    /// Returns the groups, when they are there.
+    /// Returns the groups on the host.
     ///
     /// # Errors
     /// As for [`GroupBy::run_on`].
-    pub fn run(&self, device: &Device) -> Result<Groups<K>> {
-        self.run_on(device.default_stream(), &mut Scratch::new(device))
+    pub fn run(&self, device: &Device) -> Result<GroupsOnHost<K>> {
+        let stream = device.default_stream();
+        self.run_on(stream, &mut Scratch::new(device))?.on_host(stream, &self.query.downloads)
     }
 
-    /// Returns the groups, computed on `stream`; waits until their number is known. The scratch is
-    /// best kept for the next call: then memory is allocated for the groups alone, and for columns
-    /// that are copied to the device.
+    /// Returns the groups on the device, computed on `stream`; waits until their number is known.
+    /// The scratch is best kept for the next call: then memory is allocated for the groups alone,
+    /// and for columns that are copied to the device.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have as
@@ -248,9 +261,8 @@ where
     /// let mut query = GroupBy::by_two(&years, &months);
     /// let rows = query.count();
     /// let groups = query.order(Order::ByKey).run(&device)?;
-    /// let stream = device.default_stream();
-    /// assert_eq!(groups.keys().download(stream)?, [(2023, 1), (2024, 2), (2024, 5)]);
-    /// assert_eq!(groups.column(rows)?.download(stream)?, [1, 1, 2]);
+    /// assert_eq!(groups.keys, [(2023, 1), (2024, 2), (2024, 5)]);
+    /// assert_eq!(groups.column(rows)?, [1, 1, 2]);
     /// # Ok::<(), warpnest::Error>(())
     /// ```
     pub fn by_two(first: impl Into<Column<'q, A>>, second: impl Into<Column<'q, B>>) -> Self {

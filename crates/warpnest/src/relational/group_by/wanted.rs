@@ -1,11 +1,12 @@
 //! What a query asks for: columns of values, aggregates of them, and an order. Where the aggregates
 //! of a column are written is in `outputs`.
 
-use crate::relational::columns::{Column, Lend, WordsOf};
-use crate::{Device, Value};
+use crate::relational::columns::{Column, Lend, Words, WordsOf};
+use crate::{Buffer, Device, Error, InputError, Result, Stream, Value};
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::types::Scalar;
+use std::any::Any;
 use std::marker::PhantomData;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -23,7 +24,8 @@ pub enum Order {
     FirstSeen,
 }
 
-/// An aggregate of a query, whose column [`Groups::column`](super::Groups::column) gives.
+/// An aggregate of a query, whose column [`GroupsOnHost::column`](super::GroupsOnHost::column) and
+/// [`Groups::column`](super::Groups::column) give.
 #[derive(Debug)]
 pub struct Aggregate<T> {
     pub(super) query: u64,
@@ -38,12 +40,39 @@ impl<T> Clone for Aggregate<T> {
 }
 impl<T> Copy for Aggregate<T> {}
 
+/// A vector of an aggregate's type.
+pub(super) type HostColumn = Box<dyn Any + Send + Sync>;
+
+/// A function that downloads the words of an aggregate as a vector of its type.
+pub(super) type Download = fn(&Words, &Stream) -> Result<HostColumn>;
+
+/// Downloads the words of an aggregate of values of type `T`.
+fn download<T: Value>(words: &Words, stream: &Stream) -> Result<HostColumn> {
+    let column = values::<T>(words).ok_or(Error::Input(InputError::ForeignAggregate))?;
+    Ok(Box::new(column.download(stream)?))
+}
+
+/// Returns words as the values of type `T` that they were computed as; `None` if their size is
+/// another one.
+pub(super) fn values<T: Value>(words: &Words) -> Option<&Buffer<T>> {
+    let address: *const Buffer<T> = match words {
+        Words::Narrow(words) if T::Word::BITS == 32 => std::ptr::from_ref(words).cast(),
+        Words::Wide(words) if T::Word::BITS == 64 => std::ptr::from_ref(words).cast(),
+        Words::Narrow(_) | Words::Wide(_) => return None,
+    };
+    // SAFETY: the layout of a buffer does not depend on the type of its elements. These are as
+    // large, and values of the type: the query that gave the aggregate computed them so.
+    Some(unsafe { &*address })
+}
+
 /// What a query asks for, besides its keys.
 pub(super) struct Query<'q> {
     /// The number of the query, which its aggregates know.
     pub number: u64,
     pub columns: Vec<ValueColumn<'q>>,
     pub wanted: Vec<Wanted>,
+    /// How each aggregate comes to the host.
+    pub downloads: Vec<Download>,
     pub order: Order,
     /// Whether a NaN is neither the least nor the greatest value while there is a number.
     pub skips_nans: bool,
@@ -53,11 +82,13 @@ impl<'q> Query<'q> {
     pub fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        Self { number, columns: Vec::new(), wanted: Vec::new(), order: Order::Any, skips_nans: true }
+        let (columns, wanted, downloads) = (Vec::new(), Vec::new(), Vec::new());
+        Self { number, columns, wanted, downloads, order: Order::Any, skips_nans: true }
     }
 
-    pub fn add<T>(&mut self, wanted: Wanted) -> Aggregate<T> {
+    pub fn add<T: Value>(&mut self, wanted: Wanted) -> Aggregate<T> {
         self.wanted.push(wanted);
+        self.downloads.push(download::<T>);
         Aggregate { query: self.number, number: self.wanted.len() - 1, values: PhantomData }
     }
 
