@@ -9,8 +9,8 @@
 //! | [`Sets`] | [`Page`], [`Cuckoo`] | be sets |
 //! | [`Ids`] | [`Page`], [`Cuckoo`] | be under a compacting table or a multimap |
 //!
-//! A [`Kind`] is what a [`Table`](crate::Table) is of: one of a design, or one that stands on such a
-//! table.
+//! A [`Kind`] is what a [`Table`](crate::Table) is of: one of a design, or one that stands on such
+//! a table.
 //!
 //! | bound | kinds | what their tables can do |
 //! |---|---|---|

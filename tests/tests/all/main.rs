@@ -4,6 +4,7 @@
 mod combining;
 mod deferred;
 mod formulas;
+mod handles;
 mod hash;
 
 mod arrow {

@@ -201,7 +201,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// size.
     ///
     /// # Errors
-    /// As for [`Table::reserve_on`].
+    /// As for [`LinearMap::reserve_on`].
     pub fn drop_tombstones(&mut self) -> Result<()> {
         let device = self.device().clone();
         self.drop_tombstones_on(device.default_stream())
@@ -210,7 +210,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// Does [`LinearMap::drop_tombstones`] on `stream`.
     ///
     /// # Errors
-    /// As for [`Table::reserve_on`].
+    /// As for [`LinearMap::reserve_on`].
     pub fn drop_tombstones_on(&mut self, stream: &Stream) -> Result<()> {
         self.table.drop_tombstones(stream)
     }

@@ -1,7 +1,6 @@
 //! Changes that combine values with those that keys have.
 
 use super::design::{Changes, Design};
-use super::handle::Table;
 use super::input::{check_keys, check_pairs};
 use crate::primitives::Number;
 use crate::runtime::lent::Lent;
@@ -52,7 +51,7 @@ impl<V: Number> Fold<V> {
 /// where that is faster. Then frequent keys cost no more than rare ones on a GPU. This takes the
 /// memory of a [`GroupBy`](crate::relational::GroupBy) of the batch, 24 to 36 bytes a row. A
 /// [`LinearMap`](crate::LinearMap) keeps it until
-/// [`shrink_to_fit`](Table::shrink_to_fit), and is the faster one; the other two group, look up
+/// [`shrink_to_fit`](BulkMap::shrink_to_fit), and is the faster one; the other two group, look up
 /// and insert.
 ///
 /// A batch that is refused has combined none of its rows: [`Error::Input`](crate::Error::Input),
@@ -77,7 +76,7 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     /// ```
     ///
     /// # Errors
-    /// As for [`Table::insert_many`], but for [`FullError::NoSlots`](crate::FullError::NoSlots);
+    /// As for [`BulkMap::insert_many`], but for [`FullError::NoSlots`](crate::FullError::NoSlots);
     /// [`FullError::NoCapacity`](crate::FullError::NoCapacity): nothing was done;
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more: smaller
     /// batches have the same result.

@@ -10,13 +10,14 @@ use std::marker::PhantomData;
 /// A table in the memory of a device, for arrays of keys and queries: of the [`Kind`] `T`, which
 /// has names of its own.
 ///
-/// | kind | names |
-/// |---|---|
-/// | [`Map`](crate::design::Map) | [`BulkMap`](crate::BulkMap); by its design [`PageMap`](crate::PageMap), [`CuckooMap`](crate::CuckooMap), [`TwoLevelMap`](crate::TwoLevelMap), [`SortedMap`](crate::SortedMap), [`LinearMap`](crate::LinearMap), [`ExtendibleMap`](crate::ExtendibleMap) |
-/// | [`Set`](crate::design::Set) | [`BulkSet`](crate::BulkSet); [`PageSet`](crate::PageSet), [`CuckooSet`](crate::CuckooSet) |
-/// | [`Multi`](crate::design::Multi) | [`MultiMap`](crate::MultiMap) |
-/// | [`Rows`](crate::design::Rows) | [`RowMap`](crate::RowMap) |
-/// | [`Compacting`](crate::design::Compacting) | [`CompactingTable`](crate::CompactingTable) |
+/// * [`BulkMap`](crate::BulkMap), a [`Map`](crate::design::Map), by its design:
+///   [`PageMap`](crate::PageMap), [`CuckooMap`](crate::CuckooMap),
+///   [`TwoLevelMap`](crate::TwoLevelMap), [`SortedMap`](crate::SortedMap),
+///   [`LinearMap`](crate::LinearMap), [`ExtendibleMap`](crate::ExtendibleMap);
+/// * [`BulkSet`](crate::BulkSet), a [`Set`](crate::design::Set): [`PageSet`](crate::PageSet),
+///   [`CuckooSet`](crate::CuckooSet);
+/// * [`MultiMap`](crate::MultiMap), [`RowMap`](crate::RowMap) and
+///   [`CompactingTable`](crate::CompactingTable), which stand on such a table.
 ///
 /// Lookups change nothing, so any number of streams may look up at the same time. What changes a
 /// table takes it exclusively, and waits for running lookups by itself.
@@ -33,7 +34,8 @@ use std::marker::PhantomData;
 ///
 /// let device = Device::best()?;
 /// assert!(bytes_of_a_key(&PageSet::from_keys(&device, 0..10_000u32)?) < 8);
-/// assert!(bytes_of_a_key(&MultiMap::from_pairs(&device, (0..10_000u32).map(|i| (i / 2, i)))?) < 20);
+/// let pairs = (0..10_000u32).map(|i| (i / 2, i));
+/// assert!(bytes_of_a_key(&MultiMap::from_pairs(&device, pairs)?) < 20);
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 pub struct Table<T: Kind> {
@@ -186,6 +188,7 @@ impl<T: HasValues> Table<T> {
     ///
     /// # Errors
     /// As for [`Table::iter`].
+    #[expect(clippy::type_complexity, reason = "two vectors are what is read here")]
     pub fn to_columns(&self) -> Result<(Vec<T::Key>, Vec<T::Value>)> {
         T::columns(&self.table)
     }
@@ -195,7 +198,7 @@ impl<T: HasValues> Table<T> {
     /// # Errors
     /// As for [`Table::iter`].
     pub fn values(&self) -> Result<impl ExactSizeIterator<Item = T::Value> + use<T>> {
-        Ok(self.to_columns()?.1.into_iter())
+        Ok(T::values(&self.table)?.into_iter())
     }
 }
 

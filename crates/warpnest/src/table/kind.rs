@@ -100,7 +100,14 @@ pub trait HasValues: Kind<Item = (<Self as Kind>::Key, <Self as HasValues>::Valu
 
     /// Returns the keys and values of all items.
     #[doc(hidden)]
+    #[expect(clippy::type_complexity, reason = "two vectors are what is read here")]
     fn columns(table: &Self::Table) -> Result<(Vec<Self::Key>, Vec<Self::Value>)>;
+
+    /// Returns the values of all items.
+    #[doc(hidden)]
+    fn values(table: &Self::Table) -> Result<Vec<Self::Value>> {
+        Ok(Self::columns(table)?.1)
+    }
 }
 
 /// A [`Kind`] of table that gives one value for a key. The trait is sealed.

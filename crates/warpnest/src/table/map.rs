@@ -13,7 +13,7 @@ use crate::{Answers, Buffer, BufferSlice, Key, Result, Stream, Value};
 use std::marker::PhantomData;
 
 /// The kind of a [`BulkMap`].
-pub struct Map<K, V, D>(PhantomData<fn() -> (K, V, D)>);
+pub struct Map<K, V, D>(PhantomData<(K, V, D)>);
 
 /// A map in the memory of a device, for arrays of keys and queries. [`PageMap`](crate::PageMap),
 /// [`CuckooMap`](crate::CuckooMap), [`TwoLevelMap`](crate::TwoLevelMap),

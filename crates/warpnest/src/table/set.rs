@@ -17,7 +17,7 @@ use gpu_kernels::types::{Nothing, WordOf};
 use std::marker::PhantomData;
 
 /// The kind of a [`BulkSet`].
-pub struct Set<K, D>(PhantomData<fn() -> (K, D)>);
+pub struct Set<K, D>(PhantomData<(K, D)>);
 
 /// A set in the memory of a device, for arrays of keys and queries: a table without values.
 /// [`PageSet`](crate::PageSet) and [`CuckooSet`](crate::CuckooSet) are names for sets of one design

@@ -56,7 +56,7 @@ use work::Work;
 pub type CompactingTable<K, D = Page> = Table<Compacting<K, D>>;
 
 /// The kind of a [`CompactingTable`].
-pub struct Compacting<K, D>(PhantomData<fn() -> (K, D)>);
+pub struct Compacting<K, D>(PhantomData<(K, D)>);
 
 /// The table of a [`CompactingTable`].
 pub struct IdsAndKeys<K: Key, D: Ids> {

@@ -49,7 +49,7 @@ use work::Work;
 pub type MultiMap<K, V, D = Page> = Table<Multi<K, V, D>>;
 
 /// The kind of a [`MultiMap`].
-pub struct Multi<K, V, D>(PhantomData<fn() -> (K, V, D)>);
+pub struct Multi<K, V, D>(PhantomData<(K, V, D)>);
 
 /// The table of a [`MultiMap`].
 pub struct MultiTable<K: Key, V: Value, D: Ids> {
@@ -131,6 +131,10 @@ impl<K: Key, V: Value, D: Ids> HasValues for Multi<K, V, D> {
         }
         values.truncate(repeated.len());
         Ok((repeated, values))
+    }
+
+    fn values(table: &Self::Table) -> Result<Vec<V>> {
+        table.values.download(table.runs.device().default_stream())
     }
 }
 

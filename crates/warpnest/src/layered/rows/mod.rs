@@ -88,7 +88,7 @@ use std::marker::PhantomData;
 pub type RowMap<K, R, D = Page> = Table<Rows<K, R, D>>;
 
 /// The kind of a [`RowMap`].
-pub struct Rows<K, R, D>(PhantomData<fn() -> (K, R, D)>);
+pub struct Rows<K, R, D>(PhantomData<(K, R, D)>);
 
 /// The table of a [`RowMap`].
 pub struct RowTable<K: Key, R: Plain, D: Changes> {

@@ -15,8 +15,8 @@ use std::path::Path;
 /// Saving and loading. The [guide](crate::guide::files) has an example; docs/file-format.md has the
 /// format.
 impl<T: Kind> Table<T> {
-    /// Writes the table to `to`: its memory as it is, so that loading it is a copy and no build. Any
-    /// device can load what any other one saved.
+    /// Writes the table to `to`: its memory as it is, so that loading it is a copy and no build.
+    /// Any device can load what any other one saved.
     ///
     /// It takes about the time that the slower of the device's link and `to` takes, and up to 8
     /// mebibytes of the host's memory. `to` gets large pieces and needs no buffer. After an error
@@ -45,10 +45,10 @@ impl<T: Kind> Table<T> {
     /// same sizes, whatever device it was on. It answers, and changes, as the saved one did.
     ///
     /// `from` needs no buffer, and may come from anybody: data that was damaged, cut or made to do
-    /// harm is refused, or gives a table with wrong answers at worst. Nothing is read past the table's
-    /// end. The types of keys and values are not in the file, only their sizes: give those that
-    /// were saved. Of a type with bytes that are no value, such as `char`, this does not compile:
-    /// load a table of `u32`. Only the times of the report's stages are lost.
+    /// harm is refused, or gives a table with wrong answers at worst. Nothing is read past the end
+    /// of the table. The types of keys and values are not in the file, only their sizes: give those
+    /// that were saved. Of a type with bytes that are no value, such as `char`, this does not
+    /// compile: load a table of `u32`. Only the times of the report's stages are lost.
     ///
     /// ```
     /// use warpnest::{Device, PageMap};
@@ -80,7 +80,8 @@ impl<T: Kind> Table<T> {
         Self::read(Incoming::open(device, T::file_kind(), Source::Stream(&mut from), None)?)
     }
 
-    /// Loads a table from a file. Its length is compared with its header before any memory is taken.
+    /// Loads a table from a file. Its length is compared with its header before any memory is
+    /// taken.
     ///
     /// # Errors
     /// As for [`Table::load`].
