@@ -119,7 +119,7 @@ pub fn operations_on_sets_without_keys_with_the_same_and_with_no_common_ones<D: 
     fn with<D: Tested, K: Key>(device: &Device, config: &Config<D>, most: usize) {
         let keys: Vec<K> = distinct_keys(most, 3);
         let inputs = [&[][..], &keys[..1], &keys[..33], &keys[5..most / 2], &keys[most / 2..], &keys[..]];
-        let sets: Vec<BulkSet<K, D>> = inputs.iter().map(|keys| config.build_set(device, keys).unwrap()).collect();
+        let sets: Vec<BulkSet<K, D>> = inputs.iter().map(|&keys| config.build_set(device, keys).unwrap()).collect();
         for (i, one) in sets.iter().enumerate() {
             for (j, other) in sets.iter().enumerate() {
                 assert_eq!(wrong_operations(one, other), Ok(()), "{i} and {j} of {most} keys on {}", device.name());

@@ -3,10 +3,10 @@
 use std::fmt::Debug;
 use warpnest::design::{Erases, HasValues, Kind, Loads};
 use warpnest::{
-    CompactingTable, CuckooMap, CuckooSet, Device, ExtendibleMap, FileInfo, LinearMap, MultiMap, PageMap, PageSet,
-    RowMap, SortedMap, Table, TwoLevelMap,
+    Buffer, CompactingTable, CuckooMap, CuckooSet, Device, ExtendibleMap, FileInfo, Fold, LinearMap, MultiMap, PageMap,
+    PageSet, RowMap, SortedMap, Table, TwoLevelMap,
 };
-use warpnest_tests::{distinct_keys, parameterized};
+use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, parameterized};
 
 /// Returns elements in order: most tables have none, and may write items in another one each time.
 fn sorted<T: Ord>(elements: impl IntoIterator<Item = T>) -> Vec<T> {
@@ -63,6 +63,38 @@ fn check_erases<T: Erases<Key = u32>>(mut table: Table<T>) {
     assert_eq!(table.erase_many(&keys), Ok(keys.len().div_ceil(2)));
     table.clear().unwrap();
     assert!(table.is_empty());
+}
+
+#[parameterized]
+fn tables_are_built_and_changed_from_slices_and_buffers_alike(device: &Device) {
+    let on_device = |slice: &[u32]| Buffer::from_slice(device, slice).unwrap();
+    let (keys, values) = (on_device(&[3, 4, 5]), on_device(&[30, 40, 50]));
+    let mut map = PageMap::build(device, &keys, &[30u32, 40, 50]).unwrap();
+    assert_eq!(map.insert_many(&[4, 6], &on_device(&[41, 60])), Ok(1));
+    assert_eq!(map.insert_many(&on_device(&[4]), &Vec::from([42])), Ok(0));
+    assert_eq!(map.erase_many(&on_device(&[3, 9])), Ok(1));
+    assert_eq!(map.combine_many(Fold::SUM, &on_device(&[5]), &[1]), Ok(0));
+    assert_eq!(map.count_many(&on_device(&[6, 7, 7])), Ok(1));
+    assert_eq!(map.get_many(&[3, 4, 5, 6, 7]), Ok(vec![None, Some(42), Some(51), Some(61), Some(2)]));
+    map.rebuild(&[1], &on_device(&[2])).unwrap();
+    assert_eq!(map.to_pairs(), Ok(vec![(1, 2)]));
+
+    let mut set = PageSet::build(device, &keys).unwrap();
+    assert_eq!(set.insert_many(&values), Ok(3));
+    set.rebuild(&values).unwrap();
+    assert_eq!(set.contains_many(&[3, 30]), Ok(vec![false, true]));
+    let rows = Buffer::from_slice(device, &[[1u32; 3]; 3]).unwrap();
+    let row_map = RowMap::build(device, &keys, &rows).unwrap();
+    assert_eq!(row_map.get(5), Ok(Some([1; 3])));
+    assert_eq!(MultiMap::build(device, &keys, &values).unwrap().get(4), Ok(vec![40]));
+    assert_eq!(CompactingTable::build(device, &keys).unwrap().len(), 3);
+
+    let there = elsewhere();
+    let far = Buffer::from_slice(&there, &[1u32]).unwrap();
+    assert_wrong_device(set.insert_many(&far).unwrap_err(), "the buffer of keys", &there, device);
+    assert_wrong_device(map.insert_many(&[1], &far).unwrap_err(), "the buffer of values", &there, device);
+    assert_lengths(map.insert_many(&keys, &far).unwrap_err(), ("the keys", 3), ("the values", 1));
+    assert_eq!((map.len(), set.len()), (1, 3));
 }
 
 #[parameterized]

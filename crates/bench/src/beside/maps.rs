@@ -204,16 +204,17 @@ pub fn extendible<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
 
 /// Compares the maps of the papers that are built in one go.
 pub fn built<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
-    let mut rows =
-        built_of::<_, S>(lab, "CuckooMap", CuckooMap::<u32, u32>::build, |map, queries| map.get_many(queries))?;
-    let build = TwoLevelMap::<u32, u32>::build;
+    let build = |device: &_, keys: &_, values: &_| CuckooMap::build(device, keys, values);
+    let mut rows = built_of::<_, S>(lab, "CuckooMap", build, |map, queries| map.get_many(queries))?;
+    let build = |device: &_, keys: &_, values: &_| TwoLevelMap::build(device, keys, values);
     rows.extend(built_of::<_, S>(lab, "TwoLevelMap", build, |map, queries| map.get_many(queries))?);
     Ok(rows)
 }
 
 /// Compares the page map.
 pub fn page<S: Hasher>(lab: &Lab<'_>) -> Result<Vec<Comparison>> {
-    built_of::<_, S>(lab, "PageMap", PageMap::<u32, u32>::build, |map, queries| map.get_many(queries))
+    let build = |device: &_, keys: &_, values: &_| PageMap::build(device, keys, values);
+    built_of::<_, S>(lab, "PageMap", build, |map, queries| map.get_many(queries))
 }
 
 /// Compares a map that is built in one go with a `HashMap`.

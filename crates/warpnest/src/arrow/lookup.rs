@@ -2,10 +2,18 @@
 
 use super::memory::{bits, from_buffer};
 use crate::design::Design;
+use crate::relational::Column;
 use crate::runtime::lent::Lent;
 use crate::{Answers, BulkMap, Key, Result, Stream, Value};
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
-use arrow_buffer::NullBuffer;
+use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
+
+impl<'q, T: ArrowNativeType> From<&'q ScalarBuffer<T>> for Column<'q, T> {
+    /// Takes the values of an array, which says beside them which are null.
+    fn from(values: &'q ScalarBuffer<T>) -> Self {
+        Self::from(&values[..])
+    }
+}
 
 /// Returns the answers of a lookup as an array: values, and nulls where nothing was found.
 ///

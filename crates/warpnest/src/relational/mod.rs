@@ -26,7 +26,7 @@
 
 // Read `columns` first, which all operations take. `group_by` needs no table, `join` and
 // `distinct` build some, and `rows` has keys of several columns for both.
-mod columns;
+pub(crate) mod columns;
 mod distinct;
 pub(crate) mod group_by;
 mod join;

@@ -3,14 +3,15 @@
 use super::config::Config;
 use super::design::{Builds, Design};
 use super::handle::Table;
-use super::input::Input;
+use super::input::{Input, pairs_on};
 use super::kind::OfDesign;
-use crate::runtime::lent::Lent;
+use crate::relational::Column;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 
 /// Builds: of designs that are built in one go.
 impl<D: Design> Config<D> {
-    /// Builds a map of `keys[i]` to `values[i]`; returns when it is built.
+    /// Builds a map of `keys[i]` to `values[i]`, which are slices or buffers; returns when it is
+    /// built.
     ///
     /// # Errors
     /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), or a setting that makes
@@ -21,13 +22,19 @@ impl<D: Design> Config<D> {
     ///   the keys: [`BuildError::KeysAgreeModuloPrime`](crate::BuildError::KeysAgreeModuloPrime).
     /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::Driver`](crate::Error::Driver).
-    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<BulkMap<K, V, D>>
+    pub fn build<'c, K: Key, V: Value>(
+        &self,
+        device: &Device,
+        keys: impl Into<Column<'c, K>>,
+        values: impl Into<Column<'c, V>>,
+    ) -> Result<BulkMap<K, V, D>>
     where
         D: Builds,
     {
+        let (keys, values) = (keys.into(), values.into());
         // The check comes before the copies: a request that cannot work should not cost them.
-        D::sizes::<K::Word, V::Word>(self, keys.len() as u64)?;
-        let (keys, values) = Lent::pairs(device, keys, values)?;
+        D::sizes::<K::Word, V::Word>(self, keys.rows() as u64)?;
+        let (keys, values) = pairs_on(device, keys, values)?;
         self.build_on(device.default_stream(), device, &keys, &values)
     }
 
@@ -82,7 +89,7 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     ///
     /// # Errors
     /// As for [`Config::build`].
-    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self>
+    pub fn build<'c>(device: &Device, keys: impl Into<Column<'c, K>>, values: impl Into<Column<'c, V>>) -> Result<Self>
     where
         D: Builds,
     {
@@ -130,12 +137,12 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     ///
     /// # Errors
     /// As for [`BulkMap::rebuild_on`]; if the slices cannot be copied, the map is unchanged.
-    pub fn rebuild(&mut self, keys: &[K], values: &[V]) -> Result<()>
+    pub fn rebuild<'c>(&mut self, keys: impl Into<Column<'c, K>>, values: impl Into<Column<'c, V>>) -> Result<()>
     where
         D: Builds,
     {
         let device = self.device().clone();
-        let (keys, values) = Lent::pairs(&device, keys, values)?;
+        let (keys, values) = pairs_on(&device, keys, values)?;
         self.rebuild_on(device.default_stream(), &keys, &values)
     }
 

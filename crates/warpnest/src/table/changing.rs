@@ -3,10 +3,11 @@
 use super::config::Config;
 use super::design::{Changes, Design};
 use super::handle::Table;
-use super::input::check_keys;
+use super::input::{check_keys, keys_on, pairs_on};
 use super::kind::{Erases, HasValues, Inserts, Kind};
 use super::retaining::dropped;
 use crate::error::same_length;
+use crate::relational::Column;
 use crate::runtime::lent::Lent;
 use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream, Value};
 
@@ -43,8 +44,9 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
 /// Changes batch by batch: of a [`PageMap`](crate::PageMap), a [`LinearMap`](crate::LinearMap), an
 /// [`ExtendibleMap`](crate::ExtendibleMap) and a [`RowMap`](crate::RowMap).
 impl<T: HasValues> Table<T> {
-    /// Gives every key its value; returns how many of the keys were new. Which of several pairs of
-    /// a key wins, and what an error leaves, is said at each map.
+    /// Gives every key its value; returns how many of the keys were new. Keys and values are slices
+    /// or buffers. Which of several pairs of a key wins, and what an error leaves, is said at each
+    /// map.
     ///
     /// # Errors
     /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer): nothing was done.
@@ -65,16 +67,20 @@ impl<T: HasValues> Table<T> {
     ///   than 2^32 - 1 rows.
     /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::Driver`](crate::Error::Driver).
-    pub fn insert_many(&mut self, keys: &[T::Key], values: &[T::Value]) -> Result<usize>
+    pub fn insert_many<'c>(
+        &mut self,
+        keys: impl Into<Column<'c, T::Key>>,
+        values: impl Into<Column<'c, T::Value>>,
+    ) -> Result<usize>
     where
         T: Inserts,
     {
         let device = self.device().clone();
-        let (keys, values) = Lent::pairs(&device, keys, values)?;
+        let (keys, values) = pairs_on(&device, keys, values)?;
         self.insert_many_on(device.default_stream(), &keys, &values)
     }
 
-    /// Does [`Table::insert_many`] from buffers; waits until it is known how many keys were new.
+    /// Does [`Table::insert_many`] from buffers, on `stream`.
     ///
     /// # Errors
     /// As for [`Table::insert_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
@@ -168,15 +174,15 @@ impl<T: Kind> Table<T> {
     ///
     /// # Errors
     /// As for [`Table::remove_many`].
-    pub fn erase_many(&mut self, keys: &[T::Key]) -> Result<usize>
+    pub fn erase_many<'c>(&mut self, keys: impl Into<Column<'c, T::Key>>) -> Result<usize>
     where
         T: Erases,
     {
         let device = self.device().clone();
-        self.erase_many_on(device.default_stream(), &*Lent::new(&device, keys)?)
+        self.erase_many_on(device.default_stream(), &*keys_on(&device, keys)?)
     }
 
-    /// Does [`Table::erase_many`] from a buffer; waits until it is known how many keys were there.
+    /// Does [`Table::erase_many`] from a buffer, on `stream`.
     ///
     /// # Errors
     /// As for [`Table::remove_many_on`].

@@ -1,9 +1,9 @@
 //! Changes that combine values with those that keys have.
 
 use super::design::{Changes, Design};
-use super::input::{check_keys, check_pairs};
+use super::input::{check_keys, check_pairs, keys_on, pairs_on};
 use crate::primitives::Number;
-use crate::runtime::lent::Lent;
+use crate::relational::Column;
 use crate::{Buffer, BulkMap, Key, Result, Stream};
 use gpu_kernels::table::fold::{Fold as FoldWord, FoldKind};
 use std::marker::PhantomData;
@@ -81,12 +81,17 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more: smaller
     /// batches have the same result.
     #[doc(alias("add_many", "min_many", "max_many", "accumulate", "upsert"))]
-    pub fn combine_many(&mut self, fold: Fold<V>, keys: &[K], values: &[V]) -> Result<usize>
+    pub fn combine_many<'c>(
+        &mut self,
+        fold: Fold<V>,
+        keys: impl Into<Column<'c, K>>,
+        values: impl Into<Column<'c, V>>,
+    ) -> Result<usize>
     where
         D: Changes,
     {
         let device = self.device().clone();
-        let (keys, values) = Lent::pairs(&device, keys, values)?;
+        let (keys, values) = pairs_on(&device, keys, values)?;
         self.combine_many_on(device.default_stream(), fold, &keys, &values)
     }
 
@@ -125,12 +130,12 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     /// # Errors
     /// As for [`BulkMap::combine_many`].
     #[doc(alias("histogram", "value_counts", "bincount"))]
-    pub fn count_many(&mut self, keys: &[K]) -> Result<usize>
+    pub fn count_many<'c>(&mut self, keys: impl Into<Column<'c, K>>) -> Result<usize>
     where
         D: Changes,
     {
         let device = self.device().clone();
-        self.count_many_on(device.default_stream(), &*Lent::new(&device, keys)?)
+        self.count_many_on(device.default_stream(), &*keys_on(&device, keys)?)
     }
 
     /// Does [`BulkMap::count_many`] from a buffer; waits until it is known how many keys were new.

@@ -1,8 +1,11 @@
 //! The input that tables are built from.
 
+use crate::error::same_length;
 use crate::primitives::Pairs;
+use crate::relational::columns::{Column, OnDevice};
 use crate::runtime::stream::Batch;
-use crate::{Buffer, Device, Result, Stream};
+use crate::types::Plain;
+use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
 
@@ -95,6 +98,22 @@ impl<'i, K: KeyWord, V: Payload> Input<'i, K, V> {
     }
 }
 
+/// Returns a column of keys on `device`.
+pub(crate) fn keys_on<'c, K: Key>(device: &Device, keys: impl Into<Column<'c, K>>) -> Result<OnDevice<'c, K>> {
+    keys.into().elements_on(device, "the buffer of keys")
+}
+
+/// Returns columns of keys and values on `device`, if they are equally long.
+pub(crate) fn pairs_on<'c, K: Key, V: Plain>(
+    device: &Device,
+    keys: impl Into<Column<'c, K>>,
+    values: impl Into<Column<'c, V>>,
+) -> Result<(OnDevice<'c, K>, OnDevice<'c, V>)> {
+    let (keys, values) = (keys.into(), values.into());
+    same_length(("the keys", keys.rows()), ("the values", values.rows()))?;
+    Ok((keys_on(device, keys)?, values.elements_on(device, "the buffer of values")?))
+}
+
 /// Fails unless keys and stream are on `device`.
 pub(crate) fn check_keys<K>(device: &Device, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
     stream.check_device(device)?;
@@ -110,5 +129,5 @@ pub(crate) fn check_pairs<K: KeyWord, V: ValueWord>(
 ) -> Result<()> {
     check_keys(device, stream, keys)?;
     values.check_device("the buffer of values", device)?;
-    crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))
+    same_length(("the keys", keys.len()), ("the values", values.len()))
 }

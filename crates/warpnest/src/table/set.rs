@@ -4,11 +4,12 @@
 use super::config::Config;
 use super::design::{Changes, Design, Sets};
 use super::handle::Table;
-use super::input::{Input, check_keys};
+use super::input::{Input, check_keys, keys_on};
 use super::kind::{Erases, KeyWordOf, Kind, Loads, OfDesign};
 use super::raw::{RawTable, ReadTable, sealed::Sealed};
 use crate::error::{TableKind, same_length};
 use crate::primitives::answers::bit;
+use crate::relational::Column;
 use crate::runtime::lent::Lent;
 use crate::table::file::kind_of;
 use crate::types::{check_any_bytes, check_size};
@@ -93,12 +94,13 @@ impl<D: Design> Config<D> {
     ///
     /// # Errors
     /// As for [`Config::build`].
-    pub fn build_set<K: Key>(&self, device: &Device, keys: &[K]) -> Result<BulkSet<K, D>>
+    pub fn build_set<'c, K: Key>(&self, device: &Device, keys: impl Into<Column<'c, K>>) -> Result<BulkSet<K, D>>
     where
         D: Sets,
     {
-        D::sizes::<K::Word, Nothing>(self, keys.len() as u64)?;
-        let keys = Lent::new(device, keys)?;
+        let keys = keys.into();
+        D::sizes::<K::Word, Nothing>(self, keys.rows() as u64)?;
+        let keys = keys_on(device, keys)?;
         self.build_set_on(device.default_stream(), device, &keys)
     }
 
@@ -156,7 +158,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`Config::build_set`].
-    pub fn build(device: &Device, keys: &[K]) -> Result<Self> {
+    pub fn build<'c>(device: &Device, keys: impl Into<Column<'c, K>>) -> Result<Self> {
         Config::<D>::default().build_set(device, keys)
     }
 
@@ -212,9 +214,9 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`BulkSet::rebuild_on`]; if the slice cannot be copied, the set is unchanged.
-    pub fn rebuild(&mut self, keys: &[K]) -> Result<()> {
+    pub fn rebuild<'c>(&mut self, keys: impl Into<Column<'c, K>>) -> Result<()> {
         let device = self.device().clone();
-        self.rebuild_on(device.default_stream(), &*Lent::new(&device, keys)?)
+        self.rebuild_on(device.default_stream(), &*keys_on(&device, keys)?)
     }
 
     /// Rebuilds the set from a buffer, on `stream`; waits until it is known that the build
@@ -263,15 +265,15 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`Table::insert_many`].
-    pub fn insert_many(&mut self, keys: &[K]) -> Result<usize>
+    pub fn insert_many<'c>(&mut self, keys: impl Into<Column<'c, K>>) -> Result<usize>
     where
         D: Changes,
     {
         let device = self.device().clone();
-        self.insert_many_on(device.default_stream(), &*Lent::new(&device, keys)?)
+        self.insert_many_on(device.default_stream(), &*keys_on(&device, keys)?)
     }
 
-    /// Does [`BulkSet::insert_many`] from a buffer; waits until it is known how many keys were new.
+    /// Does [`BulkSet::insert_many`] from a buffer, on `stream`.
     ///
     /// # Errors
     /// As for [`Table::insert_many_on`].

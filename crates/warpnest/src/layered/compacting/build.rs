@@ -3,9 +3,9 @@
 use super::work::Work;
 use super::{CompactingConfig, CompactingTable, IdsAndKeys};
 use crate::primitives::{exclusive_scan_in_place, launch_compact, state_words};
-use crate::runtime::lent::Lent;
+use crate::relational::Column;
 use crate::table::id_table::{IdTable, Ids};
-use crate::table::input::{Input, Known, check_keys};
+use crate::table::input::{Input, Known, check_keys, keys_on};
 use crate::table::raw::RawTable;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
@@ -17,7 +17,7 @@ impl<K: Key> CompactingTable<K> {
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
-    pub fn build(device: &Device, keys: &[K]) -> Result<Self> {
+    pub fn build<'c>(device: &Device, keys: impl Into<Column<'c, K>>) -> Result<Self> {
         CompactingConfig::default().build(device, keys)
     }
 
@@ -36,10 +36,11 @@ impl<D: Ids> CompactingConfig<D> {
     ///
     /// # Errors
     /// As for [`Config::build`](crate::Config::build).
-    pub fn build<K: Key>(&self, device: &Device, keys: &[K]) -> Result<CompactingTable<K, D>> {
+    pub fn build<'c, K: Key>(&self, device: &Device, keys: impl Into<Column<'c, K>>) -> Result<CompactingTable<K, D>> {
+        let keys = keys.into();
         // The check comes before the copy: a request that cannot work should not cost it.
-        self.memory_bytes::<K>(keys.len())?;
-        let keys = Lent::new(device, keys)?;
+        self.memory_bytes::<K>(keys.rows())?;
+        let keys = keys_on(device, keys)?;
         self.build_on(device.default_stream(), device, &keys)
     }
 
@@ -64,9 +65,9 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     /// # Errors
     /// As for [`CompactingTable::rebuild_on`]; if the slice cannot be copied, the table is
     /// unchanged.
-    pub fn rebuild(&mut self, keys: &[K]) -> Result<()> {
+    pub fn rebuild<'c>(&mut self, keys: impl Into<Column<'c, K>>) -> Result<()> {
         let device = self.device().clone();
-        self.rebuild_on(device.default_stream(), &*Lent::new(&device, keys)?)
+        self.rebuild_on(device.default_stream(), &*keys_on(&device, keys)?)
     }
 
     /// Builds the table anew from a buffer, on `stream`; waits until it is known that the build

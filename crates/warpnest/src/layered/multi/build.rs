@@ -3,9 +3,9 @@
 use super::work::Work;
 use super::{MultiConfig, MultiMap, MultiTable};
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
-use crate::runtime::lent::Lent;
+use crate::relational::Column;
 use crate::table::id_table::Ids;
-use crate::table::input::{Input, Known, check_pairs};
+use crate::table::input::{Input, Known, check_pairs, pairs_on};
 use crate::table::raw::RawTable;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
@@ -26,7 +26,11 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     ///
     /// # Errors
     /// As for [`MultiConfig::build`].
-    pub fn build(device: &Device, keys: &[K], values: &[V]) -> Result<Self> {
+    pub fn build<'c>(
+        device: &Device,
+        keys: impl Into<Column<'c, K>>,
+        values: impl Into<Column<'c, V>>,
+    ) -> Result<Self> {
         MultiConfig::default().build(device, keys, values)
     }
 
@@ -66,9 +70,15 @@ impl<D: Ids> MultiConfig<D> {
     ///
     /// # Errors
     /// As for [`Config::build`](crate::Config::build).
-    pub fn build<K: Key, V: Value>(&self, device: &Device, keys: &[K], values: &[V]) -> Result<MultiMap<K, V, D>> {
-        self.memory_bytes::<K, V>(keys.len())?;
-        let (keys, values) = Lent::pairs(device, keys, values)?;
+    pub fn build<'c, K: Key, V: Value>(
+        &self,
+        device: &Device,
+        keys: impl Into<Column<'c, K>>,
+        values: impl Into<Column<'c, V>>,
+    ) -> Result<MultiMap<K, V, D>> {
+        let (keys, values) = (keys.into(), values.into());
+        self.memory_bytes::<K, V>(keys.rows())?;
+        let (keys, values) = pairs_on(device, keys, values)?;
         self.build_on(device.default_stream(), device, &keys, &values)
     }
 
@@ -93,9 +103,9 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     ///
     /// # Errors
     /// As for [`MultiMap::rebuild_on`]; if the slices cannot be copied, the map is unchanged.
-    pub fn rebuild(&mut self, keys: &[K], values: &[V]) -> Result<()> {
+    pub fn rebuild<'c>(&mut self, keys: impl Into<Column<'c, K>>, values: impl Into<Column<'c, V>>) -> Result<()> {
         let device = self.device().clone();
-        let (keys, values) = Lent::pairs(&device, keys, values)?;
+        let (keys, values) = pairs_on(&device, keys, values)?;
         self.rebuild_on(device.default_stream(), &keys, &values)
     }
 

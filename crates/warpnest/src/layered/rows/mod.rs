@@ -9,6 +9,7 @@ mod free;
 use crate::design::{Changes, Page};
 use crate::error::TableKind;
 use crate::primitives::{check_row, gather, gather_where};
+use crate::relational::Column;
 use crate::runtime::lent::Lent;
 use crate::table::config::Config;
 use crate::table::file::ROW_MAP;
@@ -223,7 +224,7 @@ impl<K: Key, R: Plain> RowMap<K, R> {
     ///
     /// # Errors
     /// As for [`Config::create_rows`] and [`RowMap::insert_many`].
-    pub fn build(device: &Device, keys: &[K], rows: &[R]) -> Result<Self> {
+    pub fn build<'c>(device: &Device, keys: impl Into<Column<'c, K>>, rows: impl Into<Column<'c, R>>) -> Result<Self> {
         let mut map = Self::new(device)?;
         map.insert_many(keys, rows)?;
         Ok(map)

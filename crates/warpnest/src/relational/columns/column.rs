@@ -1,12 +1,13 @@
 //! Columns: slices of the host or buffers of a device.
 
 use crate::runtime::lent::Lent;
-use crate::{Buffer, Device, Key, Result, Value};
+use crate::types::Plain;
+use crate::{Buffer, Device, Result, Value};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A column of a group-by: a slice of the host, which is copied to the device if that is a GPU, or
-/// a buffer. `&slice`, `&vec`, `&array` and `&buffer` are taken wherever a column is asked for.
+/// A column: a slice of the host, which is copied to the device if that is a GPU, or a buffer.
+/// `&slice`, `&vec`, `&array` and `&buffer` are taken wherever a column is asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'q, T>(Source<'q, T>);
 
@@ -40,9 +41,9 @@ impl<'q, T> From<&'q Buffer<T>> for Column<'q, T> {
     }
 }
 
-impl<'q, T: Value> Column<'q, T> {
+impl<'q, T: Plain> Column<'q, T> {
     /// Returns the number of rows.
-    pub(in crate::relational) fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         match self.0 {
             Source::Slice(slice) => slice.len(),
             Source::Buffer(buffer) => buffer.len(),
@@ -59,32 +60,29 @@ impl<'q, T: Value> Column<'q, T> {
         }
     }
 
-    /// Returns the column on `device`, as words.
-    pub(in crate::relational) fn on_device(&self, device: &Device) -> Result<OnDevice<'q, T::Word>> {
+    /// Returns the elements on `device`; `what` is what errors call a buffer.
+    pub(crate) fn elements_on(&self, device: &Device, what: &'static str) -> Result<OnDevice<'q, T>> {
         match self.0 {
-            Source::Slice(slice) => {
-                // SAFETY: a value has the bytes of its word.
-                Ok(OnDevice::Lent(unsafe { Lent::new(device, slice)?.reinterpreted() }))
-            }
+            Source::Slice(slice) => Ok(OnDevice::Lent(Lent::new(device, slice)?)),
             Source::Buffer(buffer) => {
-                buffer.check_device("the buffer of a column", device)?;
-                Ok(OnDevice::Buffer(buffer.words()))
+                buffer.check_device(what, device)?;
+                Ok(OnDevice::Buffer(buffer))
             }
         }
     }
 }
 
-impl<'q, K: Key> Column<'q, K> {
-    /// Returns the keys on `device`.
-    pub(in crate::relational) fn typed_on_device(&self, device: &Device) -> Result<OnDevice<'q, K>> {
-        // SAFETY: the words come from keys of the type, and are as large.
-        Ok(unsafe { self.on_device(device)?.reinterpreted() })
+impl<'q, T: Value> Column<'q, T> {
+    /// Returns the column on `device`, as words.
+    pub(in crate::relational) fn on_device(&self, device: &Device) -> Result<OnDevice<'q, T::Word>> {
+        // SAFETY: a value has the bytes of its word.
+        Ok(unsafe { self.elements_on(device, "the buffer of a column")?.reinterpreted() })
     }
 }
 
 /// A column on a device.
 #[derive(Debug)]
-pub(in crate::relational) enum OnDevice<'q, W> {
+pub(crate) enum OnDevice<'q, W> {
     Lent(Lent<'q, W>),
     Buffer(&'q Buffer<W>),
     /// Words that were computed from those of the caller.

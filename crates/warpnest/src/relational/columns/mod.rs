@@ -11,6 +11,6 @@ mod words;
 pub(super) use append::{Chosen, append};
 pub(super) use cast::{Cast, cast_words};
 pub use column::Column;
-pub(super) use column::OnDevice;
+pub(crate) use column::OnDevice;
 pub(super) use keys::{KeyColumns, KeysOnDevice, Recoding, join, recode, typed};
 pub(super) use words::{Lend, Words, WordsOf};

@@ -129,7 +129,7 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
     pub fn run(&self, device: &Device) -> Result<OnHost<K, I, C, F>> {
         let (stream, wanted, rows) = (device.default_stream(), self.wanted(), self.keys.rows());
         check_items(rows)?;
-        let keys = self.keys.typed_on_device(device)?;
+        let keys = self.keys.elements_on(device, "the buffer of a column")?;
         let mut scratch = Scratch::new(device);
         let Some(cores) = encoding_cores(stream, &wanted) else {
             let Parts { keys, ids, counts, first_rows } =
@@ -196,7 +196,7 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         let (wanted, device) = (self.wanted(), scratch.device().clone());
         stream.check_device(&device)?;
         check_items(self.keys.rows())?;
-        let keys = self.keys.typed_on_device(&device)?;
+        let keys = self.keys.elements_on(&device, "the buffer of a column")?;
         let parts = compute(stream, scratch, &keys, &wanted, memory)?;
         let Parts { keys, ids, counts, first_rows } = parts;
         Ok(Distinct {
