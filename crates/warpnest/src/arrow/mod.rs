@@ -20,8 +20,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - **Lookups.** `array.values()` is a column of keys or values wherever this library takes one, and
-//!   `&array.values()[..]` a slice of queries. [`lookup`] minds nulls, and [`from_answers`] makes an array of [`Answers`].
+//! - **Lookups.** `array.values()` is a column of keys or values wherever this library takes one,
+//!   and `&array.values()[..]` a slice of queries. [`lookup`] minds nulls, and [`from_answers`]
+//!   makes an array of [`Answers`].
 //! - **[`ArrowJoin`]** joins record batches by columns of any types, with the nulls of SQL.
 //! - **[`ArrowGroupBy`]** aggregates the rows of a record batch by columns of any types.
 //! - **Versions.** The types are those of the crates `arrow-array` and so on, version 60; the crate
