@@ -3,8 +3,8 @@
 use std::fmt::Debug;
 use warpnest::design::{Erases, HasValues, Kind, Loads};
 use warpnest::{
-    Buffer, CompactingTable, CuckooMap, CuckooSet, Device, ExtendibleMap, FileInfo, Fold, LinearMap, MultiMap, PageMap,
-    PageSet, RowMap, SortedMap, Table, TwoLevelMap,
+    Buffer, CompactingTable, CuckooMap, CuckooSet, Device, Error, ExtendibleMap, FileInfo, Fold, InputError, LinearMap,
+    MultiMap, PageMap, PageSet, RowMap, SortedMap, Table, TwoLevelMap,
 };
 use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, parameterized};
 
@@ -95,6 +95,86 @@ fn tables_are_built_and_changed_from_slices_and_buffers_alike(device: &Device) {
     assert_wrong_device(map.insert_many(&[1], &far).unwrap_err(), "the buffer of values", &there, device);
     assert_lengths(map.insert_many(&keys, &far).unwrap_err(), ("the keys", 3), ("the values", 1));
     assert_eq!((map.len(), set.len()), (1, 3));
+}
+
+/// Checks that a call is refused because of where an argument begins, and changes nothing.
+fn is_refused<T: Kind<Key = u32, Item: Debug + Ord>>(
+    table: &mut Table<T>,
+    call: impl FnOnce(&mut Table<T>) -> Result<(), Error>,
+) {
+    let before = sorted(&*table);
+    let error = call(table).unwrap_err();
+    assert!(matches!(error, Error::Input(InputError::Misaligned { .. })), "{error:?}");
+    assert_eq!(sorted(&*table), before);
+}
+
+/// Checks a call that takes keys and values: neither may begin where no kernel can read.
+fn refuses_misaligned<T: Kind<Key = u32, Item: Debug + Ord>>(
+    mut table: Table<T>,
+    call: impl Fn(&mut Table<T>, &Buffer<u32>, &Buffer<u32>) -> Result<(), Error>,
+) {
+    let buffer = Buffer::from_slice(table.device(), &[900u32, 901, 902, 903, 904, 905]).unwrap();
+    let (aligned, odd) = (buffer.slice(4..).unwrap(), buffer.slice(1..3).unwrap());
+    for (keys, values) in [(&odd, &aligned), (&aligned, &odd), (&odd, &odd)] {
+        is_refused(&mut table, |table| call(table, keys, values));
+    }
+    call(&mut table, &aligned, &aligned).unwrap();
+}
+
+/// Checks a call that takes keys alone.
+fn refuses_misaligned_keys<T: Kind<Key = u32, Item: Debug + Ord>>(
+    mut table: Table<T>,
+    call: impl Fn(&mut Table<T>, &Buffer<u32>) -> Result<(), Error>,
+) {
+    let buffer = Buffer::from_slice(table.device(), &[1u32, 2, 3, 900, 1, 2]).unwrap();
+    is_refused(&mut table, |table| call(table, &*buffer.slice(1..3)?));
+    call(&mut table, &*buffer.slice(4..).unwrap()).unwrap();
+}
+
+#[parameterized]
+fn parts_that_begin_where_no_kernel_can_read_are_refused_and_change_nothing(device: &Device) {
+    let (keys, values) = ([1u32, 2, 3], [4u32, 5, 6]);
+    let page = || PageMap::build(device, &keys, &values).unwrap();
+    let set = || PageSet::build(device, &keys).unwrap();
+    let mut linear = LinearMap::new(device).unwrap();
+    let mut extendible = ExtendibleMap::new(device).unwrap();
+    linear.insert_many(&keys, &values).unwrap();
+    extendible.insert_many(&keys, &values).unwrap();
+
+    refuses_misaligned(page(), |map, keys, values| map.insert_many(keys, values).map(drop));
+    refuses_misaligned(page(), |map, keys, values| map.combine_many(Fold::MAX, keys, values).map(drop));
+    refuses_misaligned(page(), |map, keys, values| map.rebuild(keys, values));
+    refuses_misaligned(linear.clone(), |map, keys, values| map.insert_many(keys, values).map(drop));
+    refuses_misaligned(linear.clone(), |map, keys, values| map.combine_many(Fold::SUM, keys, values).map(drop));
+    refuses_misaligned(extendible.clone(), |map, keys, values| map.insert_many(keys, values).map(drop));
+    refuses_misaligned(extendible.clone(), |map, keys, values| map.combine_many(Fold::SUM, keys, values).map(drop));
+    let rows = RowMap::build(device, &keys, &values).unwrap();
+    refuses_misaligned(rows.clone(), |map, keys, values| map.insert_many(keys, values).map(drop));
+    let cuckoo = CuckooMap::build(device, &keys, &values).unwrap();
+    refuses_misaligned(cuckoo, |map, keys, values| map.rebuild(keys, values));
+    let two_level = TwoLevelMap::build(device, &keys, &values).unwrap();
+    refuses_misaligned(two_level, |map, keys, values| map.rebuild(keys, values));
+    let sorted = SortedMap::build(device, &keys, &values).unwrap();
+    refuses_misaligned(sorted, |map, keys, values| map.rebuild(keys, values));
+    let multi = MultiMap::build(device, &keys, &values).unwrap();
+    refuses_misaligned(multi, |map, keys, values| map.rebuild(keys, values));
+
+    let cuckoo = CuckooSet::build(device, &keys).unwrap();
+    refuses_misaligned_keys(cuckoo, |set, keys| set.rebuild(keys));
+    let compacting = CompactingTable::build(device, &keys).unwrap();
+    refuses_misaligned_keys(compacting, |table, keys| table.rebuild(keys));
+    refuses_misaligned_keys(set(), |set, keys| set.rebuild(keys));
+    refuses_misaligned_keys(set(), |set, keys| set.insert_many(keys).map(drop));
+    refuses_misaligned_keys(set(), |set, keys| set.erase_many(keys).map(drop));
+    let stream = device.default_stream();
+    refuses_misaligned_keys(set(), |set, keys| set.remove_many_on(stream, keys).map(drop));
+    refuses_misaligned_keys(page(), |map, keys| map.erase_many(keys).map(drop));
+    refuses_misaligned_keys(page(), |map, keys| map.remove_many_on(stream, keys).map(drop));
+    refuses_misaligned_keys(page(), |map, keys| map.count_many(keys).map(drop));
+    refuses_misaligned_keys(linear, |map, keys| map.remove_many_on(stream, keys).map(drop));
+    refuses_misaligned_keys(extendible.clone(), |map, keys| map.erase_many(keys).map(drop));
+    refuses_misaligned_keys(extendible, |map, keys| map.remove_many_on(stream, keys).map(drop));
+    refuses_misaligned_keys(rows, |map, keys| map.erase_many(keys).map(drop));
 }
 
 #[parameterized]

@@ -1,10 +1,10 @@
 //! Arrays in a device's memory.
 
-use crate::runtime::allocation::{Allocation, Owner, Tracked};
+use crate::runtime::allocation::{ALIGNMENT, Allocation, Owner, Tracked};
 use crate::runtime::device::Device;
 use crate::runtime::engine::Engine;
 use crate::runtime::stream::Stream;
-use crate::{Error, Result};
+use crate::{Error, InputError, Result};
 use gpu_kernels::plain::Plain;
 use std::fmt;
 use std::marker::PhantomData;
@@ -247,6 +247,22 @@ impl<T> Buffer<T> {
     /// Fails unless the buffer is on `device`.
     pub(crate) fn check_device(&self, what: &'static str, device: &Device) -> Result<()> {
         crate::runtime::engine::same_device(what, self.allocation.engine(), device.engine())
+    }
+
+    /// Fails unless kernels on `device` can take the buffer. An operation checks all that it is
+    /// given before it changes anything.
+    pub(crate) fn check_argument(&self, what: &'static str, device: &Device) -> Result<()> {
+        self.check_device(what, device)?;
+        self.check_alignment()
+    }
+
+    /// Fails unless kernels can read the elements where they begin.
+    pub(crate) fn check_alignment(&self) -> Result<()> {
+        let address = self.address();
+        if address.is_multiple_of(ALIGNMENT) || self.is_empty() {
+            return Ok(());
+        }
+        Err(Error::Input(InputError::Misaligned { address: address as u64, alignment: ALIGNMENT as u64 }))
     }
 
     /// Returns the address of the first element. It is aligned to 256 bytes; memory of another

@@ -1,10 +1,8 @@
 //! The pointers that kernels get, each for a buffer whose use is recorded.
 
-use crate::runtime::allocation::ALIGNMENT;
 use crate::runtime::buffer::Buffer;
 use crate::runtime::stream::{Batch, Uses};
 use crate::runtime::view::BufferSlice;
-use crate::{Error, InputError};
 use gpu_kernels::seam::Global;
 
 impl<'b> Uses<'b> {
@@ -58,14 +56,12 @@ impl<'b> Batch<'b> {
     /// Returns the pointer to a buffer whose use has been recorded. If kernels cannot take it, no
     /// step is queued from now on.
     fn pointer<T>(&self, buffer: &Buffer<T>) -> Global<T> {
-        let address = buffer.address();
-        if !address.is_multiple_of(ALIGNMENT) && !buffer.is_empty() {
-            let (address, alignment) = (address as u64, ALIGNMENT as u64);
-            self.fail(Error::Input(InputError::Misaligned { address, alignment }));
+        if let Err(error) = buffer.check_alignment() {
+            self.fail(error);
         }
         // SAFETY: it goes into launches of the batch that recorded the buffer. They are ordered
         // against other uses, and the buffer is borrowed until they have their event. If there are
         // elements at an address that is not aligned, nothing is launched.
-        unsafe { Global::new(address as *mut T) }
+        unsafe { Global::new(buffer.address() as *mut T) }
     }
 }

@@ -89,7 +89,7 @@ impl<T: HasValues> Table<T> {
         T: Inserts,
     {
         check_keys(self.device(), stream, keys)?;
-        values.check_device("the buffer of values", self.device())?;
+        values.check_argument("the buffer of values", self.device())?;
         same_length(("the keys", keys.len()), ("the values", values.len()))?;
         T::insert(&mut self.table, stream, keys, values)
     }
@@ -151,8 +151,8 @@ impl<T: HasValues> Table<T> {
     {
         same_length(("the keys", keys.len()), ("the answers", answers.len()))?;
         check_keys(self.device(), stream, keys)?;
-        answers.values.check_device("the buffer of answers", self.device())?;
-        answers.found.check_device("the buffer of answers", self.device())?;
+        answers.values.check_argument("the buffer of answers", self.device())?;
+        answers.found.check_argument("the buffer of answers", self.device())?;
         T::remove(&mut self.table, stream, keys, answers)
     }
 

@@ -117,7 +117,7 @@ pub(crate) fn pairs_on<'c, K: Key, V: Plain>(
 /// Fails unless keys and stream are on `device`.
 pub(crate) fn check_keys<K>(device: &Device, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
     stream.check_device(device)?;
-    keys.check_device("the buffer of keys", device)
+    keys.check_argument("the buffer of keys", device)
 }
 
 /// Fails unless everything is on `device`, and there is a value for each key.
@@ -128,6 +128,6 @@ pub(crate) fn check_pairs<K: KeyWord, V: ValueWord>(
     values: &Buffer<V>,
 ) -> Result<()> {
     check_keys(device, stream, keys)?;
-    values.check_device("the buffer of values", device)?;
+    values.check_argument("the buffer of values", device)?;
     same_length(("the keys", keys.len()), ("the values", values.len()))
 }

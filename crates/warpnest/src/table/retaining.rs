@@ -33,7 +33,7 @@ pub(crate) fn dropped<T: Scalar>(
 ) -> Result<Buffer<T>> {
     let words = elements.len().div_ceil(32);
     crate::error::same_length(("the keys, in words of 32,", words), ("the words to keep", keep.len()))?;
-    keep.check_device("the buffer of words to keep", device)?;
+    keep.check_argument("the buffer of words to keep", device)?;
     let items = check_items(elements.len())?;
     let others = keep.duplicate(stream, device)?;
     invert(stream, &others, items)?;

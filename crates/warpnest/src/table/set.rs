@@ -325,7 +325,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     {
         same_length(("the keys, in words of 32,", keys.len().div_ceil(32)), ("the found-words", found.len()))?;
         check_keys(self.device(), stream, keys)?;
-        found.check_device("the buffer of found-words", self.device())?;
+        found.check_argument("the buffer of found-words", self.device())?;
         // SAFETY: there is a found-word for every 32 keys, and the caller has them exclusively.
         let removed =
             unsafe { D::remove::<K::Word, Nothing>(&mut self.table, stream, keys.words(), Some((None, found))) };

@@ -2,12 +2,13 @@
 
 use crate::runtime::lent::Lent;
 use crate::types::Plain;
-use crate::{Buffer, Device, Result, Value};
+use crate::{Buffer, BufferView, Device, Result, Value};
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// A column: a slice of the host, which is copied to the device if that is a GPU, or a buffer.
-/// `&slice`, `&vec`, `&array` and `&buffer` are taken wherever a column is asked for.
+/// A column: a slice of the host, which is copied to the device if that is a GPU, or a buffer or a
+/// part of one. `slice`, `&vec`, `&array`, `&buffer` and `&view` are taken wherever a column is asked
+/// for.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'q, T>(Source<'q, T>);
 
@@ -41,6 +42,12 @@ impl<'q, T> From<&'q Buffer<T>> for Column<'q, T> {
     }
 }
 
+impl<'q, T> From<&'q BufferView<'_, T>> for Column<'q, T> {
+    fn from(view: &'q BufferView<'_, T>) -> Self {
+        Self(Source::Buffer(view))
+    }
+}
+
 impl<'q, T: Plain> Column<'q, T> {
     /// Returns the number of rows.
     pub(crate) fn rows(&self) -> usize {
@@ -65,7 +72,7 @@ impl<'q, T: Plain> Column<'q, T> {
         match self.0 {
             Source::Slice(slice) => Ok(OnDevice::Lent(Lent::new(device, slice)?)),
             Source::Buffer(buffer) => {
-                buffer.check_device(what, device)?;
+                buffer.check_argument(what, device)?;
                 Ok(OnDevice::Buffer(buffer))
             }
         }
