@@ -1,5 +1,6 @@
-//! The designs of tables, and the bounds of generic code over them. A [`Design`] is a way to
-//! lay out a table and to build it. All traits are sealed: other crates can use them as bounds, but not implement them.
+//! The designs of tables, and the bounds of generic code over them. A [`Design`] is a way to lay
+//! out a table and to build it. All traits are sealed: other crates can use them as bounds, but not
+//! implement them.
 //!
 //! | bound | designs | what their maps can do |
 //! |---|---|---|

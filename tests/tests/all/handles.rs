@@ -128,7 +128,7 @@ fn refuses_misaligned_keys<T: Kind<Key = u32, Item: Debug + Ord>>(
 ) {
     let buffer = Buffer::from_slice(table.device(), &[1u32, 2, 3, 900, 1, 2]).unwrap();
     is_refused(&mut table, |table| call(table, &*buffer.slice(1..3)?));
-    call(&mut table, &*buffer.slice(4..).unwrap()).unwrap();
+    call(&mut table, &buffer.slice(4..).unwrap()).unwrap();
 }
 
 #[parameterized]

@@ -7,8 +7,8 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// A column: a slice of the host, which is copied to the device if that is a GPU, or a buffer or a
-/// part of one. `slice`, `&vec`, `&array`, `&buffer` and `&view` are taken wherever a column is asked
-/// for.
+/// part of one. `slice`, `&vec`, `&array`, `&buffer` and `&view` are taken wherever a column is
+/// asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct Column<'q, T>(Source<'q, T>);
 
