@@ -48,7 +48,7 @@ trait Words: Send + Sync {
     fn len(&self) -> usize;
     fn bytes(&self) -> usize;
     fn save(&self, path: &Path) -> Result<()>;
-    fn copy(&self, call: &Call) -> Result<Map>;
+    fn copy(&self) -> Result<Map>;
 }
 
 /// A word: `u32` or `u64`.
@@ -154,20 +154,20 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
 
     fn insert(&self, call: &Call, keys: Column, values: Column) -> Result<usize> {
         let (keys, values) = (call.read(keys)?, call.read(values)?);
-        self.write().insert_many_on(&call.stream, &keys, &values)
+        self.write().on(&call.stream)?.insert_many(&*keys, &*values)
     }
 
     fn remove(&self, call: &Call, keys: Column) -> Result<usize> {
         let keys = call.read(keys)?;
-        self.write().erase_many_on(&call.stream, &keys)
+        self.write().on(&call.stream)?.erase_many(&*keys)
     }
 
     fn clear(&self, call: &Call) -> Result<()> {
-        self.write().clear_on(&call.stream)
+        self.write().on(&call.stream)?.clear()
     }
 
     fn reserve(&self, call: &Call, additional: usize) -> Result<()> {
-        self.write().reserve_on(&call.stream, additional)
+        self.write().on(&call.stream)?.reserve(additional)
     }
 
     fn shrink(&self) -> Result<()> {
@@ -191,8 +191,8 @@ impl<K: Word, V: Word> Words for Shared<PageMap<K, V>> {
         self.read().save_to(path)
     }
 
-    fn copy(&self, call: &Call) -> Result<Map> {
-        Ok(Map { map: Box::new(Self::new(self.read().try_clone_on(&call.stream)?)) })
+    fn copy(&self) -> Result<Map> {
+        Ok(Map { map: Box::new(Self::new(self.read().try_clone()?)) })
     }
 }
 
@@ -254,7 +254,7 @@ impl Map {
     }
 
     fn copy(&self, py: Python<'_>, target: Target) -> PyResult<Self> {
-        call::run(py, target, |call| self.map.copy(call))
+        call::run(py, target, |_| self.map.copy())
     }
 }
 
@@ -271,7 +271,7 @@ pub fn build_map(
     let config = if assume_unique { PageConfig::default().assume_unique() } else { PageConfig::default() };
     with_word!(bytes.0, K => with_word!(bytes.1, V => call::run(py, target, |call| {
         let (keys, values) = (call.read::<K>(keys)?, call.read::<V>(values)?);
-        let map = config.build_on(&call.stream, &call.device, &keys, &values)?;
+        let map = config.build(&call.stream.device(), &*keys, &*values)?;
         Ok(Map { map: Box::new(Shared::new(map)) })
     })))
 }

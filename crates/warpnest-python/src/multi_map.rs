@@ -104,7 +104,7 @@ pub fn build_multi_map(
 ) -> PyResult<MultiMap> {
     with_word!(bytes.0, K => with_word!(bytes.1, V => call::run(py, target, |call| {
         let (keys, values) = (call.read::<K>(keys)?, call.read::<V>(values)?);
-        Ok(MultiMap { map: Box::new(Table::build_on(&call.stream, &call.device, &keys, &values)?) })
+        Ok(MultiMap { map: Box::new(Table::build(&call.stream.device(), &*keys, &*values)?) })
     })))
 }
 

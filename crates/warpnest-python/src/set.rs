@@ -37,9 +37,9 @@ trait Words: Send + Sync {
     fn len(&self) -> usize;
     fn bytes(&self) -> usize;
     fn save(&self, path: &Path) -> Result<()>;
-    fn copy(&self, call: &Call) -> Result<Set>;
+    fn copy(&self) -> Result<Set>;
     /// Returns the result of an operation, or nothing if the other set has other words.
-    fn combined(&self, call: &Call, other: &dyn Words, operation: Operation) -> Result<Option<Set>>;
+    fn combined(&self, other: &dyn Words, operation: Operation) -> Result<Option<Set>>;
     fn as_any(&self) -> &dyn Any;
 }
 
@@ -58,20 +58,20 @@ impl<K: Word> Words for Shared<PageSet<K>> {
 
     fn insert(&self, call: &Call, keys: Column) -> Result<usize> {
         let keys = call.read(keys)?;
-        self.write().insert_many_on(&call.stream, &keys)
+        self.write().on(&call.stream)?.insert_many(&*keys)
     }
 
     fn remove(&self, call: &Call, keys: Column) -> Result<usize> {
         let keys = call.read(keys)?;
-        self.write().erase_many_on(&call.stream, &keys)
+        self.write().on(&call.stream)?.erase_many(&*keys)
     }
 
     fn clear(&self, call: &Call) -> Result<()> {
-        self.write().clear_on(&call.stream)
+        self.write().on(&call.stream)?.clear()
     }
 
     fn reserve(&self, call: &Call, additional: usize) -> Result<()> {
-        self.write().reserve_on(&call.stream, additional)
+        self.write().on(&call.stream)?.reserve(additional)
     }
 
     fn shrink(&self) -> Result<()> {
@@ -94,19 +94,18 @@ impl<K: Word> Words for Shared<PageSet<K>> {
         self.read().save_to(path)
     }
 
-    fn copy(&self, call: &Call) -> Result<Set> {
-        Ok(Set { set: Box::new(Self::new(self.read().try_clone_on(&call.stream)?)) })
+    fn copy(&self) -> Result<Set> {
+        Ok(Set { set: Box::new(Self::new(self.read().try_clone()?)) })
     }
 
-    fn combined(&self, call: &Call, other: &dyn Words, operation: Operation) -> Result<Option<Set>> {
+    fn combined(&self, other: &dyn Words, operation: Operation) -> Result<Option<Set>> {
         let Some(other) = other.as_any().downcast_ref::<Self>() else { return Ok(None) };
-        let stream = &*call.stream;
         let (one, held) = self.read_with(other);
         let other = held.as_deref().unwrap_or(&*one);
         let set = match operation {
-            Operation::Union => one.union_on(stream, other)?,
-            Operation::Intersection => one.intersection_on(stream, other)?,
-            Operation::Difference => one.difference_on(stream, other)?,
+            Operation::Union => one.union(other)?,
+            Operation::Intersection => one.intersection(other)?,
+            Operation::Difference => one.difference(other)?,
         };
         Ok(Some(Set { set: Box::new(Self::new(set)) }))
     }
@@ -160,7 +159,7 @@ impl Set {
     }
 
     fn copy(&self, py: Python<'_>, target: Target) -> PyResult<Self> {
-        call::run(py, target, |call| self.set.copy(call))
+        call::run(py, target, |_| self.set.copy())
     }
 
     fn union(&self, py: Python<'_>, target: Target, other: &Self) -> PyResult<Self> {
@@ -178,7 +177,7 @@ impl Set {
 
 impl Set {
     fn combined(&self, py: Python<'_>, target: Target, other: &Self, operation: Operation) -> PyResult<Self> {
-        let combined = call::run(py, target, |call| self.set.combined(call, &*other.set, operation))?;
+        let combined = call::run(py, target, |_| self.set.combined(&*other.set, operation))?;
         combined.ok_or_else(|| PyTypeError::new_err("the keys of the two sets are of different sizes"))
     }
 }
@@ -189,7 +188,7 @@ pub fn build_set(py: Python<'_>, target: Target, keys: Column, bytes: usize, ass
     let config = if assume_unique { PageConfig::default().assume_unique() } else { PageConfig::default() };
     with_word!(bytes, K => call::run(py, target, |call| {
         let keys = call.read::<K>(keys)?;
-        Ok(Set { set: Box::new(Shared::new(config.build_set_on(&call.stream, &call.device, &keys)?)) })
+        Ok(Set { set: Box::new(Shared::new(config.build_set(&call.stream.device(), &*keys)?)) })
     }))
 }
 

@@ -74,15 +74,14 @@ fn holds<K: Key, V: Value, D: Design>(map: &BulkMap<K, V, D>, keys: &[K], values
 
 /// Builds a map, without repeated keys and with some, and then of fewer pairs in its place.
 fn built<K: Key, V: Value, D: Builds>(device: &Device, n: usize, config: &Config<D>) {
-    let stream = device.default_stream();
     for keys in [distinct::<K>(n), repeated::<K>(n)] {
         let values = values::<V>(n);
         let mut map = config.build(device, &keys, &values).unwrap();
         holds(&map, &keys, &values);
-        holds(&map.try_clone_on(stream).unwrap(), &keys, &values);
+        holds(&map.try_clone().unwrap(), &keys, &values);
         let (keys, values) = (&keys[n / 3..], &values[n / 3..]);
         let buffers = (Buffer::from_slice(device, keys).unwrap(), Buffer::from_slice(device, values).unwrap());
-        map.rebuild_on(stream, &buffers.0, &buffers.1).unwrap();
+        map.rebuild(&buffers.0, &buffers.1).unwrap();
         holds(&map, keys, values);
     }
 }
@@ -128,7 +127,7 @@ fn page_maps_that_change() {
                 assert_eq!(map.insert_many(&keys[batch.clone()], &values[batch]), Ok(part));
                 end += part;
             }
-            map.reserve_on(stream, n).unwrap();
+            map.reserve(n).unwrap();
             for batch in [end..n, 0..n, 0..n / 50] {
                 map.insert_many(&keys[batch.clone()], &values[batch]).unwrap();
             }
@@ -179,7 +178,7 @@ fn sorted_maps() {
 #[test]
 fn linear_maps() {
     fn with<K: Key, V: Value>(device: &Device, n: usize) {
-        let (keys, values, stream) = (distinct::<K>(n), values::<V>(n), device.default_stream());
+        let (keys, values) = (distinct::<K>(n), values::<V>(n));
         for config in [LinearConfig::default(), LinearConfig::default().linear_probing().load(0.95)] {
             let mut map = config.create(device).unwrap();
             assert_eq!(map.insert_many(&keys, &values), Ok(n));
@@ -199,7 +198,7 @@ fn linear_maps() {
             assert_eq!(map.apply_many(&operations).unwrap().len(), n);
             map.table().probe_lengths().unwrap();
             map.remove_many(&keys[..n / 2]).unwrap();
-            map.drop_tombstones_on(stream).unwrap();
+            map.drop_tombstones().unwrap();
             map.shrink_to_fit().unwrap();
             map.replace_many(&keys, &values).unwrap();
             holds(&map, &keys, &values);
@@ -220,7 +219,7 @@ fn extendible_maps() {
             map.insert_many(&keys[batch.clone()], &values[batch]).unwrap();
         }
         holds(&map, &keys, &values);
-        holds(&map.try_clone_on(device.default_stream()).unwrap(), &keys, &values);
+        holds(&map.try_clone().unwrap(), &keys, &values);
         assert_eq!(map.remove_many(&keys).unwrap().len(), n);
         assert!(map.is_empty());
         map.insert_many(&keys[..5], &values[..5]).unwrap();
@@ -233,15 +232,15 @@ fn extendible_maps() {
 #[test]
 fn sets() {
     fn combined<K: Key, D: Sets>(device: &Device, n: usize, config: &Config<D>) {
-        let (stream, keys) = (device.default_stream(), repeated::<K>(n));
+        let keys = repeated::<K>(n);
         let [all, some] = [&keys[..], &keys[..n / 3]].map(|keys| config.build_set(device, keys).unwrap());
         let others = config.build_set(device, &absent::<K>(n)).unwrap();
         assert!(all.contains_many(&keys).unwrap().iter().all(|&is_in| is_in));
         assert!(!all.contains_many(&absent(n)).unwrap().contains(&true));
         assert_eq!(all.to_keys().unwrap().len(), all.len());
-        assert_eq!(all.union_on(stream, &others).unwrap().len(), all.len() + n);
-        assert_eq!(all.intersection_on(stream, &some).unwrap().len(), some.len());
-        assert_eq!(all.difference_on(stream, &some).unwrap().len(), all.len() - some.len());
+        assert_eq!(all.union(&others).unwrap().len(), all.len() + n);
+        assert_eq!(all.intersection(&some).unwrap().len(), some.len());
+        assert_eq!(all.difference(&some).unwrap().len(), all.len() - some.len());
     }
     fn changed<K: Key>(device: &Device, n: usize) {
         let keys = repeated::<K>(n);

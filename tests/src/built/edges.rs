@@ -228,7 +228,7 @@ pub fn a_clone_keeps_what_the_map_has_no_more<D: Tested>(config: &Config<D>) {
         keys[7] = K::ALL_ONES;
         let values: Vec<V> = values(most);
         let mut map = build(device, config, &keys, &values);
-        let copy = map.try_clone_on(device.default_stream()).unwrap();
+        let copy = map.try_clone().unwrap();
         assert_eq!((copy.memory_bytes(), copy.report()), (map.memory_bytes(), map.report()));
         assert_eq!(format!("{:?}", copy.table()), format!("{:?}", map.table()));
         for pairs in [3, 0] {

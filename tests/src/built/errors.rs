@@ -12,19 +12,18 @@ use warpnest::{Arithmetic, Buffer, BulkMap, Config, ConfigError, Device, Error, 
 pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<D: Tested>(config: &Config<D>) {
     let _at = at(format!("{config:?}"));
     on_all(|device| {
-        let stream = device.default_stream();
         let error = config.build(device, &[1u32, 2, 3], &[1u64, 2]).unwrap_err();
         assert_lengths(error, ("the keys", 3), ("the values", 2));
         let error = BulkMap::<u32, u32, D>::build(device, &[1], &[]).unwrap_err();
         assert_lengths(error, ("the keys", 1), ("the values", 0));
         let (keys, few) =
             (Buffer::from_slice(device, &[1u64, 2, 3]).unwrap(), Buffer::from_slice(device, &[7u64]).unwrap());
-        let error = config.build_on(stream, device, &keys, &few).unwrap_err();
+        let error = config.build(device, &keys, &few).unwrap_err();
         assert_lengths(error, ("the keys", 3), ("the values", 1));
 
-        let mut map = config.build_on(stream, device, &keys, &keys).unwrap();
+        let mut map = config.build(device, &keys, &keys).unwrap();
         let report = map.report().clone();
-        let error = map.rebuild_on(stream, &few, &keys).unwrap_err();
+        let error = map.rebuild(&few, &keys).unwrap_err();
         assert_lengths(error, ("the keys", 1), ("the values", 3));
         refuses_other_lengths(&map);
         refuses_buffers_of_other_lengths(&map);
@@ -38,7 +37,6 @@ pub fn inputs_whose_lengths_differ_are_refused_with_both_lengths<D: Tested>(conf
 pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D: Tested>(config: &Config<D>) {
     fn with<D: Tested, K: Key, V: Value>(config: &Config<D>, here: &Device) {
         let there = &elsewhere();
-        let (stream, foreign) = (here.default_stream(), there.default_stream());
         let keys: Vec<K> = distinct_keys(100, 3);
         let values: Vec<V> = keys.iter().map(|key| V::from_u64(key.to_u64())).collect();
         let (ours, theirs) = (Buffer::from_slice(here, &keys).unwrap(), Buffer::from_slice(there, &keys).unwrap());
@@ -46,15 +44,13 @@ pub fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was<D:
             (Buffer::from_slice(here, &values).unwrap(), Buffer::from_slice(there, &values).unwrap());
         let mut map = build::<D, K, V>(here, config, &keys, &values);
         let report = map.report().clone();
-        for (stream, keys, values, what) in [
-            (foreign, &ours, &our_values, "the stream"),
-            (stream, &theirs, &our_values, "the buffer of keys"),
-            (stream, &ours, &their_values, "the buffer of values"),
-        ] {
-            let built = config.build_on::<K, V>(stream, here, keys, values);
-            assert_wrong_device(built.unwrap_err(), what, there, here);
-            assert_wrong_device(map.rebuild_on(stream, keys, values).unwrap_err(), what, there, here);
+        for (keys, values, what) in
+            [(&theirs, &our_values, "the buffer of keys"), (&ours, &their_values, "the buffer of values")]
+        {
+            assert_wrong_device(config.build::<K, V>(here, keys, values).unwrap_err(), what, there, here);
+            assert_wrong_device(map.rebuild(keys, values).unwrap_err(), what, there, here);
         }
+        assert_wrong_device(map.on(there.default_stream()).unwrap_err(), "the stream", there, here);
         refuses_another_device(&map);
         holds(&map, &keys, &values);
         assert_eq!((map.device().name(), map.report()), (here.name(), &report));

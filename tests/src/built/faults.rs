@@ -16,7 +16,6 @@ fn failing<D: Tested, K: Key, V: Value>(
     (old, new): (&[K], &[K]),
     own: impl Fn(&BulkMap<K, V, D>),
 ) -> Vec<Error> {
-    let stream = device.default_stream();
     let (old_values, new_values) = (values::<V>(old.len()), values::<V>(new.len()));
     let keys = Buffer::from_slice(device, new).unwrap();
     let values = Buffer::from_slice(device, &new_values).unwrap();
@@ -27,7 +26,7 @@ fn failing<D: Tested, K: Key, V: Value>(
         let mut failed = None;
         for _ in 0..2 {
             let before = Before::of(&map);
-            let rebuilt = only(left, good, || map.rebuild_on(stream, &keys, &values));
+            let rebuilt = only(left, good, || map.rebuild(&keys, &values));
             before.check(&map, &rebuilt, new, &new_values);
             if let Err(error) = rebuilt {
                 failed.get_or_insert(error);
@@ -84,14 +83,14 @@ pub fn memory_is_as_said<D: Tested>(config: &Config<D>, pairs: usize, own: impl 
 fn memory_of_width<D: Tested, K: Key, V: Value>(config: &Config<D>, pairs: usize, own: &impl Fn(&D::Report)) {
     let _at = at(format!("{pairs} pairs of {} and {} bits, {config:?}", K::BITS, V::BITS));
     let (device, counts) = counting();
-    let (stream, n) = (device.default_stream(), pairs as u64);
+    let n = pairs as u64;
     let keys = Buffer::from_slice(&device, &distinct_keys::<K>(pairs, 4)).unwrap();
     let values = Buffer::<V>::zeroed(&device, pairs).unwrap();
     let input = counts.bytes.load(Relaxed);
     counts.most.store(0, Relaxed);
     let (memory, scratch) =
         (config.memory_bytes::<K, V>(n as usize).unwrap(), config.scratch_bytes::<K, V>(n as usize).unwrap());
-    let mut map = config.build_on(stream, &device, &keys, &values).unwrap();
+    let mut map = config.build(&device, &keys, &values).unwrap();
     own(map.report());
     let beside_input = |count: &AtomicU64| count.load(Relaxed) - input;
     // An allocation of fewer than 16 bytes takes 16.
@@ -100,7 +99,7 @@ fn memory_of_width<D: Tested, K: Key, V: Value>(config: &Config<D>, pairs: usize
     let kept = beside_input(&counts.bytes);
     assert!(map.memory_bytes() == memory && kept.abs_diff(memory as u64) < 16, "{kept} bytes kept, {memory} said");
 
-    map.rebuild_on(stream, &keys, &values).unwrap();
+    map.rebuild(&keys, &values).unwrap();
     let kept = beside_input(&counts.bytes);
     assert!(
         kept.abs_diff((memory + scratch) as u64) < 32,
@@ -128,7 +127,7 @@ pub fn a_clone_takes_as_much_as_the_map_without_its_scratch<D: Tested>(
         let mut map = build(&device, config, &keys, &values);
         rebuild(&mut map, &keys, &values).unwrap();
         let before = counts.bytes.load(Relaxed);
-        let clone = map.try_clone_on(device.default_stream()).unwrap();
+        let clone = map.try_clone().unwrap();
         assert_eq!(clone.memory_bytes(), config.memory_bytes::<K, V>(pairs).unwrap());
         let taken = counts.bytes.load(Relaxed) - before;
         assert!(taken.abs_diff(clone.memory_bytes() as u64) <= rounding, "{taken} bytes: {config:?}, {pairs} pairs");
@@ -144,7 +143,6 @@ pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<D
 ) {
     let _at = at(format!("{config:?}"));
     let (device, counts) = counting();
-    let stream = device.default_stream();
     let buffers = |n| {
         let keys: Vec<u32> = distinct_keys(n, n as u64);
         (Buffer::from_slice(&device, &keys).unwrap(), keys)
@@ -153,20 +151,20 @@ pub fn rebuilds_use_the_memory_that_there_is_and_take_more_only_for_more_pairs<D
     let (few, few_keys) = buffers(700);
     let (more, more_keys) = buffers(40_000);
     let bytes = |n| config.memory_bytes::<u32, u32>(n).unwrap();
-    let mut map = config.build_on(stream, &device, &many, &many).unwrap();
-    map.rebuild_on(stream, &many, &many).unwrap();
+    let mut map = config.build(&device, &many, &many).unwrap();
+    map.rebuild(&many, &many).unwrap();
     only(&counts.allocations, 0, || {
         for _ in 0..3 {
-            map.rebuild_on(stream, &few, &few).unwrap();
+            map.rebuild(&few, &few).unwrap();
             assert_eq!((map.len(), map.memory_bytes()), (700, bytes(20_000)));
             own(&map);
-            map.rebuild_on(stream, &many, &many).unwrap();
+            map.rebuild(&many, &many).unwrap();
         }
     });
     holds(&map, &many_keys, &many_keys);
-    map.rebuild_on(stream, &few, &few).unwrap();
+    map.rebuild(&few, &few).unwrap();
     holds(&map, &few_keys, &few_keys);
-    map.rebuild_on(stream, &more, &more).unwrap();
+    map.rebuild(&more, &more).unwrap();
     assert_eq!(map.memory_bytes(), bytes(40_000));
     holds(&map, &more_keys, &more_keys);
 }

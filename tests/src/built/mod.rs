@@ -106,7 +106,7 @@ pub fn rebuild<K: Key, V: Value>(map: &mut BulkMap<K, V, impl Tested>, keys: &[K
     let device = map.device().clone();
     let before = Before::of(map);
     let on_device = (Buffer::from_slice(&device, keys)?, Buffer::from_slice(&device, values)?);
-    let rebuilt = map.rebuild_on(device.default_stream(), &on_device.0, &on_device.1);
+    let rebuilt = map.rebuild(&on_device.0, &on_device.1);
     before.check(map, &rebuilt, keys, values);
     rebuilt
 }
@@ -118,7 +118,7 @@ pub fn refused(device: &Device, config: &Config<impl Tested>, pairs: usize) -> E
     let keys: Vec<u32> = distinct_keys(pairs, 1);
     let error = config.build(device, &keys, &keys).unwrap_err();
     let buffer = Buffer::from_slice(device, &keys).unwrap();
-    let on_buffers = config.build_on(device.default_stream(), device, &buffer, &buffer).unwrap_err();
+    let on_buffers = config.build(device, &buffer, &buffer).unwrap_err();
     // Compared as text, since a figure may be NaN.
     assert_eq!(format!("{on_buffers:?}"), format!("{error:?}"));
     assert_eq!(format!("{:?}", config.memory_bytes::<u32, u32>(pairs).unwrap_err()), format!("{error:?}"));

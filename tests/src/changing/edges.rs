@@ -30,7 +30,7 @@ pub fn batches_of_nothing_do_nothing<D: Changing, K: Key, V: Value, S: Debug + P
         assert_eq!(own(&mut map), before);
         equals(&map, &pairs(&there));
     }
-    map.clear_on(device.default_stream()).unwrap();
+    map.clear().unwrap();
     equals(&map, &HashMap::new());
     assert_eq!(map.to_pairs(), Ok(vec![]));
     map

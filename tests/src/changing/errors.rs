@@ -19,17 +19,14 @@ pub fn what_belongs_to_another_device_is_refused(map: &mut BulkMap<u32, u32, imp
     let (mut answers, mut far_answers) = (Answers::new(here, n).unwrap(), Answers::new(there, n).unwrap());
     let is_there = |what, error: Error| assert_wrong_device(error, what, there, here);
 
-    is_there("the stream", map.insert_many_on(foreign, &near, &near).unwrap_err());
+    is_there("the stream", map.on(foreign).unwrap_err());
     is_there("the stream", map.remove_many_into(foreign, &near, &mut answers).unwrap_err());
-    is_there("the stream", map.erase_many_on(foreign, &near).unwrap_err());
     is_there("the stream", map.retain_many_on(foreign, &near, &mask).unwrap_err());
-    is_there("the stream", map.clear_on(foreign).unwrap_err());
-    is_there("the stream", map.try_clone_on(foreign).unwrap_err());
-    is_there("the buffer of keys", map.insert_many_on(stream, &far, &near).unwrap_err());
+    is_there("the buffer of keys", map.insert_many(&far, &near).unwrap_err());
     is_there("the buffer of keys", map.remove_many_into(stream, &far, &mut answers).unwrap_err());
-    is_there("the buffer of keys", map.erase_many_on(stream, &far).unwrap_err());
+    is_there("the buffer of keys", map.erase_many(&far).unwrap_err());
     is_there("the buffer of keys", map.retain_many_on(stream, &far, &mask).unwrap_err());
-    is_there("the buffer of values", map.insert_many_on(stream, &near, &far).unwrap_err());
+    is_there("the buffer of values", map.insert_many(&near, &far).unwrap_err());
     is_there("the buffer of answers", map.remove_many_into(stream, &near, &mut far_answers).unwrap_err());
     is_there("the buffer of words to keep", map.retain_many_on(stream, &near, &far_mask).unwrap_err());
     let out = |device| Buffer::zeroed(device, before.len()).unwrap();

@@ -1,43 +1,12 @@
 //! The steps that change pairs, done with any map and its reference.
 
 use super::steps::{Step, check_removed, every, fail, without, words_of};
-use crate::rows::Row;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;
-use warpnest::design::Changes;
-use warpnest::types::{Plain, WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, BulkMap, Device, Result, RowMap, Stream};
-
-/// Defines [`Stepping`] by calls that all maps have.
-macro_rules! stepping {
-    ($(fn $call:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        /// A map that changes in place.
-        #[allow(missing_docs, reason = "the calls are the maps' own")]
-        pub trait Stepping<K, V> {
-            $(fn $call(&mut self, $($argument: $type),*) -> Result<$result>;)*
-        }
-
-        impl<K: Key, V: Value, D: Changes> Stepping<K, V> for BulkMap<K, V, D> {
-            $(fn $call(&mut self, $($argument: $type),*) -> Result<$result> { Self::$call(self, $($argument),*) })*
-        }
-
-        impl<K: Key, V: Row, D: Changes> Stepping<K, V> for RowMap<K, V, D> {
-            $(fn $call(&mut self, $($argument: $type),*) -> Result<$result> { Self::$call(self, $($argument),*) })*
-        }
-    };
-}
-stepping! {
-    fn pairs_on(stream: &Stream) -> (Buffer<K>, Buffer<V>);
-    fn insert(key: K, value: V) -> bool;
-    fn insert_many(keys: &[K], values: &[V]) -> usize;
-    fn insert_many_on(stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> usize;
-    fn remove(key: K) -> Option<V>;
-    fn remove_many_into(stream: &Stream, keys: &Buffer<K>, answers: &mut Answers<V>) -> usize;
-    fn erase_many(keys: &[K]) -> usize;
-    fn retain_many(keys: &[K], keep: &[bool]) -> usize;
-    fn retain_many_on(stream: &Stream, keys: &Buffer<K>, keep: &Buffer<u32>) -> usize;
-}
+use warpnest::design::Inserts;
+use warpnest::types::{Plain, WordKey as Key};
+use warpnest::{Answers, Buffer, Device, Table};
 
 /// Returns keys to look up after a step without keys of its own.
 pub fn few<K: Key>() -> Vec<K> {
@@ -48,7 +17,7 @@ pub fn few<K: Key>() -> Vec<K> {
 /// `values_of` makes so many values that follow from a number.
 pub fn change<K: Key, V: Plain + PartialEq + Debug>(
     device: &Device,
-    (map, reference): (&mut impl Stepping<K, V>, &mut HashMap<K, V>),
+    (map, reference): (&mut Table<impl Inserts<Key = K, Value = V>>, &mut HashMap<K, V>),
     step: Step<K>,
     values_of: impl Fn(usize, u64) -> Vec<V>,
 ) -> std::result::Result<Vec<K>, TestCaseError> {
@@ -66,7 +35,7 @@ pub fn change<K: Key, V: Plain + PartialEq + Debug>(
             let keys = every(reference.keys().copied(), n);
             let values = values_of(keys.len(), seed);
             let of_values = Buffer::from_slice(device, &values).map_err(fail)?;
-            prop_assert_eq!(map.insert_many_on(stream, &on_device(&keys)?, &of_values).map_err(fail)?, 0);
+            prop_assert_eq!(map.insert_many(&on_device(&keys)?, &of_values).map_err(fail)?, 0);
             reference.extend(keys.into_iter().zip(values));
             Ok(few())
         }
@@ -86,12 +55,14 @@ pub fn change<K: Key, V: Plain + PartialEq + Debug>(
             Ok(keys)
         }
         Step::Thin(n) => {
-            let (keys, _) = map.pairs_on(stream).map_err(fail)?;
-            let all = keys.download(stream).map_err(fail)?;
+            let (all, _) = map.to_columns().map_err(fail)?;
             let kept: HashSet<K> = every(all.iter().copied(), n).into_iter().collect();
             let flags: Vec<bool> = all.iter().map(|key| kept.contains(key)).collect();
             let mask = Buffer::from_slice(device, &words_of(&flags)).map_err(fail)?;
-            prop_assert_eq!(map.retain_many_on(stream, &keys, &mask).map_err(fail)?, all.len() - kept.len());
+            prop_assert_eq!(
+                map.retain_many_on(stream, &on_device(&all)?, &mask).map_err(fail)?,
+                all.len() - kept.len()
+            );
             reference.retain(|key, _| kept.contains(key));
             Ok(all)
         }

@@ -99,12 +99,12 @@ pub fn rebuilds_with_more_and_fewer_and_no_keys<D: Tested>(
         config: &impl Fn(usize) -> Config<D>,
         own: &impl Fn(&mut BulkSet<K, D>),
     ) {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let device = &engine.device;
         let most = engine.max_items.min(20_000);
         let mut set = build::<D, K>(device, &config(most), &distinct_keys(100, 1));
         for (round, size) in [most, most / 2, 0, 1, most - 1, 0, 0, 65, most].into_iter().enumerate() {
             let keys: Vec<K> = distinct_keys(size, 20 + round as u64);
-            set.rebuild_on(stream, &Buffer::from_slice(device, &keys).unwrap()).unwrap();
+            set.rebuild(&Buffer::from_slice(device, &keys).unwrap()).unwrap();
             holds(&set, &keys);
             own(&mut set);
         }

@@ -12,7 +12,7 @@ pub fn refused(device: &Device, config: &Config<impl Tested>, keys: usize) -> Er
     let error = config.build_set(device, &keys).expect_err("it makes no sense");
     let on_device = Buffer::from_slice(device, &keys).unwrap();
     let others = [
-        config.build_set_on(device.default_stream(), device, &on_device).err(),
+        config.build_set(device, &on_device).err(),
         config.set_memory_bytes::<u64>(keys.len()).err(),
         config.set_scratch_bytes::<u32>(keys.len()).err(),
     ];
@@ -33,28 +33,19 @@ pub fn what_belongs_to_another_device_and_other_lengths_are_refused<D: Tested>(c
         let mut set = BulkSet::<u32, D>::build(device, &keys).unwrap();
         let report = set.report().clone();
         let (ours, theirs) = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(&there, &keys).unwrap());
-        for (stream, keys, what) in
-            [(there.default_stream(), &ours, "the stream"), (stream, &theirs, "the buffer of keys")]
-        {
-            assert_wrong_device(error(config.build_set_on(stream, device, keys)), what, &there, device);
-            assert_wrong_device(error(set.rebuild_on(stream, keys)), what, &there, device);
-        }
+        assert_wrong_device(error(config.build_set(device, &theirs)), "the buffer of keys", &there, device);
+        assert_wrong_device(error(set.rebuild(&theirs)), "the buffer of keys", &there, device);
         let mut found = Buffer::zeroed(device, 1).unwrap();
         assert_wrong_device(error(set.contains_many_into(stream, &theirs, &mut found)), "a buffer", &there, device);
         let refused = error(set.contains_many_into(stream, &ours, &mut Buffer::zeroed(device, 2).unwrap()));
         assert_lengths(refused, ("the queries, in words of 32,", 1), ("the found-words", 2));
         let refused = error(set.keys_into(stream, &mut Buffer::zeroed(device, 3).unwrap()));
         assert_lengths(refused, ("the set", 2), ("the keys", 3));
-        assert_wrong_device(error(set.try_clone_on(there.default_stream())), "the stream", &there, device);
+        assert_wrong_device(error(set.on(there.default_stream())), "the stream", &there, device);
 
         let foreign = BulkSet::<u32, D>::build(&there, &keys).unwrap();
-        for (stream, other, what) in [(stream, &foreign, "the other set"), (there.default_stream(), &set, "the stream")]
-        {
-            for made in
-                [set.union_on(stream, other), set.intersection_on(stream, other), set.difference_on(stream, other)]
-            {
-                assert_wrong_device(error(made), what, &there, device);
-            }
+        for made in [set.union(&foreign), set.intersection(&foreign), set.difference(&foreign)] {
+            assert_wrong_device(error(made), "the other set", &there, device);
         }
         holds(&set, &keys);
         assert_eq!(*set.report(), report);
@@ -69,15 +60,12 @@ pub fn the_result_of_an_operation_has_the_configuration_of_the_first_set<D: Test
     own: impl Fn(&BulkSet<u32, D>) -> usize,
 ) {
     on_all(|device| {
-        let stream = device.default_stream();
         let one = build::<D, u32>(device, config, &distinct_keys(keys, 1));
         let other = build::<D, u32>(device, other, &distinct_keys(other_keys, 1));
-        for made in
-            [one.union_on(stream, &other), one.intersection_on(stream, &other), one.difference_on(stream, &other)]
-        {
+        for made in [one.union(&other), one.intersection(&other), one.difference(&other)] {
             let mut made = made.unwrap();
             let twice = distinct_keys::<u32>(own(&made), 9).repeat(2);
-            made.rebuild_on(stream, &Buffer::from_slice(device, &twice).unwrap()).unwrap();
+            made.rebuild(&Buffer::from_slice(device, &twice).unwrap()).unwrap();
             holds(&made, &twice);
         }
     });

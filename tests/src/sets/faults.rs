@@ -18,20 +18,19 @@ pub fn failing_rebuilds<D: Tested, K: Key>(
     (old, new): (&[K], &[K]),
     own: impl Fn(&BulkSet<K, D>),
 ) -> Vec<Error> {
-    let stream = device.default_stream();
     let input = Buffer::from_slice(device, new).unwrap();
     let mut errors = Vec::new();
     for good in 0.. {
         let _at = at(format!("{config:?}, {good} good ones, after {:?}", errors.last()));
         let mut set = build(device, config, old);
         let report = set.report().clone();
-        let rebuilt = only(left, good, || set.rebuild_on(stream, &input));
+        let rebuilt = only(left, good, || set.rebuild(&input));
         if let Err(error) = rebuilt {
             assert!(matches!(error, Error::Kernel { .. } | Error::OutOfMemory { .. }), "{error}");
             errors.push(error);
             assert_eq!(*set.report(), report);
             holds(&set, &[]);
-            set.rebuild_on(stream, &input).unwrap();
+            set.rebuild(&input).unwrap();
             holds(&set, new);
         } else {
             own(&set);
@@ -57,7 +56,6 @@ pub struct Takes {
 /// error that leaves the sets as they were, and no byte may be lost.
 pub fn whatever_fails_beside_a_set_it_stays_whole<D: Tested>(config: &Config<D>, launches: Takes, allocations: Takes) {
     fn with<D: Tested>((device, left): (&Device, &AtomicU32), config: &Config<D>) -> Takes {
-        let stream = device.default_stream();
         let old = distinct_keys::<u32>(500, 1).repeat(2);
         let (one, other) = (build(device, config, &old), build(device, config, &distinct_keys::<u32>(3000, 1)[200..]));
         let input = Buffer::from_slice(device, &old).unwrap();
@@ -69,15 +67,13 @@ pub fn whatever_fails_beside_a_set_it_stays_whole<D: Tested>(config: &Config<D>,
             }
             good
         };
-        for operation in
-            [BulkSet::<u32, D>::union_on, BulkSet::<u32, D>::intersection_on, BulkSet::<u32, D>::difference_on]
-        {
-            let good = fails(&|| operation(&one, stream, &other).map(drop));
+        for operation in [BulkSet::<u32, D>::union, BulkSet::<u32, D>::intersection, BulkSet::<u32, D>::difference] {
+            let good = fails(&|| operation(&one, &other).map(drop));
             assert!(good >= 4, "{good} good ones");
         }
         let takes = Takes {
-            build: fails(&|| config.build_set_on(stream, device, &input).map(drop)),
-            copy: fails(&|| one.try_clone_on(stream).map(drop)),
+            build: fails(&|| config.build_set(device, &input).map(drop)),
+            copy: fails(&|| one.try_clone().map(drop)),
             keys: fails(&|| one.to_keys().map(drop)),
         };
         holds(&one, &old);
@@ -115,7 +111,7 @@ pub fn memory_is_as_said<D: Tested, K: Key>(config: &Config<D>, keys: &[K]) -> M
     let input = Buffer::from_slice(&device, keys).unwrap();
     let before = counts.bytes.load(Relaxed);
     counts.most.store(before, Relaxed);
-    let set = config.build_set_on(device.default_stream(), &device, &input).unwrap();
+    let set = config.build_set(&device, &input).unwrap();
     let (most, keeps) = (counts.most.load(Relaxed) - before, counts.bytes.load(Relaxed) - before);
     let (kept, scratch) =
         (config.set_memory_bytes::<K>(n as usize).unwrap(), config.set_scratch_bytes::<K>(n as usize).unwrap());

@@ -83,14 +83,13 @@ pub fn wrong_operations<K: Key, D: Tested>(
     other: &BulkSet<K, D>,
 ) -> std::result::Result<(), String> {
     let said = |error: Error| error.to_string();
-    let stream = one.device().default_stream();
     let (first, second): (HashSet<K>, HashSet<K>) =
         (one.to_keys().map_err(said)?.into_iter().collect(), other.to_keys().map_err(said)?.into_iter().collect());
     let queries: Vec<K> = first.union(&second).copied().collect();
     let made = [
-        ("union", one.union_on(stream, other), first.union(&second).copied().collect()),
-        ("intersection", one.intersection_on(stream, other), first.intersection(&second).copied().collect()),
-        ("difference", one.difference_on(stream, other), first.difference(&second).copied().collect()),
+        ("union", one.union(other), first.union(&second).copied().collect()),
+        ("intersection", one.intersection(other), first.intersection(&second).copied().collect()),
+        ("difference", one.difference(other), first.difference(&second).copied().collect()),
     ];
     for (name, made, expected) in made {
         check(&made.map_err(said)?, &expected, &queries).map_err(|wrong| format!("{name}: {wrong}"))?;

@@ -64,7 +64,7 @@ pub fn any_steps<D: Tested, K: Key>(
             Step::Rebuild(keys) => {
                 let input = Buffer::from_slice(device, &keys).map_err(fail)?;
                 reference = keys.into_iter().collect();
-                match set.rebuild_on(stream, &input) {
+                match set.rebuild(&input) {
                     Ok(()) => report(set.report())?,
                     Err(error) => {
                         excused(&error, &reference).map_err(TestCaseError::fail)?;
@@ -73,7 +73,7 @@ pub fn any_steps<D: Tested, K: Key>(
                 }
             }
             Step::Clone => {
-                let copy = set.try_clone_on(stream).map_err(fail)?;
+                let copy = set.try_clone().map_err(fail)?;
                 prop_assert_eq!(copy.report(), set.report());
                 set = copy;
             }

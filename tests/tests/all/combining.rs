@@ -58,7 +58,7 @@ fn work<D: Changing, K: Key, V: Value>(
                 _ => {
                     let keys = Buffer::from_slice(&device, keys).map_err(steps::fail)?;
                     let values = Buffer::from_slice(&device, &values).map_err(steps::fail)?;
-                    map.combine_many_on(device.default_stream(), Fold::MAX, &keys, &values)
+                    map.combine_many(Fold::MAX, &keys, &values)
                 }
             };
             prop_assert_eq!(new.map_err(steps::fail)?, reference.len() - had);

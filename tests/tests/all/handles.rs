@@ -24,6 +24,8 @@ fn check<T: Kind<Key = u32, Item: Debug + Ord> + Loads>(table: &Table<T>, name: 
     assert_eq!(sorted(table), all, "{name}");
     assert!(keys.is_sorted_by(|one, next| one < next), "{name}: the keys differ");
     assert!(table.contains_many(&keys).unwrap().into_iter().all(|found| found), "{name}");
+    let on_device = Buffer::from_slice(device, &keys).unwrap();
+    assert!(table.contains_many(&on_device).unwrap().into_iter().all(|found| found), "{name}");
     let absent = (0..).find(|key| !keys.contains(key)).unwrap();
     assert!(!table.contains(absent).unwrap(), "{name}");
     let said = format!("{table:?}");
@@ -33,8 +35,12 @@ fn check<T: Kind<Key = u32, Item: Debug + Ord> + Loads>(table: &Table<T>, name: 
     table.save(&mut saved).unwrap();
     assert_eq!(FileInfo::verify(&saved[..]).unwrap().keys, keys.len() as u64, "{name}");
     let loaded = Table::<T>::load(device, &saved[..]).unwrap();
-    let mut copy = table.clone();
-    copy.shrink_to_fit().unwrap();
+    let (mut copy, stream) = (table.clone(), device.stream().unwrap());
+    assert_wrong_device(copy.on(elsewhere().default_stream()).unwrap_err(), "the stream", &elsewhere(), device);
+    copy.on(&stream).unwrap().shrink_to_fit().unwrap();
+    for on_stream in [&copy, &copy.clone()] {
+        assert_eq!(format!("{:?}", on_stream.device().default_stream()), format!("{stream:?}"), "{name}");
+    }
     for same in [&loaded, &copy] {
         assert_eq!(sorted(same), all, "{name}");
         assert!(same.memory_bytes() <= table.memory_bytes(), "{name}");
@@ -75,7 +81,10 @@ fn tables_are_built_and_changed_from_slices_and_buffers_alike(device: &Device) {
     assert_eq!(map.erase_many(&on_device(&[3, 9])), Ok(1));
     assert_eq!(map.combine_many(Fold::SUM, &on_device(&[5]), &[1]), Ok(0));
     assert_eq!(map.count_many(&on_device(&[6, 7, 7])), Ok(1));
-    assert_eq!(map.get_many(&[3, 4, 5, 6, 7]), Ok(vec![None, Some(42), Some(51), Some(61), Some(2)]));
+    let found = Ok(vec![None, Some(42), Some(51), Some(61), Some(2)]);
+    assert_eq!(map.get_many(&[3, 4, 5, 6, 7]), found);
+    assert_eq!(map.get_many(&on_device(&[3, 4, 5, 6, 7])), found);
+    assert_eq!(map.remove_many(&on_device(&[7, 8])), Ok(vec![Some(2), None]));
     map.rebuild(&[1], &on_device(&[2])).unwrap();
     assert_eq!(map.to_pairs(), Ok(vec![(1, 2)]));
 
@@ -83,6 +92,7 @@ fn tables_are_built_and_changed_from_slices_and_buffers_alike(device: &Device) {
     assert_eq!(set.insert_many(&values), Ok(3));
     set.rebuild(&values).unwrap();
     assert_eq!(set.contains_many(&[3, 30]), Ok(vec![false, true]));
+    assert_eq!(set.remove_many(&keys), Ok(vec![false; 3]));
     let rows = Buffer::from_slice(device, &[[1u32; 3]; 3]).unwrap();
     let row_map = RowMap::build(device, &keys, &rows).unwrap();
     assert_eq!(row_map.get(5), Ok(Some([1; 3])));

@@ -86,7 +86,7 @@ impl Finder {
         references.hash(stream, NO_REFERENCE_KEY)?;
         let numbers: Vec<u32> = (0..references.keys.len() as u32).collect();
         let numbers = Buffer::from_slice(device, &numbers)?;
-        let map = warpnest::MultiConfig::default().build_on(stream, device, &references.keys, &numbers)?;
+        let map = warpnest::MultiConfig::default().build(device, &references.keys, &numbers)?;
         Ok(Self { device: device.clone(), references, map })
     }
 

@@ -136,7 +136,7 @@ impl<'c, K: WordKey + Into<u64>, E> Counter<'c, K, E> {
                 Some(map) => map,
                 none => none.insert(CountMap::new(self.device, total)?),
             };
-            map.count(self.device, &self.keys)?;
+            map.count(&self.keys)?;
         }
         let Some(map) = map else { return Ok(Ok(())) };
         let (keys, counts) = map.pairs(self.device)?;

@@ -33,11 +33,10 @@ impl<K: WordKey> CountMap<K> {
     ///
     /// # Errors
     /// As for [`BulkMap::count_many`](warpnest::BulkMap::count_many).
-    pub fn count(&mut self, device: &Device, keys: &Buffer<K>) -> Result<()> {
-        let stream = device.default_stream();
+    pub fn count(&mut self, keys: &Buffer<K>) -> Result<()> {
         match self {
-            Self::Linear(map) => map.count_many_on(stream, keys)?,
-            Self::Page(map) => map.count_many_on(stream, keys)?,
+            Self::Linear(map) => map.count_many(keys)?,
+            Self::Page(map) => map.count_many(keys)?,
         };
         Ok(())
     }

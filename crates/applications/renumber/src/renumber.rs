@@ -59,8 +59,8 @@ pub fn renumber(device: &Device, ends: &[u64], in_order: bool, begin: &mut dyn F
     let config = CompactingConfig::default();
     let config = if in_order { config.in_order_of_appearance() } else { config };
     let keys = clock.run(Stage::Copy, || Buffer::from_slice(device, ends))?;
-    let mut table = clock.run(Stage::Build, || config.build_on(stream, device, &keys))?;
-    clock.run(Stage::Rebuild, || table.rebuild_on(stream, &keys))?;
+    let mut table = clock.run(Stage::Build, || config.build(device, &keys))?;
+    clock.run(Stage::Rebuild, || table.rebuild(&keys))?;
     let ids = clock.run(Stage::Ids, || table.get_many_on(stream, &keys))?;
     drop(keys);
     let back = clock.run(Stage::Back, || table.keys_of_many_on(stream, ids.values()))?;

@@ -77,7 +77,7 @@ impl Scene {
             let none = Buffer::<u32>::zeroed(device, 0)?;
             // A surface has each of its voxels once.
             let config = PageConfig::default().assume_unique();
-            let map = config.build_on(device.default_stream(), device, &none, &none)?;
+            let map = config.build(device, &none, &none)?;
             let (surface, flood) = (Surface::new(device, mesh)?, Flood::new(device)?);
             Ok(Shape { surface, map, flood, open_edges: open_edges(mesh) })
         };
@@ -117,7 +117,7 @@ impl Scene {
         }
         events.push(stream.record()?);
         for Shape { surface, map, .. } in shapes.iter_mut() {
-            map.rebuild_on(stream, &surface.keys, &surface.ranks)?;
+            map.on(stream)?.rebuild(&surface.keys, &surface.ranks)?;
         }
         events.push(stream.record()?);
         let [a, b] = shapes;

@@ -44,9 +44,7 @@ pub fn measure<K: Key, V: Value + From<u32>>(at: Bench<'_>, cases: &[Spread]) ->
         let mut linear = LinearConfig::default().pairs(case.sums.len()).seed(1).create::<K, V>(at.device)?;
         records.extend(case.combine("LinearMap", &mut linear)?);
         let stream = at.device.default_stream();
-        let ms = median_ms(stream, WARM_UPS, at.runs, || {
-            linear.insert_many_on(stream, &case.keys, &case.values).map(|_| ())
-        })?;
+        let ms = median_ms(stream, WARM_UPS, at.runs, || linear.insert_many(&case.keys, &case.values).map(|_| ()))?;
         let wrong = (linear.len() != case.sums.len()) as u64;
         records.push(case.record("LinearMap", "insert_repeated", linear.memory_bytes(), ms, wrong)?);
         records.push(case.mixed(&mut linear)?);
@@ -71,18 +69,17 @@ impl<K: Key, V: Value> Case<'_, K, V> {
         let (stream, runs) = (self.at.device.default_stream(), self.at.runs);
         let mut times = Vec::new();
         for _ in 0..WARM_UPS + runs {
-            map.clear_on(stream)?;
+            map.clear()?;
             let start = stream.record()?;
-            map.combine_many_on(stream, Fold::SUM, &self.keys, &self.values)?;
+            map.combine_many(Fold::SUM, &self.keys, &self.values)?;
             times.push(stream.record()?.milliseconds_since(&start)?);
         }
         let times = &mut times[WARM_UPS as usize..];
         times.sort_by(f64::total_cmp);
         let new = times[times.len() / 2];
         let wrong_new = self.wrong(map, 1)?;
-        let held = median_ms(stream, WARM_UPS, runs, || {
-            map.combine_many_on(stream, Fold::SUM, &self.keys, &self.values).map(|_| ())
-        })?;
+        let held =
+            median_ms(stream, WARM_UPS, runs, || map.combine_many(Fold::SUM, &self.keys, &self.values).map(|_| ()))?;
         let wrong = self.wrong(map, 1 + (WARM_UPS + runs) as u64)?;
         let bytes = map.memory_bytes();
         Ok([
@@ -94,8 +91,8 @@ impl<K: Key, V: Value> Case<'_, K, V> {
     /// Measures additions as the operations of a mixed batch, whose answers they want.
     fn mixed(&self, map: &mut LinearMap<K, V>) -> anyhow::Result<Record> {
         let (device, stream) = (self.at.device, self.at.device.default_stream());
-        map.clear_on(stream)?;
-        map.combine_many_on(stream, Fold::SUM, &self.keys, &self.values)?;
+        map.clear()?;
+        map.combine_many(Fold::SUM, &self.keys, &self.values)?;
         let kinds = Buffer::from_slice(device, &vec![Fold::<V>::SUM.into(); self.keys.len()])?;
         let mut answers = Answers::new(device, self.keys.len())?;
         let ms = median_ms(stream, WARM_UPS, self.at.runs, || {

@@ -21,14 +21,14 @@ pub fn measure<K: Key, D: Ids>(at: Bench<'_>, config: &Config<D>) -> anyhow::Res
     let config = CompactingConfig::on(config.clone());
     let input = Input::<K, u32>::new(n);
     let rows = Buffer::from_slice(device, &input.keys)?;
-    let table = config.build_on(stream, device, &rows)?;
+    let table = config.build(device, &rows)?;
     let kept = table.memory_bytes();
     let subject = |op| Subject::new(name_on::<D>("CompactingTable"), op, n, [K::BITS, 32], kept as u64);
     let mut records = Vec::new();
 
     let built = |config: &CompactingConfig<D>, rows: &Buffer<K>, distinct: u64| -> anyhow::Result<(f64, u64)> {
-        let mut table = config.build_on(stream, device, rows)?;
-        let ms = median_ms(stream, 1, runs, || table.rebuild_on(stream, rows))?;
+        let mut table = config.build(device, rows)?;
+        let ms = median_ms(stream, 1, runs, || table.rebuild(rows))?;
         Ok((ms, (table.len() as u64).abs_diff(distinct)))
     };
     let builds = [

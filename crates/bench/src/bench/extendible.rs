@@ -31,12 +31,12 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, batch: u64) -> anyhow::Result<Ve
     let mut wrong = 0;
     // The first run compiles the kernels.
     for _ in 0..2 {
-        map.clear_on(stream)?;
+        map.clear()?;
         for (times, new) in [(&mut growth, true), (&mut updates, false)] {
             times.clear();
             for (keys, values) in &batches {
                 let start = stream.record()?;
-                let came = map.insert_many_on(stream, keys, values)?;
+                let came = map.insert_many(keys, values)?;
                 times.push(stream.record()?.milliseconds_since(&start)?);
                 wrong += came.abs_diff(if new { keys.len() } else { 0 }) as u64;
             }

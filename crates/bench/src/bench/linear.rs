@@ -34,22 +34,22 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>, config: &LinearConfig) -> anyhow
     let mut times = [Vec::new(), Vec::new(), Vec::new()];
     let mut wrong = 0;
     for _ in 0..runs + 1 {
-        map.clear_on(stream)?;
+        map.clear()?;
         let events = [stream.record()?, {
-            wrong += n - map.insert_many_on(stream, &subjects.keys, &subjects.values)? as u64;
+            wrong += n - map.insert_many(&subjects.keys, &subjects.values)? as u64;
             stream.record()?
         }];
-        let removed = n - map.erase_many_on(stream, &present)? as u64;
+        let removed = n - map.erase_many(&present)? as u64;
         let after_removal = stream.record()?;
-        let again = n - map.insert_many_on(stream, &subjects.keys, &subjects.values)? as u64;
+        let again = n - map.insert_many(&subjects.keys, &subjects.values)? as u64;
         let end = stream.record()?;
         wrong += removed + again;
         times[0].push(events[1].milliseconds_since(&events[0])?);
         times[1].push(after_removal.milliseconds_since(&events[1])?);
         times[2].push(end.milliseconds_since(&after_removal)?);
     }
-    map.clear_on(stream)?;
-    map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
+    map.clear()?;
+    map.insert_many(&subjects.keys, &subjects.values)?;
     let mut records = Vec::new();
     for (op, times) in ["insert", "remove", "insert_again"].into_iter().zip(&mut times) {
         // The first run warms up.
@@ -81,7 +81,7 @@ fn mixed<K: Key, V: Value>(
     let (kinds_on, keys_on) = (Buffer::from_slice(device, &kinds)?, Buffer::from_slice(device, &keys)?);
     let mut answers = Answers::new(device, keys.len())?;
     // Capacity for the new keys, so that the map need not grow.
-    map.reserve_on(stream, present.len() / ROUND as usize)?;
+    map.reserve(present.len() / ROUND as usize)?;
     let start = stream.record()?;
     map.apply_many_into(stream, &kinds_on, &keys_on, &subjects.values, &mut answers)?;
     let ms = stream.record()?.milliseconds_since(&start)?;
@@ -109,14 +109,14 @@ pub fn rounds<K: Key + Value>(
         })
         .collect::<warpnest::Result<_>>()?;
     for keys in &chunks[..ROUND as usize] {
-        map.insert_many_on(stream, keys, keys)?;
+        map.insert_many(keys, keys)?;
     }
     let (mut times, mut wrong) = (Vec::new(), 0);
     for round in 0..rounds {
         let chunk_at = |ahead: u64| &chunks[(round + ahead as usize) % chunks.len()];
         let start = stream.record()?;
-        wrong += chunk - map.erase_many_on(stream, chunk_at(0))? as u64;
-        wrong += chunk - map.insert_many_on(stream, chunk_at(ROUND), chunk_at(ROUND))? as u64;
+        wrong += chunk - map.erase_many(chunk_at(0))? as u64;
+        wrong += chunk - map.insert_many(chunk_at(ROUND), chunk_at(ROUND))? as u64;
         times.push(stream.record()?.milliseconds_since(&start)?);
     }
     let lengths = map.table().probe_lengths()?;

@@ -36,13 +36,13 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
     }
 
     pub fn build<D: Builds>(&self, config: &Config<D>) -> Result<BulkMap<K, V, D>> {
-        config.build_on(self.device.default_stream(), self.device, &self.keys, &self.values)
+        config.build(self.device, &self.keys, &self.values)
     }
 
     /// Measures the milliseconds of building `map` anew.
     pub fn rebuild_ms<D: Builds>(&self, map: &mut BulkMap<K, V, D>) -> Result<f64> {
         let stream = self.device.default_stream();
-        median_ms(stream, 1, self.runs, || map.rebuild_on(stream, &self.keys, &self.values))
+        median_ms(stream, 1, self.runs, || map.rebuild(&self.keys, &self.values))
     }
 
     /// Returns the stages of building `map` anew, if its reports have any.
@@ -53,7 +53,7 @@ impl<'d, K: Key, V: Value> Subjects<'d, K, V> {
         of: impl Fn(&D::Report) -> Option<S>,
     ) -> Result<Option<S>> {
         median_stages(self.runs, total, || {
-            map.rebuild_on(self.device.default_stream(), &self.keys, &self.values)?;
+            map.rebuild(&self.keys, &self.values)?;
             Ok(of(map.report()))
         })
     }

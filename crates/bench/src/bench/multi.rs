@@ -35,10 +35,10 @@ pub fn measure<K: Key, V: Value, D: Ids>(at: Bench<'_>, config: &Config<D>) -> a
         let keys: Vec<K> = (0..n).map(|i| key(i % distinct)).collect();
         let numbers: Vec<V> = (0..n).map(|i| V::from_u64(i / distinct)).collect();
         let (keys, values) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &numbers)?);
-        let mut map = config.build_on(stream, device, &keys, &values)?;
+        let mut map = config.build(device, &keys, &values)?;
         let kept = map.memory_bytes();
         let subject = |op, n| Subject::new(name_on::<D>("MultiMap"), op, n, [K::BITS, V::BITS], kept as u64);
-        let build_ms = median_ms(stream, 1, runs, || map.rebuild_on(stream, &keys, &values))?;
+        let build_ms = median_ms(stream, 1, runs, || map.rebuild(&keys, &values))?;
         records.push(run.record(subject(build, n), build_ms, 0.0, (map.key_count() as u64).abs_diff(distinct)));
 
         let queries: Vec<K> = (0..distinct).map(key).collect();

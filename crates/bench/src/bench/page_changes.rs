@@ -69,10 +69,10 @@ impl<K: Key, V: Value> Changes<'_, K, V> {
         let (old_keys, old_values, keys, values) = (old_keys?, old_values?, keys?, values?);
         let (mut times, mut wrong) = (Vec::new(), 0);
         for _ in 0..self.at.runs + 1 {
-            self.map.clear_on(stream)?;
-            self.map.insert_many_on(stream, &old_keys, &old_values)?;
+            self.map.clear()?;
+            self.map.insert_many(&old_keys, &old_values)?;
             let start = stream.record()?;
-            wrong += batch.abs_diff(self.map.insert_many_on(stream, &keys, &values)?);
+            wrong += batch.abs_diff(self.map.insert_many(&keys, &values)?);
             times.push(stream.record()?.milliseconds_since(&start)?);
         }
         let answers = self.map.get_many_on(stream, &self.subjects.keys)?.download(stream)?;
@@ -86,14 +86,14 @@ impl<K: Key, V: Value> Changes<'_, K, V> {
         let keys = Buffer::from_slice(device, removed)?;
         let (mut times, mut wrong) = (Vec::new(), 0);
         for _ in 0..self.at.runs + 1 {
-            self.map.rebuild_on(stream, &self.subjects.keys, &self.subjects.values)?;
+            self.map.rebuild(&self.subjects.keys, &self.subjects.values)?;
             let start = stream.record()?;
             if answers {
                 let answers = self.map.remove_many_on(stream, &keys)?;
                 times.push(stream.record()?.milliseconds_since(&start)?);
                 wrong = wrong_hits(removed, &answers.download(stream)?);
             } else {
-                wrong += batch.abs_diff(self.map.erase_many_on(stream, &keys)?) as u64;
+                wrong += batch.abs_diff(self.map.erase_many(&keys)?) as u64;
                 times.push(stream.record()?.milliseconds_since(&start)?);
             }
         }
@@ -126,7 +126,7 @@ pub fn rounds<K: Key + Value>(at: Bench<'_>, load: f64, rounds: usize) -> anyhow
     let chunks: Vec<Buffer<K>> =
         (0..CHUNKS).map(|number| keys_of(number * chunk, chunk)).collect::<warpnest::Result<_>>()?;
     let built = keys_of(0, n)?;
-    let mut map: PageMap<K, K> = PageConfig::default().load(load).seed(1).build_on(stream, device, &built, &built)?;
+    let mut map: PageMap<K, K> = PageConfig::default().load(load).seed(1).build(device, &built, &built)?;
     let limit = roofline.gops(Access::Find, (map.memory_bytes() / 8) as u64, n)?;
     let load = n as f64 * 2.0 * (K::BITS / 8) as f64 / map.memory_bytes() as f64;
     let table = || "PageMap".to_owned();
@@ -145,8 +145,8 @@ pub fn rounds<K: Key + Value>(at: Bench<'_>, load: f64, rounds: usize) -> anyhow
     let mut wrong = 0;
     let mut replace = |map: &mut PageMap<K, K>, old: &Buffer<K>, new: &Buffer<K>| -> anyhow::Result<f64> {
         let start = stream.record()?;
-        wrong += old.len().abs_diff(map.erase_many_on(stream, old)?);
-        wrong += new.len().abs_diff(map.insert_many_on(stream, new, new)?);
+        wrong += old.len().abs_diff(map.erase_many(old)?);
+        wrong += new.len().abs_diff(map.insert_many(new, new)?);
         Ok(stream.record()?.milliseconds_since(&start)?)
     };
     let mut records = Vec::from(look(&map, 0, ["find_hit", "find_miss"])?);

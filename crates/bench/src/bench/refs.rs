@@ -58,7 +58,7 @@ pub fn measure<K: Key, V: Value>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     records.extend(lookups!(AskSorted, subjects, run, &sorted)?);
     drop(sorted);
     let mut extendible = ExtendibleConfig::default().seed(1).create(device)?;
-    extendible.insert_many_on(device.default_stream(), &subjects.keys, &subjects.values)?;
+    extendible.insert_many(&subjects.keys, &subjects.values)?;
     records.extend(lookups!(AskExtendible, subjects, run, &extendible)?);
     drop(extendible);
     match LinearConfig::default().load(LOAD).pairs(at.n as usize).seed(1).create(device) {
@@ -109,7 +109,7 @@ fn insertions<K: Key, V: Value>(
     let (stream, mut times, mut wrong) = (device.default_stream(), [Vec::new(), Vec::new()], [0, 0]);
     for _ in 0..runs + 1 {
         for by_kernel in [false, true] {
-            map.clear_on(stream)?;
+            map.clear()?;
             let start = stream.record()?;
             if by_kernel {
                 // SAFETY: there are as many values as keys.
@@ -122,7 +122,7 @@ fn insertions<K: Key, V: Value>(
                     })?;
                 }
             } else {
-                map.insert_many_on(stream, &subjects.keys, &subjects.values)?;
+                map.insert_many(&subjects.keys, &subjects.values)?;
             }
             times[by_kernel as usize].push(stream.record()?.milliseconds_since(&start)?);
             wrong[by_kernel as usize] += n - map.len() as u64;

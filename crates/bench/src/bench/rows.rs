@@ -46,9 +46,9 @@ fn of_design<K: Key, D: Changes>(at: &Bench<'_>) -> anyhow::Result<Vec<Record>> 
         anyhow::Ok(counted.abs_diff(expected) as u64)
     };
     for _ in 0..runs + 1 {
-        map.clear_on(stream)?;
-        wrong += timed(&mut fills, rows, &mut || map.insert_many_on(stream, &keys_in, &values))?;
-        wrong += timed(&mut updates, 0, &mut || map.insert_many_on(stream, &keys_in, &others))?;
+        map.clear()?;
+        wrong += timed(&mut fills, rows, &mut || map.insert_many(&keys_in, &values))?;
+        wrong += timed(&mut updates, 0, &mut || map.insert_many(&keys_in, &others))?;
     }
     let mut answers = Answers::new(device, rows)?;
     let ms = median_ms(stream, 2, runs, || map.get_many_into(stream, &queries, &mut answers))?;
@@ -64,9 +64,9 @@ fn of_design<K: Key, D: Changes>(at: &Bench<'_>) -> anyhow::Result<Vec<Record>> 
     let mut gone = Answers::new(device, changed)?;
     for _ in 0..runs + 1 {
         wrong += timed(&mut changes[0], changed, &mut || map.remove_many_into(stream, &leaving, &mut gone))?;
-        wrong += timed(&mut changes[1], changed, &mut || map.insert_many_on(stream, &coming, &of_coming))?;
-        wrong += map.erase_many_on(stream, &coming)?.abs_diff(changed) as u64;
-        wrong += map.insert_many_on(stream, &leaving, &returning)?.abs_diff(changed) as u64;
+        wrong += timed(&mut changes[1], changed, &mut || map.insert_many(&coming, &of_coming))?;
+        wrong += map.erase_many(&coming)?.abs_diff(changed) as u64;
+        wrong += map.insert_many(&leaving, &returning)?.abs_diff(changed) as u64;
     }
     // Rows of removed keys were used again, and all is as before.
     wrong += map.rows().len().abs_diff(rows) as u64;

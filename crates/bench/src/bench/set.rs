@@ -16,16 +16,16 @@ impl Bench<'_> {
     pub fn page_set<K: Key>(&self, load: f64) -> anyhow::Result<Vec<Record>> {
         let config = PageConfig::default().load(load).seed(1);
         let unique = config.clone().assume_unique();
-        let (stream, input) = (self.device.default_stream(), Input::<K, u32>::new(self.n));
+        let input = Input::<K, u32>::new(self.n);
         let keys = Buffer::from_slice(self.device, &input.keys)?;
-        let set = unique.build_set_on(stream, self.device, &keys)?;
+        let set = unique.build_set(self.device, &keys)?;
         let page_bits = set.table().layout().page_bits;
         let limits = Limits::new(self.roofline, self.n, K::BITS, set.memory_bytes() as u64, page_bits)?;
         let mut records = self.set(&config, |_: &BulkSet<K, _>| Ok(limits.whole()))?;
         let stages_of = |config: &PageConfig| {
-            let mut set = config.clone().timings().build_set_on(stream, self.device, &keys)?;
+            let mut set = config.clone().timings().build_set(self.device, &keys)?;
             median_stages(self.runs, PageStages::total, || {
-                set.rebuild_on(stream, &keys)?;
+                set.rebuild(&keys)?;
                 Ok(set.report().stages)
             })
         };
@@ -62,14 +62,14 @@ impl Bench<'_> {
         let unique = config.clone().assume_unique();
         let input = Input::<K, u32>::new(n);
         let keys = Buffer::from_slice(device, &input.keys)?;
-        let set = unique.build_set_on(stream, device, &keys)?;
+        let set = unique.build_set(device, &keys)?;
         let whole = build_limit(&set)?;
         let mut records = Vec::new();
 
         // The time, and the number of keys too many or too few.
         let built = |config: &Config<D>, keys: &Buffer<K>, distinct: u64| -> anyhow::Result<_> {
-            let mut set = config.build_set_on(stream, device, keys)?;
-            let ms = median_ms(stream, 1, runs, || set.rebuild_on(stream, keys))?;
+            let mut set = config.build_set(device, keys)?;
+            let ms = median_ms(stream, 1, runs, || set.rebuild(keys))?;
             Ok((ms, (set.len() as u64).abs_diff(distinct)))
         };
         for (op, config) in [("build", &unique), ("build_any", config)] {
@@ -88,17 +88,17 @@ impl Bench<'_> {
         // Every second key, and as many others.
         let half = input.keys.iter().step_by(2).chain(input.absent.iter().step_by(2)).copied();
         let other = Buffer::from_slice(device, &half.collect::<Vec<K>>())?;
-        let other = unique.build_set_on(stream, device, &other)?;
+        let other = unique.build_set(device, &other)?;
         let common = n.div_ceil(2);
-        let operations: [(_, fn(&_, _, &_) -> _, _); 3] = [
-            ("union", BulkSet::<K, D>::union_on, n + common),
-            ("intersection", BulkSet::intersection_on, common),
-            ("difference", BulkSet::difference_on, n - common),
+        let operations: [(_, fn(&_, &_) -> _, _); 3] = [
+            ("union", BulkSet::<K, D>::union, n + common),
+            ("intersection", BulkSet::intersection, common),
+            ("difference", BulkSet::difference, n - common),
         ];
         for (op, operation, expected) in operations {
             let mut wrong = 0;
             let ms = median_ms(stream, 1, runs, || {
-                wrong += (operation(&set, stream, &other)?.len() as u64).abs_diff(expected);
+                wrong += (operation(&set, &other)?.len() as u64).abs_diff(expected);
                 Ok(())
             })?;
             records.push(run.record(self.subject_of(&set, op), ms, 0.0, wrong));
@@ -113,7 +113,7 @@ impl Bench<'_> {
         // In a set whose keys came twice, absent keys may be found absent sooner, since fewer slots
         // are taken.
         let (keys, distinct) = repeated::<K>(n, Repeats::Half);
-        let repeated = config.build_set_on(stream, device, &Buffer::from_slice(device, &keys)?)?;
+        let repeated = config.build_set(device, &Buffer::from_slice(device, &keys)?)?;
         let (ms, contained) = self.asked(&repeated, &input.absent)?;
         let wrong = contained + (repeated.len() as u64).abs_diff(distinct);
         records.push(run.record(self.subject_of(&repeated, "contains_miss_half_repeated"), ms, find_limit, wrong));

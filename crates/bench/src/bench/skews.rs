@@ -201,13 +201,13 @@ fn changes_of<K: Key, D: Changes>(at: Bench<'_>, configs: [Config<D>; 2]) -> any
                     if op == "grow" {
                         map = configs[1].create(device)?;
                     } else {
-                        map.clear_on(stream)?;
+                        map.clear()?;
                     }
-                    map.insert_many_on(stream, &base_keys, &base_values)?;
+                    map.insert_many(&base_keys, &base_values)?;
                     let start = stream.record()?;
                     let changed = match op {
-                        "insert" | "grow" => map.insert_many_on(stream, &new_keys, &numbers)?,
-                        "erase" => map.erase_many_on(stream, &old_keys)?,
+                        "insert" | "grow" => map.insert_many(&new_keys, &numbers)?,
+                        "erase" => map.erase_many(&old_keys)?,
                         _ => map.remove_many_into(stream, &old_keys, &mut answers)?,
                     };
                     times.push(stream.record()?.milliseconds_since(&start)?);

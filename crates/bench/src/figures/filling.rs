@@ -164,10 +164,10 @@ fn fill(lab: &Lab, config: &LinearConfig, input: &Input<u32, u32>, batch: u64) -
     let mut passed = Vec::new();
     for run in 0..=lab.runs {
         lab.step(format!("{} slots, run {run}", map.table().slots()));
-        map.clear_on(stream)?;
+        map.clear()?;
         for ((keys, values), times) in on_device.iter().zip(&mut times) {
             let start = stream.record()?;
-            let new = map.insert_many_on(stream, keys, values)?;
+            let new = map.insert_many(keys, values)?;
             let end = stream.record()?;
             ensure!(new as u64 == batch, "{new} of {batch} new keys were counted");
             // The first run warms up.

@@ -114,7 +114,7 @@ fn series(lines: &[Line], measured: &[(u64, TwoLevelStages)], x_unit: f64) -> Ve
 fn stages_of(pairs: &Subjects<'_, u32, u32>, config: &TwoLevelConfig) -> anyhow::Result<TwoLevelStages> {
     let mut map = pairs.build(&config.clone().assume_unique().timings().seed(1))?;
     // A build keeps no scratch, a rebuild does: the first one has to allocate it.
-    map.rebuild_on(pairs.device.default_stream(), &pairs.keys, &pairs.values)?;
+    map.rebuild(&pairs.keys, &pairs.values)?;
     let stages = pairs.stages(&mut map, TwoLevelStages::total, |report| report.stages)?;
     let wrong = wrong_hits(&pairs.input.present, &map.get_many(&pairs.input.present)?);
     anyhow::ensure!(wrong == 0, "{wrong} of {} answers are wrong", map.len());

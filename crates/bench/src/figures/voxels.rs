@@ -70,8 +70,8 @@ fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()
     let queries = Buffer::from_slice(device, &queries)?;
 
     let config = TwoLevelConfig::default().assume_unique().seed(1);
-    let mut map: TwoLevelMap<u32, u32> = config.build_on(stream, device, &keys, &values)?;
-    let construction = median_ms(stream, 1, lab.runs, || map.rebuild_on(stream, &keys, &values))?;
+    let mut map: TwoLevelMap<u32, u32> = config.build(device, &keys, &values)?;
+    let construction = median_ms(stream, 1, lab.runs, || map.rebuild(&keys, &values))?;
     let mut answers = Answers::new(device, queries.len())?;
     let retrieval = median_ms(stream, 1, lab.runs, || map.get_many_into(stream, &queries, &mut answers))?;
     check(&answers.download(stream)?, &expected).context("the map")?;

@@ -164,7 +164,7 @@ fn changes_come_before_later_lookups_and_after_earlier_ones() {
     for round in 1..4 {
         let values: Vec<u32> = keys.iter().map(|key| key * round).collect();
         let [keys, values] = [&keys, &values].map(|slice| warpnest::Buffer::from_slice(&device, slice).unwrap());
-        map.rebuild_on(&stream, &keys, &values).unwrap();
+        map.on(&stream).unwrap().rebuild(&keys, &values).unwrap();
         let expected: Vec<_> = queries.iter().map(|query| Some(query * round)).collect();
         assert_eq!(map.get_many(&queries).unwrap(), expected);
     }

@@ -113,7 +113,7 @@ fn streams_of_each_are_streams_of_the_other() {
     let keys_there = Buffer::from_slice(&device, &keys).unwrap();
     let values_there = Buffer::from_slice(&device, &values).unwrap();
     let map: PageMap<u32, u32> =
-        warpnest::PageConfig::default().build_on(&ours, &device, &keys_there, &values_there).unwrap();
+        warpnest::PageConfig::default().build(&ours.device(), &keys_there, &values_there).unwrap();
     assert_eq!(map.get_many(&keys).unwrap(), values.iter().copied().map(Some).collect::<Vec<_>>());
     session.driver.set_current(0);
     drop((one, ours));

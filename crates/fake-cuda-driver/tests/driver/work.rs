@@ -149,8 +149,7 @@ pub fn page(device: &Device, done: &mut dyn FnMut()) -> Result<()> {
     done();
     assert_eq!(map.contains_many(&[keys[7], 1])?, [true, false]);
     let (keys, values) = pairs(500, 90);
-    let stream = device.default_stream();
-    map.rebuild_on(stream, &Buffer::from_slice(device, &keys)?, &Buffer::from_slice(device, &values)?)?;
+    map.rebuild(&Buffer::from_slice(device, &keys)?, &Buffer::from_slice(device, &values)?)?;
     done();
     assert_eq!(map.get_many(&keys)?, some(&values));
     drop(map);

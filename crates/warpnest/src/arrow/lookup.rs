@@ -2,16 +2,16 @@
 
 use super::memory::{bits, from_buffer};
 use crate::design::Design;
-use crate::relational::Column;
+use crate::relational::{Column, IntoColumn};
 use crate::runtime::lent::Lent;
 use crate::{Answers, BulkMap, Key, Result, Stream, Value};
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
 
-impl<'q, T: ArrowNativeType> From<&'q ScalarBuffer<T>> for Column<'q, T> {
-    /// Takes the values of an array, which says beside them which are null.
-    fn from(values: &'q ScalarBuffer<T>) -> Self {
-        Self::from(&values[..])
+/// The values of an array, which says beside them which are null.
+impl<'c, T: ArrowNativeType> IntoColumn<'c, T> for &'c ScalarBuffer<T> {
+    fn into_column(self) -> Column<'c, T> {
+        self[..].into_column()
     }
 }
 

@@ -11,13 +11,17 @@ use crate::error::FileError;
 use crate::table::file::functions::{constants_of, family_from, family_number, family_of, functions_from};
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words};
 use crate::table::raw::StoredTable;
-use crate::{Buffer, Result};
+use crate::{Buffer, Device, Result};
 use gpu_kernels::cuckoo::{header, packed};
 use gpu_kernels::hash::MAX_FUNCTIONS;
 use gpu_kernels::types::{KeyWord, Payload};
 use std::marker::PhantomData;
 
 impl<K: KeyWord, V: Payload> StoredTable for CuckooTable<K, V> {
+    fn set_device(&mut self, device: &Device) {
+        self.device = device.clone();
+    }
+
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, functions, report, .. } = self;
         let Cuckoo { functions: count, size, hash, chain_limit } = config.design;

@@ -12,7 +12,7 @@ use super::{Extendible, ExtendibleTable};
 use crate::error::FileError;
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, Target, as_words};
 use crate::table::raw::StoredTable;
-use crate::{Buffer, Error, Result, Stream};
+use crate::{Buffer, Device, Error, Result, Stream};
 use gpu_kernels::extendible::bucket::{free_words, records_of_line};
 use gpu_kernels::extendible::{BucketHeader, Layout, PAGE, State, WordOf, span};
 use gpu_kernels::types::{KeyWord, ValueWord};
@@ -23,6 +23,10 @@ use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 const HEADER: u64 = 2;
 
 impl<K: KeyWord, V: ValueWord> StoredTable for ExtendibleTable<K, V> {
+    fn set_device(&mut self, device: &Device) {
+        self.device = device.clone();
+    }
+
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         self.check()?;
         let Self { config, table, .. } = self;

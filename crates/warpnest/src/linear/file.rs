@@ -10,7 +10,7 @@ use crate::error::FileError;
 use crate::primitives::Scratch;
 use crate::table::file::{Collected, Incoming, Loading, Parts, Section, as_words};
 use crate::table::raw::StoredTable;
-use crate::{Buffer, Error, Result};
+use crate::{Buffer, Device, Error, Result};
 use gpu_kernels::double::{Half, PackedPair};
 use gpu_kernels::linear::{Layout, header};
 use gpu_kernels::types::{KeyWord, Scalar, ValueWord};
@@ -19,6 +19,10 @@ use rand_xoshiro::rand_core::SeedableRng;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 impl<K: KeyWord, V: ValueWord> StoredTable for LinearTable<K, V> {
+    fn set_device(&mut self, device: &Device) {
+        self.device = device.clone();
+    }
+
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         self.check()?;
         let Self { config, layout, counts, .. } = self;

@@ -3,8 +3,10 @@
 
 use super::{LinearKind, LinearMap};
 use crate::primitives::Number;
+use crate::relational::IntoColumn;
 use crate::runtime::buffer::zero;
 use crate::runtime::lent::Lent;
+use crate::table::input::pairs_on;
 use crate::{Answers, Buffer, Fold, Key, Result, Stream, Value};
 use gpu_kernels::linear::Operation;
 
@@ -61,9 +63,13 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
-    pub fn replace_many(&mut self, keys: &[K], values: &[V]) -> Result<Vec<Option<V>>> {
+    pub fn replace_many<'c>(
+        &mut self,
+        keys: impl IntoColumn<'c, K>,
+        values: impl IntoColumn<'c, V>,
+    ) -> Result<Vec<Option<V>>> {
         let device = self.device().clone();
-        let (keys, values) = Lent::pairs(&device, keys, values)?;
+        let (keys, values) = pairs_on(&device, keys, values)?;
         self.replace_many_on(device.default_stream(), &keys, &values)?.download(device.default_stream())
     }
 
@@ -99,9 +105,13 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
-    pub fn get_or_insert_many(&mut self, keys: &[K], values: &[V]) -> Result<Vec<V>> {
+    pub fn get_or_insert_many<'c>(
+        &mut self,
+        keys: impl IntoColumn<'c, K>,
+        values: impl IntoColumn<'c, V>,
+    ) -> Result<Vec<V>> {
         let device = self.device().clone();
-        let (keys, values) = Lent::pairs(&device, keys, values)?;
+        let (keys, values) = pairs_on(&device, keys, values)?;
         let answers = self.get_or_insert_many_on(device.default_stream(), &keys, &values)?;
         answers.values().download(device.default_stream())
     }
@@ -155,7 +165,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         let keys: Vec<K> = operations.iter().map(|operation| operation.parts().1).collect();
         let values: Vec<V> = operations.iter().map(|operation| operation.parts().2).collect();
         let device = self.device().clone();
-        let (kinds, (keys, values)) = (Lent::new(&device, &kinds)?, Lent::pairs(&device, &keys, &values)?);
+        let (kinds, (keys, values)) = (Lent::new(&device, &kinds)?, pairs_on(&device, &keys, &values)?);
         let answers = self.apply_many_on(device.default_stream(), &kinds, &keys, &values)?;
         answers.download(device.default_stream())
     }
@@ -201,17 +211,9 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     /// size.
     ///
     /// # Errors
-    /// As for [`LinearMap::reserve_on`].
+    /// As for [`LinearMap::reserve`].
     pub fn drop_tombstones(&mut self) -> Result<()> {
         let device = self.device().clone();
-        self.drop_tombstones_on(device.default_stream())
-    }
-
-    /// Does [`LinearMap::drop_tombstones`] on `stream`.
-    ///
-    /// # Errors
-    /// As for [`LinearMap::reserve_on`].
-    pub fn drop_tombstones_on(&mut self, stream: &Stream) -> Result<()> {
-        self.table.drop_tombstones(stream)
+        self.table.drop_tombstones(device.default_stream())
     }
 }

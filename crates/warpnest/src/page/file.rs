@@ -14,7 +14,7 @@ use crate::runtime::allocation::{Allocation, Owner};
 use crate::table::config::Config;
 use crate::table::file::{Incoming, Loading, MapsFile, Parts, Section, as_words};
 use crate::table::raw::StoredTable;
-use crate::{Buffer, Result, Stream};
+use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour};
 use gpu_kernels::page::{BUCKET_WORDS, CheckParams, CheckTags, Layout, MIN_BUCKETS};
 use gpu_kernels::types::{KeyWord, Payload, Scalar};
@@ -34,6 +34,10 @@ pub(super) struct Numbers {
 }
 
 impl<K: KeyWord, V: Payload> StoredTable for PageTable<K, V> {
+    fn set_device(&mut self, device: &Device) {
+        self.device = device.clone();
+    }
+
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, layout, report, .. } = self;
         parts.table(self.length, config);

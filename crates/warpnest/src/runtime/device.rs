@@ -8,7 +8,7 @@ use crate::runtime::engine::{Cores, HostEngine};
 use crate::runtime::engine::{Engine, Memory};
 use crate::runtime::machine::Machine;
 use crate::runtime::module::Module;
-use crate::runtime::stream::Stream;
+use crate::runtime::stream::{Shared, Stream};
 use crate::{ConfigError, Error, Result};
 #[cfg(feature = "cuda")]
 use std::collections::BTreeMap;
@@ -20,13 +20,13 @@ use std::sync::LazyLock;
 use std::sync::PoisonError;
 use std::sync::{Arc, Mutex};
 
-/// A GPU, or the CPU engine. Cheap to clone; clones are the same device.
+/// A GPU, or the CPU engine, with a default stream: what is called without a stream runs on it.
+///
+/// Cheap to clone; clones are the same device. [`Stream::device`] gives a handle of the same device
+/// with another default stream.
 #[derive(Clone)]
 pub struct Device {
-    engine: Arc<dyn Engine>,
-    default_stream: Arc<Stream>,
-    fallback_reason: Option<Arc<str>>,
-    host_chunks: Arc<Mutex<HostChunks>>,
+    default_stream: Stream,
 }
 
 impl Device {
@@ -117,8 +117,8 @@ impl Device {
         let found = Self::cuda(0);
         #[cfg(feature = "cpu")]
         let found = found.or_else(|error| {
-            let reason = Some(error.to_string().into());
-            Ok(Self { fallback_reason: reason, ..Self::cpu() })
+            let engine = Self::cpu().engine().clone();
+            Ok(Self { default_stream: Stream::new(&Shared::new(engine, Some(error.to_string())))? })
         });
         found
     }
@@ -128,19 +128,17 @@ impl Device {
     /// # Errors
     /// The error of the engine when it is asked for a queue.
     pub fn from_engine(engine: impl Engine) -> Result<Self> {
-        let engine: Arc<dyn Engine> = Arc::new(engine);
-        let default_stream = Arc::new(Stream::on(engine.clone())?);
-        Ok(Self { engine, default_stream, fallback_reason: None, host_chunks: Arc::default() })
+        Ok(Self { default_stream: Stream::new(&Shared::new(Arc::new(engine), None))? })
     }
 
     /// Returns the device's name.
     pub fn name(&self) -> &str {
-        self.engine.name()
+        self.engine().name()
     }
 
     /// Returns the reason why [`Device::best`] chose the CPU.
     pub fn fallback_reason(&self) -> Option<&str> {
-        self.fallback_reason.as_deref()
+        self.shared().fallback_reason.as_deref()
     }
 
     /// Returns the device's memory.
@@ -148,7 +146,7 @@ impl Device {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn memory(&self) -> Result<Memory> {
-        self.engine.memory()
+        self.engine().memory()
     }
 
     /// Returns a new stream.
@@ -156,26 +154,30 @@ impl Device {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn stream(&self) -> Result<Stream> {
-        Stream::on(self.engine.clone())
+        Stream::new(self.shared())
     }
 
-    /// Returns the stream that operations on slices use.
+    /// Returns the stream of what is called without one.
     pub fn default_stream(&self) -> &Stream {
         &self.default_stream
     }
 
     /// Returns how queries in the host's memory are answered.
     pub(crate) fn host_chunks(&self) -> &Mutex<HostChunks> {
-        &self.host_chunks
+        &self.shared().host_chunks
     }
 
     /// Returns what plans may ask of the device.
     pub(crate) fn machine(&self) -> Machine {
-        self.engine.machine()
+        self.engine().machine()
     }
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
-        &self.engine
+        self.default_stream.engine()
+    }
+
+    pub(in crate::runtime) fn shared(&self) -> &Arc<Shared> {
+        self.default_stream.shared()
     }
 }
 
@@ -202,6 +204,21 @@ fn cuda_device(ordinal: u32) -> Result<Device> {
 }
 
 impl Stream {
+    /// Returns the device, as a handle whose default stream is this one: what is built with that
+    /// handle is built on this stream, and stays on it.
+    ///
+    /// ```
+    /// use warpnest::{Device, PageMap};
+    ///
+    /// let stream = Device::best()?.stream()?;
+    /// let mut map = PageMap::build(&stream.device(), &[1u32, 2], &[10u32, 20])?;
+    /// map.insert_many(&[3], &[30])?;
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
+    pub fn device(&self) -> Device {
+        Device { default_stream: self.clone() }
+    }
+
     /// Fails unless the stream is on `device`.
     pub(crate) fn check_device(&self, device: &Device) -> Result<()> {
         crate::runtime::engine::same_device("the stream", self.engine(), device.engine())
@@ -228,7 +245,7 @@ impl FromStr for Device {
 
 impl PartialEq for Device {
     fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.engine, &other.engine)
+        Arc::ptr_eq(self.engine(), other.engine())
     }
 }
 impl Eq for Device {}

@@ -30,14 +30,6 @@ impl<'s, T: Plain> Lent<'s, T> {
     }
 }
 
-impl<'s, K: Plain> Lent<'s, K> {
-    /// Returns the keys and the values on `device`, if there are as many of either.
-    pub fn pairs<V: Plain>(device: &Device, keys: &'s [K], values: &'s [V]) -> Result<(Self, Lent<'s, V>)> {
-        crate::error::same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        Ok((Self::new(device, keys)?, Lent::new(device, values)?))
-    }
-}
-
 impl<'s, T> Lent<'s, T> {
     /// Returns the same elements as ones of another type.
     ///

@@ -7,6 +7,7 @@ pub use batch::Uses;
 pub(crate) use batch::{Batch, Finish};
 
 use crate::Result;
+use crate::runtime::chunk_settings::HostChunks;
 use crate::runtime::engine::{Engine, Queue};
 use crate::runtime::event::Event;
 use crate::runtime::machine::Machine;
@@ -17,8 +18,30 @@ use std::sync::{Arc, Mutex};
 /// A queue of work on one device. Work on one stream runs in order. Work on two may overlap, except
 /// where both use a [`Buffer`](crate::Buffer) and one of them writes it. Then the later one waits
 /// for the earlier one, by itself.
+///
+/// Cheap to clone; clones are the same stream.
+#[derive(Clone)]
 pub struct Stream {
-    engine: Arc<dyn Engine>,
+    shared: Arc<Shared>,
+    order: Arc<Order>,
+}
+
+/// What all handles of a device and its streams share.
+pub(in crate::runtime) struct Shared {
+    pub(in crate::runtime) engine: Arc<dyn Engine>,
+    pub(in crate::runtime) fallback_reason: Option<String>,
+    pub(in crate::runtime) host_chunks: Mutex<HostChunks>,
+}
+
+impl Shared {
+    /// Returns the shared state of handles of a device on this engine.
+    pub(in crate::runtime) fn new(engine: Arc<dyn Engine>, fallback_reason: Option<String>) -> Arc<Self> {
+        Arc::new(Self { engine, fallback_reason, host_chunks: Mutex::default() })
+    }
+}
+
+/// The state of one stream.
+struct Order {
     queue: Box<dyn Queue>,
     id: u64,
     /// The lock from recording an event until every buffer has it. So a buffer's last event of this
@@ -27,15 +50,16 @@ pub struct Stream {
 }
 
 impl Stream {
-    pub(crate) fn on(engine: Arc<dyn Engine>) -> Result<Self> {
-        let queue = engine.queue()?;
-        Ok(Self::of(engine, queue))
+    /// Returns a new stream of a device.
+    pub(in crate::runtime) fn new(shared: &Arc<Shared>) -> Result<Self> {
+        Ok(Self::of(shared.clone(), shared.engine.queue()?))
     }
 
-    /// Returns a stream on a queue of the engine.
-    pub(crate) fn of(engine: Arc<dyn Engine>, queue: Box<dyn Queue>) -> Self {
+    /// Returns a stream on a queue of the device's engine.
+    pub(in crate::runtime) fn of(shared: Arc<Shared>, queue: Box<dyn Queue>) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Self { engine, queue, id: NEXT.fetch_add(1, Ordering::Relaxed), recording: Mutex::default() }
+        let id = NEXT.fetch_add(1, Ordering::Relaxed);
+        Self { shared, order: Arc::new(Order { queue, id, recording: Mutex::default() }) }
     }
 
     /// Waits until all work queued so far is done.
@@ -44,7 +68,7 @@ impl Stream {
     /// [`Error::Driver`](crate::Error::Driver) or [`Error::Kernel`](crate::Error::Kernel) if some
     /// of the work failed.
     pub fn synchronize(&self) -> Result<()> {
-        self.queue.synchronize()
+        self.queue().synchronize()
     }
 
     /// Records the end of what has been queued so far.
@@ -52,12 +76,12 @@ impl Stream {
     /// # Errors
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn record(&self) -> Result<Event> {
-        Ok(Event(self.queue.record(true)?))
+        Ok(Event(self.queue().record(true)?))
     }
 
     /// Returns what plans may ask of the stream's device.
     pub(crate) fn machine(&self) -> Machine {
-        self.engine.machine()
+        self.engine().machine()
     }
 
     /// Makes work that is queued from now on wait for `event`.
@@ -66,21 +90,25 @@ impl Stream {
     /// [`Error::WrongDevice`](crate::Error::WrongDevice) if the stream is on a CUDA device and the
     /// event is not; [`Error::Driver`](crate::Error::Driver).
     pub fn wait(&self, event: &Event) -> Result<()> {
-        self.queue.wait(&*event.0)
+        self.queue().wait(&*event.0)
     }
 
     pub(crate) fn queue(&self) -> &dyn Queue {
-        &*self.queue
+        &*self.order.queue
     }
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
-        &self.engine
+        &self.shared.engine
+    }
+
+    pub(in crate::runtime) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
     }
 }
 
 impl fmt::Debug for Stream {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Stream({} on {})", self.id, self.engine.name())
+        write!(f, "Stream({} on {})", self.order.id, self.engine().name())
     }
 }
 

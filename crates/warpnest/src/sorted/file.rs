@@ -3,16 +3,20 @@
 
 use super::config::{keys_length, values_length};
 use super::{Sorted, SortedReport, SortedTable};
-use crate::Result;
 use crate::error::FileError;
 use crate::primitives::{MAX_ITEMS, Scratch};
 use crate::table::file::{Incoming, Loading, Order, Parts, Section};
 use crate::table::raw::StoredTable;
+use crate::{Device, Result};
 use gpu_kernels::seam::Global;
 use gpu_kernels::sorted::{GROUP, Index, IndexParams, Layout};
 use gpu_kernels::types::{KeyWord, ValueWord};
 
 impl<K: KeyWord, V: ValueWord> StoredTable for SortedTable<K, V> {
+    fn set_device(&mut self, device: &Device) {
+        self.device = device.clone();
+    }
+
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         parts.table(self.layout.keys, &self.config);
         parts.number(self.report.repeats);

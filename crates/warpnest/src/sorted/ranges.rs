@@ -1,7 +1,8 @@
 //! The operations of a sorted map that use the order of its keys: bounds and ranges.
 
 use super::SortedMap;
-use crate::runtime::lent::Lent;
+use crate::relational::{Column, IntoColumn};
+use crate::table::input::keys_on;
 use crate::types::{OrderedKey, to_word};
 use crate::{Buffer, BufferSlice, Error, InputError, Key, Result, Stream, Value};
 use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
@@ -26,11 +27,11 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
     #[doc(alias("searchsorted", "lower_bound"))]
-    pub fn lower_bound_many(&self, queries: &[K]) -> Result<Vec<u32>>
+    pub fn lower_bound_many<'c>(&self, queries: impl IntoColumn<'c, K>) -> Result<Vec<u32>>
     where
         K: OrderedKey,
     {
-        self.bounds(queries, Side::Lower)
+        self.bounds(queries.into_column(), Side::Lower)
     }
 
     /// Returns for each of `queries` the number of keys that are not above it.
@@ -38,11 +39,11 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
     #[doc(alias("searchsorted", "upper_bound"))]
-    pub fn upper_bound_many(&self, queries: &[K]) -> Result<Vec<u32>>
+    pub fn upper_bound_many<'c>(&self, queries: impl IntoColumn<'c, K>) -> Result<Vec<u32>>
     where
         K: OrderedKey,
     {
-        self.bounds(queries, Side::Upper)
+        self.bounds(queries.into_column(), Side::Upper)
     }
 
     /// Queues the lookup of [`SortedMap::lower_bound_many`]; waits for nothing.
@@ -101,8 +102,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds_into(stream, queries.words(), ranks, Side::Upper)
     }
 
-    fn bounds(&self, queries: &[K], side: Side) -> Result<Vec<u32>> {
-        let queries = Lent::new(self.device(), queries)?;
+    fn bounds(&self, queries: Column<'_, K>, side: Side) -> Result<Vec<u32>> {
+        let queries = keys_on(self.device(), queries)?;
         self.bounds_of_words(queries.words(), side)
     }
 
@@ -255,7 +256,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     {
         let stream = self.device().default_stream();
         let (from, to): (Vec<K>, Vec<K>) = ranges.iter().map(|range| (range.start, range.end)).unzip();
-        let (from, to) = (Lent::new(self.device(), &from)?, Lent::new(self.device(), &to)?);
+        let (from, to) = (keys_on(self.device(), &from)?, keys_on(self.device(), &to)?);
         self.count_ranges_many_on(stream, &from, &to)?.download(stream)
     }
 

@@ -5,13 +5,14 @@ use super::design::{Builds, Design};
 use super::handle::Table;
 use super::input::{Input, pairs_on};
 use super::kind::OfDesign;
-use crate::relational::Column;
-use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
+use crate::relational::IntoColumn;
+use crate::{BulkMap, Device, Key, Result, Value};
 
 /// Builds: of designs that are built in one go.
 impl<D: Design> Config<D> {
-    /// Builds a map of `keys[i]` to `values[i]`, which are slices or buffers; returns when it is
-    /// built.
+    /// Builds a map of `keys[i]` to `values[i]`, which are slices or buffers, on the default stream
+    /// of `device`; returns when it is built. Other work of the map is on this stream, too, until
+    /// [`Table::on`] names another.
     ///
     /// # Errors
     /// * [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), or a setting that makes
@@ -25,35 +26,18 @@ impl<D: Design> Config<D> {
     pub fn build<'c, K: Key, V: Value>(
         &self,
         device: &Device,
-        keys: impl Into<Column<'c, K>>,
-        values: impl Into<Column<'c, V>>,
+        keys: impl IntoColumn<'c, K>,
+        values: impl IntoColumn<'c, V>,
     ) -> Result<BulkMap<K, V, D>>
     where
         D: Builds,
     {
-        let (keys, values) = (keys.into(), values.into());
+        let (keys, values) = (keys.into_column(), values.into_column());
         // The check comes before the copies: a request that cannot work should not cost them.
         D::sizes::<K::Word, V::Word>(self, keys.rows() as u64)?;
         let (keys, values) = pairs_on(device, keys, values)?;
-        self.build_on(device.default_stream(), device, &keys, &values)
-    }
-
-    /// Builds a map from buffers, on `stream`; waits until it is known that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`Config::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn build_on<K: Key, V: Value>(
-        &self,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<BulkMap<K, V, D>>
-    where
-        D: Builds,
-    {
-        let input = Input::of(device, stream, keys.words(), values.words())?;
-        Ok(BulkMap::of(D::build(self.clone(), stream, device, input)?))
+        let input = Input::of(keys.words(), values.words());
+        Ok(BulkMap::of(D::build(self.clone(), device.default_stream(), device, input)?))
     }
 
     /// Returns the bytes that a map of `pairs` pairs takes on the device.
@@ -89,23 +73,11 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     ///
     /// # Errors
     /// As for [`Config::build`].
-    pub fn build<'c>(device: &Device, keys: impl Into<Column<'c, K>>, values: impl Into<Column<'c, V>>) -> Result<Self>
+    pub fn build<'c>(device: &Device, keys: impl IntoColumn<'c, K>, values: impl IntoColumn<'c, V>) -> Result<Self>
     where
         D: Builds,
     {
         Config::<D>::default().build(device, keys, values)
-    }
-
-    /// Builds a map from buffers, on `stream`, with the default configuration; waits until it is
-    /// known that the build succeeded. [`Config::build_on`] takes another configuration.
-    ///
-    /// # Errors
-    /// As for [`Config::build_on`].
-    pub fn build_on(stream: &Stream, device: &Device, keys: &Buffer<K>, values: &Buffer<V>) -> Result<Self>
-    where
-        D: Builds,
-    {
-        Config::<D>::default().build_on(stream, device, keys, values)
     }
 
     /// Builds a map of the pairs of an iterator with the default configuration.
@@ -135,34 +107,21 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
 
     /// Rebuilds the map from other pairs; returns when it is built.
     ///
-    /// # Errors
-    /// As for [`BulkMap::rebuild_on`]; if the slices cannot be copied, the map is unchanged.
-    pub fn rebuild<'c>(&mut self, keys: impl Into<Column<'c, K>>, values: impl Into<Column<'c, V>>) -> Result<()>
-    where
-        D: Builds,
-    {
-        let device = self.device().clone();
-        let (keys, values) = pairs_on(&device, keys, values)?;
-        self.rebuild_on(device.default_stream(), &keys, &values)
-    }
-
-    /// Rebuilds the map from buffers, on `stream`; waits until it is known that the build
-    /// succeeded.
-    ///
     /// It is for data that changes as a whole, frame after frame. The memory of the map is used
     /// again if it is large enough. The scratch stays for the next rebuild
     /// ([`Table::shrink_to_fit`] gives it back).
     ///
     /// # Errors
-    /// As for [`Config::build_on`]. If the request makes no sense, the map is unchanged. After
-    /// another error it is empty, and [`Table::report`] still describes the last build that
-    /// succeeded.
-    pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()>
+    /// As for [`Config::build`]. If the request makes no sense, or slices cannot be copied, the map
+    /// is unchanged. After another error it is empty, and [`Table::report`] still describes the
+    /// last build that succeeded.
+    pub fn rebuild<'c>(&mut self, keys: impl IntoColumn<'c, K>, values: impl IntoColumn<'c, V>) -> Result<()>
     where
         D: Builds,
     {
-        let input = Input::of(self.device(), stream, keys.words(), values.words())?;
-        D::rebuild(&mut self.table, stream, input)
+        let device = self.device().clone();
+        let (keys, values) = pairs_on(&device, keys, values)?;
+        D::rebuild(&mut self.table, device.default_stream(), Input::of(keys.words(), values.words()))
     }
 }
 

@@ -7,8 +7,7 @@ use super::input::{check_keys, keys_on, pairs_on};
 use super::kind::{Erases, HasValues, Inserts, Kind};
 use super::retaining::dropped;
 use crate::error::same_length;
-use crate::relational::Column;
-use crate::runtime::lent::Lent;
+use crate::relational::IntoColumn;
 use crate::{Answers, Buffer, BulkMap, Device, Key, Result, Stream, Value};
 
 /// Empty maps: of page, linear and extendible maps.
@@ -69,29 +68,15 @@ impl<T: HasValues> Table<T> {
     ///   [`Error::Driver`](crate::Error::Driver).
     pub fn insert_many<'c>(
         &mut self,
-        keys: impl Into<Column<'c, T::Key>>,
-        values: impl Into<Column<'c, T::Value>>,
+        keys: impl IntoColumn<'c, T::Key>,
+        values: impl IntoColumn<'c, T::Value>,
     ) -> Result<usize>
     where
         T: Inserts,
     {
         let device = self.device().clone();
         let (keys, values) = pairs_on(&device, keys, values)?;
-        self.insert_many_on(device.default_stream(), &keys, &values)
-    }
-
-    /// Does [`Table::insert_many`] from buffers, on `stream`.
-    ///
-    /// # Errors
-    /// As for [`Table::insert_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<T::Key>, values: &Buffer<T::Value>) -> Result<usize>
-    where
-        T: Inserts,
-    {
-        check_keys(self.device(), stream, keys)?;
-        values.check_argument("the buffer of values", self.device())?;
-        same_length(("the keys", keys.len()), ("the values", values.len()))?;
-        T::insert(&mut self.table, stream, keys, values)
+        T::insert(&mut self.table, device.default_stream(), &keys, &values)
     }
 
     /// Gives one key its value; returns whether the key was new. It is for a change of a few keys,
@@ -113,13 +98,13 @@ impl<T: HasValues> Table<T> {
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
     /// [`Table::len`] tells whether the keys are still there. If memory was lacking, nothing was
     /// done. [`Error::Emptied`](crate::Error::Emptied): the map is empty now.
-    pub fn remove_many(&mut self, keys: &[T::Key]) -> Result<Vec<Option<T::Value>>>
+    pub fn remove_many<'c>(&mut self, keys: impl IntoColumn<'c, T::Key>) -> Result<Vec<Option<T::Value>>>
     where
         T: Inserts,
     {
         let device = self.device().clone();
         let stream = device.default_stream();
-        self.remove_many_on(stream, &*Lent::new(&device, keys)?)?.download(stream)
+        self.remove_many_on(stream, &*keys_on(&device, keys)?)?.download(stream)
     }
 
     /// Does [`Table::remove_many`] from a buffer; waits until it is known how many keys were there.
@@ -174,24 +159,12 @@ impl<T: Kind> Table<T> {
     ///
     /// # Errors
     /// As for [`Table::remove_many`].
-    pub fn erase_many<'c>(&mut self, keys: impl Into<Column<'c, T::Key>>) -> Result<usize>
+    pub fn erase_many<'c>(&mut self, keys: impl IntoColumn<'c, T::Key>) -> Result<usize>
     where
         T: Erases,
     {
         let device = self.device().clone();
-        self.erase_many_on(device.default_stream(), &*keys_on(&device, keys)?)
-    }
-
-    /// Does [`Table::erase_many`] from a buffer, on `stream`.
-    ///
-    /// # Errors
-    /// As for [`Table::remove_many_on`].
-    pub fn erase_many_on(&mut self, stream: &Stream, keys: &Buffer<T::Key>) -> Result<usize>
-    where
-        T: Erases,
-    {
-        check_keys(self.device(), stream, keys)?;
-        T::erase(&mut self.table, stream, keys)
+        T::erase(&mut self.table, device.default_stream(), &*keys_on(&device, keys)?)
     }
 
     /// Removes those keys whose flag in `keep` is false; returns how many of them were there.
@@ -233,7 +206,7 @@ impl<T: Kind> Table<T> {
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `keep` has a word for
     /// each 32 keys, and [`InputError::TooManyItems`](crate::InputError::TooManyItems): nothing was
-    /// done; and as for [`Table::erase_many_on`].
+    /// done; and as for [`Table::erase_many`].
     pub fn retain_many_on(&mut self, stream: &Stream, keys: &Buffer<T::Key>, keep: &Buffer<u32>) -> Result<usize>
     where
         T: Erases,
@@ -248,18 +221,6 @@ impl<T: Kind> Table<T> {
     /// there. An [`ExtendibleMap`](crate::ExtendibleMap) grows with its keys all the same; a
     /// [`RowMap`](crate::RowMap) reserves memory for their rows, too.
     ///
-    /// # Errors
-    /// As for [`Table::reserve_on`].
-    pub fn reserve(&mut self, additional: usize) -> Result<()>
-    where
-        T: Erases,
-    {
-        let device = self.device().clone();
-        self.reserve_on(device.default_stream(), additional)
-    }
-
-    /// Does [`Table::reserve`] on `stream`.
-    ///
     /// Makes a larger table beside the old one if there is not capacity enough, and takes memory
     /// for all pairs, and for a build of them, meanwhile.
     ///
@@ -267,43 +228,29 @@ impl<T: Kind> Table<T> {
     /// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs),
     /// [`InputError::TooManyKeys`](crate::InputError::TooManyKeys),
     /// [`BuildError::Page`](crate::BuildError::Page),
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice),
-    /// [`Error::Driver`](crate::Error::Driver): the table is unchanged.
-    pub fn reserve_on(&mut self, stream: &Stream, additional: usize) -> Result<()>
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
+    /// the table is unchanged.
+    pub fn reserve(&mut self, additional: usize) -> Result<()>
     where
         T: Erases,
     {
-        stream.check_device(self.device())?;
-        T::reserve(&mut self.table, stream, additional)
+        let device = self.device().clone();
+        T::reserve(&mut self.table, device.default_stream(), additional)
     }
 
-    /// Removes all keys.
+    /// Removes all keys. An [`ExtendibleMap`](crate::ExtendibleMap) gives back the memory that it
+    /// did not have at the beginning; other tables keep their size, and a
+    /// [`RowMap`](crate::RowMap) the memory of its rows.
     ///
     /// # Errors
-    /// As for [`Table::clear_on`].
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
+    /// the table is empty, or cannot be used until a change succeeds, and returns errors that say
+    /// so.
     pub fn clear(&mut self) -> Result<()>
     where
         T: Erases,
     {
         let device = self.device().clone();
-        self.clear_on(device.default_stream())
-    }
-
-    /// Removes all keys, on `stream`. An [`ExtendibleMap`](crate::ExtendibleMap) gives back the
-    /// memory that it did not have at the beginning; other tables keep their size, and a
-    /// [`RowMap`](crate::RowMap) the memory of its rows.
-    ///
-    /// # Errors
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice): nothing was done.
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver):
-    /// the table is empty, or cannot be used until a change succeeds, and returns errors that say
-    /// so.
-    pub fn clear_on(&mut self, stream: &Stream) -> Result<()>
-    where
-        T: Erases,
-    {
-        stream.check_device(self.device())?;
-        T::clear(&mut self.table, stream)
+        T::clear(&mut self.table, device.default_stream())
     }
 }

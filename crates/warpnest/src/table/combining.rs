@@ -1,10 +1,10 @@
 //! Changes that combine values with those that keys have.
 
 use super::design::{Changes, Design};
-use super::input::{check_keys, check_pairs, keys_on, pairs_on};
+use super::input::{keys_on, pairs_on};
 use crate::primitives::Number;
-use crate::relational::Column;
-use crate::{Buffer, BulkMap, Key, Result, Stream};
+use crate::relational::IntoColumn;
+use crate::{BulkMap, Key, Result};
 use gpu_kernels::table::fold::{Fold as FoldWord, FoldKind};
 use std::marker::PhantomData;
 
@@ -84,34 +84,17 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     pub fn combine_many<'c>(
         &mut self,
         fold: Fold<V>,
-        keys: impl Into<Column<'c, K>>,
-        values: impl Into<Column<'c, V>>,
+        keys: impl IntoColumn<'c, K>,
+        values: impl IntoColumn<'c, V>,
     ) -> Result<usize>
     where
         D: Changes,
     {
         let device = self.device().clone();
         let (keys, values) = pairs_on(&device, keys, values)?;
-        self.combine_many_on(device.default_stream(), fold, &keys, &values)
-    }
-
-    /// Does [`BulkMap::combine_many`] from buffers; waits until it is known how many keys were new.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::combine_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn combine_many_on(
-        &mut self,
-        stream: &Stream,
-        fold: Fold<V>,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<usize>
-    where
-        D: Changes,
-    {
         let (keys, values) = (keys.words(), values.words());
-        check_pairs(self.device(), stream, keys, values)?;
-        D::combine(&mut self.table, stream, keys, Some(values), fold.word).map(|new| new as usize)
+        let new = D::combine(&mut self.table, device.default_stream(), keys, Some(values), fold.word)?;
+        Ok(new as usize)
     }
 
     /// Adds to the value of each key the number of times that it is among `keys`; a key without a
@@ -130,24 +113,13 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     /// # Errors
     /// As for [`BulkMap::combine_many`].
     #[doc(alias("histogram", "value_counts", "bincount"))]
-    pub fn count_many<'c>(&mut self, keys: impl Into<Column<'c, K>>) -> Result<usize>
+    pub fn count_many<'c>(&mut self, keys: impl IntoColumn<'c, K>) -> Result<usize>
     where
         D: Changes,
     {
         let device = self.device().clone();
-        self.count_many_on(device.default_stream(), &*keys_on(&device, keys)?)
-    }
-
-    /// Does [`BulkMap::count_many`] from a buffer; waits until it is known how many keys were new.
-    ///
-    /// # Errors
-    /// As for [`BulkMap::combine_many_on`].
-    pub fn count_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<usize>
-    where
-        D: Changes,
-    {
-        check_keys(self.device(), stream, keys.words())?;
-        let fold = Fold::<V>::SUM.word;
-        D::combine(&mut self.table, stream, keys.words(), None, fold).map(|new| new as usize)
+        let (keys, fold) = (keys_on(&device, keys)?, Fold::<V>::SUM.word);
+        let new = D::combine(&mut self.table, device.default_stream(), keys.words(), None, fold)?;
+        Ok(new as usize)
     }
 }

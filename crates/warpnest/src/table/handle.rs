@@ -2,6 +2,9 @@
 
 use super::kind::{Finds, HasValues, Kind, OfDesign};
 use super::lookup;
+use super::raw::StoredTable;
+use crate::relational::IntoColumn;
+use crate::relational::columns::Source;
 use crate::types::Plain;
 use crate::{Answers, Buffer, BufferSlice, Device, Result, Stream};
 use std::fmt;
@@ -66,8 +69,8 @@ impl<T: Kind> Table<T> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     #[doc(alias("isin", "in1d"))]
-    pub fn contains_many(&self, queries: &[T::Key]) -> Result<Vec<bool>> {
-        lookup::contains_many(T::keyed(&self.table), queries)
+    pub fn contains_many<'c>(&self, queries: impl IntoColumn<'c, T::Key>) -> Result<Vec<bool>> {
+        lookup::contains_many(T::keyed(&self.table), queries.into_column())
     }
 
     /// Queues the lookup whether each of `queries` is in the table; waits for nothing, copies
@@ -134,7 +137,7 @@ impl<T: Kind> Table<T> {
         T::memory_bytes(&self.table) as usize
     }
 
-    /// Returns the device that the table is on.
+    /// Returns the device that the table is on, with the table's stream as its default.
     pub fn device(&self) -> &Device {
         T::keyed(&self.table).device()
     }
@@ -158,29 +161,45 @@ impl<T: Kind> Table<T> {
     /// Copies the table on the same device; the copy has no scratch.
     ///
     /// # Errors
-    /// As for [`Table::try_clone_on`].
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn try_clone(&self) -> Result<Self> {
-        self.try_clone_on(self.device().default_stream())
+        Ok(Self::of(T::try_clone(&self.table, self.device().default_stream())?))
     }
 
-    /// Copies the table, as [`Table::try_clone`] does, on `stream`.
+    /// Puts the table on `stream`: from now on all calls that name no stream queue their work
+    /// there, changes and copies as well as lookups of the host's arrays. Before, that is the
+    /// default stream of the device with which the table was built.
+    ///
+    /// ```
+    /// use warpnest::{Device, PageMap};
+    ///
+    /// let device = Device::best()?;
+    /// let mut map = PageMap::build(&device, &[1u32, 2], &[10u32, 20])?;
+    /// let stream = device.stream()?;
+    /// map.on(&stream)?.insert_many(&[3], &[30])?;
+    /// assert_eq!(map.remove_many(&[1])?, [Some(10)]);
+    /// # Ok::<(), warpnest::Error>(())
+    /// ```
     ///
     /// # Errors
-    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
-    /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn try_clone_on(&self, stream: &Stream) -> Result<Self> {
+    /// [`Error::WrongDevice`](crate::Error::WrongDevice).
+    pub fn on(&mut self, stream: &Stream) -> Result<&mut Self> {
         stream.check_device(self.device())?;
-        Ok(Self::of(T::try_clone(&self.table, stream)?))
+        self.table.set_device(&stream.device());
+        Ok(self)
     }
 }
 
 /// Pairs: of every table that has values.
-impl<T: HasValues> Table<T> {
+impl<T: Kind> Table<T> {
     /// Returns all pairs, in the order of [`Table::iter`].
     ///
     /// # Errors
     /// As for [`Table::iter`].
-    pub fn to_pairs(&self) -> Result<Vec<(T::Key, T::Value)>> {
+    pub fn to_pairs(&self) -> Result<Vec<(T::Key, T::Value)>>
+    where
+        T: HasValues,
+    {
         T::items(&self.table)
     }
 
@@ -189,7 +208,10 @@ impl<T: HasValues> Table<T> {
     /// # Errors
     /// As for [`Table::iter`].
     #[expect(clippy::type_complexity, reason = "two vectors are what is read here")]
-    pub fn to_columns(&self) -> Result<(Vec<T::Key>, Vec<T::Value>)> {
+    pub fn to_columns(&self) -> Result<(Vec<T::Key>, Vec<T::Value>)>
+    where
+        T: HasValues,
+    {
         T::columns(&self.table)
     }
 
@@ -197,14 +219,17 @@ impl<T: HasValues> Table<T> {
     ///
     /// # Errors
     /// As for [`Table::iter`].
-    pub fn values(&self) -> Result<impl ExactSizeIterator<Item = T::Value> + use<T>> {
+    pub fn values(&self) -> Result<impl ExactSizeIterator<Item = T::Value> + use<T>>
+    where
+        T: HasValues,
+    {
         Ok(T::values(&self.table)?.into_iter())
     }
 }
 
 /// Lookups: in every table with one value for a key. The value is an id in a
 /// [`CompactingTable`](crate::CompactingTable), and a row in a [`RowMap`](crate::RowMap).
-impl<T: Finds> Table<T> {
+impl<T: Kind> Table<T> {
     /// Returns the values of `queries`, in their order.
     ///
     /// More than 128 MiB of them, or of values, go to a GPU in chunks, while the answers of others
@@ -212,8 +237,17 @@ impl<T: Finds> Table<T> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn get_many(&self, queries: &[T::Key]) -> Result<Vec<Option<T::Value>>> {
-        T::find(&self.table, queries)
+    pub fn get_many<'c>(&self, queries: impl IntoColumn<'c, T::Key>) -> Result<Vec<Option<T::Value>>>
+    where
+        T: Finds,
+    {
+        match queries.into_column().0 {
+            Source::Slice(queries) => T::find(&self.table, queries),
+            Source::Buffer(queries) => {
+                let stream = self.device().default_stream();
+                self.get_many_on(stream, queries)?.download(stream)
+            }
+        }
     }
 
     /// Queues the lookup of `queries`; waits for nothing, copies nothing. The value of a query that
@@ -222,7 +256,10 @@ impl<T: Finds> Table<T> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
-    pub fn get_many_on(&self, stream: &Stream, queries: &Buffer<T::Key>) -> Result<Answers<T::Value>> {
+    pub fn get_many_on(&self, stream: &Stream, queries: &Buffer<T::Key>) -> Result<Answers<T::Value>>
+    where
+        T: Finds,
+    {
         let mut answers = Answers::uninitialized(self.device(), queries.len())?;
         self.get_many_into(stream, queries, &mut answers)?;
         Ok(answers)
@@ -240,11 +277,17 @@ impl<T: Finds> Table<T> {
         stream: &Stream,
         queries: &Buffer<T::Key>,
         answers: &mut Answers<T::Value>,
-    ) -> Result<()> {
+    ) -> Result<()>
+    where
+        T: Finds,
+    {
         crate::error::same_length(("the queries", queries.len()), ("the answers", answers.len()))?;
         T::find_into(&self.table, stream, queries, answers)
     }
+}
 
+/// A look at one key. A [`MultiMap`](crate::MultiMap) has its own.
+impl<T: Finds> Table<T> {
     /// Returns the value of one key; for a look at a few keys, as [`Table::contains`] is.
     ///
     /// # Errors

@@ -2,7 +2,7 @@
 
 use crate::error::same_length;
 use crate::primitives::Pairs;
-use crate::relational::columns::{Column, OnDevice};
+use crate::relational::columns::{IntoColumn, OnDevice};
 use crate::runtime::stream::Batch;
 use crate::types::Plain;
 use crate::{Buffer, Device, Key, Result, Stream};
@@ -44,18 +44,16 @@ impl Known {
 }
 
 impl<'i, K: KeyWord, V: ValueWord> Input<'i, K, V> {
-    /// Returns all pairs of two buffers, if these are on the device and equally long.
-    pub fn of(device: &Device, stream: &Stream, keys: &'i Buffer<K>, values: &'i Buffer<V>) -> Result<Self> {
-        crate::table::input::check_pairs(device, stream, keys, values)?;
-        Ok(Self { keys, values: Some(values), pairs: keys.len() as u64, known: Known::Nothing })
+    /// Returns all pairs of two buffers, which are equally long.
+    pub fn of(keys: &'i Buffer<K>, values: &'i Buffer<V>) -> Self {
+        Self { keys, values: Some(values), pairs: keys.len() as u64, known: Known::Nothing }
     }
 }
 
 impl<'i, K: KeyWord> Input<'i, K, Nothing> {
-    /// Returns all of `keys`, if they and the stream are on the device.
-    pub fn of_keys(device: &Device, stream: &Stream, keys: &'i Buffer<K>) -> Result<Self> {
-        check_keys(device, stream, keys)?;
-        Ok(Self { keys, values: None, pairs: keys.len() as u64, known: Known::Nothing })
+    /// Returns all of `keys`.
+    pub fn of_keys(keys: &'i Buffer<K>) -> Self {
+        Self { keys, values: None, pairs: keys.len() as u64, known: Known::Nothing }
     }
 }
 
@@ -99,17 +97,17 @@ impl<'i, K: KeyWord, V: Payload> Input<'i, K, V> {
 }
 
 /// Returns a column of keys on `device`.
-pub(crate) fn keys_on<'c, K: Key>(device: &Device, keys: impl Into<Column<'c, K>>) -> Result<OnDevice<'c, K>> {
-    keys.into().elements_on(device, "the buffer of keys")
+pub(crate) fn keys_on<'c, K: Key>(device: &Device, keys: impl IntoColumn<'c, K>) -> Result<OnDevice<'c, K>> {
+    keys.into_column().elements_on(device, "the buffer of keys")
 }
 
 /// Returns columns of keys and values on `device`, if they are equally long.
 pub(crate) fn pairs_on<'c, K: Key, V: Plain>(
     device: &Device,
-    keys: impl Into<Column<'c, K>>,
-    values: impl Into<Column<'c, V>>,
+    keys: impl IntoColumn<'c, K>,
+    values: impl IntoColumn<'c, V>,
 ) -> Result<(OnDevice<'c, K>, OnDevice<'c, V>)> {
-    let (keys, values) = (keys.into(), values.into());
+    let (keys, values) = (keys.into_column(), values.into_column());
     same_length(("the keys", keys.rows()), ("the values", values.rows()))?;
     Ok((keys_on(device, keys)?, values.elements_on(device, "the buffer of values")?))
 }

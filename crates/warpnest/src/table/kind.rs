@@ -94,6 +94,10 @@ pub trait OfDesign: Kind<Table = TableOf<Self>, Word = WordOf<<Self as OfDesign>
 }
 
 /// A [`Kind`] of table that has values. The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "there are no values in a `{Self}`",
+    note = "`iter` and `to_keys` give the keys of a set, `contains_many` tells which of many keys it has"
+)]
 pub trait HasValues: Kind<Item = (<Self as Kind>::Key, <Self as HasValues>::Value)> {
     /// The type of the values.
     type Value: Plain;
@@ -111,6 +115,11 @@ pub trait HasValues: Kind<Item = (<Self as Kind>::Key, <Self as HasValues>::Valu
 }
 
 /// A [`Kind`] of table that gives one value for a key. The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "a `{Self}` does not give one value for a key",
+    note = "a `MultiMap` gives all values of many keys with `retrieve_many`, and a set says with `contains_many` \
+            which keys it has"
+)]
 pub trait Finds: HasValues {
     /// Returns the values of queries.
     #[doc(hidden)]
@@ -127,6 +136,11 @@ pub trait Finds: HasValues {
 }
 
 /// A [`Kind`] of table whose keys come and go. The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "a `{Self}` does not change after its build",
+    note = "`rebuild` a `MultiMap` or a `CompactingTable`, or take a `PageMap`, a `LinearMap`, an `ExtendibleMap`, \
+            a `RowMap` or a `PageSet`"
+)]
 pub trait Erases: Kind {
     /// Removes keys, which are on the table's device, like the stream; returns how many were there.
     #[doc(hidden)]
@@ -142,6 +156,11 @@ pub trait Erases: Kind {
 }
 
 /// A [`Kind`] of table whose keys come and go with their values. The trait is sealed.
+#[diagnostic::on_unimplemented(
+    message = "pairs cannot be inserted into a `{Self}`",
+    note = "`rebuild` a `MultiMap` or a `CompactingTable`, or take a `PageMap`, a `LinearMap`, an `ExtendibleMap` or \
+            a `RowMap`"
+)]
 pub trait Inserts: Erases + Finds {
     /// Gives keys their values, of which there are as many; all are on the table's device, like the
     /// stream. Returns how many of the keys were new.

@@ -1,8 +1,11 @@
 //! Lookups of many keys at once, in any table.
 
 use super::host_lookup::contains_on_host;
+use super::input::keys_on;
 use super::raw::ReadTable;
 use crate::primitives::answers::bit;
+use crate::relational::Column;
+use crate::relational::columns::Source;
 use crate::runtime::host_chunks::Chunks;
 use crate::runtime::huge_pages::advise_huge_pages;
 use crate::runtime::lent::Lent;
@@ -96,13 +99,17 @@ pub fn get_many_into<K: Key, V: Value>(
 /// Returns whether each of `queries` is in the table, in their order.
 pub fn contains_many<K: Key, V: words::ValueWord>(
     table: &dyn ReadTable<K::Word, V>,
-    queries: &[K],
+    queries: Column<'_, K>,
 ) -> Result<Vec<bool>> {
     let (device, stream) = (table.device(), table.device().default_stream());
-    if Chunks::of(device, queries.len(), size_of::<K>()).is_none() {
-        let words = contains_many_on(table, stream, &*Lent::new(device, queries)?)?.download(stream)?;
-        return Ok((0..queries.len()).map(|i| bit(&words, i)).collect());
-    }
+    let queries = match queries.0 {
+        Source::Slice(queries) if Chunks::of(device, queries.len(), size_of::<K>()).is_some() => queries,
+        _ => {
+            let queries = keys_on(device, queries)?;
+            let words = contains_many_on(table, stream, &*queries)?.download(stream)?;
+            return Ok((0..queries.len()).map(|i| bit(&words, i)).collect());
+        }
+    };
     let mut flags = vec![false; queries.len()];
     advise_huge_pages(&raw mut *flags);
     // SAFETY: a byte for each flag, to which only 0 and 1 are written.

@@ -129,7 +129,7 @@ impl<K: Key, V: Value, D: Changes> Erases for Map<K, V, D> {
 
 impl<K: Key, V: Value, D: Changes> Inserts for Map<K, V, D> {
     fn insert(table: &mut Self::Table, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<usize> {
-        let input = Input::of(table.device(), stream, keys.words(), values.words())?;
+        let input = Input::of(keys.words(), values.words());
         D::insert::<K::Word, V::Word>(table, stream, input).map(|new| new as usize)
     }
 

@@ -49,6 +49,9 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
 
 /// A table that a file can have.
 pub trait StoredTable: Sized {
+    /// Takes another handle of the device that the table is on.
+    fn set_device(&mut self, device: &Device);
+
     /// Takes the table apart for its file.
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()>;
 

@@ -9,8 +9,7 @@ use super::kind::{Erases, KeyWordOf, Kind, Loads, OfDesign};
 use super::raw::{RawTable, ReadTable, sealed::Sealed};
 use crate::error::{TableKind, same_length};
 use crate::primitives::answers::bit;
-use crate::relational::Column;
-use crate::runtime::lent::Lent;
+use crate::relational::IntoColumn;
 use crate::table::file::kind_of;
 use crate::types::{check_any_bytes, check_size};
 use crate::{Buffer, BufferSlice, Device, Key, Result, Stream};
@@ -94,26 +93,15 @@ impl<D: Design> Config<D> {
     ///
     /// # Errors
     /// As for [`Config::build`].
-    pub fn build_set<'c, K: Key>(&self, device: &Device, keys: impl Into<Column<'c, K>>) -> Result<BulkSet<K, D>>
+    pub fn build_set<'c, K: Key>(&self, device: &Device, keys: impl IntoColumn<'c, K>) -> Result<BulkSet<K, D>>
     where
         D: Sets,
     {
-        let keys = keys.into();
+        let keys = keys.into_column();
         D::sizes::<K::Word, Nothing>(self, keys.rows() as u64)?;
         let keys = keys_on(device, keys)?;
-        self.build_set_on(device.default_stream(), device, &keys)
-    }
-
-    /// Builds a set from a buffer, on `stream`; waits until it is known that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`Config::build_on`].
-    pub fn build_set_on<K: Key>(&self, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<BulkSet<K, D>>
-    where
-        D: Sets,
-    {
-        let input = Input::of_keys(device, stream, keys.words())?;
-        Ok(BulkSet::of(D::build(self.clone(), stream, device, input)?))
+        let input = Input::of_keys(keys.words());
+        Ok(BulkSet::of(D::build(self.clone(), device.default_stream(), device, input)?))
     }
 
     /// Makes an empty set, to be filled by [`BulkSet::insert_many`].
@@ -158,17 +146,8 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`Config::build_set`].
-    pub fn build<'c>(device: &Device, keys: impl Into<Column<'c, K>>) -> Result<Self> {
+    pub fn build<'c>(device: &Device, keys: impl IntoColumn<'c, K>) -> Result<Self> {
         Config::<D>::default().build_set(device, keys)
-    }
-
-    /// Builds a set from a buffer, on `stream`, with the default configuration; waits until it is
-    /// known that the build succeeded. [`Config::build_set_on`] takes another configuration.
-    ///
-    /// # Errors
-    /// As for [`Config::build_set_on`].
-    pub fn build_on(stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
-        Config::<D>::default().build_set_on(stream, device, keys)
     }
 
     /// Builds a set of the different keys of an iterator with the default configuration.
@@ -210,26 +189,15 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
         Config::<D>::default().create_set(device)
     }
 
-    /// Rebuilds the set from other keys; returns when it is built.
+    /// Rebuilds the set from other keys, as [`BulkMap::rebuild`](crate::BulkMap::rebuild) does a
+    /// map; returns when it is built.
     ///
     /// # Errors
-    /// As for [`BulkSet::rebuild_on`]; if the slice cannot be copied, the set is unchanged.
-    pub fn rebuild<'c>(&mut self, keys: impl Into<Column<'c, K>>) -> Result<()> {
+    /// As for [`BulkMap::rebuild`](crate::BulkMap::rebuild).
+    pub fn rebuild<'c>(&mut self, keys: impl IntoColumn<'c, K>) -> Result<()> {
         let device = self.device().clone();
-        self.rebuild_on(device.default_stream(), &*keys_on(&device, keys)?)
-    }
-
-    /// Rebuilds the set from a buffer, on `stream`; waits until it is known that the build
-    /// succeeded. Memory and scratch are those of
-    /// [`BulkMap::rebuild_on`](crate::BulkMap::rebuild_on).
-    ///
-    /// # Errors
-    /// As for [`Config::build_set_on`]. If the request makes no sense, the set is unchanged. After
-    /// another error it is empty, and [`Table::report`] still describes the last build that
-    /// succeeded.
-    pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        let input = Input::of_keys(self.device(), stream, keys.words())?;
-        D::rebuild(&mut self.table, stream, input)
+        let keys = keys_on(&device, keys)?;
+        D::rebuild(&mut self.table, device.default_stream(), Input::of_keys(keys.words()))
     }
 
     /// Returns all keys, in no particular order.
@@ -265,24 +233,14 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`Table::insert_many`].
-    pub fn insert_many<'c>(&mut self, keys: impl Into<Column<'c, K>>) -> Result<usize>
+    pub fn insert_many<'c>(&mut self, keys: impl IntoColumn<'c, K>) -> Result<usize>
     where
         D: Changes,
     {
         let device = self.device().clone();
-        self.insert_many_on(device.default_stream(), &*keys_on(&device, keys)?)
-    }
-
-    /// Does [`BulkSet::insert_many`] from a buffer, on `stream`.
-    ///
-    /// # Errors
-    /// As for [`Table::insert_many_on`].
-    pub fn insert_many_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<usize>
-    where
-        D: Changes,
-    {
-        let input = Input::of_keys(self.device(), stream, keys.words())?;
-        D::insert::<K::Word, Nothing>(&mut self.table, stream, input).map(|new| new as usize)
+        let (keys, stream) = (keys_on(&device, keys)?, device.default_stream());
+        let new = D::insert::<K::Word, Nothing>(&mut self.table, stream, Input::of_keys(keys.words()))?;
+        Ok(new as usize)
     }
 
     /// Removes keys; returns which of them were there. Of several equal keys one was, and the
@@ -290,12 +248,13 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     ///
     /// # Errors
     /// As for [`Table::remove_many`].
-    pub fn remove_many(&mut self, keys: &[K]) -> Result<Vec<bool>>
+    pub fn remove_many<'c>(&mut self, keys: impl IntoColumn<'c, K>) -> Result<Vec<bool>>
     where
         D: Changes,
     {
         let device = self.device().clone();
-        let words = self.remove_many_on(device.default_stream(), &*Lent::new(&device, keys)?)?;
+        let keys = keys_on(&device, keys)?;
+        let words = self.remove_many_on(device.default_stream(), &keys)?;
         let words = words.download(device.default_stream())?;
         Ok((0..keys.len()).map(|i| bit(&words, i)).collect())
     }

@@ -12,15 +12,6 @@ type Set<K, D> = BulkSet<K, D>;
 
 /// Union, intersection and difference.
 impl<K: Key, D: Sets> BulkSet<K, D> {
-    /// Does [`BulkSet::union_on`] on the default stream.
-    ///
-    /// # Errors
-    /// As for [`BulkSet::union_on`].
-    #[doc(alias("merge"))]
-    pub fn union(&self, other: &Self) -> Result<Self> {
-        self.union_on(self.device().default_stream(), other)
-    }
-
     /// Returns the keys that are in this set, in the other one, or in both, as a set with the
     /// configuration of this one. Waits until it is built.
     ///
@@ -29,26 +20,17 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// smaller one again, besides what the build takes.
     ///
     /// # Errors
-    /// As for [`Config::build_set_on`](crate::Config::build_set_on), of as many keys as the union
-    /// has; [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets or the stream are on
-    /// different devices.
-    pub fn union_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        check(self, stream, other)?;
+    /// As for [`Config::build_set`](crate::Config::build_set), of as many keys as the union
+    /// has; [`Error::WrongDevice`](crate::Error::WrongDevice) if the sets are on different devices.
+    #[doc(alias("merge"))]
+    pub fn union(&self, other: &Self) -> Result<Self> {
+        let stream = check(self, other)?;
         let (larger, smaller) = by_length(self, other);
         let keys = Buffer::<K::Word>::uninitialized(self.device(), larger.len() + smaller.len())?;
         // SAFETY: there are elements for the keys of both.
         let written = unsafe { larger.table.write(stream, &keys, None)? }.min(larger.table.len());
         let added = select(smaller, stream, larger, false, &keys, written)?;
         with_keys(self, stream, &keys, written + added)
-    }
-
-    /// Does [`BulkSet::intersection_on`] on the default stream.
-    ///
-    /// # Errors
-    /// As for [`BulkSet::union_on`].
-    #[doc(alias("intersect", "semi_join"))]
-    pub fn intersection(&self, other: &Self) -> Result<Self> {
-        self.intersection_on(self.device().default_stream(), other)
     }
 
     /// Returns the keys that are in both sets, as a set with the configuration of this one; waits
@@ -59,20 +41,12 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// build takes.
     ///
     /// # Errors
-    /// As for [`BulkSet::union_on`].
-    pub fn intersection_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        check(self, stream, other)?;
+    /// As for [`BulkSet::union`].
+    #[doc(alias("intersect", "semi_join"))]
+    pub fn intersection(&self, other: &Self) -> Result<Self> {
+        let stream = check(self, other)?;
         let (larger, smaller) = by_length(self, other);
         selected(smaller, stream, larger, true, self)
-    }
-
-    /// Does [`BulkSet::difference_on`] on the default stream.
-    ///
-    /// # Errors
-    /// As for [`BulkSet::union_on`].
-    #[doc(alias("except", "setdiff", "subtract", "anti_join"))]
-    pub fn difference(&self, other: &Self) -> Result<Self> {
-        self.difference_on(self.device().default_stream(), other)
     }
 
     /// Returns the keys of this set that are not in the other one, as a set with the configuration
@@ -82,16 +56,18 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// for repeats. Takes memory for the keys of this set twice, besides what the build takes.
     ///
     /// # Errors
-    /// As for [`BulkSet::union_on`].
-    pub fn difference_on(&self, stream: &Stream, other: &Self) -> Result<Self> {
-        check(self, stream, other)?;
+    /// As for [`BulkSet::union`].
+    #[doc(alias("except", "setdiff", "subtract", "anti_join"))]
+    pub fn difference(&self, other: &Self) -> Result<Self> {
+        let stream = check(self, other)?;
         selected(self, stream, other, false, self)
     }
 }
 
-fn check<K: Key, D: Sets>(one: &Set<K, D>, stream: &Stream, other: &Set<K, D>) -> Result<()> {
-    stream.check_device(one.device())?;
-    crate::runtime::engine::same_device("the other set", other.device().engine(), one.device().engine())
+/// Returns the stream of the first set, if the other one is on its device.
+fn check<'s, K: Key, D: Sets>(one: &'s Set<K, D>, other: &Set<K, D>) -> Result<&'s Stream> {
+    crate::runtime::engine::same_device("the other set", other.device().engine(), one.device().engine())?;
+    Ok(one.device().default_stream())
 }
 
 /// Returns the set with more keys, and the other one.

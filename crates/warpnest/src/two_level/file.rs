@@ -10,13 +10,17 @@ use crate::primitives::Scratch;
 use crate::table::file::functions::{constants_of, family_from, family_number, functions_from};
 use crate::table::file::{Incoming, Loading, Parts, Section};
 use crate::table::raw::StoredTable;
-use crate::{Error, Result};
+use crate::{Device, Error, Result};
 use gpu_kernels::table::slots::slot_words;
 use gpu_kernels::two_level::{Layout, header};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::marker::PhantomData;
 
 impl<K: KeyWord, V: ValueWord> StoredTable for TwoLevelTable<K, V> {
+    fn set_device(&mut self, device: &Device) {
+        self.device = device.clone();
+    }
+
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let Self { config, report, layout, .. } = self;
         let TwoLevel { capacity, mean, sub_tables, sub_table_slots, hash, sub_table_hash, seeds, rounds } =

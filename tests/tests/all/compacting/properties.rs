@@ -59,7 +59,7 @@ fn right<F: Form + FormOf, K: Key>(device: &Device, config: &CompactingConfig<F>
         let config = if ordered { config.clone().in_order_of_appearance() } else { config.clone() };
         let table = config.build(device, rows).unwrap();
         assert_eq!(wrong(&table, rows, ordered), Ok(()));
-        let copy = table.try_clone_on(device.default_stream()).unwrap();
+        let copy = table.try_clone().unwrap();
         drop(table);
         assert_eq!(wrong(&copy, rows, ordered), Ok(()));
     }
@@ -150,7 +150,7 @@ fn what_makes_no_sense_is_refused<F: Form>() {
         assert_lengths(error, ("the ids", 2), ("the answers", 3));
         let there = elsewhere();
         let foreign = Buffer::from_slice(&there, &[1u32]).unwrap();
-        let error = config.build_on(stream, device, &foreign).unwrap_err();
+        let error = config.build(device, &foreign).unwrap_err();
         assert_wrong_device(error, "the buffer of keys", &there, device);
     });
 }
@@ -163,16 +163,15 @@ fn both<F: Form>() -> [(CompactingConfig<F>, bool); 2] {
 
 fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
     fn with<F: Form + FormOf, K: Key>(device: &Device) {
-        let stream = device.default_stream();
         for (config, ordered) in both::<F>() {
             let mut table = config.build(device, &distinct_keys::<K>(100, 1)).unwrap();
             for rows in [distinct_keys(40, 2), vec![], vec![K::ALL_ONES; 9], distinct_keys(200, 3)] {
-                table.rebuild_on(stream, &Buffer::from_slice(device, &rows).unwrap()).unwrap();
+                table.rebuild(&Buffer::from_slice(device, &rows).unwrap()).unwrap();
                 assert_eq!(wrong(&table, &rows, ordered), Ok(()));
             }
             let there = elsewhere();
             let foreign = Buffer::from_slice(&there, &[K::default()]).unwrap();
-            assert_wrong_device(table.rebuild_on(stream, &foreign).unwrap_err(), "the buffer of keys", &there, device);
+            assert_wrong_device(table.rebuild(&foreign).unwrap_err(), "the buffer of keys", &there, device);
             table.shrink_to_fit().unwrap();
             assert_eq!(wrong(&table, &distinct_keys(200, 3), ordered), Ok(()));
         }
@@ -187,16 +186,15 @@ fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
     let (old, rows): (Vec<u32>, Vec<u32>) = (distinct_keys(500, 1), distinct_keys(3000, 2));
     for (config, ordered) in both::<F>() {
         let (device, launches) = faulty();
-        let stream = device.default_stream();
         let input = Buffer::from_slice(&device, &rows).unwrap();
         let mut good = 0;
         loop {
             let mut table = config.build(&device, &old).unwrap();
-            let done = only(&launches, good, || table.rebuild_on(stream, &input));
+            let done = only(&launches, good, || table.rebuild(&input));
             let expected = if done.is_ok() { &rows[..] } else { &[] };
             assert_eq!(wrong(&table, expected, ordered), Ok(()), "after {good} launches");
             assert_eq!(table.key_buffer().is_empty(), done.is_err(), "after {good} launches");
-            table.rebuild_on(stream, &input).unwrap();
+            table.rebuild(&input).unwrap();
             assert_eq!(wrong(&table, &rows, ordered), Ok(()), "after {good} launches and another build");
             if done.is_ok() {
                 break;
@@ -206,12 +204,11 @@ fn after_a_failed_rebuild_the_table_is_empty<F: Form>() {
         assert!(good >= 3, "{good} launches");
         // And if from some allocation on there is no memory, whatever for.
         let (device, counts) = counting();
-        let stream = device.default_stream();
         let input = Buffer::from_slice(&device, &rows).unwrap();
         let mut good = 0;
         loop {
             let mut table = config.build(&device, &old).unwrap();
-            let done = only(&counts.allocations, good, || table.rebuild_on(stream, &input));
+            let done = only(&counts.allocations, good, || table.rebuild(&input));
             let expected = if done.is_ok() { &rows[..] } else { &[] };
             assert_eq!(wrong(&table, expected, ordered), Ok(()), "after {good} allocations");
             assert_eq!(table.key_buffer().is_empty(), done.is_err(), "after {good} allocations");
@@ -257,7 +254,7 @@ fn memory_is_what_was_said<F: Form>() {
             let input = Buffer::from_slice(&device, &input).unwrap();
             let (before, rows) = (counts.bytes.load(Relaxed), rows as u64);
             counts.most.store(before, Relaxed);
-            let table = config.build_on(device.default_stream(), &device, &input).unwrap();
+            let table = config.build(&device, &input).unwrap();
             let most = counts.most.load(Relaxed) - before;
             let kept = config.memory_bytes::<K>(rows as usize).unwrap();
             let keeps = counts.bytes.load(Relaxed) - before;

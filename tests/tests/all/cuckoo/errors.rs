@@ -101,7 +101,7 @@ fn each_number_of_functions_builds_at_its_fewest_slots_and_is_refused_one_slot_b
         assert_eq!(config.slots_per_pair(per_pair).build(device, &keys, &keys).unwrap().table().slots(), min_slots);
         // One pair more in the existing slots: refused, and the map is as it was.
         let more = Buffer::from_slice(device, &distinct_keys::<u64>(PAIRS as usize + 2, 9)).unwrap();
-        let error = map.rebuild_on(device.default_stream(), &more, &more).unwrap_err();
+        let error = map.rebuild(&more, &more).unwrap_err();
         let Error::Config(ConfigError::LoadTooHigh { pairs, slots, .. }) = error else { panic!("{error}") };
         assert_eq!((pairs, slots), (PAIRS + 2, min_slots));
         holds(&map, &keys, &keys);

@@ -141,23 +141,23 @@ fn only_repeated_keys_need_memory_in_a_rebuild_and_without_it_the_map_is_empty()
     let unique: Vec<u32> = distinct_keys(300, 1);
     let repeated: Vec<u32> = unique[..150].repeat(2);
     let [unique, repeated] = [unique, repeated].map(|keys| Buffer::from_slice(&device, &keys).unwrap());
-    let mut map = CuckooConfig::default().build_on(stream, &device, &unique, &unique).unwrap();
+    let mut map = CuckooConfig::default().build(&device, &unique, &unique).unwrap();
     let mut answers = map.get_many_on(stream, &unique).unwrap();
     let mut found = Buffer::zeroed(&device, 300usize.div_ceil(32)).unwrap();
 
     counts.allocations.store(0, Relaxed);
-    map.rebuild_on(stream, &unique, &unique).unwrap();
+    map.rebuild(&unique, &unique).unwrap();
     map.get_many_into(stream, &unique, &mut answers).unwrap();
     map.contains_many_into(stream, &unique, &mut found).unwrap();
     assert!(answers.download(stream).unwrap().iter().all(Option::is_some));
     assert!(matches!(map.get_many(&[1]), Err(Error::OutOfMemory { .. })));
-    let error = map.rebuild_on(stream, &repeated, &repeated).unwrap_err();
+    let error = map.rebuild(&repeated, &repeated).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error}");
     map.get_many_into(stream, &unique, &mut answers).unwrap();
     assert_eq!(answers.download(stream).unwrap(), [None; 300]);
 
     counts.allocations.store(u32::MAX, Relaxed);
     assert_eq!((map.len(), map.to_pairs().unwrap()), (0, vec![]));
-    map.rebuild_on(stream, &repeated, &repeated).unwrap();
+    map.rebuild(&repeated, &repeated).unwrap();
     assert_eq!(map.len(), 150);
 }

@@ -21,7 +21,7 @@ fn batches_of_nothing_do_nothing<K: Key, V: Value>(device: &Device) {
         map.table().report()
     });
     map.shrink_to_fit().unwrap();
-    equals(&map.try_clone_on(stream).unwrap(), &HashMap::new());
+    equals(&map.try_clone().unwrap(), &HashMap::new());
     equals(&map, &HashMap::new());
 }
 

@@ -121,7 +121,7 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths<K: Key, V: Value>(d
     assert_lengths(map.insert_many(&[], &v[..1]).unwrap_err(), ("the keys", 0), ("the values", 1));
     let three = Buffer::from_slice(device, &k).unwrap();
     let two_values = Buffer::from_slice(device, &v[..2]).unwrap();
-    assert_lengths(map.insert_many_on(stream, &three, &two_values).unwrap_err(), keys, two);
+    assert_lengths(map.insert_many(&three, &two_values).unwrap_err(), keys, two);
     for answers_length in [0, 2, 4] {
         let mut answers = Answers::new(device, answers_length).unwrap();
         let error = map.remove_many_into(stream, &three, &mut answers).unwrap_err();

@@ -34,7 +34,7 @@ type Call<K, V> = (&'static str, fn(&mut ExtendibleMap<K, V>, &[K], &[K]) -> Res
 fn others<K: Key, V: Value>() -> [(Call<K, V>, u32); 5] {
     [
         (("shrink_to_fit", |map, _, _| map.shrink_to_fit()), 3),
-        (("try_clone", |map, _, _| map.try_clone_on(map.device().default_stream()).map(drop)), 3),
+        (("try_clone", |map, _, _| map.try_clone().map(drop)), 3),
         (("get_many", |map, old, _| map.get_many(old).map(drop)), 1),
         (("contains_many", |map, _, new| map.contains_many(new).map(drop)), 1),
         (("to_pairs", |map, _, _| map.to_pairs().map(drop)), 1),
@@ -91,7 +91,7 @@ fn hit_each<K: Key, V: Value>(
         // needs some.
         let mut map = match call.0 {
             "shrink_to_fit" => begin(device).0,
-            _ => begun.try_clone_on(device.default_stream()).unwrap(),
+            _ => begun.try_clone().unwrap(),
         };
         before.report = map.table().report();
         left.store(good, Relaxed);
@@ -222,7 +222,7 @@ fn says_that_it_is_broken<K: Key, V: Value>(map: &ExtendibleMap<K, V>, why: &Err
     assert_eq!(map.get_many(&keys).unwrap_err(), *why);
     assert_eq!(map.contains_many(&keys).unwrap_err(), *why);
     assert_eq!(map.to_pairs().unwrap_err(), *why);
-    assert_eq!(map.try_clone_on(map.device().default_stream()).unwrap_err(), *why);
+    assert_eq!(map.try_clone().unwrap_err(), *why);
     assert!(map.is_empty());
     // It may have no buckets at all.
     assert_eq!(map.table().report().fill(), 0.0);
@@ -231,16 +231,15 @@ fn says_that_it_is_broken<K: Key, V: Value>(map: &ExtendibleMap<K, V>, why: &Err
 #[parameterized]
 fn a_map_that_cannot_be_cleared_says_so_until_a_change_goes_well<K: Key, V: Value>() {
     let (device, counts) = counting();
-    let stream = device.default_stream();
     // With buckets at their initial addresses, and with all of them elsewhere.
     for (is_copy, once) in [(false, true), (false, false), (true, true), (true, false)] {
         counts.once.store(once, Relaxed);
         for good in 0.. {
             let (mut map, there) = begin::<K, V>(&device);
             if is_copy {
-                map = map.try_clone_on(stream).unwrap();
+                map = map.try_clone().unwrap();
             }
-            let done = only(&counts.allocations, good, || map.clear_on(stream));
+            let done = only(&counts.allocations, good, || map.clear());
             let Err(error) = done else {
                 assert!(good >= 4, "only {good} allocations");
                 is_empty(&map, &[]);
@@ -250,7 +249,7 @@ fn a_map_that_cannot_be_cleared_says_so_until_a_change_goes_well<K: Key, V: Valu
             says_that_it_is_broken(&map, &error);
             let keys: Vec<K> = there.keys().copied().collect();
             match good % 4 {
-                0 => map.clear_on(stream).unwrap(),
+                0 => map.clear().unwrap(),
                 1 => map.shrink_to_fit().unwrap(),
                 2 => assert_eq!(map.remove_many(&keys), Ok(vec![None; keys.len()])),
                 _ => assert_eq!(insert(&mut map, &[]), Ok(0)),
@@ -271,7 +270,7 @@ fn a_map_of_a_device_that_goes_on_failing_says_so_and_is_empty_when_that_ends<K:
     let new: Vec<K> = distinct_keys(4000, 1 << 20);
     let mut broken = 0;
     for (good, removes) in (0..).flat_map(|good| [(good, false), (good, true)]) {
-        let mut map = begun.try_clone_on(device.default_stream()).unwrap();
+        let mut map = begun.try_clone().unwrap();
         let change = |map: &mut ExtendibleMap<K, V>| match removes {
             true => map.remove_many(&keys[KEPT..]).map(drop),
             false => insert(map, &[&keys[..50], &new].concat()).map(drop),

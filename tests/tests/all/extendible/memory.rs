@@ -16,7 +16,6 @@ fn insert<K: Key, V: Value>(map: &mut ExtendibleMap<K, V>, keys: &[K]) -> Result
 #[parameterized]
 fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back<K: Key, V: Value>() {
     let (device, counts) = counting();
-    let stream = device.default_stream();
     // Besides these, fifteen lists that are empty, 16 bytes each, and eight counters. A list of
     // one segment or page takes 16 bytes, not 8.
     let holds = |bytes: u64, maps: u64| {
@@ -32,7 +31,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back<K: Key, V: 
         holds(said as u64, 1);
         let keys: Vec<K> = distinct_keys(9000, 5);
         insert(&mut map, &keys).unwrap();
-        let copy = map.try_clone_on(stream).unwrap();
+        let copy = map.try_clone().unwrap();
         assert!(counts.bytes.load(Relaxed) > (map.memory_bytes() + copy.memory_bytes()) as u64);
         assert!(copy.memory_bytes() <= map.memory_bytes());
         map.shrink_to_fit().unwrap();
@@ -42,7 +41,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back<K: Key, V: 
         map.shrink_to_fit().unwrap();
         holds(map.memory_bytes() as u64, 1);
         assert_eq!(map.table().report().memory_bytes, map.memory_bytes() as u64);
-        map.clear_on(stream).unwrap();
+        map.clear().unwrap();
         assert_eq!(map.memory_bytes(), said);
         holds(said as u64, 1);
         drop(map);
@@ -80,7 +79,7 @@ fn a_batch_takes_no_more_to_work_in_than_was_said_beforehand<K: Key, V: Value>()
             );
             let input = counts.bytes.load(Relaxed) - before;
             counts.most.store(counts.bytes.load(Relaxed), Relaxed);
-            map.insert_many_on(device.default_stream(), &on_device, &of_keys).unwrap();
+            map.insert_many(&on_device, &of_keys).unwrap();
             let took = counts.most.load(Relaxed) - input - map.memory_bytes() as u64;
             // A list of one segment or page takes 16 bytes for 8.
             assert!(took <= (said + 16) as u64, "{n} pairs and {config:?}: {took} bytes, and {said} were said");

@@ -82,7 +82,7 @@ fn as_a_hash_map<K: Key, V: Value>() {
                         Buffer::from_slice(&engine.device, &keys).map_err(fail)?,
                         Buffer::from_slice(&engine.device, &values).map_err(fail)?,
                     );
-                    let inserted = map.insert_many_on(stream, &on_device, &device_values).map_err(fail)?;
+                    let inserted = map.insert_many(&on_device, &device_values).map_err(fail)?;
                     prop_assert_eq!(inserted, new);
                     reference.extend(keys.iter().copied().zip(values));
                     queries = keys;
@@ -107,10 +107,10 @@ fn as_a_hash_map<K: Key, V: Value>() {
                     queries = gone;
                 }
                 Step::Clear => {
-                    map.clear_on(stream).map_err(fail)?;
+                    map.clear().map_err(fail)?;
                     reference.clear();
                 }
-                Step::Clone => map = map.try_clone_on(stream).map_err(fail)?,
+                Step::Clone => map = map.try_clone().map_err(fail)?,
                 Step::Shrink => map.shrink_to_fit().map_err(fail)?,
             }
             check(&map, &reference, &queries)?;

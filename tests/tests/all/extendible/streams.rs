@@ -36,12 +36,12 @@ fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answer
                 let values: Vec<u32> = (0..part.len() as u32).map(|i| (round as u32) << 24 | i).collect();
                 let new = part.iter().filter(|key| !there.contains_key(key)).count();
                 let on_device_too = Buffer::from_slice(device, &values).unwrap();
-                assert_eq!(map.insert_many_on(stream, &on_device, &on_device_too), Ok(new));
+                assert_eq!(map.on(stream).unwrap().insert_many(&on_device, &on_device_too), Ok(new));
                 there.extend(part.iter().copied().zip(values));
             }
             drop(on_device);
             // The same on two streams at once, and of a copy that is dropped at once.
-            let copy = map.try_clone_on(if round % 2 == 0 { &other } else { &change }).unwrap();
+            let copy = map.on(if round % 2 == 0 { &other } else { &change }).unwrap().try_clone().unwrap();
             let answers = [
                 map.get_many_on(&first, &queries),
                 map.get_many_on(&second, &queries),
@@ -52,7 +52,7 @@ fn a_map_that_grows_and_shrinks_while_others_look_up_gives_each_round_its_answer
                 4 => map.shrink_to_fit().unwrap(),
                 6 => map = copy,
                 7 => {
-                    map.clear_on(&other).unwrap();
+                    map.on(&other).unwrap().clear().unwrap();
                     there.clear();
                 }
                 _ => {}

@@ -169,7 +169,7 @@ fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again<K: Key, V: Va
             assert_eq!(both.insert(&keys[1..n + 1]).tombstones, 0);
             assert_eq!(both.shape(), [0, 2, 2, 8], "no bucket had more records than there is room for");
             assert_eq!(both.remove(&keys[1..n + 1]).tombstones, n as u64);
-            both.map.clear_on(engine.device.default_stream()).unwrap();
+            both.map.clear().unwrap();
             assert_eq!(both.found().tombstones, 0);
         }
         // A line with an empty slot needs no tombstone.
@@ -317,7 +317,7 @@ fn what_is_removed_gives_its_memory_back<K: Key, V: Value>(engine: &TestEngine) 
     // And it grows again, to its former shape.
     both.insert(&keys[left..]);
     assert_eq!(both.map.table().report().records, full.records);
-    both.map.clear_on(engine.device.default_stream()).unwrap();
+    both.map.clear().unwrap();
     both.there.clear();
     both.found();
     assert_eq!(both.map.table().report(), Both::<K, V>::new(&engine.device, &config).map.table().report());
@@ -325,12 +325,11 @@ fn what_is_removed_gives_its_memory_back<K: Key, V: Value>(engine: &TestEngine) 
 
 #[parameterized]
 fn a_map_and_its_copy_go_their_own_ways<K: Key, V: Value>(engine: &TestEngine) {
-    let stream = engine.device.default_stream();
     let keys: Vec<K> = distinct_keys(engine.max_items.min(900), 2);
     let (old, new) = keys.split_at(keys.len() / 2);
     let mut both = Both::<K, V>::new(&engine.device, &small());
     both.insert(old);
-    let mut copy = Both { map: both.map.try_clone_on(stream).unwrap(), there: both.there.clone() };
+    let mut copy = Both { map: both.map.try_clone().unwrap(), there: both.there.clone() };
     copy.found();
     assert!(copy.map.memory_bytes() <= both.map.memory_bytes());
     both.insert(&new[..new.len() / 2]);
@@ -343,7 +342,7 @@ fn a_map_and_its_copy_go_their_own_ways<K: Key, V: Value>(engine: &TestEngine) {
     assert_eq!(copy.map.insert_many(&new[3..4], &[other]), Ok(0));
     copy.there.insert(new[3], other);
     both.found();
-    both.map.clear_on(stream).unwrap();
+    both.map.clear().unwrap();
     both.there.clear();
     copy.found();
     both.insert(old);

@@ -34,19 +34,19 @@ fn apply<K: Key, V: Value>(map: &mut LinearMap<K, V>, operations: &[LinearOperat
 #[parameterized]
 fn batches_of_nothing_do_nothing<K: Key, V: Value>() {
     for (engine, config) in everywhere::<K, V>() {
-        let (device, stream) = (&engine.device, engine.device.default_stream());
+        let device = &engine.device;
         let none = Buffer::zeroed(device, 0).unwrap();
         let mut map = edges::batches_of_nothing_do_nothing::<_, K, V, _>(device, &config, |map| {
             assert_eq!(map.replace_many(&[], &[]).unwrap(), []);
             assert_eq!(map.get_or_insert_many(&[], &[]).unwrap(), []);
             assert_eq!(map.apply_many(&[]).unwrap(), []);
-            assert_eq!(map.erase_many_on(stream, &none).unwrap(), 0);
+            assert_eq!(map.erase_many(&none).unwrap(), 0);
             (map.table().taken(), map.table().slots())
         });
         assert_eq!(map.table().taken(), 0);
-        map.drop_tombstones_on(stream).unwrap();
+        map.drop_tombstones().unwrap();
         map.shrink_to_fit().unwrap();
-        map.reserve_on(stream, 0).unwrap();
+        map.reserve(0).unwrap();
         equals(&map, &HashMap::new());
     }
 }
@@ -208,14 +208,13 @@ fn keys_that_come_and_go_at_a_high_load_leave_a_table_as_good_as_it_was<K: Key, 
 #[parameterized]
 fn the_cell_goes_where_the_map_goes<K: Key, V: Value>() {
     for (engine, config) in everywhere::<K, V>() {
-        let stream = engine.device.default_stream();
         let mut map = create::<_, K, V>(&engine.device, &config);
         let (key, all_ones) = (K::from_u64(4), V::ALL_ONES);
         let [zero, one, three] = [0, 1, 3].map(V::from_u64);
         map.insert_many(&[K::ALL_ONES, key], &[zero, one]).unwrap();
         let holds = |map: &LinearMap<K, V>, cell| equals(map, &HashMap::from([(K::ALL_ONES, cell), (key, one)]));
-        let copy = map.try_clone_on(stream).unwrap();
-        map.reserve_on(stream, 400).unwrap();
+        let copy = map.try_clone().unwrap();
+        map.reserve(400).unwrap();
         holds(&map, zero);
         assert_eq!(map.replace_many(&[K::ALL_ONES], &[all_ones]).unwrap(), [Some(zero)]);
         map.shrink_to_fit().unwrap();
@@ -226,10 +225,10 @@ fn the_cell_goes_where_the_map_goes<K: Key, V: Value>() {
         assert_eq!(map.get_many(&[K::ALL_ONES]).unwrap(), [Some(all_ones)]);
         map.remove_many(&keys).unwrap();
         map.insert_many(&[key], &[one]).unwrap();
-        map.drop_tombstones_on(stream).unwrap();
+        map.drop_tombstones().unwrap();
         holds(&map, all_ones);
         assert_eq!(map.table().taken(), 1);
-        map.clear_on(stream).unwrap();
+        map.clear().unwrap();
         equals(&map, &HashMap::new());
         assert_eq!(map.get_or_insert_many(&[K::ALL_ONES], &[three]).unwrap(), [three]);
         holds(&copy, zero);
@@ -240,14 +239,13 @@ fn the_cell_goes_where_the_map_goes<K: Key, V: Value>() {
 #[parameterized]
 fn one_removed_key_leaves_with_a_compaction_whether_the_cell_is_full_or_not<K: Key, V: Value>() {
     for (engine, cell) in linear_engines::<K, V>().flat_map(|engine| [(engine, false), (engine, true)]) {
-        let stream = engine.device.default_stream();
         let mut map = create::<_, K, V>(&engine.device, &configs()[0]);
         let two = K::from_u64(2);
         map.insert_many(&[K::from_u64(1), two, K::from_u64(3), K::ALL_ONES], &[V::from_u64(7); 4]).unwrap();
         // Among other operations, so that a slot is left.
         apply(&mut map, &[Remove(two), Remove(K::ALL_ONES)][..if cell { 1 } else { 2 }]);
         assert_eq!(map.table().taken(), 3);
-        map.drop_tombstones_on(stream).unwrap();
+        map.drop_tombstones().unwrap();
         assert_eq!(map.table().taken(), 2, "with the cell {}", if cell { "full" } else { "empty" });
     }
 }

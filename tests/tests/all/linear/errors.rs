@@ -104,7 +104,7 @@ fn more_pairs_than_a_map_can_have_are_refused() {
         map.insert_many(&[1, 2, u32::MAX], &[3, 4, 5]).unwrap();
         let slots = map.table().slots();
         for additional in [1 << 32, 1 << 40, usize::MAX - 3, usize::MAX - 2, usize::MAX - 1, usize::MAX] {
-            match map.reserve_on(device.default_stream(), additional) {
+            match map.reserve(additional) {
                 Err(error) => refused(error, additional as u64),
                 Ok(()) => {
                     panic!("room for {additional} more keys in {} slots on {}", map.table().slots(), device.name())
@@ -133,7 +133,7 @@ fn inputs_whose_lengths_differ_are_refused_with_both_lengths<K: Key, V: Value>()
             (Buffer::from_slice(device, &v[..2]).unwrap(), Buffer::from_slice(device, &v).unwrap());
         let (two_kinds, three_kinds) = (Buffer::zeroed(device, 2).unwrap(), Buffer::zeroed(device, 3).unwrap());
         let mut four = Answers::new(device, 4).unwrap();
-        assert_lengths(map.insert_many_on(stream, &three, &two_values).unwrap_err(), keys, values);
+        assert_lengths(map.insert_many(&three, &two_values).unwrap_err(), keys, values);
         assert_lengths(map.replace_many_into(stream, &three, &two_values, &mut four).unwrap_err(), keys, values);
         let answers = ("the answers", 4);
         assert_lengths(map.replace_many_into(stream, &three, &three_values, &mut four).unwrap_err(), keys, answers);
@@ -188,7 +188,7 @@ fn what_belongs_to_another_device_is_refused_and_leaves_the_map_as_it_was(here: 
         }
         let error = map.apply_many_into(stream, &far_kinds, &ours, &ours, &mut answers).unwrap_err();
         assert_wrong_device(error, "a buffer", there, here);
-        assert_wrong_device(map.reserve_on(foreign, 5000).unwrap_err(), "the stream", there, here);
+        assert_wrong_device(map.reserve(5000).unwrap_err(), "the stream", there, here);
         equals(&map, &HashMap::from([(1, 2), (u32::MAX, 3)]));
     }
 }

@@ -46,10 +46,10 @@ fn insertions<K: Key, V: Value>() -> [Call<K, V>; 3] {
 /// Returns the calls without a visible change.
 fn others<K: Key, V: Value>() -> [Call<K, V>; 8] {
     [
-        ("reserve", |map, _| map.reserve_on(map.device().clone().default_stream(), 5000)),
+        ("reserve", |map, _| map.reserve(5000)),
         ("shrink_to_fit", |map, _| map.shrink_to_fit()),
-        ("compact", |map, _| map.drop_tombstones_on(map.device().clone().default_stream())),
-        ("try_clone", |map, _| map.try_clone_on(map.device().default_stream()).map(drop)),
+        ("compact", |map, _| map.drop_tombstones()),
+        ("try_clone", |map, _| map.try_clone().map(drop)),
         ("get_many", |map, keys| map.get_many(keys).map(drop)),
         ("contains_many", |map, keys| map.contains_many(keys).map(drop)),
         ("to_pairs", |map, _| map.to_pairs().map(drop)),
@@ -210,7 +210,6 @@ fn removing_a_tenth_and_inserting_as_many_again_and_again_takes_few_launches() {
 #[test]
 fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
     let (device, counts) = counting();
-    let stream = device.default_stream();
     let keys: Vec<u32> = distinct_keys(80_000, 6);
     let (old, new) = keys.split_at(40_000);
     let buffers = |keys: &[u32]| Buffer::from_slice(&device, keys).unwrap();
@@ -221,7 +220,7 @@ fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
         map.apply_many(&old[1000..].iter().map(|&key| Remove(key)).collect::<Vec<_>>()).unwrap();
         let layout = *map.table().layout();
         let mut taken_by = |batch: &Buffer<u32>| {
-            let done = only(&counts.allocations, allocations, || map.insert_many_on(stream, batch, batch));
+            let done = only(&counts.allocations, allocations, || map.insert_many(batch, batch));
             assert_eq!(done, Ok(batch.len()));
             (map.table().taken() == map.len() as u64, *map.table().layout() == layout)
         };
@@ -235,24 +234,22 @@ fn removed_keys_do_not_stay_in_the_way_of_a_large_batch() {
 #[parameterized]
 fn pairs_for_which_there_was_room_are_in_a_map_that_could_not_grow<K: Key, V: Value>() {
     let (device, counts) = counting();
-    let stream = device.default_stream();
     let mut map = config().pairs(5000).create::<K, V>(&device).unwrap();
     let keys: Vec<K> = distinct_keys(20_000, 3);
     let on_device = Buffer::from_slice(&device, &keys).unwrap();
     let values = Buffer::from_slice(&device, &values(&keys)).unwrap();
-    let done = only(&counts.allocations, 0, || map.insert_many_on(stream, &on_device, &values));
+    let done = only(&counts.allocations, 0, || map.insert_many(&on_device, &values));
     assert!(matches!(done, Err(Error::OutOfMemory { .. })));
     assert!(map.len() > 4000, "only {} keys", map.len());
     check_some(&map, &HashMap::new(), &keys, "no growth");
     let there = map.len();
-    assert_eq!(map.insert_many_on(stream, &on_device, &values), Ok(keys.len() - there));
+    assert_eq!(map.insert_many(&on_device, &values), Ok(keys.len() - there));
     equals(&map, &pairs(&keys));
 }
 
 #[parameterized]
 fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back<K: Key, V: Value>() {
     let (device, counts) = counting();
-    let stream = device.default_stream();
     for config in [config(), config().linear_probing(), config().load(0.3), config().load(0.99)] {
         for pairs in [0, 1, 100, 5000, 50_000] {
             let said = config.clone().pairs(pairs).initial_memory_bytes::<K, V>(&device).unwrap();
@@ -261,7 +258,7 @@ fn a_map_takes_the_memory_that_was_said_beforehand_and_gives_it_back<K: Key, V: 
             let keys: Vec<K> = distinct_keys(3000, 5);
             map.insert_many(&keys, &values(&keys)).unwrap();
             assert_eq!(map.memory_bytes(), counts.bytes.load(Relaxed) as usize);
-            let copy = map.try_clone_on(stream).unwrap();
+            let copy = map.try_clone().unwrap();
             assert_eq!(2 * copy.memory_bytes(), counts.bytes.load(Relaxed) as usize);
             drop(copy);
             map.remove_many(&keys[100..]).unwrap();

@@ -205,7 +205,7 @@ fn work<K: Key, V: Value>(map: &mut LinearMap<K, V>, before: &HashMap<K, V>, ste
             answered(keys.into_iter().map(Get).collect(), answers)
         }
         Step::Clear => {
-            map.clear_on(map.device().clone().default_stream()).map_err(fail)?;
+            map.clear().map_err(fail)?;
             prop_assert_eq!((map.len(), map.table().taken()), (0, 0));
             Ok(before.iter().map(|(&key, &value)| (Remove(key), Some(value))).collect())
         }
@@ -277,7 +277,7 @@ fn remove<K: Key, V: Value>(map: &mut LinearMap<K, V>, keys: Vec<K>) -> Outcome<
 fn remove_on<K: Key, V: Value>(map: &mut LinearMap<K, V>, before: &HashMap<K, V>, mut keys: Vec<K>) -> Outcome<K, V> {
     let device = map.device().clone();
     let buffer = Buffer::from_slice(&device, &keys).map_err(fail)?;
-    let removed = map.erase_many_on(device.default_stream(), &buffer).map_err(fail)?;
+    let removed = map.erase_many(&buffer).map_err(fail)?;
     keys.sort_unstable();
     keys.dedup();
     keys.retain(|key| before.contains_key(key));
@@ -291,12 +291,10 @@ fn change_memory<K: Key, V: Value>(
     before: &HashMap<K, V>,
     step: Step<K, V>,
 ) -> Result<(), TestCaseError> {
-    let device = map.device().clone();
-    let stream = device.default_stream();
     let with_cell = before.contains_key(&K::ALL_ONES) as u64;
     match step {
         Step::Compact => {
-            map.drop_tombstones_on(stream).map_err(fail)?;
+            map.drop_tombstones().map_err(fail)?;
             prop_assert!(check_linear_map(map).map_err(TestCaseError::fail)?.removed <= with_cell);
         }
         Step::Shrink => {
@@ -305,12 +303,12 @@ fn change_memory<K: Key, V: Value>(
             prop_assert!(map.table().slots() <= slots);
         }
         Step::Reserve(additional) => {
-            map.reserve_on(stream, additional).map_err(fail)?;
+            map.reserve(additional).map_err(fail)?;
             // The key with the cell may be one more than the slots allow.
             prop_assert!(map.len() as u64 - with_cell + (additional as u64) < map.table().slots());
         }
         Step::Clone => {
-            let copy = map.try_clone_on(stream).map_err(fail)?;
+            let copy = map.try_clone().map_err(fail)?;
             let figures = |map: &LinearMap<K, V>| (map.len(), map.table().taken(), *map.table().layout());
             prop_assert_eq!(figures(&copy), figures(map));
             // The map itself may change now, and the copy must not.

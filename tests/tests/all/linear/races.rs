@@ -173,7 +173,7 @@ fn want_the_same_slot<K: Key, V: Value>() {
         assert_eq!(check_linear_map(&map).unwrap().pairs.len(), keys.len());
         assert!(map.remove_many(&keys).unwrap().iter().zip(&keys).all(|(value, key)| *value == Some(own(*key))));
         // The constants, and with them the homes, stay.
-        map.clear_on(map.device().clone().default_stream()).unwrap();
+        map.clear().unwrap();
     }
 }
 

@@ -220,7 +220,7 @@ fn operations_of_unknown_kinds_do_nothing_and_answer_nothing() {
         let values_in = |elements: &[V]| Buffer::from_slice(device, elements).unwrap();
         // The old contents of the answers must be gone.
         let mut answers = map.get_many_on(stream, &keys_in(&vec![one; n])).unwrap();
-        map.reserve_on(stream, n).unwrap();
+        map.reserve(n).unwrap();
         let before = (*map.table().layout(), words_of(&map).unwrap());
         let seven = V::from_u64(7);
         map.apply_many_into(

@@ -10,16 +10,15 @@ use warpnest_tests::{counting, distinct_keys, faulty, only, values};
 /// the next rebuild succeeds.
 fn after_a_failed_rebuild_the_map_is_empty<F: Form>() {
     fn with<F: Form>(device: &Device, left: &AtomicU32) -> u32 {
-        let stream = device.default_stream();
         let keys: Vec<u32> = distinct_keys::<u32>(3000, 2).iter().map(|key| key % 1000).collect();
         let numbers: Vec<u32> = values(keys.len());
         let input = (Buffer::from_slice(device, &keys).unwrap(), Buffer::from_slice(device, &numbers).unwrap());
         for good in 0.. {
             let mut map = MultiConfig::on(Config::<F>::default()).build(device, &[1, 2, 1], &[4, 5, 6]).unwrap();
-            let done = only(left, good, || map.rebuild_on(stream, &input.0, &input.1));
+            let done = only(left, good, || map.rebuild(&input.0, &input.1));
             let there = if done.is_ok() { keys.len() } else { 0 };
             assert_eq!(wrong(&map, &keys[..there], &numbers[..there], &[1, 2]), Ok(()), "after {good}");
-            map.rebuild_on(stream, &input.0, &input.1).unwrap();
+            map.rebuild(&input.0, &input.1).unwrap();
             assert_eq!(wrong(&map, &keys, &numbers, &[]), Ok(()), "after {good} and another build");
             if done.is_ok() {
                 return good;

@@ -115,7 +115,7 @@ fn right<F: Form + FormOf, K: Key, V: Value>(device: &Device, config: &MultiConf
     let absent: Vec<K> = keys.iter().map(|&key| K::from_u64(!key.to_u64())).chain([K::default()]).collect();
     let map = config.build(device, keys, &values).unwrap();
     assert_eq!(wrong(&map, keys, &values, &absent), Ok(()));
-    let copy = map.try_clone_on(device.default_stream()).unwrap();
+    let copy = map.try_clone().unwrap();
     drop(map);
     assert_eq!(wrong(&copy, keys, &values, &[]), Ok(()));
 }
@@ -185,24 +185,19 @@ fn however_values_are_shared_out<F: Form>() {
 
 fn a_rebuild_is_a_build_and_one_that_makes_no_sense_changes_nothing<F: Form>() {
     fn with<F: Form + FormOf, K: Key, V: Value>(device: &Device) {
-        let (stream, config) = (device.default_stream(), MultiConfig::on(Config::<F>::default()));
+        let config = MultiConfig::on(Config::<F>::default());
         let mut map = config.build(device, &distinct_keys::<K>(100, 1), &values::<V>(100)).unwrap();
         let last = distinct_keys::<K>(100, 3).repeat(3);
         for keys in [distinct_keys(40, 2), vec![], vec![K::ALL_ONES; 9], distinct_keys(200, 4), last.clone()] {
             let numbers = values::<V>(keys.len());
             let (keys_on, values_on) = (Buffer::from_slice(device, &keys), Buffer::from_slice(device, &numbers));
-            map.rebuild_on(stream, &keys_on.unwrap(), &values_on.unwrap()).unwrap();
+            map.rebuild(&keys_on.unwrap(), &values_on.unwrap()).unwrap();
             assert_eq!(wrong(&map, &keys, &numbers, &[]), Ok(()));
         }
         let there = elsewhere();
         let foreign =
             (Buffer::from_slice(&there, &last).unwrap(), Buffer::from_slice(&there, &values::<V>(300)).unwrap());
-        assert_wrong_device(
-            map.rebuild_on(stream, &foreign.0, &foreign.1).unwrap_err(),
-            "the buffer of keys",
-            &there,
-            device,
-        );
+        assert_wrong_device(map.rebuild(&foreign.0, &foreign.1).unwrap_err(), "the buffer of keys", &there, device);
         map.shrink_to_fit().unwrap();
         assert_eq!(wrong(&map, &last, &values(300), &[]), Ok(()));
     }
@@ -288,7 +283,7 @@ fn memory_is_what_was_said<F: Form>() {
                 let values = Buffer::from_slice(&device, &values::<V>(pairs)).unwrap();
                 let before = counts.bytes.load(Relaxed);
                 counts.most.store(before, Relaxed);
-                let map = config.build_on(device.default_stream(), &device, &keys, &values).unwrap();
+                let map = config.build(&device, &keys, &values).unwrap();
                 let (said, keeps) = (config.memory_bytes::<K, V>(pairs).unwrap(), counts.bytes.load(Relaxed) - before);
                 let kept = map.memory_bytes();
                 assert!(kept == said || multiplicity > 1 && kept < said, "{pairs} pairs: {kept} and {said}");

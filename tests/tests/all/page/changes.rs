@@ -28,7 +28,6 @@ fn take<K: Key, V: Value>(
     step: Step<K>,
 ) -> Result<Vec<K>, TestCaseError> {
     let device = &map.device().clone();
-    let stream = device.default_stream();
     match step {
         Step::Update(..) => {
             let memory = (map.capacity(), map.memory_bytes());
@@ -37,12 +36,12 @@ fn take<K: Key, V: Value>(
         }
         Step::Clear => {
             let memory = map.memory_bytes();
-            map.clear_on(stream).map_err(fail)?;
+            map.clear().map_err(fail)?;
             prop_assert_eq!(map.memory_bytes(), memory);
             reference.clear();
         }
         Step::Reserve(additional) => {
-            map.reserve_on(stream, additional).map_err(fail)?;
+            map.reserve(additional).map_err(fail)?;
             prop_assert!(map.capacity() >= map.len() + additional);
         }
         Step::Shrink => {
@@ -55,7 +54,7 @@ fn take<K: Key, V: Value>(
             map.rebuild(&keys, &values).map_err(fail)?;
             *reference = keys.into_iter().zip(values).collect();
         }
-        Step::Clone => *map = map.try_clone_on(stream).map_err(fail)?,
+        Step::Clone => *map = map.try_clone().map_err(fail)?,
         Step::SaveAndLoad => {
             let mut file = Vec::new();
             map.save(&mut file).map_err(fail)?;

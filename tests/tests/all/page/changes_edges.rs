@@ -240,5 +240,5 @@ fn what_belongs_to_another_device_is_refused(here: &Device) {
     let mut map: PageMap<u32, u32> = fill(here, &default(), &distinct_keys(40, 3), 40);
     errors::what_belongs_to_another_device_is_refused(&mut map, 40);
     let there = &elsewhere();
-    assert_wrong_device(map.reserve_on(there.default_stream(), 10_000).unwrap_err(), "the stream", there, here);
+    assert_wrong_device(map.reserve(10_000).unwrap_err(), "the stream", there, here);
 }

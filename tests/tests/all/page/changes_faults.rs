@@ -59,7 +59,8 @@ const CASES: [Case; 11] = [
     Case {
         name: "many removals",
         change: |map, stream, old, _| {
-            map.erase_many_on(stream, &Buffer::from_slice(map.device(), &old[100..])?).map(drop)
+            let keys = Buffer::from_slice(map.device(), &old[100..])?;
+            map.on(stream)?.erase_many(&keys).map(drop)
         },
         left: |old, _| old[..100].to_vec(),
         empties: true,
@@ -74,10 +75,10 @@ const CASES: [Case; 11] = [
         left: |_, _| vec![],
         empties: true,
     },
-    Case { name: "clear", change: |map, stream, _, _| map.clear_on(stream), left: |_, _| vec![], empties: false },
+    Case { name: "clear", change: |map, stream, _, _| map.on(stream)?.clear(), left: |_, _| vec![], empties: false },
     Case {
         name: "reserve",
-        change: |map, stream, _, _| map.reserve_on(stream, 5000),
+        change: |map, stream, _, _| map.on(stream)?.reserve(5000),
         left: |old, _| old.to_vec(),
         empties: false,
     },

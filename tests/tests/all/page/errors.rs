@@ -84,7 +84,7 @@ fn pairs_and_clones_do_not_go_to_another_device<K: Key, V: Value>(here: &Device)
     let (mut keys_out, mut values_out) = (Buffer::zeroed(there, 100).unwrap(), Buffer::zeroed(here, 100).unwrap());
     let error = map.pairs_into(stream, &mut keys_out, &mut values_out).unwrap_err();
     assert_wrong_device(error, "a buffer", there, here);
-    assert_wrong_device(map.try_clone_on(foreign).unwrap_err(), "the stream", there, here);
+    assert_wrong_device(map.try_clone().unwrap_err(), "the stream", there, here);
     assert_eq!(keys_out.download(foreign).unwrap(), [K::default(); 100]);
     holds(&map, &distinct_keys(100, 3), &values(100));
     assert_eq!((map.report(), map.device().name()), (&report, here.name()));

@@ -117,11 +117,10 @@ fn whichever_allocation_of_a_build_or_a_clone_or_of_writing_pairs_fails_nothing_
     let keys: Vec<u32> = distinct_keys(300, 2);
     let map = split().build(&device, &keys, &keys).unwrap();
     let before = counts.bytes.load(Relaxed);
-    let stream = device.default_stream();
     type Work<'w> = &'w dyn Fn() -> Result<(), Error>;
     let does: [(Work<'_>, u32); 5] = [
         (&|| split().build(&device, &keys, &keys).map(drop), 4),
-        (&|| map.try_clone_on(stream).map(drop), 1),
+        (&|| map.try_clone().map(drop), 1),
         (&|| map.to_pairs().map(drop), 3),
         (&|| map.get_many(&keys).map(drop), 3),
         (&|| map.contains_many(&keys).map(drop), 2),
@@ -175,7 +174,7 @@ fn max_bytes(config: &PageConfig, keys: &[u32], expected: Overflow) -> (u64, u64
     let (device, counts) = counting();
     let on_device = Buffer::from_slice(&device, keys).unwrap();
     let input = counts.bytes.load(Relaxed);
-    let map = config.build_on(device.default_stream(), &device, &on_device, &on_device).unwrap();
+    let map = config.build(&device, &on_device, &on_device).unwrap();
     let most = counts.most.load(Relaxed) - input;
     assert_eq!(overflow(map.report()), expected);
     holds(&map, keys, keys);

@@ -103,12 +103,12 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
                 let (keys, values) = kept(case.unique, &pairs);
                 let on_device = Buffer::from_slice(device, &keys).map_err(fail)?;
                 let device_values = Buffer::from_slice(device, &values).map_err(fail)?;
-                map.rebuild_on(stream, &on_device, &device_values).map_err(fail)?;
+                map.rebuild(&on_device, &device_values).map_err(fail)?;
                 reference = keys.into_iter().zip(values).collect();
                 prop_assert_eq!(map.report().stages.is_some(), format!("{:?}", case.config).contains("timings: true"));
             }
             Step::Clone => {
-                let copy = map.try_clone_on(stream).map_err(fail)?;
+                let copy = map.try_clone().map_err(fail)?;
                 prop_assert_eq!((copy.report(), copy.table().layout()), (map.report(), map.table().layout()));
                 map = copy;
             }

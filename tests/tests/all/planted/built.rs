@@ -36,7 +36,8 @@ fn rebuilds<D: Tested>(config: &Config<D>, new: &[u32]) {
         let input = (Buffer::from_slice(&device, new).unwrap(), Buffer::from_slice(&device, &new_values).unwrap());
         (Before::of(&map), map, input)
     };
-    let rebuild = |(_, map, input): &mut (_, BulkMap<u32, u64, D>, (_, _))| map.rebuild_on(&stream, &input.0, &input.1);
+    let rebuild =
+        |(_, map, input): &mut (_, BulkMap<u32, u64, D>, (_, _))| map.on(&stream).unwrap().rebuild(&input.0, &input.1);
     let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, rebuild, |(before, mut map, _), done| {
         assert_planted(&done);
         before.check(&map, &done, new, &new_values);
@@ -99,7 +100,7 @@ fn shrinks<D: Tested>(config: &Config<D>) {
     let input = (Buffer::from_slice(&device, &keys).unwrap(), Buffer::from_slice(&device, &values).unwrap());
     let last = Fault { lasting: false, ..SINGLE_FAULTS[0] };
     let launched = (0..).find(|&good| {
-        let rebuild = || map.rebuild_on(device.default_stream(), &input.0, &input.1);
+        let rebuild = || map.rebuild(&input.0, &input.1);
         plan.with(last, good, rebuild).1 == [Launch]
     });
     assert!(launched.is_some() && map.is_empty());
@@ -183,7 +184,7 @@ fn looks<D: Checked>(
             1 => map.contains_many(keys).map(drop),
             2 => map.to_pairs().map(drop),
             3 => map.get_many_on(&stream, &Buffer::from_slice(device, keys)?)?.download(&stream).map(drop),
-            _ => map.try_clone_on(&stream).map(drop),
+            _ => map.try_clone().map(drop),
         }
     };
     let mut seen = Vec::new();
@@ -199,7 +200,7 @@ fn looks<D: Checked>(
             },
         ));
     }
-    equals(&map.try_clone_on(&stream).unwrap(), &there);
+    equals(&map.try_clone().unwrap(), &there);
     seen
 }
 
@@ -234,17 +235,17 @@ fn whatever_fails_of_a_set_it_is_whole_or_empty() {
         let (old, new) = (distinct_keys::<u32>(100, 1), repeated());
         let input = Buffer::from_slice(&device, &new).unwrap();
         let begin = || sets::build(&device, config, &old);
-        let rebuild = |set: &mut BulkSet<u32, D>| set.rebuild_on(&stream, &input);
+        let rebuild = |set: &mut BulkSet<u32, D>| set.on(&stream).unwrap().rebuild(&input);
         let seen = in_each_operation(&plan, &SINGLE_FAULTS, begin, rebuild, |mut set, done| {
             assert_planted(&done);
             sets::holds(&set, if done.is_ok() { &new } else { &[] });
-            set.rebuild_on(&stream, &input).unwrap();
+            set.on(&stream).unwrap().rebuild(&input).unwrap();
             sets::holds(&set, &new);
         });
         all_failed(&seen, &[Download, Launch, Record]);
         let (one, other) = (begin(), sets::build(&device, config, &new));
-        for operation in [BulkSet::union_on, BulkSet::intersection_on, BulkSet::difference_on] {
-            let call = |_: &mut ()| operation(&one, &stream, &other).map(drop);
+        for operation in [BulkSet::union, BulkSet::intersection, BulkSet::difference] {
+            let call = |_: &mut ()| operation(&one, &other).map(drop);
             let seen = in_each_operation(&plan, &SINGLE_FAULTS, || (), call, |_, done| assert_planted(&done));
             all_failed(&seen, &[Allocate, Download, Launch, Record]);
         }

@@ -21,11 +21,11 @@ const CHANGES: [(Change, usize); 9] = [
     (|map, _, _, new| map.insert_many(new, &own_values(new)).map(drop), 1800),
     (|map, _, _, new| map.get_or_insert_many(new, &own_values(new)).map(drop), 1800),
     (|map, _, old, _| map.remove_many(&old[..100]).map(drop), 200),
-    (|map, stream, old, _| map.erase_many_on(stream, &Buffer::from_slice(map.device(), old)?).map(drop), 0),
-    (|map, stream, _, _| map.clear_on(stream), 0),
-    (|map, stream, _, _| map.reserve_on(stream, 5000), 300),
+    (|map, stream, old, _| map.on(stream)?.erase_many(old).map(drop), 0),
+    (|map, stream, _, _| map.on(stream)?.clear(), 0),
+    (|map, stream, _, _| map.on(stream)?.reserve(5000), 300),
     (|map, _, _, _| map.shrink_to_fit(), 300),
-    (|map, stream, _, _| map.drop_tombstones_on(stream), 300),
+    (|map, stream, _, _| map.on(stream)?.drop_tombstones(), 300),
     (
         |map, stream, old, new| {
             let (insert, remove) = (LinearKind::INSERT, LinearKind::REMOVE);
@@ -54,7 +54,7 @@ fn is_true(map: &mut LinearMap<u32, u64>, done: &Result<()>, keys: &[u32]) -> bo
         {
             assert!(is_planted(&error.unwrap_err()));
         }
-        assert!(is_planted(&map.try_clone_on(map.device().default_stream()).unwrap_err()));
+        assert!(is_planted(&map.try_clone().unwrap_err()));
         assert_eq!(map.insert_many(&[], &[]), Ok(0));
     }
     let found = check_linear_map(map).unwrap_or_else(|wrong| panic!("after {done:?}: {wrong}")).pairs;
@@ -117,7 +117,7 @@ fn a_linear_map_does_without_memory_for_being_tidied() {
         };
         let values = own_values::<u32, u64>(&new);
         let input = (Buffer::from_slice(&device, &new).unwrap(), Buffer::from_slice(&device, &values).unwrap());
-        let call = |map: &mut LinearMap<u32, u64>| map.insert_many_on(&stream, &input.0, &input.1).map(drop);
+        let call = |map: &mut LinearMap<u32, u64>| map.on(&stream).unwrap().insert_many(&input.0, &input.1).map(drop);
         let mut untidied = 0;
         for faults in [SINGLE_FAULTS, LASTING_FAULTS] {
             in_each_operation(&plan, &faults, begin, call, |mut map, done| {
@@ -179,7 +179,7 @@ fn an_extendible_map_is_whole_or_says_that_it_was_emptied() {
             if map.get_many(&[1]).is_err() {
                 assert!(matches!(done, Err(Error::Emptied { .. })), "{done:?}");
                 assert!(map.is_empty() && map.to_pairs().is_err() && map.get_many(&[]).is_err());
-                map.clear_on(device.default_stream()).unwrap();
+                map.clear().unwrap();
             }
             let there = if map.is_empty() { HashMap::new() } else { map.to_pairs().unwrap().into_iter().collect() };
             assert!([0, keys.len(), left.len()].contains(&there.len()), "{} keys", there.len());

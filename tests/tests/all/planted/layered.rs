@@ -86,13 +86,13 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty<F: Form>(
             &plan,
             &SINGLE_FAULTS,
             begin,
-            |table| table.rebuild_on(&stream, &input),
+            |table| table.on(&stream).unwrap().rebuild(&input),
             |mut table, done| {
                 assert_planted(&done);
                 let keys = if done.is_ok() { different } else { 0 };
                 assert_eq!((table.len(), table.to_pairs().unwrap().len()), (keys, keys));
                 assert_eq!(table.contains_many(&new).unwrap(), vec![done.is_ok(); new.len()]);
-                table.rebuild_on(&stream, &input).unwrap();
+                table.on(&stream).unwrap().rebuild(&input).unwrap();
                 assert_eq!(table.len(), different);
             },
         )
@@ -105,13 +105,13 @@ fn whatever_fails_of_what_stands_on_another_table_it_is_whole_or_empty<F: Form>(
         &plan,
         &SINGLE_FAULTS,
         begin,
-        |map| map.rebuild_on(&stream, &input, &input),
+        |map| map.on(&stream).unwrap().rebuild(&input, &input),
         |mut map, done| {
             assert_planted(&done);
             let (pairs, keys) = if done.is_ok() { (new.len(), different) } else { (0, 0) };
             assert_eq!((map.len(), map.key_count(), map.to_pairs().unwrap().len()), (pairs, keys, pairs));
             assert_eq!(map.contains_many(&new).unwrap(), vec![done.is_ok(); new.len()]);
-            map.rebuild_on(&stream, &input, &input).unwrap();
+            map.on(&stream).unwrap().rebuild(&input, &input).unwrap();
             assert_eq!(map.retrieve_many(&[77]).unwrap().values, [77; 30]);
         },
     );

@@ -107,7 +107,7 @@ fn what_makes_no_sense_is_refused_and_nothing_is_done<D: Under>() {
         assert_lengths(error, ("the keys", 2), ("the values", 3));
         let (keys, values) =
             (Buffer::from_slice(&device, &[4, 5]).unwrap(), Buffer::from_slice(&device, &rows).unwrap());
-        let error = map.insert_many_on(stream, &keys, &values).unwrap_err();
+        let error = map.insert_many(&keys, &values).unwrap_err();
         assert_lengths(error, ("the keys", 2), ("the values", 3));
         let mut answers = Answers::new(&device, 3).unwrap();
         let error = map.get_many_into(stream, &keys, &mut answers).unwrap_err();
@@ -121,20 +121,19 @@ fn what_makes_no_sense_is_refused_and_nothing_is_done<D: Under>() {
 
         let foreign = (Buffer::from_slice(&there, &[1, 2, 3]).unwrap(), Buffer::from_slice(&there, &rows).unwrap());
         let keys = Buffer::from_slice(&device, &[1, 2, 3]).unwrap();
-        let error = map.insert_many_on(stream, &foreign.0, &values).unwrap_err();
+        let error = map.insert_many(&foreign.0, &values).unwrap_err();
         assert_wrong_device(error, "the buffer of keys", &there, &device);
-        let error = map.insert_many_on(stream, &keys, &foreign.1).unwrap_err();
+        let error = map.insert_many(&keys, &foreign.1).unwrap_err();
         assert_wrong_device(error, "the buffer of values", &there, &device);
-        let error = map.erase_many_on(stream, &foreign.0).unwrap_err();
+        let error = map.erase_many(&foreign.0).unwrap_err();
         assert_wrong_device(error, "the buffer of keys", &there, &device);
         let mut elsewhere = Answers::new(&there, 3).unwrap();
         let error = map.remove_many_into(stream, &keys, &mut elsewhere).unwrap_err();
         assert_wrong_device(error, "the buffer of answers", &there, &device);
         let error = map.get_many_into(stream, &keys, &mut elsewhere).unwrap_err();
         assert!(matches!(error, Error::WrongDevice { .. }), "{error}");
-        let stream = there.default_stream();
-        assert!(matches!(map.insert_many_on(stream, &keys, &values), Err(Error::WrongDevice { .. })));
-        assert!(matches!(map.clear_on(stream), Err(Error::WrongDevice { .. })));
+        assert!(matches!(map.insert_many(&keys, &values), Err(Error::WrongDevice { .. })));
+        assert!(matches!(map.clear(), Err(Error::WrongDevice { .. })));
 
         let error = map.reserve(u32::MAX as usize).unwrap_err();
         says(&error, &["4294967298 pairs or keys", "at most 4294967295", "build several tables"]);
@@ -157,19 +156,19 @@ fn a_change_waits_for_the_lookups_of_other_streams<D: Under>() {
         type Change<D> = fn(&mut RowMap<u32, Rows, D>, &Stream, &[Buffer<u32>; 2], &Buffer<Rows>);
         let changes: [Change<D>; 5] = [
             |map, stream, keys, rows| {
-                map.insert_many_on(stream, &keys[1], rows).unwrap();
+                map.on(stream).unwrap().insert_many(&keys[1], rows).unwrap();
             },
             |map, stream, keys, _| {
-                map.erase_many_on(stream, &keys[0]).unwrap();
+                map.on(stream).unwrap().erase_many(&keys[0]).unwrap();
             },
             |map, _, _, _| map.shrink_to_fit().unwrap(),
             |map, stream, keys, rows| {
-                map.erase_many_on(stream, &keys[0]).unwrap();
-                map.insert_many_on(stream, &keys[1], rows).unwrap();
+                map.on(stream).unwrap().erase_many(&keys[0]).unwrap();
+                map.on(stream).unwrap().insert_many(&keys[1], rows).unwrap();
             },
             |map, stream, keys, rows| {
-                map.clear_on(stream).unwrap();
-                map.insert_many_on(stream, &keys[1], rows).unwrap();
+                map.on(stream).unwrap().clear().unwrap();
+                map.on(stream).unwrap().insert_many(&keys[1], rows).unwrap();
             },
         ];
         let keys = [queries.to_device(&asking, &device).unwrap(), Buffer::from_slice(&device, &others).unwrap()];
@@ -180,7 +179,7 @@ fn a_change_waits_for_the_lookups_of_other_streams<D: Under>() {
             change(&mut map, &changing, &keys, &new);
             assert_eq!(answers.download(&asking).unwrap(), expected);
             map.clear().unwrap();
-            map.insert_many_on(&changing, &keys[0], &Buffer::from_slice(&device, &rows).unwrap()).unwrap();
+            map.on(&changing).unwrap().insert_many(&keys[0], &Buffer::from_slice(&device, &rows).unwrap()).unwrap();
         }
     });
 }

@@ -41,9 +41,9 @@ fn own(key: u32) -> Rows {
 /// Returns the changes.
 fn changes<D: Changes>() -> [Change<D>; 5] {
     [
-        |map, batch| map.insert_many_on(map.device().clone().default_stream(), &batch.keys, &batch.rows).map(drop),
+        |map, batch| map.insert_many(&batch.keys, &batch.rows).map(drop),
         |map, batch| map.remove_many_on(map.device().clone().default_stream(), &batch.keys).map(drop),
-        |map, batch| map.erase_many_on(map.device().clone().default_stream(), &batch.keys).map(drop),
+        |map, batch| map.erase_many(&batch.keys).map(drop),
         |map, _| map.shrink_to_fit(),
         |map, _| map.clear(),
     ]

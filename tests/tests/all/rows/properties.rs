@@ -18,7 +18,6 @@ fn take<K: Key, R: Row, D: Changes>(
     step: Step<K>,
 ) -> Result<Vec<K>, TestCaseError> {
     let device = &map.device().clone();
-    let stream = device.default_stream();
     match step {
         Step::Update(..) => {
             let length = map.rows().len();
@@ -27,7 +26,7 @@ fn take<K: Key, R: Row, D: Changes>(
         }
         Step::Clear => {
             let capacity = map.rows().capacity();
-            map.clear_on(stream).map_err(fail)?;
+            map.clear().map_err(fail)?;
             prop_assert_eq!((map.rows().len(), map.rows().capacity()), (0, capacity));
             reference.clear();
         }
@@ -47,7 +46,7 @@ fn take<K: Key, R: Row, D: Changes>(
             map.insert_many(&keys, &rows).map_err(fail)?;
             *reference = keys.into_iter().zip(rows).collect();
         }
-        Step::Clone => *map = map.try_clone_on(stream).map_err(fail)?,
+        Step::Clone => *map = map.try_clone().map_err(fail)?,
         Step::SaveAndLoad => {
             let mut file = Vec::new();
             map.save(&mut file).map_err(fail)?;

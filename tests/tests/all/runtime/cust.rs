@@ -104,7 +104,7 @@ fn a_buffer_taken_over_from_cust_serves_as_any_other() {
     assert_eq!(taken.len(), 5000);
     let stream = device.stream().unwrap();
     assert_eq!(taken.download(&stream).unwrap(), keys);
-    let map = warpnest::CuckooConfig::default().build_on(&stream, device, &taken, &taken).unwrap();
+    let map = warpnest::CuckooConfig::default().build(&stream.device(), &taken, &taken).unwrap();
     drop(taken);
     assert_eq!(map.get_many(&keys).unwrap(), keys.iter().map(|&key| Some(key)).collect::<Vec<_>>());
 }

@@ -251,15 +251,14 @@ fn what_takes_no_stream_does_as_what_takes_one(device: &Device) {
 
 #[parameterized]
 fn every_table_is_built_from_buffers_with_the_default_configuration(device: &Device) {
-    let stream = device.default_stream();
     let keys = Buffer::from_slice(device, &[5u32, 6, 5]).unwrap();
     let values = Buffer::from_slice(device, &[1u64, 2, 3]).unwrap();
-    let map = PageMap::build_on(stream, device, &keys, &values).unwrap();
+    let map = PageMap::build(device, &keys, &values).unwrap();
     assert_eq!(map.get_many(&[5, 6, 7]).unwrap(), [Some(3), Some(2), None]);
-    let set = PageSet::build_on(stream, device, &keys).unwrap();
+    let set = PageSet::build(device, &keys).unwrap();
     assert_eq!((set.len(), set.contains(6).unwrap()), (2, true));
-    let multi = MultiMap::build_on(stream, device, &keys, &values).unwrap();
+    let multi = MultiMap::build(device, &keys, &values).unwrap();
     assert_eq!(multi.get(5).unwrap(), [1, 3]);
-    let ids = CompactingTable::build_on(stream, device, &keys).unwrap();
+    let ids = CompactingTable::build(device, &keys).unwrap();
     assert_eq!((ids.len(), ids.get(7).unwrap()), (2, None));
 }

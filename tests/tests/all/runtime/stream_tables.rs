@@ -28,12 +28,12 @@ fn a_map_that_is_rebuilt_while_others_look_up_and_copy_gives_each_round_its_answ
             })
             .collect();
         let config = CuckooConfig::default().seed(3).restarts(100);
-        let mut map = config.build_on(&build, device, &inputs[0].0, &inputs[0].1).unwrap();
+        let mut map = config.build(&build.device(), &inputs[0].0, &inputs[0].1).unwrap();
         let mut answers = map.get_many_on(&look_up, &queries).unwrap();
         let words = queries.len().div_ceil(32);
         let mut copies = Vec::new();
         for (keys, values) in &inputs {
-            map.rebuild_on(&build, keys, values).unwrap();
+            map.on(&build).unwrap().rebuild(keys, values).unwrap();
             map.get_many_into(&look_up, &queries, &mut answers).unwrap();
             let mut copied: Buffer<u64> = Buffer::zeroed(device, queries.len()).unwrap();
             let mut found: Buffer<u32> = Buffer::zeroed(device, words).unwrap();
@@ -154,7 +154,7 @@ fn a_two_level_map_that_is_rebuilt_while_others_look_up_gives_each_round_its_ans
                 let values: Vec<u32> = (0..of_round.len() as u32).map(|i| round << 24 | i).collect();
                 let on_device = Buffer::from_slice(device, &of_round).unwrap();
                 let last: std::collections::HashMap<u64, u32> = of_round.into_iter().zip(values.clone()).collect();
-                map.rebuild_on(&build, &on_device, &Buffer::from_slice(device, &values).unwrap()).unwrap();
+                map.on(&build).unwrap().rebuild(&on_device, &Buffer::from_slice(device, &values).unwrap()).unwrap();
                 drop(on_device);
                 assert_eq!(map.report().sorted, round % 2 == 1, "round {round} on {}", device.name());
                 (map.get_many_on(&look_up, &queries).unwrap(), last)

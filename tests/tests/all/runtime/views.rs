@@ -79,7 +79,7 @@ fn kernels_primitives_and_lookups_take_parts(engine: &TestEngine) {
     map.contains_many_into(stream, &queries, &mut found.slice_mut(4..5).unwrap()).unwrap();
     assert_eq!(found.download(stream).unwrap(), [7, 7, 7, 7, 0b1111, 7, 7, 7, 7]);
     let rebuilt =
-        PageConfig::default().build_on(stream, device, &*all.slice(n..).unwrap(), &*all.slice(..n).unwrap()).unwrap();
+        PageConfig::default().build(&stream.device(), &*all.slice(n..).unwrap(), &*all.slice(..n).unwrap()).unwrap();
     assert_eq!(rebuilt.get(keys[n]).unwrap(), Some(keys[0]));
 
     // A sum of the first half, from 0 on, into the second one.

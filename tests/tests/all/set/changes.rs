@@ -27,7 +27,7 @@ fn take<K: Key>(set: &mut PageSet<K>, reference: &mut HashSet<K>, step: Step<K>)
         Step::Update(n, _) => {
             let keys = every(reference.iter().copied(), n);
             let memory = set.memory_bytes();
-            prop_assert_eq!(set.insert_many_on(stream, &on_device(&keys)?).map_err(fail)?, 0);
+            prop_assert_eq!(set.insert_many(&on_device(&keys)?).map_err(fail)?, 0);
             prop_assert_eq!(set.memory_bytes(), memory, "no key is new");
         }
         Step::Remove(keys) => {
@@ -79,7 +79,7 @@ fn take<K: Key>(set: &mut PageSet<K>, reference: &mut HashSet<K>, step: Step<K>)
             set.rebuild(&keys).map_err(fail)?;
             *reference = keys.into_iter().collect();
         }
-        Step::Clone => *set = set.try_clone_on(stream).map_err(fail)?,
+        Step::Clone => *set = set.try_clone().map_err(fail)?,
         Step::SaveAndLoad => {
             let mut file = Vec::new();
             set.save(&mut file).map_err(fail)?;

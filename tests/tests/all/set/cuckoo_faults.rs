@@ -48,7 +48,7 @@ fn more_keys_than_fit_are_refused_and_leave_the_set_as_it_was(device: &Device) {
         let report = set.report().clone();
         for more in [distinct_keys::<u64>(KEYS as usize + 2, 9), vec![7; KEYS as usize + 2]] {
             let more = Buffer::from_slice(device, &more).unwrap();
-            let error = set.rebuild_on(device.default_stream(), &more).unwrap_err();
+            let error = set.rebuild(&more).unwrap_err();
             assert!(matches!(error, Error::Config(ConfigError::LoadTooHigh { pairs: 252, .. })), "{error}");
             assert_eq!(*set.report(), report);
             holds(&set, &keys);
@@ -63,7 +63,6 @@ fn what_belongs_to_another_device_and_other_lengths_are_refused_and_change_nothi
 
 #[parameterized]
 fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty(device: &Device) {
-    let stream = device.default_stream();
     let any: Vec<u64> = distinct_keys(100, 2);
     // Five keys that share their four slots, among others and with copies.
     let mut alike: Vec<u64> = (0..5).map(|i| 40 + i * 334_214_459).collect();
@@ -78,7 +77,7 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty(device: &D
     let mut set = build(device, &config, &any);
     let on_device = Buffer::from_slice(device, &alike[..100]).unwrap();
     assert!(matches!(
-        set.rebuild_on(stream, &on_device).unwrap_err(),
+        set.rebuild(&on_device).unwrap_err(),
         Error::BuildFailed(BuildError::KeysAgreeModuloPrime { .. })
     ));
     holds(&set, &[]);
@@ -90,7 +89,7 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty(device: &D
         "{error}"
     );
     says(&error, &["100", "3 attempts"]);
-    set.rebuild_on(stream, &Buffer::from_slice(device, &any).unwrap()).unwrap();
+    set.rebuild(&Buffer::from_slice(device, &any).unwrap()).unwrap();
     holds(&set, &any);
 }
 
@@ -104,12 +103,11 @@ fn the_result_of_an_operation_has_the_configuration_of_the_first_set() {
         made.len() / 2
     });
     on_all(|device| {
-        let stream = device.default_stream();
         let dense = dense.build_set(device, &distinct_keys::<u32>(250, 1)).unwrap();
         let promised = default().assume_unique().build_set(device, &distinct_keys::<u32>(10, 1)).unwrap();
-        assert_eq!(promised.union_on(stream, &dense).unwrap().len(), 250);
+        assert_eq!(promised.union(&dense).unwrap().len(), 250);
         let fixed = default().slots(125).build_set(device, &distinct_keys::<u32>(100, 1)).unwrap();
-        let error = fixed.union_on(stream, &dense).unwrap_err();
+        let error = fixed.union(&dense).unwrap_err();
         assert!(matches!(error, Error::Config(ConfigError::LoadTooHigh { pairs: 250, slots: 125, .. })), "{error}");
         holds(&fixed, &distinct_keys::<u32>(100, 1));
     });
@@ -155,7 +153,7 @@ fn memory_is_what_was_said_and_a_rebuild_takes_none() {
             assert_eq!(most, set.memory_bytes() as u64);
             assert_eq!(most, (set.table().slots() * slot).next_multiple_of(8) + 56);
             assert_eq!(config.set_scratch_bytes::<K>(n).unwrap(), 0);
-            only(&counts.allocations, 0, || set.rebuild_on(stream, &input)).unwrap();
+            only(&counts.allocations, 0, || set.rebuild(&input)).unwrap();
             let mut found = Buffer::zeroed(&device, n.div_ceil(32)).unwrap();
             only(&counts.allocations, 0, || set.contains_many_into(stream, &input, &mut found)).unwrap();
             let there: u32 = found.download(stream).unwrap().iter().map(|word| word.count_ones()).sum();

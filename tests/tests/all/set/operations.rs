@@ -35,12 +35,9 @@ fn the_result_has_the_configuration_of_the_first_set() {
         60
     });
     on_all(|device| {
-        let stream = device.default_stream();
         let low = low.build_set(device, &distinct_keys::<u32>(100, 1)).unwrap();
         let high = high.build_set(device, &distinct_keys::<u32>(250, 1)).unwrap();
-        assert!(
-            low.union_on(stream, &high).unwrap().memory_bytes() > high.union_on(stream, &low).unwrap().memory_bytes()
-        );
+        assert!(low.union(&high).unwrap().memory_bytes() > high.union(&low).unwrap().memory_bytes());
     });
 }
 
@@ -66,7 +63,7 @@ fn what_belongs_to_another_device_and_other_lengths_are_refused_and_change_nothi
 #[test]
 fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
     fn with<K: Key>(device: &Device) {
-        let (stream, n) = (device.default_stream(), 4000);
+        let n = 4000;
         let config = PageConfig::default().seed(1).restarts(0);
         let any: Vec<K> = distinct_keys(n, 2);
         let mut set = build(device, &config, &any);
@@ -77,9 +74,9 @@ fn a_set_that_cannot_be_built_says_so_and_after_a_rebuild_it_is_empty() {
         assert!(matches!(error, Error::BuildFailed(BuildError::Page { pairs: 4000, attempts: 1, .. })), "{error}");
         says(&error, &["4000", "1 attempts", "lower load"]);
         let on_device = Buffer::from_slice(device, &page).unwrap();
-        assert!(matches!(set.rebuild_on(stream, &on_device).unwrap_err(), Error::BuildFailed(BuildError::Page { .. })));
+        assert!(matches!(set.rebuild(&on_device).unwrap_err(), Error::BuildFailed(BuildError::Page { .. })));
         holds(&set, &[]);
-        set.rebuild_on(stream, &Buffer::from_slice(device, &any).unwrap()).unwrap();
+        set.rebuild(&Buffer::from_slice(device, &any).unwrap()).unwrap();
         holds(&set, &any);
         let others = build(device, &config.restarts(5), &page);
         assert!(others.report().failures > 0, "{:?}", others.report());

@@ -128,11 +128,11 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
                 given = keys.len();
                 let on_device = Buffer::from_slice(device, &keys).map_err(fail)?;
                 let device_values = Buffer::from_slice(device, &values).map_err(fail)?;
-                map.rebuild_on(stream, &on_device, &device_values).map_err(fail)?;
+                map.rebuild(&on_device, &device_values).map_err(fail)?;
                 reference = keys.into_iter().zip(values).collect();
             }
             Step::Clone => {
-                let copy = map.try_clone_on(stream).map_err(fail)?;
+                let copy = map.try_clone().map_err(fail)?;
                 prop_assert_eq!((copy.report(), copy.table().layout()), (map.report(), map.table().layout()));
                 map = copy;
             }

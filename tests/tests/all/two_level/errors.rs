@@ -127,7 +127,6 @@ fn a_modulus_that_is_no_prime_is_refused_on_both_levels() {
 
 #[parameterized]
 fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_one_equal_to_it_is_not(device: &Device) {
-    let stream = device.default_stream();
     // A pair a bucket: 13 buckets for 13 pairs.
     let config = default().items_per_bucket(1.0).bucket_capacity(16).sub_tables(4, 8).hash(linear(13));
     let error = refused(device, &config, 14);
@@ -139,7 +138,7 @@ fn a_prime_below_the_number_of_buckets_or_of_a_sub_tables_slots_is_refused_and_o
     // One pair more: refused, and the map is as it was.
     let report = map.report().clone();
     let more = Buffer::from_slice(device, &distinct_keys::<u64>(14, 9)).unwrap();
-    assert_eq!(map.rebuild_on(stream, &more, &more).unwrap_err(), error);
+    assert_eq!(map.rebuild(&more, &more).unwrap_err(), error);
     holds(&map, &keys, &keys);
     assert_eq!((map.report(), map.table().buckets()), (&report, 13));
 

@@ -102,13 +102,13 @@ fn measure_on_device<K: Key>(
     let (keys, triangles) = (Buffer::from_slice(device, keys)?, Buffer::from_slice(device, triangles)?);
     let queries = Buffer::from_slice(device, queries)?;
     let mut answers = Answers::new(device, queries.len())?;
-    let mut map: PageMap<K, u32> = config.build_on(stream, device, &keys, &triangles)?;
+    let mut map: PageMap<K, u32> = config.build(device, &keys, &triangles)?;
     // The first rebuild allocates the scratch, and keeps it for the next ones.
-    map.rebuild_on(stream, &keys, &triangles)?;
+    map.rebuild(&keys, &triangles)?;
     let (mut builds, mut lookups) = ([0.0; RUNS], [0.0; RUNS]);
     for (build, lookup) in zip(&mut builds, &mut lookups) {
         let start = stream.record()?;
-        map.rebuild_on(stream, &keys, &triangles)?;
+        map.rebuild(&keys, &triangles)?;
         *build = stream.record()?.milliseconds_since(&start)?;
         let start = stream.record()?;
         map.get_many_into(stream, &queries, &mut answers)?;

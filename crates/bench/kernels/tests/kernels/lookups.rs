@@ -306,7 +306,7 @@ fn a_ref_is_in_step_with_batches_and_an_emptied_map_has_nothing() {
         assert_eq!(keys_of(device, &map).unwrap(), [None; 4]);
         let (keys, values) =
             (Buffer::from_slice(device, &[1, u32::MAX]).unwrap(), Buffer::from_slice(device, &[5, 6]).unwrap());
-        map.insert_many_on(&one, &keys, &values).unwrap();
+        map.on(&one).unwrap().insert_many(&keys, &values).unwrap();
         assert_eq!(keys_of(device, &map).unwrap(), [None, Some(5), None, Some(6)]);
         map.remove_many_on(&other, &keys).unwrap();
         assert_eq!(keys_of(device, &map).unwrap(), [None; 4]);

@@ -137,8 +137,8 @@ impl<'l> Subjects<'l> {
     /// Returns the milliseconds of building the compacting table anew, and of looking up ids.
     fn compacting<D: Ids>(&self, of_ids: &Config<D>) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        let mut table = CompactingConfig::on(of_ids.clone()).build_on(stream, device, &self.keys)?;
-        let build = median_ms(stream, 1, *runs, || table.rebuild_on(stream, &self.keys))?;
+        let mut table = CompactingConfig::on(of_ids.clone()).build(device, &self.keys)?;
+        let build = median_ms(stream, 1, *runs, || table.rebuild(&self.keys))?;
         let mut ids = Answers::new(device, self.queries.len())?;
         let lookup = median_ms(stream, 1, *runs, || table.get_many_into(stream, &self.queries, &mut ids))?;
         let keys = table.key_buffer().download(stream)?;
@@ -150,8 +150,8 @@ impl<'l> Subjects<'l> {
     /// up their ranks.
     fn sorted_once(&self) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        let mut map = SortedConfig::default().build_on(stream, device, &self.keys, &self.values)?;
-        let build = median_ms(stream, 1, *runs, || map.rebuild_on(stream, &self.keys, &self.values))?;
+        let mut map = SortedConfig::default().build(device, &self.keys, &self.values)?;
+        let build = median_ms(stream, 1, *runs, || map.rebuild(&self.keys, &self.values))?;
         let mut ranks = Buffer::zeroed(device, self.queries.len())?;
         let lookup = median_ms(stream, 1, *runs, || map.lower_bound_many_into(stream, &self.queries, &mut ranks))?;
         right("places", self.pairs.wrong_ranks(&self.asked, &ranks.download(stream)?))?;
@@ -162,8 +162,8 @@ impl<'l> Subjects<'l> {
     /// values, and of getting all values.
     fn multi<D: Ids>(&self, of_keys: &Config<D>) -> anyhow::Result<[f64; 3]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
-        let mut map = MultiConfig::on(of_keys.clone()).build_on(stream, device, &self.keys, &self.values)?;
-        let build = median_ms(stream, 1, *runs, || map.rebuild_on(stream, &self.keys, &self.values))?;
+        let mut map = MultiConfig::on(of_keys.clone()).build(device, &self.keys, &self.values)?;
+        let build = median_ms(stream, 1, *runs, || map.rebuild(&self.keys, &self.values))?;
         let mut starts = Buffer::zeroed(device, self.queries.len())?;
         let mut counts = Buffer::zeroed(device, self.queries.len())?;
         let lookup =
@@ -190,8 +190,8 @@ impl<'l> Subjects<'l> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         // With that promise the map keeps the pairs of a repeated key, in the order of the input.
         let config = SortedConfig::default().assume_unique();
-        let mut map: SortedMap<u32, u32> = config.build_on(stream, device, &self.keys, &self.values)?;
-        let build = median_ms(stream, 1, *runs, || map.rebuild_on(stream, &self.keys, &self.values))?;
+        let mut map: SortedMap<u32, u32> = config.build(device, &self.keys, &self.values)?;
+        let build = median_ms(stream, 1, *runs, || map.rebuild(&self.keys, &self.values))?;
         let values = map.table().values().download(stream)?;
         right("values", self.pairs.wrong_values(values.get(..map.len() as usize).unwrap_or_default()))?;
         let mut starts = Buffer::zeroed(device, self.queries.len())?;

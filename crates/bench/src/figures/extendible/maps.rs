@@ -49,7 +49,7 @@ impl<D: Changes> Contender for BulkMap<u32, u32, D> {
         let (mut had, mut answers) = (Answers::new(device, removed.len())?, Answers::new(device, asked.len())?);
         let start = stream.record()?;
         let gone = self.remove_many_into(stream, &removals, &mut had)?;
-        let new = self.insert_many_on(stream, &insertions, &values)?;
+        let new = self.insert_many(&insertions, &values)?;
         self.get_many_into(stream, &queries, &mut answers)?;
         let ms = stream.record()?.milliseconds_since(&start)?;
         ensure!(gone == removed.len(), "{gone} of {} keys were removed", removed.len());

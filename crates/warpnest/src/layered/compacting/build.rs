@@ -3,9 +3,9 @@
 use super::work::Work;
 use super::{CompactingConfig, CompactingTable, IdsAndKeys};
 use crate::primitives::{exclusive_scan_in_place, launch_compact, state_words};
-use crate::relational::Column;
+use crate::relational::IntoColumn;
 use crate::table::id_table::{IdTable, Ids};
-use crate::table::input::{Input, Known, check_keys, keys_on};
+use crate::table::input::{Input, Known, keys_on};
 use crate::table::raw::RawTable;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
@@ -17,17 +17,8 @@ impl<K: Key> CompactingTable<K> {
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
-    pub fn build<'c>(device: &Device, keys: impl Into<Column<'c, K>>) -> Result<Self> {
+    pub fn build<'c>(device: &Device, keys: impl IntoColumn<'c, K>) -> Result<Self> {
         CompactingConfig::default().build(device, keys)
-    }
-
-    /// Builds a table from a buffer, on `stream`, with the default configuration; waits until it is
-    /// known that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`CompactingConfig::build_on`].
-    pub fn build_on(stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
-        CompactingConfig::default().build_on(stream, device, keys)
     }
 }
 
@@ -36,55 +27,31 @@ impl<D: Ids> CompactingConfig<D> {
     ///
     /// # Errors
     /// As for [`Config::build`](crate::Config::build).
-    pub fn build<'c, K: Key>(&self, device: &Device, keys: impl Into<Column<'c, K>>) -> Result<CompactingTable<K, D>> {
-        let keys = keys.into();
+    pub fn build<'c, K: Key>(&self, device: &Device, keys: impl IntoColumn<'c, K>) -> Result<CompactingTable<K, D>> {
+        let keys = keys.into_column();
         // The check comes before the copy: a request that cannot work should not cost it.
         self.memory_bytes::<K>(keys.rows())?;
         let keys = keys_on(device, keys)?;
-        self.build_on(device.default_stream(), device, &keys)
-    }
-
-    /// Builds the table from a buffer, on `stream`; waits until it is known that the build
-    /// succeeded.
-    ///
-    /// # Errors
-    /// As for [`Config::build_on`](crate::Config::build_on).
-    pub fn build_on<K: Key>(
-        &self,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-    ) -> Result<CompactingTable<K, D>> {
-        Ok(CompactingTable::of(IdsAndKeys::build(self.clone(), stream, device, keys)?))
+        Ok(CompactingTable::of(IdsAndKeys::build(self.clone(), device.default_stream(), device, &keys)?))
     }
 }
 
 impl<K: Key, D: Ids> CompactingTable<K, D> {
     /// Builds the table anew from other rows; returns when it is built.
     ///
-    /// # Errors
-    /// As for [`CompactingTable::rebuild_on`]; if the slice cannot be copied, the table is
-    /// unchanged.
-    pub fn rebuild<'c>(&mut self, keys: impl Into<Column<'c, K>>) -> Result<()> {
-        let device = self.device().clone();
-        self.rebuild_on(device.default_stream(), &*keys_on(&device, keys)?)
-    }
-
-    /// Builds the table anew from a buffer, on `stream`; waits until it is known that the build
-    /// succeeded.
-    ///
     /// This is for data that changes as a whole, frame after frame. The memory of the map is used
     /// again if it is enough, and that of the keys and the scratch if the same amount is wanted.
     /// The scratch stays for the next time ([`CompactingTable::shrink_to_fit`] frees it).
     ///
     /// # Errors
-    /// As for [`CompactingConfig::build_on`]. If the request makes no sense the table is as it was;
-    /// after another error it is empty.
-    pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
-        check_keys(self.device(), stream, keys)?;
+    /// As for [`CompactingConfig::build`]. If the request makes no sense, or a slice cannot be
+    /// copied, the table is as it was; after another error it is empty.
+    pub fn rebuild<'c>(&mut self, keys: impl IntoColumn<'c, K>) -> Result<()> {
+        let device = self.device().clone();
+        let (keys, stream) = (keys_on(&device, keys)?, device.default_stream());
         let table = &mut self.table;
         table.config.memory_bytes::<K>(keys.len())?;
-        let built = table.fill(stream, keys);
+        let built = table.fill(stream, &keys);
         if built.is_err() {
             D::forget(&mut table.ids.table, stream);
             table.keys.empty();
@@ -95,10 +62,9 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
 
 impl<K: Key, D: Ids> IdsAndKeys<K, D> {
     fn build(config: CompactingConfig<D>, stream: &Stream, device: &Device, keys: &Buffer<K>) -> Result<Self> {
-        check_keys(device, stream, keys)?;
         config.memory_bytes::<K>(keys.len())?;
         let nothing = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
-        let ids = config.ids.build_on(stream, device, &nothing.0, &nothing.1)?;
+        let ids = config.ids.build(&stream.device(), &nothing.0, &nothing.1)?;
         let (none, work) = (nothing.0, Work::new(device)?);
         let mut table = Self { config, ids, keys: none, work };
         table.fill(stream, keys)?;

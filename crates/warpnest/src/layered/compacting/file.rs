@@ -7,9 +7,13 @@ use crate::error::FileError;
 use crate::table::file::{Incoming, Limit, Loading, Parts, Section};
 use crate::table::id_table::Ids;
 use crate::table::raw::StoredTable;
-use crate::{BulkMap, Key, Result};
+use crate::{BulkMap, Device, Key, Result};
 
 impl<K: Key, D: Ids> StoredTable for IdsAndKeys<K, D> {
+    fn set_device(&mut self, device: &Device) {
+        self.ids.table.set_device(device);
+    }
+
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let keys = self.keys.len() as u64;
         parts.numbers([keys, self.config.in_order as u64]);

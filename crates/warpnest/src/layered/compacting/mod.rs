@@ -10,9 +10,10 @@ pub use config::CompactingConfig;
 
 use crate::error::TableKind;
 use crate::page::Page;
-use crate::runtime::lent::Lent;
+use crate::relational::IntoColumn;
 use crate::table::handle::{Table, pairs};
 use crate::table::id_table::Ids;
+use crate::table::input::keys_on;
 use crate::table::kind::{Finds, HasValues, KeyWordOf, Kind, Loads};
 use crate::table::raw::{ReadTable, sealed::Sealed};
 use crate::types::check_any_bytes;
@@ -99,7 +100,7 @@ impl<K: Key, D: Ids> Kind for Compacting<K, D> {
     fn try_clone(table: &Self::Table, stream: &Stream) -> Result<Self::Table> {
         let IdsAndKeys { config, ids, keys, .. } = table;
         let (device, keys) = (ids.device(), keys.duplicate(stream, ids.device())?);
-        Ok(IdsAndKeys { config: config.clone(), ids: ids.try_clone_on(stream)?, keys, work: Work::new(device)? })
+        Ok(IdsAndKeys { config: config.clone(), ids: ids.try_clone()?, keys, work: Work::new(device)? })
     }
 
     fn shrink_to_fit(table: &mut Self::Table) -> Result<()> {
@@ -141,9 +142,9 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn keys_of_many(&self, ids: &[u32]) -> Result<Vec<Option<K>>> {
+    pub fn keys_of_many<'c>(&self, ids: impl IntoColumn<'c, u32>) -> Result<Vec<Option<K>>> {
         let stream = self.device().default_stream();
-        self.keys_of_many_on(stream, &*Lent::new(self.device(), ids)?)?.download(stream)
+        self.keys_of_many_on(stream, &*keys_on(self.device(), ids)?)?.download(stream)
     }
 
     /// Queues the lookup of the keys with these ids; waits for nothing, copies nothing.

@@ -3,9 +3,9 @@
 use super::work::Work;
 use super::{MultiConfig, MultiMap, MultiTable};
 use crate::primitives::{Scratch, flag_last_of_each, sort_pairs_by_mixed_key, state_words};
-use crate::relational::Column;
+use crate::relational::IntoColumn;
 use crate::table::id_table::Ids;
-use crate::table::input::{Input, Known, check_pairs, pairs_on};
+use crate::table::input::{Input, Known, pairs_on};
 use crate::table::raw::RawTable;
 use crate::{Buffer, BulkMap, Device, Key, Result, Stream, Value};
 use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
@@ -26,21 +26,8 @@ impl<K: Key, V: Value> MultiMap<K, V> {
     ///
     /// # Errors
     /// As for [`MultiConfig::build`].
-    pub fn build<'c>(
-        device: &Device,
-        keys: impl Into<Column<'c, K>>,
-        values: impl Into<Column<'c, V>>,
-    ) -> Result<Self> {
+    pub fn build<'c>(device: &Device, keys: impl IntoColumn<'c, K>, values: impl IntoColumn<'c, V>) -> Result<Self> {
         MultiConfig::default().build(device, keys, values)
-    }
-
-    /// Builds a map from buffers, on `stream`, with the default configuration; waits until it is
-    /// known that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`MultiConfig::build_on`].
-    pub fn build_on(stream: &Stream, device: &Device, keys: &Buffer<K>, values: &Buffer<V>) -> Result<Self> {
-        MultiConfig::default().build_on(stream, device, keys, values)
     }
 
     /// Builds a map of the pairs of an iterator with the default configuration.
@@ -73,57 +60,32 @@ impl<D: Ids> MultiConfig<D> {
     pub fn build<'c, K: Key, V: Value>(
         &self,
         device: &Device,
-        keys: impl Into<Column<'c, K>>,
-        values: impl Into<Column<'c, V>>,
+        keys: impl IntoColumn<'c, K>,
+        values: impl IntoColumn<'c, V>,
     ) -> Result<MultiMap<K, V, D>> {
-        let (keys, values) = (keys.into(), values.into());
+        let (keys, values) = (keys.into_column(), values.into_column());
         self.memory_bytes::<K, V>(keys.rows())?;
         let (keys, values) = pairs_on(device, keys, values)?;
-        self.build_on(device.default_stream(), device, &keys, &values)
-    }
-
-    /// Builds a map from buffers, on `stream`, as [`MultiConfig::build`] does; waits until it is
-    /// known that the build succeeded.
-    ///
-    /// # Errors
-    /// As for [`MultiConfig::build`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
-    pub fn build_on<K: Key, V: Value>(
-        &self,
-        stream: &Stream,
-        device: &Device,
-        keys: &Buffer<K>,
-        values: &Buffer<V>,
-    ) -> Result<MultiMap<K, V, D>> {
-        Ok(MultiMap::of(MultiTable::build(self.clone(), stream, device, keys, values)?))
+        Ok(MultiMap::of(MultiTable::build(self.clone(), device.default_stream(), device, &keys, &values)?))
     }
 }
 
 impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     /// Builds the map anew from other pairs; returns when it is built.
     ///
-    /// # Errors
-    /// As for [`MultiMap::rebuild_on`]; if the slices cannot be copied, the map is unchanged.
-    pub fn rebuild<'c>(&mut self, keys: impl Into<Column<'c, K>>, values: impl Into<Column<'c, V>>) -> Result<()> {
-        let device = self.device().clone();
-        let (keys, values) = pairs_on(&device, keys, values)?;
-        self.rebuild_on(device.default_stream(), &keys, &values)
-    }
-
-    /// Builds the map anew from buffers, on `stream`; waits until it is known that the build
-    /// succeeded.
-    ///
     /// This is for data that changes as a whole, frame after frame. Memory is used again if the
     /// same amount is wanted, and the scratch stays for the next time ([`MultiMap::shrink_to_fit`]
     /// frees it).
     ///
     /// # Errors
-    /// As for [`MultiConfig::build_on`]. If the request makes no sense the map is as it was; after
-    /// another error it is empty.
-    pub fn rebuild_on(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
-        check_pairs(self.device(), stream, keys.words(), values.words())?;
-        let table = &mut self.table;
+    /// As for [`MultiConfig::build`]. If the request makes no sense, or slices cannot be copied,
+    /// the map is as it was; after another error it is empty.
+    pub fn rebuild<'c>(&mut self, keys: impl IntoColumn<'c, K>, values: impl IntoColumn<'c, V>) -> Result<()> {
+        let device = self.device().clone();
+        let (keys, values) = pairs_on(&device, keys, values)?;
+        let (stream, table) = (device.default_stream(), &mut self.table);
         table.config.memory_bytes::<K, V>(keys.len())?;
-        let built = table.fill(stream, keys, values);
+        let built = table.fill(stream, &keys, &values);
         if built.is_err() {
             D::forget(&mut table.runs.table, stream);
             table.values.empty();
@@ -141,7 +103,6 @@ impl<K: Key, V: Value, D: Ids> MultiTable<K, V, D> {
         keys: &Buffer<K>,
         values: &Buffer<V>,
     ) -> Result<Self> {
-        check_pairs(device, stream, keys.words(), values.words())?;
         config.memory_bytes::<K, V>(keys.len())?;
         let (no_keys, no_numbers) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
         let nothing = Input { keys: &no_keys, values: Some(&no_numbers), pairs: 0, known: Known::Unique };

@@ -9,9 +9,13 @@ use crate::error::FileError;
 use crate::table::file::{Incoming, Limit, Loading, Order, Parts, Section};
 use crate::table::id_table::Ids;
 use crate::table::raw::StoredTable;
-use crate::{BulkMap, Key, Result, Value};
+use crate::{BulkMap, Device, Key, Result, Value};
 
 impl<K: Key, V: Value, D: Ids> StoredTable for MultiTable<K, V, D> {
+    fn set_device(&mut self, device: &Device) {
+        self.runs.table.set_device(device);
+    }
+
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let (runs, pairs) = (self.lasts.len() as u64, self.values.len() as u64);
         parts.numbers([runs, pairs]);

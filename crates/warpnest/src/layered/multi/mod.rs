@@ -12,9 +12,10 @@ pub use config::MultiConfig;
 use crate::error::TableKind;
 use crate::page::Page;
 use crate::primitives::{Scratch, exclusive_scan_in_place};
-use crate::runtime::lent::Lent;
+use crate::relational::IntoColumn;
 use crate::table::handle::{Table, pairs};
 use crate::table::id_table::{Ids, RunsQuery};
+use crate::table::input::keys_on;
 use crate::table::kind::{HasValues, KeyWordOf, Kind, Loads};
 use crate::table::map::Map;
 use crate::table::raw::{ReadTable, sealed::Sealed};
@@ -100,7 +101,7 @@ impl<K: Key, V: Value, D: Ids> Kind for Multi<K, V, D> {
         let MultiTable { config, runs, lasts, values, .. } = table;
         let device = runs.device();
         let (lasts, values) = (lasts.duplicate(stream, device)?, values.duplicate(stream, device)?);
-        let (runs, work) = (runs.try_clone_on(stream)?, Work::new(device)?);
+        let (runs, work) = (runs.try_clone()?, Work::new(device)?);
         Ok(MultiTable { config: config.clone(), runs, lasts, values, work })
     }
 
@@ -161,9 +162,9 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
-    pub fn count_many(&self, queries: &[K]) -> Result<Vec<u32>> {
+    pub fn count_many<'c>(&self, queries: impl IntoColumn<'c, K>) -> Result<Vec<u32>> {
         let stream = self.device().default_stream();
-        self.count_many_on(stream, &*Lent::new(self.device(), queries)?)?.download(stream)
+        self.count_many_on(stream, &*keys_on(self.device(), queries)?)?.download(stream)
     }
 
     /// Queues the lookup of the number of values of each of the keys; 0 if the key is not in the
@@ -231,9 +232,9 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     #[doc(alias("get_all", "equal_range", "join"))]
-    pub fn retrieve_many(&self, queries: &[K]) -> Result<Retrieved<Vec<u64>, Vec<V>>> {
+    pub fn retrieve_many<'c>(&self, queries: impl IntoColumn<'c, K>) -> Result<Retrieved<Vec<u64>, Vec<V>>> {
         let stream = self.device().default_stream();
-        let queries = Lent::new(self.device(), queries)?;
+        let queries = keys_on(self.device(), queries)?;
         let Retrieved { offsets, values } = self.retrieve_many_on(stream, &queries)?;
         Ok(Retrieved { offsets: offsets.download(stream)?, values: values.download(stream)? })
     }

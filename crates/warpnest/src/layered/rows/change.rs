@@ -109,7 +109,7 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
         let mut numbers = Buffer::uninitialized(device, keys.len())?;
         iota(stream, &mut numbers)?;
         // In a page map the last pair of a key counts.
-        let last = PageMap::<K, u32>::build_on(stream, device, keys, &numbers)?;
+        let last = PageMap::<K, u32>::build(&stream.device(), keys, &numbers)?;
         let different = if last.len() == keys.len() { None } else { Some(last.pairs_on(stream)?) };
         drop(last);
         let (keys, sources) = different.as_ref().map_or((keys, &numbers), |(keys, sources)| (keys, sources));
@@ -168,7 +168,7 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
 
     fn clear(&mut self, stream: &Stream) -> Result<()> {
         let free = self.free.take();
-        self.map.clear_on(stream)?;
+        self.map.on(stream)?.clear()?;
         self.rows.empty();
         let mut free = free.map_or_else(|| Buffer::uninitialized(self.map.device(), 0), Ok)?;
         free.empty();
@@ -191,9 +191,9 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
         gather(stream, &self.rows, &old, &mut rows)?;
         let mut numbers = old;
         iota(stream, &mut numbers)?;
-        let mut map = self.map.try_clone_on(stream)?;
+        let mut map = self.map.try_clone()?;
         // If the copy was emptied, this map was not.
-        map.insert_many_on(stream, &keys, &numbers).map_err(|error| match error {
+        map.insert_many(&keys, &numbers).map_err(|error| match error {
             Error::Emptied { source } => *source,
             error => error,
         })?;

@@ -8,10 +8,14 @@ use crate::error::FileError;
 use crate::table::file::{Incoming, Loading, Parts, Section};
 use crate::table::raw::{ReadTable, StoredTable};
 use crate::types::Plain;
-use crate::{Buffer, BulkMap, Key, Result};
+use crate::{Buffer, BulkMap, Device, Key, Result};
 
 // A file may have any bytes: only tables whose rows may be any are loaded (`Loads`).
 impl<K: Key, R: Plain, D: Changes> StoredTable for RowTable<K, R, D> {
+    fn set_device(&mut self, device: &Device) {
+        self.map.table.set_device(device);
+    }
+
     fn parts<'t>(&'t self, parts: &mut Parts<'t>) -> Result<()> {
         let rows = self.rows.len() as u64;
         parts.numbers([self.map.len() as u64, size_of::<R>() as u64, rows]);

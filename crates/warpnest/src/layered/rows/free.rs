@@ -19,7 +19,7 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
         if self.map.table.check_usable().is_err() {
             // What the map has is found out by its next change, be it one of nothing.
             let nothing = (Buffer::uninitialized(self.map.device(), 0)?, Buffer::uninitialized(self.map.device(), 0)?);
-            self.map.insert_many_on(stream, &nothing.0, &nothing.1)?;
+            self.map.insert_many(&nothing.0, &nothing.1)?;
         }
         let (_, used) = self.map.pairs_on(stream)?;
         let free = unused(stream, self.map.device(), &used, self.rows.len())?;

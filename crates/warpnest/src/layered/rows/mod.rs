@@ -9,7 +9,7 @@ mod free;
 use crate::design::{Changes, Page};
 use crate::error::TableKind;
 use crate::primitives::{check_row, gather, gather_where};
-use crate::relational::Column;
+use crate::relational::IntoColumn;
 use crate::runtime::lent::Lent;
 use crate::table::config::Config;
 use crate::table::file::ROW_MAP;
@@ -134,7 +134,7 @@ impl<K: Key, R: Plain, D: Changes> Kind for Rows<K, R, D> {
 
     fn try_clone(table: &Self::Table, stream: &Stream) -> Result<Self::Table> {
         let (RowTable { map, rows, free }, device) = (table, table.map.device());
-        let (map, rows) = (map.try_clone_on(stream)?, rows.duplicate(stream, device)?);
+        let (map, rows) = (map.try_clone()?, rows.duplicate(stream, device)?);
         let free = free.as_ref().map(|free| free.duplicate(stream, device)).transpose()?;
         Ok(RowTable { map, rows, free })
     }
@@ -224,7 +224,7 @@ impl<K: Key, R: Plain> RowMap<K, R> {
     ///
     /// # Errors
     /// As for [`Config::create_rows`] and [`RowMap::insert_many`].
-    pub fn build<'c>(device: &Device, keys: impl Into<Column<'c, K>>, rows: impl Into<Column<'c, R>>) -> Result<Self> {
+    pub fn build<'c>(device: &Device, keys: impl IntoColumn<'c, K>, rows: impl IntoColumn<'c, R>) -> Result<Self> {
         let mut map = Self::new(device)?;
         map.insert_many(keys, rows)?;
         Ok(map)

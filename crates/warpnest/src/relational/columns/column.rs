@@ -7,44 +7,61 @@ use std::ops::Deref;
 use std::sync::Arc;
 
 /// A column: a slice of the host, which is copied to the device if that is a GPU, or a buffer or a
-/// part of one. `slice`, `&vec`, `&array`, `&buffer` and `&view` are taken wherever a column is
-/// asked for.
+/// part of one. [`IntoColumn`] says what is taken as one.
 #[derive(Clone, Copy, Debug)]
-pub struct Column<'q, T>(Source<'q, T>);
+pub struct Column<'q, T>(pub(crate) Source<'q, T>);
 
+/// Where a column is.
 #[derive(Clone, Copy, Debug)]
-enum Source<'q, T> {
+pub(crate) enum Source<'q, T> {
     Slice(&'q [T]),
     Buffer(&'q Buffer<T>),
 }
 
-impl<'q, T> From<&'q [T]> for Column<'q, T> {
-    fn from(slice: &'q [T]) -> Self {
-        Self(Source::Slice(slice))
+/// What is taken where a [`Column`] is asked for: `slice`, `&vec`, `&array`, `&buffer` and `&view`,
+/// and with the feature `arrow` the values of an Arrow array.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a column of `{T}`",
+    note = "pass a slice, `&vec`, `&array` or `&buffer` of `{T}`; numbers of other types are converted by the caller"
+)]
+pub trait IntoColumn<'c, T> {
+    /// Returns the column.
+    fn into_column(self) -> Column<'c, T>;
+}
+
+impl<'c, T> IntoColumn<'c, T> for Column<'c, T> {
+    fn into_column(self) -> Column<'c, T> {
+        self
     }
 }
 
-impl<'q, T> From<&'q Vec<T>> for Column<'q, T> {
-    fn from(vec: &'q Vec<T>) -> Self {
-        Self(Source::Slice(vec))
+impl<'c, T> IntoColumn<'c, T> for &'c [T] {
+    fn into_column(self) -> Column<'c, T> {
+        Column(Source::Slice(self))
     }
 }
 
-impl<'q, T, const N: usize> From<&'q [T; N]> for Column<'q, T> {
-    fn from(array: &'q [T; N]) -> Self {
-        Self(Source::Slice(array))
+impl<'c, T> IntoColumn<'c, T> for &'c Vec<T> {
+    fn into_column(self) -> Column<'c, T> {
+        Column(Source::Slice(self))
     }
 }
 
-impl<'q, T> From<&'q Buffer<T>> for Column<'q, T> {
-    fn from(buffer: &'q Buffer<T>) -> Self {
-        Self(Source::Buffer(buffer))
+impl<'c, T, const N: usize> IntoColumn<'c, T> for &'c [T; N] {
+    fn into_column(self) -> Column<'c, T> {
+        Column(Source::Slice(self))
     }
 }
 
-impl<'q, T> From<&'q BufferView<'_, T>> for Column<'q, T> {
-    fn from(view: &'q BufferView<'_, T>) -> Self {
-        Self(Source::Buffer(view))
+impl<'c, T> IntoColumn<'c, T> for &'c Buffer<T> {
+    fn into_column(self) -> Column<'c, T> {
+        Column(Source::Buffer(self))
+    }
+}
+
+impl<'c, T> IntoColumn<'c, T> for &'c BufferView<'_, T> {
+    fn into_column(self) -> Column<'c, T> {
+        Column(Source::Buffer(self))
     }
 }
 

@@ -10,7 +10,8 @@ mod words;
 
 pub(super) use append::{Chosen, append};
 pub(super) use cast::{Cast, cast_words};
-pub use column::Column;
 pub(crate) use column::OnDevice;
+pub(crate) use column::Source;
+pub use column::{Column, IntoColumn};
 pub(super) use keys::{KeyColumns, KeysOnDevice, Recoding, join, recode, typed};
 pub(super) use words::{Lend, Words, WordsOf};

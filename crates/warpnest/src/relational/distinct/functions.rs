@@ -5,7 +5,7 @@ use crate::page::{PageConfig, PageSet, PageTable};
 use crate::primitives::Scratch;
 use crate::relational::Order;
 use crate::table::host_lookup::contains_on_host;
-use crate::table::input::Input;
+use crate::table::input::{Input, check_keys};
 use crate::table::raw::ReadTable;
 use crate::{Buffer, BufferSlice, Device, Key, Result, Stream};
 use gpu_kernels::types::Nothing;
@@ -155,7 +155,8 @@ fn with_set<K: Key, R>(
     among: &Buffer<K>,
     work: impl FnOnce(&PageTable<K::Word, Nothing>) -> Result<R>,
 ) -> Result<R> {
-    let input = Input::of_keys(scratch.device(), stream, among.words())?;
+    check_keys(scratch.device(), stream, among)?;
+    let input = Input::of_keys(among.words());
     let set = PageTable::<K::Word, Nothing>::build_in(PageConfig::default(), stream, scratch, input)?;
     let done = work(&set);
     set.give_back(scratch);

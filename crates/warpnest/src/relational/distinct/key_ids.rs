@@ -101,7 +101,7 @@ impl KeyIds {
         number_from(stream, before as u32, &mut ids)?;
         self.keys.resize(stream, after)?;
         let added = self.keys.slice_mut(before..).and_then(|mut behind| behind.copy_from(stream, &new));
-        if let Err(error) = added.and_then(|()| self.ids.insert_many_on(stream, &new, &ids)) {
+        if let Err(error) = added.and_then(|()| self.ids.on(stream)?.insert_many(&new, &ids)) {
             self.keys.set_length(before);
             return Err(error);
         }

@@ -6,7 +6,7 @@ use super::on_device::on_device;
 use super::parts::{Encoded, Part, Parts, Wanted};
 use crate::primitives::{Scratch, check_items};
 use crate::relational::Order;
-use crate::relational::columns::Column;
+use crate::relational::columns::{Column, IntoColumn};
 use crate::runtime::lent::Output;
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt;
@@ -73,8 +73,8 @@ pub type OnDevice<K, I, C, F> =
 
 impl<'q, K: Key> Unique<'q, K> {
     /// Returns a query for the different keys of a column.
-    pub fn of(keys: impl Into<Column<'q, K>>) -> Self {
-        Self { keys: keys.into(), order: Order::Any, seed: None, parts: PhantomData }
+    pub fn of(keys: impl IntoColumn<'q, K>) -> Self {
+        Self { keys: keys.into_column(), order: Order::Any, seed: None, parts: PhantomData }
     }
 }
 

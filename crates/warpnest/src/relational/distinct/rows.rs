@@ -6,7 +6,7 @@ use super::query::Distinct;
 use super::row_columns::{ColumnType, RowColumn, joined, on_device};
 use crate::primitives::Scratch;
 use crate::relational::Order;
-use crate::relational::columns::{Column, WordsOf};
+use crate::relational::columns::{IntoColumn, WordsOf};
 use crate::{Buffer, Device, Key, Result, Stream};
 use std::fmt;
 
@@ -50,14 +50,14 @@ type DistinctRows<Numbers> = Distinct<(), Numbers, Numbers, Numbers>;
 
 impl<'q> Rows<'q> {
     /// Returns the rows of one column.
-    pub fn of<K: Key>(first: impl Into<Column<'q, K>>) -> Self {
-        Self { columns: vec![RowColumn::new(first.into())], order: Order::Any, seed: None }
+    pub fn of<K: Key>(first: impl IntoColumn<'q, K>) -> Self {
+        Self { columns: vec![RowColumn::new(first.into_column())], order: Order::Any, seed: None }
     }
 
     /// Adds another column, which must have as many rows.
     #[must_use]
-    pub fn and<K: Key>(mut self, column: impl Into<Column<'q, K>>) -> Self {
-        self.columns.push(RowColumn::new(column.into()));
+    pub fn and<K: Key>(mut self, column: impl IntoColumn<'q, K>) -> Self {
+        self.columns.push(RowColumn::new(column.into_column()));
         self
     }
 

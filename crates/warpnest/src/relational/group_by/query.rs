@@ -7,7 +7,7 @@ use super::sort::{SortInput, group_sorted};
 use super::wanted::{Aggregate, Order, Query, Wanted};
 use crate::hash::random_seed;
 use crate::primitives::{Number, Scratch, check_items};
-use crate::relational::columns::{Column, KeyColumns, Words, typed};
+use crate::relational::columns::{Column, IntoColumn, KeyColumns, Words, typed};
 use crate::{Buffer, Device, Error, InputError, Key, Result, Stream, Value};
 use gpu_kernels::column::ColumnParams;
 use gpu_kernels::plain::PlainHalf;
@@ -57,8 +57,8 @@ pub struct GroupBy<'q, K> {
 impl<'q, K: Key> GroupBy<'q, K> {
     /// Returns a query for the groups of rows with equal `keys`. Without aggregates it gives the
     /// different keys.
-    pub fn new(keys: impl Into<Column<'q, K>>) -> Self {
-        Self::of(KeyColumns::One(keys.into()))
+    pub fn new(keys: impl IntoColumn<'q, K>) -> Self {
+        Self::of(KeyColumns::One(keys.into_column()))
     }
 
     fn of(keys: KeyColumns<'q, K>) -> Self {
@@ -85,48 +85,45 @@ impl<'q, K: Key> GroupBy<'q, K> {
     }
 
     /// Asks for the sum of `values` in each group.
-    pub fn sum<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T::Sum> {
-        let column = self.numbers(values.into());
+    pub fn sum<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T::Sum> {
+        let column = self.numbers(values.into_column());
         self.query.add(Wanted::Sum(column))
     }
 
     /// Asks for the least of `values` in each group.
-    pub fn min<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
-        let column = self.numbers(values.into());
+    pub fn min<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
+        let column = self.numbers(values.into_column());
         self.query.add(Wanted::Min(column))
     }
 
     /// Asks for the greatest of `values` in each group.
-    pub fn max<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
-        let column = self.numbers(values.into());
+    pub fn max<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
+        let column = self.numbers(values.into_column());
         self.query.add(Wanted::Max(column))
     }
 
     /// Asks for the sum of the upper halves of `values`, which tells with the sum the exact one.
     #[cfg(feature = "arrow")]
-    pub(crate) fn sum_of_upper<T: Number<Word = u64>>(
-        &mut self,
-        values: impl Into<Column<'q, T>>,
-    ) -> Aggregate<T::Sum> {
-        let column = self.numbers(values.into());
+    pub(crate) fn sum_of_upper<T: Number<Word = u64>>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T::Sum> {
+        let column = self.numbers(values.into_column());
         self.query.add(Wanted::SumOfUpper(column))
     }
 
     /// Asks for the mean of `values` in each group.
-    pub fn mean<T: Number>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<f64> {
-        let column = self.numbers(values.into());
+    pub fn mean<T: Number>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<f64> {
+        let column = self.numbers(values.into_column());
         self.query.add(Wanted::Mean(column))
     }
 
     /// Asks for the value of each group's first row.
-    pub fn first<T: Value>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
-        let column = self.query.column(values.into(), None);
+    pub fn first<T: Value>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
+        let column = self.query.column(values.into_column(), None);
         self.query.add(Wanted::First(column))
     }
 
     /// Asks for the value of each group's last row.
-    pub fn last<T: Value>(&mut self, values: impl Into<Column<'q, T>>) -> Aggregate<T> {
-        let column = self.query.column(values.into(), None);
+    pub fn last<T: Value>(&mut self, values: impl IntoColumn<'q, T>) -> Aggregate<T> {
+        let column = self.query.column(values.into_column(), None);
         self.query.add(Wanted::Last(column))
     }
 
@@ -137,7 +134,7 @@ impl<'q, K: Key> GroupBy<'q, K> {
         numbers: (ColumnParams, SumKind),
         wanted: fn(usize) -> Wanted,
     ) {
-        let column = self.query.column(values.into(), Some(numbers));
+        let column = self.query.column(values.into_column(), Some(numbers));
         self.query.add::<T>(wanted(column));
     }
 
@@ -265,8 +262,8 @@ where
     /// assert_eq!(groups.column(rows)?, [1, 1, 2]);
     /// # Ok::<(), warpnest::Error>(())
     /// ```
-    pub fn by_two(first: impl Into<Column<'q, A>>, second: impl Into<Column<'q, B>>) -> Self {
-        Self::of(KeyColumns::Two(Box::new((first.into(), second.into()))))
+    pub fn by_two(first: impl IntoColumn<'q, A>, second: impl IntoColumn<'q, B>) -> Self {
+        Self::of(KeyColumns::Two(Box::new((first.into_column(), second.into_column()))))
     }
 }
 

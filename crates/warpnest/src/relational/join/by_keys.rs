@@ -6,7 +6,7 @@ use super::query::{JoinOptions, JoinQuery, Joins, JoinsRows};
 use super::run::{run, scratch_bytes};
 use super::sides::{Sides, Table};
 use crate::primitives::Scratch;
-use crate::relational::columns::{Column, KeyColumns};
+use crate::relational::columns::{IntoColumn, KeyColumns};
 use crate::{Device, Key, Result, Stream};
 use gpu_kernels::plain::PlainHalf;
 
@@ -65,8 +65,8 @@ pub struct ByKeys<'q, K> {
 }
 
 impl<'q, K: Key> ByKeys<'q, K> {
-    pub fn new(left: impl Into<Column<'q, K>>, right: impl Into<Column<'q, K>>) -> Self {
-        Self { keys: [KeyColumns::One(left.into()), KeyColumns::One(right.into())], light_rows: None }
+    pub fn new(left: impl IntoColumn<'q, K>, right: impl IntoColumn<'q, K>) -> Self {
+        Self { keys: [KeyColumns::One(left.into_column()), KeyColumns::One(right.into_column())], light_rows: None }
     }
 
     fn tables(&self, options: &JoinOptions<'q>) -> [Table<'_, 'q, K>; 2] {
@@ -118,7 +118,7 @@ impl<'q, K: Key> JoinsRows<'q> for ByKeys<'q, K> {}
 
 impl<'q, K: Key> Join<'q, K> {
     /// Returns an inner join of the rows of a left and of a right table, by these keys.
-    pub fn new(left: impl Into<Column<'q, K>>, right: impl Into<Column<'q, K>>) -> Self {
+    pub fn new(left: impl IntoColumn<'q, K>, right: impl IntoColumn<'q, K>) -> Self {
         Self::of(ByKeys::new(left, right))
     }
 
@@ -183,11 +183,11 @@ where
     /// # Ok::<(), warpnest::Error>(())
     /// ```
     pub fn by_two(
-        left: (impl Into<Column<'q, A>>, impl Into<Column<'q, B>>),
-        right: (impl Into<Column<'q, A>>, impl Into<Column<'q, B>>),
+        left: (impl IntoColumn<'q, A>, impl IntoColumn<'q, B>),
+        right: (impl IntoColumn<'q, A>, impl IntoColumn<'q, B>),
     ) -> Self {
-        let left = KeyColumns::Two(Box::new((left.0.into(), left.1.into())));
-        let right = KeyColumns::Two(Box::new((right.0.into(), right.1.into())));
+        let left = KeyColumns::Two(Box::new((left.0.into_column(), left.1.into_column())));
+        let right = KeyColumns::Two(Box::new((right.0.into_column(), right.1.into_column())));
         Self::of(ByKeys { keys: [left, right], light_rows: None })
     }
 }

@@ -6,7 +6,7 @@ use super::query::JoinResult;
 use super::run::{Arranged, Input, arrange, run};
 use crate::hash::random_seed;
 use crate::primitives::{Scratch, check_items};
-use crate::relational::columns::Column;
+use crate::relational::columns::{Column, IntoColumn};
 use crate::{Buffer, Device, InputError, Key, Result, Stream};
 use gpu_kernels::types::KeyWord;
 use std::fmt;
@@ -57,7 +57,7 @@ impl<K: Key> KeptSide<K> {
     ///
     /// # Errors
     /// As for [`KeptSide::new_on`].
-    pub fn new<'q>(device: &Device, keys: impl Into<Column<'q, K>>) -> Result<Self> {
+    pub fn new<'q>(device: &Device, keys: impl IntoColumn<'q, K>) -> Result<Self> {
         Self::new_on(device.default_stream(), &mut Scratch::new(device), keys, JoinMethod::Auto)
     }
 
@@ -71,12 +71,12 @@ impl<K: Key> KeptSide<K> {
     pub fn new_on<'q>(
         stream: &Stream,
         scratch: &mut Scratch,
-        keys: impl Into<Column<'q, K>>,
+        keys: impl IntoColumn<'q, K>,
         method: JoinMethod,
     ) -> Result<Self> {
         let device = scratch.device().clone();
         stream.check_device(&device)?;
-        let column = keys.into().on_device(&device)?;
+        let column = keys.into_column().on_device(&device)?;
         check_items(column.len())?;
         let (keys, nothing) = (column.duplicate(stream, &device)?, Buffer::uninitialized(&device, 0)?);
         let seed = random_seed();
@@ -93,12 +93,12 @@ impl<K: Key> KeptSide<K> {
         &mut self,
         stream: &Stream,
         scratch: &mut Scratch,
-        keys: impl Into<Column<'q, K>>,
+        keys: impl IntoColumn<'q, K>,
     ) -> Result<()> {
         let device = scratch.device().clone();
         stream.check_device(&device)?;
         self.keys.check_device("the kept rows", &device)?;
-        let (column, rows) = (keys.into().on_device(&device)?, self.keys.len());
+        let (column, rows) = (keys.into_column().on_device(&device)?, self.keys.len());
         check_items(rows.saturating_add(column.len()))?;
         let done = self.extend_keys(stream, &column).and_then(|()| {
             // The old words are freed when the new ones are whole.
@@ -121,7 +121,7 @@ impl<K: Key> KeptSide<K> {
     ///
     /// # Errors
     /// As for [`KeptSide::join_into`].
-    pub fn join<'q>(&self, kind: JoinKind, keys: impl Into<Column<'q, K>>) -> Result<Joined> {
+    pub fn join<'q>(&self, kind: JoinKind, keys: impl IntoColumn<'q, K>) -> Result<Joined> {
         let mut joined = Joined::new(&self.device)?;
         self.join_into(kind, self.device.default_stream(), &mut Scratch::new(&self.device), keys, &mut joined)?;
         Ok(joined)
@@ -139,13 +139,13 @@ impl<K: Key> KeptSide<K> {
         kind: JoinKind,
         stream: &Stream,
         scratch: &mut Scratch,
-        keys: impl Into<Column<'q, K>>,
+        keys: impl IntoColumn<'q, K>,
         joined: &mut Joined,
     ) -> Result<()> {
         joined.left.check_device("the joined rows", scratch.device())?;
         let Joined { left, right, .. } = joined;
         let columns = Columns { most: u64::MAX, besides: 0, left, right, keys: None };
-        let done = self.run_with(kind, stream, scratch, keys.into(), Some(columns));
+        let done = self.run_with(kind, stream, scratch, keys.into_column(), Some(columns));
         match &done {
             Ok((_, report)) => joined.report = *report,
             Err(_) => joined.empty(),
@@ -163,9 +163,9 @@ impl<K: Key> KeptSide<K> {
         kind: JoinKind,
         stream: &Stream,
         scratch: &mut Scratch,
-        keys: impl Into<Column<'q, K>>,
+        keys: impl IntoColumn<'q, K>,
     ) -> Result<u64> {
-        self.run_with(kind, stream, scratch, keys.into(), None).map(|(pairs, _)| pairs)
+        self.run_with(kind, stream, scratch, keys.into_column(), None).map(|(pairs, _)| pairs)
     }
 
     fn run_with(

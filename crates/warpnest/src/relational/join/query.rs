@@ -3,7 +3,7 @@
 use super::joined::{JoinKind, JoinMethod, Joined};
 use crate::hash::random_seed;
 use crate::primitives::Scratch;
-use crate::relational::columns::Column;
+use crate::relational::columns::{Column, IntoColumn};
 use crate::{Buffer, Device, Result, Stream};
 use std::fmt;
 
@@ -110,15 +110,15 @@ impl<'q, S> JoinQuery<'q, S> {
     ///
     /// Where nulls are to meet nulls, the validity is a column of the key: with
     /// [`WideJoin`](super::super::WideJoin), and the same word in all rows whose key is null.
-    pub fn left_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
-        self.options.valid[0] = Some(bits.into());
+    pub fn left_valid(&mut self, bits: impl IntoColumn<'q, u32>) -> &mut Self {
+        self.options.valid[0] = Some(bits.into_column());
         self
     }
 
     /// Sets which right rows have a key, as [`JoinQuery::left_valid`] does for left ones. A right
     /// or full join has the others alone.
-    pub fn right_valid(&mut self, bits: impl Into<Column<'q, u32>>) -> &mut Self {
-        self.options.valid[1] = Some(bits.into());
+    pub fn right_valid(&mut self, bits: impl IntoColumn<'q, u32>) -> &mut Self {
+        self.options.valid[1] = Some(bits.into_column());
         self
     }
 

@@ -8,7 +8,7 @@ use super::run::{Input, run};
 use super::sides::Side;
 use crate::error::same_length;
 use crate::primitives::{Scratch, gather};
-use crate::relational::columns::{Column, OnDevice};
+use crate::relational::columns::{Column, IntoColumn, OnDevice};
 use crate::{Buffer, Device, Key, Result, Stream, Value};
 use gpu_kernels::types::KeyWord;
 use std::fmt;
@@ -52,11 +52,11 @@ pub struct WithValues<'q, K, L, R> {
 impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinWithValues<'q, K, L, R> {
     /// Returns the join of a left and of a right table: the keys and the values of each.
     pub fn new(
-        left: (impl Into<Column<'q, K>>, impl Into<Column<'q, L>>),
-        right: (impl Into<Column<'q, K>>, impl Into<Column<'q, R>>),
+        left: (impl IntoColumn<'q, K>, impl IntoColumn<'q, L>),
+        right: (impl IntoColumn<'q, K>, impl IntoColumn<'q, R>),
     ) -> Self {
         let keys = ByKeys::new(left.0, right.0);
-        Self::of(WithValues { keys, left: left.1.into(), right: right.1.into() })
+        Self::of(WithValues { keys, left: left.1.into_column(), right: right.1.into_column() })
     }
 }
 

@@ -6,7 +6,7 @@ use super::outcomes::outcomes;
 use crate::primitives::{Scratch, gather, iota};
 use crate::relational::columns::{Chosen, KeyColumns, append};
 use crate::relational::join::{JoinOptions, Table, renumber};
-use crate::relational::{Join, JoinKind, JoinQuery, Joined, Unique};
+use crate::relational::{IntoColumn, Join, JoinKind, JoinQuery, Joined, Unique};
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::relational::rows::Outcome;
 
@@ -23,7 +23,7 @@ pub(super) fn run(
     joined: &mut Joined,
 ) -> Result<()> {
     let (kind, [left_valid, right_valid]) = (options.kind, options.valid);
-    let right_hashes = KeyColumns::One(right_hashes.into());
+    let right_hashes = KeyColumns::One(right_hashes.into_column());
     let right = Table { keys: &right_hashes, valid: right_valid }.on_device(stream, scratch)?;
     let (valid_hashes, numbers) = (right.keys(), right.numbers());
     let unique = Unique::of(valid_hashes).ids().first_rows().seed(options.seed()).run_on(stream, scratch)?;

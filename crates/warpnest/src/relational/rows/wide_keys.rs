@@ -3,7 +3,7 @@
 use super::on_device::{ColumnOn, KeysOn};
 use super::text_column::TextColumn;
 use crate::primitives::check_items;
-use crate::relational::columns::{Column, Lend, WordsOf};
+use crate::relational::columns::{IntoColumn, Lend, WordsOf};
 use crate::{Device, InputError, Key, Result};
 use std::any::{TypeId, type_name};
 use std::fmt;
@@ -11,7 +11,8 @@ use std::fmt;
 /// Keys of any number of columns, which are equal if they are in every column: keys that no word
 /// of 64 bits holds.
 ///
-/// A column has keys of 4 or 8 bytes ([`Column`]), or texts ([`TextColumn`]):
+/// A column has keys of 4 or 8 bytes ([`Column`](crate::relational::Column)), or texts
+/// ([`TextColumn`]):
 ///
 /// ```
 /// use warpnest::Device;
@@ -51,7 +52,7 @@ enum Source<'q> {
 
 impl<'q> WideKeys<'q> {
     /// Returns keys of one column.
-    pub fn of<K: Key>(first: impl Into<Column<'q, K>>) -> Self {
+    pub fn of<K: Key>(first: impl IntoColumn<'q, K>) -> Self {
         Self { columns: Vec::new() }.and(first)
     }
 
@@ -62,8 +63,8 @@ impl<'q> WideKeys<'q> {
 
     /// Adds another column, which must have as many rows.
     #[must_use]
-    pub fn and<K: Key>(mut self, column: impl Into<Column<'q, K>>) -> Self {
-        let column = column.into();
+    pub fn and<K: Key>(mut self, column: impl IntoColumn<'q, K>) -> Self {
+        let column = column.into_column();
         self.columns.push(KeyColumn {
             rows: column.rows(),
             of_type: Some(TypeId::of::<K>()),

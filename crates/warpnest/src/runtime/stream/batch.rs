@@ -98,10 +98,10 @@ impl<'b> Batch<'b> {
         {
             return;
         }
-        let Stream { engine, queue, id, .. } = self.stream;
-        let waited = same_device("a buffer", allocation.engine(), engine).and_then(|()| match written {
-            true => allocation.before_write(*id, &**queue).map(Some),
-            false => allocation.before_read(*id, &**queue).map(|()| None),
+        let (queue, id) = (self.stream.queue(), self.stream.order.id);
+        let waited = same_device("a buffer", allocation.engine(), self.stream.engine()).and_then(|()| match written {
+            true => allocation.before_write(id, queue).map(Some),
+            false => allocation.before_read(id, queue).map(|()| None),
         });
         match (waited, earlier) {
             (Err(error), _) => *self.failure.borrow_mut() = Some(error),
@@ -139,7 +139,7 @@ impl<'b> Batch<'b> {
             Some(error) => Err(error.clone()),
             None => {
                 self.queued.set(true);
-                Ok(&*self.stream.queue)
+                Ok(self.stream.queue())
             }
         }
     }

@@ -167,7 +167,7 @@ impl Stream {
             finishing: RefCell::default(),
         });
         // Until the buffers have the event, nothing else can wait for the work.
-        let unrecorded = Unrecorded(&*self.queue);
+        let unrecorded = Unrecorded(self.queue());
         let done = steps(&uses);
         let Batch { uses, failure, finishing, .. } = uses.0;
         let done = failure.into_inner().map_or(done, Err);
@@ -188,9 +188,9 @@ impl Stream {
             std::mem::forget(unrecorded);
             return done;
         }
-        let _recording = self.recording.lock().unwrap_or_else(PoisonError::into_inner);
+        let _recording = self.order.recording.lock().unwrap_or_else(PoisonError::into_inner);
         // The event is recorded even after an error, since part of the work may have been queued.
-        let event = match self.queue.record(false) {
+        let event = match self.queue().record(false) {
             Ok(event) => Event(event),
             // The first error says more.
             Err(error) => return done.and(Err(error)),
@@ -198,8 +198,8 @@ impl Stream {
         std::mem::forget(unrecorded);
         for Use { allocation, written } in uses {
             match written {
-                Some(waited_for) => allocation.after_write(self.id, &event, waited_for),
-                None => allocation.after_read(self.id, &event),
+                Some(waited_for) => allocation.after_write(self.order.id, &event, waited_for),
+                None => allocation.after_read(self.order.id, &event),
             }
         }
         done

@@ -122,7 +122,7 @@ fn world() -> (Arc<dyn Engine>, [Stream; 3], Log) {
     let engine = Idle::default();
     let log = engine.log.clone();
     let engine: Arc<dyn Engine> = Arc::new(engine);
-    let streams = [(); 3].map(|()| Stream::on(engine.clone()).unwrap());
+    let streams = [(); 3].map(|()| Stream::new(&Shared::new(engine.clone(), None)).unwrap());
     (engine, streams, log)
 }
 

@@ -6,6 +6,7 @@ use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::engine::Engine;
 use crate::runtime::engine::cuda::queue::CudaQueue;
 use crate::runtime::engine::cuda::{CudaEngine, driver};
+use crate::runtime::stream::Shared;
 use crate::{Buffer, Device, Error, Result, Stream};
 use bytemuck::Pod;
 use cudarc::driver::{
@@ -26,7 +27,7 @@ impl Stream {
     /// [`Error::WrongDevice`] unless it is in the primary context of `device`, which must be a CUDA
     /// device.
     pub fn from_cudarc(device: &Device, stream: Arc<CudaStream>) -> Result<Self> {
-        over(device.engine(), stream)
+        over(device.shared().clone(), stream)
     }
 
     /// Returns this stream as one of `cudarc`, in a context of `cudarc` for the same device. Needs
@@ -165,7 +166,7 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
 
     /// Returns a stream of `cudarc` as one of the buffer's device.
     fn theirs(&self, stream: &Arc<CudaStream>) -> Result<Stream> {
-        over(self.engine(), stream.clone())
+        over(Shared::new(self.engine().clone(), None), stream.clone())
     }
 
     /// Returns the buffer as a slice of `cudarc`, for as long as it is lent.
@@ -198,18 +199,18 @@ fn written<T>(slice: &mut CudaSlice<T>, stream: &CudaStream) {
     drop(written);
 }
 
-/// Returns a stream of `cudarc` as one of this engine.
-fn over(engine: &Arc<dyn Engine>, stream: Arc<CudaStream>) -> Result<Stream> {
-    check_context(&**engine, stream.context())?;
+/// Returns a stream of `cudarc` as one of this device.
+fn over(device: Arc<Shared>, stream: Arc<CudaStream>) -> Result<Stream> {
+    check_context(&*device.engine, stream.context())?;
     let handle: driver::Stream = stream.cu_stream().cast();
     if handle == driver::constant::STREAM_PER_THREAD {
         let (found, expected) = ("the default stream of each thread".to_owned(), "one stream".to_owned());
         return Err(Error::WrongDevice { what: CUDARC.theirs, found, expected });
     }
-    let shared = engine.as_any().downcast_ref::<CudaEngine>().expect("it has a context").shared.clone();
+    let shared = device.engine.as_any().downcast_ref::<CudaEngine>().expect("it has a context").shared.clone();
     // SAFETY: the handle lives as long as `stream`, which the queue keeps.
     let queue = unsafe { CudaQueue::of_other(shared, handle, Box::new(stream)) };
-    Ok(Stream::of(engine.clone(), Box::new(queue)))
+    Ok(Stream::of(device, Box::new(queue)))
 }
 
 /// Fails unless a context of `cudarc` is the primary one of this engine, which is CUDA.
