@@ -9,7 +9,7 @@ use crate::tables::new_table;
 ///
 /// Every build may follow chains of up to 100,000 exchanges. Printed are exchanges a pair, the
 /// longest chain over all builds, the same in units of lg n, and how many builds failed.
-/// docs/cuckoo.md derives the default limit from them.
+/// docs/measurements/cuckoo.md has the table, docs/cuckoo.md the default limit.
 #[derive(clap::Args)]
 pub struct Args {
     /// Where to run: best, cpu, cuda or cuda:N.

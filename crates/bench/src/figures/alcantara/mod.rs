@@ -1,5 +1,5 @@
 //! The experiments of Alcantara and others, *Building an Efficient Hash Table on the GPU* (2011,
-//! section 4.5): docs/alcantara.md.
+//! section 4.5): docs/papers/alcantara.md.
 
 mod construction;
 mod contenders;

@@ -1,5 +1,5 @@
 //! The experiments of Hu, Xi and Lin, *Extendible Hashing Method Based on GPU* (gEHT, 2015, section
-//! 4): docs/extendible-experiments.md.
+//! 4): docs/papers/extendible-experiments.md.
 
 mod batches;
 mod directory;
