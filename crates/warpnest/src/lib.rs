@@ -1,3 +1,4 @@
+#![warn(unreachable_pub)]
 #![doc = include_str!("guide/start.md")]
 // The documentation of a release says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
