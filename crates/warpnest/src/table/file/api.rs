@@ -67,8 +67,8 @@ impl<T: Kind> Table<T> {
     /// ```
     ///
     /// # Errors
-    /// * [`FileError`](crate::error::FileError): which says what is wrong with the file, or the error
-    ///   of `from`.
+    /// * [`FileError`](crate::error::FileError): which says what is wrong with the file, or the
+    ///   error of `from`.
     /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::NoWideAtomics`](crate::Error::NoWideAtomics),
     ///   [`Error::Driver`](crate::Error::Driver).
