@@ -188,7 +188,7 @@ pub fn refuses_another_device<K: Key, V: Value>(map: &BulkMap<K, V, impl Design>
     let (their_keys, their_values) = buffers(there);
     is_there(map.pairs_into(stream, &mut their_keys.unwrap(), &mut our_values.unwrap()).unwrap_err());
     is_there(map.pairs_into(stream, &mut our_keys.unwrap(), &mut their_values.unwrap()).unwrap_err());
-    assert_wrong_device(map.try_clone().unwrap_err(), "the stream", there, here);
+    assert_wrong_device(map.clone().on(foreign).unwrap_err(), "the stream", there, here);
     let answers = map.get_many_on(stream, &ours).unwrap();
     is_here(answers.download(foreign).unwrap_err());
     assert_eq!(answers.download(stream).unwrap(), map.get_many(&keys).unwrap());
