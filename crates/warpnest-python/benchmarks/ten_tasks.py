@@ -316,26 +316,15 @@ def plot(results: list[dict[str, Any]], path: str) -> None:
 
 
 def page(results: list[dict[str, Any]]) -> str:
-    """Returns the tasks with their code and times, as Markdown."""
-    runs, text = runs_of(results), ""
+    """Returns our code of the tasks, and a table of how many times as fast they are, as Markdown."""
+    runs, text = runs_of(results), "```python\n"
     for number, task in enumerate(TASKS, 1):
-        text += f"### {number}. {task.name[0].upper()}{task.name[1:]}\n\n```python\n"
-        for library, code in (("NumPy, pandas", task.host), ("torch", task.torch), ("warpnest", task.ours)):
-            text += f"# {library}\n{code}\n"
-        text += "```\n\n| | rows | them | warpnest | |\n|---|---|---|---|---|\n"
-        for lines in runs.values():
-            for line in lines:
-                if line["task"] == number:
-                    text += (
-                        f"| {line['beside']}, {line['machine']} | {line['rows']:,} | {milliseconds(line['their_ms'])} "
-                        f"| {milliseconds(line['our_ms'])} | **{line['ratio']:.1f} ×** |\n"
-                    )
-        text += "\n"
+        text += f"# {number}. {task.name}\n{task.ours}\n"
+    text += f"```\n\n| task | {' | '.join(runs)} |\n|---|{'---|' * len(runs)}\n"
+    for number in range(1, len(TASKS) + 1):
+        cells = [f"{line['ratio']:.1f}" for lines in runs.values() for line in lines if line["task"] == number]
+        text += f"| {number} | {' | '.join(cells)} |\n"
     return text
-
-
-def milliseconds(time: float) -> str:
-    return f"{time:.0f} ms" if time >= 100 else f"{time:.3g} ms"
 
 
 def main() -> None:
@@ -345,7 +334,7 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=5, help="runs of each task; the fastest one counts")
     parser.add_argument("--json", help="a file to which a line for each task is added")
     parser.add_argument("--plot", help="a file, SVG or PNG, for a picture of the ratios")
-    parser.add_argument("--page", help="a Markdown file for the tasks with their code and times")
+    parser.add_argument("--page", help="a Markdown file for our code of the tasks and a table of the ratios")
     parser.add_argument("--draw", help="a file of earlier results, to be drawn instead of measuring")
     parser.add_argument("--commit", default="", help="the commit of warpnest, which is written to the results")
     args = parser.parse_args()

@@ -25,7 +25,7 @@ def unique(
     sorted: bool = False,
     device: Any = None,
 ) -> Any:
-    """Returns the different keys of a column, and what else is asked for, as `numpy.unique` does.
+    """Returns the different keys of a column, unsorted, and what else is asked for.
 
     `x` is an array of any type of 4 or 8 bytes, or a tuple of two arrays of 4 bytes, for the
     different pairs. Behind the keys come, as far as they are asked for:
@@ -34,8 +34,9 @@ def unique(
     * the inverse: for each row of `x`, in its shape, the place of its key among the keys,
     * the counts: the number of rows of each key.
 
-    NaT is sorted first. They are 32-bit integers, unsigned from 2^31 rows on. Keys are in no particular order, unless
-    `sorted` is set, which costs a sort of the keys. All zeros are one key, and all NaNs are one.
+    Index, inverse and counts are 32-bit integers, unsigned from 2^31 rows on. All zeros are one key,
+    and all NaNs are one. Keys are in no particular order, unless `sorted` is set, which costs a sort
+    of the keys. Then NaN is last, as in NumPy, and NaT is first, which NumPy has last.
 
     >>> import numpy as np, warpnest as wn
     >>> wn.unique(np.array([30, 10, 30, 20]), return_counts=True, sorted=True)
@@ -79,7 +80,7 @@ def factorize(x: Any, *, device: Any = None) -> tuple[Any, Any]:
 
     `keys[codes]` is `x` again. Codes are 32-bit integers, as `pandas.factorize` counts them, but a
     NaN is a key like others. Where the order does not matter, `unique(x, return_inverse=True)` is
-    faster. To keep the codes for later rows, see the recipe of renumbering in the documentation.
+    faster. To keep the codes for later rows, see the recipe of dense ids in docs/python.md.
 
     >>> import numpy as np, warpnest as wn
     >>> wn.factorize(np.array([20, 10, 20, 30]))

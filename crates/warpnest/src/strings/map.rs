@@ -20,7 +20,8 @@ use std::hash::BuildHasher;
 /// * **The table** is a [`PageMap`](crate::PageMap) by default.
 ///   [`StringConfig`](super::StringConfig) takes another design, and another hasher.
 /// * **The last pair** of a repeated string counts. Strings keep the order of first appearance.
-/// * **It does not change**: build it again. [`StringIds`](super::StringIds) grows.
+/// * **It does not change**: build it again. Or keep the values in a map that changes, by the ids
+///   of a [`StringIds`](super::StringIds), which grows.
 /// * **Complexity.** A lookup hashes the queries on all cores, finds the hashes on the device, and
 ///   reads a string and a value for each query that is found.
 /// * **Memory.** The device has a table of 64-bit keys and 32-bit values

@@ -85,7 +85,8 @@ pub(crate) const fn check_any_bytes<T: Value>() {
 }
 
 /// A type of keys: a [`Value`] whose values are equal if their bytes are. So floating-point numbers
-/// are no keys: their zeros are equal, and no NaN is.
+/// are no keys: their zeros are equal, and no NaN is. Wider keys, such as UUIDs, become dense ids
+/// first ([example](crate::cookbook#uuids)).
 ///
 /// ```compile_fail,E0277
 /// # let device = warpnest::Device::cpu();

@@ -52,7 +52,7 @@ pub fn unique_on<K: Key>(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K
 /// ```
 ///
 /// The same rows have the same ids in every run. Where that does not matter, [`Unique::ids`] is
-/// faster. A [`CompactingTable`](crate::CompactingTable) keeps the ids for later rows.
+/// faster. [`RowIds`](crate::relational::RowIds) keeps the ids over many batches.
 ///
 /// # Errors
 /// As for [`Unique::run_on`].

@@ -38,7 +38,8 @@ use std::marker::PhantomData;
 ///   rows through the group-by. On the cores of a CPU each core encodes its rows by a dictionary;
 ///   if keys are many, rows are divided by them before.
 ///
-/// [`CompactingTable`](crate::CompactingTable) keeps the ids for later rows.
+/// A [`CompactingTable`](crate::CompactingTable) keeps the ids, to be looked up; later keys get
+/// none. [`RowIds`](super::super::RowIds) gives ids over many batches.
 #[doc(alias("deduplicate", "dedup", "distinct", "dictionary_encode", "group_ids", "bincount", "inverse"))]
 pub struct Unique<'q, K, Ids = (), Counts = (), FirstRows = ()> {
     keys: Column<'q, K>,
