@@ -1,6 +1,6 @@
 //! What a compacting table needs beside its id table: rows in reverse, ids for keys, and keys by
-//! their ids. The id table is a page table ([`crate::page`]), a cuckoo table or a two-level
-//! table; ids are given here for the latter two.
+//! their ids. The id table is a page table ([`crate::page`]), which numbers its keys itself, or a
+//! cuckoo table, whose keys are numbered here (`number`).
 
 mod number;
 

@@ -1,5 +1,8 @@
 //! The CPU's back end: a block is one CPU thread, which runs the block's threads one after the
 //! other in each phase.
+//!
+//! `memory` has the accesses to the device's memory, and vectors; `storage` keeps shared arrays
+//! from block to block; `declare` is the host's half of `kernel!`.
 
 #[macro_use]
 mod declare;

@@ -3,7 +3,8 @@
 //!
 //! [`thread`] and [`warp`] have the names of rust-cuda's `cuda_std`, which no available compiler
 //! can build (docs/toolchain.md). Two rules matter only here: convergent operations are intrinsics,
-//! never inline assembly; atomic operations order nothing.
+//! never inline assembly; atomic operations order nothing. `memory` has the accesses to the
+//! device's memory in inline PTX, `shared` the arrays of a block.
 
 pub mod memory;
 #[macro_use]
