@@ -32,8 +32,8 @@
     any(target_arch = "nvptx64", not(all(feature = "cpu", feature = "checked"))),
     allow(dead_code, reason = "a GPU, and a host without these features, do not run all that blocks can do")
 )]
-// These are the two attributes of the GPU target that Rust accepts only here; every other question
-// about the target is the seam's.
+// Rust accepts these two attributes of the GPU's target only here. Except for the lint above, every
+// other question about the target is the seam's.
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 
