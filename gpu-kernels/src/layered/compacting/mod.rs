@@ -86,7 +86,7 @@ impl<T: Scalar> KeysOf<T> {
         let KeysOfParams { ids, queries } = args.plan;
         let lookup = Lookup { queries: args.queries, count: queries, values: args.keys_out, found: args.found };
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut answers = tile.local(|lane| {
                 let index = first + lane as u64;
