@@ -1,4 +1,5 @@
-//! Words of two halves, one above the other, which are changed as a whole.
+//! Words of two halves, one above the other, which are changed as a whole: the slots of the linear
+//! table.
 
 use crate::seam::{Global, Lanes};
 use crate::types::{KeyWord, Scalar};

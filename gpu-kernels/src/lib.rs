@@ -6,21 +6,23 @@
 //! host the same kernels as functions that run a block on one CPU thread.
 //!
 //! * [`seam`]: what differs between GPU and CPU, and nothing else.
-//! * [`types`]: the key and value types, [`double`]: words of two halves, [`hash`]: hash functions
-//!   drawn from random constants, and [`mod@column`]: how the values of a column are compared.
+//! * [`plain`]: the elements of buffers. [`types`]: keys, values and payloads as words.
+//! * [`double`]: words of two halves, for the linear table. [`hash`]: hash functions drawn from
+//!   random constants, for the cuckoo tables and radix passes. [`mod@column`]: how the values of a
+//!   column are added and compared.
 //! * [`primitives`]: scans, compaction, radix partition and search; how a block appends to an
 //!   output.
-//! * [`table`]: what tables of several kinds share: the answers of a lookup, and the slots of
-//!   cuckoo tables.
+//! * [`table`]: what tables of several kinds share: the answers of a lookup, the slots of cuckoo
+//!   tables, functions that combine values.
+//! * [`split`]: rows put into bins, for page tables, group-by and joins.
 //! * [`cuckoo`]: the single-level cuckoo table (Alcantara 2011).
 //! * [`two_level`]: the two-level FKS-cuckoo table (Alcantara 2009).
 //! * [`sorted`]: the sorted array that these are measured against, with an index for its searches.
 //! * [`page`]: the page table, and [`linear`]: the table that is in use while it changes.
 //! * [`extendible`]: the table that grows and shrinks bucket by bucket.
-//! * [`plain`]: the elements of buffers.
 //! * [`layered`]: what compacting tables and multimaps need beside the table on which they stand.
 //! * [`refs`]: tables as arguments of kernels of your own.
-//! * [`relational`] has the kernels of group-by.
+//! * [`relational`]: group-by, joins and different keys.
 #![no_std]
 #![allow(
     clippy::needless_range_loop,
@@ -30,8 +32,8 @@
     any(target_arch = "nvptx64", not(all(feature = "cpu", feature = "checked"))),
     allow(dead_code, reason = "a GPU, and a host without these features, do not run all that blocks can do")
 )]
-// These are the two attributes of the GPU target that Rust accepts only here; every other question
-// about the target is the seam's.
+// Rust accepts these two attributes of the GPU's target only here. Except for the lint above, every
+// other question about the target is the seam's.
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, stdarch_nvptx, asm_experimental_arch, link_llvm_intrinsics))]
 #![cfg_attr(target_arch = "nvptx64", allow(internal_features))]
 

@@ -1,4 +1,8 @@
 //! The types that tables take: 32- and 64-bit unsigned keys and values.
+//!
+//! Tables with a [`Payload`] beside each key are maps or sets, and their kernels have entry points
+//! for both. Keys are mixed by a bijection ([`KeyWord::mixed`]), so what keeps them mixed, or keeps
+//! a part of them, computes them back.
 
 use crate::seam::{AtomicWord, Global, Lanes, Word};
 use core::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};

@@ -15,6 +15,11 @@
 //! Kernels whose code is the same for both targets are interpreted for one of them only;
 //! `WARPNEST_THOROUGH=1` has them interpreted for both. All random numbers follow from one seed
 //! ([`random::seed`]).
+//!
+//! Tests that several tables have are in `built`, `changing` and `sets`; the files `…_checker` read
+//! a table's words by decoders of their own. `faults` and `limited` are devices that fail, `files`
+//! and `mutations` are for saved tables, `pages` and `page_batches` for the first pages of large
+//! ones, `forms` for tables under other tables.
 
 mod blocks;
 pub mod built;

@@ -1,5 +1,7 @@
 //! The project's own commands: `cargo xtask --help` lists them.
 
+// A file for each command; `check` calls the others, `measure` and `fuzz` start programs that do
+// the work. `process`, `report` and `workspace` are what commands share.
 mod build_ptx;
 mod check;
 mod coverage;

@@ -7,6 +7,8 @@
 //! and address must be alive. A wrong call becomes an error of the driver and is recorded as a
 //! *violation*. A test can let any call fail, and can put work off until it is waited for.
 
+// `api` has the driver's functions, which change the `state`: of each device a `context`, with
+// `stream`s whose operations `work` does. `control` is for tests.
 mod answer;
 mod api;
 mod context;

@@ -4,6 +4,9 @@
 //! executes kernels on the CPU ([`Module::launch`]). It interleaves the threads at random and
 //! checks every memory access.
 
+// Text becomes `token`s, these the statements of an `outline`; `lint` looks at that alone. `decode`
+// makes `code` of a `module`'s entries, and `interpret` runs it on `memory`, whose checks and the
+// barriers' become a `fault`.
 mod code;
 mod decode;
 mod fault;

@@ -4,6 +4,9 @@
 //! The Python part (`python/warpnest`) knows the libraries that arrays come from and the types of
 //! their elements. Here they are words of 4 or 8 bytes.
 
+// Each class has a file (`map`, `set`, `multi_map`), and so has each operation (`relational`,
+// `group_by`, `join`). All begin as a `call`, whose arrays have one of the `kinds` and may be
+// `imported` or columns of `arrow`; results are an `array`, or `flags` for Arrow.
 mod array;
 mod arrow;
 mod call;

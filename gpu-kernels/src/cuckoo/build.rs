@@ -58,7 +58,7 @@ impl<K: KeyWord, V: Payload> Insert<K, V> {
                 }
             });
         }
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut journeys = tile.local(|lane| start(&table, &args, first + lane as u64));
             // The lanes go exchange by exchange: on the CPU, each lane's next slot is being fetched

@@ -12,6 +12,8 @@
 //!
 //! **Sets** (Alcantara 2011, §4.4) are tables whose payload is [`Nothing`](crate::types::Nothing).
 //! They use the same kernels, but [`Census`] also erases copies of keys ([`fillers`]).
+//!
+//! Read `build`, then `repeats`, and `find`. `unpack` writes all pairs out, `inspect` measures.
 
 mod build;
 pub mod fillers;

@@ -34,7 +34,7 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
         let lookup = Lookup { queries: args.queries, count, values: args.values, found: args.found };
         let wants_values = !args.values.is_null();
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             // On the CPU each lane's line is being fetched while the others go on.
             let mut queries = tile.local(|lane| {
@@ -85,7 +85,7 @@ impl<K: KeyWord, V: ValueWord> Locate<K, V> {
         let SearchParams { layout, pairs } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut fresh = tile.local(|lane| {
                 let index = first + lane as u64;

@@ -142,7 +142,7 @@ impl<K: KeyWord, V: ValueWord> Repack<K, V> {
             )
         };
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let number = (block_first + tile.first_thread() as u64) / 32;
             if number >= used {
                 return;

@@ -186,7 +186,7 @@ impl<K: KeyWord, V: ValueWord> Absorb<K, V> {
         let MergedParams { layout, merged } = args.plan;
         let table = Table::<K, V>::new(args.segments, args.pages, layout);
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let index = (block_first + tile.first_thread() as u64) / 32;
             if index >= merged {
                 return;

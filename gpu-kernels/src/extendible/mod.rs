@@ -10,6 +10,11 @@
 //!
 //! **Buckets** are in pages of [`PAGE`], each with a [`BucketHeader`]. Keys are kept mixed
 //! ([`bucket`]).
+//!
+//! After [`bucket`] read `find`, which also finds what a batch meets before anything changes. A
+//! batch of insertions is `predict`, which buckets overflow and what they are divided into, and
+//! `split`, which makes these on chip and inserts the others. A batch of removals is `remove` and
+//! `merge`, of buddies. `inspect` is for whole tables.
 
 pub mod bucket;
 mod find;

@@ -211,7 +211,7 @@ impl<K: KeyWord, V: ValueWord> Divide<K, V> {
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
         let block_first = block.first_thread();
         let mut counted = block.local(|_| Counted { halves: 0, total: 0, half: None, target: 0 });
-        block.tiles_of::<32, _>(&mut counted, |tile, counted| {
+        block.tiles_of(&mut counted, |tile, counted| {
             let number = (block_first + tile.first_thread() as u64) / 32;
             if number >= nodes {
                 return;

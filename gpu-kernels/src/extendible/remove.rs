@@ -41,7 +41,7 @@ impl<K: KeyWord, V: ValueWord> Remove<K, V> {
             let mixed = (index < keys).then(|| args.keys.load_streaming(index).mixed(layout.a, layout.b));
             Removal { mixed, answer: None }
         });
-        block.tiles_of::<32, _>(&mut removals, |tile, removals| {
+        block.tiles_of(&mut removals, |tile, removals| {
             let mixed = |_, removal: &Removal<K, V>| removal.mixed.map(|mixed| (mixed, mixed.bits_from(0)));
             tile.twins(removals, mixed, |lane, removal, twin| removal.mixed = removal.mixed.filter(|_| twin == lane));
             tile.each(removals, |_, removal| {

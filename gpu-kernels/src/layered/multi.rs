@@ -1,6 +1,5 @@
 //! What a multimap needs beside sorted pairs and its id table: where a key's values are, and
-//! getting them. The id table is a page table ([`crate::page`]), a cuckoo table or a two-level
-//! table.
+//! getting them. The id table is a page table ([`crate::page`]) or a cuckoo table.
 
 use crate::cuckoo;
 use crate::page::{self, Layout};

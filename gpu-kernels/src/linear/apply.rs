@@ -146,7 +146,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
             Done { wanted, leads: wanted && (!combines || same_keys.leads(thread)), ..Done::default() }
         });
         if !MIXED && args.plan.operation == Operation::Remove as u32 {
-            block.tiles_of::<32, _>(&mut done, |warp, done| {
+            block.tiles_of(&mut done, |warp, done| {
                 let first = block_first + warp.first_thread() as u64;
                 let key = |lane: u32, done: &Done<V>| {
                     let key = || args.keys.load(first + lane as u64);
@@ -282,7 +282,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
     fn write_bits<B: Block>(&self, block: &mut B, done: &mut B::Local<Done<V>>) {
         let (args, end) = (*self, self.plan.end);
         let block_first = args.plan.first + block.first_thread();
-        block.tiles_of::<32, _>(done, |warp, done| {
+        block.tiles_of(done, |warp, done| {
             let found = warp.ballot(done, |_, done| done.before.is_some());
             let wanted = warp.ballot(done, |_, done| done.wanted);
             let refused = warp.ballot(done, |_, done| done.refused);

@@ -38,7 +38,7 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
         let FindParams { layout, queries: count } = args.plan;
         let lookup = args.lookup();
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;

@@ -57,7 +57,7 @@ impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Insert<K, V, ANYWHERE> {
             }
             row
         });
-        block.tiles_of::<32, _>(&mut rows, |warp, rows| {
+        block.tiles_of(&mut rows, |warp, rows| {
             let key = |_, row: &Row<K, V>| row.wanted.then(|| (row.key, layout.class(row.key)));
             warp.twins(rows, key, |lane, row, twin| row.wanted &= twin == lane);
         });

@@ -112,7 +112,7 @@ impl<H: KeyWord> ProbeLengths<H> {
             }
             length
         });
-        block.tiles_of::<32, _>(&mut lengths, |warp, lengths| {
+        block.tiles_of(&mut lengths, |warp, lengths| {
             warp.exclusive_sum(
                 lengths,
                 |_, length| *length,

@@ -14,8 +14,9 @@
 //!
 //! After [`slot`] read `table`, which has the operations of one thread. The others are launches:
 //! `apply` is for batches of any operations, `insert`, `combine` and `find` for those of one
-//! kind, `rehash` and `inspect` for whole tables. One thread of a CPU takes a batch by
-//! `line` (`batch_in_turn`, `find_in_turn`).
+//! kind, `rehash` and `inspect` for whole tables. `same_keys` makes one operation of those of a
+//! block that combine values of one key. One thread of a CPU takes a batch by `line`
+//! (`batch_in_turn`, `find_in_turn`).
 
 mod apply;
 mod batch_in_turn;

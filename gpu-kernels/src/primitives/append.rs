@@ -21,7 +21,7 @@ pub fn reserve<T, B: Block>(
     found: impl Fn(&T) -> u32 + Sync,
     target: impl Fn(&mut T) -> &mut u64 + Sync,
 ) {
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         let number = warp.first_thread() / 32;
         warp.exclusive_sum(
             threads,

@@ -187,7 +187,7 @@ fn compact<T: Scalar, B: Block>(
     let tiles = from.plan.items.div_ceil(tile::<T>());
     look_back::take_ticket(block, ticket, from.state);
     let mut held = block.local(|_| Held { items: [T::default(); MAX_ITEMS], keep: 0, before: 0, ahead: 0 });
-    block.tiles_of::<32, _>(&mut held, |warp, held| {
+    block.tiles_of(&mut held, |warp, held| {
         let first_thread = warp.first_thread();
         warp.each(held, |lane, held| {
             let (first, left) = rows::<T>(&from.plan, ticket.get(0), first_thread);
@@ -226,7 +226,7 @@ fn compact<T: Scalar, B: Block>(
     });
     block.sync();
     look_back::sum_before(block, sums, WARPS, ticket, from.state, tiles);
-    block.tiles_of::<32, _>(&mut held, |warp, held| {
+    block.tiles_of(&mut held, |warp, held| {
         let before_warp = sums.get(warp.first_thread() / 32);
         let (first, _) = rows::<T>(&from.plan, ticket.get(0), warp.first_thread());
         for row in 0..items::<T>() {
@@ -353,7 +353,7 @@ impl<K: KeyWord> LastOfEach<K> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let block_first = block.first_thread();
-        block.tiles::<32>(|warp| {
+        block.tiles(|warp| {
             let first = block_first + warp.first_thread() as u64;
             let mut last = warp.local(|lane| {
                 let index = first + lane as u64;

@@ -124,7 +124,7 @@ impl<V: ValueWord> FillAbsent<V> {
         let value = V::from_u64(args.plan.value);
         let block_first = block.first_thread();
         // A lane reads a word, and the warp writes the items of one word after the other.
-        block.tiles::<32>(|warp| {
+        block.tiles(|warp| {
             let first = block_first + warp.first_thread() as u64;
             let mut bits = warp.local(|lane| args.absent(first + lane as u64));
             let mut words = warp.ballot(&bits, |_, &bits| bits != 0);
@@ -193,7 +193,7 @@ impl CountFlags {
                 *count += args.rest(4 * quads + first_thread + thread as u64);
             }
         });
-        block.tiles_of::<32, _>(&mut counts, |warp, counts| {
+        block.tiles_of(&mut counts, |warp, counts| {
             warp.exclusive_sum(
                 counts,
                 |_, count| *count,

@@ -144,7 +144,7 @@ pub fn sum_before<T: Scalar, B: Block>(
     state: Global<u64>,
     tiles: u64,
 ) {
-    block.tiles::<32>(|warp| {
+    block.tiles(|warp| {
         if warp.first_thread() != 0 {
             return;
         }

@@ -109,7 +109,7 @@ impl<T: Scalar> Scan<T> {
             sum: T::default(),
             ahead: T::default(),
         });
-        block.tiles_of::<32, _>(&mut held, |warp, held| {
+        block.tiles_of(&mut held, |warp, held| {
             let first_thread = warp.first_thread();
             warp.each(held, |lane, held| args.load(ticket.get(0), first_thread + lane, held));
             warp.each(held, |lane, held| {

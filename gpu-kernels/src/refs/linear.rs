@@ -96,7 +96,7 @@ impl<K: KeyWord, V: ValueWord> LinearRefMut<K, V> {
             }
             held.changes
         });
-        block.tiles_of::<32, _>(&mut changes, |warp, changes| {
+        block.tiles_of(&mut changes, |warp, changes| {
             if warp.ballot(changes, |_, changes| changes.any()) == 0 {
                 return;
             }

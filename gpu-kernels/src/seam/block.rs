@@ -4,6 +4,9 @@
 use super::global::Global;
 use super::word::Word;
 
+/// The number of lanes of a warp.
+pub const LANES: usize = 32;
+
 /// A thread block, held by code that is the same for all its threads.
 ///
 /// What one thread does is in a closure that is given to the block. A thread's number exists only
@@ -62,15 +65,15 @@ pub trait Block: Sized {
     type Local<T>;
     /// The type of an array in the block's shared memory.
     type Shared<T: Word>: Shared<T>;
-    /// The type of a tile of `LANES` lanes of this block: 4, 8, 16 or 32.
-    type Tile<const LANES: usize>: Tile;
+    /// The type of a tile of this block: the lanes of a warp.
+    type Tile: Tile;
     /// The type of the block that [`Block::strided`] gives.
     type Strided: Block;
 
     /// Returns the block with as many threads as suit the back end, for kernels that process their
     /// work in strides of [`Block::threads`]. That is all threads on the GPU, one on the CPU.
     ///
-    /// Tiles of such a block may have fewer lanes than `LANES`.
+    /// Tiles of such a block have one lane on the CPU.
     fn strided(&mut self) -> &mut Self::Strided;
     /// Returns the number of this block in the grid.
     fn index(&self) -> u32;
@@ -121,14 +124,14 @@ pub trait Block: Sized {
     fn count<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) -> bool + Sync) -> u32;
 
     /// Divides the block into tiles and runs `work` with each one.
-    fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut Self::Tile<LANES>) + Sync);
+    fn tiles(&mut self, work: impl Fn(&mut Self::Tile) + Sync);
 
     /// Divides the block as [`Block::tiles`] does, and gives each tile the state of its threads:
     /// their part of the block's `local`.
-    fn tiles_of<const LANES: usize, T>(
+    fn tiles_of<T>(
         &mut self,
         local: &mut Self::Local<T>,
-        work: impl Fn(&mut Self::Tile<LANES>, &mut TileLocal<Self, LANES, T>) + Sync,
+        work: impl Fn(&mut Self::Tile, &mut TileLocal<Self, T>) + Sync,
     );
 
     /// Waits at a barrier.
@@ -136,9 +139,9 @@ pub trait Block: Sized {
 }
 
 /// The state that the lanes of a block's tile keep.
-pub type TileLocal<B, const LANES: usize, T> = <<B as Block>::Tile<LANES> as Tile>::Local<T>;
+pub type TileLocal<B, T> = <<B as Block>::Tile as Tile>::Local<T>;
 
-/// A tile: lanes of one warp, in step, that can vote and read each other's registers without a
+/// A tile: the lanes of one warp, in step, that can vote and read each other's registers without a
 /// barrier.
 pub trait Tile {
     /// The type of one `T` for each lane.

@@ -107,11 +107,11 @@ pub unsafe trait Kernel: Send + Sync {
 /// ```text
 /// kernel! {
 ///     /// What it does.
-///     Name<K: Key, V: Value>, "entry_point", threads 64, shared totals: u64 = 2;
+///     Name<K: KeyWord, V: ValueWord>, "entry_point", threads 64, shared totals: u64 = 2;
 ///     { keys: Global<K>, words: Global<Slot<K, V>>, plan: NameParams }
 /// }
 ///
-/// impl<K: Key, V: Value> Name<K, V> {
+/// impl<K: KeyWord, V: ValueWord> Name<K, V> {
 ///     #[inline(always)]
 ///     fn run<B: Block>(self, block: &mut B, totals: B::Shared<u64>) {
 ///         let args = self;
@@ -144,12 +144,11 @@ pub unsafe trait Kernel: Send + Sync {
 ///
 /// `dynamic words: u32 = |kernel| kernel.plan.words` is a shared array as long as the launch says:
 /// the host computes its length from the arguments. The array comes before all others in `run`. A
-/// GPU's blocks may then have more than 48 KiB (`Engine::block_memory` in `warpnest` says how
-/// much).
+/// GPU's blocks may then have more than 48 KiB (`Engine::machine` in `warpnest` says how many).
 ///
 /// A kernel of two variants has a constant after its types and a name for each of its values:
-/// `Name<K: Key; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant` gives the same
-/// arguments to the other kernel.
+/// `Name<K: KeyWord; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant` gives the
+/// same arguments to the other kernel.
 #[macro_export]
 macro_rules! kernel {
     (

@@ -1,13 +1,13 @@
 //! The seam between GPU and CPU: all that differs between them is in this module, a folder or file
 //! for each back end.
 //!
-//! * [`Block`] and [`Tile`]: who runs, and where they wait for each other.
-//! * [`Shared`]: memory of one block. [`Global`] and [`Atomic`]: memory of the device.
+//! * [`Block`] and [`Tile`] (`block`): who runs, and where they wait for each other.
+//! * [`Shared`]: memory of one block. [`Global`] and [`Atomic`] (`global`): memory of the device,
+//!   by [`Word`]s.
+//! * [`pause`], [`opaque`], [`vectorized`] (`compute`, `work`): what one thread does by itself.
 //! * [`kernel!`](crate::kernel): declares a kernel once, for both.
 //!
-//! Tiles smaller than a warp, and the narrow and wide scopes, have no user yet: they are for the
-//! bucketed tables and for tables that several devices share. They are tested on every back end
-//! that runs here.
+//! `access` and `work` say what a back end must offer besides.
 //!
 //! There are three back ends: `gpu` (the NVPTX target), [`cpu`] and [`checked`]. On `cpu` a block
 //! runs on one thread of the CPU, its threads one after the other. On `checked` they run in

@@ -37,7 +37,7 @@ impl<K: KeyWord> Bounds<K> {
         let BoundsParams { layout, queries: count, upper, .. } = args.plan;
         let table = Table::new(args.keys, layout);
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut bounds = tile.local(|lane| {
                 let index = first + lane as u64;
@@ -89,7 +89,7 @@ impl<K: KeyWord> CountRanges<K> {
         let RangesParams { layout, ranges: count } = args.plan;
         let table = Table::new(args.keys, layout);
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut ranges = tile.local(|lane| {
                 let index = first + lane as u64;

@@ -40,7 +40,7 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
         let table = Table::new(args.keys, layout);
         let lookup = Lookup { queries: args.queries, count, values: args.values_out, found: args.found };
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;

@@ -10,6 +10,9 @@
 //! [`GROUP`] in level `l`. The top level has less than a group. The levels stand one behind the
 //! other. Each is padded to whole groups with keys that are all ones, at least one of them. So a
 //! search reads whole groups and checks for no end, since nothing is above such a key.
+//!
+//! [`Table`], below, is the search. `index` writes the levels, `find` and `bounds` are launches of
+//! searches, and `binary_search` is for arrays without an index.
 
 mod binary_search;
 mod bounds;

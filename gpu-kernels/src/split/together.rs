@@ -168,7 +168,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
             }
         });
         if const { in_order::<REPEATS, V>() } {
-            block.tiles_of::<32, _>(held, |warp, held| {
+            block.tiles_of(held, |warp, held| {
                 let set = warp.first_thread() / 32 * 2 * set_words;
                 // Four rows are counted at a time, so that they need not wait for each other.
                 for group in 0..items::<K, V>() / 4 {

@@ -39,7 +39,7 @@ pub fn answer<K: KeyWord, V: Payload, B: Block>(
     slots_of: impl Fn(K) -> [u32; MAX_FUNCTIONS] + Sync,
 ) {
     let block_first = block.first_thread();
-    block.tiles::<32>(|tile| {
+    block.tiles(|tile| {
         let first = block_first + tile.first_thread() as u64;
         let mut queries = tile.local(|lane| start(lookup, slots, header, first + lane as u64, &slots_of));
         // The lanes go probe by probe: on the CPU, each lane's next slot is being fetched while the

@@ -9,6 +9,9 @@
 //!
 //! **Layout.** The slots ([`slots`](crate::table::slots)) stand bucket by bucket, sub-table by
 //! sub-table. Beside them are the seeds of the buckets.
+//!
+//! Pairs come in the order of their buckets (a radix partition). `starts` finds where each bucket
+//! begins, `build` makes its sub-tables, `find` looks up, `inspect` measures.
 
 mod build;
 mod find;

@@ -12,7 +12,7 @@ use gpu_kernels::types::{KeyWord, Nothing, ValueWord};
 #[inline(always)]
 fn ask<K: KeyWord, V: ValueWord>(block: &mut impl Block, lookup: Lookup<K, V>, get: impl Fn(K) -> Option<V> + Sync) {
     let block_first = block.first_thread();
-    block.tiles::<32>(|tile| {
+    block.tiles(|tile| {
         let first = block_first + tile.first_thread() as u64;
         let mut answers = tile.local(|lane| {
             let index = first + lane as u64;

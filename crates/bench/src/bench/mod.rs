@@ -1,5 +1,7 @@
 //! `cargo xtask bench`: every table and operation beside the memory system's limits.
 
+// `parts` runs a file for each table or operation, with `input` and what is in `lab` and `maps`;
+// each measurement is a `record`, beside the limits of `roofline`.
 mod args;
 mod columns;
 mod combine;

@@ -1,5 +1,7 @@
 //! `cargo xtask beside`: every table on the CPU engine beside what a Rust program has already.
 
+// `maps`, `sorted`, `strings`, `groups` and `joins` are what is compared, in `rows` of operations;
+// a `lab` gives the circumstances, `timing` the medians, `record` and `drawing` the results.
 mod drawing;
 mod groups;
 mod joins;

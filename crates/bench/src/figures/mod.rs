@@ -2,6 +2,8 @@
 //!
 //! They are (Alcantara 2009), (Alcantara 2011), (Sahu 2015), (Hu 2015) on gEHT, and (Farrell 2020).
 
+// `alcantara`, `extendible`, `filling`, `stages` and `voxels` are experiments, on a `lab`'s device.
+// Each gives a `figure`, which `plot` draws on axes of `scale`.
 mod alcantara;
 mod extendible;
 pub mod figure;

@@ -30,6 +30,10 @@
 //!
 //! [`Answers`]: crate::Answers
 
+// `memory` and `lookup` are without copies. `columns` finds columns by name, `keys` and `texts`
+// make them what rows are compared by. `join` chooses the join that takes the keys, `result` has
+// its columns. `group_by` gives keys that are no word ids first (`ids`); `numbers` are what
+// `aggregates` are computed from.
 mod aggregates;
 mod columns;
 mod group_by;

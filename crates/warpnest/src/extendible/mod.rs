@@ -3,6 +3,10 @@
 //!
 //! Read `shape` for the sizes and `table` for the memory, in which `pool` gives units and
 //! `directory` knows buckets by them. `insert` and `remove` are the batches, in buffers of `work`.
+//! `directory` decides what splits and merges, and needs no device, so it is tested without one.
+//!
+//! Kernels read addresses of pages and bucket tables from memory (`Global::at_address`), so a
+//! launch records all chunks of the pools.
 
 mod config;
 mod directory;

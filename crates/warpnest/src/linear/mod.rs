@@ -2,8 +2,9 @@
 //! describes layout, protocol, guarantees and figures.
 //!
 //! `config` has the sizes, `table` the words and what becomes of failed changes. A batch goes
-//! through `operations` to `apply` or `combine`, and to `grow` if it does not fit; `lent` gives the
-//! table to a kernel.
+//! through `operations` to `apply` or `combine`, and to `grow` if it does not fit: chunks have the
+//! size of the spare capacity. `kind` has the operations of a mixed batch, `lent` gives the table
+//! to a kernel, `probes` measures, `file` is what is saved.
 
 mod apply;
 mod combine;

@@ -4,8 +4,13 @@
 //! Read `raw` first, what every table does, and `design`, by which generic code names one. `config`
 //! with `settings` and `input` lead to `built`. `handle` has the [`Table`](handle::Table) that
 //! users hold, of a [`Kind`](kind::Kind): [`map`] and [`set`] are two, and those of
-//! `crate::layered` the others. `lookup` and `host_lookup` ask them, `changing`, `combining` and
-//! `retaining` change them, `set_operations` and `file` are the rest.
+//! `crate::layered` the others. `lookup` asks them, `host_lookup` and `map_on_host` with answers on
+//! the host; `changing`, `combining` and `retaining` change them; `set_operations` and `file` are
+//! the rest.
+//!
+//! Some designs alone use `slots` (cuckoo tables), `combine_found` (tables that cannot combine in
+//! place), `id_table` (tables under a compacting table or a multimap), `stages`, the times of a
+//! build, and `probes`. `refs` lends tables to kernels.
 
 mod built;
 mod changing;

@@ -1,6 +1,6 @@
 //! What a compacting table needs beside its id table: rows in reverse, ids for keys, and keys by
-//! their ids. The id table is a page table ([`crate::page`]), a cuckoo table or a two-level
-//! table; ids are given here for the latter two.
+//! their ids. The id table is a page table ([`crate::page`]), which numbers its keys itself, or a
+//! cuckoo table, whose keys are numbered here (`number`).
 
 mod number;
 
@@ -86,7 +86,7 @@ impl<T: Scalar> KeysOf<T> {
         let KeysOfParams { ids, queries } = args.plan;
         let lookup = Lookup { queries: args.queries, count: queries, values: args.keys_out, found: args.found };
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut answers = tile.local(|lane| {
                 let index = first + lane as u64;

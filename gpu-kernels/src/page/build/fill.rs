@@ -101,7 +101,7 @@ pub fn search_slots<
             source.entry::<REPEATS>(source.pairs - 1 - entry_index)
         }
     };
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         let mut first = warp.first_thread();
         // If the list of left pairs has overflowed, this search has failed and ends early.
         while first < count && warp.ballot(threads, |_, _| left.overflowed()) == 0 {
@@ -186,7 +186,7 @@ pub fn count_inserted<K, V, W, B: Block>(
 ) {
     // There is one addition per block: a word takes about one per nanosecond, and one from each
     // warp would be a tenth of the time of all pages.
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         warp.exclusive_sum(
             threads,
             |_, thread| thread.inserted,

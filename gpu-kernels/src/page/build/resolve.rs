@@ -213,7 +213,7 @@ impl<K: KeyWord> FindLast<K> {
                     passing.bits |= (passes as u32) << i;
                 }
             });
-            block.tiles_of::<32, _>(&mut threads, |warp, threads| {
+            block.tiles_of(&mut threads, |warp, threads| {
                 warp.exclusive_sum(
                     threads,
                     |_, passing| passing.bits.count_ones(),

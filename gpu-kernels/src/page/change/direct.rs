@@ -90,7 +90,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         let block_first = block.first_thread();
         let page = |page_first: u32| page_at::<F, K, V>(self.words, &layout, page_first);
         let mut pairs = block.local(|thread| self.read(block_first + thread as u64));
-        block.tiles_of::<32, _>(&mut pairs, |warp, pairs| {
+        block.tiles_of(&mut pairs, |warp, pairs| {
             let first = block_first + warp.first_thread() as u64;
             let class = |key: K| key.mixed(layout.a, layout.b).bits_from(0);
             let key = |_, pair: &Adding<K, _, _>| pair.wanted.then(|| (pair.key, class(pair.key)));

@@ -65,7 +65,7 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
         let block_first = block.first_thread();
         let page = |page_first: u32| page_at::<F, K, V>(self.words, &layout, page_first);
         let mut keys = block.local(|thread| self.start::<F>(&layout, block_first + thread as u64));
-        block.tiles_of::<32, _>(&mut keys, |warp, keys| {
+        block.tiles_of(&mut keys, |warp, keys| {
             let mixed = |_, key: &Removing<K, _>| (key.number != ENDED).then(|| (key.mixed, key.mixed.bits_from(0)));
             warp.twins(keys, mixed, |lane, key, twin| key.number = if twin == lane { key.number } else { ENDED });
             // At most seven candidates a lane.

@@ -41,7 +41,7 @@ impl<K: KeyWord, V: Payload> Find<K, V> {
         let table = Table::<K, V>::new(args.words.cast(), layout);
         let lookup = args.lookup();
         let block_first = block.first_thread();
-        block.tiles::<32>(|tile| {
+        block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;

@@ -31,7 +31,7 @@ impl<K: KeyWord, V: Payload> CheckTags<K, V> {
         with_form!(layout.slots, K, V, F => {
             let walk = Walk::<F, K, V>::new(args.words, &layout);
             let mut buckets = walk.buckets(block);
-            block.tiles_of::<32, _>(&mut buckets, |warp, buckets| {
+            block.tiles_of(&mut buckets, |warp, buckets| {
                 // A bucket has fewer pairs than 2^16, and so have 32 of them.
                 let counts_of = |bucket: &Bucket<K::PackedWord<V>>| bucket.pairs | wrong_tags(&walk, bucket) << 16;
                 warp.exclusive_sum(buckets, |_, bucket| counts_of(bucket), |lane, _, _, total| {

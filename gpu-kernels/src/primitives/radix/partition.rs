@@ -136,7 +136,7 @@ impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> Til
         });
         look_back::take_ticket(block, self.ticket, self.args.state);
 
-        block.tiles_of::<32, _>(held, |warp, held| {
+        block.tiles_of(held, |warp, held| {
             let first_thread = warp.first_thread();
             warp.each(held, |lane, held| {
                 let thread = first_thread + lane;

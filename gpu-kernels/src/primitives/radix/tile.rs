@@ -124,7 +124,7 @@ pub fn offset_in_tile(counters: impl Shared<u32>, set: u32, ranked: u32) -> u32 
 /// There is no barrier at the end.
 #[inline(always)]
 pub fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums: impl Shared<u32>, pairs: u32) {
-    block.tiles_of::<32, _>(local, |warp, local| {
+    block.tiles_of(local, |warp, local| {
         let number = warp.first_thread() / 32;
         warp.exclusive_sum(
             local,

@@ -112,7 +112,7 @@ fn is_found(found: Global<u32>, row: u64) -> bool {
 #[inline(always)]
 fn flags<B: Block>(block: &mut B, bits: Global<u32>, items: u64, is_flagged: impl Fn(u64) -> bool + Sync) {
     let block_first = block.first_thread();
-    block.tiles::<32>(|warp| {
+    block.tiles(|warp| {
         let first = block_first + warp.first_thread() as u64;
         let mut flagged = warp.local(|lane| {
             let item = first + lane as u64;

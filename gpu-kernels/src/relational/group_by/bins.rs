@@ -155,7 +155,7 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
         } else {
             aggregate::<false, _, _, _, _>(block, &mut threads, rows, page, counters);
         }
-        block.tiles_of::<32, _>(&mut threads, |warp, threads| {
+        block.tiles_of(&mut threads, |warp, threads| {
             warp.exclusive_sum(
                 threads,
                 |_, thread| thread.taken,

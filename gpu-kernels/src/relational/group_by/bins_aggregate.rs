@@ -39,7 +39,7 @@ pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: S
     let rows = if SUMS { Rows { split: true, ..rows } } else { rows };
     let bin = Bin { rows, page };
     let many = read::<K, V>() as u32 * THREADS;
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         let mut warp_first = warp.first_thread();
         if warp_first < rows.count {
             warp.each(threads, |lane, thread| bin.load(warp_first, lane, thread));

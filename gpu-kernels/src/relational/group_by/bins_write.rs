@@ -71,7 +71,7 @@ pub(super) fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Share
     start: impl Shared<u64>,
 ) {
     let page = if SUMS { page.of_sums() } else { page };
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         let mut warp_first = warp.first_thread();
         while warp_first < page.slots() {
             let slot_of = |lane: u32, i: usize| warp_first + i as u32 * THREADS + lane;

@@ -260,7 +260,7 @@ fn number_groups<K: KeyWord, W: Scalar, B: Block>(
     threads: &mut B::Local<Thread<K, W>>,
     counters: impl Shared<u32>,
 ) {
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         let mut all = 0;
         for i in 0..HELD {
             all += warp.ballot(threads, |_, state| state.groups[i] == FIRST).count_ones();

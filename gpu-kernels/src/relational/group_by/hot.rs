@@ -284,7 +284,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                     chip.add::<{ MAX_ROWS / 2 }, WordOf<V>>(copies, t.values);
                 }
             };
-            block.tiles_of::<32, _>(threads, |warp, threads| {
+            block.tiles_of(threads, |warp, threads| {
                 let first_thread = warp.first_thread();
                 warp.each(threads, |lane, t| aggregate(first_thread + lane, t));
                 if warp.ballot(threads, |_, t| t.missed != 0) == 0 {

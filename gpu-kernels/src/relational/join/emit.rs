@@ -91,7 +91,7 @@ fn reserve<K: KeyWord, B: Block>(
     (start, counters): (impl Shared<u64>, impl Shared<u32>),
     wanted: impl Fn(&Thread<K>) -> u32 + Sync,
 ) {
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         warp.exclusive_sum(
             threads,
             |_, thread| wanted(thread),
@@ -129,7 +129,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
         return;
     }
     let outputs = outputs.from(start.get(0));
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         let has_several = |thread: &Thread<K>| {
             let mut all = 0;
             for i in 0..HELD {
@@ -240,7 +240,7 @@ pub(super) fn emit_once<K: KeyWord, B: Block>(
         return;
     }
     let outputs = outputs.from(start.get(0));
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         for i in 0..HELD {
             let lanes = warp.ballot(threads, |_, thread| wanted(thread) >> i & 1 != 0);
             warp.each(threads, |lane, thread| {

@@ -109,7 +109,7 @@ fn begin_buckets<const BLOCK: u32, K: KeyWord, S: Shared<u32>, B: Block>(
             state.next += page.counted(bucket);
         }
     });
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         let number = warp.first_thread() / 32;
         warp.exclusive_sum(
             threads,

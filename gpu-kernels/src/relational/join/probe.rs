@@ -117,7 +117,7 @@ pub(super) fn find<K: KeyWord, B: Block>(
     emit: Emit,
 ) {
     let is_one_enough = emit.is_one_enough();
-    block.tiles_of::<32, _>(threads, |warp, threads| {
+    block.tiles_of(threads, |warp, threads| {
         warp.each(threads, |_, thread| find_short(thread, build));
         let any_long = |thread: &Thread<K>| {
             let mut any = 0;

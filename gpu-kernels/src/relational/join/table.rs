@@ -158,7 +158,7 @@ impl<K: KeyWord> FillTable<K> {
             let row = first + thread as u64;
             Filled { mixed: (row < plan.rows).then(|| key(row as u32)), has_twin: false }
         });
-        block.tiles_of::<32, _>(&mut rows, |warp, rows| {
+        block.tiles_of(&mut rows, |warp, rows| {
             let mixed = |_, row: &Filled<K>| row.mixed.map(|mixed| (mixed, mixed.bits_from(0)));
             warp.twins(rows, mixed, |lane, row, twin| row.has_twin = twin != lane);
             // The rows of a frequent key would wait for each other. Lanes may read different words,

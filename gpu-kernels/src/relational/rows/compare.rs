@@ -43,7 +43,7 @@ struct Compared {
 fn compare<B: Block>(block: &mut B, pairs: &Pairs, is_equal: impl Fn(u64, u64) -> bool + Sync) {
     let CompareParams { pairs: number, left_rows, right_rows, is_first, keeps_alone } = pairs.plan;
     let block_first = block.first_thread();
-    block.tiles::<32>(|warp| {
+    block.tiles(|warp| {
         let first = block_first + warp.first_thread() as u64;
         let mut compared = warp.local(|lane| {
             let pair = first + lane as u64;

@@ -1,5 +1,6 @@
 //! A block, its tiles and its shared arrays, all of whose uses go to the checker.
 
+use super::super::block::LANES;
 use super::super::cpu::{array_of, count_one};
 use super::super::std::boxed::Box;
 use super::super::std::vec::Vec;
@@ -43,7 +44,7 @@ impl<const THREADS: usize> Drop for CheckedBlock<'_, THREADS> {
 impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
     type Local<T> = [T; THREADS];
     type Shared<T: Word> = CheckedShared<T>;
-    type Tile<const LANES: usize> = CheckedTile<'c, LANES>;
+    type Tile = CheckedTile<'c>;
     type Strided = Self;
 
     fn strided(&mut self) -> &mut Self {
@@ -80,16 +81,12 @@ impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
         self.sync();
         total
     }
-    fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut CheckedTile<'c, LANES>) + Sync) {
+    fn tiles(&mut self, work: impl Fn(&mut CheckedTile<'c>) + Sync) {
         self.checker.shuffled((THREADS / LANES) as u32, &mut |tile| {
             work(&mut CheckedTile { first: tile * LANES as u32, checker: self.checker });
         });
     }
-    fn tiles_of<const LANES: usize, T>(
-        &mut self,
-        local: &mut [T; THREADS],
-        work: impl Fn(&mut CheckedTile<'c, LANES>, &mut [T; LANES]) + Sync,
-    ) {
+    fn tiles_of<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(&mut CheckedTile<'c>, &mut [T; LANES]) + Sync) {
         let parts = local.as_chunks_mut::<LANES>().0;
         self.checker.shuffled((THREADS / LANES) as u32, &mut |tile| {
             let mut lanes = CheckedTile { first: tile * LANES as u32, checker: self.checker };
@@ -102,19 +99,19 @@ impl<'c, const THREADS: usize> Block for CheckedBlock<'c, THREADS> {
 }
 
 /// A tile whose lanes run in shuffled order.
-pub struct CheckedTile<'c, const LANES: usize> {
+pub struct CheckedTile<'c> {
     first: u32,
     checker: &'c Checker,
 }
 
-impl<const LANES: usize> CheckedTile<'_, LANES> {
+impl CheckedTile<'_> {
     /// Calls `work` as each lane, in random order.
     fn each_lane(&self, mut work: impl FnMut(u32)) {
         self.checker.each_thread(self.first, LANES as u32, &mut work);
     }
 }
 
-impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
+impl Tile for CheckedTile<'_> {
     type Local<T> = [T; LANES];
 
     fn first_thread(&self) -> u32 {
@@ -178,7 +175,7 @@ impl<const LANES: usize> Tile for CheckedTile<'_, LANES> {
 
 /// Returns the sums of the values before each, and of all.
 #[inline(never)]
-fn sums_before<N: Word, const LANES: usize>(values: [N; LANES]) -> ([N; LANES], N) {
+fn sums_before<N: Word>(values: [N; LANES]) -> ([N; LANES], N) {
     let mut sum = N::default();
     let before = values.map(|value| {
         let before = sum;

@@ -1,5 +1,8 @@
 //! The CPU's back end: a block is one CPU thread, which runs the block's threads one after the
 //! other in each phase.
+//!
+//! `memory` has the accesses to the device's memory, and vectors; `storage` keeps shared arrays
+//! from block to block; `declare` is the host's half of `kernel!`.
 
 #[macro_use]
 mod declare;
@@ -8,6 +11,7 @@ mod storage;
 
 pub use storage::SharedStorage;
 
+use super::block::LANES;
 use super::{Block, Global, Shared, Tile, Word};
 use core::mem::MaybeUninit;
 
@@ -27,7 +31,7 @@ impl<const THREADS: usize> CpuBlock<THREADS> {
 impl<const THREADS: usize> Block for CpuBlock<THREADS> {
     type Local<T> = [T; THREADS];
     type Shared<T: Word> = CpuShared<T>;
-    type Tile<const LANES: usize> = CpuTile<LANES>;
+    type Tile = CpuTile<LANES>;
     type Strided = AloneBlock;
 
     #[inline(always)]
@@ -69,17 +73,13 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
         total
     }
     #[inline(always)]
-    fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut CpuTile<LANES>) + Sync) {
+    fn tiles(&mut self, work: impl Fn(&mut CpuTile<LANES>) + Sync) {
         for first in (0..THREADS as u32).step_by(LANES) {
             work(&mut CpuTile { first });
         }
     }
     #[inline(always)]
-    fn tiles_of<const LANES: usize, T>(
-        &mut self,
-        local: &mut [T; THREADS],
-        work: impl Fn(&mut CpuTile<LANES>, &mut [T; LANES]) + Sync,
-    ) {
+    fn tiles_of<T>(&mut self, local: &mut [T; THREADS], work: impl Fn(&mut CpuTile<LANES>, &mut [T; LANES]) + Sync) {
         let parts = local.as_chunks_mut::<LANES>().0;
         for tile in 0..THREADS / LANES {
             work(&mut CpuTile { first: (tile * LANES) as u32 }, &mut parts[tile]);
@@ -99,7 +99,7 @@ pub struct AloneBlock {
 impl Block for AloneBlock {
     type Local<T> = [T; 1];
     type Shared<T: Word> = CpuShared<T>;
-    type Tile<const LANES: usize> = CpuTile<1>;
+    type Tile = CpuTile<1>;
     type Strided = Self;
 
     #[inline(always)]
@@ -135,69 +135,65 @@ impl Block for AloneBlock {
         work(0, state) as u32
     }
     #[inline(always)]
-    fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut CpuTile<1>) + Sync) {
+    fn tiles(&mut self, work: impl Fn(&mut CpuTile<1>) + Sync) {
         work(&mut CpuTile { first: 0 });
     }
     #[inline(always)]
-    fn tiles_of<const LANES: usize, T>(
-        &mut self,
-        local: &mut [T; 1],
-        work: impl Fn(&mut CpuTile<1>, &mut [T; 1]) + Sync,
-    ) {
+    fn tiles_of<T>(&mut self, local: &mut [T; 1], work: impl Fn(&mut CpuTile<1>, &mut [T; 1]) + Sync) {
         work(&mut CpuTile { first: 0 }, local);
     }
     #[inline(always)]
     fn sync(&mut self) {}
 }
 
-/// A tile of `LANES` threads of a block, run one after the other.
+/// A tile of `COUNT` threads of a block, run one after the other: a warp's, or one thread.
 #[derive(Debug)]
-pub struct CpuTile<const LANES: usize> {
+pub struct CpuTile<const COUNT: usize> {
     pub(super) first: u32,
 }
 
-impl<const LANES: usize> Tile for CpuTile<LANES> {
-    type Local<T> = [T; LANES];
+impl<const COUNT: usize> Tile for CpuTile<COUNT> {
+    type Local<T> = [T; COUNT];
 
     #[inline(always)]
     fn first_thread(&self) -> u32 {
         self.first
     }
     #[inline(always)]
-    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; LANES] {
+    fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> [T; COUNT] {
         array_of(initial)
     }
     #[inline(always)]
-    fn each<T>(&mut self, local: &mut [T; LANES], work: impl Fn(u32, &mut T) + Sync) {
-        for lane in 0..LANES {
+    fn each<T>(&mut self, local: &mut [T; COUNT], work: impl Fn(u32, &mut T) + Sync) {
+        for lane in 0..COUNT {
             work(lane as u32, &mut local[lane]);
         }
     }
     #[inline(always)]
-    fn ballot<T>(&mut self, local: &[T; LANES], test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
+    fn ballot<T>(&mut self, local: &[T; COUNT], test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
         let mut votes = 0;
-        for lane in 0..LANES {
+        for lane in 0..COUNT {
             votes |= (test(lane as u32, &local[lane]) as u32) << lane;
         }
         votes
     }
     #[inline(always)]
-    fn pick<T>(&mut self, local: &[T; LANES], lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
-        read(&local[lane as usize % LANES])
+    fn pick<T>(&mut self, local: &[T; COUNT], lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
+        read(&local[lane as usize % COUNT])
     }
     #[inline(always)]
     fn exclusive_sum<T, N: Word>(
         &mut self,
-        local: &mut [T; LANES],
+        local: &mut [T; COUNT],
         read: impl Fn(u32, &T) -> N + Sync,
         tell: impl Fn(u32, &mut T, N, N) + Sync,
     ) {
         let mut total = N::default();
-        for lane in 0..LANES {
+        for lane in 0..COUNT {
             total = total.plus(read(lane as u32, &local[lane]));
         }
         let mut before = N::default();
-        for lane in 0..LANES {
+        for lane in 0..COUNT {
             let value = read(lane as u32, &local[lane]);
             tell(lane as u32, &mut local[lane], before, total);
             before = before.plus(value);
@@ -206,18 +202,18 @@ impl<const LANES: usize> Tile for CpuTile<LANES> {
     #[inline(always)]
     fn twins<T, N: Word>(
         &mut self,
-        local: &mut [T; LANES],
+        local: &mut [T; COUNT],
         _: impl Fn(u32, &T) -> Option<(N, u32)> + Sync,
         tell: impl Fn(u32, &mut T, u32) + Sync,
     ) {
-        for lane in 0..LANES {
+        for lane in 0..COUNT {
             tell(lane as u32, &mut local[lane], lane as u32);
         }
     }
     #[inline(always)]
     fn count_in_order<T, const ROWS: usize>(
         &mut self,
-        local: &mut [T; LANES],
+        local: &mut [T; COUNT],
         counters: impl Shared<u32>,
         first: u32,
         _bits: u32,

@@ -3,7 +3,8 @@
 //!
 //! [`thread`] and [`warp`] have the names of rust-cuda's `cuda_std`, which no available compiler
 //! can build (docs/toolchain.md). Two rules matter only here: convergent operations are intrinsics,
-//! never inline assembly; atomic operations order nothing.
+//! never inline assembly; atomic operations order nothing. `memory` has the accesses to the
+//! device's memory in inline PTX, `shared` the arrays of a block.
 
 pub mod memory;
 #[macro_use]
@@ -13,6 +14,7 @@ pub mod warp;
 
 pub use shared::{GpuShared, dynamic_array};
 
+use super::block::LANES;
 use super::{Block, Shared, Tile, Word};
 
 /// The block that this thread belongs to.
@@ -24,7 +26,7 @@ pub struct Register<T>(T);
 impl<const THREADS: u32> Block for GpuBlock<THREADS> {
     type Local<T> = Register<T>;
     type Shared<T: Word> = GpuShared<T>;
-    type Tile<const LANES: usize> = GpuTile<LANES>;
+    type Tile = GpuTile;
     type Strided = Self;
 
     #[inline(always)]
@@ -63,15 +65,11 @@ impl<const THREADS: u32> Block for GpuBlock<THREADS> {
         thread::sync_threads_count(counts as u32)
     }
     #[inline(always)]
-    fn tiles<const LANES: usize>(&mut self, work: impl Fn(&mut GpuTile<LANES>) + Sync) {
+    fn tiles(&mut self, work: impl Fn(&mut GpuTile) + Sync) {
         work(&mut GpuTile);
     }
     #[inline(always)]
-    fn tiles_of<const LANES: usize, T>(
-        &mut self,
-        local: &mut Register<T>,
-        work: impl Fn(&mut GpuTile<LANES>, &mut Register<T>) + Sync,
-    ) {
+    fn tiles_of<T>(&mut self, local: &mut Register<T>, work: impl Fn(&mut GpuTile, &mut Register<T>) + Sync) {
         work(&mut GpuTile, local);
     }
     #[inline(always)]
@@ -80,19 +78,16 @@ impl<const THREADS: u32> Block for GpuBlock<THREADS> {
     }
 }
 
-/// The tile of `LANES` lanes that this thread belongs to.
-pub struct GpuTile<const LANES: usize>;
+/// The warp that this thread belongs to.
+pub struct GpuTile;
 
-impl<const LANES: usize> GpuTile<LANES> {
+/// All lanes, as a warp's mask.
+const ALL: u32 = u32::MAX;
+
+impl GpuTile {
     #[inline(always)]
     fn lane() -> u32 {
         thread::thread_idx_x() % LANES as u32
-    }
-
-    /// Returns the first lane of this tile in the warp.
-    #[inline(always)]
-    fn shift() -> u32 {
-        if LANES == 32 { 0 } else { warp::lane_id() & !(LANES as u32 - 1) }
     }
 
     /// Returns the lanes of `peers` whose class has the same `bit` as this lane's class.
@@ -101,18 +96,12 @@ impl<const LANES: usize> GpuTile<LANES> {
         // The bit is opaque, because LLVM would otherwise test it twice, once for the vote and once
         // for the choice.
         let set = class & memory::opaque(1 << bit) != 0;
-        let votes = warp::warp_vote_ballot(Self::mask(), set);
+        let votes = warp::warp_vote_ballot(ALL, set);
         peers & (votes ^ if set { 0 } else { u32::MAX })
-    }
-
-    /// Returns the lanes of this tile in the warp's mask.
-    #[inline(always)]
-    fn mask() -> u32 {
-        if LANES == 32 { u32::MAX } else { ((1 << LANES) - 1) << Self::shift() }
     }
 }
 
-impl<const LANES: usize> Tile for GpuTile<LANES> {
+impl Tile for GpuTile {
     type Local<T> = Register<T>;
 
     #[inline(always)]
@@ -129,12 +118,11 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
     }
     #[inline(always)]
     fn ballot<T>(&mut self, local: &Register<T>, test: impl Fn(u32, &T) -> bool + Sync) -> u32 {
-        let votes = warp::warp_vote_ballot(Self::mask(), test(Self::lane(), &local.0));
-        if LANES == 32 { votes } else { votes >> Self::shift() & ((1 << LANES) - 1) }
+        warp::warp_vote_ballot(ALL, test(Self::lane(), &local.0))
     }
     #[inline(always)]
     fn pick<T>(&mut self, local: &Register<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32 {
-        warp::warp_shuffle_idx(Self::mask(), read(&local.0), Self::shift() + lane % LANES as u32)
+        warp::warp_shuffle_idx(ALL, read(&local.0), lane % LANES as u32)
     }
     #[inline(always)]
     fn exclusive_sum<T, N: Word>(
@@ -150,14 +138,13 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
         let mut sum = value;
         let mut distance = 1;
         while distance < LANES as u32 {
-            let earlier =
-                sum.from_lane(Self::mask(), Self::shift() + (lane.wrapping_sub(distance) & (LANES as u32 - 1)));
+            let earlier = sum.from_lane(ALL, lane.wrapping_sub(distance) & (LANES as u32 - 1));
             if lane >= distance {
                 sum = sum.plus(earlier);
             }
             distance *= 2;
         }
-        let total = sum.from_lane(Self::mask(), Self::shift() + LANES as u32 - 1);
+        let total = sum.from_lane(ALL, LANES as u32 - 1);
         tell(lane, &mut local.0, sum.minus(value), total);
     }
     #[inline(always)]
@@ -170,15 +157,15 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
         let lane = Self::lane();
         let held = read(lane, &local.0);
         let (word, class) = held.unwrap_or_default();
-        let mut peers = warp::warp_vote_ballot(Self::mask(), held.is_some());
+        let mut peers = warp::warp_vote_ballot(ALL, held.is_some());
         for bit in 0..8 {
             peers = Self::peers(peers, class, bit);
         }
         // A lane that holds no word may have no peers, not even itself.
         let own = warp::lane_id();
         let highest = if held.is_some() { warp::highest_bit(peers) } else { own };
-        let is_twin = word.from_lane(Self::mask(), highest) == word;
-        tell(lane, &mut local.0, if is_twin { highest - Self::shift() } else { lane });
+        let is_twin = word.from_lane(ALL, highest) == word;
+        tell(lane, &mut local.0, if is_twin { highest } else { lane });
     }
     #[inline(always)]
     fn count_in_order<T, const ROWS: usize>(
@@ -191,7 +178,7 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
         tell: impl Fn(&mut T, usize, u32) + Sync,
     ) {
         let earlier_lanes = (1 << warp::lane_id()) - 1;
-        let (mut peers, mut held) = ([Self::mask(); ROWS], [0; ROWS]);
+        let (mut peers, mut held) = ([ALL; ROWS], [0; ROWS]);
         // One vote a bit is faster than `match.any` (docs/two-level.md, "Tried and dropped").
         for row in 0..ROWS {
             for bit in 0..8 {
@@ -211,10 +198,10 @@ impl<const LANES: usize> Tile for GpuTile<LANES> {
             if warp::highest_bit(peers[row]) == warp::lane_id() {
                 held[row] = counters.fetch_add(first / 2 + class / 2, peers[row].count_ones() << (class % 2 * 16));
             }
-            warp::sync_warp(Self::mask());
+            warp::sync_warp(ALL);
         }
         for row in 0..ROWS {
-            let word = warp::warp_shuffle_idx(Self::mask(), held[row], warp::highest_bit(peers[row]));
+            let word = warp::warp_shuffle_idx(ALL, held[row], warp::highest_bit(peers[row]));
             let before = (peers[row] & earlier_lanes).count_ones();
             let half = class(&local.0, row) % 2 * 16;
             tell(&mut local.0, row, (word >> half & 0xffff) + before);

@@ -216,91 +216,65 @@ fn an_index_beyond_a_shared_array_is_caught_on_both_back_ends() {
     unsafe { Beyond { by: 0 }.run_on_cpu(0..1, 1) };
 }
 
-/// A kernel over tiles of some number of lanes: ballots and picks, four words a thread.
-macro_rules! tile_kernel {
-    ($name:ident, $entry:literal, $lanes:literal) => {
-        kernel! {
-            /// Votes and picks in tiles.
-            $name<>, $entry, threads 64;
-            { words: Global<u32>, out: Global<u32>, lanes_started: Global<u32> }
-        }
-
-        impl $name {
-            #[inline(always)]
-            fn run<B: Block>(self, block: &mut B) {
-                let args = self;
-                let block_first = block.first_thread();
-                block.tiles::<$lanes>(|tile| {
-                    let in_block = tile.first_thread();
-                    let first = block_first + in_block as u64;
-                    let mut held = tile.local(|lane| {
-                        args.lanes_started.atomic(first + lane as u64).fetch_add(1);
-                        args.words.load(first + lane as u64)
-                    });
-                    tile.each(&mut held, |lane, word| *word = word.wrapping_mul(3) ^ lane);
-                    let odd = tile.ballot(&held, |_, word| word % 2 == 1);
-                    let all = tile.ballot(&held, |lane, _| lane < $lanes);
-                    // The lane to pick follows from a value that all lanes have: a vote. Lanes are
-                    // counted modulo their number.
-                    let picked = tile.pick(&held, odd.count_ones() + $lanes / 2, |word| *word);
-                    tile.each(&mut held, |lane, word| {
-                        let row = 5 * (first + lane as u64);
-                        args.out.store(row, *word);
-                        args.out.store(row + 1, odd);
-                        args.out.store(row + 2, all);
-                        args.out.store(row + 3, picked);
-                        args.out.store(row + 4, in_block);
-                    });
-                });
-            }
-        }
-    };
+kernel! {
+    /// Votes and picks in tiles, five words a thread.
+    Tiles<>, "test_tiles", threads 64;
+    { words: Global<u32>, out: Global<u32>, lanes_started: Global<u32> }
 }
-tile_kernel!(Tiles4, "test_tiles_4", 4);
-tile_kernel!(Tiles8, "test_tiles_8", 8);
-tile_kernel!(Tiles16, "test_tiles_16", 16);
-tile_kernel!(Tiles32, "test_tiles_32", 32);
 
-fn tiles<K: Kernel>(lanes: usize, kernel: impl Fn(Global<u32>, Global<u32>, Global<u32>) -> K) {
-    let mut words: Vec<u32> = (0..128u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> 7).collect();
-    let held: Vec<u32> = words.iter().enumerate().map(|(i, word)| word.wrapping_mul(3) ^ (i % lanes) as u32).collect();
-    let (input, mut started) = (global(&mut words), vec![0; 128]);
-    let started = global(&mut started);
-    let found = everywhere(2, &[0; 5 * 128], |out| kernel(input, out, started), <[u32]>::to_vec);
-    for (i, row) in found.chunks(5).enumerate() {
-        let tile = &held[i / lanes * lanes..][..lanes];
-        let odd = tile.iter().enumerate().fold(0, |votes, (lane, word)| votes | (word % 2) << lane);
-        let picked = tile[(odd.count_ones() as usize + lanes / 2) % lanes];
-        let first = i % 64 / lanes * lanes;
-        assert_eq!(row, [held[i], odd, (u64::MAX >> (64 - lanes)) as u32, picked, first as u32], "thread {i}");
+impl Tiles {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let block_first = block.first_thread();
+        block.tiles(|tile| {
+            let in_block = tile.first_thread();
+            let first = block_first + in_block as u64;
+            let mut held = tile.local(|lane| {
+                args.lanes_started.atomic(first + lane as u64).fetch_add(1);
+                args.words.load(first + lane as u64)
+            });
+            tile.each(&mut held, |lane, word| *word = word.wrapping_mul(3) ^ lane);
+            let odd = tile.ballot(&held, |_, word| word % 2 == 1);
+            let all = tile.ballot(&held, |lane, _| lane < 32);
+            // The lane to pick follows from a value that all lanes have: a vote. Lanes are counted
+            // modulo 32.
+            let picked = tile.pick(&held, odd.count_ones() + 16, |word| *word);
+            tile.each(&mut held, |lane, word| {
+                let row = 5 * (first + lane as u64);
+                args.out.store(row, *word);
+                args.out.store(row + 1, odd);
+                args.out.store(row + 2, all);
+                args.out.store(row + 3, picked);
+                args.out.store(row + 4, in_block);
+            });
+        });
     }
 }
 
 #[test]
 fn tiles_vote_and_pick_among_their_own_lanes() {
-    tiles(4, |words, out, lanes_started| Tiles4 { words, out, lanes_started });
-    tiles(8, |words, out, lanes_started| Tiles8 { words, out, lanes_started });
-    tiles(16, |words, out, lanes_started| Tiles16 { words, out, lanes_started });
-    tiles(32, |words, out, lanes_started| Tiles32 { words, out, lanes_started });
+    let mut words: Vec<u32> = (0..128u32).map(|i| i.wrapping_mul(0x9e37_79b9) >> 7).collect();
+    let held: Vec<u32> = words.iter().enumerate().map(|(i, word)| word.wrapping_mul(3) ^ (i % 32) as u32).collect();
+    let (input, mut started) = (global(&mut words), vec![0; 128]);
+    let started = global(&mut started);
+    let kernel = |out| Tiles { words: input, out, lanes_started: started };
+    let found = everywhere(2, &[0; 5 * 128], kernel, <[u32]>::to_vec);
+    for (i, row) in found.chunks(5).enumerate() {
+        let tile = &held[i / 32 * 32..][..32];
+        let odd = tile.iter().enumerate().fold(0, |votes, (lane, word)| votes | (word % 2) << lane);
+        let picked = tile[(odd.count_ones() as usize + 16) % 32];
+        assert_eq!(row, [held[i], odd, u32::MAX, picked, i as u32 % 64 / 32 * 32], "thread {i}");
+    }
 }
 
-fn lanes_started<K: Kernel>(kernel: impl Fn(Global<u32>, Global<u32>, Global<u32>) -> K) {
+#[test]
+fn a_tile_makes_the_state_of_each_lane_once() {
     let (mut words, mut out) = (vec![0; 128], vec![0; 5 * 128]);
     let (words, out) = (global(&mut words), global(&mut out));
-    let started = everywhere(2, &[0; 128], |started| kernel(words, out, started), <[u32]>::to_vec);
+    let kernel = |lanes_started| Tiles { words, out, lanes_started };
+    let started = everywhere(2, &[0; 128], kernel, <[u32]>::to_vec);
     assert_eq!(started, [1; 128], "a lane's state must be made once, as on the GPU");
-}
-
-#[test]
-fn a_tile_makes_the_state_of_each_lane_once_with_32_lanes() {
-    lanes_started(|words, out, lanes_started| Tiles32 { words, out, lanes_started });
-}
-
-#[test]
-fn a_tile_makes_the_state_of_each_lane_once_with_fewer_lanes() {
-    lanes_started(|words, out, lanes_started| Tiles16 { words, out, lanes_started });
-    lanes_started(|words, out, lanes_started| Tiles8 { words, out, lanes_started });
-    lanes_started(|words, out, lanes_started| Tiles4 { words, out, lanes_started });
 }
 
 kernel! {

@@ -3,83 +3,66 @@
 use super::everywhere::global;
 use super::tiles::makes;
 use gpu_kernels::kernel;
-use gpu_kernels::seam::{Block, Global, Kernel, Tile, Word};
+use gpu_kernels::seam::{Block, Global, Tile, Word};
 use gpu_kernels::types::KeyWord;
 
-/// A kernel that sums in tiles of some number of lanes: three words a thread.
-macro_rules! sum_kernel {
-    ($name:ident, $entry:literal, $lanes:literal) => {
-        kernel! {
-            /// Sums over tiles.
-            $name<K: KeyWord>, $entry, threads 64;
-            { words: Global<K>, out: Global<K> }
-        }
-
-        impl<K: KeyWord> $name<K> {
-            #[inline(always)]
-            fn run<B: Block>(self, block: &mut B) {
-                let args = self;
-                let block_first = block.first_thread();
-                let mut held = block.local(|thread| [args.words.load(block_first + thread as u64); 3]);
-                block.tiles_of::<$lanes, _>(&mut held, |tile, held| {
-                    tile.exclusive_sum(
-                        held,
-                        |_, held| held[0],
-                        |_, held, before, total| {
-                            (held[1], held[2]) = (before, total);
-                        },
-                    );
-                    // The lanes' arguments may be what they read, and every other lane adds
-                    // nothing.
-                    tile.exclusive_sum(
-                        held,
-                        |lane, held| if lane % 2 == 0 { held[0] } else { K::default() },
-                        |lane, held, before, total| held[0] = if lane % 2 == 0 { before } else { total },
-                    );
-                });
-                block.each(&mut held, |thread, held| {
-                    for i in 0..3 {
-                        args.out.store(3 * (block_first + thread as u64) + i as u64, held[i]);
-                    }
-                });
-            }
-        }
-    };
+kernel! {
+    /// Sums over tiles: three words a thread.
+    Sums<K: KeyWord>, "test_sums", threads 64;
+    { words: Global<K>, out: Global<K> }
 }
-sum_kernel!(Sums4, "test_sums_4", 4);
-sum_kernel!(Sums8, "test_sums_8", 8);
-sum_kernel!(Sums16, "test_sums_16", 16);
-sum_kernel!(Sums32, "test_sums_32", 32);
+
+impl<K: KeyWord> Sums<K> {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        let block_first = block.first_thread();
+        let mut held = block.local(|thread| [args.words.load(block_first + thread as u64); 3]);
+        block.tiles_of(&mut held, |tile, held| {
+            tile.exclusive_sum(
+                held,
+                |_, held| held[0],
+                |_, held, before, total| {
+                    (held[1], held[2]) = (before, total);
+                },
+            );
+            // The lanes' arguments may be what they read, and every other lane adds nothing.
+            tile.exclusive_sum(
+                held,
+                |lane, held| if lane % 2 == 0 { held[0] } else { K::default() },
+                |lane, held, before, total| held[0] = if lane % 2 == 0 { before } else { total },
+            );
+        });
+        block.each(&mut held, |thread, held| {
+            for i in 0..3 {
+                args.out.store(3 * (block_first + thread as u64) + i as u64, held[i]);
+            }
+        });
+    }
+}
 
 fn total<N: Word>(words: &[N]) -> N {
     words.iter().fold(N::default(), |sum, &word| sum.plus(word))
 }
 
-fn sums<K: KeyWord, L: Kernel>(lanes: usize, kernel: impl Fn(Global<K>, Global<K>) -> L) {
+fn sums<K: KeyWord>() {
     // Large ones, so that the sums wrap, and in the second block small ones, so that they do not.
     let word = |i: u64| if i < 64 { i.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ u64::MAX << 63 } else { i * i };
     let mut words: Vec<K> = (0..128).map(|i| K::from_u64(word(i) & K::ALL_ONES.to_u64())).collect();
     let mut expected = Vec::new();
-    for tile in words.chunks(lanes) {
-        let even: Vec<K> = (0..lanes).map(|lane| if lane % 2 == 0 { tile[lane] } else { K::default() }).collect();
-        for lane in 0..lanes {
+    for tile in words.chunks(32) {
+        let even: Vec<K> = (0..32).map(|lane| if lane % 2 == 0 { tile[lane] } else { K::default() }).collect();
+        for lane in 0..32 {
             let second = if lane % 2 == 0 { total(&even[..lane]) } else { total(&even) };
             expected.extend([second, total(&tile[..lane]), total(tile)]);
         }
     }
     let words = global(&mut words);
-    makes(2, &[K::default(); 3 * 128], |out| kernel(words, out), &expected);
-}
-
-fn all_sums<K: KeyWord>() {
-    sums::<K, _>(4, |words, out| Sums4 { words, out });
-    sums::<K, _>(8, |words, out| Sums8 { words, out });
-    sums::<K, _>(16, |words, out| Sums16 { words, out });
-    sums::<K, _>(32, |words, out| Sums32 { words, out });
+    makes(2, &[K::default(); 3 * 128], |out| Sums { words, out }, &expected);
 }
 
 #[test]
 fn every_lane_is_told_the_sum_before_it_and_the_sum_of_all() {
-    all_sums::<u32>();
-    all_sums::<u64>();
+    sums::<u32>();
+    sums::<u64>();
 }

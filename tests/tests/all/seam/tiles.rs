@@ -22,67 +22,51 @@ pub(super) fn makes<T: Copy + PartialEq + Debug, K: Kernel>(
 
 const THREADS: usize = 64;
 
-/// A kernel over tiles of some number of lanes, in two blocks. Each thread's state goes through
-/// tiles twice, with a phase of the block between them. Two words a thread.
-macro_rules! kept_kernel {
-    ($name:ident, $entry:literal, $lanes:literal) => {
-        kernel! {
-            /// State of the block's threads in tiles.
-            $name<>, $entry, threads 64, shared words: u64 = 64;
-            { out: Global<u64> }
-        }
-
-        impl $name {
-            #[inline(always)]
-            fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>) {
-                let args = self;
-                let first = block.first_thread();
-                let mut held = block.local(|thread| [thread as u64, 7]);
-                block.tiles_of::<$lanes, _>(&mut held, |tile, held| {
-                    let in_block = tile.first_thread() as u64;
-                    tile.each(held, |lane, held| held[1] = held[0] * 1000 + in_block + lane as u64);
-                });
-                block.phase(&mut held, |thread, held| {
-                    held[1] += 1_000_000;
-                    words.set(thread, held[1]);
-                });
-                block.tiles_of::<$lanes, _>(&mut held, |tile, held| {
-                    let in_block = tile.first_thread();
-                    // The mirrored thread's word: of another tile, so the phase's barrier counts.
-                    tile.each(held, |lane, held| held[0] = words.get(63 - in_block - lane));
-                    let votes = tile.ballot(held, |_, held| held[1] % 3 == 0);
-                    tile.each(held, |_, held| held[1] += (votes as u64) << 32);
-                });
-                block.each(&mut held, |thread, held| {
-                    args.out.store(2 * (first + thread as u64), held[0]);
-                    args.out.store(2 * (first + thread as u64) + 1, held[1]);
-                });
-            }
-        }
-    };
+kernel! {
+    /// State of the block's threads in tiles, in two blocks. Each thread's state goes through tiles
+    /// twice, with a phase of the block between them. Two words a thread.
+    Kept<>, "test_kept", threads 64, shared words: u64 = 64;
+    { out: Global<u64> }
 }
-kept_kernel!(Kept4, "test_kept_4", 4);
-kept_kernel!(Kept8, "test_kept_8", 8);
-kept_kernel!(Kept16, "test_kept_16", 16);
-kept_kernel!(Kept32, "test_kept_32", 32);
 
-fn kept<K: Kernel>(lanes: usize, kernel: impl Fn(Global<u64>) -> K) {
-    let held: Vec<u64> = (0..THREADS as u64).map(|thread| 1_000_000 + thread * 1001).collect();
-    let mut expected = Vec::new();
-    for thread in (0..THREADS).cycle().take(2 * THREADS) {
-        let tile = &held[thread / lanes * lanes..][..lanes];
-        let votes = tile.iter().enumerate().fold(0, |votes, (lane, held)| votes | u64::from(held % 3 == 0) << lane);
-        expected.extend([held[THREADS - 1 - thread], held[thread] + (votes << 32)]);
+impl Kept {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>) {
+        let args = self;
+        let first = block.first_thread();
+        let mut held = block.local(|thread| [thread as u64, 7]);
+        block.tiles_of(&mut held, |tile, held| {
+            let in_block = tile.first_thread() as u64;
+            tile.each(held, |lane, held| held[1] = held[0] * 1000 + in_block + lane as u64);
+        });
+        block.phase(&mut held, |thread, held| {
+            held[1] += 1_000_000;
+            words.set(thread, held[1]);
+        });
+        block.tiles_of(&mut held, |tile, held| {
+            let in_block = tile.first_thread();
+            // The mirrored thread's word: of another tile, so the phase's barrier counts.
+            tile.each(held, |lane, held| held[0] = words.get(63 - in_block - lane));
+            let votes = tile.ballot(held, |_, held| held[1] % 3 == 0);
+            tile.each(held, |_, held| held[1] += (votes as u64) << 32);
+        });
+        block.each(&mut held, |thread, held| {
+            args.out.store(2 * (first + thread as u64), held[0]);
+            args.out.store(2 * (first + thread as u64) + 1, held[1]);
+        });
     }
-    makes(2, &[0; 4 * THREADS], kernel, &expected);
 }
 
 #[test]
 fn what_a_tiles_lanes_keep_is_their_threads_part_of_the_blocks_state() {
-    kept(4, |out| Kept4 { out });
-    kept(8, |out| Kept8 { out });
-    kept(16, |out| Kept16 { out });
-    kept(32, |out| Kept32 { out });
+    let held: Vec<u64> = (0..THREADS as u64).map(|thread| 1_000_000 + thread * 1001).collect();
+    let mut expected = Vec::new();
+    for thread in (0..THREADS).cycle().take(2 * THREADS) {
+        let tile = &held[thread / 32 * 32..][..32];
+        let votes = tile.iter().enumerate().fold(0, |votes, (lane, held)| votes | u64::from(held % 3 == 0) << lane);
+        expected.extend([held[THREADS - 1 - thread], held[thread] + (votes << 32)]);
+    }
+    makes(2, &[0; 4 * THREADS], |out| Kept { out }, &expected);
 }
 
 kernel! {
@@ -97,7 +81,7 @@ impl Sync {
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u32>) {
         let args = self;
         let mut held = block.local(|_| 0u32);
-        block.tiles_of::<32, _>(&mut held, |tile, held| {
+        block.tiles_of(&mut held, |tile, held| {
             let first = tile.first_thread();
             tile.each(held, |lane, held| {
                 *held = first + lane;
@@ -107,7 +91,7 @@ impl Sync {
         if args.missing == 0 {
             block.sync();
         }
-        block.tiles_of::<32, _>(&mut held, |tile, held| {
+        block.tiles_of(&mut held, |tile, held| {
             tile.each(held, |_, held| *held = *held * 1000 + words.get(63 - *held));
         });
         block.each(&mut held, |thread, held| args.out.store(thread as u64, *held));
@@ -150,7 +134,7 @@ macro_rules! count_kernel {
                         counters.set(word * 64 + thread, 0);
                     }
                 });
-                block.tiles_of::<32, _>(&mut held, |tile, held| {
+                block.tiles_of(&mut held, |tile, held| {
                     // Each tile's counters are its own.
                     let of_tile = args.first + (tile.first_thread() / 32 << args.bits);
                     for time in 0..2 {
@@ -321,7 +305,7 @@ impl<K: KeyWord> Twins<K> {
     fn run<B: Block>(self, block: &mut B) {
         let first = block.first_thread();
         let mut held = block.local(|thread| (self.words.load(first + thread as u64), u32::MAX));
-        block.tiles_of::<32, _>(&mut held, |tile, held| {
+        block.tiles_of(&mut held, |tile, held| {
             let word = |_, &(word, _): &(K, u32)| (word != K::default()).then(|| (word, word.bits_from(0)));
             tile.twins(held, word, |_, (_, told), twin| *told = twin);
         });

@@ -53,7 +53,7 @@ impl Runs {
         let args = self;
         let flooded = Flooded { keys: args.keys, walls: args.walls, voxels: args.voxels };
         let block_first = block.first_thread();
-        block.tiles::<32>(|warp| {
+        block.tiles(|warp| {
             let first = block_first + warp.first_thread() as u64;
             let mut joined = warp.local(|lane| {
                 let rank = first + lane as u64;
@@ -151,7 +151,7 @@ impl Flatten {
         let args = self;
         let voxels = args.voxels;
         let block_first = block.first_thread();
-        block.tiles::<32>(|warp| {
+        block.tiles(|warp| {
             let first = block_first + warp.first_thread() as u64;
             let mut is_root = warp.local(|lane| {
                 let rank = first + lane as u64;

@@ -176,7 +176,7 @@ impl Classify {
             let root = if open { args.roots.load_read_only(rank) } else { 0 };
             Class { inside: open && args.windings.load_read_only(root as u64) != 0, wall }
         });
-        block.tiles_of::<32, _>(&mut classes, |warp, classes| {
+        block.tiles_of(&mut classes, |warp, classes| {
             let first = block_first + warp.first_thread() as u64;
             let inside = warp.ballot(classes, |_, class| class.inside);
             warp.each(classes, |lane, _| {

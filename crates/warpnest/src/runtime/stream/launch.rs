@@ -20,7 +20,7 @@ impl Stream {
     /// closure:
     ///
     /// ```compile_fail,E0505
-    /// # use warpnest::{Buffer, Device, kernels::primitives::iota::{Iota, IotaParams}};
+    /// # use warpnest::{Buffer, Device, low_level::kernels::primitives::iota::{Iota, IotaParams}};
     /// # let device = Device::cpu();
     /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
     /// let plan = IotaParams { items: 8, first: 0, padding: 0 };
@@ -34,7 +34,7 @@ impl Stream {
     /// ```
     ///
     /// ```compile_fail,E0499
-    /// # use warpnest::{Buffer, Device, kernels::primitives::iota::{Iota, IotaParams}};
+    /// # use warpnest::{Buffer, Device, low_level::kernels::primitives::iota::{Iota, IotaParams}};
     /// # let device = Device::cpu();
     /// let mut output = Buffer::<u32>::zeroed(&device, 8).unwrap();
     /// let plan = IotaParams { items: 8, first: 0, padding: 0 };
