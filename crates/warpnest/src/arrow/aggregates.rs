@@ -144,9 +144,9 @@ impl Inputs {
         Ok((groups, arrays))
     }
 
-    /// Asks for an aggregate and, if some rows have no value, for the number of those that have.
-    /// The sum that a mean is of may wrap then, so that of upper halves is asked for, too: between
-    /// the two.
+    /// Asks for an aggregate and, if some rows have no value, for the count of rows that have one.
+    /// The sum behind a mean may wrap then, so the sum of the values' upper halves is asked for,
+    /// too: it stands between the two.
     fn ask<'q, K: Key>(&'q self, computed: &Computed, query: &mut GroupBy<'q, K>) -> [Option<Asked>; 3] {
         let input = |number: usize| &self.columns[number].1;
         let of = match (computed.of.map(input), computed.function) {

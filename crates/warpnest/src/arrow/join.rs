@@ -32,11 +32,11 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// - **Columns of the result** are those of the left batch, and then those of the right one; semi
-///   and anti joins give the left ones alone. A right column gets a suffix if the left batch has
-///   one of its name ([`ArrowJoin::suffix`]). Key columns that have the same name in both batches
-///   are one column of the result, as by USING in SQL; a row that has met none has its
-///   own keys there. Unmatched sides are null.
+/// - **Columns of the result** are the left batch's columns, and then the right batch's; semi and
+///   anti joins give the left columns alone. A right column gets a suffix if the left batch has one
+///   of its name ([`ArrowJoin::suffix`]). Key columns that have the same name in both batches are
+///   one column of the result, as by USING in SQL; a row that has met none has its own keys there.
+///   Unmatched sides are null.
 /// - **Null keys** meet no row, as in SQL, also if only one of several key columns is null. So
 ///   left, right and full joins give rows with null keys unmatched, semi joins leave them out, and
 ///   anti joins keep them, as NOT EXISTS does.
@@ -82,7 +82,7 @@ impl<'q> ArrowJoin<'q> {
         self.left_on(names.clone()).right_on(names)
     }
 
-    /// Names the key columns of the left batch, in the order of those of the right one.
+    /// Names the key columns of the left batch, in the order of the right batch's key columns.
     #[must_use]
     pub fn left_on<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.left_on = names.into_iter().map(Into::into).collect();

@@ -13,11 +13,11 @@ pub(super) struct KeyColumn {
     /// What rows are compared by: two rows are equal if they are in each part.
     pub parts: Vec<Part>,
     pub nulls: Option<NullBuffer>,
-    /// The type of the keys; of a dictionary that of its values.
+    /// The type of the keys; for a dictionary the type of its values.
     pub of_type: DataType,
 }
 
-/// The words or texts of a column of keys. Those of null rows are unspecified.
+/// The words or texts of a column of keys. What null rows have is unspecified.
 pub(super) enum Part {
     Narrow(ScalarBuffer<u32>),
     Wide(ScalarBuffer<u64>),

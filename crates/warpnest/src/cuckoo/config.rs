@@ -88,8 +88,8 @@ impl Config<Cuckoo> {
         self
     }
 
-    /// Sets the hash family, by default [`HashFamily::Mix`]. The others are those of Alcantara 2011
-    /// and of CUDPP; with regular keys they may make a build fail.
+    /// Sets the hash family, by default [`HashFamily::Mix`]. The other families are from Alcantara
+    /// 2011 and from CUDPP; with regular keys they may make a build fail.
     #[must_use]
     pub fn hash(mut self, family: HashFamily) -> Self {
         self.design.hash = family;
@@ -170,13 +170,13 @@ pub(super) fn table_words<K: KeyWord, V: Payload>(slots: u64) -> u64 {
 ///
 /// The longest chain of a build grows as `lg n / gap`, where `gap` is 1 minus the load over that
 /// threshold. It was measured at 0.1 to 1.9 times `lg n / gap`, in the middle 0.6 (`cargo xtask
-/// chains`, docs/cuckoo.md). This limit is 1.27 times `lg n / gap`, and never below the one of
-/// Alcantara 2011. Weak hash functions make longer chains, and a limit that is rarely reached costs
-/// nothing.
+/// chains`, docs/cuckoo.md). This limit is 1.27 times `lg n / gap`, and never below the limit in
+/// (Alcantara 2011). Weak hash functions make longer chains, and a limit that is rarely reached
+/// costs nothing.
 fn default_chain_limit(functions: u32, pairs: u64, slots: u64) -> u32 {
     let gap = |functions: usize, load: f64| 1.0 - load / THRESHOLDS[functions - 2];
     let scale = gap(4, 0.8) / gap(functions as usize, pairs as f64 / slots as f64);
-    // Tables of a few pairs are no easier than those of sixteen.
+    // Tables of a few pairs are no easier than tables of sixteen pairs.
     let lg = (pairs.max(16) as f64).log2();
     (7.0 * lg * scale.max(1.0)).ceil() as u32
 }

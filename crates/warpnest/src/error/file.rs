@@ -76,7 +76,7 @@ pub enum FileError {
         needs: u64,
     },
 
-    /// All checksums are right, and the contents are not those of any table.
+    /// All checksums are right, but no table has such contents.
     #[error(
         "the file's checksums are right, but {what}: no version of warpnest saves such a table; do not use the file"
     )]
@@ -193,7 +193,8 @@ pub struct TableKind {
     pub form: &'static str,
     /// The bytes of a key: 4 or 8.
     pub key_bytes: u8,
-    /// The bytes of a value, 4 or 8; 0 in a set or a compacting table; those of a row in a row map.
+    /// The bytes of a value, 4 or 8; 0 in a set or a compacting table; in a row map the bytes of a
+    /// row.
     pub value_bytes: u32,
 }
 

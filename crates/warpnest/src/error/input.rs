@@ -103,7 +103,7 @@ pub enum InputError {
     )]
     ForeignAggregate,
 
-    /// The columns of rows are others than those of the rows that have ids.
+    /// The columns of rows have other types than the columns of the rows that have ids.
     #[error(
         "rows of the columns {given:?} were given, and those that have ids are of {held:?}: give columns of these types in this order, or take \
          another `RowIds`"
@@ -131,7 +131,7 @@ pub enum InputError {
     /// A column of keys has another number of rows than the first one.
     #[error("column {number} of the keys has {rows} rows, and column 0 has {first}: give columns of one table")]
     ColumnLength {
-        /// The number of the column, from 0 on.
+        /// The index of the column, counted from 0.
         number: usize,
         /// The number of its rows.
         rows: u64,
@@ -144,7 +144,7 @@ pub enum InputError {
         "the left keys are of {left:?} and the right ones of {right:?}, so column {number} differs: give as many columns of the same types"
     )]
     KeysDiffer {
-        /// The number of the first column that differs, from 0 on.
+        /// The index of the first column that differs, counted from 0.
         number: usize,
         /// The types of the left columns.
         left: Vec<&'static str>,
@@ -158,7 +158,7 @@ pub enum InputError {
          bytes that they count in"
     )]
     Offsets {
-        /// The number of the first offset that is wrong, from 0 on.
+        /// The index of the first offset that is wrong, counted from 0.
         number: u64,
         /// The number of bytes.
         bytes: u64,

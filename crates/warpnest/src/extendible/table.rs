@@ -295,8 +295,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         stream.batch(|batch| {
             packed.tables.write(batch);
             let redirect = Redirect { addresses: batch.read(&list), forward: batch.read(&forward), plan };
-            // SAFETY: the list is that of the new tables, whose entries are numbers of the old
-            // buckets.
+            // SAFETY: the list has the new tables, whose entries are indices of the old buckets.
             unsafe { batch.launch(&redirect, plan.tables << shape.table_bits) }
         })?;
         Ok(packed)

@@ -22,8 +22,8 @@ pub(super) struct Work<K, V> {
     /// A bit for each of these pairs: whether it has been stored, since its bucket was split.
     pub placed: Buffer<u32>,
     pub count: Buffer<u32>,
-    /// Buckets that must be split. The next fields are those of their parts that must be divided
-    /// further, of two rounds, and the leaves that they are divided into.
+    /// Buckets that must be split. The next fields are the parts of them that must be divided
+    /// further, for two rounds, and the leaves that they are divided into.
     pub overflowing: Buffer<u64>,
     pub nodes: [Buffer<u64>; 2],
     pub leaves: Buffer<u64>,
@@ -104,8 +104,8 @@ pub(super) struct Kept {
     /// The number of pairs that the buffers have capacity for, until another batch comes with more
     /// or fewer.
     pairs: u64,
-    /// The bytes of the lists that keep their lengths, from this field on. Of the two lists of
-    /// nodes it is the longer one.
+    /// The bytes of the lists that keep their lengths: this field and all behind it. Of the two
+    /// lists of nodes it is the longer one.
     overflowing: u64,
     nodes: u64,
     leaves: u64,
@@ -175,7 +175,7 @@ fn list(bytes: u64) -> u64 {
 }
 
 /// Returns the largest depth of a directory for `records` records, if their hashes are spread
-/// evenly. But for one case in a million, no part of that depth has more records than a bucket.
+/// evenly. Except in one case in a million, no part of that depth has more records than a bucket.
 fn depth_for(shape: &Shape, records: u64) -> u32 {
     let full = shape.records as f64 + 1.0;
     let holds = |depth: &u32| {

@@ -202,7 +202,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.layout.slots::<PackedPair<K, V>>()
     }
 
-    /// Returns the number of slots that are not empty: those of keys, and those of removed keys.
+    /// Returns the count of slots that are not empty: the slots of keys and of removed keys.
     pub fn taken(&self) -> u64 {
         self.counts.taken
     }

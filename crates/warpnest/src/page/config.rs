@@ -13,9 +13,9 @@ pub(super) const MAX_PAIRS: u64 = 1 << 31;
 
 /// The configuration of a [`PageMap`](crate::PageMap) or a [`PageSet`](crate::PageSet).
 ///
-/// By default, the load factor of a set is .8, and so is that of a map of more than 420,000 pairs.
-/// In a map of up to 2^18 pairs speed counts more than memory: its load factor is .5, so that
-/// hardly a key is outside its line. The maps between take as much memory as one of 2^18 pairs.
+/// By default, the load factor is .8 for a set and for a map of more than 420,000 pairs. In a map
+/// of up to 2^18 pairs speed counts more than memory: its load factor is .5, so that hardly a key
+/// is outside its line. The maps between take as much memory as one of 2^18 pairs.
 ///
 /// ```
 /// use warpnest::{Device, PageConfig, PageMap, PageSet};
@@ -341,7 +341,7 @@ mod tests {
                             let bins = plan.levels[last].bins();
                             assert!(bins < tile::<u32>() || plan.counts_at(last) % 2 == 0, "2^{lg} at {load}");
                             assert!(plan.starts_at() % 2 == 0, "2^{lg} at {load}");
-                            // Sums that blocks publish have 30 bits, and those of a bin that
+                            // Sums that blocks publish have 30 bits, and the sums of a bin that
                             // overflows are used.
                             assert!(plan.levels[last].region_capacity < 1 << 30, "2^{lg} at {load}");
                         }

@@ -20,7 +20,7 @@ use gpu_kernels::page::{BUCKET_WORDS, CheckParams, CheckTags, Layout, MIN_BUCKET
 use gpu_kernels::types::{KeyWord, Payload, Scalar};
 use std::marker::PhantomData;
 
-/// The fewest buckets of a page: a pair has candidates at distances from 2 on.
+/// The fewest buckets of a page: a pair has candidates at distances of 2 and more.
 const MIN_PAGE_BUCKETS: u64 = 4;
 /// The most buckets of a table.
 const MAX_BUCKETS: u64 = 1 << 31;

@@ -25,7 +25,7 @@ pub struct PageTable<K: KeyWord, V: Payload> {
     /// The number of keys in batches that went to pairs directly, since the pages were written
     /// whole.
     pub(super) changed: u64,
-    /// Whether the buckets are those of a mapped file. They are not changed, and not checked.
+    /// Whether the buckets are in a mapped file. They are not changed, and not checked.
     pub(super) mapped: bool,
     pub(super) report: PageReport,
     pub(super) types: PhantomData<(K, V)>,

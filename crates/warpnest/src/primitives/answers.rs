@@ -75,8 +75,8 @@ impl<V: Plain> Answers<V> {
         &self.values
     }
 
-    /// Returns the bits that say what was found: bit `i % 32` of word `i / 32` is that of query
-    /// `i`. Bits past the last query are 0.
+    /// Returns the bits that say what was found: query `i` has bit `i % 32` of word `i / 32`. Bits
+    /// past the last query are 0.
     pub fn found(&self) -> &Buffer<u32> {
         &self.found
     }

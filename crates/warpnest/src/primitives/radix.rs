@@ -13,7 +13,7 @@ use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord};
 
 pub use gpu_kernels::primitives::radix::MAX_BITS;
 
-/// A field of bits of a key: `bits` of them, from bit `shift` on.
+/// A field of bits of a key: `bits` bits that begin at bit `shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitField {
     /// The lowest bit.

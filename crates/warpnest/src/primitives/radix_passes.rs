@@ -46,7 +46,7 @@ const FEW_BITS: u32 = 8;
 pub(crate) struct RadixPasses<K, V> {
     first: Digit,
     digits: u32,
-    /// The number of bits of the last digit, which may be fewer than those of the others.
+    /// The count of bits of the last digit, which may have fewer than the others.
     last_bits: u32,
     pub(super) items: u64,
     /// The number of pairs of a block.

@@ -24,7 +24,7 @@ mod private {
 }
 use private::Combines;
 
-/// The sum: 0 of no items. Sums of integers wrap at 64 bits. Those of floating-point numbers are
+/// The sum: 0 of no items. Sums of integers wrap at 64 bits. Sums of floating-point numbers are
 /// `f64`, begin at 0 and are added in an order that depends on the segments alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum;
@@ -120,8 +120,8 @@ pub fn segmented_reduce<T: Number, R: Reduction<T>>(
 /// the front of `output`, and their number to `count[0]`.
 ///
 /// With [`sort_pairs`](super::sort_pairs) before it, this groups the pairs by key. Reads the keys
-/// twice and the values once. The scratch takes 8 bytes a key, and those of
-/// [`runs_of_sorted`](super::runs_of_sorted).
+/// twice and the values once. The scratch takes 8 bytes a key, and the bytes that
+/// [`runs_of_sorted`](super::runs_of_sorted) takes.
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, Sum, reduce_by_key};

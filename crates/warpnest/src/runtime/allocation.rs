@@ -48,7 +48,7 @@ struct LastUses {
     reads: Vec<LastUse>,
 }
 
-/// A use: its number among those of the memory, its stream's number, and the event at its end.
+/// A use: its index among the uses of the memory, its stream's id, and the event at its end.
 #[derive(Debug)]
 struct LastUse {
     number: u64,

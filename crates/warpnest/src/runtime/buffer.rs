@@ -30,7 +30,7 @@ pub struct Buffer<T, Tail: ?Sized = [(); 0]> {
     /// The memory. Views copy the pointer without counting it, so there is one owner.
     allocation: Arc<Allocation>,
     address: usize,
-    /// The bytes that are the buffer's, from the address on.
+    /// The count of the buffer's bytes, which begin at the address.
     capacity: usize,
     length: usize,
     elements: PhantomData<T>,

@@ -3,7 +3,7 @@
 //! An engine says only this of how it runs blocks. A plan that differs between a GPU and the cores
 //! of a CPU picks a value, or asks what the difference depends on.
 
-/// The bytes of dynamic shared memory that a block has on every device: a GPU's 48 KiB, but for
+/// The bytes of dynamic shared memory that a block has on every device: a GPU's 48 KiB, less the
 /// arrays of constant length.
 const BLOCK_MEMORY: usize = 47 << 10;
 

@@ -26,8 +26,8 @@ use std::ops::Range;
 /// what a hash table cannot: the rank of a key, and what lies between two keys.
 ///
 /// Source: the sorted array that Alcantara et al. compare their table with (*Building an Efficient
-/// Hash Table on the GPU*, 2011, section 4.5.1). The index for its searches is that of Rao and
-/// Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
+/// Hash Table on the GPU*, 2011, section 4.5.1). The index for its searches is from Rao and Ross,
+/// *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type.
 /// * **Order.** The pairs are in the order of their keys, if these are

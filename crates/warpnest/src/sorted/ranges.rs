@@ -141,9 +141,9 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         })
     }
 
-    /// Returns the ranks of the keys that lie in `range`: `start` is that of the first key, `end`
-    /// the one after the last. If no key lies in it, both are the rank that such a key would have.
-    /// A range that ends before it begins has no keys, and is no error.
+    /// Returns the ranks of the keys that lie in `range`: `start` is the rank of the first key,
+    /// `end` the rank behind the last key's. If no key lies in it, both are the rank that such a
+    /// key would have. A range that ends before it begins has no keys, and is no error.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -246,7 +246,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Err(Error::Input(InputError::Ranks { start, end, length: self.len() as u64 }))
     }
 
-    /// Returns for each of `ranges` the number of keys in it: from its start on and below its end.
+    /// Returns for each of `ranges` the count of keys in it: not below its start, and below its
+    /// end.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -275,9 +276,9 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Ok(counts)
     }
 
-    /// Queues counting, for each `i`, the keys from `from[i]` on that are below `to[i]`; waits for
-    /// nothing and allocates nothing. (The largest value of the key type is below no end. If ranges
-    /// are to include their ends, the difference of upper and lower bounds counts them.)
+    /// Queues counting, for each `i`, the keys that are at least `from[i]` and below `to[i]`; waits
+    /// for nothing and allocates nothing. (The largest value of the key type is below no end. If
+    /// ranges are to include their ends, the difference of upper and lower bounds counts them.)
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].

@@ -28,7 +28,7 @@ pub(crate) struct SplitArrays<K, V: Payload> {
 ///
 /// # Safety
 /// The batch gave all arrays, those that are written to write. They are as large as the level says,
-/// or as the starts do, and the input is that of the level before.
+/// or as the starts do, and the input is the output of the level before.
 pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
     batch: &Batch<'_>,
     (number, level): (usize, &Level),

@@ -64,8 +64,8 @@ pub(crate) fn split_bits(page_bits: u32) -> Vec<u32> {
 }
 
 /// Returns the sizes of splits with so many bits each, of rows that are in regions or side by side.
-/// Bins have capacity for the rows of as many keys as `groups` says for a split, at least, and
-/// those of the last split for `besides` more.
+/// Bins have capacity for the rows of as many keys as `groups` says for a split, at least, and the
+/// bins of the last split for `besides` more.
 pub(crate) fn levels<K: KeyWord, V: Payload>(
     (rows, regions): (u64, Option<Regions>),
     groups: impl Fn(usize) -> u64,

@@ -1,6 +1,6 @@
 //! Strings one behind the other, in memory of the host.
 
-/// Copies of strings, numbered from 0 on.
+/// Copies of strings, with ids that count from 0.
 #[derive(Clone, Debug)]
 pub(super) struct Arena {
     bytes: Vec<u8>,

@@ -45,7 +45,7 @@ impl Dictionary {
         number
     }
 
-    /// Returns the bytes that are allocated, but for those of strings that share a hash.
+    /// Returns the bytes that are allocated, without the bytes for strings that share a hash.
     pub fn memory_bytes(&self) -> usize {
         // A control byte is beside each pair, and of eight slots seven are given out.
         let slots = (self.by_hash.capacity() * 8).div_ceil(7);

@@ -102,7 +102,7 @@ impl<S> StringIds<S> {
         self.len() == 0
     }
 
-    /// Returns the bytes of the host that the strings and what finds them take, but for copies of
+    /// Returns the bytes of the host that the strings and what finds them take, without copies of
     /// strings that share a hash.
     pub fn memory_bytes(&self) -> usize {
         self.dictionary.memory_bytes()

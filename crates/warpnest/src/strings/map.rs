@@ -78,7 +78,7 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
         Ok(rows.map(|(row, number)| answer(self.verified(number, queries.row(row)))).collect())
     }
 
-    /// Returns the number of the string `query`, if `first` is that of the first string with its
+    /// Returns the id of the string `query`, if `first` is the id of the first string with its
     /// hash.
     fn verified(&self, first: Option<u32>, query: &[u8]) -> Option<usize> {
         let first = first? as usize;

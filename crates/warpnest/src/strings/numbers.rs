@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-/// Different strings, numbered from 0 on as they came.
+/// Different strings, with ids that count from 0 as they came.
 ///
 /// The first string with a hash is found by the hash. The others with that hash are in a map by
 /// themselves, whose hash has another seed: they take no longer if an attacker knew the first one.

@@ -45,7 +45,7 @@ struct Chunk<'s> {
 }
 
 impl<'s> Chunk<'s> {
-    /// Numbers the rows from `first` on, as many as there are `ids`.
+    /// Gives ids to the rows that begin at `first`, as many as there are `ids`.
     fn of(first: usize, ids: &mut [u32], strings: &'s dyn Hashed) -> Self {
         let (mut chunk, mut hashes) = (Self::default(), [0; ROWS_AT_ONCE]);
         for (part, ids) in ids.chunks_mut(ROWS_AT_ONCE).enumerate() {
@@ -63,7 +63,7 @@ impl<'s> Chunk<'s> {
         chunk
     }
 
-    /// Returns what is known of all rows if they are those of this chunk; without the ids.
+    /// Returns what is known of all rows if this chunk has them all; without the ids.
     fn into_numbered(self) -> Numbered {
         let Self { numbers, counts, first_rows } = self;
         let mut sharing: Vec<u32> = numbers.sharing().collect();

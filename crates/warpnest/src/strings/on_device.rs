@@ -21,7 +21,7 @@ pub(super) fn numbered(device: &Device, strings: &dyn Hashed) -> Result<Numbered
     Ok(numbered)
 }
 
-/// Returns the rows whose string is another one than that of the first row with their hash.
+/// Returns the rows whose string differs from the string of the first row with their hash.
 fn differing(numbered: &Numbered, strings: &dyn Hashed) -> Vec<u32> {
     let rows = numbered.ids.par_iter().enumerate().with_min_len(MIN_ROWS);
     let differs =

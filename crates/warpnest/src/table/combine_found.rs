@@ -1,4 +1,4 @@
-//! Combining values with those of a table that cannot do so in place.
+//! Combining values with the values of a table that cannot do so in place.
 
 use super::input::{Input, Known};
 use super::raw::RawTable;

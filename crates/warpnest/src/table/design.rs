@@ -103,10 +103,10 @@ pub trait Changes: Design {
         input: Input<'_, K, P>,
     ) -> Result<u64>;
 
-    /// Combines the value of each key with those of its rows, or with the number of them if there
-    /// are no values, by a function of numbers of the values' width; a key without a value gets
-    /// that of its rows. Keys, values and stream have been checked to be on the table's device, and
-    /// keys and values to be equally many. Returns the number of new keys.
+    /// Combines the value of each key with the values of its rows, or with the count of its rows if
+    /// there are no values, by a function of numbers of the values' width; a key without a value
+    /// gets what comes of its rows. Keys, values and stream have been checked to be on the table's
+    /// device, and keys and values to be equally many. Returns the number of new keys.
     #[doc(hidden)]
     fn combine<K: KeyWord, V: ValueWord>(
         table: &mut Self::Table<K, V>,

@@ -40,7 +40,7 @@ pub trait Ids: Builds {
 
 /// The operations on values that a compacting table and a multimap use of their id table.
 pub trait IdTable<K: KeyWord> {
-    /// Gives the keys numbers from 0 on as their values, and writes key `i` to `keys[i]`.
+    /// Gives the keys the ids 0, 1, 2, … as their values, and writes key `i` to `keys[i]`.
     ///
     /// # Safety
     /// There is capacity for all keys, and nothing else uses the map.

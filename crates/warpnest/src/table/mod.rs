@@ -3,9 +3,9 @@
 //!
 //! Read `raw` first, what every table does, and `design`, by which generic code names one. `config`
 //! with `settings` and `input` lead to `built`. `handle` has the [`Table`](handle::Table) that
-//! users hold, of a [`Kind`](kind::Kind): [`map`] and [`set`] are two, and those of
-//! `crate::layered` the others. `lookup` and `host_lookup` ask them, `changing`, `combining` and
-//! `retaining` change them, `set_operations` and `file` are the rest.
+//! users hold, of a [`Kind`](kind::Kind): [`map`] and [`set`] are two, and `crate::layered` has the
+//! others. `lookup` and `host_lookup` ask them, `changing`, `combining` and `retaining` change
+//! them, `set_operations` and `file` are the rest.
 
 mod built;
 mod changing;

@@ -36,9 +36,9 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     /// else uses the outputs.
     unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, outputs: Outputs<'_, V>) -> Result<()>;
 
-    /// Writes all keys to the front of `keys`, and all values to that of `values`; returns how many
-    /// there are. That is the number of keys, unless a promise of unique keys was broken, or
-    /// whoever made the table's file gave a wrong number: then it may be more, and the others are
+    /// Writes all keys to the front of `keys`, and all values to the front of `values`; returns how
+    /// many there are. That is the count of keys, unless a promise of unique keys was broken, or
+    /// whoever made the table's file gave a wrong count: then it may be more, and the others are
     /// left out.
     ///
     /// # Safety

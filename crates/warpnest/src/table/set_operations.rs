@@ -16,7 +16,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// configuration of this one. Waits until it is built.
     ///
     /// Writes out both sets, looks up the keys of the smaller one in the larger one, and builds a
-    /// set without looking for repeats. Takes memory for the keys of both, and for those of the
+    /// set without looking for repeats. Takes memory for the keys of both, and for the keys of the
     /// smaller one again, besides what the build takes.
     ///
     /// # Errors

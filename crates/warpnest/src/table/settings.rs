@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::design::{Builds, Counted, Seeded, Staged};
 
-/// Settings of all designs but that of sorted maps.
+/// Settings of all designs except `Sorted`.
 impl<D: Seeded> Config<D> {
     /// Sets the seed of the random constants, so that a build, or a sequence of batches, can be
     /// repeated. The report of a build names its seed.

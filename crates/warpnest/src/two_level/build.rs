@@ -220,9 +220,9 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         let Self { scratch, words, seeds, header, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
 
-        // SAFETY: this holds for all launches: the scratch has the words of its plan, the table
-        // those of as many pairs. The passes move the pairs between the two and end in the scratch.
-        // Starts and seeds have a word for each bucket, the starts one more.
+        // SAFETY: this holds for all launches: the scratch has the words of its plan, the table the
+        // words for as many pairs. The passes move the pairs between the two and end in the
+        // scratch. Starts and seeds have a word for each bucket, the starts one more.
         stream.batch(|batch| unsafe {
             let work = batch.write(scratch);
             let input = source.input.read(batch);

@@ -17,7 +17,7 @@ pub struct TwoLevelReport {
     pub passes: u32,
     /// Whether the pairs were sorted and the repeated keys removed before they went into buckets.
     pub sorted: bool,
-    /// The most rounds that a bucket took with one seed, and those of all buckets together, if
+    /// The most rounds that a bucket took with one seed, and the rounds of all buckets together, if
     /// [`TwoLevelConfig::statistics`](crate::Config::statistics) asked for them.
     pub rounds: Option<(u64, u64)>,
     /// The times of the stages of the attempt that succeeded, if

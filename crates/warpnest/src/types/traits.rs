@@ -101,12 +101,12 @@ pub(crate) const fn check_any_bytes<T: Value>() {
     note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::key!(Type);`"
 )]
 pub trait Key: Value {
-    /// The change of a key's word by which its order becomes that of the keys.
+    /// The change of a key's word after which words have the order of the keys.
     #[doc(hidden)]
     const ORDER: KeyOrder = KeyOrder { flip: 0, rotate: 0 };
 }
 
-/// A change of words by which their order becomes that of the keys: some bits are flipped, then the
+/// A change of words after which they have the order of the keys: some bits are flipped, then the
 /// word is rotated.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -123,7 +123,7 @@ impl KeyOrder {
     }
 }
 
-/// A type of keys whose order is that of their words, for what a [`SortedMap`](crate::SortedMap)
+/// A type of keys with the same order as their words, for what a [`SortedMap`](crate::SortedMap)
 /// knows of the order of its keys: `u32`, `u64`, `usize` and `char`.
 #[diagnostic::on_unimplemented(
     message = "a sorted map does not keep keys of type `{Self}` in their own order, so it has no ranges of them",

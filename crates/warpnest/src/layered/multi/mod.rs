@@ -139,7 +139,7 @@ impl<K: Key, V: Value, D: Ids> HasValues for Multi<K, V, D> {
     }
 }
 
-/// The values of several queries: those of query `i` are `values[offsets[i]..offsets[i + 1]]`.
+/// The values of several queries: query `i` has the values `values[offsets[i]..offsets[i + 1]]`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Retrieved<Offsets, Values> {
@@ -275,14 +275,14 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
                 output: batch.write(values.words()),
                 plan: GatherParams { queries: number as u64, total },
             };
-            // SAFETY: each query has a start and an offset, and as many values from both on; the
-            // output has capacity for all.
+            // SAFETY: each query has a start and an offset, and behind both as many elements as it
+            // has values; the output has capacity for all.
             unsafe { batch.launch(&gather, total) }
         })?;
         Ok(Retrieved { offsets, values })
     }
 
-    /// Returns all values, those of one key side by side, in the order of the input.
+    /// Returns all values. The values of one key are side by side, in the order of the input.
     pub fn value_buffer(&self) -> &Buffer<V> {
         &self.table.values
     }

@@ -12,7 +12,7 @@ pub(super) struct Work<K> {
     pub keys: Buffer<K>,
     /// A bit for each pair: whether it is the last one of its key.
     pub last: Buffer<u32>,
-    /// The numbers of runs, from 0 on.
+    /// The indices of runs, in order: 0, 1, 2, ….
     pub numbers: Buffer<u32>,
     /// The different keys, at the front.
     pub distinct: Buffer<K>,

@@ -2,8 +2,8 @@
 //!
 //! A batch is first divided: into its different keys, each with its last row, and these into keys
 //! that the map does not have and keys that it has. New keys come into the map after their rows are
-//! there, and rows of others are replaced last. So whatever fails, every key has a whole row, but
-//! for a copy that the device did not end.
+//! there, and rows of others are replaced last. So whatever fails, every key has a whole row,
+//! unless the device did not end the copy.
 
 use super::{RowTable, Rows};
 use crate::design::Changes;

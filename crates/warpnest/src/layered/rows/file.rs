@@ -1,5 +1,5 @@
-//! The file of a row map: that of the map of its keys, and the rows. Which rows are free follows
-//! from the map.
+//! The file of a row map: the file of the map of its keys, and the rows. Which rows are free
+//! follows from the map.
 
 use super::RowTable;
 use super::free::unused;

@@ -45,8 +45,8 @@ use std::marker::PhantomData;
 ///   after a change that failed, take a key and up to five words for each row.
 /// * **A change that fails.** If the device lacks memory or the request makes no sense, nothing has
 ///   been done, or some of the keys are there with their rows, where that is so in the map
-///   ([`LinearMap`](crate::LinearMap)). If the device fails, each key of the batch has the row from
-///   before, that of the batch or, where the copy did not end, parts of both; or
+///   ([`LinearMap`](crate::LinearMap)). If the device fails, each key of the batch has its row from
+///   before, its row of the batch or, where the copy did not end, parts of both; or
 ///   [`Error::Emptied`](crate::Error::Emptied) says that there are no keys any more. No row is ever
 ///   lost: which are free is found out again by the next insertion.
 /// * **Concurrent use.** Any number of streams may look up at the same time. A change takes the map

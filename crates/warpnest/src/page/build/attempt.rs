@@ -29,9 +29,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let scratch = launches.scratch;
         // SAFETY: the documentation of the kernels allows null starts.
         let nothing = unsafe { Global::null() };
-        // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
-        // be 0 is 0, and splits come one after the other. There is a count for every page, or there
-        // is one page.
+        // SAFETY: the scratch has the words of its plan, the table the words of its layout. What
+        // must be 0 is 0, and splits come one after the other. There is a count for every page, or
+        // there is one page.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             clock.lap(batch)?;
@@ -59,8 +59,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let bins = plan.levels[last].bins();
         // SAFETY: the kernel's documentation allows null counts.
         let nothing = unsafe { Global::null() };
-        // All words of the header are zeroed but those of what earlier splits left out. By them the
-        // split finds which pairs to leave out, and it should find the same.
+        // All words of the header are zeroed except the words of what earlier splits left out. By
+        // them the split finds which pairs to leave out, and it should find the same.
         //
         // SAFETY: as for an attempt, which has just filled what the last split reads, with the same
         // plan, layout and input. The counts are added up before they are set to 0 again. The words

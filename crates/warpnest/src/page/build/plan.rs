@@ -210,6 +210,6 @@ impl Plan {
 pub(in crate::page) enum PairStorage {
     /// The memory of the table.
     Table,
-    /// The scratch, from this word on.
+    /// The scratch, beginning at this word.
     Scratch(u64),
 }

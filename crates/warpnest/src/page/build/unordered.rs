@@ -77,10 +77,10 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let mut clock = StageClock::new(self.config.timings);
         let launches = self.launches((input, plan), true, zeroed)?;
         let scratch = launches.scratch;
-        // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
-        // be 0 is 0, and splits come one after the other. There is a count for every page, or there
-        // is one page. The list of repeated keys is behind the storage for pairs. There is a block
-        // for each page.
+        // SAFETY: the scratch has the words of its plan, the table the words of its layout. What
+        // must be 0 is 0, and splits come one after the other. There is a count for every page, or
+        // there is one page. The list of repeated keys is behind the storage for pairs. There is a
+        // block for each page.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             clock.lap(batch)?;

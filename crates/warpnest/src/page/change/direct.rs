@@ -108,7 +108,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Ok(Added::Full);
         }
         if found[header::LEFT as usize] != 0 {
-            // SAFETY: as above; the header and the list are those of the launch before.
+            // SAFETY: as above; the header and the list are from the launch before.
             stream.batch(|batch| unsafe {
                 let pairs = input.read(batch);
                 let header = batch.write(scratch);
@@ -146,7 +146,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     /// Removes keys one by one, in place; returns how many were there. Of equal keys one gets the
-    /// answer. Errors leave the table as those of [`PageTable::add_directly`].
+    /// answer. Errors leave the table as errors of [`PageTable::add_directly`] do.
     ///
     /// # Safety
     /// There are as many values as keys, and a found-word for every 32 of them, if there are any.

@@ -109,7 +109,7 @@ impl<'q, T: Value> Column<'q, T> {
 pub(crate) enum OnDevice<'q, W> {
     Lent(Lent<'q, W>),
     Buffer(&'q Buffer<W>),
-    /// Words that were computed from those of the caller.
+    /// Words that were computed from the caller's words.
     Own(Buffer<W>),
 }
 

@@ -34,7 +34,7 @@ impl KeyIds {
         self.keys.len() - self.first as usize
     }
 
-    /// Returns whether the ids are those of all keys, as a change that failed may have ended that.
+    /// Returns whether all keys have ids in the map: a change that failed may have ended that.
     pub fn is_whole(&self) -> bool {
         self.ids.len() == self.len()
     }

@@ -51,7 +51,7 @@ fn first_rows(ids: &[u32], length: usize) -> Vec<u32> {
 /// Returns the different keys, and what else is wanted, in this memory.
 ///
 /// # Errors
-/// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and those of [`encode`].
+/// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and the errors of [`encode`].
 pub(super) fn on_cores<K: Key>(
     stream: &Stream,
     scratch: &mut Scratch,

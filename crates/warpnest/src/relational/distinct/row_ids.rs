@@ -152,8 +152,8 @@ impl RowIds {
         match &self.steps {
             Some(steps) if steps.types().nth(number) == Some(asked) => {
                 let words = steps.column(stream, scratch, number, ids)?.into_buffer::<K::Word>();
-                // SAFETY: the words of the column are those of keys of this type, or 0, which is
-                // one of every plain type.
+                // SAFETY: the words of the column are keys of this type, or 0, which is a value of
+                // every plain type.
                 Ok(unsafe { words.reinterpreted() })
             }
             _ => Err(InputError::NoColumn { number, asked: asked.name, held: self.names() }.into()),

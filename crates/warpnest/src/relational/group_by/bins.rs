@@ -41,8 +41,8 @@ impl<'i, K, W> HashInput<'i, K, W> {
 }
 
 /// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess,
-/// `constants` are those of the mix. The first `groups_before` groups of the outputs stay as they
-/// are, and are not counted. A column of values is there unless `V` is
+/// `constants` are the mix's. The first `groups_before` groups of the outputs stay as they are, and
+/// are not counted. A column of values is there unless `V` is
 /// [`Nothing`](gpu_kernels::types::Nothing).
 ///
 /// The groups are written in any order, as many as the outputs have capacity for. After an overflow
@@ -221,9 +221,9 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             header: batch.write(self.scratch),
         };
         let level = (number, &self.plan.levels[number]);
-        // SAFETY: the scratch has each split's counts, which are 0, and bins at their offsets: the
-        // bins of a capacity, or those of the starts, which all rows fit. A split reads where the
-        // one before it wrote.
+        // SAFETY: the scratch has each split's counts, which are 0, and bins at their offsets: bins
+        // of one capacity, or bins by their starts, which all rows fit. A split reads where the one
+        // before it wrote.
         unsafe { queue_split::<K, V>(batch, level, self.plan.rows, self.constants, arrays) }
     }
 
@@ -283,8 +283,8 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
                 slots: plan.slots,
             },
         };
-        // SAFETY: the rows are where the last split put them, or those of the input. There is a
-        // block for each bin, and the outputs have the capacity.
+        // SAFETY: the rows are where the last split put them, or in the input. There is a block for
+        // each bin, and the outputs have the capacity.
         unsafe { batch.launch_blocks(&group, plan.pages()) }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn combined<K: KeyWord, V: ValueWord>(
     values: Option<&Buffer<V>>,
     fold: Fold,
 ) -> Result<(Buffer<K>, Buffer<V>)> {
-    // SAFETY: each branch is that of the words' sizes, so each word is cast to itself.
+    // SAFETY: the branch is chosen by the words' sizes, so each word is cast to itself.
     unsafe {
         let (keys, combined) = match (K::BITS, V::BITS) {
             (32, 32) => {

@@ -38,7 +38,7 @@ pub struct Few {
 /// values no values.
 ///
 /// # Errors
-/// Those of the two steps.
+/// The errors of the two steps.
 pub fn group_few<K: KeyWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -98,7 +98,7 @@ pub type Outputs<'o, K, W> = (
 /// Returns the number of groups, or `None` after an overflow.
 ///
 /// # Errors
-/// Those of [`GroupBy::run_on`](super::GroupBy::run_on).
+/// The errors of [`GroupBy::run_on`](super::GroupBy::run_on).
 #[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
 pub fn group_by_hash<K: KeyWord, V: Payload>(
     stream: &Stream,
@@ -136,7 +136,7 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
 /// pages; `None` after an overflow, or if bins are too large for chains.
 ///
 /// # Errors
-/// Those of [`GroupBy::run_on`](super::GroupBy::run_on).
+/// The errors of [`GroupBy::run_on`](super::GroupBy::run_on).
 #[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
 pub fn group_by_chains<K: KeyWord, V: Payload>(
     stream: &Stream,

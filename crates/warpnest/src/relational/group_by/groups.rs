@@ -36,7 +36,7 @@ pub enum Method {
     Auto,
     /// Rows were sorted by key. Every query can be answered so.
     Sort,
-    /// Rows were aggregated on chip: those of frequent keys in one pass over all rows, the others
+    /// Rows were aggregated on chip: rows with frequent keys in one pass over all rows, the others
     /// in bins that hold a part of the keys each.
     Hash,
 }

@@ -15,8 +15,8 @@ use gpu_kernels::relational::group_by::{
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// The share of missed rows below which few atomics are needed to append them: that of a warp's
-/// rows of which one is missed.
+/// The share of missed rows below which few atomics are needed to append them: about one missed row
+/// in a warp's rows.
 const FEW_MISSED: f64 = 1e-3;
 /// The number of blocks for each core of a CPU, and where the table is small: other cores do not
 /// wake up for few threads that have little memory.
@@ -86,7 +86,7 @@ pub(crate) struct HotFound {
 /// are copied to `missed`, in any order; waits for the numbers of both. Returns them with the
 /// scratch of the sample, which is free then.
 ///
-/// `out` wants what it wanted when the sample was taken, and `shape` is that of the sample. There
+/// `out` wants what it wanted when the sample was taken, and `shape` belongs to the sample. There
 /// is memory for all rows to be missed, so nothing is ever lost.
 ///
 /// One pass reads all rows once. A hot row costs a lookup and an atomic addition for each aggregate
@@ -130,10 +130,10 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
         let hot_keys = header.offset(layout.table).cast();
         let list = header.offset(layout.list).cast();
         // SAFETY: the documentation of the kernels allows null for what is not wanted. The scratch
-        // has the layout's words; its aggregates are 0, since they were when the sample was taken,
-        // and the list is that of the sample of these rows, of which there is one. Inputs have as
-        // many elements as there are rows, missed buffers those of the shape, outputs those of the
-        // capacity.
+        // has the layout's words; its aggregates are 0, since they were when the sample was taken.
+        // The list comes from the sample of these rows, and there is at least one row. Inputs have
+        // as many elements as there are rows, missed buffers as many as the shape says, outputs as
+        // many as the capacity.
         unsafe {
             let plan = BuildHotParams { table, hot: hot as u32, padding: 0 };
             let build = BuildHot { keys: batch.read(keys), list, table_out: hot_keys, plan };

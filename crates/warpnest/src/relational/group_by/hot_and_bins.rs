@@ -1,5 +1,5 @@
-//! Groups that are aggregated on chip: those of hot keys in one pass over all rows, the others in
-//! bins. A sample of the keys decides which.
+//! Groups that are aggregated on chip: the groups of hot keys in one pass over all rows, the others
+//! in bins. A sample of the keys decides which.
 
 use super::bins::{Found, HashInput, SHARES_OF_BIN, group_in_bins};
 use super::bins_plan::Expected;
@@ -133,8 +133,8 @@ fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
     false
 }
 
-/// Returns the number of groups that are expected besides those of hot keys. Where most rows have
-/// hot keys, or some keys have many, the others are likely rare.
+/// Returns the count of groups that are expected besides the groups of hot keys. Where most rows
+/// have hot keys, or some keys have many, the others are likely rare.
 fn others<K>(sampled: &Sampled<'_, K>) -> Expected {
     let missed = (sampled.missed_share * sampled.all_rows as f64 * MORE_MISSED) as u64;
     let others = |groups: u64| groups.saturating_sub(sampled.hot).clamp(1, missed.max(1));

@@ -36,8 +36,8 @@ impl Query<'_> {
     }
 }
 
-/// Returns whether a sum that a mean is of may wrap: if values are so large that those of all rows
-/// may have such a sum. Reads them once, and waits for the result; not if there is no such mean.
+/// Returns whether the sum behind a mean may wrap: if values are so large that the sum over all
+/// rows might. Reads them once, and waits for the result; not if there is no such mean.
 pub(super) fn sums_may_wrap(
     stream: &Stream,
     scratch: &mut Scratch,

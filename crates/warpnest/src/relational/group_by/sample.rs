@@ -73,10 +73,10 @@ impl<K> Sampled<'_, K> {
         (drawn * self.all_rows as f64 / self.rows.max(1) as f64) as u64
     }
 
-    /// Returns an estimate of the number of groups if the frequencies of keys fall by a power law,
-    /// as those of words do: then the number of distinct keys grows with that of rows by a power,
-    /// whose exponent is the share of keys that were drawn once (Karlin, 1967). It is high if they
-    /// do not.
+    /// Returns an estimate of the count of groups if the frequencies of keys fall by a power law,
+    /// as the frequencies of words do. Then the count of distinct keys grows by a power of the
+    /// count of rows, whose exponent is the share of keys that were drawn once (Karlin, 1967). The
+    /// estimate is high if they do not.
     pub fn groups_of_power_law(&self) -> u64 {
         let exponent = self.classes[0] as f64 / self.distinct.max(1) as f64;
         let growth = (self.all_rows as f64 / self.rows.max(1) as f64).max(1.0).powf(exponent);
@@ -221,8 +221,9 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     let classes = std::array::from_fn(|times| class(times as u64 + 1));
     let not_hot: u64 = (1..choice.least as u64).map(|times| times * class(times) as u64).sum();
     let candidates = hot - (choice.frequent as u64).min(hot);
-    // The rows of keys that were drawn less often than the candidates are those of the classes up
-    // to theirs, and those of the candidates the ones of the class above.
+    // The rows of keys that were drawn `t` times are estimated by the draws of keys that were drawn
+    // `t + 1` times. For keys drawn less often than the candidates, these are the draws of the
+    // classes up to the candidates' class; for the candidates, the draws of the class above.
     let [of_candidates, above] = [choice.least - 1, choice.least].map(|times| match times {
         1..CLASSES => class(times as u64) as f64,
         _ => 0.0,

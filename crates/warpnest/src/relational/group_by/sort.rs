@@ -58,8 +58,8 @@ pub(super) fn group_sorted<K: KeyWord + ValueWord>(
     }
 }
 
-/// The offsets of arrays in the scratch, in words of 64 bits, from even ones on. The sort has the
-/// words from 0 on; when it is done, others use them.
+/// The offsets of arrays in the scratch, in words of 64 bits; each offset is even. The sort has the
+/// words from the scratch's beginning; when it is done, others use them.
 struct Regions {
     coded: u64,
     row_numbers: u64,

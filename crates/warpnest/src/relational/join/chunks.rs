@@ -38,20 +38,20 @@ impl<K: Key> Join<'_, K> {
     /// # Ok::<(), warpnest::Error>(())
     /// ```
     ///
-    /// - **Kinds.** All of them. Those right rows of a right or full join that meet none come last.
-    /// - **Complexity.** The rows of one side are arranged once, and read for each chunk, as those
-    ///   of a [`KeptSide`](super::KeptSide): those of the smaller side for inner joins, and else
-    ///   the right ones. Those of the other side are joined a part at a time. A part that has more
-    ///   pairs than a chunk is divided by their number, so some rows are looked up twice or three
-    ///   times. A row with more pairs than a chunk has them a part of the other side at a time.
-    ///   Right and full joins arrange the left rows, too, for the right rows that meet none.
+    /// - **Kinds.** All of them. In a right or full join, right rows that meet no row come last.
+    /// - **Complexity.** The rows of one side are arranged once, and read for each chunk, as in a
+    ///   [`KeptSide`](super::KeptSide): the smaller side for inner joins, and else the right side.
+    ///   The rows of the other side are joined a part at a time. A part that has more pairs than a
+    ///   chunk is divided by their count, so some rows are looked up twice or three times. A row
+    ///   with more pairs than a chunk has them a part of the other side at a time. Right and full
+    ///   joins arrange the left rows, too, for the right rows that meet none.
     /// - **Memory.** A chunk takes 8 bytes a pair, and its memory is used for the next one. A side
     ///   that is arranged takes what [`KeptSide`](super::KeptSide) says, and the scratch as much as
     ///   a [`KeptSide`](super::KeptSide) takes of it: it may be more than
     ///   [`Join::scratch_bytes`] tells, since large sides are split.
     ///
     /// # Errors
-    /// As for [`Join::run_on`], and those of `each`, which gets no further chunk then.
+    /// As for [`Join::run_on`], and the errors of `each`, which gets no further chunk then.
     pub fn run_in_chunks<E: From<Error>>(
         &self,
         stream: &Stream,

@@ -38,8 +38,8 @@ impl JoinKind {
     }
 }
 
-/// How a join is computed. One of its sides is the build side, among whose rows those of the other
-/// side look for their keys.
+/// How a join is computed. One of its sides is the build side. The rows of the other side look for
+/// their keys among its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinMethod {
@@ -64,7 +64,8 @@ pub struct JoinReport {
     /// The method: not [`JoinMethod::Auto`].
     pub method: JoinMethod,
     /// Whether some keys had more rows than there was capacity for: more than bins take, or more
-    /// than the one of a hash table. Then rows were brought together again, in another way.
+    /// than the one row of a key that a hash table has a slot for. Then rows were brought together
+    /// again, in another way.
     pub overflowed: bool,
     /// The number of work items into which bins with many rows were divided, beside one for each
     /// bin.
@@ -102,8 +103,8 @@ impl Joined {
         self.left.is_empty()
     }
 
-    /// Returns the numbers of the left rows, from 0 on; [`NO_ROW`](super::NO_ROW) beside a right
-    /// row that has met none.
+    /// Returns the indices of the left rows, counted from 0; [`NO_ROW`](super::NO_ROW) beside a
+    /// right row that has met none.
     pub fn left_rows(&self) -> &Buffer<u32> {
         &self.left
     }

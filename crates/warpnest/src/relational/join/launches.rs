@@ -34,7 +34,7 @@ pub(super) struct Side<K> {
 }
 
 impl<'a, K: KeyWord> Launches<'a, K> {
-    /// Returns the words of the scratch from number `at` on.
+    /// Returns the words of the scratch that begin at index `at`.
     pub fn at<T>(&self, batch: &Batch<'a>, at: u64) -> Global<T> {
         batch.write(self.scratch).offset(at).cast()
     }
@@ -44,7 +44,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         self.own.filter(|_| number == RIGHT).unwrap_or(self.scratch)
     }
 
-    /// Returns the words of a side from number `at` of its memory on.
+    /// Returns the words of a side that begin at index `at` of its memory.
     fn of_side<T>(&self, batch: &Batch<'a>, number: usize, at: u64) -> Global<T> {
         batch.write(self.memory(number)).offset(at).cast()
     }
@@ -110,7 +110,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         // SAFETY: there is a count for each bin, and the words for the starts, their end, and what
         // the scan publishes, which are 0.
         unsafe { queue_starts(batch, bins, counts, starts, state)? };
-        // The splits of the right side have taken the memory of the left one's, but for the last.
+        // The splits of the right side, except the last, have taken the memory of the left side's.
         let first = if number == RIGHT { last } else { 0 };
         let counts = side.counts_of(first) as usize..side.counts_of(last + 1) as usize;
         batch.zero_range(self.memory(number), counts)?;

@@ -47,7 +47,7 @@ const BUSY_BLOCKS: u64 = 1024;
 /// The most blocks that have the whole build side on chip. On a GPU each takes all memory of a
 /// multiprocessor.
 const BLOCKS_ON_CHIP: PerMachine<u64> = PerMachine { gpu: 1, core: 4 };
-/// The words of a block's memory beside those of its page.
+/// The words of a block's memory besides its page.
 const WORDS_BESIDE: u32 = 128;
 
 /// The slots of a table for each row.
@@ -91,8 +91,8 @@ pub(super) struct JoinPlan {
     pub to_arrange: ToArrange,
     pub sides: [SideLayout; 2],
     pub machine: Machine,
-    /// The bits of a bin's number, or if the build side is looked up in memory those of a bucket's,
-    /// or of a sector's of its table.
+    /// The bits of a bin's index. If the build side is looked up in memory, the bits of the index
+    /// of a bucket, or of a sector of its table.
     pub page_bits: u32,
     /// The most rows of a page, and the binary logarithm of the number of its buckets.
     pub page_rows: u32,
@@ -201,7 +201,7 @@ impl JoinPlan {
         plan
     }
 
-    /// Sets the sizes of pages, if they are not those of a GPU's bins.
+    /// Sets the sizes of pages, if they are not the sizes for a GPU's bins.
     fn with_page<K: KeyWord>(self, passes: &[Pass]) -> Self {
         let is_on_chip = self.method == JoinMethod::OnChip;
         if !self.machine.runs_in_order() && !is_on_chip {

@@ -184,8 +184,8 @@ enum Overflow {
 }
 
 enum Attempt {
-    /// The number of pairs, all of which are written if there was capacity for them, and that of
-    /// further work items.
+    /// The count of pairs, all of which are written if there was capacity for them, and the count
+    /// of further work items.
     Pairs {
         pairs: u64,
         items: u64,
@@ -289,7 +289,7 @@ impl<'c, K: KeyWord> Course<'c, K> {
     }
 }
 
-/// Returns the number of pairs that there is memory for before they are counted: that of joins in
+/// Returns the count of pairs that there is memory for before they are counted: enough for joins in
 /// which each row meets one row at most.
 fn usual_pairs(kind: JoinKind, [left, right]: [u64; 2]) -> u64 {
     match kind {

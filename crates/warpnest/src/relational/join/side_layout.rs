@@ -51,7 +51,7 @@ impl SideLayout {
         Self { rows, arrangement, levels, counts_at: 0, counts_end: 0, starts_at: 0, pairs_at: 0, end: 0 }
     }
 
-    /// Returns the layout of a side with `page_bits` bits of bins, from word `at` on.
+    /// Returns the layout of a side with `page_bits` bits of bins, beginning at word `at`.
     pub fn placed_at<K: KeyWord>(self, at: u64, page_bits: u32) -> Self {
         let mut side = Self { counts_at: at, ..self };
         let of_scan = side.levels.last().map_or(0, |_| starts_state_words(1 << page_bits));

@@ -73,7 +73,7 @@ fn appended(stream: &Stream, scratch: &mut Scratch, chosen: Chosen<'_>, numbers:
     Ok(length as usize)
 }
 
-/// A table on the device: those of its rows that have keys.
+/// A table on the device: its rows that have keys.
 pub(in crate::relational) struct Side<'q, W> {
     keys: OnDevice<'q, W>,
     nulls: Option<Nulls<'q>>,

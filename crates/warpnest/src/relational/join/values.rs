@@ -36,10 +36,11 @@ use std::fmt;
 ///   gathered, one random read a row. Here values go the way of their rows, if these are split
 ///   ([`JoinMethod::Split`]): it is faster for one column of each side. If a side is small they are
 ///   gathered, too.
-/// - **Order, complexity, guarantee beside concurrent operations**: those of [`Join`](super::Join).
-/// - **Memory.** The scratch is that of a [`Join`](super::Join), and 4 bytes a row more of a side
-///   whose keys may be null; the result takes 12 bytes a pair with 32-bit keys, and 16 with 64-bit
-///   ones. If a side is small, values are gathered into further memory, of 8 bytes a pair.
+/// - **Order, complexity, guarantee beside concurrent operations**: as for [`Join`](super::Join).
+/// - **Memory.** The scratch takes what it takes for a [`Join`](super::Join), and 4 bytes a row
+///   more of a side whose keys may be null; the result takes 12 bytes a pair with 32-bit keys, and
+///   16 with 64-bit ones. If a side is small, values are gathered into further memory, of 8 bytes a
+///   pair.
 pub type JoinWithValues<'q, K, L, R> = JoinQuery<'q, WithValues<'q, K, L, R>>;
 
 /// The keys and the values of both tables.

@@ -24,9 +24,9 @@ use gpu_kernels::types::Scalar;
 ///
 /// # Errors
 /// [`InputError::KeysDiffer`](crate::InputError::KeysDiffer) unless the columns of both tables have
-/// the same types, [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless those of a
-/// table have as many rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless
-/// there are as many left rows as right ones, and a word for each 32 pairs;
+/// the same types, [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless all columns
+/// of a table have as many rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
+/// unless there are as many left rows as right ones, and a word for each 32 pairs;
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more of a table;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
@@ -215,7 +215,7 @@ type Column<'b, O> = (&'b Buffer<O>, &'b Buffer<Eight>);
 /// Queues comparing a column of texts.
 ///
 /// # Safety
-/// As for [`words`]. The offsets are those of a [`TextColumn`](super::TextColumn), which are in
+/// As for [`words`]. The offsets are from a [`TextColumn`](super::TextColumn), whose offsets are in
 /// bounds.
 unsafe fn texts<'b, L: Scalar, R: Scalar>(
     batch: &Batch<'b>,

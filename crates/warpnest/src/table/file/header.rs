@@ -31,8 +31,8 @@ const DESIGNS: [(&str, &[&str]); 6] = [
     ("Linear", &["cell", "slots"]),
     ("Extendible", &["segments", "headers", "bucket tables", "records"]),
 ];
-/// The names of façades, and of the sections that they have behind those of a design, numbered
-/// likewise.
+/// The names of façades, and of the sections that they have behind the sections of a design, in the
+/// same order.
 const FORMS: [(&str, &[&str]); 5] = [
     ("Map", &[]),
     ("Set", &[]),

@@ -80,8 +80,8 @@ impl<'t> Section<'t> {
         self.extents.last().map_or(0, |&(end, _)| end)
     }
 
-    /// Returns the extents from byte `at` of the section on: each with the offset of its first byte
-    /// and that of its end.
+    /// Returns the extents of the section that end behind byte `at`: each with the offsets of its
+    /// first byte and of its end.
     pub fn from(&self, at: u64) -> impl Iterator<Item = (Range<u64>, &Extent<'t>)> {
         let first = self.extents.partition_point(|&(end, _)| end <= at);
         let start = |i: usize| if i == 0 { 0 } else { self.extents[i - 1].0 };

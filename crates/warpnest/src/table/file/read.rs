@@ -47,7 +47,7 @@ pub struct Incoming<'r> {
 }
 
 impl<'r> Incoming<'r> {
-    /// Reads the header, and fails unless it is that of such a table. `bytes` is the length of the
+    /// Reads the header, and fails unless it belongs to such a table. `bytes` is the length of the
     /// file, if it is known.
     pub fn open(device: &'r Device, kind: TableKind, mut from: Source<'r>, bytes: Option<u64>) -> Result<Self> {
         let mut page = vec![0; PAGE as usize];

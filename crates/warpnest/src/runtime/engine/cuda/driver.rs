@@ -84,8 +84,7 @@ macro_rules! functions {
                 Ok(Self {
                     $(
                         $(#[$attribute])*
-                        // SAFETY: the type is that of the driver's function of this name
-                        // (`cuda.h`).
+                        // SAFETY: the driver's function of this name has this type (`cuda.h`).
                         $name: unsafe { *library.get(stringify!($name))? },
                     )*
                 })
