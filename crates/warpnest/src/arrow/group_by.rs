@@ -81,13 +81,13 @@ impl<'q> ArrowGroupBy<'q> {
         self
     }
 
-    /// Asks for the number of rows of each group, in a column `name`.
+    /// Asks for the count of rows of each group, in a column `name`.
     #[must_use]
     pub fn count_rows(self, name: impl Into<String>) -> Self {
         self.want(Function::CountRows, String::new(), name)
     }
 
-    /// Asks for the number of rows of each group whose `column` is not null.
+    /// Asks for the count of rows of each group whose `column` is not null.
     #[must_use]
     pub fn count(self, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.want(Function::Count, column, name)

@@ -68,7 +68,7 @@ pub(super) fn elements<T: ArrowNativeType>(values: &Buffer) -> ScalarBuffer<T> {
     ScalarBuffer::new(values, 0, length)
 }
 
-/// Returns the parts of values of a number of bytes: equal bytes are equal keys.
+/// Returns the parts of values of a count of bytes: equal bytes are equal keys.
 fn of_primitives(values: &Buffer, width: usize) -> Vec<Part> {
     let widened = |value: &[u8]| value.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
     match width {

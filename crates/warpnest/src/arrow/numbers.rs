@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use gpu_kernels::relational::group_by::means::mean_of_integers;
 use std::sync::Arc;
 
-/// Numbers of a type that is aggregated.
+/// Indices of a type that is aggregated.
 #[derive(Clone, Debug)]
 pub(super) enum Numbers {
     U32(ScalarBuffer<u32>),

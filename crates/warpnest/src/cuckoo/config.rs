@@ -64,7 +64,7 @@ impl Default for Cuckoo {
 }
 
 impl Config<Cuckoo> {
-    /// Sets the number of hash functions: 2 to 5. More functions allow a larger load factor and a
+    /// Sets the count of hash functions: 2 to 5. More functions allow a larger load factor and a
     /// faster build; fewer make lookups faster.
     #[must_use]
     pub fn functions(mut self, functions: u32) -> Self {
@@ -72,7 +72,7 @@ impl Config<Cuckoo> {
         self
     }
 
-    /// Sets the number of slots for each pair, or each key of a set, repeated or not: at least 2.1,
+    /// Sets the count of slots for each pair, or each key of a set, repeated or not: at least 2.1,
     /// 1.1, 1.03 or 1.02 for 2, 3, 4 or 5 functions, and at most 1024. A table has at least 8
     /// slots.
     #[must_use]
@@ -81,7 +81,7 @@ impl Config<Cuckoo> {
         self
     }
 
-    /// Sets the number of slots, whatever the number of pairs.
+    /// Sets the count of slots, whatever the count of pairs.
     #[must_use]
     pub fn slots(mut self, slots: u64) -> Self {
         self.design.size = Size::Slots(slots);
@@ -98,16 +98,16 @@ impl Config<Cuckoo> {
 
     /// Sets the most exchanges that storing one pair may take before the build restarts. The
     /// default is `7 lg n` for four functions and 1.25 slots a pair (Alcantara 2011). It grows with
-    /// the load factor, and with a falling number of functions (docs/cuckoo.md). The limit is
-    /// 100,000 at most, also if more is given.
+    /// the load factor, and the fewer functions there are (docs/cuckoo.md). The limit is 100,000 at
+    /// most, also if more is given.
     #[must_use]
     pub fn chain_limit(mut self, exchanges: u32) -> Self {
         self.design.chain_limit = Some(exchanges);
         self
     }
 
-    /// Returns the number of slots for `pairs` pairs, if the configuration makes sense and the
-    /// slots can hold them.
+    /// Returns the count of slots for `pairs` pairs, if the configuration makes sense and the slots
+    /// can hold them.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
         self.design.hash.check_prime()?;
         self.check_size(pairs)
@@ -159,7 +159,7 @@ impl Config<Cuckoo> {
     }
 }
 
-/// Returns the number of 64-bit words that `slots` slots take.
+/// Returns the count of 64-bit words that `slots` slots take.
 pub(super) fn table_words<K: KeyWord, V: Payload>(slots: u64) -> u64 {
     (slots * slot_bytes::<K, V>()).div_ceil(8)
 }

@@ -124,9 +124,9 @@ pub enum Error {
     Driver {
         /// The driver's function.
         call: &'static str,
-        /// The driver's number for the error.
+        /// The driver's result code.
         code: u32,
-        /// The driver's name for that number, if it has one.
+        /// The driver's name for that code, if it has one.
         name: String,
     },
 

@@ -64,7 +64,7 @@ impl<K: KeyWord, V: ValueWord> Work<K, V> {
         })
     }
 
-    /// Makes capacity for `buckets` numbers of merged buckets.
+    /// Makes capacity for `buckets` indices of merged buckets.
     pub fn fit_merged(&mut self, device: &Device, buckets: usize) -> Result<()> {
         at_least(device, &mut self.merged, buckets)
     }
@@ -101,7 +101,7 @@ impl<K: KeyWord, V: ValueWord> Work<K, V> {
 /// The sizes of what a batch leaves for the next one. Before the first batch there is nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kept {
-    /// The number of pairs that the buffers have capacity for, until another batch comes with more
+    /// The count of pairs that the buffers have capacity for, until another batch comes with more
     /// or fewer.
     pairs: u64,
     /// The bytes of the lists that keep their lengths: this field and all behind it. Of the two
@@ -119,12 +119,12 @@ pub(super) struct Kept {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
     pub pairs: u64,
-    /// The number of records of the table after the batch, if all keys are new.
+    /// The count of records of the table after the batch, if all keys are new.
     pub records: u64,
-    /// The number of buckets in use. The next field is the depth of the directory.
+    /// The count of buckets in use. The next field is the depth of the directory.
     pub buckets: u64,
     pub depth: u32,
-    /// The bytes of the lists of segments, pages and free numbers, which longer ones may replace.
+    /// The bytes of the lists of segments, pages and free indices, which longer ones may replace.
     pub lists: u64,
 }
 

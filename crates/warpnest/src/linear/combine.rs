@@ -137,7 +137,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(keys.len() as u64 <= spare_capacity || self.absent(stream, keys)? <= spare_capacity)
     }
 
-    /// Returns the number of rows whose keys the table has not; waits.
+    /// Returns the count of rows whose keys the table has not; waits.
     fn absent(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
         let words = keys.len().div_ceil(32);
         let found = Buffer::uninitialized(&self.device, words)?;

@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 pub struct Answers<V> {
     pub(crate) values: Buffer<V>,
     pub(crate) found: Buffer<u32>,
-    /// The numbers of the rows that a row map found: memory of its lookups, which is kept for the
+    /// The indices of the rows that a row map found: memory of its lookups, which is kept for the
     /// next, since to free it would wait for them.
     pub(crate) numbers: Option<Buffer<u32>>,
 }
@@ -81,7 +81,7 @@ impl<V: Plain> Answers<V> {
         &self.found
     }
 
-    /// Returns the number of queries.
+    /// Returns the count of queries.
     pub fn len(&self) -> usize {
         self.values.len()
     }

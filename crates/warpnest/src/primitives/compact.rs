@@ -10,8 +10,8 @@ use gpu_kernels::types::{KeyWord, Scalar};
 pub(crate) use gpu_kernels::primitives::compact::state_words;
 
 /// Queues the compaction of `input`: the elements `i` whose bit `i % 32` of `keep[i / 32]` is set
-/// are written, in their order, to the front of `output`. Their number is written to `count[0]`.
-/// The elements behind them in `output` are left unchanged.
+/// are written, in their order, to the front of `output`. Their count is written to `count[0]`. The
+/// elements behind them in `output` are left unchanged.
 ///
 /// `keep` has the layout of [`Answers::found`](crate::Answers::found). One pass reads all elements
 /// and writes those that are kept. The scratch takes 8 bytes for each 7,168 elements of `u32` or

@@ -22,7 +22,7 @@ impl<K: KeyWord, V: Payload> Pairs<K, V> {
     /// The most words of [`Pairs::words`] that are there for alignment alone.
     pub const MAX_PADDING: u64 = 4;
 
-    /// Returns the number of 64-bit words that `items` pairs take: each array is aligned to two of
+    /// Returns the count of 64-bit words that `items` pairs take: each array is aligned to two of
     /// them.
     pub fn words(items: u64) -> u64 {
         Self::keys_words(items) + (items * V::VALUE_BITS as u64).div_ceil(128) * 2

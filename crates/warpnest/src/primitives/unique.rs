@@ -9,7 +9,7 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::KeyWord;
 
 /// Queues writing the distinct keys of sorted `keys`, in their order, to the front of `output`, and
-/// their number to `count[0]`. The elements behind them in `output` are left unchanged.
+/// their count to `count[0]`. The elements behind them in `output` are left unchanged.
 ///
 /// One key of each run of equal neighbours remains, so keys that are not sorted may remain several
 /// times. Reads the keys twice. The scratch takes a bit for each key, and what

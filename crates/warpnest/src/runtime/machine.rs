@@ -50,12 +50,12 @@ impl Machine {
         self.cores.is_some()
     }
 
-    /// Returns the number of cores, if they run the blocks.
+    /// Returns the count of cores, if they run the blocks.
     pub(crate) fn cores(self) -> Option<usize> {
         self.cores
     }
 
-    /// Returns the number of blocks of a launch that has so many for each multiprocessor, or core.
+    /// Returns the count of blocks of a launch that has so many for each multiprocessor, or core.
     pub(crate) fn blocks(self, each: PerMachine<u64>) -> u64 {
         self.cores.map_or(self.multiprocessors.into(), |cores| cores as u64) * self.pick(each)
     }

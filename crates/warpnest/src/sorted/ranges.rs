@@ -21,8 +21,8 @@ enum Side {
 // The bound `OrderedKey` is on each method, because rustc then says which keys have an order. If it
 // were on all of them together, rustc would say that there is no such method.
 impl<K: Key, V: Value> SortedMap<K, V> {
-    /// Returns for each of `queries` the number of keys below it: its rank, whether it is in the
-    /// map or not.
+    /// Returns for each of `queries` the count of keys below it: its rank, whether it is in the map
+    /// or not.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -34,7 +34,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds(queries.into_column(), Side::Lower)
     }
 
-    /// Returns for each of `queries` the number of keys that are not above it.
+    /// Returns for each of `queries` the count of keys that are not above it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -57,7 +57,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds_on(stream, queries.words(), Side::Lower)
     }
 
-    /// Queues writing the number of keys below `queries[i]` to `ranks[i]`; waits for nothing and
+    /// Queues writing the count of keys below `queries[i]` to `ranks[i]`; waits for nothing and
     /// allocates nothing.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds_on(stream, queries.words(), Side::Upper)
     }
 
-    /// Queues writing the number of keys that are not above `queries[i]` to `ranks[i]`; waits for
+    /// Queues writing the count of keys that are not above `queries[i]` to `ranks[i]`; waits for
     /// nothing and allocates nothing.
     ///
     /// # Errors

@@ -37,18 +37,18 @@ impl Arena {
         self.offsets.push(self.bytes.len());
     }
 
-    /// Returns the number of strings.
+    /// Returns the count of strings.
     pub fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Returns a string by its number, if there is one.
+    /// Returns a string by its id, if there is one.
     pub fn get(&self, number: usize) -> Option<&[u8]> {
         let end = *self.offsets.get(number.checked_add(1)?)?;
         Some(&self.bytes[self.offsets[number]..end])
     }
 
-    /// Iterates over the strings in the order of their numbers.
+    /// Iterates over the strings in the order of their ids.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.offsets.windows(2).map(|ends| &self.bytes[ends[0]..ends[1]])
     }

@@ -7,7 +7,7 @@ use crate::{Device, Result};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Numbers the rows of a column.
+/// Gives ids to the rows of a column.
 pub(super) fn numbered(device: &Device, strings: &dyn Hashed) -> Result<Numbered> {
     let hashes = hashes(strings);
     let unique = Unique::of(&hashes).ids().counts().first_rows().order(Order::FirstSeen).run(device)?;

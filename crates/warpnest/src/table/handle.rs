@@ -119,7 +119,7 @@ impl<T: Kind> Table<T> {
         Ok(T::keys(&self.table)?.into_iter())
     }
 
-    /// Returns the number of keys, or of the pairs of a [`MultiMap`](crate::MultiMap). What it
+    /// Returns the count of keys, or of the pairs of a [`MultiMap`](crate::MultiMap). What it
     /// counts after a broken promise ([`Config::assume_unique`](crate::Config::assume_unique)) or a
     /// failed change is said at each table.
     pub fn len(&self) -> usize {

@@ -17,7 +17,7 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     /// Returns the device that the table is on.
     fn device(&self) -> &Device;
 
-    /// Returns the number of keys.
+    /// Returns the count of keys.
     fn len(&self) -> u64;
 
     /// Returns the bytes that the table takes on the device, without what builds and batches work

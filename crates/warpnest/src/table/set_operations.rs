@@ -104,7 +104,7 @@ fn selected<K: Key, D: Sets>(
 
 /// Writes the keys of `set` that `other` has (`present`), or those that it does not have, to
 /// `output`. They begin at element `first`, where there is capacity for all keys of `set`. Returns
-/// the number of keys written.
+/// the count of keys written.
 fn select<K: Key, D: Sets>(
     set: &Set<K, D>,
     stream: &Stream,

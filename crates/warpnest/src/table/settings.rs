@@ -33,7 +33,7 @@ impl<D: Builds> Config<D> {
     /// Promises that no key is repeated: the build is faster, or takes less memory.
     ///
     /// If a key is repeated all the same, a lookup gives one of its values, as a whole. But the
-    /// number of keys may count the key several times, its pairs may be written out several times,
+    /// count of keys may count the key several times, its pairs may be written out several times,
     /// and many copies of a key may make the build fail. The documentation of each map says which.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {

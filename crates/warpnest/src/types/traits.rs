@@ -65,7 +65,7 @@ pub trait Value: Plain {
     const ANY_BYTES: Option<AnyBytes<Self>> = None;
 }
 
-/// The proof that any bytes of the right number are a value of `T`.
+/// The proof that any bytes of the right count are a value of `T`.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct AnyBytes<T>(PhantomData<fn() -> T>);
@@ -135,7 +135,7 @@ impl OrderedKey for u64 {}
 impl OrderedKey for usize {}
 impl OrderedKey for char {}
 
-/// A number of bytes that a key or a value can have, as an array of so many units.
+/// A count of bytes that a key or a value can have, as an array of so many units.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(message = "a key or value has 4 or 8 bytes, and this type has another size")]
 pub trait Bytes {

@@ -75,7 +75,7 @@ pub fn prefetch_rows<K: KeyWord, V: Payload, T: Word>(tile_of: Global<T>, here: 
 
 /// The sums of a pair of digits, kept by one thread.
 pub struct DigitSums {
-    /// The indices of items of the tile with these digits, one in each half.
+    /// The counts of items of the tile with these digits, one in each half.
     pub tile: u64,
     /// The count of items of the tile with smaller digits.
     pub start: u32,

@@ -134,7 +134,7 @@ fn number_in_order<K: words::KeyWord>(
     first_rows.fit(device, words)?;
     before.fit(device, words)?;
     first_rows.fill(stream, 0)?;
-    // SAFETY: every value is the number of a row, and no two keys have the same.
+    // SAFETY: every value is the index of a row, and no two keys have the same.
     unsafe { map.flag(stream, first_rows)? };
     stream.batch(|batch| {
         let (bits, counts) = (batch.read(first_rows), batch.write(before));

@@ -18,7 +18,7 @@ pub(super) struct Work<K> {
     pub distinct: Buffer<K>,
     /// The ends of their runs, at the front.
     pub ends: Buffer<u32>,
-    /// The number of different keys.
+    /// The count of different keys.
     pub count: Buffer<u32>,
     pub scratch: Scratch,
 }
@@ -47,7 +47,7 @@ impl<K: KeyWord> Work<K> {
                 unsafe { batch.launch(&numbers, plan.items) }
             });
             if launched.is_err() {
-                // Otherwise the next build would take its contents for the numbers.
+                // Otherwise the next build would take its contents for the indices.
                 self.numbers.empty();
             }
             return launched;

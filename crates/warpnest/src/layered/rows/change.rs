@@ -15,7 +15,7 @@ use crate::table::retaining::{dropped, kept};
 use crate::types::Plain;
 use crate::{Answers, Buffer, Error, InputError, Key, PageMap, Result, Stream};
 
-/// The most rows: their numbers have 32 bits, and all ones is none.
+/// The most rows: their indices have 32 bits, and all ones is no index.
 const MOST: usize = u32::MAX as usize;
 
 /// The different keys of a batch, divided by whether the map has them. Sources are rows of the

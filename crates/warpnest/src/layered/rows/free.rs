@@ -1,4 +1,4 @@
-//! The rows that no key has. They are a stack of their numbers: insertions take from its end, and
+//! The rows that no key has. They are a stack of row indices: insertions take from its end, and
 //! removals put there.
 
 use super::RowTable;
@@ -27,7 +27,7 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
         Ok(self.free.insert(free).len())
     }
 
-    /// Returns the numbers of the rows that so many new keys get: `reused` free ones, and then the
+    /// Returns the indices of the rows that so many new keys get: `reused` free ones, and then the
     /// ones behind all rows. The free ones stay on the stack.
     pub(super) fn targets(&self, stream: &Stream, new: usize, reused: usize) -> Result<Buffer<u32>> {
         let mut targets = Buffer::uninitialized(self.map.device(), new)?;

@@ -137,7 +137,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         pairs_in(batch, self.plan, back, level.capacity(), (self.words, self.scratch))
     }
 
-    /// Returns the number of pairs of each bin after `splits` splits; null after none.
+    /// Returns the count of pairs of each bin after `splits` splits; null after none.
     pub fn counts(&self, batch: &Batch<'a>, splits: usize) -> Global<u32> {
         match splits.checked_sub(1) {
             Some(number) => batch.write(self.scratch).offset(self.plan.counts_at(number)).cast(),
@@ -146,7 +146,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         }
     }
 
-    /// Returns the numbers of pairs in the bins of the last split, for a block each.
+    /// Returns the counts of pairs in the bins of the last split, for a block each.
     pub fn last_counts(&self, batch: &Batch<'a>) -> Global<u32> {
         self.counts(batch, self.plan.levels.len())
     }
@@ -183,8 +183,8 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         clock.lap(batch)
     }
 
-    /// Queues split number `number`, into bins that begin at `starts`, or have the plan's capacity
-    /// if that is null.
+    /// Queues the split with index `number`, into bins that begin at `starts`, or have the plan's
+    /// capacity if that is null.
     ///
     /// # Safety
     /// The scratch has the words of the plan, and those that must be 0 are 0. The table has the
@@ -226,7 +226,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     }
 
     /// Queues the build of all pages from where the last split put their pairs. With counts a
-    /// page's pairs begin at its bin's capacity times its number; with starts they go from start to
+    /// page's pairs begin at its bin's capacity times its index; with starts they go from start to
     /// start.
     ///
     /// # Safety

@@ -102,7 +102,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 }
 
-/// Returns the number of 64-bit words for the starts of all pages, and the end of the last one.
+/// Returns the count of 64-bit words for the starts of all pages, and the end of the last one.
 fn starts_words(layout: &Layout) -> u64 {
     (layout.pages() as u64 + 1).div_ceil(2)
 }

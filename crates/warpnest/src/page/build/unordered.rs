@@ -23,7 +23,7 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar};
 /// without order.
 const MAX_SAMPLED: u64 = 4;
 
-/// The most rounds of a block that looks for last positions, and the number of blocks that keeps a
+/// The most rounds of a block that looks for last positions, and the count of blocks that keeps a
 /// large device busy: with fewer of them there are fewer rounds.
 const MAX_ROUNDS: u64 = 16;
 const MANY_BLOCKS: u64 = 512;

@@ -1,4 +1,4 @@
-//! Appending the numbers of some rows of a table.
+//! Appending the indices of some rows of a table.
 
 use crate::split::or_null;
 use crate::{Buffer, Result, Stream};

@@ -66,7 +66,7 @@ impl<'c, T> IntoColumn<'c, T> for &'c BufferView<'_, T> {
 }
 
 impl<'q, T: Plain> Column<'q, T> {
-    /// Returns the number of rows.
+    /// Returns the count of rows.
     pub(crate) fn rows(&self) -> usize {
         match self.0 {
             Source::Slice(slice) => slice.len(),

@@ -49,7 +49,7 @@ pub(in crate::relational) enum KeysOnDevice<'q, W> {
 }
 
 impl<'q, K: Key> KeyColumns<'q, K> {
-    /// Returns the number of rows, if there are as many in both columns.
+    /// Returns the count of rows, if there are as many in both columns.
     pub fn rows(&self) -> Result<usize> {
         match self {
             Self::One(column) => Ok(column.rows()),

@@ -12,7 +12,7 @@ use gpu_kernels::seam::Global;
 
 /// The rows of a part, on average, as a power of two.
 const PART_BITS: u32 = 12;
-/// The number of parts as a power of two: enough to share out among cores, and so few that a core
+/// The count of parts as a power of two: enough to share out among cores, and so few that a core
 /// has a line of each in its nearest cache.
 const MIN_BITS: u32 = 4;
 const MAX_BITS: u32 = 11;
@@ -25,7 +25,7 @@ const CHUNKS_A_CORE: u64 = 4;
 /// The most words of memory for each row, unless one core alone needs more.
 const WORDS_A_ROW: u64 = 8;
 
-/// Encodes the rows `keys` on `cores` cores; returns the number of different keys. These are
+/// Encodes the rows `keys` on `cores` cores; returns the count of different keys. These are
 /// `in_order` of appearance, or else in any order.
 ///
 /// # Errors

@@ -30,7 +30,7 @@ const BITS_A_ROW: usize = 16;
 /// the nearer caches: the share with about 6,000 keys in the largest sample.
 const SELDOM: f64 = 0.25;
 
-/// Encodes the rows `keys` on `cores` cores; returns the number of different keys. These are
+/// Encodes the rows `keys` on `cores` cores; returns the count of different keys. These are
 /// `in_order` of appearance, or else in any order.
 ///
 /// # Errors
@@ -62,7 +62,7 @@ pub(super) fn encode<K: Key>(
 /// A sample of rows.
 struct Sample {
     rows: u32,
-    /// The number of rows whose key comes once in the sample.
+    /// The count of rows whose key comes once in the sample.
     once: u32,
 }
 
@@ -93,8 +93,8 @@ impl Sample {
         self.once as f64 / self.rows.max(1) as f64
     }
 
-    /// Returns the number of different keys of all rows, if all come as often: a key comes once
-    /// with a share of e^-(rows / keys).
+    /// Returns the count of different keys of all rows, if all come as often: a key comes once with
+    /// a share of e^-(rows / keys).
     fn keys(&self) -> f64 {
         self.rows as f64 / -self.once_share().ln()
     }

@@ -29,7 +29,7 @@ impl KeyIds {
         Ok(Self { ids: PageMap::new(device)?, keys, first: zero_is_none as u32 })
     }
 
-    /// Returns the number of keys that have ids.
+    /// Returns the count of keys that have ids.
     pub fn len(&self) -> usize {
         self.keys.len() - self.first as usize
     }

@@ -2,7 +2,7 @@
 //! of all rows in a map of these the ids.
 //!
 //! A key that only one row has need not be in the map: its row is one whose key is not found. Where
-//! most keys must be such, by the numbers of rows and groups, the map is of the others alone.
+//! most keys must be such, by the counts of rows and groups, the map is of the others alone.
 
 use super::parts::{Parts, Wanted};
 use super::ranks::{Flagged, Rows, flag_repeated};
@@ -197,7 +197,7 @@ impl<K: Key> Column<'_, K> {
     }
 
     /// Looks all rows up in a map of the groups, or of the repeated ones, to their first rows or
-    /// their numbers. Returns which rows were found.
+    /// their ids. Returns which rows were found.
     fn looked_up(
         &self,
         scratch: &mut Scratch,

@@ -16,7 +16,7 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf, inverse_multiplier};
 /// The result of a group-by by hashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// The number of groups. Those that the outputs have capacity for are written.
+    /// The count of groups. Those that the outputs have capacity for are written.
     Groups(u64),
     /// Nothing that can be used: a bin got more rows, or more groups, than fit.
     Overflow,
@@ -27,9 +27,9 @@ pub(crate) enum Found {
 pub(super) struct HashInput<'i, K, W> {
     pub keys: &'i Buffer<K>,
     pub values: Option<&'i Buffer<W>>,
-    /// The number of rows.
+    /// The count of rows.
     pub rows: u64,
-    /// The regions that they are in, with the number of rows of each, unless they are side by side.
+    /// The regions that they are in, with the count of rows of each, unless they are side by side.
     pub regions: Option<(Regions, &'i Buffer<u32>)>,
 }
 
@@ -187,7 +187,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         batch.write(self.scratch).offset(self.plan.counts_at(level)).cast()
     }
 
-    /// Returns the number of rows of each region of a split's input, unless that is one region.
+    /// Returns the count of rows of each region of a split's input, unless that is one region.
     fn counts_in(&self, batch: &Batch<'a>, level: usize) -> Option<Global<u32>> {
         match level.checked_sub(1) {
             None => self.input.regions.map(|(_, counts)| batch.read(counts)),

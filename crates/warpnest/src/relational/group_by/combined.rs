@@ -9,8 +9,8 @@ use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// Returns each key once, with the values of its rows combined; without values, the number of its
-/// rows. Waits until the number of keys is known.
+/// Returns each key once, with the values of its rows combined; without values, the count of its
+/// rows. Waits until the count of keys is known.
 ///
 /// Sums of floating-point numbers are added as `f64`, and the same from run to run on one device.
 ///

@@ -18,7 +18,7 @@ use gpu_kernels::types::{KeyWord, Payload, WordOf};
 /// The share of missed rows below which few atomics are needed to append them: about one missed row
 /// in a warp's rows.
 const FEW_MISSED: f64 = 1e-3;
-/// The number of blocks for each core of a CPU, and where the table is small: other cores do not
+/// The count of blocks for each core of a CPU, and where the table is small: other cores do not
 /// wake up for few threads that have little memory.
 const BLOCKS_A_CORE: u64 = 4;
 const SMALL_BLOCKS_A_CORE: u64 = 16;
@@ -29,7 +29,7 @@ const SMALL_SLOTS: u32 = 512;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HotShape {
     blocks: u64,
-    /// The number of rows of each block's region, unless all missed rows are side by side.
+    /// The count of rows of each block's region, unless all missed rows are side by side.
     region: Option<u64>,
     rows: u64,
 }
@@ -48,12 +48,12 @@ impl HotShape {
         Self { blocks, region: (!is_few).then(|| region::<K, V>(rows, blocks as u32, threads)), rows }
     }
 
-    /// Returns the number of rows that there must be memory for: all may be missed.
+    /// Returns the count of rows that there must be memory for: all may be missed.
     pub fn missed_rows(&self) -> u64 {
         self.region.map_or(self.rows, |region| self.blocks * region)
     }
 
-    /// Returns the number of regions.
+    /// Returns the count of regions.
     pub fn regions(&self) -> u64 {
         if self.region.is_some() { self.blocks } else { 0 }
     }
@@ -66,16 +66,16 @@ pub(super) struct Missed<'m, K, W> {
     pub keys: &'m Buffer<K>,
     /// The values, as many, if there is a column of them.
     pub values: &'m Buffer<W>,
-    /// The number of rows of each region.
+    /// The count of rows of each region.
     pub counts: &'m Buffer<u32>,
 }
 
 /// What the hot pass found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HotFound {
-    /// The number of groups of hot keys, also of those that the outputs have no capacity for.
+    /// The count of groups of hot keys, also of those that the outputs have no capacity for.
     pub groups: u64,
-    /// The number of rows whose key is not hot.
+    /// The count of rows whose key is not hot.
     pub missed: u64,
     /// Their regions, unless they are side by side.
     pub regions: Option<Regions>,
@@ -83,7 +83,7 @@ pub(crate) struct HotFound {
 
 /// Aggregates the rows of the hot keys of a sample of these `keys`, and writes their groups to the
 /// front of `out`, in any order. The rows of all other keys, none of which is among those groups,
-/// are copied to `missed`, in any order; waits for the numbers of both. Returns them with the
+/// are copied to `missed`, in any order; waits for the counts of both. Returns them with the
 /// scratch of the sample, which is free then.
 ///
 /// `out` wants what it wanted when the sample was taken, and `shape` belongs to the sample. There

@@ -24,7 +24,7 @@ const MUCH_MISSED: u64 = 16;
 /// The factor by which more rows may miss the hot keys than the sample lets expect.
 const MORE_MISSED: f64 = 1.25;
 
-/// The number of groups of a bin, about, and the fewest bins.
+/// The count of groups of a bin, about, and the fewest bins.
 const GROUPS_OF_BIN: f64 = 2048.0;
 const MIN_BINS: f64 = 256.0;
 
@@ -44,9 +44,9 @@ pub(super) struct ChipInput<'i, K, V: Payload> {
 /// The account of an attempt on chip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OnChip {
-    /// The number of groups that the sample let expect.
+    /// The count of groups that the sample let expect.
     pub estimated_groups: u64,
-    /// The number of rows that were aggregated in the hot pass.
+    /// The count of rows that were aggregated in the hot pass.
     pub hot_rows: u64,
     /// Whether a sample was wrong, so that rows were taken another way.
     pub overflowed: bool,
@@ -116,8 +116,8 @@ fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
         // One split is enough, which can be made again.
         harmless = harmless.max(drawn / SHARES_OF_BIN as f64);
     }
-    // The number of keys that are drawn at least so often if all groups are as large: each number
-    // of draws has a Poisson distribution.
+    // The count of keys that are drawn at least so often if all groups are as large: each count of
+    // draws has a Poisson distribution.
     let mean = drawn / groups;
     let mut probability = (-mean).exp();
     let mut expected = groups * (1.0 - probability);

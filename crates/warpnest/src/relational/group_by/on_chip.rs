@@ -17,7 +17,7 @@ use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
 
 impl Query<'_> {
     /// Returns whether the query can be answered on chip: if values of one column are added or
-    /// compared, at most, floating-point numbers are not added, and no numbers of rows are needed.
+    /// compared, at most, floating-point numbers are not added, and no indices of rows are needed.
     /// [`sums_may_wrap`] tells of means.
     pub fn fits_on_chip(&self) -> bool {
         let adds_floats = |wanted: &Wanted| match *wanted {

@@ -40,7 +40,7 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 /// - **Least and greatest values.** A NaN is neither while its group has a number
 ///   ([`GroupBy::skip_nans`]). −0 is less than 0.
 /// - **Means** are `f64`: of integers the one next to the exact mean, of floating-point numbers the
-///   sum over the number of rows.
+///   sum over the count of rows.
 /// - **First and last values** come from the group's first and last row.
 ///
 /// Queries of one column at most that add no floating-point numbers, and want no rows in their
@@ -79,7 +79,7 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self
     }
 
-    /// Asks for the number of rows of each group.
+    /// Asks for the count of rows of each group.
     pub fn count(&mut self) -> Aggregate<u32> {
         self.query.add(Wanted::Count)
     }
@@ -167,7 +167,7 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self.run_on(stream, &mut Scratch::new(device))?.on_host(stream, &self.query.downloads)
     }
 
-    /// Returns the groups on the device, computed on `stream`; waits until their number is known.
+    /// Returns the groups on the device, computed on `stream`; waits until their count is known.
     /// The scratch is best kept for the next call: then memory is allocated for the groups alone,
     /// and for columns that are copied to the device.
     ///

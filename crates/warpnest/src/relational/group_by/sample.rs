@@ -14,7 +14,7 @@ use gpu_kernels::relational::group_by::{SampleKeys, SampleKeysParams, SelectHot,
 use gpu_kernels::types::{KeyWord, Scalar};
 use std::marker::PhantomData;
 
-/// The bits of the number of draws from a large input, and the least, which a small one may be
+/// The bits of the count of draws from a large input, and the least, which a small one may be
 /// smaller than.
 const SAMPLE_BITS: u32 = 17;
 const LEAST_SAMPLE_BITS: u32 = 8;
@@ -32,15 +32,15 @@ pub(crate) struct Sampled<'s, K> {
     pub(super) table: HotTable,
     /// Whether the table takes all memory of a multiprocessor.
     pub(super) is_large: bool,
-    /// The number of all rows.
+    /// The count of all rows.
     pub all_rows: u64,
-    /// The number of rows that were drawn: from 2^16 to 2^17 of a large input.
+    /// The count of rows that were drawn: from 2^16 to 2^17 of a large input.
     pub rows: u64,
-    /// The number of their distinct keys.
+    /// The count of their distinct keys.
     pub distinct: u64,
-    /// The number of hot keys: the most frequent ones, as many as fit on chip.
+    /// The count of hot keys: the most frequent ones, as many as fit on chip.
     pub hot: u64,
-    /// The number of drawn rows whose key is hot.
+    /// The count of drawn rows whose key is hot.
     pub covered: u64,
     /// The class of the hot keys that were drawn least often, unless only some of theirs are hot.
     pub least_hot: u32,
@@ -48,15 +48,15 @@ pub(crate) struct Sampled<'s, K> {
     /// keys that were drawn `r` times have as many rows as those that were drawn `r + 1` times had
     /// in the sample.
     pub missed_share: f64,
-    /// The number of keys that were drawn once, twice, and so on; the last element counts all that
+    /// The count of keys that were drawn once, twice, and so on; the last element counts all that
     /// were drawn as often or more often.
     pub classes: [u32; CLASSES as usize - 1],
     keys: PhantomData<K>,
 }
 
 impl<K> Sampled<'_, K> {
-    /// Returns an estimate of the number of groups, from the keys that were drawn once and twice
-    /// (Chao, 1984). It is at most the number of rows. It is low if frequencies differ much.
+    /// Returns an estimate of the count of groups, from the keys that were drawn once and twice
+    /// (Chao, 1984). It is at most the count of rows. It is low if frequencies differ much.
     pub fn groups(&self) -> u64 {
         let [once, twice] = [self.classes[0], self.classes[1]].map(f64::from);
         let unseen = if twice > 0.0 { once * once / (2.0 * twice) } else { once * (once - 1.0).max(0.0) / 2.0 };

@@ -10,7 +10,7 @@ use crate::relational::columns::{IntoColumn, KeyColumns};
 use crate::{Device, Key, Result, Stream};
 use gpu_kernels::plain::PlainHalf;
 
-/// A join of two tables: the numbers of those rows of a left and of a right table whose keys are
+/// A join of two tables: the indices of those rows of a left and of a right table whose keys are
 /// equal.
 ///
 /// ```
@@ -32,7 +32,7 @@ use gpu_kernels::plain::PlainHalf;
 /// ```
 ///
 /// - **Columns** are slices or buffers, and every call reads them anew. What stands beside the keys
-///   is gathered by row number ([`gather`](crate::primitives::gather)).
+///   is gathered by row index ([`gather`](crate::primitives::gather)).
 /// - **Keys** are equal if their words are. Keys of a floating-point type of your own are compared
 ///   by their bits, so a NaN meets the same NaN. Several rows may have one key, on both sides. A
 ///   null key meets none ([`Join::left_valid`]).
@@ -144,7 +144,7 @@ impl<'q, K: Key> Join<'q, K> {
         Ok((of_join + left.scratch_bytes()? + right.scratch_bytes()?) as usize)
     }
 
-    /// Returns the number of pairs, when it is known. No memory for pairs is allocated.
+    /// Returns the count of pairs, when it is known. No memory for pairs is allocated.
     ///
     /// # Errors
     /// As for [`Join::run_on`].
@@ -152,7 +152,7 @@ impl<'q, K: Key> Join<'q, K> {
         self.size_on(device.default_stream(), &mut Scratch::new(device))
     }
 
-    /// Returns the number of pairs, counted on `stream`; waits until it is known.
+    /// Returns the count of pairs, counted on `stream`; waits until it is known.
     ///
     /// # Errors
     /// As for [`Join::run_on`].

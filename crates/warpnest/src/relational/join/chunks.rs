@@ -74,7 +74,7 @@ struct Chunks<'c, F> {
     /// The most pairs of a chunk.
     most: usize,
     joined: Joined,
-    /// The number of pairs so far.
+    /// The count of pairs so far.
     pairs: u64,
     each: F,
 }
@@ -91,7 +91,7 @@ struct Task<'t, W> {
 }
 
 impl<'t, W: KeyWord> Task<'t, W> {
-    /// Returns the keys of some rows of a table, and their numbers unless all have keys.
+    /// Returns the keys of some rows of a table, and the rows' indices unless all have keys.
     fn part(
         &self,
         stream: &Stream,
@@ -169,8 +169,8 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         Ok(())
     }
 
-    /// Joins a part of each table; returns the number of pairs. If these fit a chunk they are
-    /// written, by the numbers that rows have in their tables.
+    /// Joins a part of each table; returns the count of pairs. If these fit a chunk they are
+    /// written, by the indices that rows have in their tables.
     fn join<W: KeyWord>(
         &mut self,
         scratch: &mut Scratch,
@@ -190,7 +190,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         *report = new;
         for ((rows, numbers), part) in [left, right].into_iter().zip(values).zip(parts) {
             match numbers {
-                // Splits have carried the numbers.
+                // Splits have carried the row indices.
                 Some(_) if new.method == JoinMethod::Split => {}
                 Some(_) => renumber(stream, rows, numbers, 0)?,
                 None if part.start == 0 => {}

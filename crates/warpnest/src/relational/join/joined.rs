@@ -43,7 +43,7 @@ impl JoinKind {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinMethod {
-    /// The fastest method, as estimated from the numbers of rows.
+    /// The fastest method, as estimated from the counts of rows.
     #[default]
     Auto,
     /// Each block takes the whole build side on chip. If that has more rows than fit there, rows
@@ -67,12 +67,12 @@ pub struct JoinReport {
     /// than the one row of a key that a hash table has a slot for. Then rows were brought together
     /// again, in another way.
     pub overflowed: bool,
-    /// The number of work items into which bins with many rows were divided, beside one for each
+    /// The count of work items into which bins with many rows were divided, beside one for each
     /// bin.
     pub further_items: u64,
 }
 
-/// The result of a join, on the device: pairs of row numbers, in any order.
+/// The result of a join, on the device: pairs of row indices, in any order.
 #[derive(Debug)]
 pub struct Joined {
     pub(super) left: Buffer<u32>,
@@ -93,7 +93,7 @@ impl Joined {
         Ok(Self { left, right, report })
     }
 
-    /// Returns the number of pairs, or of rows of a semi or anti join.
+    /// Returns the count of pairs, or of rows of a semi or anti join.
     pub fn len(&self) -> usize {
         self.left.len()
     }
@@ -109,7 +109,7 @@ impl Joined {
         &self.left
     }
 
-    /// Returns the numbers of the right rows; [`NO_ROW`](super::NO_ROW) beside a left row that has
+    /// Returns the indices of the right rows; [`NO_ROW`](super::NO_ROW) beside a left row that has
     /// met none. There are none after a semi or anti join.
     pub fn right_rows(&self) -> &Buffer<u32> {
         &self.right
@@ -120,7 +120,7 @@ impl Joined {
         self.report
     }
 
-    /// Returns both columns of row numbers.
+    /// Returns both columns of row indices.
     pub fn into_rows(self) -> (Buffer<u32>, Buffer<u32>) {
         (self.left, self.right)
     }

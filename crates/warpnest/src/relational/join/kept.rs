@@ -153,7 +153,7 @@ impl<K: Key> KeptSide<K> {
         done.map(drop)
     }
 
-    /// Returns the number of pairs of a join of left rows with these keys, when it is known. No
+    /// Returns the count of pairs of a join of left rows with these keys, when it is known. No
     /// memory for pairs is allocated.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ impl<K: Key> KeptSide<K> {
         run(stream, scratch, input, Some(&self.arranged), columns)
     }
 
-    /// Returns the number of rows.
+    /// Returns the count of rows.
     pub fn len(&self) -> usize {
         self.keys.len()
     }

@@ -16,7 +16,7 @@ use gpu_kernels::types::KeyWord;
 pub(super) struct Launches<'a, K> {
     pub plan: &'a JoinPlan,
     pub keys: [&'a Buffer<K>; 2],
-    /// The values of rows that are split, in place of their numbers.
+    /// The values of rows that are split, in place of their indices.
     pub values: [Option<&'a Buffer<u32>>; 2],
     pub constants: [u64; 2],
     pub scratch: &'a Buffer<u64>,
@@ -29,7 +29,7 @@ pub(super) struct Side<K> {
     pub pairs: Pairs<K, u32>,
     pub counts: Option<Global<u32>>,
     pub bin_capacity: u64,
-    /// Whether keys and numbers are stored apart whatever their types.
+    /// Whether keys and row indices are stored apart whatever their types.
     pub are_apart: bool,
 }
 
@@ -60,7 +60,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         batch.zero_range(self.scratch, begin..begin + HEADERS as usize)
     }
 
-    /// Queues setting the numbers of listed work items and of heavy bins to 0.
+    /// Queues setting the counts of listed work items and of heavy bins to 0.
     pub fn clear_items(&self, batch: &Batch<'a>) -> Result<()> {
         let at = (self.plan.headers_at + header::ITEMS) as usize;
         const { assert!(header::HEAVY == header::ITEMS + 1) };
@@ -121,7 +121,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     fn pairs(&self, batch: &Batch<'a>, number: usize, splits: usize) -> Pairs<K, u32> {
         let side = &self.plan.sides[number];
         match splits.checked_sub(1) {
-            // The numbers of the rows are made by the first split.
+            // The indices of the rows are made by the first split.
             None => {
                 let values = self.values[number].map(|values| batch.read(values));
                 Pairs { keys: batch.read(self.keys[number]), values: or_null(values) }
@@ -172,7 +172,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         };
         let all = (1 << passes.digits()) - 1;
         // SAFETY: the scratch begins with the words of the passes, and has memory for the rows
-        // twice, for their numbers, and for the starts of all bins and their end.
+        // twice, for their indices, and for the starts of all bins and their end.
         unsafe {
             if self.values[number].is_none() {
                 let iota = Iota { output: numbers, plan: IotaParams { items: side.rows, first: 0, padding: 0 } };

@@ -50,7 +50,7 @@ pub trait Joins<'q> {
     ) -> Result<()>;
 }
 
-/// Joins that give row numbers, and so rows that are alone.
+/// Joins that give row indices, and so rows that are alone.
 pub trait JoinsRows<'q>: Joins<'q, Result = Joined> {}
 
 /// The result of a join.

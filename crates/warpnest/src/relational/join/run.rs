@@ -18,7 +18,7 @@ use gpu_kernels::types::KeyWord;
 #[derive(Clone, Copy)]
 pub(super) struct Input<'i, K> {
     pub keys: [&'i Buffer<K>; 2],
-    /// The values that are written in place of row numbers if rows are split.
+    /// The values that are written in place of row indices if rows are split.
     pub values: [Option<&'i Buffer<u32>>; 2],
     pub kind: JoinKind,
     pub method: JoinMethod,
@@ -71,9 +71,9 @@ pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input:
     }
 }
 
-/// Joins both sides into `columns`, or only counts the pairs; returns their number and how they
-/// were found. Keys are written, and values, if rows are split. If there are more pairs than are
-/// to be written, none is. The right side may be arranged already.
+/// Joins both sides into `columns`, or only counts the pairs; returns their count and how they were
+/// found. Keys are written, and values, if rows are split. If there are more pairs than are to be
+/// written, none is. The right side may be arranged already.
 pub(super) fn run<K: KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,

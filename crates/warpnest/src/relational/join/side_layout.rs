@@ -38,7 +38,7 @@ pub(super) struct SideLayout {
     pub counts_end: u64,
     /// The starts of the bins, if they have no capacity.
     pub starts_at: u64,
-    /// The pairs of mixed keys and row numbers, in the order of bins.
+    /// The pairs of mixed keys and row indices, in the order of bins.
     pub pairs_at: u64,
     /// The end of the side's words.
     pub end: u64,

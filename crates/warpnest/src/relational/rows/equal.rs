@@ -51,7 +51,7 @@ pub fn flag_equal_rows(
 }
 
 /// Keeps those pairs of a left and a right row that are equal in all columns, in their order, and
-/// removes the others from both buffers. Waits until their number is known.
+/// removes the others from both buffers. Waits until their count is known.
 ///
 /// ```
 /// use warpnest::primitives::Scratch;
@@ -112,7 +112,7 @@ pub(super) struct Pairs<'p> {
     pub keeps_alone: bool,
 }
 
-/// Returns a bit for each pair that is equal, in memory of the scratch, and the number of the other
+/// Returns a bit for each pair that is equal, in memory of the scratch, and the count of the other
 /// pairs, when it is known.
 pub(super) fn flags(
     stream: &Stream,
@@ -143,7 +143,7 @@ pub(super) fn compacted(
     Ok(kept)
 }
 
-/// Queues flagging pairs: `keep` has a word for each 32, and the header becomes the number of those
+/// Queues flagging pairs: `keep` has a word for each 32, and the header becomes the count of pairs
 /// that are not flagged.
 fn queue_flags(
     stream: &Stream,

@@ -127,7 +127,7 @@ impl TextColumn {
         }
     }
 
-    /// Returns the number of rows.
+    /// Returns the count of rows.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
@@ -169,7 +169,7 @@ impl TextColumn {
     }
 }
 
-/// Returns the number of the first offset that is less than the one before it, or greater than the
+/// Returns the index of the first offset that is less than the one before it, or greater than the
 /// limit.
 fn first_wrong<O: Scalar>(
     stream: &Stream,

@@ -82,7 +82,7 @@ impl<'q> WideKeys<'q> {
         self
     }
 
-    /// Returns the number of rows of the first column.
+    /// Returns the count of rows of the first column.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, |column| column.rows)
     }

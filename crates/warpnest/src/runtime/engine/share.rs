@@ -50,9 +50,9 @@ struct Shared {
     tasks: u32,
     /// The first task that nobody has taken.
     next: AtomicU32,
-    /// The number of helpers that may have a task.
+    /// The count of helpers that may have a task.
     active: AtomicUsize,
-    /// The number of helpers that may still be asked for.
+    /// The count of helpers that may still be asked for.
     invitations: AtomicUsize,
     /// The last panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,

@@ -107,7 +107,7 @@ impl<'t> Parts<'t> {
         self.number(number.to_bits());
     }
 
-    /// Adds what the numbers of all maps and sets begin with: the number of keys, and what all
+    /// Adds what the numbers of all maps and sets begin with: the count of keys, and what all
     /// designs have in common of a configuration.
     pub fn table<D>(&mut self, keys: u64, config: &Config<D>) {
         self.number(keys);

@@ -29,7 +29,7 @@ impl<'r> Source<'r> {
     }
 }
 
-/// Reads a stream until all is full or there is no more; returns the number of bytes.
+/// Reads a stream until all is full or there is no more; returns the count of bytes.
 pub fn read_up_to(from: &mut dyn Read, bytes: &mut [u8]) -> Result<usize> {
     until_full(bytes, |rest, _| from.read(rest))
 }
