@@ -3,8 +3,10 @@
 use crate::family;
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
+use warpnest::design::{Arithmetic, HashFamily};
+use warpnest::error::BuildError;
 use warpnest::types::WordKey as Key;
-use warpnest::{Arithmetic, BuildError, CuckooConfig, Error, HashFamily};
+use warpnest::{CuckooConfig, Error};
 
 /// A configuration without the number of pairs.
 #[derive(Clone, Debug)]

@@ -2,8 +2,9 @@
 //! run on each.
 
 use crate::maps::Checked;
+use warpnest::design::Config;
 use warpnest::design::{Cuckoo, Ids, Page};
-use warpnest::{Config, CuckooConfig, PageConfig};
+use warpnest::{CuckooConfig, PageConfig};
 
 /// The design of a base table of keys `K`.
 pub trait FormOf: Ids + Checked {}

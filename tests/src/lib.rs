@@ -56,8 +56,10 @@ use gpu_kernels::seam::Global;
 use proptest::prelude::*;
 use random::{derived, run_property};
 use std::sync::LazyLock;
+use warpnest::design::{Arithmetic, HashFamily};
+use warpnest::error::InputError;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Arithmetic, Device, Error, HashFamily, InputError};
+use warpnest::{Device, Error};
 use warpnest_testing::on;
 
 /// An engine under test.

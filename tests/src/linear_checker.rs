@@ -6,8 +6,9 @@ use gpu_kernels::double::{Double, Half, PackedPair};
 use gpu_kernels::linear::{Layout, header};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
+use warpnest::linear::LinearOperation;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Error, Fold, LinearConfig, LinearMap, LinearOperation};
+use warpnest::{Error, Fold, LinearConfig, LinearMap};
 
 /// Returns the engines that can have a linear map of such keys and values, which are all of them if
 /// neither has 64 bits.

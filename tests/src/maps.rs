@@ -5,11 +5,11 @@ use crate::page_checker::{check_page_map, same_pairs};
 use crate::sorted_checker::check_sorted_map;
 use crate::{assert_lengths, assert_wrong_device, elsewhere, linear_checker};
 use std::collections::HashMap;
+use warpnest::design::BulkMap;
+use warpnest::design::ProbeLengths;
 use warpnest::design::{Cuckoo, Design, Extendible, Linear, Page, Sorted, TwoLevel};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{
-    Answers, Buffer, BulkMap, CuckooMap, ExtendibleMap, LinearMap, PageMap, ProbeLengths, SortedMap, TwoLevelMap,
-};
+use warpnest::{Answers, Buffer, CuckooMap, ExtendibleMap, LinearMap, PageMap, SortedMap, TwoLevelMap};
 
 /// A design whose maps can be checked.
 pub trait Checked: Design {

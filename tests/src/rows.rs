@@ -4,9 +4,10 @@ use crate::extendible_parts::small;
 use bytemuck::Pod;
 use std::collections::HashMap;
 use std::fmt::Debug;
+use warpnest::RowMap;
+use warpnest::design::Config;
 use warpnest::design::{Changes, Extendible, Linear, Page};
 use warpnest::types::{Plain, WordKey as Key};
-use warpnest::{Config, RowMap};
 
 /// A design of the map under a row map.
 pub trait Under: Changes {

@@ -1,6 +1,7 @@
 //! `cargo xtask chains`: the length of eviction chains, from which the default limit follows.
 
-use warpnest::{BuildError, CuckooConfig, Device, Error};
+use warpnest::error::BuildError;
+use warpnest::{CuckooConfig, Device, Error};
 
 use crate::bench::parse_size;
 use crate::tables::new_table;

@@ -2,7 +2,8 @@
 
 use pyo3::PyErr;
 use pyo3::exceptions::{PyMemoryError, PyOSError, PyRuntimeError, PyValueError};
-use warpnest::{Error, FileError};
+use warpnest::Error;
+use warpnest::error::FileError;
 
 /// Returns the exception for an error: the one that Python's own code would raise.
 pub fn to_python(error: Error) -> PyErr {

@@ -1,6 +1,6 @@
-//! The designs of tables, and the bounds of generic code over them. A [`Design`] is a way to lay
-//! out a table and to build it. All traits are sealed: other crates can use them as bounds, but not
-//! implement them.
+//! The designs of tables, and the types and bounds of generic code over them: [`BulkMap`],
+//! [`BulkSet`] and [`Config`] of any design. A [`Design`] is a way to lay out a table and to build
+//! it. All traits are sealed: other crates can use them as bounds, but not implement them.
 //!
 //! | bound | designs | what their maps can do |
 //! |---|---|---|
@@ -25,15 +25,18 @@
 
 pub use crate::cuckoo::Cuckoo;
 pub use crate::extendible::Extendible;
+pub use crate::hash::{Arithmetic, HashFamily};
 pub use crate::layered::compacting::Compacting;
 pub use crate::layered::multi::Multi;
 pub use crate::layered::rows::Rows;
 pub use crate::linear::Linear;
 pub use crate::page::Page;
 pub use crate::sorted::Sorted;
+pub use crate::table::config::Config;
 pub use crate::table::design::{Builds, Changes, Counted, Design, Seeded, Sets, Staged};
 pub use crate::table::id_table::Ids;
 pub use crate::table::kind::{Erases, Finds, HasValues, Inserts, Kind, Loads, OfDesign};
-pub use crate::table::map::Map;
-pub use crate::table::set::Set;
+pub use crate::table::map::{BulkMap, Map};
+pub use crate::table::probes::ProbeLengths;
+pub use crate::table::set::{BulkSet, Set};
 pub use crate::two_level::TwoLevel;

@@ -1,3 +1,4 @@
+#![warn(unreachable_pub)]
 #![doc = include_str!("guide/start.md")]
 // The documentation of a release says which feature an item needs.
 #![cfg_attr(docsrs, feature(doc_cfg))]
@@ -15,8 +16,14 @@ pub mod arrow;
 pub mod cookbook {}
 pub mod cuckoo;
 pub mod design;
-mod error;
+pub mod error;
 pub mod extendible;
+pub mod files {
+    //! What a file of a table says before it is loaded, and tables whose file is mapped. Every
+    //! table has [`save`](crate::Table::save) and [`load`](crate::Table::load).
+
+    pub use crate::table::file::{FileInfo, Mapped};
+}
 #[cfg(any(doc, doctest))]
 pub mod guide;
 mod hash;
@@ -35,16 +42,14 @@ pub mod two_level;
 pub mod types;
 
 pub use cuckoo::{CuckooConfig, CuckooMap, CuckooSet};
-pub use error::{BuildError, ConfigError, Error, FileError, FullError, InputError, IoError, Result, TableKind};
+pub use error::{Error, Result};
 pub use extendible::{ExtendibleConfig, ExtendibleMap};
-pub use hash::{Arithmetic, HashFamily};
 pub use layered::compacting::{CompactingConfig, CompactingTable};
 pub use layered::multi::{MultiConfig, MultiMap, Retrieved};
 pub use layered::rows::RowMap;
-pub use linear::{LinearConfig, LinearKind, LinearMap, LinearOperation};
+pub use linear::{LinearConfig, LinearMap};
 pub use page::{PageConfig, PageMap, PageSet};
 pub use primitives::answers::Answers;
-pub use relational::{factorize, isin, mode, top_k, unique, value_counts};
 pub use runtime::buffer::Buffer;
 pub use runtime::device::Device;
 pub use runtime::event::Event;
@@ -53,11 +58,13 @@ pub use runtime::stream::Stream;
 pub use runtime::view::{BufferSlice, BufferView, BufferViewMut};
 pub use sorted::{SortedConfig, SortedMap};
 pub use table::combining::Fold;
-pub use table::config::Config;
-pub use table::file::{FileInfo, Mapped};
 pub use table::handle::Table;
-pub use table::map::BulkMap;
-pub use table::probes::ProbeLengths;
-pub use table::set::BulkSet;
 pub use two_level::{TwoLevelConfig, TwoLevelMap};
 pub use types::{Key, Value};
+
+// Names that the crate uses everywhere, and programs seldom.
+pub(crate) use error::{BuildError, ConfigError, FullError, InputError};
+pub(crate) use hash::HashFamily;
+pub(crate) use table::config::Config;
+pub(crate) use table::map::BulkMap;
+pub(crate) use table::set::BulkSet;

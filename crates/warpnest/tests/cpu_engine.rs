@@ -9,8 +9,9 @@ mod shuffled_threads;
 
 use shuffled_threads::ShuffledThreads;
 use std::collections::HashMap;
-use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::design::{Builds, Design, Ids, Sets};
+use warpnest::design::{BulkMap, Config};
+use warpnest::linear::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::low_level::engine::HostEngine;
 use warpnest::primitives::{
     BitField, Scratch, binary_search, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram,
@@ -18,8 +19,8 @@ use warpnest::primitives::{
 };
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
-    Answers, Buffer, BulkMap, CompactingConfig, Config, CuckooConfig, Device, ExtendibleConfig, LinearConfig,
-    MultiConfig, PageConfig, SortedConfig, TwoLevelConfig,
+    Answers, Buffer, CompactingConfig, CuckooConfig, Device, ExtendibleConfig, LinearConfig, MultiConfig, PageConfig,
+    SortedConfig, TwoLevelConfig,
 };
 
 /// The numbers of pairs. A launch of the larger one is divided among the CPU engine's cores;

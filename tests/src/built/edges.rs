@@ -5,8 +5,9 @@ use super::{Tested, build, check, rebuild};
 use crate::maps::{holds, is_empty};
 use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine, values};
 use std::collections::HashSet;
+use warpnest::Device;
+use warpnest::design::{BulkMap, Config};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{BulkMap, Config, Device};
 
 /// Checks builds from no pairs, by the configuration and by the map's own constructor.
 pub fn empty_input_and_empty_queries<D: Tested>(config: &Config<D>) {

@@ -4,8 +4,10 @@
 use super::{Tested, build, refused};
 use crate::maps::{holds, refuses_another_device, refuses_buffers_of_other_lengths, refuses_other_lengths};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, linear, on_all, says};
+use warpnest::design::{Arithmetic, BulkMap, Config, HashFamily};
+use warpnest::error::{ConfigError, InputError};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Arithmetic, Buffer, BulkMap, Config, ConfigError, Device, Error, HashFamily, InputError};
+use warpnest::{Buffer, Device, Error};
 
 /// Checks builds, rebuilds and lookups with inputs of different lengths, which leave the map as it
 /// was.

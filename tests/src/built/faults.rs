@@ -4,8 +4,9 @@ use super::{Before, Tested, build, rebuild};
 use crate::maps::holds;
 use crate::{at, counting, distinct_keys, faulty, only, values};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering::Relaxed};
+use warpnest::design::{BulkMap, Config};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, BulkMap, Config, Device, Error};
+use warpnest::{Buffer, Device, Error};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
 /// the errors. The maps were built, or built and rebuilt; `left` is the device's countdown. After a

@@ -11,8 +11,9 @@ use crate::maps::{Checked, holds, is_empty};
 use crate::{distinct_keys, on_each_engine, values};
 use std::fmt::Debug;
 use warpnest::design::Builds;
+use warpnest::design::{BulkMap, Config};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, BulkMap, Config, Device, Error, Result};
+use warpnest::{Buffer, Device, Error, Result};
 
 /// A design whose maps are built in one call and can be checked.
 pub trait Tested: Builds + Checked {}

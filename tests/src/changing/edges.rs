@@ -7,8 +7,9 @@ use crate::{assert_lengths, distinct_keys};
 use gpu_kernels::types::Scalar;
 use std::collections::HashMap;
 use std::fmt::Debug;
+use warpnest::design::{BulkMap, Config};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, BulkMap, Config, Device};
+use warpnest::{Buffer, Device};
 
 /// Checks empty batches in an empty map and in one with a few keys, and returns the map after it
 /// was cleared. `own` runs the empty operations that only this map has, and returns what else may

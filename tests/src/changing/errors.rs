@@ -4,7 +4,8 @@ use super::Changing;
 use crate::maps::{equals, refuses_another_device};
 use crate::{assert_wrong_device, distinct_keys, elsewhere};
 use std::collections::HashMap;
-use warpnest::{Answers, Buffer, BulkMap, Error};
+use warpnest::design::BulkMap;
+use warpnest::{Answers, Buffer, Error};
 
 /// Checks that batches of `n` keys, of which a stream or a buffer is another device's, are refused
 /// and leave the map as it was.

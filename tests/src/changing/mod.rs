@@ -10,9 +10,10 @@ pub mod steps;
 
 use crate::maps::{Checked, equals};
 use std::collections::HashMap;
+use warpnest::Device;
 use warpnest::design::Changes;
+use warpnest::design::{BulkMap, Config};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{BulkMap, Config, Device};
 
 /// A design whose maps change in place and can be checked.
 pub trait Changing: Changes + Checked {}

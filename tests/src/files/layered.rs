@@ -4,9 +4,10 @@ use super::sample::{Contents, Sample, name_of, pairs, save, value};
 use crate::distinct_keys;
 use crate::rows::{Row, check, rows_of};
 use std::collections::HashMap;
+use warpnest::design::Config;
 use warpnest::design::{Changes, Ids};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{CompactingConfig, CompactingTable, Config, Device, MultiConfig, MultiMap, Result, RowMap};
+use warpnest::{CompactingConfig, CompactingTable, Device, MultiConfig, MultiMap, Result, RowMap};
 
 /// Returns the sample of a compacting table.
 pub fn compacting<K: Key, D: Ids>(

@@ -4,8 +4,9 @@ use super::sample::{Contents, Sample, name_of, pairs, save, value};
 use crate::distinct_keys;
 use std::collections::HashMap;
 use warpnest::design::{Builds, Changes, Design};
+use warpnest::design::{BulkMap, Config};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{BulkMap, Config, Device, Error, Result};
+use warpnest::{Device, Error, Result};
 
 /// What only maps of one design can do: it is done with any map of it that was loaded.
 pub type Own<K, V, D> = fn(&mut BulkMap<K, V, D>, Contents, &[K], &[V]) -> Result<()>;

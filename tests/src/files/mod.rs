@@ -11,10 +11,11 @@ pub use maps::{Own, built, built_with, changing, changing_with};
 pub use sample::{Contents, Sample, is_fault, value};
 pub use sets::{changing_set, set};
 
+use warpnest::design::HashFamily;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
-    CompactingConfig, CuckooConfig, CuckooMap, Device, Error, ExtendibleConfig, HashFamily, LinearConfig, LinearMap,
-    MultiConfig, PageConfig, PageMap, Result, SortedConfig, TwoLevelConfig, TwoLevelMap,
+    CompactingConfig, CuckooConfig, CuckooMap, Device, Error, ExtendibleConfig, LinearConfig, LinearMap, MultiConfig,
+    PageConfig, PageMap, Result, SortedConfig, TwoLevelConfig, TwoLevelMap,
 };
 
 /// Returns the samples of all kinds of tables of such keys and values, with `n` keys each, as far

@@ -2,8 +2,9 @@
 
 use crate::distinct_keys;
 use std::fmt;
+use warpnest::files::FileInfo;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Device, Error, FileInfo, Result};
+use warpnest::{Device, Error, Result};
 
 /// The use of a file: all that can be done with the table in it.
 pub type Use = dyn Fn(&Device, &[u8], Contents) -> Result<()>;

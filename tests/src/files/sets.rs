@@ -3,9 +3,10 @@
 use super::sample::{Contents, Sample, pairs, save};
 use crate::distinct_keys;
 use std::collections::HashSet;
+use warpnest::design::{BulkSet, Config};
 use warpnest::design::{Changes, Sets};
 use warpnest::types::WordKey as Key;
-use warpnest::{BulkSet, Config, Device, Result};
+use warpnest::{Device, Result};
 
 /// Returns the sample of a set.
 pub fn set<K: Key, D: Sets>(device: &Device, what: &str, config: Config<D>, n: usize) -> Result<Sample> {

@@ -4,8 +4,9 @@
 use super::{Tested, build, holds, wrong_operations};
 use crate::{TestEngine, at, distinct_keys, on_all, on_each_engine};
 use std::collections::HashSet;
+use warpnest::design::{BulkSet, Config};
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, BulkSet, Config, Device};
+use warpnest::{Buffer, Device};
 
 /// Builds sets without the promise that keys are unique, and with it if they are.
 pub fn with_and_without_the_promise<D: Tested, K: Key>(device: &Device, config: &Config<D>, keys: &[K]) {

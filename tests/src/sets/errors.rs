@@ -2,7 +2,8 @@
 
 use super::{Tested, build, holds};
 use crate::{assert_lengths, assert_wrong_device, at, distinct_keys, elsewhere, on_all};
-use warpnest::{Buffer, BulkSet, Config, Device, Error, Result};
+use warpnest::design::{BulkSet, Config};
+use warpnest::{Buffer, Device, Error, Result};
 
 /// Returns the error of `config` for so many keys, which must be the same from a slice, from a
 /// buffer and from the memory queries.

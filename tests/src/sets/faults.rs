@@ -5,8 +5,9 @@ use super::{Tested, build, holds, wrong_operations};
 use crate::{Counts, at, counting, distinct_keys, faulty, only};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use warpnest::design::{BulkSet, Config};
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, BulkSet, Config, Device, Error, Result};
+use warpnest::{Buffer, Device, Error, Result};
 
 /// Lets each launch or allocation of a rebuild from the keys `old` to `new` fail once, and returns
 /// the errors. `left` is the device's countdown. After a failure the set must be empty, with the

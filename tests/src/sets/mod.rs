@@ -8,9 +8,10 @@ pub mod properties;
 use crate::cuckoo_checker::check_cuckoo_set;
 use crate::page_checker::check_page_set;
 use std::collections::HashSet;
+use warpnest::design::{BulkSet, Config};
 use warpnest::design::{Cuckoo, Page, Sets};
 use warpnest::types::WordKey as Key;
-use warpnest::{BulkSet, Config, Device, Error};
+use warpnest::{Device, Error};
 
 /// A design whose sets can be checked.
 pub trait Tested: Sets {

@@ -5,8 +5,9 @@ use super::{Tested, check, wrong_operations};
 use crate::{TestEngine, key, on_every_engine};
 use proptest::prelude::*;
 use std::collections::HashSet;
+use warpnest::design::Config;
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, Config, Device, Error};
+use warpnest::{Buffer, Device, Error};
 
 /// A step with a set after its build.
 #[derive(Clone, Debug)]

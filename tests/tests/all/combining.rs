@@ -3,12 +3,12 @@
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
+use warpnest::design::{BulkMap, Config};
 use warpnest::design::{Extendible, Linear, Page};
+use warpnest::error::{FullError, InputError};
+use warpnest::linear::LinearOperation;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{
-    Buffer, BulkMap, Config, Device, Error, ExtendibleConfig, Fold, FullError, InputError, LinearConfig, LinearMap,
-    LinearOperation, PageConfig, PageMap,
-};
+use warpnest::{Buffer, Device, Error, ExtendibleConfig, Fold, LinearConfig, LinearMap, PageConfig, PageMap};
 use warpnest_tests::changing::{Changing, steps};
 use warpnest_tests::linear_checker::{check_answers, linear_engines};
 use warpnest_tests::maps::equals;

@@ -1,8 +1,9 @@
 //! Tables with each of the five formulas in turn, where properties draw some at random.
 
 use std::collections::{HashMap, HashSet};
+use warpnest::design::{Arithmetic, HashFamily};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Arithmetic, CompactingConfig, CuckooConfig, Device, HashFamily, MultiConfig, TwoLevelConfig};
+use warpnest::{CompactingConfig, CuckooConfig, Device, MultiConfig, TwoLevelConfig};
 use warpnest_tests::maps;
 use warpnest_tests::{at, built, distinct_keys, parameterized, sets, values};
 

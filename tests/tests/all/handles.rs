@@ -2,9 +2,11 @@
 
 use std::fmt::Debug;
 use warpnest::design::{Erases, HasValues, Kind, Loads};
+use warpnest::error::InputError;
+use warpnest::files::FileInfo;
 use warpnest::{
-    Buffer, CompactingTable, CuckooMap, CuckooSet, Device, Error, ExtendibleMap, FileInfo, Fold, InputError, LinearMap,
-    MultiMap, PageMap, PageSet, RowMap, SortedMap, Table, TwoLevelMap,
+    Buffer, CompactingTable, CuckooMap, CuckooSet, Device, Error, ExtendibleMap, Fold, LinearMap, MultiMap, PageMap,
+    PageSet, RowMap, SortedMap, Table, TwoLevelMap,
 };
 use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, parameterized};
 

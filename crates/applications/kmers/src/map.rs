@@ -20,7 +20,7 @@ impl<K: WordKey> CountMap<K> {
     /// map grows 60.
     ///
     /// # Errors
-    /// As for [`BulkMap::new`](warpnest::BulkMap::new).
+    /// As for [`BulkMap::new`](warpnest::design::BulkMap::new).
     pub fn new(device: &Device, capacity: usize) -> Result<Self> {
         match LinearConfig::default().load(LOAD).pairs(capacity).create(device) {
             Ok(map) => Ok(Self::Linear(map)),
@@ -32,7 +32,7 @@ impl<K: WordKey> CountMap<K> {
     /// Counts each key once more.
     ///
     /// # Errors
-    /// As for [`BulkMap::count_many`](warpnest::BulkMap::count_many).
+    /// As for [`BulkMap::count_many`](warpnest::design::BulkMap::count_many).
     pub fn count(&mut self, keys: &Buffer<K>) -> Result<()> {
         match self {
             Self::Linear(map) => map.count_many(keys)?,
@@ -44,7 +44,7 @@ impl<K: WordKey> CountMap<K> {
     /// Returns the keys and their counts, in any order.
     ///
     /// # Errors
-    /// As for [`BulkMap::pairs_on`](warpnest::BulkMap::pairs_on).
+    /// As for [`BulkMap::pairs_on`](warpnest::design::BulkMap::pairs_on).
     pub fn pairs(&self, device: &Device) -> Result<(Buffer<K>, Buffer<u64>)> {
         let stream = device.default_stream();
         match self {

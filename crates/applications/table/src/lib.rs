@@ -1,13 +1,13 @@
 //! What a file of a table holds, in words for people.
 
 use std::fmt;
-use warpnest::FileInfo;
+use warpnest::files::FileInfo;
 use warpnest_applications_shared::shown::grouped;
 
 /// A file's contents in lines, each with a name before it.
 ///
 /// ```
-/// use warpnest::{Device, FileInfo, PageMap};
+/// use warpnest::{files::FileInfo, Device, PageMap};
 /// use warpnest_table::Description;
 ///
 /// let mut saved = Vec::new();

@@ -5,9 +5,10 @@ use super::group_by::{self, Spread, checksum, groups_of_rows, sums_of_groups, va
 use super::input::key;
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
+use warpnest::design::BulkMap;
 use warpnest::design::Changes;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, BulkMap, Fold, LinearConfig, LinearMap, PageConfig};
+use warpnest::{Answers, Buffer, Fold, LinearConfig, LinearMap, PageConfig};
 use warpnest_bench_kernels::roofline::Access;
 
 /// The unmeasured calls of an operation.

@@ -4,9 +4,10 @@ use super::input::{Input, Repeats, repeated, wrong_misses};
 use super::lab::{Bench, name_on};
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
+use warpnest::design::Config;
 use warpnest::design::Ids;
 use warpnest::types::WordKey as Key;
-use warpnest::{Answers, Buffer, CompactingConfig, Config};
+use warpnest::{Answers, Buffer, CompactingConfig};
 use warpnest_bench_kernels::roofline::Access;
 
 /// Builds tables of `n` rows, in both orders, and looks up keys and ids; then builds from repeated

@@ -7,8 +7,9 @@ use super::record::{Record, Subject};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::Path;
+use warpnest::design::BulkMap;
 use warpnest::design::{Cuckoo, Design, Extendible, Linear, Page};
-use warpnest::{Buffer, BulkMap, CuckooConfig, Device, ExtendibleConfig, LinearConfig, PageConfig};
+use warpnest::{Buffer, CuckooConfig, Device, ExtendibleConfig, LinearConfig, PageConfig};
 
 /// The bytes of a plain write or read.
 const PIECE: usize = 4 << 20;

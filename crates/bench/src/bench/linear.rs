@@ -4,8 +4,9 @@ use super::Bench;
 use super::input::key;
 use super::maps::Subjects;
 use super::record::{Record, Run, Subject};
+use warpnest::linear::LinearKind;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, LinearConfig, LinearKind, LinearMap};
+use warpnest::{Answers, Buffer, LinearConfig, LinearMap};
 use warpnest_bench_kernels::roofline::Access;
 
 /// The inverse of two shares: of the keys replaced in a round, and of the chunks of keys that are

@@ -5,8 +5,9 @@ use super::input::{Input, wrong_hits, wrong_misses};
 use super::record::{Record, Run, Subject};
 use super::roofline::{median_ms, median_stages};
 use warpnest::design::{Builds, Design};
+use warpnest::design::{BulkMap, Config};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, BulkMap, Config, Device, Result};
+use warpnest::{Answers, Buffer, Device, Result};
 use warpnest_bench_kernels::roofline::Access;
 
 /// The input of one measurement, on a device.

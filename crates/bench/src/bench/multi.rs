@@ -4,9 +4,10 @@ use super::input::key;
 use super::lab::{Bench, name_on};
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
+use warpnest::design::Config;
 use warpnest::design::Ids;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, Config, MultiConfig};
+use warpnest::{Buffer, MultiConfig};
 use warpnest_bench_kernels::roofline::Access;
 
 /// The numbers of values a key, and the names of the operations for each.

@@ -9,8 +9,9 @@ use super::{
     columns, combine, compacting, cuckoo, extendible, files, gather, group_by, group_by_lying, join, join_forms,
     linear, multi, page, page_changes, primitives, refs, rows, skews, sorted, transfers, two_level,
 };
+use warpnest::design::Config;
 use warpnest::design::Ids;
-use warpnest::{Config, CuckooConfig, LinearConfig, PageConfig};
+use warpnest::{CuckooConfig, LinearConfig, PageConfig};
 
 /// The most pairs for the rounds: four times as many keys must be different.
 const MAX_ROUNDS_PAIRS: u64 = 1 << 29;

@@ -6,10 +6,11 @@ use super::input::{wrong_hits, wrong_misses};
 use super::maps::Subjects;
 use super::record::{Record, Run};
 use super::roofline::{KERNELS, median_ms};
+use warpnest::design::BulkMap;
 use warpnest::design::Design;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
-    Buffer, BulkMap, CuckooConfig, Error, ExtendibleConfig, LinearConfig, LinearMap, PageConfig, SortedConfig, Stream,
+    Buffer, CuckooConfig, Error, ExtendibleConfig, LinearConfig, LinearMap, PageConfig, SortedConfig, Stream,
     TwoLevelConfig,
 };
 use warpnest_bench_kernels::changes::InsertPairs;

@@ -4,9 +4,10 @@ use super::Bench;
 use super::input::{Input, shuffle};
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
+use warpnest::design::Config;
 use warpnest::design::{Changes, Linear, Page};
 use warpnest::types::WordKey as Key;
-use warpnest::{Answers, Buffer, Config, RowMap};
+use warpnest::{Answers, Buffer, RowMap};
 use warpnest_bench_kernels::roofline::Access;
 
 /// The words of a row: 24 bytes, as a struct of a few fields has.

@@ -6,9 +6,10 @@ use super::page_build::Limits;
 use super::record::{Record, Subject};
 use super::roofline::{median_ms, median_stages};
 use warpnest::design::Sets;
+use warpnest::design::{BulkSet, Config};
 use warpnest::page::PageStages;
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, BulkSet, Config, CuckooConfig, PageConfig, Result};
+use warpnest::{Buffer, CuckooConfig, PageConfig, Result};
 use warpnest_bench_kernels::roofline::Access;
 
 impl Bench<'_> {

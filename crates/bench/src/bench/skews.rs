@@ -6,10 +6,11 @@ use super::input::{Repeats, key, ranks};
 use super::record::{Record, Subject};
 use super::roofline::median_ms;
 use warpnest::design::Changes;
+use warpnest::design::{BulkMap, Config};
 use warpnest::primitives::Scratch;
 use warpnest::relational::{Join, JoinKind, Joined, NO_ROW};
 use warpnest::types::WordKey as Key;
-use warpnest::{Answers, Buffer, BulkMap, Config, ExtendibleConfig, LinearConfig, PageConfig};
+use warpnest::{Answers, Buffer, ExtendibleConfig, LinearConfig, PageConfig};
 
 /// The unmeasured calls of an operation.
 const WARM_UPS: u32 = 1;

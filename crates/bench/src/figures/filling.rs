@@ -3,7 +3,7 @@
 
 use anyhow::{Context as _, ensure};
 use comfy_table::Table;
-use warpnest::ProbeLengths;
+use warpnest::design::ProbeLengths;
 use warpnest::{Answers, Buffer, LinearConfig};
 
 use super::figure::{Axis, Figure, Series};

@@ -1,8 +1,9 @@
 //! The stages of building a two-level map: the figures of (Sahu 2015) and (Alcantara 2009).
 
 use anyhow::Context as _;
+use warpnest::error::BuildError;
 use warpnest::two_level::TwoLevelStages;
-use warpnest::{BuildError, Error, TwoLevelConfig};
+use warpnest::{Error, TwoLevelConfig};
 
 use super::figure::{Axis, End, Figure, Series};
 use super::lab::Lab;

@@ -4,7 +4,8 @@
 use crate::{Session, waits, without_waiting, work};
 use std::ffi::c_void;
 use std::ptr::{null_mut, without_provenance_mut};
-use warpnest::{Buffer, Device, Error, InputError, PageMap, Stream};
+use warpnest::error::InputError;
+use warpnest::{Buffer, Device, Error, PageMap, Stream};
 
 /// Returns a device, on which everything is put off, and memory of somebody else: the buffer that
 /// it is freed with.

@@ -4,8 +4,9 @@ use crate::{Session, assert_tells};
 use fake_cuda_driver::Fault;
 use std::fmt::Debug;
 use warpnest::design::{Builds, Sets};
+use warpnest::design::{BulkMap, BulkSet};
 use warpnest::low_level::{HostAnswers, HostChunks, contains_on_host, get_on_host, set_host_chunks};
-use warpnest::{BulkMap, BulkSet, Device, Error, Key, PageMap, Value, design};
+use warpnest::{Device, Error, Key, PageMap, Value, design};
 
 const BYTES: usize = 1024;
 const SETTINGS: HostChunks = HostChunks { bytes: BYTES, workers: 3 };

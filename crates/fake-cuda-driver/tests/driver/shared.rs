@@ -4,7 +4,8 @@
 use crate::{Session, without_waiting, work};
 use cudarc::driver::{CudaContext, CudaSlice, CudaStream};
 use std::sync::Arc;
-use warpnest::{Buffer, Device, Error, InputError, PageMap, Stream};
+use warpnest::error::InputError;
+use warpnest::{Buffer, Device, Error, PageMap, Stream};
 
 /// Returns a device and two streams of `cudarc` on it.
 fn streams(session: &Session) -> (Device, Arc<CudaContext>, Arc<CudaStream>, Arc<CudaStream>) {

@@ -67,7 +67,7 @@ impl Inputs {
     ///
     /// # Errors
     /// [`InputError::ColumnName`], [`InputError::ColumnType`].
-    pub fn new(batch: &RecordBatch, wanted: &[Wanted]) -> Result<Self> {
+    pub(super) fn new(batch: &RecordBatch, wanted: &[Wanted]) -> Result<Self> {
         let mut inputs = Self { columns: Vec::new(), computed: Vec::new() };
         for Wanted { function, column, name } in wanted {
             let (function, name) = (*function, name.clone());
@@ -123,7 +123,7 @@ impl Inputs {
     }
 
     /// Runs a query that has keys and order, and returns the groups and their aggregates.
-    pub fn aggregates<'q, K: Key>(
+    pub(super) fn aggregates<'q, K: Key>(
         &'q self,
         stream: &Stream,
         scratch: &mut Scratch,

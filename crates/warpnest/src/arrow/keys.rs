@@ -29,7 +29,7 @@ impl KeyColumn {
     ///
     /// # Errors
     /// [`InputError::ColumnType`] for nested types.
-    pub fn new(name: &str, array: &ArrayRef) -> Result<Self> {
+    pub(super) fn new(name: &str, array: &ArrayRef) -> Result<Self> {
         let array = unpacked(name, array)?;
         let of_type = array.data_type().clone();
         let parts = match (&of_type, of_type.primitive_width()) {
@@ -87,7 +87,7 @@ fn of_primitives(values: &Buffer, width: usize) -> Vec<Part> {
 
 impl Part {
     /// Returns the part with zeros in null rows, so that these are equal.
-    pub fn with_equal_nulls(self, nulls: &NullBuffer) -> Self {
+    pub(super) fn with_equal_nulls(self, nulls: &NullBuffer) -> Self {
         fn cleared<T: ArrowNativeType>(words: &ScalarBuffer<T>, nulls: &NullBuffer) -> ScalarBuffer<T> {
             let zero = T::default();
             words.iter().zip(nulls).map(|(word, is_valid)| if is_valid { *word } else { zero }).collect()

@@ -88,7 +88,7 @@ types! {
 impl Numbers {
     /// Returns the numbers of an array, if its values can be compared: integers, floating-point
     /// numbers, times, and decimals of up to 64 bits. Values of 4 and 8 bytes are not copied.
-    pub fn new(array: &dyn Array) -> Option<Self> {
+    pub(super) fn new(array: &dyn Array) -> Option<Self> {
         use DataType::{
             Date32, Date64, Decimal32, Decimal64, Duration, Float32, Float64, Int8, Int16, Int32, Int64, Time32,
             Time64, Timestamp, UInt8, UInt16, UInt32, UInt64,
@@ -110,7 +110,7 @@ impl Numbers {
     }
 
     /// Returns the numbers with others in the rows that are null.
-    pub fn filled(&self, nulls: &NullBuffer, fill: Fill) -> Self {
+    pub(super) fn filled(&self, nulls: &NullBuffer, fill: Fill) -> Self {
         fn filled<T: Filled>(values: &ScalarBuffer<T>, nulls: &NullBuffer, fill: Fill) -> ScalarBuffer<T> {
             let other = T::FILLS[fill as usize];
             values.iter().zip(nulls).map(|(value, is_valid)| if is_valid { *value } else { other }).collect()
@@ -119,28 +119,28 @@ impl Numbers {
     }
 
     /// Asks a query for the sum of the numbers in each group.
-    pub fn sum<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
+    pub(super) fn sum<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
         of_any_type!(Self, self, values => query.sum(&values[..]).into())
     }
 
     /// Asks a query for the least number in each group.
-    pub fn min<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
+    pub(super) fn min<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
         of_any_type!(Self, self, values => query.min(&values[..]).into())
     }
 
     /// Asks a query for the greatest number in each group.
-    pub fn max<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
+    pub(super) fn max<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
         of_any_type!(Self, self, values => query.max(&values[..]).into())
     }
 
     /// Asks a query for the mean of the numbers in each group.
-    pub fn mean<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
+    pub(super) fn mean<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
         of_any_type!(Self, self, values => query.mean(&values[..]).into())
     }
 
     /// Asks a query for the sum of the upper halves of 64-bit integers in each group; not for other
     /// numbers, whose sums are exact or rounded.
-    pub fn sum_of_upper<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Option<Asked> {
+    pub(super) fn sum_of_upper<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Option<Asked> {
         match self {
             Self::U64(values) => Some(Asked::U64(query.sum_of_upper(&values[..]))),
             Self::I64(values) => Some(Asked::I64(query.sum_of_upper(&values[..]))),
@@ -151,7 +151,7 @@ impl Numbers {
     /// Returns the means of groups of `counts[group]` numbers each. `self` has the sums of the
     /// numbers, which are as wide as sums are, and `upper` the sums of their upper halves if they
     /// had 64 bits.
-    pub fn means(&self, upper: Option<&Self>, counts: &[u64]) -> ScalarBuffer<f64> {
+    pub(super) fn means(&self, upper: Option<&Self>, counts: &[u64]) -> ScalarBuffer<f64> {
         // There are fewer than 2^32 rows.
         let integer = |sum, upper, is_signed, count: u64| mean_of_integers(sum, upper, is_signed, count as u32);
         let mean = |group: usize| match (self, upper) {
@@ -168,7 +168,7 @@ impl Numbers {
     }
 
     /// Returns an array of a type that [`Numbers::new`] takes, or of one whose values are as large.
-    pub fn into_array(self, of_type: &DataType, nulls: Option<NullBuffer>) -> ArrayRef {
+    pub(super) fn into_array(self, of_type: &DataType, nulls: Option<NullBuffer>) -> ArrayRef {
         fn cut<T: ArrowNativeType, U: ArrowNativeType>(values: &ScalarBuffer<T>, narrow: impl Fn(T) -> U) -> Buffer {
             values.iter().map(|value| narrow(*value)).collect::<ScalarBuffer<U>>().into_inner()
         }
@@ -197,7 +197,7 @@ impl Numbers {
 
 impl Asked {
     /// Returns the aggregate of each group, on the host.
-    pub fn download<K: Key>(self, stream: &Stream, groups: &Groups<K>) -> Result<Numbers> {
+    pub(super) fn download<K: Key>(self, stream: &Stream, groups: &Groups<K>) -> Result<Numbers> {
         Ok(of_any_type!(Self, self, asked => ScalarBuffer::from(groups.column(asked)?.download(stream)?).into()))
     }
 }

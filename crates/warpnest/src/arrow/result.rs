@@ -40,7 +40,12 @@ impl JoinedColumns {
     ///
     /// # Errors
     /// [`InputError::SameName`].
-    pub fn new([left, right]: [&RecordBatch; 2], keys: &[[usize; 2]], kind: JoinKind, suffix: &str) -> Result<Self> {
+    pub(super) fn new(
+        [left, right]: [&RecordBatch; 2],
+        keys: &[[usize; 2]],
+        kind: JoinKind,
+        suffix: &str,
+    ) -> Result<Self> {
         let (lefts, rights) = (left.schema_ref().fields(), right.schema_ref().fields());
         // Keys of the same name are one column.
         let shared = |[left, right]: &&[usize; 2]| lefts[*left].name() == rights[*right].name();

@@ -16,7 +16,7 @@ pub(super) enum Texts {
 
 impl Texts {
     /// Returns the texts of an array, if it has texts or bytes. Nothing is copied.
-    pub fn new(array: &dyn Array) -> Option<Self> {
+    pub(super) fn new(array: &dyn Array) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Utf8 => Self::Small(array.as_string().clone().into()),
             DataType::LargeUtf8 => Self::Large(array.as_string().clone().into()),

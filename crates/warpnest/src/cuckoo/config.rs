@@ -11,7 +11,7 @@ use gpu_kernels::types::{KeyWord, Payload};
 /// By default, there are four functions of [`HashFamily::Mix`], and 1.25 slots for each pair.
 ///
 /// ```
-/// use warpnest::{CuckooConfig, CuckooMap, CuckooSet, Device, HashFamily};
+/// use warpnest::{design::HashFamily, CuckooConfig, CuckooMap, CuckooSet, Device};
 ///
 /// let device = Device::cpu();
 /// let hash = HashFamily::ALCANTARA_2011;

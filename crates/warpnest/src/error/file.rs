@@ -121,7 +121,7 @@ impl FileError {
     /// [`FileError::InFile`].
     ///
     /// ```
-    /// use warpnest::{Device, Error, FileError, PageMap};
+    /// use warpnest::{error::FileError, Device, Error, PageMap};
     ///
     /// let path = std::env::temp_dir().join(format!("foreign-{}.warpnest", std::process::id()));
     /// std::fs::write(&path, "no table").unwrap();

@@ -39,24 +39,24 @@ pub(super) struct Copy {
 
 impl Directory {
     /// Makes a directory of one bucket table for each group, of depth 0.
-    pub fn new(groups: u32) -> Self {
+    pub(super) fn new(groups: u32) -> Self {
         let groups = groups as usize;
         let tables = (0..groups).map(|first| BucketTable { depth: 0, first }).collect();
         Self { groups, depth: 0, segments: (0..groups as u32).collect(), tables, free: Vec::new() }
     }
 
     /// Returns the global depth.
-    pub fn depth(&self) -> u32 {
+    pub(super) fn depth(&self) -> u32 {
         self.depth
     }
 
     /// Returns the index of the bucket table of each segment, and the table's depth.
-    pub fn segments(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
+    pub(super) fn segments(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
         self.segments.iter().map(|&table| (table, self.tables[table as usize].depth))
     }
 
     /// Returns the index of each segment's bucket table among the bucket tables in use.
-    pub fn dense_numbers(&self) -> Vec<u32> {
+    pub(super) fn dense_numbers(&self) -> Vec<u32> {
         let mut dense = vec![0; self.tables.len()];
         for (number, table) in (0..).zip(self.tables()) {
             dense[table as usize] = number;
@@ -66,7 +66,7 @@ impl Directory {
 
     /// Makes the directory of `tables` bucket tables whose [`Directory::dense_numbers`] are these;
     /// `None` if no directory has such. There are `groups << depth` indices.
-    pub fn from_dense_numbers(groups: u32, depth: u32, tables: u32, segments: Vec<u32>) -> Option<Self> {
+    pub(super) fn from_dense_numbers(groups: u32, depth: u32, tables: u32, segments: Vec<u32>) -> Option<Self> {
         let groups = groups as usize;
         // The lowest segment of each table, and the count of its segments.
         let mut found = vec![(usize::MAX, 0usize); tables as usize];
@@ -90,7 +90,7 @@ impl Directory {
 
     /// Returns for each bucket table in use the first hash position of its first entry, and its
     /// depth.
-    pub fn ranges(&self, layout: &Layout) -> Vec<(u64, u32)> {
+    pub(super) fn ranges(&self, layout: &Layout) -> Vec<(u64, u32)> {
         let of = |table: u32| {
             let BucketTable { depth, first } = self.tables[table as usize];
             let (group, halves) = ((first % self.groups) as u64, (first / self.groups) as u32);
@@ -101,17 +101,17 @@ impl Directory {
     }
 
     /// Returns the limit that all indices of bucket tables are below.
-    pub fn numbers(&self) -> usize {
+    pub(super) fn numbers(&self) -> usize {
         self.tables.len()
     }
 
     /// Returns the indices of the bucket tables in use.
-    pub fn tables(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn tables(&self) -> impl Iterator<Item = u32> {
         (0..self.tables.len() as u32).filter(|&table| self.tables[table as usize] != FREE)
     }
 
     /// Returns the count of bucket tables in use.
-    pub fn table_count(&self) -> usize {
+    pub(super) fn table_count(&self) -> usize {
         self.tables.len() - self.free.len()
     }
 
@@ -119,7 +119,7 @@ impl Directory {
     /// directory at least `depth` deep. The segment table doubles, and only those bucket tables are
     /// split that must be (Hu 2015, §2.1, cases 1 and 3). A table keeps the lower half of its
     /// segments; the other half gets a copy of it. These copies are the return value.
-    pub fn grow(&mut self, depth: u32, needs: &[u32]) -> Vec<Copy> {
+    pub(super) fn grow(&mut self, depth: u32, needs: &[u32]) -> Vec<Copy> {
         while self.depth < depth {
             // A new segment shares the table of the segment that differs from it in the new bit
             // alone.
@@ -170,14 +170,14 @@ impl Directory {
     }
 
     /// Returns the lowest segments of the bucket tables, and the tables' indices.
-    pub fn first_segments(&self) -> impl Iterator<Item = (usize, u32)> {
+    pub(super) fn first_segments(&self) -> impl Iterator<Item = (usize, u32)> {
         self.tables().map(|table| (self.tables[table as usize].first, table))
     }
 
     /// Shrinks as far as `needs` allows, the depth of the deepest bucket of each table. Two tables
     /// that no bucket tells apart become one again. The segment table is halved while no table is
     /// as deep as it (Hu 2015, §2.1, cases 2 and 4).
-    pub fn shrink(&mut self, mut needs: Vec<u32>) {
+    pub(super) fn shrink(&mut self, mut needs: Vec<u32>) {
         for depth in (1..=self.depth).rev() {
             for table in 0..self.tables.len() {
                 let BucketTable { depth: own, first } = self.tables[table];
@@ -201,7 +201,7 @@ impl Directory {
     }
 
     /// Gives the tables the lowest indices; returns what must be copied to where.
-    pub fn renumber(&mut self) -> Vec<Copy> {
+    pub(super) fn renumber(&mut self) -> Vec<Copy> {
         let kept: Vec<u32> = self.tables().collect();
         let copies = kept.iter().zip(0..).map(|(&from, to)| Copy { from, to }).collect();
         self.tables = kept.iter().map(|&table| self.tables[table as usize]).collect();

@@ -19,19 +19,19 @@ const SHARE: usize = 8;
 
 impl Pool {
     /// Makes a pool of `units` units of `unit_words` 64-bit words.
-    pub fn new(device: &Device, unit_words: u64, units: usize) -> Result<Self> {
+    pub(super) fn new(device: &Device, unit_words: u64, units: usize) -> Result<Self> {
         let mut pool = Self::empty(device, unit_words);
         pool.add(units)?;
         Ok(pool)
     }
 
     /// Makes a pool of no units.
-    pub fn empty(device: &Device, unit_words: u64) -> Self {
+    pub(super) fn empty(device: &Device, unit_words: u64) -> Self {
         Self { device: device.clone(), unit_words, chunks: Vec::new(), addresses: Vec::new() }
     }
 
     /// Makes a pool of the units in a buffer.
-    pub fn of(device: &Device, unit_words: u64, chunk: Buffer<u64>) -> Self {
+    pub(super) fn of(device: &Device, unit_words: u64, chunk: Buffer<u64>) -> Self {
         let mut pool = Self::empty(device, unit_words);
         pool.push(chunk);
         pool
@@ -39,7 +39,7 @@ impl Pool {
 
     /// Makes capacity for `units` units in all; returns whether units were added. The others stay
     /// where they are.
-    pub fn reserve(&mut self, units: usize) -> Result<bool> {
+    pub(super) fn reserve(&mut self, units: usize) -> Result<bool> {
         let Some(missing) = units.checked_sub(self.units()).filter(|&missing| missing != 0) else { return Ok(false) };
         let generous = missing.max(self.units() / SHARE);
         match self.add(generous) {
@@ -63,7 +63,7 @@ impl Pool {
     }
 
     /// Returns the chunk of each unit, and the index of the unit's first word there.
-    pub fn places(&self) -> Vec<(&Buffer<u64>, u64)> {
+    pub(super) fn places(&self) -> Vec<(&Buffer<u64>, u64)> {
         let of =
             |chunk| (0..Buffer::len(chunk) as u64 / self.unit_words).map(move |unit| (chunk, unit * self.unit_words));
         self.chunks.iter().flat_map(of).collect()
@@ -71,7 +71,7 @@ impl Pool {
 
     /// Resets the pool to `units` units, in the chunk that it had at the beginning, or in a new one
     /// if all have moved since. If this fails, it has none.
-    pub fn restart(&mut self, units: usize) -> Result<()> {
+    pub(super) fn restart(&mut self, units: usize) -> Result<()> {
         if self.chunks.first().is_some_and(|chunk| chunk.len() == units * self.unit_words as usize) {
             self.chunks.truncate(1);
             self.addresses.truncate(units);
@@ -83,32 +83,32 @@ impl Pool {
     }
 
     /// Returns the count of units.
-    pub fn units(&self) -> usize {
+    pub(super) fn units(&self) -> usize {
         self.addresses.len()
     }
 
     /// Returns the address of each unit.
-    pub fn addresses(&self) -> &[u64] {
+    pub(super) fn addresses(&self) -> &[u64] {
         &self.addresses
     }
 
     /// Returns the chunks of the pool's memory.
-    pub fn chunks(&self) -> &[Buffer<u64>] {
+    pub(super) fn chunks(&self) -> &[Buffer<u64>] {
         &self.chunks
     }
 
     /// Records that the batch reads the units, through their addresses.
-    pub fn read<'b>(&'b self, batch: &Batch<'b>) {
+    pub(super) fn read<'b>(&'b self, batch: &Batch<'b>) {
         self.chunks.iter().for_each(|chunk| batch.reads(chunk));
     }
 
     /// Records that the batch writes the units, through their addresses.
-    pub fn write<'b>(&'b self, batch: &Batch<'b>) {
+    pub(super) fn write<'b>(&'b self, batch: &Batch<'b>) {
         self.chunks.iter().for_each(|chunk| batch.writes(chunk));
     }
 
     /// Returns the bytes of all units.
-    pub fn memory_bytes(&self) -> u64 {
+    pub(super) fn memory_bytes(&self) -> u64 {
         8 * self.unit_words * self.units() as u64
     }
 }

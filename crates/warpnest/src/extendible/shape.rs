@@ -20,33 +20,33 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Returns the count of pages for `buckets` buckets.
-    pub fn pages(buckets: u64) -> usize {
+    pub(super) fn pages(buckets: u64) -> usize {
         buckets.div_ceil(PAGE) as usize
     }
 
     /// Returns the count of slots of a bucket.
-    pub fn slots<K: KeyWord, V: ValueWord>(&self) -> u64 {
+    pub(super) fn slots<K: KeyWord, V: ValueWord>(&self) -> u64 {
         self.lines as u64 * bucket::records_of_line::<WordOf<K, V>>() as u64
     }
 
     /// Returns the bytes of the lists of segments, pages and free indices of an empty map.
-    pub fn list_bytes(&self) -> u64 {
+    pub(super) fn list_bytes(&self) -> u64 {
         let pages = Self::pages(self.roots as u64) as u64;
         8 * self.groups as u64 + 8 * pages + 4 * pages * PAGE
     }
 
     /// Returns the count of 64-bit words of a page.
-    pub fn page_words(&self) -> u64 {
+    pub(super) fn page_words(&self) -> u64 {
         page_words(self.lines)
     }
 
     /// Returns the count of 64-bit words of a bucket's records.
-    pub fn bucket_words(&self) -> u64 {
+    pub(super) fn bucket_words(&self) -> u64 {
         self.lines as u64 * bucket::LINE_WORDS
     }
 
     /// Returns the count of 64-bit words of a bucket table.
-    pub fn table_words(&self) -> u64 {
+    pub(super) fn table_words(&self) -> u64 {
         (1 << self.table_bits) / 2
     }
 }

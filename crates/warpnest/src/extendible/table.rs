@@ -45,7 +45,7 @@ pub(super) struct Table<K, V> {
 
 impl<K: KeyWord, V: ValueWord> Table<K, V> {
     /// Makes an empty table.
-    pub fn new(device: &Device, stream: &Stream, shape: Shape, constants: [u64; 2]) -> Result<Self> {
+    pub(super) fn new(device: &Device, stream: &Stream, shape: Shape, constants: [u64; 2]) -> Result<Self> {
         let pages = Pool::new(device, shape.page_words(), Shape::pages(shape.roots as u64))?;
         let tables = Pool::new(device, shape.table_words(), shape.groups as usize)?;
         let mut table = Self {
@@ -67,7 +67,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     }
 
     /// Resets the table to its state at the beginning.
-    pub fn clear(&mut self, stream: &Stream) -> Result<()> {
+    pub(super) fn clear(&mut self, stream: &Stream) -> Result<()> {
         self.pages.restart(Shape::pages(self.shape.roots as u64))?;
         self.tables.restart(self.shape.groups as usize)?;
         self.directory = Directory::new(self.shape.groups);
@@ -85,7 +85,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
 
     /// Makes a table of bucket tables and of pages with headers and records, which belong together.
     /// `used` is the count of buckets. The list begins with as many free indices as `free` says.
-    pub fn of_parts(
+    pub(super) fn of_parts(
         device: &Device,
         shape: Shape,
         constants: [u64; 2],
@@ -114,7 +114,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
 
     /// Returns a section of the words that each bucket in use, or free again, has in its page. They
     /// begin at word `first` of the page, and there are `words` of them for each.
-    pub fn of_each_bucket(&self, first: u64, words: u64) -> Section<'_> {
+    pub(super) fn of_each_bucket(&self, first: u64, words: u64) -> Section<'_> {
         let pages = self.pages.places().into_iter().zip((0..self.used).step_by(PAGE as usize));
         pages.fold(Section::new(), |section, ((chunk, page), number)| {
             let buckets = (self.used - number).min(PAGE);
@@ -122,32 +122,32 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         })
     }
 
-    pub fn layout(&self) -> Layout {
+    pub(super) fn layout(&self) -> Layout {
         Self::layout_of(self.constants, &self.shape, self.directory.depth())
     }
 
     /// Returns the layout of a table whose directory has this depth.
-    pub fn layout_of([a, b]: [u64; 2], shape: &Shape, depth: u32) -> Layout {
+    pub(super) fn layout_of([a, b]: [u64; 2], shape: &Shape, depth: u32) -> Layout {
         let &Shape { roots, table_bits, lines, records, .. } = shape;
         Layout { a, b, roots, table_bits, lines, records, depth, padding: 0 }
     }
 
     /// Returns the lists of segments and pages for a launch that reads the table.
-    pub fn read<'b>(&'b self, batch: &Batch<'b>) -> Lists<K, V> {
+    pub(super) fn read<'b>(&'b self, batch: &Batch<'b>) -> Lists<K, V> {
         self.pages.read(batch);
         self.tables.read(batch);
         Lists { segments: batch.read(&self.segments), pages: batch.read(&self.page_addresses).cast() }
     }
 
     /// Returns the lists of segments and pages for a launch that writes the table.
-    pub fn write<'b>(&'b self, batch: &Batch<'b>) -> Lists<K, V> {
+    pub(super) fn write<'b>(&'b self, batch: &Batch<'b>) -> Lists<K, V> {
         self.pages.write(batch);
         self.tables.write(batch);
         Lists { segments: batch.write(&self.segments), pages: batch.write(&self.page_addresses).cast() }
     }
 
     /// Makes the segment table of a directory, for bucket tables at their present addresses.
-    pub fn segments_of(&self, directory: &Directory) -> Result<Buffer<u64>> {
+    pub(super) fn segments_of(&self, directory: &Directory) -> Result<Buffer<u64>> {
         let at = self.tables.addresses();
         let segments: Vec<u64> =
             directory.segments().map(|(table, depth)| Segment::new(at[table as usize], depth).0).collect();
@@ -155,13 +155,13 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     }
 
     /// Returns the count of buckets.
-    pub fn buckets(&self) -> u64 {
+    pub(super) fn buckets(&self) -> u64 {
         self.used - self.free
     }
 
     /// Makes capacity for `more` buckets besides the existing ones. Of what a kernel sees, only
     /// addresses change.
-    pub fn reserve_buckets(&mut self, stream: &Stream, more: u64) -> Result<()> {
+    pub(super) fn reserve_buckets(&mut self, stream: &Stream, more: u64) -> Result<()> {
         let numbers = self.used + more.saturating_sub(self.free);
         crate::error::check_slots(numbers)?;
         if self.pages.reserve(Shape::pages(numbers))? || self.page_addresses.len() < self.pages.units() {
@@ -180,7 +180,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
 
     /// Builds buckets for leaves, from records of the buckets that they are parts of and from `new`
     /// pairs, whose `placed` bits it sets. There is capacity for them.
-    pub fn build(
+    pub(super) fn build(
         &mut self,
         stream: &Stream,
         (leaves, number): (&Buffer<u64>, u64),
@@ -212,7 +212,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
 
     /// Frees the buckets of a list, in which the index of bucket `i` is 32-bit word `stride * i +
     /// offset`.
-    pub fn release<T>(
+    pub(super) fn release<T>(
         &mut self,
         stream: &Stream,
         list: &Buffer<T>,
@@ -231,14 +231,14 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     }
 
     /// Makes the list of bucket tables to copy, from where and to where, as the kernel takes it.
-    pub fn copy_list(&self, copies: &[Copy], from: &Pool, to: &Pool) -> Result<Buffer<u64>> {
+    pub(super) fn copy_list(&self, copies: &[Copy], from: &Pool, to: &Pool) -> Result<Buffer<u64>> {
         let (from, to) = (from.addresses(), to.addresses());
         let pair = |copy: &Copy| [from[copy.from as usize], to[copy.to as usize]];
         Buffer::from_slice(&self.device, &copies.iter().flat_map(pair).collect::<Vec<_>>())
     }
 
     /// Copies bucket tables from one pool to another, or within one, by such a list.
-    pub fn copy_tables(&self, stream: &Stream, list: &Buffer<u64>, from: &Pool, to: &Pool) -> Result<()> {
+    pub(super) fn copy_tables(&self, stream: &Stream, list: &Buffer<u64>, from: &Pool, to: &Pool) -> Result<()> {
         let plan = CopyParams { tables: list.len() as u64 / 2, entries: 1 << self.shape.table_bits };
         stream.batch(|batch| {
             from.read(batch);
@@ -249,7 +249,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     }
 
     /// Makes a list of the addresses of all bucket tables.
-    pub fn table_list(&self) -> Result<Buffer<u64>> {
+    pub(super) fn table_list(&self) -> Result<Buffer<u64>> {
         let at = self.tables.addresses();
         let list: Vec<u64> = self.directory.tables().map(|table| at[table as usize]).collect();
         Buffer::from_slice(&self.device, &list)
@@ -257,14 +257,14 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
 
     /// Returns whether most of the memory is no longer needed: whether there is more than `times`
     /// as much as necessary.
-    pub fn is_spacious(&self, times: usize) -> bool {
+    pub(super) fn is_spacious(&self, times: usize) -> bool {
         let (pages, tables) = (Shape::pages(self.buckets()), self.directory.table_count());
         self.pages.units() > times * pages || self.tables.units() > times * tables
     }
 
     /// Makes a table with the same buckets in as little memory as they need; this one does not
     /// change.
-    pub fn packed(&self, stream: &Stream) -> Result<Self> {
+    pub(super) fn packed(&self, stream: &Stream) -> Result<Self> {
         let Self { device, shape, constants, .. } = self;
         let mut directory = self.directory.clone();
         let copies = directory.renumber();
@@ -302,12 +302,12 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     }
 
     /// Returns the bytes that the table takes on the device.
-    pub fn memory_bytes(&self) -> u64 {
+    pub(super) fn memory_bytes(&self) -> u64 {
         self.pages.memory_bytes() + self.tables.memory_bytes() + self.list_bytes()
     }
 
     /// Returns the bytes of the lists of segments, pages and free indices.
-    pub fn list_bytes(&self) -> u64 {
+    pub(super) fn list_bytes(&self) -> u64 {
         8 * (self.segments.len() + self.page_addresses.len()) as u64 + 4 * self.free_numbers.len() as u64
     }
 }

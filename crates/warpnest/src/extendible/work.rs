@@ -39,7 +39,7 @@ pub(super) struct Work<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> Work<K, V> {
-    pub fn new(device: &Device) -> Result<Self> {
+    pub(super) fn new(device: &Device) -> Result<Self> {
         let bits = || Buffer::uninitialized(device, 0);
         let words = || Buffer::uninitialized(device, 0);
         let (keys, fresh_keys) = (Buffer::uninitialized(device, 0)?, Buffer::uninitialized(device, 0)?);
@@ -65,11 +65,11 @@ impl<K: KeyWord, V: ValueWord> Work<K, V> {
     }
 
     /// Makes capacity for `buckets` indices of merged buckets.
-    pub fn fit_merged(&mut self, device: &Device, buckets: usize) -> Result<()> {
+    pub(super) fn fit_merged(&mut self, device: &Device, buckets: usize) -> Result<()> {
         at_least(device, &mut self.merged, buckets)
     }
 
-    pub fn fit(&mut self, device: &Device, pairs: usize) -> Result<()> {
+    pub(super) fn fit(&mut self, device: &Device, pairs: usize) -> Result<()> {
         for keys in [&mut self.keys, &mut self.fresh_keys] {
             keys.fit(device, pairs)?;
         }
@@ -83,7 +83,7 @@ impl<K: KeyWord, V: ValueWord> Work<K, V> {
     }
 
     /// Returns the sizes of what the last batch left.
-    pub fn kept(&self) -> Kept {
+    pub(super) fn kept(&self) -> Kept {
         let [even, odd] = [&self.nodes[0], &self.nodes[1]].map(|nodes| 8 * nodes.len() as u64);
         Kept {
             pairs: self.keys.len() as u64,
@@ -132,7 +132,7 @@ impl Batch {
     /// Returns the most bytes that the batch takes besides the pairs and the table, at the size
     /// that the table has then. It assumes that the directory does not become deeper than
     /// [`depth_for`] says.
-    pub fn scratch_bytes<K: KeyWord, V: ValueWord>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
+    pub(super) fn scratch_bytes<K: KeyWord, V: ValueWord>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
         let &Self { pairs, records, buckets, lists, .. } = self;
         if pairs > MAX_ITEMS as u64 {
             return Err(Error::Input(InputError::TooManyItems { asked: pairs, limit: MAX_ITEMS as u64 }));

@@ -12,7 +12,7 @@ use std::marker::PhantomData;
 /// values what is none: a map whose values are of a type that is not a number has no such kind.
 ///
 /// ```
-/// use warpnest::{Buffer, Device, Fold, LinearKind, LinearMap};
+/// use warpnest::{linear::LinearKind, Buffer, Device, Fold, LinearMap};
 ///
 /// let device = Device::best()?;
 /// let stream = device.default_stream();
@@ -29,7 +29,7 @@ use std::marker::PhantomData;
 /// A fold of other numbers does not compile, and neither do plain words:
 ///
 /// ```compile_fail,E0308
-/// # use warpnest::{Buffer, Device, Fold, LinearKind, LinearMap};
+/// # use warpnest::{linear::LinearKind, Buffer, Device, Fold, LinearMap};
 /// # let device = Device::cpu();
 /// # let stream = device.default_stream();
 /// # let keys = Buffer::from_slice(&device, &[1u32])?;

@@ -30,8 +30,8 @@ impl<T: OfDesign<Design = Page> + Loads> Table<T> {
     /// ```
     ///
     /// # Errors
-    /// [`FileError`](crate::FileError), which says what is wrong with the file;
-    /// [`FileError::CannotMap`](crate::FileError::CannotMap) unless `device` is the CPU.
+    /// [`FileError`](crate::error::FileError), which says what is wrong with the file;
+    /// [`FileError::CannotMap`](crate::error::FileError::CannotMap) unless `device` is the CPU.
     ///
     /// # Safety
     /// As long as the result lives, nobody may change the file's contents or its length. (To

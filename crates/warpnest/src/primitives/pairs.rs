@@ -20,11 +20,11 @@ impl<K, V: Payload> Copy for Pairs<K, V> {}
 
 impl<K: KeyWord, V: Payload> Pairs<K, V> {
     /// The most words of [`Pairs::words`] that are there for alignment alone.
-    pub const MAX_PADDING: u64 = 4;
+    pub(crate) const MAX_PADDING: u64 = 4;
 
     /// Returns the count of 64-bit words that `items` pairs take: each array is aligned to two of
     /// them.
-    pub fn words(items: u64) -> u64 {
+    pub(crate) fn words(items: u64) -> u64 {
         Self::keys_words(items) + (items * V::VALUE_BITS as u64).div_ceil(128) * 2
     }
 
@@ -34,7 +34,7 @@ impl<K: KeyWord, V: Payload> Pairs<K, V> {
 
     /// Returns the arrays for `items` pairs in the memory that begins at `words`, which must be
     /// aligned to 16 bytes.
-    pub fn at(words: Global<u64>, items: u64) -> Self {
+    pub(crate) fn at(words: Global<u64>, items: u64) -> Self {
         Self { keys: words.cast(), values: words.offset(Self::keys_words(items)).cast() }
     }
 }
@@ -50,7 +50,7 @@ pub(crate) enum Storage<K, V: Payload> {
 
 impl<K: KeyWord, V: Payload> Storage<K, V> {
     /// Returns the arrays of `items` pairs.
-    pub fn pairs(&self, items: u64) -> Pairs<K, V> {
+    pub(crate) fn pairs(&self, items: u64) -> Pairs<K, V> {
         match *self {
             Self::Arrays(pairs) => pairs,
             Self::Words(words) => Pairs::at(words, items),
@@ -59,7 +59,7 @@ impl<K: KeyWord, V: Payload> Storage<K, V> {
 
     /// Returns the arrays of pairs between two passes. On a CPU each key is beside its value there,
     /// so that a pair is in one line of the cache. This needs words for both, and equal widths.
-    pub fn between_passes(&self, items: u64, machine: Machine) -> Pairs<K, V> {
+    pub(crate) fn between_passes(&self, items: u64, machine: Machine) -> Pairs<K, V> {
         match *self {
             Self::Words(words) if machine.runs_in_order() && K::BITS == V::VALUE_BITS => {
                 Pairs { keys: words.cast(), values: words.cast::<WordOf<V>>().offset(1) }

@@ -154,7 +154,7 @@ pub(crate) struct Sort<K, V: Payload> {
 
 impl<K: KeyWord, V: Payload> Sort<K, V> {
     /// Returns a sort of `items` pairs by the number that `of` takes its digits from.
-    pub fn new(of: Digit, items: u64, machine: Machine) -> Self {
+    pub(crate) fn new(of: Digit, items: u64, machine: Machine) -> Self {
         let passes = RadixPasses::<K, V>::by_all_bits(of, items, machine);
         Self { passes, words: passes.words() + Pairs::<K, V>::words(items) }
     }
@@ -164,7 +164,7 @@ impl<K: KeyWord, V: Payload> Sort<K, V> {
     /// # Safety
     /// Both have as many pairs as are sorted, and `work` has the sort's words. The batch gave both,
     /// `output` to write.
-    pub unsafe fn queue<'b>(
+    pub(crate) unsafe fn queue<'b>(
         &self,
         batch: &Batch<'b>,
         work: &'b Buffer<u64>,

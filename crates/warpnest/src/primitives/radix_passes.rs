@@ -58,7 +58,7 @@ pub(crate) struct RadixPasses<K, V> {
 impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     /// Returns the passes by the lowest `bits` bits above `first.shift`, with as many digits as
     /// that takes. Each digit has the bits of `first`, the last one those that are left.
-    pub fn new(first: Digit, bits: u32, items: u64, machine: Machine) -> Self {
+    pub(crate) fn new(first: Digit, bits: u32, items: u64, machine: Machine) -> Self {
         let digits = bits.div_ceil(first.bits);
         let last_bits = bits - (digits.max(1) - 1) * first.bits;
         let tile = tile_on::<K, V>(machine, items);
@@ -69,7 +69,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     ///
     /// On a CPU a pass of many bits costs no more than one of few. Since all counters take memory,
     /// it has many only if the scratch is then no larger than a GPU's.
-    pub fn by_all_bits(of: Digit, items: u64, machine: Machine) -> Self {
+    pub(crate) fn by_all_bits(of: Digit, items: u64, machine: Machine) -> Self {
         let of_bits = |bits, machine| Self::new(Digit { shift: 0, bits, ..of }, K::BITS, items, machine);
         let (few, many) = (of_bits(FEW_BITS, machine), of_bits(MAX_BITS_IN_TURN, machine));
         let fits = machine.runs_in_order() && many.words() <= of_bits(FEW_BITS, Machine::UNKNOWN).words();
@@ -78,13 +78,13 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
 
     /// Returns the passes that order pairs by the bucket that the first of `functions` gives their
     /// keys, a count of `bits` bits. There are none if there is one bucket.
-    pub fn by_bucket(functions: HashFunctions, bits: u32, items: u64, machine: Machine) -> Self {
+    pub(crate) fn by_bucket(functions: HashFunctions, bits: u32, items: u64, machine: Machine) -> Self {
         Self::by(functions, DigitOf::Bucket, (0, bits), items, machine)
     }
 
     /// Returns the passes that order pairs by the upper `bits` bits of their keys, mixed by the
     /// first of `functions`. The keys are written mixed.
-    pub fn by_mixed_key(functions: HashFunctions, bits: u32, items: u64, machine: Machine) -> Self {
+    pub(crate) fn by_mixed_key(functions: HashFunctions, bits: u32, items: u64, machine: Machine) -> Self {
         Self::by(functions, DigitOf::MixedKey, (K::BITS - bits, bits), items, machine)
     }
 
@@ -98,7 +98,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     }
 
     /// Returns the count of passes.
-    pub fn digits(&self) -> u32 {
+    pub(crate) fn digits(&self) -> u32 {
         self.digits
     }
 
@@ -150,7 +150,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     }
 
     /// Returns the count of all words.
-    pub fn words(&self) -> u64 {
+    pub(crate) fn words(&self) -> u64 {
         self.later_starts_at() + self.portions() * self.later_starts_words()
     }
 
@@ -159,7 +159,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     }
 
     /// Sets the words to 0 that must be 0: the first step.
-    pub fn clear<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<()> {
+    pub(crate) fn clear<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<()> {
         batch.zero(work, self.zeros() as usize)
     }
 
@@ -168,7 +168,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     /// # Safety
     /// There are `items` keys, which the batch gave. `work` begins with the words that were asked
     /// for, cleared.
-    pub unsafe fn count<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>, keys: Global<K>) -> Result<()> {
+    pub(crate) unsafe fn count<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>, keys: Global<K>) -> Result<()> {
         let plan = HistogramParams { digit: self.first, items: self.items, digits: self.digits, padding: 0 };
         let histogram = Histogram { keys, counts: batch.write(work).cast(), plan };
         // SAFETY: the caller keeps the contract of this method, which is the kernel's.
@@ -179,7 +179,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     ///
     /// # Safety
     /// As for [`RadixPasses::count`], which comes before.
-    pub unsafe fn scan<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<()> {
+    pub(crate) unsafe fn scan<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<()> {
         let work = batch.write(work);
         let counts = work.cast::<u32>();
         let scan = Scan::<u32> {
@@ -199,7 +199,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     ///
     /// # Safety
     /// As for [`RadixPasses::scan`], which comes after.
-    pub unsafe fn differing<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<u32> {
+    pub(crate) unsafe fn differing<'b>(&self, batch: &Batch<'b>, work: &'b Buffer<u64>) -> Result<u32> {
         let all = (1 << self.digits) - 1;
         let Some(counts) = batch.peek(work, self.counts_words())? else { return Ok(all) };
         let counts: &[u32] = bytemuck::cast_slice(&counts);
@@ -213,7 +213,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     ///
     /// # Safety
     /// As for [`RadixPasses::pass`], with `to` and `other` as its arrays in turn.
-    pub unsafe fn order<'b>(
+    pub(crate) unsafe fn order<'b>(
         &self,
         batch: &Batch<'b>,
         work: &'b Buffer<u64>,
@@ -247,7 +247,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     /// # Safety
     /// As for [`RadixPasses::scan`], which comes before; `from` and `to` have `items` pairs each
     /// and do not overlap. The batch gave both, `to` to write.
-    pub unsafe fn pass<'b>(
+    pub(crate) unsafe fn pass<'b>(
         &self,
         batch: &Batch<'b>,
         work: &'b Buffer<u64>,

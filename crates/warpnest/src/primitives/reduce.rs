@@ -230,7 +230,7 @@ impl Reduce {
     /// # Safety
     /// As the kernel's documentation says, of arrays that the batch gave, the last two to write.
     /// `heads` has [`heads_words`].
-    pub unsafe fn queue<W: ValueWord>(
+    pub(crate) unsafe fn queue<W: ValueWord>(
         self,
         batch: &Batch<'_>,
         values: Global<W>,

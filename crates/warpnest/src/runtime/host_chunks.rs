@@ -27,7 +27,7 @@ pub(crate) struct Chunks<'d> {
 impl<'d> Chunks<'d> {
     /// Returns the chunks of so many queries, if each one takes so many bytes. Returns `None` where
     /// all of them at once are as fast: if they are few, and on a CPU.
-    pub fn of(device: &'d Device, queries: usize, bytes: usize) -> Option<Self> {
+    pub(crate) fn of(device: &'d Device, queries: usize, bytes: usize) -> Option<Self> {
         let HostChunks { bytes: bytes_of_chunk, workers } = *lock(device.host_chunks());
         let rows = (bytes_of_chunk / bytes.max(1)).max(1).next_multiple_of(32);
         let is_worth_it = workers > 1 && queries > rows && !device.machine().runs_in_order();
@@ -39,7 +39,7 @@ impl<'d> Chunks<'d> {
     ///
     /// # Errors
     /// The first one. No other chunk is begun then.
-    pub fn answer<K: Sync, O: Send, M: Default>(
+    pub(crate) fn answer<K: Sync, O: Send, M: Default>(
         &self,
         queries: &[K],
         outputs: impl Iterator<Item = O> + Send,

@@ -16,7 +16,7 @@ pub(crate) struct Lent<'s, T> {
 
 impl<'s, T: Plain> Lent<'s, T> {
     /// Returns the elements of `slice` on `device`; returns when they are there.
-    pub fn new(device: &Device, slice: &'s [T]) -> Result<Self> {
+    pub(crate) fn new(device: &Device, slice: &'s [T]) -> Result<Self> {
         let address = slice.as_ptr().expose_provenance();
         let in_place = device.engine().shares_memory_with_host() && address.is_multiple_of(ALIGNMENT);
         let buffer = if in_place && !slice.is_empty() {
@@ -35,7 +35,7 @@ impl<'s, T> Lent<'s, T> {
     ///
     /// # Safety
     /// Elements of the one type are values of the other, and as large.
-    pub unsafe fn reinterpreted<U>(self) -> Lent<'s, U> {
+    pub(crate) unsafe fn reinterpreted<U>(self) -> Lent<'s, U> {
         // SAFETY: as the caller promises.
         Lent { buffer: unsafe { self.buffer.reinterpreted() }, slice: PhantomData }
     }
@@ -59,7 +59,7 @@ pub(crate) struct Output {
 
 impl Output {
     /// Returns `length` elements on `device`; where the memory is the host's they are zeros.
-    pub fn new(device: &Device, length: usize) -> Result<Self> {
+    pub(crate) fn new(device: &Device, length: usize) -> Result<Self> {
         if device.engine().shares_memory_with_host() && length != 0 {
             let mut elements = vec![0u32; length];
             let address = elements.as_mut_ptr().expose_provenance();
@@ -73,7 +73,7 @@ impl Output {
     }
 
     /// Returns the first `length` elements, after the work that writes them now.
-    pub fn into_vec(self, stream: &Stream, length: usize) -> Result<Vec<u32>> {
+    pub(crate) fn into_vec(self, stream: &Stream, length: usize) -> Result<Vec<u32>> {
         let Self { buffer, elements } = self;
         let Some(mut elements) = elements else { return buffer.download_front(stream, length) };
         // This waits for what writes the buffer.

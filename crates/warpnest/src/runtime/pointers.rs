@@ -24,13 +24,13 @@ impl<'b> Uses<'b> {
 
 impl<'b> Batch<'b> {
     /// Returns the pointer to a buffer that the batch reads.
-    pub fn read<T>(&self, buffer: &'b Buffer<T>) -> Global<T> {
+    pub(crate) fn read<T>(&self, buffer: &'b Buffer<T>) -> Global<T> {
         self.reads(buffer);
         self.pointer(buffer)
     }
 
     /// Returns the pointer to a buffer that the batch writes, and perhaps reads.
-    pub fn write<T>(&self, buffer: &'b Buffer<T>) -> Global<T> {
+    pub(crate) fn write<T>(&self, buffer: &'b Buffer<T>) -> Global<T> {
         self.writes(buffer);
         self.pointer(buffer)
     }
@@ -39,7 +39,7 @@ impl<'b> Batch<'b> {
     ///
     /// # Safety
     /// The kernel does not access null, as [`Global::null`] demands.
-    pub unsafe fn read_or_null<T>(&self, buffer: Option<&'b Buffer<T>>) -> Global<T> {
+    pub(crate) unsafe fn read_or_null<T>(&self, buffer: Option<&'b Buffer<T>>) -> Global<T> {
         // SAFETY: as the caller promises.
         buffer.map_or_else(|| unsafe { Global::null() }, |buffer| self.read(buffer))
     }
@@ -48,7 +48,7 @@ impl<'b> Batch<'b> {
     ///
     /// # Safety
     /// As for [`Batch::read_or_null`].
-    pub unsafe fn write_or_null<T>(&self, buffer: Option<&'b Buffer<T>>) -> Global<T> {
+    pub(crate) unsafe fn write_or_null<T>(&self, buffer: Option<&'b Buffer<T>>) -> Global<T> {
         // SAFETY: as the caller promises.
         buffer.map_or_else(|| unsafe { Global::null() }, |buffer| self.write(buffer))
     }

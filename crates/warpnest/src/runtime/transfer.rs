@@ -191,24 +191,24 @@ impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
 
 impl<'b> Batch<'b> {
     /// Sets the first `elements` elements of a buffer, or all if there are fewer, to 0.
-    pub fn zero<T>(&self, buffer: &'b Buffer<T>, elements: usize) -> Result<()> {
+    pub(crate) fn zero<T>(&self, buffer: &'b Buffer<T>, elements: usize) -> Result<()> {
         self.fill(buffer, elements, 0)
     }
 
     /// Sets all bytes of the first `elements` elements of a buffer, or of all if there are fewer.
-    pub fn fill<T>(&self, buffer: &'b Buffer<T>, elements: usize, byte: u8) -> Result<()> {
+    pub(crate) fn fill<T>(&self, buffer: &'b Buffer<T>, elements: usize, byte: u8) -> Result<()> {
         self.fill_bytes(buffer, 0..elements.min(buffer.len()) * size_of::<T>(), byte)
     }
 
     /// Sets some elements of a buffer to 0.
-    pub fn zero_range<T>(&self, buffer: &'b Buffer<T>, elements: Range<usize>) -> Result<()> {
+    pub(crate) fn zero_range<T>(&self, buffer: &'b Buffer<T>, elements: Range<usize>) -> Result<()> {
         let Range { start, end } = elements;
         self.fill_bytes(buffer, start * size_of::<T>()..end * size_of::<T>(), 0)
     }
 
     /// Returns the first `words` words of a buffer, if what was queued is done: on a CPU. Elsewhere
     /// reading them would wait.
-    pub fn peek(&self, buffer: &'b Buffer<u64>, words: u64) -> Result<Option<Vec<u64>>> {
+    pub(crate) fn peek(&self, buffer: &'b Buffer<u64>, words: u64) -> Result<Option<Vec<u64>>> {
         if !self.stream().machine().runs_in_order() {
             return Ok(None);
         }
@@ -230,12 +230,18 @@ impl<'b> Batch<'b> {
     }
 
     /// Copies some bytes of a buffer to the front of another one.
-    pub fn copy<T, U>(&self, from: &'b Buffer<T>, bytes: Range<usize>, to: &'b Buffer<U>) -> Result<()> {
+    pub(crate) fn copy<T, U>(&self, from: &'b Buffer<T>, bytes: Range<usize>, to: &'b Buffer<U>) -> Result<()> {
         self.copy_to(from, bytes, to, 0)
     }
 
     /// Copies some bytes of a buffer to the bytes of another one that begin at byte `at`.
-    pub fn copy_to<T, U>(&self, from: &'b Buffer<T>, bytes: Range<usize>, to: &'b Buffer<U>, at: usize) -> Result<()> {
+    pub(crate) fn copy_to<T, U>(
+        &self,
+        from: &'b Buffer<T>,
+        bytes: Range<usize>,
+        to: &'b Buffer<U>,
+        at: usize,
+    ) -> Result<()> {
         let (from_at, to_at) = (from.address_of(&bytes), to.address_of(&(at..at + bytes.len())));
         self.reads(from);
         self.writes(to);

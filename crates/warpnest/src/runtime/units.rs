@@ -11,12 +11,12 @@ pub(crate) struct Units<I> {
 }
 
 impl<I: Iterator + Send> Units<I> {
-    pub fn new(units: I) -> Self {
+    pub(crate) fn new(units: I) -> Self {
         Self { rest: Mutex::new(Some(units)), failed: Mutex::default() }
     }
 
     /// Returns the next unit; none if there are no more, or a worker has failed.
-    pub fn next(&self) -> Option<I::Item> {
+    pub(crate) fn next(&self) -> Option<I::Item> {
         lock(&self.rest).as_mut()?.next()
     }
 
@@ -25,7 +25,7 @@ impl<I: Iterator + Send> Units<I> {
     ///
     /// The threads are not rayon's: one that waits for a worker could begin other work meanwhile,
     /// for which the memory is not free.
-    pub fn share<W: Send>(
+    pub(crate) fn share<W: Send>(
         &self,
         workers: impl IntoIterator<Item = W>,
         work: impl Fn(W) -> Result<()> + Sync,

@@ -72,27 +72,27 @@ pub(super) struct Plan<K, V> {
 
 impl<K: KeyWord, V: ValueWord> Plan<K, V> {
     /// The word of the scratch with the count of keys that a compaction leaves: the first one.
-    pub const COUNT_AT: u64 = 0;
+    pub(super) const COUNT_AT: u64 = 0;
     /// The offset of what the compaction publishes in: behind the count, aligned to 16 bytes.
-    pub const STATE_AT: u64 = 2;
+    pub(super) const STATE_AT: u64 = 2;
 
     /// Returns the count of words that must be 0 before each of the two compactions.
-    pub fn compaction_words(&self) -> u64 {
+    pub(super) fn compaction_words(&self) -> u64 {
         Self::STATE_AT + state_words::<K>(self.pairs).max(state_words::<V>(self.pairs))
     }
 
     /// Returns the offset of the pairs.
-    pub fn pairs_at(&self) -> u64 {
+    pub(super) fn pairs_at(&self) -> u64 {
         let passes = self.passes.words();
         if self.unique { passes } else { passes.max(self.compaction_words()).next_multiple_of(2) }
     }
 
     /// Returns the offset of the bits of the pairs that are kept.
-    pub fn keep_at(&self) -> u64 {
+    pub(super) fn keep_at(&self) -> u64 {
         self.pairs_at() + Pairs::<K, V>::words(self.pairs)
     }
 
-    pub fn scratch_words(&self) -> u64 {
+    pub(super) fn scratch_words(&self) -> u64 {
         self.keep_at() + if self.unique { 0 } else { self.pairs.div_ceil(64) }
     }
 }

@@ -41,17 +41,17 @@ pub(crate) struct Level {
 }
 
 impl Level {
-    pub fn bins(&self) -> u64 {
+    pub(crate) fn bins(&self) -> u64 {
         1 << self.bits_so_far
     }
 
     /// Returns the count of rows that the split's output has capacity for.
-    pub fn capacity(&self) -> u64 {
+    pub(crate) fn capacity(&self) -> u64 {
         self.bins() * self.bin_capacity
     }
 
     /// Returns the count of 64-bit words for the bins' counts of rows.
-    pub fn counts_words(&self) -> u64 {
+    pub(crate) fn counts_words(&self) -> u64 {
         self.bins().div_ceil(2).next_multiple_of(2)
     }
 }

@@ -16,7 +16,7 @@ impl Default for Arena {
 
 impl Arena {
     /// Returns copies of strings.
-    pub fn of<'s>(strings: impl Iterator<Item = &'s [u8]> + Clone) -> Self {
+    pub(super) fn of<'s>(strings: impl Iterator<Item = &'s [u8]> + Clone) -> Self {
         let (rows, bytes) = strings.clone().fold((0, 0), |(rows, bytes), string| (rows + 1, bytes + string.len()));
         let mut arena = Self { bytes: Vec::with_capacity(bytes), offsets: Vec::with_capacity(rows + 1) };
         arena.offsets.push(0);
@@ -26,35 +26,35 @@ impl Arena {
 
     /// Takes memory for so many more strings of so many bytes: at least as much again as there is,
     /// so that many small batches copy little.
-    pub fn reserve(&mut self, strings: usize, bytes: usize) {
+    pub(super) fn reserve(&mut self, strings: usize, bytes: usize) {
         self.bytes.reserve(bytes);
         self.offsets.reserve(strings);
     }
 
     /// Appends a string.
-    pub fn push(&mut self, string: &[u8]) {
+    pub(super) fn push(&mut self, string: &[u8]) {
         self.bytes.extend_from_slice(string);
         self.offsets.push(self.bytes.len());
     }
 
     /// Returns the count of strings.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
     /// Returns a string by its id, if there is one.
-    pub fn get(&self, number: usize) -> Option<&[u8]> {
+    pub(super) fn get(&self, number: usize) -> Option<&[u8]> {
         let end = *self.offsets.get(number.checked_add(1)?)?;
         Some(&self.bytes[self.offsets[number]..end])
     }
 
     /// Iterates over the strings in the order of their ids.
-    pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
+    pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.offsets.windows(2).map(|ends| &self.bytes[ends[0]..ends[1]])
     }
 
     /// Returns the bytes that the copies take, with what is allocated ahead.
-    pub fn memory_bytes(&self) -> usize {
+    pub(super) fn memory_bytes(&self) -> usize {
         self.bytes.capacity() + self.offsets.capacity() * size_of::<usize>()
     }
 }

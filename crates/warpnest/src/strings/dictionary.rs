@@ -15,12 +15,12 @@ pub(super) struct Dictionary {
 }
 
 impl Dictionary {
-    pub fn strings(&self) -> &Arena {
+    pub(super) fn strings(&self) -> &Arena {
         &self.strings
     }
 
     /// Returns the id of a string, whose hash is given.
-    pub fn get(&self, hash: u64, string: &[u8]) -> Option<u32> {
+    pub(super) fn get(&self, hash: u64, string: &[u8]) -> Option<u32> {
         let number = *self.by_hash.get(&hash)?;
         if self.strings.get(number as usize) == Some(string) {
             return Some(number);
@@ -29,14 +29,14 @@ impl Dictionary {
     }
 
     /// Takes memory for so many more strings of so many bytes.
-    pub fn reserve(&mut self, strings: usize, bytes: usize) {
+    pub(super) fn reserve(&mut self, strings: usize, bytes: usize) {
         self.strings.reserve(strings, bytes);
         self.by_hash.reserve(strings);
     }
 
     /// Appends a string that is not there, whose hash is given, and returns its id. There are fewer
     /// than 2^32 strings.
-    pub fn push(&mut self, hash: u64, string: &[u8]) -> u32 {
+    pub(super) fn push(&mut self, hash: u64, string: &[u8]) -> u32 {
         let number = self.strings.len() as u32;
         self.strings.push(string);
         if *self.by_hash.entry(hash).or_insert(number) != number {
@@ -46,7 +46,7 @@ impl Dictionary {
     }
 
     /// Returns the bytes that are allocated, without the bytes for strings that share a hash.
-    pub fn memory_bytes(&self) -> usize {
+    pub(super) fn memory_bytes(&self) -> usize {
         // A control byte is beside each pair, and of eight slots seven are given out.
         let slots = (self.by_hash.capacity() * 8).div_ceil(7);
         self.strings.memory_bytes() + slots * (size_of::<(u64, u32)>() + 1)

@@ -16,7 +16,7 @@ pub(super) struct Numbers<'s> {
 
 impl<'s> Numbers<'s> {
     /// Returns the id of a string, whose hash is given: the next one if it is new.
-    pub fn get_or_insert(&mut self, hash: u64, string: &'s [u8]) -> u32 {
+    pub(super) fn get_or_insert(&mut self, hash: u64, string: &'s [u8]) -> u32 {
         let next = self.strings.len() as u32;
         let mut number = *self.by_hash.entry(hash).or_insert(next);
         if number != next {
@@ -33,22 +33,22 @@ impl<'s> Numbers<'s> {
     }
 
     /// Returns the count of strings.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.strings.len()
     }
 
     /// Returns the hash of each string.
-    pub fn hashes(&self) -> &[u64] {
+    pub(super) fn hashes(&self) -> &[u64] {
         &self.hashes
     }
 
     /// Iterates over the strings and their hashes.
-    pub fn iter(&self) -> impl Iterator<Item = (&'s [u8], u64)> {
+    pub(super) fn iter(&self) -> impl Iterator<Item = (&'s [u8], u64)> {
         self.strings.iter().copied().zip(self.hashes.iter().copied())
     }
 
     /// Iterates over the indices of the strings whose hash an earlier one has, too, in no order.
-    pub fn sharing(&self) -> impl Iterator<Item = u32> {
+    pub(super) fn sharing(&self) -> impl Iterator<Item = u32> {
         self.sharing.values().copied()
     }
 }

@@ -24,7 +24,7 @@ impl<V> Copy for Fold<V> {}
 
 impl<V> Fold<V> {
     /// Returns the word by which kernels know the function. In a mixed batch it is a
-    /// [`LinearKind`](crate::LinearKind).
+    /// [`LinearKind`](crate::linear::LinearKind).
     pub const fn word(self) -> u32 {
         self.word.word()
     }

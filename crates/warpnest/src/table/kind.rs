@@ -9,7 +9,7 @@ use crate::{Answers, Buffer, Key, Result, Stream, Value};
 use gpu_kernels::types::{Payload, ValueWord, WordOf};
 
 /// The word of a kind's keys.
-pub type KeyWordOf<T> = <<T as Kind>::Key as Value>::Word;
+pub(crate) type KeyWordOf<T> = <<T as Kind>::Key as Value>::Word;
 
 /// A kind of table, with the types of its keys and values. The trait is sealed.
 pub trait Kind: Sealed + Sized {

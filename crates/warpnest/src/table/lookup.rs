@@ -19,7 +19,10 @@ use std::mem::MaybeUninit;
 const AT_ONCE: PerMachine<usize> = PerMachine { gpu: usize::MAX, core: 1 << 13 };
 
 /// Returns the values of `queries`, in their order.
-pub fn get_many<K: Key, V: Value>(table: &dyn ReadTable<K::Word, V::Word>, queries: &[K]) -> Result<Vec<Option<V>>> {
+pub(crate) fn get_many<K: Key, V: Value>(
+    table: &dyn ReadTable<K::Word, V::Word>,
+    queries: &[K],
+) -> Result<Vec<Option<V>>> {
     // No queries make no chunk, and a table that cannot answer says so all the same.
     table.check_usable()?;
     let mut values = Vec::with_capacity(queries.len());
@@ -68,7 +71,7 @@ fn write_answers<K: Key, V: Value>(
 
 /// Runs `work` with chunks of the queries and the memory for their answers, on all cores of a CPU
 /// if that is what answers; elsewhere with all of them.
-pub fn for_each_chunk<K: Sync, A: Send>(
+pub(crate) fn for_each_chunk<K: Sync, A: Send>(
     device: &Device,
     queries: &[K],
     answers: &mut [A],
@@ -85,7 +88,7 @@ pub fn for_each_chunk<K: Sync, A: Send>(
 }
 
 /// Queues the lookup of `queries` into existing answers.
-pub fn get_many_into<K: Key, V: Value>(
+pub(crate) fn get_many_into<K: Key, V: Value>(
     table: &dyn ReadTable<K::Word, V::Word>,
     stream: &Stream,
     queries: &Buffer<K>,
@@ -97,7 +100,7 @@ pub fn get_many_into<K: Key, V: Value>(
 }
 
 /// Returns whether each of `queries` is in the table, in their order.
-pub fn contains_many<K: Key, V: words::ValueWord>(
+pub(crate) fn contains_many<K: Key, V: words::ValueWord>(
     table: &dyn ReadTable<K::Word, V>,
     queries: Column<'_, K>,
 ) -> Result<Vec<bool>> {
@@ -119,7 +122,7 @@ pub fn contains_many<K: Key, V: words::ValueWord>(
 }
 
 /// Queues the lookup whether each of `queries` is in the table.
-pub fn contains_many_on<K: Key, V: words::ValueWord>(
+pub(crate) fn contains_many_on<K: Key, V: words::ValueWord>(
     table: &dyn ReadTable<K::Word, V>,
     stream: &Stream,
     queries: &Buffer<K>,
@@ -130,7 +133,7 @@ pub fn contains_many_on<K: Key, V: words::ValueWord>(
 }
 
 /// Queues the lookup whether each of `queries` is in the table, into bits.
-pub fn contains_many_into<K: Key, V: words::ValueWord>(
+pub(crate) fn contains_many_into<K: Key, V: words::ValueWord>(
     table: &dyn ReadTable<K::Word, V>,
     stream: &Stream,
     queries: &Buffer<K>,

@@ -24,7 +24,7 @@ pub struct Map<K, V, D>(PhantomData<(K, V, D)>);
 /// Functions can be generic over the design:
 ///
 /// ```
-/// use warpnest::{BulkMap, Config, CuckooConfig, Device, PageConfig};
+/// use warpnest::{design::{BulkMap, Config}, CuckooConfig, Device, PageConfig};
 /// use warpnest::design::Builds;
 ///
 /// fn squares<D: Builds>(config: Config<D>) -> warpnest::Result<BulkMap<u32, u64, D>> {

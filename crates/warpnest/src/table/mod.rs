@@ -12,7 +12,7 @@ mod changing;
 mod combine_found;
 pub(crate) mod combining;
 pub(crate) mod config;
-pub mod design;
+pub(crate) mod design;
 pub(crate) mod file;
 pub(crate) mod handle;
 pub(crate) mod host_lookup;

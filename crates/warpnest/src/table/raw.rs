@@ -9,7 +9,7 @@ use std::fmt::Debug;
 
 /// Where answers are written: a value for each key, if they are wanted, and a found-word for every
 /// 32 keys.
-pub type Outputs<'b, V> = (Option<&'b Buffer<V>>, &'b Buffer<u32>);
+pub(crate) type Outputs<'b, V> = (Option<&'b Buffer<V>>, &'b Buffer<u32>);
 
 /// What is read of a table of keys `K` and values `V`, whatever its type. In a set, whose payload
 /// is nothing, values are of the type that stands for them in kernels, and there are none.

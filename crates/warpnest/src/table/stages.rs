@@ -10,12 +10,12 @@ pub(crate) struct StageClock {
 }
 
 impl StageClock {
-    pub fn new(wanted: bool) -> Self {
+    pub(crate) fn new(wanted: bool) -> Self {
         Self { wanted, events: Vec::new() }
     }
 
     /// Records the end of a stage, and the beginning of the next one.
-    pub fn lap(&mut self, batch: &Batch<'_>) -> Result<()> {
+    pub(crate) fn lap(&mut self, batch: &Batch<'_>) -> Result<()> {
         if self.wanted {
             self.events.push(batch.record()?);
         }
@@ -23,7 +23,7 @@ impl StageClock {
     }
 
     /// Returns the milliseconds between the first `STAGES` + 1 events, if they were wanted.
-    pub fn durations<const STAGES: usize>(&self) -> Result<Option<[f64; STAGES]>> {
+    pub(crate) fn durations<const STAGES: usize>(&self) -> Result<Option<[f64; STAGES]>> {
         if !self.wanted {
             return Ok(None);
         }

@@ -34,7 +34,7 @@ pub(super) struct Plan<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> Plan<K, V> {
-    pub fn new(pairs: u64, buckets: u64) -> Self {
+    pub(super) fn new(pairs: u64, buckets: u64) -> Self {
         Self { pairs, buckets, bits: u64::BITS - (buckets - 1).leading_zeros(), types: PhantomData }
     }
 
@@ -52,7 +52,7 @@ impl<K: KeyWord, V: ValueWord> Plan<K, V> {
         self.passes_words() + if self.bits == 0 { 0 } else { Pairs::<K, V>::words(self.pairs) }
     }
 
-    pub fn scratch_words(&self) -> u64 {
+    pub(super) fn scratch_words(&self) -> u64 {
         self.starts_at() + (self.buckets + 1).div_ceil(2)
     }
 }

@@ -1,8 +1,9 @@
 //! The configuration of a two-level map, and the sizes that follow from it.
 
+use crate::hash::Arithmetic;
 use crate::primitives::{MAX_ITEMS, Pairs};
 use crate::table::config::Config;
-use crate::{Arithmetic, ConfigError, Error, HashFamily, InputError, Result};
+use crate::{ConfigError, Error, HashFamily, InputError, Result};
 use gpu_kernels::table::slots::slot_words;
 use gpu_kernels::two_level::{MAX_IN_BUCKET, MAX_SLOTS, MAX_SUB_TABLES};
 use gpu_kernels::types::{KeyWord, ValueWord};

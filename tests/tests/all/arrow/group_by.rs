@@ -14,7 +14,8 @@ use proptest::prelude::*;
 use std::collections::HashMap;
 use std::sync::Arc;
 use warpnest::arrow::ArrowGroupBy;
-use warpnest::{Device, Error, InputError};
+use warpnest::error::InputError;
+use warpnest::{Device, Error};
 use warpnest_tests::{TestEngine, at, on_every_engine, parameterized};
 
 /// A row: numbers of its keys, and of its values.

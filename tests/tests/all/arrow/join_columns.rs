@@ -10,8 +10,9 @@ use arrow_array::{
 use arrow_schema::{DataType, Field, Schema};
 use std::sync::Arc;
 use warpnest::arrow::{ArrowGroupBy, ArrowJoin};
+use warpnest::error::InputError;
 use warpnest::relational::JoinKind;
-use warpnest::{Device, Error, InputError};
+use warpnest::{Device, Error};
 
 fn names(batch: &RecordBatch) -> Vec<String> {
     batch.schema().fields().iter().map(|field| field.name().clone()).collect()

@@ -3,10 +3,10 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
+use warpnest::design::Config;
+use warpnest::error::ConfigError;
 use warpnest::types::WordKey as Key;
-use warpnest::{
-    Answers, Buffer, CompactingConfig, CompactingTable, Config, ConfigError, CuckooConfig, Device, Error, PageConfig,
-};
+use warpnest::{Answers, Buffer, CompactingConfig, CompactingTable, CuckooConfig, Device, Error, PageConfig};
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{
     assert_lengths, assert_wrong_device, at, counting, distinct_keys, elsewhere, engines, faulty, key, maps, on_all,

@@ -1,7 +1,8 @@
 //! Edge cases of the cuckoo map: extreme keys and sizes, load to the limit, and forced restarts.
 
+use warpnest::design::HashFamily;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{CuckooConfig, CuckooMap, Device, HashFamily};
+use warpnest::{CuckooConfig, CuckooMap, Device};
 use warpnest_tests::built::{self, build, edges};
 use warpnest_tests::{distinct_keys, engines, linear, parameterized};
 
@@ -63,7 +64,7 @@ fn copies_of_keys_that_share_all_their_slots() {
 
 #[test]
 fn sequential_and_strided_keys_in_every_family() {
-    use warpnest::Arithmetic::{Exact, Wrapping};
+    use warpnest::design::Arithmetic::{Exact, Wrapping};
     let families = [
         HashFamily::Mix,
         HashFamily::ALCANTARA_2011,

@@ -5,10 +5,12 @@
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use warpnest::Arithmetic::{Exact, Wrapping};
+use warpnest::design::Arithmetic::{Exact, Wrapping};
+use warpnest::design::HashFamily;
+use warpnest::error::{BuildError, ConfigError, InputError};
 use warpnest::low_level::engine::{Cores, HostEngine, Runner};
 use warpnest::low_level::kernels::seam::Kernel;
-use warpnest::{Buffer, BuildError, ConfigError, CuckooConfig, Device, Error, HashFamily, InputError};
+use warpnest::{Buffer, CuckooConfig, Device, Error};
 use warpnest_tests::built::{self, errors, refused};
 use warpnest_tests::maps::holds;
 use warpnest_tests::{distinct_keys, engines, linear, on_all, parameterized, says};

@@ -4,7 +4,8 @@
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::cuckoo::CuckooReport;
-use warpnest::{Buffer, ConfigError, CuckooConfig, CuckooMap, Device, Error, InputError};
+use warpnest::error::{ConfigError, InputError};
+use warpnest::{Buffer, CuckooConfig, CuckooMap, Device, Error};
 use warpnest_tests::built::faults::{failing_allocations, failing_launches, memory_is_as_said};
 use warpnest_tests::{TestEngine, assert_wrong_device, counting, distinct_keys, elsewhere, null, parameterized, says};
 

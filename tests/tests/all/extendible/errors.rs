@@ -4,8 +4,9 @@
 //! `extendible/faults.rs` has the failures that come from the device.
 
 use std::collections::HashMap;
+use warpnest::error::{ConfigError, FullError, InputError};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, ConfigError, Device, Error, ExtendibleConfig, ExtendibleMap, FullError, InputError};
+use warpnest::{Answers, Buffer, Device, Error, ExtendibleConfig, ExtendibleMap};
 use warpnest_tests::changing::errors;
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::{close, small, spread};

@@ -2,8 +2,9 @@
 //! none.
 
 use std::sync::atomic::Ordering::Relaxed;
+use warpnest::error::InputError;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, Error, ExtendibleConfig, ExtendibleMap, InputError, Result};
+use warpnest::{Buffer, Error, ExtendibleConfig, ExtendibleMap, Result};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::extendible_parts::small;
 use warpnest_tests::maps::equals;

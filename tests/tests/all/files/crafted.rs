@@ -4,9 +4,10 @@
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::SeedableRng;
 use std::time::Duration;
+use warpnest::error::FileError;
 use warpnest::low_level::engine::Cores;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Device, Error, ExtendibleConfig, FileError, LinearConfig, MultiConfig, PageConfig, SortedConfig};
+use warpnest::{Device, Error, ExtendibleConfig, LinearConfig, MultiConfig, PageConfig, SortedConfig};
 use warpnest_tests::files::{Contents, Sample, built, changing, is_fault, multi, repair, rows, samples, sections};
 use warpnest_tests::limited::limited;
 use warpnest_tests::mutations::mutate;

@@ -1,7 +1,10 @@
 //! Files that are damaged, cut, longer, foreign, or of another table.
 
 use std::io::{self, Read};
-use warpnest::{BulkMap, CuckooMap, Device, Error, FileError, FileInfo, MultiMap, PageMap, PageSet, TableKind};
+use warpnest::design::BulkMap;
+use warpnest::error::{FileError, TableKind};
+use warpnest::files::FileInfo;
+use warpnest::{CuckooMap, Device, Error, MultiMap, PageMap, PageSet};
 use warpnest_tests::files::{Contents, PAGE, Sample, repair, samples, sections};
 use warpnest_tests::{at, counting, elsewhere, parameterized, says};
 

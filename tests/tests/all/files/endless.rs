@@ -2,10 +2,10 @@
 //! refused, or bounded.
 
 use std::time::Duration;
+use warpnest::error::{BuildError, FileError};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
-    BuildError, CuckooConfig, Device, Error, ExtendibleConfig, FileError, LinearConfig, PageConfig, PageMap, PageSet,
-    TwoLevelConfig,
+    CuckooConfig, Device, Error, ExtendibleConfig, LinearConfig, PageConfig, PageMap, PageSet, TwoLevelConfig,
 };
 use warpnest_tests::files::{Contents, Sample, changing, changing_set, repair, rows, sections, value};
 use warpnest_tests::watch::Watch;

@@ -2,7 +2,8 @@
 
 use std::fs;
 use std::io::{self, Read, Write};
-use warpnest::{CompactingTable, Device, Error, FileError, LinearMap, PageMap};
+use warpnest::error::FileError;
+use warpnest::{CompactingTable, Device, Error, LinearMap, PageMap};
 use warpnest_tests::files::{Contents, samples};
 use warpnest_tests::planted::{
     LASTING_FAULTS, Operation, SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted,

@@ -2,8 +2,10 @@
 
 use std::fs;
 use std::path::Path;
+use warpnest::error::FileError;
+use warpnest::files::Mapped;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Device, Error, FileError, Mapped, PageMap, PageSet, Result};
+use warpnest::{Device, Error, PageMap, PageSet, Result};
 use warpnest_tests::files::value;
 use warpnest_tests::{distinct_keys, elsewhere, parameterized, says};
 

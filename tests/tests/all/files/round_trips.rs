@@ -1,7 +1,8 @@
 //! Every table, saved on each engine and loaded on each engine.
 
+use warpnest::files::FileInfo;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Error, FileInfo, LinearConfig, PageConfig};
+use warpnest::{Error, LinearConfig, PageConfig};
 use warpnest_tests::files::{CHUNK, Contents, Sample, built, changing, rows, samples, sections};
 use warpnest_tests::{TestEngine, at, engines, the_cpu_engine};
 

@@ -2,9 +2,10 @@
 //! tables, and removed slots, on every engine.
 
 use std::collections::HashMap;
-use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
+use warpnest::linear::LinearOperation;
+use warpnest::linear::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, Device, LinearConfig, LinearMap, LinearOperation};
+use warpnest::{Buffer, Device, LinearConfig, LinearMap};
 use warpnest_tests::changing::edges::{self, extremes};
 use warpnest_tests::changing::{create, fill, pairs, values};
 use warpnest_tests::linear_checker::{check_answers, check_linear_map, linear_engines};

@@ -4,8 +4,10 @@
 //! `linear/faults.rs` has the failures that come from the device.
 
 use std::collections::HashMap;
+use warpnest::error::{ConfigError, InputError};
+use warpnest::linear::LinearKind;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, ConfigError, Device, Error, InputError, LinearConfig, LinearKind, LinearMap};
+use warpnest::{Answers, Buffer, Device, Error, LinearConfig, LinearMap};
 use warpnest_tests::changing::errors;
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::linear_checker::linear_engines;

@@ -3,9 +3,10 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
-use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
+use warpnest::linear::LinearOperation;
+use warpnest::linear::LinearOperation::{GetOrInsert, Insert, Remove};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, LinearOperation, Result};
+use warpnest::{Buffer, Device, Error, LinearConfig, LinearMap, Result};
 use warpnest_tests::changing::{self, own, pairs, values};
 use warpnest_tests::linear_checker::check_linear_map;
 use warpnest_tests::maps::equals;

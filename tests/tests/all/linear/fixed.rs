@@ -2,9 +2,10 @@
 
 use super::errors::configs;
 use std::collections::HashMap;
-use warpnest::LinearOperation::{Get, GetOrInsert, Insert, Remove};
+use warpnest::error::FullError;
+use warpnest::linear::LinearOperation::{Get, GetOrInsert, Insert, Remove};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Device, Error, FullError, LinearConfig, LinearMap};
+use warpnest::{Device, Error, LinearConfig, LinearMap};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::linear_checker::{check_linear_map, linear_engines};
 use warpnest_tests::maps::equals;

@@ -1,8 +1,9 @@
 //! Growth of the linear map: at every load, to the size that was asked for, and no further.
 
 use super::edges::configs;
+use warpnest::linear::LinearOperation;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Device, LinearConfig, LinearMap, LinearOperation};
+use warpnest::{Device, LinearConfig, LinearMap};
 use warpnest_tests::changing::{create, fill, pairs, values};
 use warpnest_tests::linear_checker::linear_engines;
 use warpnest_tests::maps::equals;

@@ -2,7 +2,7 @@
 //! table for itself, and several at once.
 
 use std::collections::HashMap;
-use warpnest::LinearOperation::{self, Get, GetOrInsert, Insert, Remove};
+use warpnest::linear::LinearOperation::{self, Get, GetOrInsert, Insert, Remove};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Device, LinearConfig, LinearMap};
 use warpnest_tests::changing::values;

@@ -3,9 +3,11 @@
 
 use proptest::prelude::*;
 use std::collections::{HashMap, HashSet};
-use warpnest::LinearOperation::{Combine, Get, GetOrInsert, Insert, Remove};
+use warpnest::error::FullError;
+use warpnest::linear::LinearOperation;
+use warpnest::linear::LinearOperation::{Combine, Get, GetOrInsert, Insert, Remove};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, Error, Fold, FullError, LinearConfig, LinearMap, LinearOperation};
+use warpnest::{Answers, Buffer, Error, Fold, LinearConfig, LinearMap};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, linear_engines};
 use warpnest_tests::{TestEngine, key, on_those, the_cpu_engine};
 

@@ -2,12 +2,13 @@
 //! they may be. The checker of the words finds damage.
 
 use std::collections::HashMap;
-use warpnest::LinearOperation::{GetOrInsert, Insert, Remove};
+use warpnest::linear::LinearKind;
+use warpnest::linear::LinearOperation::{GetOrInsert, Insert, Remove};
 use warpnest::low_level::kernels::double::PackedPair;
 use warpnest::low_level::kernels::linear::Operation;
 use warpnest::low_level::kernels::seam::Global;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Answers, Buffer, Device, LinearConfig, LinearKind, LinearMap};
+use warpnest::{Answers, Buffer, Device, LinearConfig, LinearMap};
 use warpnest_tests::linear_checker::{
     Slot, bucket, check_linear_map, decode, empty_word, line, linear_engines, removed_word, search_order, slot_of,
     words_of,

@@ -3,7 +3,9 @@
 //! `multi/properties.rs` has the rebuilds that are refused, and `multi/faults.rs` the failures that
 //! come from the device.
 
-use warpnest::{Buffer, Config, ConfigError, CuckooConfig, Device, Error, MultiConfig, MultiMap, PageConfig};
+use warpnest::design::Config;
+use warpnest::error::ConfigError;
+use warpnest::{Buffer, CuckooConfig, Device, Error, MultiConfig, MultiMap, PageConfig};
 use warpnest_tests::forms::Form;
 use warpnest_tests::{assert_lengths, assert_wrong_device, elsewhere, on_all, parameterized};
 

@@ -2,7 +2,8 @@
 
 use super::properties::wrong;
 use std::sync::atomic::AtomicU32;
-use warpnest::{Buffer, Config, Device, Error, MultiConfig};
+use warpnest::design::Config;
+use warpnest::{Buffer, Device, Error, MultiConfig};
 use warpnest_tests::forms::Form;
 use warpnest_tests::{counting, distinct_keys, faulty, only, values};
 

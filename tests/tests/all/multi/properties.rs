@@ -3,11 +3,11 @@
 
 use proptest::prelude::*;
 use std::collections::{BTreeMap, BTreeSet};
+use warpnest::design::{Config, HashFamily};
 use warpnest::design::{Cuckoo, Ids};
+use warpnest::error::BuildError;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{
-    Buffer, BuildError, Config, CuckooConfig, Device, Error, HashFamily, MultiConfig, MultiMap, PageConfig,
-};
+use warpnest::{Buffer, CuckooConfig, Device, Error, MultiConfig, MultiMap, PageConfig};
 use warpnest_tests::forms::{Form, FormOf};
 use warpnest_tests::{
     assert_wrong_device, at, counting, distinct_keys, elsewhere, in_all_widths, key, on_all, on_every_engine,

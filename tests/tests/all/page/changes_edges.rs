@@ -2,8 +2,9 @@
 //! fall into one page, and sizes.
 
 use std::collections::HashMap;
+use warpnest::error::InputError;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Device, Error, InputError, PageConfig, PageMap};
+use warpnest::{Device, Error, PageConfig, PageMap};
 use warpnest_tests::changing::edges::{self, extremes};
 use warpnest_tests::changing::errors;
 use warpnest_tests::changing::{fill, own, pairs, values};

@@ -2,7 +2,8 @@
 //! it was, or as it should be, or empty, and then the error says so.
 
 use std::collections::HashSet;
-use warpnest::{Buffer, BulkSet, Error, PageConfig, PageMap, PageSet, Result, Stream};
+use warpnest::design::BulkSet;
+use warpnest::{Buffer, Error, PageConfig, PageMap, PageSet, Result, Stream};
 use warpnest_tests::changing::{pairs, values};
 use warpnest_tests::distinct_keys;
 use warpnest_tests::maps::{equals, is_empty};

@@ -4,8 +4,9 @@
 //! `page/skew.rs` has the builds that fail, `page/faults.rs` the failures that come from the
 //! device.
 
+use warpnest::error::ConfigError;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, ConfigError, Device, Error, PageConfig};
+use warpnest::{Buffer, Device, Error, PageConfig};
 use warpnest_tests::built::{errors, refused};
 use warpnest_tests::maps::holds;
 use warpnest_tests::{assert_wrong_device, distinct_keys, elsewhere, on_all, parameterized, says, values};

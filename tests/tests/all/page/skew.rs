@@ -2,12 +2,13 @@
 
 use gpu_kernels::types::KeyWord as _;
 use std::collections::HashSet;
+use warpnest::error::BuildError;
 use warpnest::low_level::kernels::page::Layout;
 use warpnest::low_level::kernels::split::MAX_SPLIT_BITS;
 use warpnest::low_level::kernels::types::Scalar;
 use warpnest::page::PageReport;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{BuildError, Error, PageConfig, PageMap};
+use warpnest::{Error, PageConfig, PageMap};
 use warpnest_tests::built::{self, check, edges};
 use warpnest_tests::maps::holds;
 use warpnest_tests::pages::key_of_page;

@@ -2,9 +2,10 @@
 //! (memory, copies, fills, launches, events, waits).
 
 use std::collections::HashMap;
+use warpnest::design::{BulkMap, BulkSet, Config};
 use warpnest::{
-    Buffer, BulkMap, BulkSet, CompactingConfig, Config, CuckooConfig, Device, LinearConfig, MultiConfig, PageConfig,
-    Result, SortedConfig, TwoLevelConfig,
+    Buffer, CompactingConfig, CuckooConfig, Device, LinearConfig, MultiConfig, PageConfig, Result, SortedConfig,
+    TwoLevelConfig,
 };
 use warpnest_tests::built::{self, Before, Tested};
 use warpnest_tests::extendible_parts::small;

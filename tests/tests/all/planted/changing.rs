@@ -2,7 +2,8 @@
 //! operation.
 
 use std::collections::HashMap;
-use warpnest::{Buffer, Error, ExtendibleMap, LinearConfig, LinearKind, LinearMap, Result, Stream};
+use warpnest::linear::LinearKind;
+use warpnest::{Buffer, Error, ExtendibleMap, LinearConfig, LinearMap, Result, Stream};
 use warpnest_tests::changing::{pairs, values as own_values};
 use warpnest_tests::distinct_keys;
 use warpnest_tests::extendible_parts::small;

@@ -1,8 +1,9 @@
 //! The values of a map after any kind of failure of any device operation while others are combined
 //! with them.
 
+use warpnest::design::{BulkMap, Config};
 use warpnest::design::{Linear, Page};
-use warpnest::{BulkMap, Config, Error, Fold, LinearConfig, PageConfig};
+use warpnest::{Error, Fold, LinearConfig, PageConfig};
 use warpnest_tests::changing::Changing;
 use warpnest_tests::distinct_keys;
 use warpnest_tests::planted::{LASTING_FAULTS, SINGLE_FAULTS, assert_planted, in_each_operation, planted};

@@ -4,6 +4,7 @@
 use std::any::Any;
 use std::ffi::c_void;
 use std::sync::Arc;
+use warpnest::error::{ConfigError, InputError};
 use warpnest::low_level::engine::Memory;
 use warpnest::low_level::engine::{Cores, Engine, HostEngine, Queue, QueueEvent};
 use warpnest::low_level::kernels::seam::Kernel;
@@ -11,7 +12,7 @@ use warpnest::primitives::{
     BitField, Scratch, compact, exclusive_scan, exclusive_scan_in_place, flag_last_of_each, histogram, inclusive_scan,
     inclusive_scan_in_place, iota, partition_pairs, sort_keys, sort_pairs, unique_of_sorted,
 };
-use warpnest::{Buffer, ConfigError, Device, Error, InputError, Result};
+use warpnest::{Buffer, Device, Error, Result};
 use warpnest_tests::{elsewhere, on_all, parameterized, says};
 
 fn lengths(error: Error, first: u64, second: u64) {

@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use std::fmt::Debug;
+use warpnest::error::InputError;
 use warpnest::primitives::{Scratch, count_flags, expand_flags, fill_absent};
 use warpnest::types::Value;
-use warpnest::{Buffer, Device, Error, InputError};
+use warpnest::{Buffer, Device, Error};
 use warpnest_tests::{
     assert_lengths, assert_wrong_device, at, elsewhere, on_each_engine, on_every_engine, parameterized, planted,
     the_cpu_engine,

@@ -9,7 +9,8 @@ use warpnest::primitives::Scratch;
 use warpnest::relational::{
     Distinct, OnHost, Order, Rows, Unique, factorize_on, isin_on, mode_on, top_k_on, unique_on, value_counts_on,
 };
-use warpnest::{Buffer, Device, Error, factorize, isin, mode, top_k, unique, value_counts};
+use warpnest::relational::{factorize, isin, mode, top_k, unique, value_counts};
+use warpnest::{Buffer, Device, Error};
 use warpnest_tests::random::derived;
 use warpnest_tests::{
     TestEngine, assert_lengths, assert_wrong_device, at, counting, elsewhere, engines, is_thorough, on_every_engine,

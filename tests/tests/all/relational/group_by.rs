@@ -3,9 +3,10 @@
 use super::means::exact;
 use super::rows::{Rows, Tested, in_order, key_numbers, kinds_of_case};
 use proptest::prelude::*;
+use warpnest::error::InputError;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{GroupBy, Groups, Method, Order};
-use warpnest::{Buffer, Device, Error, InputError};
+use warpnest::{Buffer, Device, Error};
 use warpnest_tests::{TestEngine, on_every_engine, parameterized};
 
 /// Checks every aggregate of every type in one query.

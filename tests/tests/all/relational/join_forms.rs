@@ -4,10 +4,11 @@ use super::join::{METHODS, expected, pairs_of, sides};
 use proptest::prelude::*;
 use std::fmt::Debug;
 use std::hash::Hash;
+use warpnest::error::InputError;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{Join, JoinKind, JoinMethod, JoinWithValues, Joined, JoinedValues, KeptSide};
 use warpnest::types::WordKey;
-use warpnest::{Buffer, Device, Error, InputError};
+use warpnest::{Buffer, Device, Error};
 use warpnest_testing::planted::{SINGLE_FAULTS, planted};
 use warpnest_tests::{TestEngine, assert_lengths, assert_wrong_device, at, elsewhere, on_every_engine, parameterized};
 

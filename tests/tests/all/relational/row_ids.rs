@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
+use warpnest::error::InputError;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{RowIds, Rows};
-use warpnest::{Buffer, Device, Error, InputError};
+use warpnest::{Buffer, Device, Error};
 use warpnest_tests::planted::{
     LASTING_FAULTS, Operation, SINGLE_FAULTS, all_failed, assert_planted, in_each_operation, planted,
 };

@@ -2,9 +2,10 @@
 
 use super::join::{KINDS, expected, pairs_of};
 use super::wide_keys::{SHAPES, Table, numbers};
+use warpnest::error::InputError;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{JoinKind, JoinMethod, Joined, TextColumn, WideJoin, WideKeys};
-use warpnest::{Device, Error, InputError};
+use warpnest::{Device, Error};
 use warpnest_tests::planted::Operation::{Allocate, Fill, Launch, Record};
 use warpnest_tests::planted::{SINGLE_FAULTS, all_failed, in_each_operation, is_planted, planted};
 use warpnest_tests::{TestEngine, assert_wrong_device, at, elsewhere, failing, on_every_engine, only, parameterized};

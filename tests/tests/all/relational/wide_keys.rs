@@ -2,11 +2,12 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
+use warpnest::error::InputError;
 use warpnest::primitives::Scratch;
 use warpnest::relational::{NO_ROW, TextColumn, WideKeys};
 use warpnest::relational::{flag_equal_rows, hash_rows, hash_rows_into, hash_rows_on, retain_equal_rows};
 use warpnest::strings::StringColumn;
-use warpnest::{Buffer, Device, Error, InputError};
+use warpnest::{Buffer, Device, Error};
 use warpnest_tests::{
     TestEngine, assert_lengths, assert_wrong_device, elsewhere, on_every_engine, parameterized, says,
 };

@@ -1,10 +1,11 @@
 //! Row maps at their edges, and requests that make no sense, on every engine.
 
 use std::collections::HashMap;
+use warpnest::design::Config;
 use warpnest::design::{Changes, Extendible, Linear, Page};
 use warpnest::low_level::engine::Cores;
 use warpnest::primitives::scatter;
-use warpnest::{Answers, Buffer, Config, Error, LinearConfig, PageMap, RowMap, Stream};
+use warpnest::{Answers, Buffer, Error, LinearConfig, PageMap, RowMap, Stream};
 use warpnest_tests::limited::limited;
 use warpnest_tests::random::derived;
 use warpnest_tests::rows::{Under, check, rows_of};

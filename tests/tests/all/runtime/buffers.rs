@@ -4,11 +4,13 @@
 use std::collections::HashMap;
 use std::sync::atomic::Ordering::Relaxed;
 use warpnest::cuckoo::CuckooReport;
+use warpnest::design::BulkMap;
 use warpnest::design::Design;
+use warpnest::error::InputError;
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
-    Answers, Buffer, BulkMap, CuckooConfig, CuckooMap, Device, Error, Event, ExtendibleMap, InputError, LinearMap,
-    PageMap, SortedMap, Stream, TwoLevelMap,
+    Answers, Buffer, CuckooConfig, CuckooMap, Device, Error, Event, ExtendibleMap, LinearMap, PageMap, SortedMap,
+    Stream, TwoLevelMap,
 };
 use warpnest_tests::{TestEngine, counting, distinct_keys, engines, only, parameterized};
 

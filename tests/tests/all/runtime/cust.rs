@@ -2,7 +2,8 @@
 //! feature `cust` links, the rest where there is a GPU.
 
 use ::cust::memory::{AsyncCopyDestination, DeviceBuffer, DevicePointer, DeviceSlice};
-use warpnest::{Buffer, CuckooMap, Device, Error, InputError};
+use warpnest::error::InputError;
+use warpnest::{Buffer, CuckooMap, Device, Error};
 use warpnest_tests::{distinct_keys, engines, only_cuda};
 
 /// Returns the CUDA device, with its context current on this thread, as `cust` needs it; `None`

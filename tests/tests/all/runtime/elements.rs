@@ -5,9 +5,11 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Debug;
 use std::hash::Hash;
 use std::sync::atomic::Ordering;
+use warpnest::error::InputError;
+use warpnest::linear::LinearOperation;
 use warpnest::{
-    Answers, Buffer, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, InputError, Key, LinearMap,
-    LinearOperation, MultiMap, PageMap, PageSet, SortedMap, Value,
+    Answers, Buffer, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, Key, LinearMap, MultiMap, PageMap,
+    PageSet, SortedMap, Value,
 };
 use warpnest_tests::{at, distinct_keys, faulty, on_all, parameterized};
 

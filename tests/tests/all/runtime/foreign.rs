@@ -2,7 +2,8 @@
 //! fake driver tests the order of streams (`crates/fake-cuda-driver`).
 
 use std::ptr::null_mut;
-use warpnest::{Buffer, Device, Error, InputError, PageMap};
+use warpnest::error::InputError;
+use warpnest::{Buffer, Device, Error, PageMap};
 use warpnest_tests::{distinct_keys, elsewhere, parameterized, the_cpu_engine, values};
 
 /// Returns a buffer on all of this memory.

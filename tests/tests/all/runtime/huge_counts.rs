@@ -1,10 +1,12 @@
 //! The sizes that configurations announce, for counts up to the largest: a number, or an error at
 //! once.
 
+use warpnest::design::Config;
 use warpnest::design::Sets;
+use warpnest::error::{ConfigError, InputError};
 use warpnest::{
-    CompactingConfig, Config, ConfigError, CuckooConfig, Device, Error, ExtendibleConfig, InputError, LinearConfig,
-    MultiConfig, PageConfig, Result, SortedConfig, TwoLevelConfig,
+    CompactingConfig, CuckooConfig, Device, Error, ExtendibleConfig, LinearConfig, MultiConfig, PageConfig, Result,
+    SortedConfig, TwoLevelConfig,
 };
 use warpnest_tests::at;
 

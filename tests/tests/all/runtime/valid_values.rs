@@ -2,15 +2,17 @@
 //! whatever fresh memory holds, all that is in reach of safe code are values.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use warpnest::design::BulkMap;
 use warpnest::design::Design;
+use warpnest::linear::LinearKind;
 use warpnest::low_level::engine::{Cores, HostEngine, Runner};
 use warpnest::low_level::kernels::seam::Kernel;
 use warpnest::primitives::{Scratch, fill_absent, gather, scatter};
 use warpnest::relational::{GroupBy, JoinMethod, JoinWithValues, JoinedValues, Method, Order, Unique};
 use warpnest::types::{Plain, Proof};
 use warpnest::{
-    Answers, Buffer, BulkMap, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, Key, LinearKind, LinearMap,
-    MultiMap, PageMap, Result, RowMap, SortedMap, Value,
+    Answers, Buffer, CompactingTable, CuckooMap, Device, Error, ExtendibleMap, Key, LinearMap, MultiMap, PageMap,
+    Result, RowMap, SortedMap, Value,
 };
 use warpnest_testing::planted::{SINGLE_FAULTS, in_each_operation, is_planted, planted};
 use warpnest_tests::parameterized;

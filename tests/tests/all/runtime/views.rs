@@ -2,9 +2,10 @@
 
 use proptest::prelude::*;
 use std::ops::{Bound, Range};
+use warpnest::error::InputError;
 use warpnest::primitives::{Scratch, exclusive_scan, gather, sort_pairs};
 use warpnest::types::WordKey as Key;
-use warpnest::{Answers, Buffer, Device, Error, InputError, PageConfig, PageMap, Result};
+use warpnest::{Answers, Buffer, Device, Error, PageConfig, PageMap, Result};
 use warpnest_tests::{
     TestEngine, assert_lengths, assert_wrong_device, copy_words, distinct_keys, elsewhere, on_every_engine,
     parameterized,

@@ -2,8 +2,9 @@
 //! fails.
 
 use gpu_kernels::cuckoo::header;
+use warpnest::error::{BuildError, ConfigError, InputError};
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, BuildError, ConfigError, CuckooConfig, Device, Error, InputError};
+use warpnest::{Buffer, CuckooConfig, Device, Error};
 use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Measured, Takes, memory_is_as_said};
 use warpnest_tests::sets::{build, holds};

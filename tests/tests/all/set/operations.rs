@@ -4,8 +4,9 @@
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU32;
 use warpnest::design::Page;
+use warpnest::error::{BuildError, ConfigError, InputError};
 use warpnest::types::WordKey as Key;
-use warpnest::{Buffer, BuildError, ConfigError, Device, Error, InputError, PageConfig};
+use warpnest::{Buffer, Device, Error, PageConfig};
 use warpnest_tests::pages::key_of_page;
 use warpnest_tests::sets::errors::{self, refused};
 use warpnest_tests::sets::faults::{self, Takes};

@@ -3,8 +3,9 @@
 //!
 //! `sorted/faults.rs` has the failures that come from the device.
 
+use warpnest::error::InputError;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, Device, Error, InputError, SortedConfig, SortedMap};
+use warpnest::{Buffer, Device, Error, SortedConfig, SortedMap};
 use warpnest_tests::built::errors;
 use warpnest_tests::maps::holds;
 use warpnest_tests::{assert_lengths, assert_wrong_device, distinct_keys, elsewhere, parameterized, says, values};

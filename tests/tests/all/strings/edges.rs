@@ -3,8 +3,9 @@
 use super::hashers::HASHERS;
 use super::reference::{Reference, batches_are_right, map_is_right, unique_is_right};
 use std::hash::RandomState as SipState;
+use warpnest::error::InputError;
 use warpnest::strings::{StringColumn, StringConfig, StringIds, StringMap, Strings, unique};
-use warpnest::{Device, Error, InputError};
+use warpnest::{Device, Error};
 use warpnest_tests::{TestEngine, assert_lengths, parameterized, says};
 
 fn all_are_right(device: &Device, rows: &[Vec<u8>]) {

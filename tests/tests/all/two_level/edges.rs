@@ -4,9 +4,10 @@
 //! `two_level/faults.rs` has the memory that it takes, `two_level/restarts.rs` the attempts that
 //! fail.
 
+use warpnest::design::HashFamily;
 use warpnest::two_level::TwoLevelReport;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Device, HashFamily, TwoLevelConfig, TwoLevelMap};
+use warpnest::{Device, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::built::{self, build, edges};
 use warpnest_tests::{TestEngine, distinct_keys, engines, linear, parameterized, values};
 

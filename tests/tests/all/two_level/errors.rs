@@ -5,7 +5,8 @@
 //! from the device.
 
 use std::time::Duration;
-use warpnest::{Buffer, BuildError, ConfigError, Device, Error, InputError, TwoLevelConfig};
+use warpnest::error::{BuildError, ConfigError, InputError};
+use warpnest::{Buffer, Device, Error, TwoLevelConfig};
 use warpnest_tests::built::{self, errors, refused};
 use warpnest_tests::maps::holds;
 use warpnest_tests::{distinct_keys, linear, parameterized, says};

@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 use std::collections::HashMap;
+use warpnest::design::HashFamily;
+use warpnest::error::BuildError;
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{BuildError, Error, HashFamily, TwoLevelConfig};
+use warpnest::{Error, TwoLevelConfig};
 use warpnest_tests::{TestEngine, family, key, maps, on_every_engine};
 
 /// Returns a strategy for configurations that build tables of any keys: small buckets too, so that

@@ -5,8 +5,10 @@
 //! finds no seed.
 
 use gpu_kernels::types::KeyWord as _;
+use warpnest::design::{Arithmetic, HashFamily};
+use warpnest::error::{BuildError, ConfigError};
 use warpnest::types::WordKey as Key;
-use warpnest::{Arithmetic, BuildError, ConfigError, Device, Error, HashFamily, TwoLevelConfig, TwoLevelMap};
+use warpnest::{Device, Error, TwoLevelConfig, TwoLevelMap};
 use warpnest_tests::built::rebuild;
 use warpnest_tests::{TestEngine, distinct_keys, engines, maps, parameterized, says};
 

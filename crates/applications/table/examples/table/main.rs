@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::time::Instant;
-use warpnest::FileInfo;
+use warpnest::files::FileInfo;
 use warpnest_applications_shared::program;
 use warpnest_applications_shared::shown::grouped;
 use warpnest_table::Description;

@@ -3,9 +3,10 @@
 use crate::{engines, fail};
 use proptest::prelude::*;
 use std::collections::HashMap;
-use warpnest::LinearOperation::{Combine, Get, GetOrInsert, Insert, Remove};
+use warpnest::linear::LinearOperation;
+use warpnest::linear::LinearOperation::{Combine, Get, GetOrInsert, Insert, Remove};
 use warpnest::types::{WordKey as Key, WordValue as Value};
-use warpnest::{Buffer, Device, Error, Fold, LinearConfig, LinearMap, LinearOperation, Result};
+use warpnest::{Buffer, Device, Error, Fold, LinearConfig, LinearMap, Result};
 use warpnest_bench_kernels::changes::{ChangeMap, InsertPairs, REFUSED};
 use warpnest_tests::linear_checker::{Done, check_answers, check_linear_map, check_pairs};
 use warpnest_tests::{TestEngine, distinct_keys, key, of_all_widths, on_those, the_cpu_engine};

@@ -2,9 +2,10 @@
 
 use crate::changes::three;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use warpnest::error::InputError;
 use warpnest::low_level::kernels::refs::{LinearRef, LinearRefMut};
 use warpnest::low_level::kernels::seam::{Block, Global};
-use warpnest::{Buffer, Device, Error, InputError, LinearMap};
+use warpnest::{Buffer, Device, Error, LinearMap};
 use warpnest_testing::planted;
 use warpnest_tests::linear_checker::check_linear_map;
 use warpnest_tests::{assert_wrong_device, elsewhere};

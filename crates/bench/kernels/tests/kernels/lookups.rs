@@ -3,11 +3,12 @@
 use crate::{engines, fail};
 use proptest::prelude::*;
 use std::collections::{BTreeMap, HashMap};
+use warpnest::design::{BulkMap, Config};
 use warpnest::design::{Cuckoo, Page};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{
-    Buffer, BulkMap, CompactingTable, Config, CuckooMap, CuckooSet, Device, Error, ExtendibleMap, LinearMap,
-    MultiConfig, MultiMap, PageMap, PageSet, Result, SortedMap, TwoLevelMap,
+    Buffer, CompactingTable, CuckooMap, CuckooSet, Device, Error, ExtendibleMap, LinearMap, MultiConfig, MultiMap,
+    PageMap, PageSet, Result, SortedMap, TwoLevelMap,
 };
 use warpnest_bench_kernels::lookups::*;
 use warpnest_tests::{key, of_all_widths, on_those, the_cpu_engine};

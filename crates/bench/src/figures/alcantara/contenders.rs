@@ -1,7 +1,8 @@
 //! The tables that (Alcantara 2011) compares, and this library's tables beside them.
 
 use warpnest::design::Builds;
-use warpnest::{Buffer, BulkMap, Config, CuckooConfig, PageConfig, Result, SortedConfig, TwoLevelConfig};
+use warpnest::design::{BulkMap, Config};
+use warpnest::{Buffer, CuckooConfig, PageConfig, Result, SortedConfig, TwoLevelConfig};
 
 use crate::bench::maps::Subjects;
 use crate::figures::figure::Series;

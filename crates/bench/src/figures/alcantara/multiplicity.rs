@@ -1,10 +1,9 @@
 //! Figures 4.5 and 4.6: tables of keys that occur more and more often.
 
 use anyhow::{Context as _, ensure};
+use warpnest::design::Config;
 use warpnest::design::Ids;
-use warpnest::{
-    Answers, Buffer, CompactingConfig, Config, CuckooConfig, MultiConfig, PageConfig, SortedConfig, SortedMap,
-};
+use warpnest::{Answers, Buffer, CompactingConfig, CuckooConfig, MultiConfig, PageConfig, SortedConfig, SortedMap};
 
 use super::repeated::{Repeated, keys};
 use super::units::{PAIRS_A_SECOND, QUERIES_A_SECOND, TEN_MILLION, billions_a_second};

@@ -2,7 +2,7 @@
 
 use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
-use warpnest::LinearOperation;
+use warpnest::linear::LinearOperation;
 
 use crate::bench::input::{key, shuffle, value};
 

@@ -7,7 +7,8 @@ use dashmap::DashMap;
 use hashbrown::DefaultHashBuilder;
 use papaya::{HashMapRef, LocalGuard};
 use rayon::prelude::*;
-use warpnest::{Device, LinearOperation};
+use warpnest::Device;
+use warpnest::linear::LinearOperation;
 
 use super::batches::Batch;
 use super::maps::{Contender, Content, no_wrong};

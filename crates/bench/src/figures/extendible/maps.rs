@@ -2,7 +2,8 @@
 
 use anyhow::ensure;
 use warpnest::design::Changes;
-use warpnest::{Answers, Buffer, BulkMap, Config, Device, ExtendibleConfig, LinearConfig, LinearMap};
+use warpnest::design::{BulkMap, Config};
+use warpnest::{Answers, Buffer, Device, ExtendibleConfig, LinearConfig, LinearMap};
 
 use super::batches::Batch;
 use super::{BUCKETS, RECORDS, SEGMENTS};

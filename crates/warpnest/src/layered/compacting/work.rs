@@ -19,7 +19,7 @@ pub(super) struct Work<K> {
 }
 
 impl<K: KeyWord> Work<K> {
-    pub fn new(device: &Device) -> Result<Self> {
+    pub(super) fn new(device: &Device) -> Result<Self> {
         let nothing = || Buffer::uninitialized(device, 0);
         let (rows, first_rows, before) = (nothing()?, nothing()?, nothing()?);
         let reversed = Buffer::uninitialized(device, 0)?;

@@ -24,7 +24,7 @@ pub(super) struct Work<K> {
 }
 
 impl<K: KeyWord> Work<K> {
-    pub fn new(device: &Device) -> Result<Self> {
+    pub(super) fn new(device: &Device) -> Result<Self> {
         let nothing = || Buffer::uninitialized(device, 0);
         let (numbers, ends) = (nothing()?, nothing()?);
         let (last, count, scratch) = (nothing()?, Buffer::uninitialized(device, 1)?, Scratch::new(device));
@@ -33,7 +33,7 @@ impl<K: KeyWord> Work<K> {
     }
 
     /// Makes the buffers long enough for `pairs` pairs.
-    pub fn fit(&mut self, stream: &Stream, device: &Device, pairs: usize) -> Result<()> {
+    pub(super) fn fit(&mut self, stream: &Stream, device: &Device, pairs: usize) -> Result<()> {
         self.keys.fit(device, pairs)?;
         self.last.fit(device, pairs.div_ceil(32))?;
         self.distinct.fit(device, pairs)?;

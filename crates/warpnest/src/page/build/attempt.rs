@@ -122,14 +122,14 @@ pub(in crate::page) struct Launches<'a, K, V: Payload> {
 impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     /// Records all buffers, before the clock starts: it should not count the time that the batch
     /// waits for other streams.
-    pub fn record(&self, batch: &Batch<'a>) {
+    pub(crate) fn record(&self, batch: &Batch<'a>) {
         self.input.read(batch);
         batch.writes(self.scratch);
         batch.writes(self.words);
     }
 
     /// Returns where the pairs are after `splits` splits.
-    pub fn after(&self, batch: &Batch<'a>, splits: usize) -> Pairs<K, V> {
+    pub(crate) fn after(&self, batch: &Batch<'a>, splits: usize) -> Pairs<K, V> {
         let Some(level) = splits.checked_sub(1).map(|number| &self.plan.levels[number]) else {
             return self.input.read(batch);
         };
@@ -138,7 +138,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     }
 
     /// Returns the count of pairs of each bin after `splits` splits; null after none.
-    pub fn counts(&self, batch: &Batch<'a>, splits: usize) -> Global<u32> {
+    pub(crate) fn counts(&self, batch: &Batch<'a>, splits: usize) -> Global<u32> {
         match splits.checked_sub(1) {
             Some(number) => batch.write(self.scratch).offset(self.plan.counts_at(number)).cast(),
             // SAFETY: the documentation of the kernels allows null counts.
@@ -147,7 +147,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     }
 
     /// Returns the counts of pairs in the bins of the last split, for a block each.
-    pub fn last_counts(&self, batch: &Batch<'a>) -> Global<u32> {
+    pub(crate) fn last_counts(&self, batch: &Batch<'a>) -> Global<u32> {
         self.counts(batch, self.plan.levels.len())
     }
 
@@ -168,7 +168,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     ///
     /// # Safety
     /// As for [`Launches::split`].
-    pub unsafe fn splits(&self, batch: &Batch<'a>, clock: &mut StageClock) -> Result<()> {
+    pub(crate) unsafe fn splits(&self, batch: &Batch<'a>, clock: &mut StageClock) -> Result<()> {
         for number in 0..self.plan.levels.len() {
             // SAFETY: the documentation of the kernels allows null starts. The caller guarantees
             // the rest, and splits come one after the other.
@@ -241,7 +241,12 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     }
 
     /// Returns the arguments of [`Launches::build`].
-    pub fn build_args(&self, batch: &Batch<'a>, counts: Global<u32>, starts: Global<u32>) -> BuildPages<K, V, false> {
+    pub(crate) fn build_args(
+        &self,
+        batch: &Batch<'a>,
+        counts: Global<u32>,
+        starts: Global<u32>,
+    ) -> BuildPages<K, V, false> {
         let Self { plan, layout, .. } = self;
         let from = self.after(batch, plan.levels.len());
         BuildPages::<K, V, false> {

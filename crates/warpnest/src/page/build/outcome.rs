@@ -26,19 +26,19 @@ pub(in crate::page) enum Outcome {
 
 impl Outcome {
     /// Returns whether a bin got more pairs than its capacity.
-    pub fn overflowed(&self) -> bool {
+    pub(crate) fn overflowed(&self) -> bool {
         matches!(self, Self::LastOverflow | Self::Overflow)
     }
 
     /// Returns the outcome of the queued attempt of `splits` splits, from the header at the front
     /// of its scratch; waits for it.
-    pub fn of(stream: &Stream, scratch: &Buffer<u64>, splits: usize, clock: &StageClock) -> Result<Self> {
+    pub(crate) fn of(stream: &Stream, scratch: &Buffer<u64>, splits: usize, clock: &StageClock) -> Result<Self> {
         Self::of_listing(stream, scratch, splits, clock, 0)
     }
 
     /// Returns [`Outcome::of`] an attempt whose list of repeated keys has a common part of this
     /// capacity.
-    pub fn of_listing(
+    pub(crate) fn of_listing(
         stream: &Stream,
         scratch: &Buffer<u64>,
         splits: usize,
@@ -78,7 +78,7 @@ pub(in crate::page) struct Repeats {
 
 impl Repeats {
     /// Returns the count of all of them.
-    pub fn all(self) -> u64 {
+    pub(crate) fn all(self) -> u64 {
         self.own + self.common
     }
 }

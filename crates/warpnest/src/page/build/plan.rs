@@ -41,7 +41,7 @@ pub(in crate::page) struct Plan {
 impl Plan {
     /// Makes the plan of a table of keys with payload `V`, which are moved to the pages with
     /// payload `M`.
-    pub fn new<K: KeyWord, V: Payload, M: Payload>(
+    pub(crate) fn new<K: KeyWord, V: Payload, M: Payload>(
         pairs: u64,
         page_bits: u32,
         page_buckets: u32,
@@ -96,62 +96,62 @@ impl Plan {
 
     /// Returns the same plan with splits that seek repeated keys in every tile, for a batch that
     /// has so many of them that bins overflowed.
-    pub fn seeking_repeats(&self) -> Self {
+    pub(crate) fn seeking_repeats(&self) -> Self {
         let mut plan = self.clone();
         plan.levels.iter_mut().for_each(|level| level.skew_limit = 0);
         plan
     }
 
     /// Returns the same plan for a table with capacity for so many pairs.
-    pub fn with_capacity(self, capacity: u64) -> Self {
+    pub(crate) fn with_capacity(self, capacity: u64) -> Self {
         Self { capacity, ..self }
     }
 
     /// Returns the same plan for a batch that changes a table that has pairs.
-    pub fn for_change(self) -> Self {
+    pub(crate) fn for_change(self) -> Self {
         Self { in_use: true, ..self }
     }
 
     /// Returns the count of 64-bit words of the table's buckets.
-    pub fn table_words(&self) -> u64 {
+    pub(crate) fn table_words(&self) -> u64 {
         self.table_words
     }
 
     /// Returns the offset of the counts of level `level`, in 64-bit words.
-    pub fn counts_at(&self, level: usize) -> u64 {
+    pub(crate) fn counts_at(&self, level: usize) -> u64 {
         header::WORDS as u64 + self.levels[..level].iter().map(|level| level.bins().div_ceil(2)).sum::<u64>()
     }
 
     /// Returns the offset of the words that level `level` publishes in.
-    pub fn state_at(&self, level: usize) -> u64 {
+    pub(crate) fn state_at(&self, level: usize) -> u64 {
         let earlier: u64 = self.levels[..level].iter().map(|level| level.state_words).sum();
         self.counts_at(self.levels.len()) + earlier
     }
 
     /// Returns the offset of the words that the scan of the last split's counts publishes in, if
     /// that split is made again.
-    pub fn scan_at(&self) -> u64 {
+    pub(crate) fn scan_at(&self) -> u64 {
         self.state_at(self.levels.len()).max(self.zeros_unordered())
     }
 
     /// Returns the offset of the cells of the sampled keys.
-    pub fn cells_at(&self) -> u64 {
+    pub(crate) fn cells_at(&self) -> u64 {
         self.counts_at(self.levels.len())
     }
 
     /// Returns the count of words that are 0 at first in an attempt without order.
-    pub fn zeros_unordered(&self) -> u64 {
+    pub(crate) fn zeros_unordered(&self) -> u64 {
         self.cells_at() + self.unordered.map_or(0, |sizes| sizes.cells_words())
     }
 
     /// Returns the count of words that are 0 at first.
-    pub fn zeros(&self) -> u64 {
+    pub(crate) fn zeros(&self) -> u64 {
         self.scan_at() + self.levels.last().map_or(0, |last| scan_state_words::<u32>(last.bins()))
     }
 
     /// Returns the offset of the starts of the last split's bins, in 64-bit words, if that split is
     /// made again: aligned to 16 bytes.
-    pub fn starts_at(&self) -> u64 {
+    pub(crate) fn starts_at(&self) -> u64 {
         self.zeros().next_multiple_of(2)
     }
 
@@ -168,7 +168,7 @@ impl Plan {
     }
 
     /// Returns the count of 64-bit words for `capacity` keys.
-    pub fn keys_words(&self, capacity: u64) -> u64 {
+    pub(crate) fn keys_words(&self, capacity: u64) -> u64 {
         (capacity * self.key_bytes).div_ceil(16) * 2
     }
 
@@ -180,7 +180,7 @@ impl Plan {
     }
 
     /// Returns the storage that the split `back` splits before the last one writes to.
-    pub fn storage_at(&self, back: usize) -> PairStorage {
+    pub(crate) fn storage_at(&self, back: usize) -> PairStorage {
         let last = self.pairs_at();
         match back % 2 {
             0 => PairStorage::Scratch(last),
@@ -191,7 +191,7 @@ impl Plan {
     }
 
     /// Returns the offset of what repeated keys take.
-    pub fn repeats_at(&self) -> u64 {
+    pub(crate) fn repeats_at(&self) -> u64 {
         let sizes = (0..2).map(|back| match self.storage_at(back) {
             PairStorage::Table => 0,
             PairStorage::Scratch(at) => at + self.storage_words(back),
@@ -200,7 +200,7 @@ impl Plan {
     }
 
     /// Returns the count of 64-bit words of the scratch.
-    pub fn scratch_words(&self) -> u64 {
+    pub(crate) fn scratch_words(&self) -> u64 {
         self.repeats_at() + self.unordered.map_or(0, |sizes| sizes.repeats_words())
     }
 }

@@ -32,7 +32,7 @@ pub(in crate::page) struct UnorderedPlan {
 
 impl UnorderedPlan {
     /// Makes the plan for `pairs` keys `K` with payload `V`, in so many pages.
-    pub fn new<K: KeyWord, V: Payload>(pairs: u64, pages: u64) -> Self {
+    pub(crate) fn new<K: KeyWord, V: Payload>(pairs: u64, pages: u64) -> Self {
         let position_bits = pairs.next_power_of_two().ilog2();
         // Of 2^27 pairs a sample of this size has eight repeated keys if one key in 1024 comes
         // twice. From there on resolving takes longer than keeping the order.
@@ -49,34 +49,34 @@ impl UnorderedPlan {
 
     /// Returns the count of 64-bit words of the sample's cells, which are twice as many as it has
     /// keys.
-    pub fn cells_words(&self) -> u64 {
+    pub(crate) fn cells_words(&self) -> u64 {
         self.sample_bits.map_or(0, |bits| 1 << bits)
     }
 
     /// Returns the offset of the mixed keys of the list, in 64-bit words from what repeated keys
     /// take.
-    pub fn keys_at(&self) -> u64 {
+    pub(crate) fn keys_at(&self) -> u64 {
         self.list.entries() * REPEAT_WORDS + (self.list.pages as u64).div_ceil(2)
     }
 
     /// Returns the offset of what is 0 before repeated keys are resolved.
-    pub fn zeros_at(&self) -> u64 {
+    pub(crate) fn zeros_at(&self) -> u64 {
         self.keys_at() + (self.list.entries() * self.key_bytes).div_ceil(8)
     }
 
     /// Returns the bits of a cell's position in the index of `repeats` repeated keys.
-    pub fn index_bits(repeats: u64) -> u32 {
+    pub(crate) fn index_bits(repeats: u64) -> u32 {
         (2 * repeats).next_power_of_two().ilog2()
     }
 
     /// Returns the count of 64-bit words that are 0 before `repeats` repeated keys are resolved:
     /// the filter, the last positions and the index, which has two words a cell.
-    pub fn zeros(&self, repeats: u64) -> u64 {
+    pub(crate) fn zeros(&self, repeats: u64) -> u64 {
         (FILTER_WORDS as u64 + self.list.entries() + (2 << Self::index_bits(repeats))).div_ceil(2)
     }
 
     /// Returns the count of 64-bit words that repeated keys take.
-    pub fn repeats_words(&self) -> u64 {
+    pub(crate) fn repeats_words(&self) -> u64 {
         let entries = self.list.entries();
         if entries == 0 { 0 } else { self.zeros_at() + self.zeros(entries) }
     }

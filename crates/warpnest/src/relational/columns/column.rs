@@ -118,7 +118,7 @@ impl<'q, W> OnDevice<'q, W> {
     ///
     /// # Safety
     /// Elements of the one type are values of the other, and as large.
-    pub unsafe fn reinterpreted<U>(self) -> OnDevice<'q, U> {
+    pub(crate) unsafe fn reinterpreted<U>(self) -> OnDevice<'q, U> {
         match self {
             // SAFETY: as the caller promises.
             Self::Lent(lent) => OnDevice::Lent(unsafe { lent.reinterpreted() }),

@@ -50,7 +50,7 @@ pub(in crate::relational) enum KeysOnDevice<'q, W> {
 
 impl<'q, K: Key> KeyColumns<'q, K> {
     /// Returns the count of rows, if there are as many in both columns.
-    pub fn rows(&self) -> Result<usize> {
+    pub(crate) fn rows(&self) -> Result<usize> {
         match self {
             Self::One(column) => Ok(column.rows()),
             Self::Two(halves) => {
@@ -61,7 +61,7 @@ impl<'q, K: Key> KeyColumns<'q, K> {
         }
     }
 
-    pub fn on_device(&self, device: &Device) -> Result<KeysOnDevice<'q, K::Word>> {
+    pub(crate) fn on_device(&self, device: &Device) -> Result<KeysOnDevice<'q, K::Word>> {
         Ok(match self {
             Self::One(column) => KeysOnDevice::One(column.on_device(device)?),
             Self::Two(halves) => KeysOnDevice::Two(halves.on_device(device)?),
@@ -74,7 +74,7 @@ impl<W: KeyWord> KeysOnDevice<'_, W> {
     ///
     /// # Safety
     /// `output` is an array of the batch, to write, with as many elements.
-    pub unsafe fn encode<'b>(
+    pub(crate) unsafe fn encode<'b>(
         &'b self,
         batch: &Batch<'b>,
         order: KeyOrder,

@@ -14,14 +14,14 @@ pub(in crate::relational) enum Words {
 
 impl Words {
     /// Allocates words of 64 or 32 bits.
-    pub fn uninitialized(device: &Device, is_wide: bool, length: usize) -> Result<Self> {
+    pub(crate) fn uninitialized(device: &Device, is_wide: bool, length: usize) -> Result<Self> {
         Ok(match is_wide {
             true => Self::Wide(Buffer::uninitialized(device, length)?),
             false => Self::Narrow(Buffer::uninitialized(device, length)?),
         })
     }
 
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         match self {
             Self::Narrow(words) => words.len(),
             Self::Wide(words) => words.len(),
@@ -29,7 +29,7 @@ impl Words {
     }
 
     /// Makes them `length` words with unspecified contents. Allocates memory only if there is less.
-    pub fn resize(&mut self, device: &Device, length: usize) -> Result<()> {
+    pub(crate) fn resize(&mut self, device: &Device, length: usize) -> Result<()> {
         match self {
             Self::Narrow(words) => words.fit_at_least(device, length).map(|()| words.set_length(length)),
             Self::Wide(words) => words.fit_at_least(device, length).map(|()| words.set_length(length)),
@@ -37,7 +37,7 @@ impl Words {
     }
 
     /// Returns the words, and leaves none in their place, as [`Buffer::take`] does.
-    pub fn take(&mut self) -> Self {
+    pub(crate) fn take(&mut self) -> Self {
         match self {
             Self::Narrow(words) => Self::Narrow(words.take()),
             Self::Wide(words) => Self::Wide(words.take()),
@@ -45,7 +45,7 @@ impl Words {
     }
 
     /// Returns the same words, whose type is told by their size.
-    pub fn of<W: ValueWord>(words: Buffer<W>) -> Self {
+    pub(crate) fn of<W: ValueWord>(words: Buffer<W>) -> Self {
         // SAFETY: the branch is chosen by the word's size, so each word is cast to itself.
         unsafe { if W::BITS == 32 { Self::Narrow(words.reinterpreted()) } else { Self::Wide(words.reinterpreted()) } }
     }
@@ -54,7 +54,7 @@ impl Words {
     ///
     /// # Panics
     /// If their size is another one.
-    pub fn into_buffer<W: Scalar>(self) -> Buffer<W> {
+    pub(crate) fn into_buffer<W: Scalar>(self) -> Buffer<W> {
         // SAFETY: as in `of`.
         unsafe {
             match self {
@@ -66,7 +66,7 @@ impl Words {
     }
 
     /// Returns another buffer with the same words.
-    pub fn duplicate(&self, stream: &Stream, device: &Device) -> Result<Self> {
+    pub(crate) fn duplicate(&self, stream: &Stream, device: &Device) -> Result<Self> {
         Ok(match self {
             Self::Narrow(words) => Self::Narrow(words.duplicate(stream, device)?),
             Self::Wide(words) => Self::Wide(words.duplicate(stream, device)?),
@@ -74,7 +74,7 @@ impl Words {
     }
 
     /// Returns the words for a batch to write, whatever their size.
-    pub fn write<'b>(&'b self, batch: &Batch<'b>) -> Global<u64> {
+    pub(crate) fn write<'b>(&'b self, batch: &Batch<'b>) -> Global<u64> {
         match self {
             Self::Narrow(words) => batch.write(words).cast(),
             Self::Wide(words) => batch.write(words),
@@ -92,7 +92,7 @@ pub(in crate::relational) enum WordsOf<'q> {
 }
 
 impl<'q> WordsOf<'q> {
-    pub fn new<T: Value>(words: OnDevice<'q, T::Word>) -> Self {
+    pub(crate) fn new<T: Value>(words: OnDevice<'q, T::Word>) -> Self {
         // SAFETY: the branch is chosen by the word's size, so each word is cast to itself.
         unsafe {
             if T::Word::BITS == 32 { Self::Narrow(words.reinterpreted()) } else { Self::Wide(words.reinterpreted()) }

@@ -13,7 +13,7 @@ use gpu_kernels::types::KeyWord;
 /// frequent keys first, and of as frequent ones the smaller ones.
 ///
 /// ```
-/// use warpnest::{Device, value_counts};
+/// use warpnest::{relational::value_counts, Device};
 ///
 /// let (keys, counts) = value_counts(&Device::best()?, &[7, -3, 5, 7, 5, 7])?;
 /// assert_eq!(keys, [7, 5, -3]);
@@ -49,7 +49,7 @@ pub fn value_counts_on<K: Key>(
 /// there are fewer: the first ones of [`value_counts`].
 ///
 /// ```
-/// use warpnest::{Device, top_k};
+/// use warpnest::{relational::top_k, Device};
 ///
 /// let (keys, counts) = top_k(&Device::best()?, &['x', 'a', 'b', 'x', 'a', 'x'], 2)?;
 /// assert_eq!((keys, counts), (vec!['x', 'a'], vec![3, 2]));
@@ -89,7 +89,7 @@ pub fn top_k_on<K: Key>(
 /// ascending order; none of a column without rows.
 ///
 /// ```
-/// use warpnest::{Device, mode};
+/// use warpnest::{relational::mode, Device};
 ///
 /// let device = Device::best()?;
 /// assert_eq!(mode(&device, &[4u32, 2, 4, 3])?, [4]);

@@ -13,7 +13,7 @@ use gpu_kernels::types::Nothing;
 /// Returns the different keys of a column, in no particular order.
 ///
 /// ```
-/// use warpnest::{Device, unique};
+/// use warpnest::{relational::unique, Device};
 ///
 /// let mut keys = unique(&Device::best()?, &[30u32, 10, 30, 20])?;
 /// keys.sort();
@@ -43,7 +43,7 @@ pub fn unique_on<K: Key>(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K
 /// in which they appear.
 ///
 /// ```
-/// use warpnest::{Device, factorize};
+/// use warpnest::{relational::factorize, Device};
 ///
 /// let (ids, keys) = factorize(&Device::best()?, &['b', 'a', 'b', 'c'])?;
 /// assert_eq!(ids, [0, 1, 0, 2]);
@@ -80,7 +80,7 @@ pub fn factorize_on<K: Key>(
 /// repeated.
 ///
 /// ```
-/// use warpnest::{Device, isin};
+/// use warpnest::{relational::isin, Device};
 ///
 /// let among = [3u64, 5, 3];
 /// assert_eq!(isin(&Device::best()?, &[5, 6, 3], &among)?, [true, false, true]);

@@ -21,7 +21,7 @@ impl KeyIds {
     /// Returns no ids yet.
     ///
     /// With `zero_is_none` ids begin with 1, since values that a lookup does not find are 0.
-    pub fn new(stream: &Stream, device: &Device, zero_is_none: bool) -> Result<Self> {
+    pub(super) fn new(stream: &Stream, device: &Device, zero_is_none: bool) -> Result<Self> {
         let mut keys = Buffer::uninitialized(device, 0)?;
         if zero_is_none {
             keys.resize(stream, 1)?;
@@ -30,22 +30,22 @@ impl KeyIds {
     }
 
     /// Returns the count of keys that have ids.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.keys.len() - self.first as usize
     }
 
     /// Returns whether all keys have ids in the map: a change that failed may have ended that.
-    pub fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.ids.len() == self.len()
     }
 
     /// Returns the bytes on the device.
-    pub fn memory_bytes(&self) -> usize {
+    pub(super) fn memory_bytes(&self) -> usize {
         self.ids.memory_bytes() + size_of::<u64>() * self.keys.capacity()
     }
 
     /// Looks the ids of keys up, in memory of the scratch.
-    pub fn get(&self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Answers<u32>> {
+    pub(super) fn get(&self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Answers<u32>> {
         let (values, found) = (scratch.lend(keys.len())?, scratch.lend(keys.len().div_ceil(32))?);
         // SAFETY: there is a value for each key, and a word for every 32 of them. Both are new.
         unsafe { self.ids.table().find(stream, keys, (Some(&values), &found))? };
@@ -59,7 +59,12 @@ impl KeyIds {
     /// [`InputError::TooManyPairs`], and [`Error::OutOfMemory`](crate::Error::OutOfMemory) while
     /// there is nothing to be lost: no id has changed. After any other error
     /// [`KeyIds::is_whole`] tells whether one has.
-    pub fn get_or_insert(&mut self, stream: &Stream, scratch: &mut Scratch, keys: &Buffer<u64>) -> Result<Buffer<u32>> {
+    pub(super) fn get_or_insert(
+        &mut self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        keys: &Buffer<u64>,
+    ) -> Result<Buffer<u32>> {
         let Answers { values, found, .. } = self.get(stream, scratch, keys)?;
         let missing = self.missing(stream, scratch, keys, &found)?;
         if !missing.is_empty() {
@@ -111,7 +116,7 @@ impl KeyIds {
     }
 
     /// Returns the key of each id, in memory of the scratch: 0 for ids that no key has.
-    pub fn keys_of(&self, stream: &Stream, scratch: &mut Scratch, ids: &Buffer<u32>) -> Result<Buffer<u64>> {
+    pub(super) fn keys_of(&self, stream: &Stream, scratch: &mut Scratch, ids: &Buffer<u32>) -> Result<Buffer<u64>> {
         let mut keys = scratch.lend::<u64>(ids.len())?;
         gather(stream, &self.keys, ids, &mut keys)?;
         Ok(keys)

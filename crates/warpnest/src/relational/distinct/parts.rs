@@ -98,7 +98,7 @@ pub(super) struct Parts<K> {
 
 impl<K: Key> Parts<K> {
     /// Returns memory that begins with none.
-    pub fn new(device: &Device, wanted: &Wanted) -> Result<Self> {
+    pub(super) fn new(device: &Device, wanted: &Wanted) -> Result<Self> {
         let part = |is_wanted: bool| is_wanted.then(|| Buffer::uninitialized(device, 0)).transpose();
         Ok(Self {
             keys: Buffer::uninitialized(device, 0)?,

@@ -16,7 +16,7 @@ pub(super) struct Flagged {
 }
 
 impl Flagged {
-    pub fn give_back(self, scratch: &mut Scratch) {
+    pub(super) fn give_back(self, scratch: &mut Scratch) {
         scratch.give_back(self.bits);
         scratch.give_back(self.ranks);
     }
@@ -36,7 +36,7 @@ impl Rows {
     }
 
     /// Flags the rows that are the first with their key, as [`FlagFirsts`] does; waits for nothing.
-    pub fn firsts(
+    pub(super) fn firsts(
         &self,
         stream: &Stream,
         scratch: &mut Scratch,
@@ -71,7 +71,7 @@ impl Rows {
     }
 
     /// Queues replacing `values` by ids, as [`NumberRows`] does. The caller has them exclusively.
-    pub fn number(
+    pub(super) fn number(
         &self,
         stream: &Stream,
         values: &Buffer<u32>,

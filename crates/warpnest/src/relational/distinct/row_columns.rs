@@ -15,7 +15,7 @@ pub(super) struct RowColumn<'q> {
 }
 
 impl<'q> RowColumn<'q> {
-    pub fn new<K: Key>(column: Column<'q, K>) -> Self {
+    pub(super) fn new<K: Key>(column: Column<'q, K>) -> Self {
         let rows = column.rows();
         Self {
             rows,
@@ -34,7 +34,7 @@ pub(super) struct ColumnType {
 }
 
 impl ColumnType {
-    pub fn of<K: Key>() -> Self {
+    pub(super) fn of<K: Key>() -> Self {
         Self { id: TypeId::of::<K>(), name: type_name::<K>(), is_wide: K::Word::BITS == 64 }
     }
 }

@@ -23,7 +23,7 @@ struct Column {
 }
 
 impl Steps {
-    pub fn new(stream: &Stream, device: &Device, types: Vec<ColumnType>) -> Result<Self> {
+    pub(super) fn new(stream: &Stream, device: &Device, types: Vec<ColumnType>) -> Result<Self> {
         let last = types.len() - 1;
         let columns = types.into_iter().enumerate().map(|(number, of_type)| {
             // The first of several columns has the words that get ids, and so has an only column.
@@ -38,12 +38,12 @@ impl Steps {
     }
 
     /// Returns the types of the columns.
-    pub fn types(&self) -> impl Iterator<Item = ColumnType> {
+    pub(super) fn types(&self) -> impl Iterator<Item = ColumnType> {
         self.columns.iter().map(|column| column.of_type)
     }
 
     /// Returns the count of different rows.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.rows.len()
     }
 
@@ -53,17 +53,17 @@ impl Steps {
     }
 
     /// Returns whether no step has lost ids.
-    pub fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.all().all(KeyIds::is_whole)
     }
 
     /// Returns the bytes on the device.
-    pub fn memory_bytes(&self) -> usize {
+    pub(super) fn memory_bytes(&self) -> usize {
         self.all().map(KeyIds::memory_bytes).sum()
     }
 
     /// Returns the ids of rows, and gives ids to new ones, in memory of the scratch.
-    pub fn get_or_insert(
+    pub(super) fn get_or_insert(
         &mut self,
         stream: &Stream,
         scratch: &mut Scratch,
@@ -83,7 +83,7 @@ impl Steps {
     }
 
     /// Looks rows up, in memory of the scratch.
-    pub fn get(&self, stream: &Stream, scratch: &mut Scratch, columns: &[WordsOf<'_>]) -> Result<Answers<u32>> {
+    pub(super) fn get(&self, stream: &Stream, scratch: &mut Scratch, columns: &[WordsOf<'_>]) -> Result<Answers<u32>> {
         let words = words_of(stream, scratch, columns, |scratch, step, words| {
             let step = match step {
                 Step::Column(number) => &self.columns[number].words,
@@ -99,7 +99,13 @@ impl Steps {
     }
 
     /// Returns a column of the rows with these ids, in memory of the scratch.
-    pub fn column(&self, stream: &Stream, scratch: &mut Scratch, number: usize, ids: &Buffer<u32>) -> Result<Words> {
+    pub(super) fn column(
+        &self,
+        stream: &Stream,
+        scratch: &mut Scratch,
+        number: usize,
+        ids: &Buffer<u32>,
+    ) -> Result<Words> {
         let words = self.rows.keys_of(stream, scratch, ids)?;
         match &self.columns[..] {
             [Column { of_type: ColumnType { is_wide: true, .. }, .. }] => return Ok(Words::Wide(words)),

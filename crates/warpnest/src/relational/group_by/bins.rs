@@ -35,7 +35,7 @@ pub(super) struct HashInput<'i, K, W> {
 
 impl<'i, K, W> HashInput<'i, K, W> {
     /// Returns all of these rows.
-    pub fn all(keys: &'i Buffer<K>, values: Option<&'i Buffer<W>>) -> Self {
+    pub(super) fn all(keys: &'i Buffer<K>, values: Option<&'i Buffer<W>>) -> Self {
         Self { keys, values, rows: keys.len() as u64, regions: None }
     }
 }

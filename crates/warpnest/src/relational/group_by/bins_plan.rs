@@ -58,7 +58,7 @@ pub(super) struct Expected {
 
 impl Expected {
     /// Returns an expectation of about as many groups.
-    pub fn about(groups: u64) -> Self {
+    pub(super) fn about(groups: u64) -> Self {
         Self { least: groups, most: groups, heaviest: 0, spare: 0 }
     }
 }
@@ -96,7 +96,7 @@ pub(super) struct HashPlan {
 impl HashPlan {
     /// Makes the plan for `rows` rows of so many groups. The rows are in regions or side by side.
     /// Returns `None` if there are too many rows.
-    pub fn new<K: KeyWord, V: Payload>(
+    pub(super) fn new<K: KeyWord, V: Payload>(
         machine: Machine,
         (rows, regions): (u64, Option<Regions>),
         expected: Expected,
@@ -117,7 +117,7 @@ impl HashPlan {
 
     /// Makes the plan of a group-by whose rows are chained, as [`HashPlan::new`]. Returns `None` if
     /// they have too few groups for that, or if there are too few rows or too many.
-    pub fn of_chains<K: KeyWord, V: Payload>(
+    pub(super) fn of_chains<K: KeyWord, V: Payload>(
         machine: Machine,
         (rows, regions): (u64, Option<Regions>),
         expected: Expected,
@@ -136,14 +136,14 @@ impl HashPlan {
     }
 
     /// Returns the same plan with chains of rows, if the bins are small enough.
-    pub fn chained(self) -> Option<Self> {
+    pub(super) fn chained(self) -> Option<Self> {
         let fits = self.levels.last().is_some_and(|last| last.bin_capacity <= CHAINED_ROWS as u64);
         fits.then_some(Self { page: Page::Chains, ..self })
     }
 
     /// Returns the plan of splits with so many bits each, which make `page_bits`, or of none.
     /// Returns `None` if there are too many of rows, splits or bits.
-    pub fn with_levels<K: KeyWord, V: Payload>(
+    pub(super) fn with_levels<K: KeyWord, V: Payload>(
         machine: Machine,
         (rows, regions): (u64, Option<Regions>),
         expected: Expected,
@@ -167,34 +167,34 @@ impl HashPlan {
     }
 
     /// Returns the count of bins.
-    pub fn pages(&self) -> u64 {
+    pub(super) fn pages(&self) -> u64 {
         1 << self.page_bits
     }
 
     /// Returns the offset of the counts of level `level`, in 64-bit words.
-    pub fn counts_at(&self, level: usize) -> u64 {
+    pub(super) fn counts_at(&self, level: usize) -> u64 {
         header::WORDS as u64 + self.levels[..level].iter().map(Level::counts_words).sum::<u64>()
     }
 
     /// Returns the offset of the end of all counts, in 64-bit words.
-    pub fn counts_end(&self) -> u64 {
+    pub(super) fn counts_end(&self) -> u64 {
         self.counts_at(self.levels.len())
     }
 
     /// Returns the offset of what a scan of the last level's counts publishes in.
-    pub fn scan_at(&self) -> u64 {
+    pub(super) fn scan_at(&self) -> u64 {
         self.counts_end()
     }
 
     /// Returns the count of words that are 0 at first.
-    pub fn zeros(&self) -> u64 {
+    pub(super) fn zeros(&self) -> u64 {
         let of_scan = if self.levels.is_empty() { 0 } else { starts_state_words(self.pages()) };
         self.scan_at() + of_scan
     }
 
     /// Returns the offset of the starts of all bins, and their end, if those have no capacity of
     /// their own.
-    pub fn starts_at(&self) -> u64 {
+    pub(super) fn starts_at(&self) -> u64 {
         self.zeros().next_multiple_of(2)
     }
 
@@ -204,13 +204,13 @@ impl HashPlan {
     }
 
     /// Returns the offset of the rows of level `level`, in 64-bit words, aligned to 16 bytes.
-    pub fn storage_at(&self, level: usize) -> u64 {
+    pub(super) fn storage_at(&self, level: usize) -> u64 {
         let back = (self.levels.len() - 1 - level) % 2;
         self.storage_begin() + if back == 0 { 0 } else { self.storage[0] }
     }
 
     /// Returns the count of 64-bit words of the scratch.
-    pub fn scratch_words(&self) -> u64 {
+    pub(super) fn scratch_words(&self) -> u64 {
         self.storage_begin() + self.storage[0] + self.storage[1]
     }
 }

@@ -86,7 +86,7 @@ pub fn group_few<K: KeyWord, V: Payload>(
 }
 
 /// The outputs of [`group_by_hash`], as in [`Aggregates`].
-pub type Outputs<'o, K, W> = (
+pub(crate) type Outputs<'o, K, W> = (
     &'o mut Buffer<K>,
     Option<&'o mut Buffer<u32>>,
     Option<&'o mut Buffer<u64>>,

@@ -35,7 +35,7 @@ pub(super) struct HotShape {
 }
 
 impl HotShape {
-    pub fn new<K: KeyWord, V: Payload>(stream: &Stream, sampled: &Sampled<'_, K>) -> Self {
+    pub(super) fn new<K: KeyWord, V: Payload>(stream: &Stream, sampled: &Sampled<'_, K>) -> Self {
         let threads =
             if sampled.is_large { HotPassLarge::<K, V, false>::ENTRY } else { HotPass::<K, V, false>::ENTRY }.threads;
         let rows = sampled.all_rows;
@@ -49,12 +49,12 @@ impl HotShape {
     }
 
     /// Returns the count of rows that there must be memory for: all may be missed.
-    pub fn missed_rows(&self) -> u64 {
+    pub(super) fn missed_rows(&self) -> u64 {
         self.region.map_or(self.rows, |region| self.blocks * region)
     }
 
     /// Returns the count of regions.
-    pub fn regions(&self) -> u64 {
+    pub(super) fn regions(&self) -> u64 {
         if self.region.is_some() { self.blocks } else { 0 }
     }
 }

@@ -34,7 +34,7 @@ impl<K: KeyWord> Memory<K> {
     }
 
     /// Returns keys and aggregates of `groups` groups, whose contents are unspecified.
-    pub fn of_length(mut self, device: &Device, groups: usize) -> Result<Grouped<K>> {
+    pub(crate) fn of_length(mut self, device: &Device, groups: usize) -> Result<Grouped<K>> {
         self.keys.fit_at_least(device, groups)?;
         self.keys.set_length(groups);
         for column in &mut self.columns {

@@ -19,7 +19,7 @@ impl Query<'_> {
     /// Returns whether the query can be answered on chip: if values of one column are added or
     /// compared, at most, floating-point numbers are not added, and no indices of rows are needed.
     /// [`sums_may_wrap`] tells of means.
-    pub fn fits_on_chip(&self) -> bool {
+    pub(super) fn fits_on_chip(&self) -> bool {
         let adds_floats = |wanted: &Wanted| match *wanted {
             Wanted::Sum(column) | Wanted::Mean(column) => {
                 !matches!(self.columns[column].numbers, Some((_, SumKind::Unsigned | SumKind::Signed)))

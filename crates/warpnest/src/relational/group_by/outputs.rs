@@ -24,14 +24,14 @@ pub(crate) struct Aggregates<'o, K, W> {
 }
 
 impl<K, W: Scalar> Aggregates<'_, K, W> {
-    pub fn wanted(&self) -> Wanted {
+    pub(crate) fn wanted(&self) -> Wanted {
         let Self { counts, sums, minima, maxima, .. } = self;
         let (counts, sums) = (counts.is_some(), sums.is_some());
         Wanted { counts, sums, minima: minima.is_some(), maxima: maxima.is_some() }
     }
 
     /// Returns the count of 32-bit words that the aggregates of a group take on chip.
-    pub fn words(&self) -> u32 {
+    pub(crate) fn words(&self) -> u32 {
         let word = W::BITS / 32;
         let words = |is_wanted: bool, words: u32| if is_wanted { words } else { 0 };
         words(self.counts.is_some(), 1)
@@ -41,7 +41,7 @@ impl<K, W: Scalar> Aggregates<'_, K, W> {
     }
 
     /// Returns the count of groups that all buffers have capacity for.
-    pub fn capacity(&self) -> u64 {
+    pub(crate) fn capacity(&self) -> u64 {
         let values = [self.minima, self.maxima].into_iter().flatten().map(|values| values.len());
         let others = values.chain(self.counts.map(|counts| counts.len())).chain(self.sums.map(|sums| sums.len()));
         others.fold(self.keys.len(), usize::min) as u64

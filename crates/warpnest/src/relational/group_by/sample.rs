@@ -57,7 +57,7 @@ pub(crate) struct Sampled<'s, K> {
 impl<K> Sampled<'_, K> {
     /// Returns an estimate of the count of groups, from the keys that were drawn once and twice
     /// (Chao, 1984). It is at most the count of rows. It is low if frequencies differ much.
-    pub fn groups(&self) -> u64 {
+    pub(crate) fn groups(&self) -> u64 {
         let [once, twice] = [self.classes[0], self.classes[1]].map(f64::from);
         let unseen = if twice > 0.0 { once * once / (2.0 * twice) } else { once * (once - 1.0).max(0.0) / 2.0 };
         (self.distinct as f64 + unseen).min(self.all_rows as f64) as u64
@@ -66,7 +66,7 @@ impl<K> Sampled<'_, K> {
 
 impl<K> Sampled<'_, K> {
     /// Returns the most rows that a key likely has that is not hot.
-    pub fn heaviest_missed(&self) -> u64 {
+    pub(crate) fn heaviest_missed(&self) -> u64 {
         let drawn = self.least_hot.saturating_sub(1) as f64;
         // Three standard deviations of a Poisson distribution, and somewhat more for few draws.
         let drawn = drawn + 3.0 * drawn.sqrt() + 3.0;
@@ -77,7 +77,7 @@ impl<K> Sampled<'_, K> {
     /// as the frequencies of words do. Then the count of distinct keys grows by a power of the
     /// count of rows, whose exponent is the share of keys that were drawn once (Karlin, 1967). The
     /// estimate is high if they do not.
-    pub fn groups_of_power_law(&self) -> u64 {
+    pub(crate) fn groups_of_power_law(&self) -> u64 {
         let exponent = self.classes[0] as f64 / self.distinct.max(1) as f64;
         let growth = (self.all_rows as f64 / self.rows.max(1) as f64).max(1.0).powf(exponent);
         (self.distinct as f64 * growth).min(self.all_rows as f64) as u64

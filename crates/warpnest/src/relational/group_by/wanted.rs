@@ -79,14 +79,14 @@ pub(super) struct Query<'q> {
 }
 
 impl<'q> Query<'q> {
-    pub fn new() -> Self {
+    pub(super) fn new() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let (columns, wanted, downloads) = (Vec::new(), Vec::new(), Vec::new());
         Self { number, columns, wanted, downloads, order: Order::Any, skips_nans: true }
     }
 
-    pub fn add<T: Value>(&mut self, wanted: Wanted) -> Aggregate<T> {
+    pub(super) fn add<T: Value>(&mut self, wanted: Wanted) -> Aggregate<T> {
         self.wanted.push(wanted);
         self.downloads.push(download::<T>);
         Aggregate { query: self.number, number: self.wanted.len() - 1, values: PhantomData }
@@ -94,7 +94,11 @@ impl<'q> Query<'q> {
 
     /// Returns the index of a column of values, which is a new one unless the same column is there.
     /// `numbers` tells how its values are added and compared, if that is wanted.
-    pub fn column<T: Value>(&mut self, values: Column<'q, T>, numbers: Option<(ColumnParams, SumKind)>) -> usize {
+    pub(super) fn column<T: Value>(
+        &mut self,
+        values: Column<'q, T>,
+        numbers: Option<(ColumnParams, SumKind)>,
+    ) -> usize {
         let (address, rows, bits) = (values.address(), values.rows(), T::Word::BITS);
         let same = |column: &ValueColumn<'_>| {
             let agree = column.numbers.is_none() || numbers.is_none() || column.numbers == numbers;
@@ -113,24 +117,24 @@ impl<'q> Query<'q> {
 
 impl Query<'_> {
     /// Returns whether values of a column are added or compared.
-    pub fn is_folded(&self, column: usize) -> bool {
+    pub(super) fn is_folded(&self, column: usize) -> bool {
         self.wanted.iter().any(|wanted| wanted.folded() == Some(column))
     }
 
     /// Returns how the values of a column are added and compared, if they are.
-    pub fn numbers(&self, column: usize) -> Option<(ColumnParams, SumKind)> {
+    pub(super) fn numbers(&self, column: usize) -> Option<(ColumnParams, SumKind)> {
         let (params, kind) = self.columns[column].numbers?;
         Some((if self.skips_nans { params } else { params.with_nans_first() }, kind))
     }
 
     /// Returns whether a column has 64-bit integers whose mean is wanted: their sums may wrap.
-    pub fn has_wide_mean(&self, column: usize) -> bool {
+    pub(super) fn has_wide_mean(&self, column: usize) -> bool {
         let is_integer = matches!(self.columns[column].numbers, Some((_, SumKind::Unsigned | SumKind::Signed)));
         is_integer && self.columns[column].bits == 64 && self.wanted.contains(&Wanted::Mean(column))
     }
 
     /// Returns whether the indices of rows are needed, whatever the count of columns.
-    pub fn needs_rows(&self) -> bool {
+    pub(super) fn needs_rows(&self) -> bool {
         let of_rows = |wanted: &Wanted| matches!(wanted, Wanted::First(_) | Wanted::Last(_));
         self.order == Order::FirstSeen || self.wanted.iter().any(of_rows)
     }
@@ -138,7 +142,7 @@ impl Query<'_> {
 
 impl Wanted {
     /// Returns the column whose values are added or compared.
-    pub fn folded(self) -> Option<usize> {
+    pub(super) fn folded(self) -> Option<usize> {
         match self {
             Self::Sum(column) | Self::SumOfUpper(column) | Self::Mean(column) => Some(column),
             Self::Min(column) | Self::Max(column) => Some(column),

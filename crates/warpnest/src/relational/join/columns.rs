@@ -37,7 +37,7 @@ impl<K> Copy for Outputs<'_, K> {}
 
 impl<K: Plain> Columns<'_, K> {
     /// Makes capacity for `pairs` pairs, or for the most that are written, and for those besides.
-    pub fn reserve(&mut self, device: &Device, kind: JoinKind, pairs: u64) -> Result<()> {
+    pub(super) fn reserve(&mut self, device: &Device, kind: JoinKind, pairs: u64) -> Result<()> {
         let pairs = (pairs.min(self.most) + self.besides) as usize;
         self.left.fit_at_least(device, pairs)?;
         if kind.has_right_rows() {
@@ -47,12 +47,12 @@ impl<K: Plain> Columns<'_, K> {
     }
 
     /// Returns the count of pairs that there is capacity for.
-    pub fn capacity(&self, kind: JoinKind) -> u64 {
+    pub(super) fn capacity(&self, kind: JoinKind) -> u64 {
         self.outputs(kind).capacity()
     }
 
     /// Sets the count of pairs.
-    pub fn set_length(&mut self, kind: JoinKind, pairs: usize) {
+    pub(super) fn set_length(&mut self, kind: JoinKind, pairs: usize) {
         self.left.set_length(pairs);
         self.right.set_length(if kind.has_right_rows() { pairs } else { 0 });
         if let Some(keys) = self.keys.as_deref_mut() {
@@ -60,7 +60,7 @@ impl<K: Plain> Columns<'_, K> {
         }
     }
 
-    pub fn outputs(&self, kind: JoinKind) -> Outputs<'_, K> {
+    pub(super) fn outputs(&self, kind: JoinKind) -> Outputs<'_, K> {
         let right = kind.has_right_rows().then_some(&*self.right);
         Outputs {
             most: self.most,
@@ -73,7 +73,7 @@ impl<K: Plain> Columns<'_, K> {
 
 impl<K> Outputs<'_, K> {
     /// Returns the count of pairs that there is capacity for.
-    pub fn capacity(&self) -> u64 {
+    pub(super) fn capacity(&self) -> u64 {
         let of_sides = self.sides.iter().flatten().map(|buffer| buffer.len());
         let capacity = of_sides.chain(self.keys.map(Buffer::len)).min().unwrap_or(0);
         (capacity as u64).saturating_sub(self.besides).min(self.most)

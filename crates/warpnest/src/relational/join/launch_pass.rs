@@ -38,7 +38,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     }
 
     /// Queues finding the different keys of the heavy bins of a pass's build side.
-    pub fn find_distinct(&self, batch: &Batch<'a>, pass: Pass, have_starts: [bool; 2]) -> Result<()> {
+    pub(super) fn find_distinct(&self, batch: &Batch<'a>, pass: Pass, have_starts: [bool; 2]) -> Result<()> {
         let plan = self.plan;
         let (side, layout) = (self.side(batch, pass.build, have_starts[pass.build]), &plan.sides[pass.build]);
         let positions = match layout.levels.last() {
@@ -70,7 +70,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
 
     /// Queues a pass over all bins, or over as many listed items. `have_starts` says for each side
     /// whether its last split was made again.
-    pub fn pass(
+    pub(super) fn pass(
         &self,
         batch: &Batch<'a>,
         pass: Pass,

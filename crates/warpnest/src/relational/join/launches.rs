@@ -35,7 +35,7 @@ pub(super) struct Side<K> {
 
 impl<'a, K: KeyWord> Launches<'a, K> {
     /// Returns the words of the scratch that begin at index `at`.
-    pub fn at<T>(&self, batch: &Batch<'a>, at: u64) -> Global<T> {
+    pub(super) fn at<T>(&self, batch: &Batch<'a>, at: u64) -> Global<T> {
         batch.write(self.scratch).offset(at).cast()
     }
 
@@ -50,25 +50,25 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     }
 
     /// Returns the header of a side; the first one is also the join's.
-    pub fn header(&self, batch: &Batch<'a>, side: usize) -> Global<u64> {
+    pub(super) fn header(&self, batch: &Batch<'a>, side: usize) -> Global<u64> {
         self.at(batch, self.plan.headers_at + (side * header::WORDS) as u64)
     }
 
     /// Queues setting the headers to 0.
-    pub fn clear_headers(&self, batch: &Batch<'a>) -> Result<()> {
+    pub(super) fn clear_headers(&self, batch: &Batch<'a>) -> Result<()> {
         let begin = self.plan.headers_at as usize;
         batch.zero_range(self.scratch, begin..begin + HEADERS as usize)
     }
 
     /// Queues setting the counts of listed work items and of heavy bins to 0.
-    pub fn clear_items(&self, batch: &Batch<'a>) -> Result<()> {
+    pub(super) fn clear_items(&self, batch: &Batch<'a>) -> Result<()> {
         let at = (self.plan.headers_at + header::ITEMS) as usize;
         const { assert!(header::HEAVY == header::ITEMS + 1) };
         batch.zero_range(self.scratch, at..at + 2)
     }
 
     /// Queues bringing the rows together.
-    pub fn arrange(&self, batch: &Batch<'a>) -> Result<()> {
+    pub(super) fn arrange(&self, batch: &Batch<'a>) -> Result<()> {
         let plan = self.plan;
         self.clear_headers(batch)?;
         plan.to_arrange.sides().try_for_each(|side| {
@@ -101,7 +101,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
 
     /// Queues the splits of a side anew: all rows were counted, so each bin of the last one can
     /// begin where the one before it ends.
-    pub fn split_again(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
+    pub(super) fn split_again(&self, batch: &Batch<'a>, number: usize) -> Result<()> {
         let side = &self.plan.sides[number];
         let (last, bins) = (side.levels.len() - 1, 1 << self.plan.page_bits);
         let starts = self.of_side(batch, number, side.starts_at);
@@ -189,7 +189,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     }
 
     /// Returns a side for the kernels. `has_starts` says that its last split was made again.
-    pub fn side(&self, batch: &Batch<'a>, number: usize, has_starts: bool) -> Side<K> {
+    pub(super) fn side(&self, batch: &Batch<'a>, number: usize, has_starts: bool) -> Side<K> {
         let side = &self.plan.sides[number];
         let starts = self.of_side(batch, number, side.starts_at);
         match side.arrangement {

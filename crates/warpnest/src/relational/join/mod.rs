@@ -24,6 +24,7 @@ pub use by_keys::Join;
 pub use gpu_kernels::relational::join::NO_ROW;
 pub use joined::{JoinKind, JoinMethod, JoinReport, Joined};
 pub use kept::KeptSide;
-pub use query::{JoinOptions, JoinQuery, Joins, JoinsRows};
+pub use query::JoinQuery;
+pub(crate) use query::{JoinOptions, Joins, JoinsRows};
 pub(super) use sides::{Table, renumber};
 pub use values::{JoinWithValues, JoinedValues};

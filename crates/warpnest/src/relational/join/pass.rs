@@ -27,7 +27,7 @@ pub(super) enum Bins {
 
 impl Pass {
     /// Returns the passes of a join with so many rows on each side.
-    pub fn of(kind: JoinKind, [left, right]: [u64; 2]) -> Vec<Self> {
+    pub(super) fn of(kind: JoinKind, [left, right]: [u64; 2]) -> Vec<Self> {
         let outer = Emit::PAIRS.and(Emit::UNMATCHED);
         let pass = |build, emit| Self { build, emit, bins: Bins::Light };
         match kind {
@@ -41,14 +41,14 @@ impl Pass {
     }
 
     /// Returns the pass of a join of left rows with a right side that is kept.
-    pub fn of_kept(kind: JoinKind) -> Vec<Self> {
+    pub(super) fn of_kept(kind: JoinKind) -> Vec<Self> {
         let emit = Self::of(kind, [0, 0])[0].emit;
         vec![Self { build: RIGHT, emit, bins: Bins::Light }]
     }
 
     /// Returns the passes over the heavy bins: one for pairs, in which the smaller side of a bin is
     /// the build side, and one for rows whose key is there or not.
-    pub fn of_heavy_bins(self) -> impl Iterator<Item = Self> {
+    pub(super) fn of_heavy_bins(self) -> impl Iterator<Item = Self> {
         [Emit::PAIRS, Emit::UNMATCHED, Emit::MATCHED]
             .into_iter()
             .filter(move |&emit| self.emit.has(emit))
@@ -56,12 +56,12 @@ impl Pass {
     }
 
     /// Returns whether the build side has the different keys of each bin in place of rows.
-    pub fn is_of_distinct_keys(&self) -> bool {
+    pub(super) fn is_of_distinct_keys(&self) -> bool {
         self.bins == Bins::Heavy && self.emit.needs_all()
     }
 
     /// Returns the other side.
-    pub fn probe(&self) -> usize {
+    pub(super) fn probe(&self) -> usize {
         1 - self.build
     }
 }

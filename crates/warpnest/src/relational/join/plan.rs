@@ -74,7 +74,7 @@ pub(super) enum ToArrange {
 }
 
 impl ToArrange {
-    pub fn sides(self) -> Range<usize> {
+    pub(super) fn sides(self) -> Range<usize> {
         match self {
             Self::Both => 0..2,
             Self::Right => RIGHT..RIGHT + 1,
@@ -114,7 +114,7 @@ pub(super) struct JoinPlan {
 impl JoinPlan {
     /// Makes the plan for so many rows on each side, of both sides or of the right one. Some sides
     /// may be sorted because their splits overflowed.
-    pub fn new<K: KeyWord>(
+    pub(super) fn new<K: KeyWord>(
         machine: Machine,
         rows: [u64; 2],
         (method, passes, light_rows): (JoinMethod, &[Pass], Option<u32>),
@@ -172,7 +172,7 @@ impl JoinPlan {
 
     /// Returns the plan for a join of so many left rows with the right side of this plan, which is
     /// arranged.
-    pub fn probing<K: KeyWord>(&self, left: u64, is_skewed: bool) -> Self {
+    pub(super) fn probing<K: KeyWord>(&self, left: u64, is_skewed: bool) -> Self {
         let mut plan = Self { to_arrange: ToArrange::Left, ..self.clone() };
         plan.sides[LEFT] = SideLayout::whole(left);
         if self.method == JoinMethod::Split {
@@ -250,7 +250,7 @@ impl JoinPlan {
     }
 
     /// Returns the words of the counts of different keys of heavy bins.
-    pub fn distinct_counts_words(&self) -> u64 {
+    pub(super) fn distinct_counts_words(&self) -> u64 {
         (1u64 << self.page_bits).div_ceil(2).next_multiple_of(2)
     }
 
@@ -267,7 +267,7 @@ impl JoinPlan {
 
     /// Returns the most probe rows of a work item: fewer where bins are so few that they leave
     /// multiprocessors idle.
-    pub fn item_rows(&self, pass: Pass) -> u32 {
+    pub(super) fn item_rows(&self, pass: Pass) -> u32 {
         let resident = self.machine.blocks(BLOCKS_OF_PAGES);
         if 1 << self.page_bits >= resident {
             return MAX_ITEM_ROWS;
@@ -277,7 +277,7 @@ impl JoinPlan {
     }
 
     /// Returns the most rows of a bucket of a sorted side of so many rows.
-    pub fn most_of_bucket(&self, rows: u64) -> u32 {
+    pub(super) fn most_of_bucket(&self, rows: u64) -> u32 {
         match self.method {
             JoinMethod::Direct => (rows / SHARES_OF_BUCKET).max(SHORT_BUCKET) as u32,
             _ => u32::MAX,
@@ -285,12 +285,12 @@ impl JoinPlan {
     }
 
     /// Returns whether build rows with repeated keys are to be sorted, to be looked up in memory.
-    pub fn is_worth_sorting(&self, pass: Pass) -> bool {
+    pub(super) fn is_worth_sorting(&self, pass: Pass) -> bool {
         self.sides[pass.probe()].rows > PROBES_OF_SORTED * self.sides[pass.build].rows
     }
 
     /// Returns the radix passes that sort so many rows by bin.
-    pub fn passes<K: KeyWord>(&self, constants: [u64; 2], rows: u64) -> RadixPasses<K, u32> {
+    pub(super) fn passes<K: KeyWord>(&self, constants: [u64; 2], rows: u64) -> RadixPasses<K, u32> {
         let mut constants = constants.into_iter().cycle();
         let functions = HashFunctions::new(Formula::Mix, 1, 1, 0, K::BITS, || constants.next().unwrap_or_default());
         RadixPasses::by_mixed_key(functions, self.page_bits, rows, self.machine)
@@ -298,7 +298,7 @@ impl JoinPlan {
 
     /// Returns the count of probe rows of a round of a block that takes the whole build side, and
     /// the count of such blocks.
-    pub fn on_chip_blocks(&self, pass: Pass) -> (u32, u64) {
+    pub(super) fn on_chip_blocks(&self, pass: Pass) -> (u32, u64) {
         let [build, probe] = [pass.build, pass.probe()].map(|side| self.sides[side].rows);
         let most = self.machine.blocks(BLOCKS_ON_CHIP);
         if self.machine.runs_in_order() {
@@ -311,7 +311,7 @@ impl JoinPlan {
 
     /// Returns the count of probe rows of a block that looks them up in memory, and the count of
     /// such blocks.
-    pub fn direct_blocks(&self, pass: Pass) -> (u32, u64) {
+    pub(super) fn direct_blocks(&self, pass: Pass) -> (u32, u64) {
         let probe = self.sides[pass.probe()].rows;
         let rows = (probe / BUSY_BLOCKS).next_multiple_of(32).clamp(MIN_BLOCK_ROWS, ROUND_ROWS as u64);
         (rows as u32, probe.div_ceil(rows))

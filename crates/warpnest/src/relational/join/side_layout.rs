@@ -46,13 +46,13 @@ pub(super) struct SideLayout {
 
 impl SideLayout {
     /// Returns the layout of so many rows as they are.
-    pub fn whole(rows: u64) -> Self {
+    pub(super) fn whole(rows: u64) -> Self {
         let (arrangement, levels) = (Arrangement::Whole, Vec::new());
         Self { rows, arrangement, levels, counts_at: 0, counts_end: 0, starts_at: 0, pairs_at: 0, end: 0 }
     }
 
     /// Returns the layout of a side with `page_bits` bits of bins, beginning at word `at`.
-    pub fn placed_at<K: KeyWord>(self, at: u64, page_bits: u32) -> Self {
+    pub(super) fn placed_at<K: KeyWord>(self, at: u64, page_bits: u32) -> Self {
         let mut side = Self { counts_at: at, ..self };
         let of_scan = side.levels.last().map_or(0, |_| starts_state_words(1 << page_bits));
         side.counts_end = (side.counts_of(side.levels.len()) + of_scan).next_multiple_of(2);
@@ -72,7 +72,7 @@ impl SideLayout {
     }
 
     /// Returns the offset of the counts of the bins of a level, or of the end of all counts.
-    pub fn counts_of(&self, level: usize) -> u64 {
+    pub(super) fn counts_of(&self, level: usize) -> u64 {
         self.counts_at + self.levels[..level].iter().map(Level::counts_words).sum::<u64>()
     }
 }

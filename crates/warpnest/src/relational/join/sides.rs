@@ -20,7 +20,7 @@ pub(in crate::relational) struct Table<'t, 'q, K> {
 
 impl<'q, K: Key> Table<'_, 'q, K> {
     /// Returns the count of rows, if all columns have as many.
-    pub fn rows(&self) -> Result<u64> {
+    pub(crate) fn rows(&self) -> Result<u64> {
         let rows = self.keys.rows()?;
         if let Some(valid) = &self.valid {
             let words = ("the words that say which keys are valid", valid.rows());
@@ -30,13 +30,13 @@ impl<'q, K: Key> Table<'_, 'q, K> {
     }
 
     /// Returns the bytes of the scratch that rows with keys take beside others.
-    pub fn scratch_bytes(&self) -> Result<u64> {
+    pub(crate) fn scratch_bytes(&self) -> Result<u64> {
         let rows = self.rows()?;
         Ok(self.valid.map_or(0, |_| rows * (4 + size_of::<K::Word>() as u64) + 8))
     }
 
     /// Brings the table to the device. If some keys may be null, the rows with keys are compacted.
-    pub fn on_device(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Side<'q, K::Word>> {
+    pub(crate) fn on_device(&self, stream: &Stream, scratch: &mut Scratch) -> Result<Side<'q, K::Word>> {
         let device = scratch.device().clone();
         let rows = self.rows()?;
         let keys = match self.keys.on_device(&device)? {
@@ -90,33 +90,33 @@ struct Nulls<'q> {
 
 impl<W> Side<'_, W> {
     /// Returns the keys of the rows that have one.
-    pub fn keys(&self) -> &Buffer<W> {
+    pub(crate) fn keys(&self) -> &Buffer<W> {
         &self.keys
     }
 
     /// Returns the count of rows of the table.
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.nulls.as_ref().map_or(self.keys().len(), |nulls| nulls.rows as usize)
     }
 
     /// Returns the indices of the rows that have keys, unless all have one.
-    pub fn numbers(&self) -> Option<&Buffer<u32>> {
+    pub(crate) fn numbers(&self) -> Option<&Buffer<u32>> {
         self.nulls.as_ref().map(|nulls| &nulls.numbers)
     }
 
     /// Returns the count of rows without a key.
-    pub fn null_rows(&self) -> u64 {
+    pub(crate) fn null_rows(&self) -> u64 {
         self.nulls.as_ref().map_or(0, |nulls| nulls.rows - nulls.numbers.len() as u64)
     }
 
     /// Writes the indices of the rows without a key to the front of the buffer, in any order.
-    pub fn write_null_rows(&self, stream: &Stream, scratch: &mut Scratch, rows: &Buffer<u32>) -> Result<()> {
+    pub(crate) fn write_null_rows(&self, stream: &Stream, scratch: &mut Scratch, rows: &Buffer<u32>) -> Result<()> {
         let Some(nulls) = &self.nulls else { return Ok(()) };
         appended(stream, scratch, Chosen::Null(&nulls.bits, nulls.rows), rows).map(|_| ())
     }
 
     /// Gives the memory back that rows with keys took.
-    pub fn give_back(self, scratch: &mut Scratch) {
+    pub(crate) fn give_back(self, scratch: &mut Scratch) {
         if let (OnDevice::Own(keys), Some(nulls)) = (self.keys, self.nulls) {
             scratch.give_back(keys);
             scratch.give_back(nulls.numbers);
@@ -137,7 +137,7 @@ pub(super) struct Sides<'q, W> {
 impl<W: KeyWord> Sides<'_, W> {
     /// Returns the rows that have keys as what is joined. If they are split, their indices are
     /// carried as values.
-    pub fn input(&self) -> Input<'_, W> {
+    pub(super) fn input(&self) -> Input<'_, W> {
         let Self { left, right, kind, method, seed, light_rows } = self;
         let values = [left.numbers(), right.numbers()];
         let keys = [left.keys(), right.keys()];
@@ -145,14 +145,14 @@ impl<W: KeyWord> Sides<'_, W> {
     }
 
     /// Returns the count of rows without a key that are in the result.
-    pub fn null_rows(&self) -> u64 {
+    pub(super) fn null_rows(&self) -> u64 {
         let [of_left, of_right] = self.kind.has_rows_alone();
         of_left as u64 * self.left.null_rows() + of_right as u64 * self.right.null_rows()
     }
 
     /// Makes the rows of a join of those that have keys the rows of the tables, and appends those
     /// without a key that are in the result. `method` is how they were joined.
-    pub fn finish(
+    pub(super) fn finish(
         &self,
         stream: &Stream,
         scratch: &mut Scratch,
@@ -204,7 +204,7 @@ impl<W: KeyWord> Sides<'_, W> {
     }
 
     /// Gives the memory back that rows with keys took.
-    pub fn give_back(self, scratch: &mut Scratch) {
+    pub(super) fn give_back(self, scratch: &mut Scratch) {
         self.left.give_back(scratch);
         self.right.give_back(scratch);
     }

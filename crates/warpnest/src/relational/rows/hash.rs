@@ -89,7 +89,7 @@ pub(super) struct RowHash {
 
 impl RowHash {
     /// Returns the function whose hashes keep the bits of the mask.
-    pub fn new(seed: u64, mask: u64) -> Self {
+    pub(super) fn new(seed: u64, mask: u64) -> Self {
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let point = loop {
             let point = random.next_u64() >> 3;

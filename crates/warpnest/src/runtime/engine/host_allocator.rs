@@ -19,7 +19,7 @@ const MAX_KEPT: usize = 32 << 20;
 
 /// The allocator of an engine.
 #[derive(Debug, Default)]
-pub struct HostAllocator {
+pub(super) struct HostAllocator {
     /// Large allocations, by their addresses.
     mapped: Mutex<HashMap<usize, MmapMut>>,
     kept: Mutex<Kept>,
@@ -54,7 +54,7 @@ impl Kept {
 impl HostAllocator {
     /// Returns the address of `bytes` bytes that are 0, if there is memory for them. They must not
     /// be none.
-    pub fn allocate(&self, bytes: usize) -> Option<usize> {
+    pub(super) fn allocate(&self, bytes: usize) -> Option<usize> {
         if bytes < MAPPED || cfg!(miri) {
             let layout = layout(bytes)?;
             let kept = lock(&self.kept).take(layout.size());
@@ -81,7 +81,7 @@ impl HostAllocator {
     ///
     /// # Safety
     /// It was allocated here with as many bytes, and nothing uses it.
-    pub unsafe fn free(&self, address: usize, bytes: usize) {
+    pub(super) unsafe fn free(&self, address: usize, bytes: usize) {
         if bytes >= MAPPED && !cfg!(miri) {
             lock(&self.mapped).remove(&address);
         } else if let Some(layout) = layout(bytes)

@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 
 /// Runs the tasks below `tasks`, on as many threads as the pool has; returns when they are done.
-pub fn share(tasks: u32, work: &(dyn Fn(u32) + Sync)) {
+pub(super) fn share(tasks: u32, work: &(dyn Fn(u32) + Sync)) {
     let helpers = (rayon::current_num_threads() - 1).min(tasks.saturating_sub(1) as usize);
     if helpers == 0 {
         return (0..tasks).for_each(work);

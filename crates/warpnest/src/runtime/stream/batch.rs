@@ -81,12 +81,12 @@ pub(super) struct Use<'b> {
 
 impl<'b> Batch<'b> {
     /// Records memory that the batch reads.
-    pub fn reads(&self, memory: &'b dyn Tracked) {
+    pub(crate) fn reads(&self, memory: &'b dyn Tracked) {
         self.record_use(memory.allocation(), false);
     }
 
     /// Records memory that the batch writes.
-    pub fn writes(&self, memory: &'b dyn Tracked) {
+    pub(crate) fn writes(&self, memory: &'b dyn Tracked) {
         self.record_use(memory.allocation(), true);
     }
 
@@ -111,22 +111,22 @@ impl<'b> Batch<'b> {
     }
 
     /// Returns the stream of the batch.
-    pub fn stream(&self) -> &'b Stream {
+    pub(crate) fn stream(&self) -> &'b Stream {
         self.stream
     }
 
     /// Returns whether a step may have been queued, now and later.
-    pub fn queued(&self) -> Rc<Cell<bool>> {
+    pub(crate) fn queued(&self) -> Rc<Cell<bool>> {
         self.queued.clone()
     }
 
     /// Records what is to be done once all is queued.
-    pub fn finish_later(&self, table: Box<dyn Finish + 'b>) {
+    pub(crate) fn finish_later(&self, table: Box<dyn Finish + 'b>) {
         self.finishing.borrow_mut().push(table);
     }
 
     /// Keeps steps from being queued from now on; the batch returns the first error.
-    pub fn fail(&self, error: Error) {
+    pub(crate) fn fail(&self, error: Error) {
         self.failure.borrow_mut().get_or_insert(error);
     }
 
@@ -134,7 +134,7 @@ impl<'b> Batch<'b> {
     ///
     /// # Errors
     /// The first error of a buffer.
-    pub fn queue(&self) -> Result<&'b dyn Queue> {
+    pub(crate) fn queue(&self) -> Result<&'b dyn Queue> {
         match &*self.failure.borrow() {
             Some(error) => Err(error.clone()),
             None => {
@@ -148,7 +148,7 @@ impl<'b> Batch<'b> {
     ///
     /// # Safety
     /// As for [`Stream::launch`], with pointers that this batch gave.
-    pub unsafe fn launch(&self, kernel: &dyn Kernel, threads: u64) -> Result<()> {
+    pub(crate) unsafe fn launch(&self, kernel: &dyn Kernel, threads: u64) -> Result<()> {
         let blocks = threads.div_ceil(kernel.threads() as u64);
         if blocks > MAX_BLOCKS as u64 {
             return Err(Error::Input(InputError::GridTooLarge { threads, block: kernel.threads(), limit: MAX_BLOCKS }));
@@ -162,13 +162,13 @@ impl<'b> Batch<'b> {
     ///
     /// # Safety
     /// As for [`Stream::launch`], with pointers that this batch gave.
-    pub unsafe fn launch_blocks(&self, kernel: &dyn Kernel, blocks: u64) -> Result<()> {
+    pub(crate) unsafe fn launch_blocks(&self, kernel: &dyn Kernel, blocks: u64) -> Result<()> {
         // SAFETY: as the caller promises for the kernel's arguments.
         unsafe { self.launch(kernel, blocks.saturating_mul(kernel.threads() as u64)) }
     }
 
     /// Records the end of what has been queued so far.
-    pub fn record(&self) -> Result<Event> {
+    pub(crate) fn record(&self) -> Result<Event> {
         Ok(Event(self.queue()?.record(true)?))
     }
 }

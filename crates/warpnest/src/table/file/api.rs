@@ -23,7 +23,7 @@ impl<T: Kind> Table<T> {
     /// it may have a part of the table.
     ///
     /// # Errors
-    /// [`FileError::Io`](crate::FileError::Io): the error of `to`.
+    /// [`FileError::Io`](crate::error::FileError::Io): the error of `to`.
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
     pub fn save(&self, mut to: impl Write) -> Result<()> {
         self.write(&mut to)
@@ -67,8 +67,8 @@ impl<T: Kind> Table<T> {
     /// ```
     ///
     /// # Errors
-    /// * [`FileError`](crate::FileError): which says what is wrong with the file, or the error of
-    ///   `from`.
+    /// * [`FileError`](crate::error::FileError): which says what is wrong with the file, or the
+    ///   error of `from`.
     /// * The device: [`Error::OutOfMemory`](crate::Error::OutOfMemory),
     ///   [`Error::NoWideAtomics`](crate::Error::NoWideAtomics),
     ///   [`Error::Driver`](crate::Error::Driver).

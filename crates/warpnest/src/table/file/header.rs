@@ -5,15 +5,15 @@ use crate::{Error, Result};
 use twox_hash::XxHash3_64;
 
 /// The bytes of the header, and the alignment of sections in a file.
-pub const PAGE: u64 = 4096;
+pub(super) const PAGE: u64 = 4096;
 /// The bytes of a chunk, which has a checksum of its own.
-pub const CHUNK: u64 = 1 << 20;
+pub(super) const CHUNK: u64 = 1 << 20;
 /// The bytes of a checksum.
-pub const CHECKSUM: u64 = 8;
+pub(super) const CHECKSUM: u64 = 8;
 /// The first bytes of a file. Programs that change line ends or the eighth bit damage them.
 const MAGIC: [u8; 8] = *b"\x89WNEST\r\n";
 /// The version of the format that is written, and the newest one that is read.
-pub const VERSION: u32 = 1;
+pub(super) const VERSION: u32 = 1;
 /// The offset of the header's checksum, which covers the bytes before it.
 const CHECKSUM_AT: usize = PAGE as usize - 8;
 /// The offset of the numbers. The lengths of the sections follow them.
@@ -42,10 +42,10 @@ const FORMS: [(&str, &[&str]); 5] = [
 ];
 /// The façade whose values may have more bytes than a byte of the header can say. The second number
 /// says how many.
-pub const ROW_MAP: &str = "RowMap";
+pub(crate) const ROW_MAP: &str = "RowMap";
 
 /// Returns the names of the sections of a table, in their order.
-pub fn section_names(kind: &TableKind) -> Vec<&'static str> {
+pub(super) fn section_names(kind: &TableKind) -> Vec<&'static str> {
     let of = |names: &[(&str, &'static [&'static str])], name| {
         names.iter().find(|(known, _)| *known == name).map_or(&[][..], |(_, sections)| *sections)
     };
@@ -54,7 +54,7 @@ pub fn section_names(kind: &TableKind) -> Vec<&'static str> {
 
 /// What the header says.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Header {
+pub(crate) struct Header {
     pub kind: TableKind,
     /// The configuration, the layout and the counts, as the table orders them.
     pub numbers: Vec<u64>,
@@ -64,23 +64,23 @@ pub struct Header {
 
 /// Returns the checksum of bytes at an offset of a file. With the offset and the header's checksum
 /// in it, chunks that changed places, or that are from another file, are found out.
-pub fn checksum(seed: u64, at: u64, bytes: &[u8]) -> u64 {
+pub(super) fn checksum(seed: u64, at: u64, bytes: &[u8]) -> u64 {
     XxHash3_64::oneshot_with_seed(seed.wrapping_add(at), bytes)
 }
 
 /// Returns the bytes that a section of `bytes` bytes takes in a file: data, checksums, padding.
-pub const fn padded(bytes: u64) -> u64 {
+pub(super) const fn padded(bytes: u64) -> u64 {
     (bytes.next_multiple_of(CHECKSUM) + bytes.div_ceil(CHUNK) * CHECKSUM).next_multiple_of(PAGE)
 }
 
 impl Header {
     /// Returns the bytes of the whole file.
-    pub fn file_bytes(&self) -> u64 {
+    pub(crate) fn file_bytes(&self) -> u64 {
         PAGE + self.sections.iter().map(|&bytes| padded(bytes)).sum::<u64>()
     }
 
     /// Returns the header as a file has it, and its checksum.
-    pub fn encode(&self) -> (Vec<u8>, u64) {
+    pub(crate) fn encode(&self) -> (Vec<u8>, u64) {
         let mut page = vec![0; PAGE as usize];
         let number_of = |names: &[(&str, &[&str])], name| {
             names.iter().position(|(known, _)| *known == name).map_or(0, |at| at as u8 + 1)
@@ -105,7 +105,7 @@ impl Header {
 
     /// Reads a header, of which `page` is the whole or, where the data ends, the part that there
     /// is. Returns its checksum, too.
-    pub fn decode(page: &[u8]) -> Result<(Self, u64)> {
+    pub(crate) fn decode(page: &[u8]) -> Result<(Self, u64)> {
         let start = &page[..page.len().min(MAGIC.len())];
         if !MAGIC.starts_with(start) {
             return Err(Error::File(FileError::Foreign { found: start.to_vec() }));

@@ -13,7 +13,7 @@ use std::path::Path;
 /// The contents of a file, as far as they can be told without the types of its keys and values.
 ///
 /// ```
-/// use warpnest::{Device, FileInfo, RowMap};
+/// use warpnest::{files::FileInfo, Device, RowMap};
 ///
 /// let path = std::env::temp_dir().join(format!("places-{}.warpnest", std::process::id()));
 /// let places = RowMap::<u64, [f32; 3]>::build(&Device::best()?, &[7, 8], &[[0.0; 3], [1.0; 3]])?;
@@ -50,7 +50,7 @@ impl FileInfo {
     /// the one that it says, but does not read the contents.
     ///
     /// # Errors
-    /// [`FileError`](crate::FileError), of the header.
+    /// [`FileError`](crate::error::FileError), of the header.
     pub fn open(path: impl AsRef<Path>) -> Result<Self> {
         let path = path.as_ref();
         let (mut file, bytes) = open(path)?;
@@ -62,8 +62,8 @@ impl FileInfo {
     /// of memory.
     ///
     /// # Errors
-    /// [`FileError`](crate::FileError): which says what is damaged, and where, or the error of
-    /// `from`.
+    /// [`FileError`](crate::error::FileError): which says what is damaged, and where, or the error
+    /// of `from`.
     pub fn verify(mut from: impl Read) -> Result<Self> {
         let (header, seal) = read_header(&mut from, None)?;
         verify(&mut from, &header, seal)?;

@@ -13,7 +13,7 @@ use std::ops::Deref;
 use std::path::{Path, PathBuf};
 
 /// A table that can use the contents of a file where they are.
-pub trait MapsFile: Sized {
+pub(crate) trait MapsFile: Sized {
     /// Puts the table together; `incoming` reads `file`.
     ///
     /// # Safety
@@ -52,7 +52,7 @@ impl<T: fmt::Debug> fmt::Debug for Mapped<T> {
 ///
 /// # Safety
 /// As for [`PageMap::map_file`](crate::BulkMap::map_file).
-pub unsafe fn map<R: MapsFile, T>(
+pub(crate) unsafe fn map<R: MapsFile, T>(
     device: &Device,
     kind: TableKind,
     path: &Path,

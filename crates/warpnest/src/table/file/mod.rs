@@ -28,9 +28,9 @@ pub use mapped::Mapped;
 pub(crate) use mapped::{MapsFile, map};
 pub(crate) use order::Order;
 pub(crate) use parts::kind_of;
-pub use parts::{Parts, Section};
-pub use read::{Incoming, Limit};
-pub use target::Target;
+pub(crate) use parts::{Parts, Section};
+pub(crate) use read::{Incoming, Limit};
+pub(crate) use target::Target;
 pub(crate) use target::{Collected, Loading};
 
 /// Shows bytes as words of a key or a value: `u32` or `u64`.

@@ -19,12 +19,12 @@ pub(crate) struct Order {
 const NOT_IN_ORDER: &str = "what should be in ascending order is not";
 
 impl Order {
-    pub fn new(step: u64) -> Self {
+    pub(crate) fn new(step: u64) -> Self {
         Self { step, ends: Mutex::default() }
     }
 
     /// Looks at the part at an offset.
-    pub fn look<W: KeyWord>(&self, at: u64, bytes: &[u8]) -> Result<(), &'static str> {
+    pub(crate) fn look<W: KeyWord>(&self, at: u64, bytes: &[u8]) -> Result<(), &'static str> {
         let words = as_words::<W>(bytes);
         let (Some(first), Some(last)) = (words.first(), words.last()) else { return Ok(()) };
         self.ends.lock().unwrap_or_else(PoisonError::into_inner).insert(at, [first.to_u64(), last.to_u64()]);
@@ -36,7 +36,7 @@ impl Order {
     }
 
     /// Compares the ends of the parts; returns the last word.
-    pub fn finish(self) -> Result<Option<u64>> {
+    pub(crate) fn finish(self) -> Result<Option<u64>> {
         let mut last = None;
         for [first, end] in self.ends.into_inner().unwrap_or_else(PoisonError::into_inner).into_values() {
             if last.is_some_and(|last: u64| last.saturating_add(self.step) > first) {

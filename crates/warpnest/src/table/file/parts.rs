@@ -122,7 +122,7 @@ impl<'t> Parts<'t> {
 }
 
 /// Returns the kind of a map or a set.
-pub fn kind_of<K: crate::Key, P: Payload>(design: &'static str) -> TableKind {
+pub(crate) fn kind_of<K: crate::Key, P: Payload>(design: &'static str) -> TableKind {
     let value_bytes = P::VALUE_BITS / 8;
     let form = if value_bytes == 0 { "Set" } else { "Map" };
     TableKind { design, form, key_bytes: size_of::<K>() as u8, value_bytes }

@@ -8,14 +8,14 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 /// A new file beside the one that it will replace. It is removed unless it is kept.
-pub struct Written {
+pub(super) struct Written {
     file: NamedTempFile,
     path: PathBuf,
 }
 
 impl Written {
     /// Makes an empty file in the folder of `path`.
-    pub fn beside(path: &Path) -> Result<Self> {
+    pub(super) fn beside(path: &Path) -> Result<Self> {
         let folder = folder_of(path);
         let mut builder = tempfile::Builder::new();
         builder.prefix(".warpnest-").suffix(".part");
@@ -27,7 +27,7 @@ impl Written {
     }
 
     /// Forces the file to the disk and gives it its path.
-    pub fn keep(self) -> Result<()> {
+    pub(super) fn keep(self) -> Result<()> {
         let Self { file, path } = self;
         file.as_file().sync_all().map_err(io_error("force to the disk", &path))?;
         file.persist(&path).map_err(|error| io_error("replace", &path)(error.error))?;
@@ -58,19 +58,19 @@ impl Write for Written {
 }
 
 /// Opens a file; returns its length, too, if it is one that has a length.
-pub fn open(path: &Path) -> Result<(File, Option<u64>)> {
+pub(super) fn open(path: &Path) -> Result<(File, Option<u64>)> {
     let file = File::open(path).map_err(io_error("open", path))?;
     let about = file.metadata().map_err(io_error("read the length of", path))?;
     Ok((file, about.is_file().then_some(about.len())))
 }
 
 /// Returns what makes an error of the operating system one of this library.
-pub fn io_error<'p>(action: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Error + 'p {
+pub(super) fn io_error<'p>(action: &'static str, path: &'p Path) -> impl FnOnce(io::Error) -> Error + 'p {
     move |error| Error::File(FileError::Io { action, path: Some(path.to_owned()), source: error.into() })
 }
 
 /// Returns the error with the path, if it is one of a file.
-pub fn with_path(error: Error, path: &Path) -> Error {
+pub(super) fn with_path(error: Error, path: &Path) -> Error {
     match error {
         Error::File(FileError::Io { action, path: None, source }) => {
             let action = if action.starts_with("write") { "write" } else { "read" };

@@ -197,7 +197,7 @@ impl<'r> Incoming<'r> {
 }
 
 /// Fails unless a file of `bytes` bytes, if that is known, is as long as its header says.
-pub fn check_length(header: &Header, bytes: Option<u64>) -> Result<()> {
+pub(crate) fn check_length(header: &Header, bytes: Option<u64>) -> Result<()> {
     let needs = header.file_bytes();
     match bytes {
         Some(has) if has < needs => Err(Error::File(FileError::Cut { has, needs })),

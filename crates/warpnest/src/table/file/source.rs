@@ -30,13 +30,13 @@ impl<'r> Source<'r> {
 }
 
 /// Reads a stream until all is full or there is no more; returns the count of bytes.
-pub fn read_up_to(from: &mut dyn Read, bytes: &mut [u8]) -> Result<usize> {
+pub(super) fn read_up_to(from: &mut dyn Read, bytes: &mut [u8]) -> Result<usize> {
     until_full(bytes, |rest, _| from.read(rest))
 }
 
 /// Reads a file, beginning at offset `at`, until all is full or there is no more; returns the count
 /// of bytes.
-pub fn read_file(file: &File, at: u64, bytes: &mut [u8]) -> Result<usize> {
+pub(super) fn read_file(file: &File, at: u64, bytes: &mut [u8]) -> Result<usize> {
     until_full(bytes, |rest, done| read_at(file, rest, at + done as u64))
 }
 

@@ -26,23 +26,23 @@ pub(crate) struct Loading<T> {
 
 impl<T: Plain> Loading<T> {
     /// Returns a buffer of `loaded` elements.
-    pub fn new(device: &Device, loaded: u64) -> Result<Self> {
+    pub(crate) fn new(device: &Device, loaded: u64) -> Result<Self> {
         Self::with_length(device, loaded, loaded)
     }
 
     /// Returns a buffer of `length` elements, of which the first `loaded` are loaded.
-    pub fn with_length(device: &Device, loaded: u64, length: u64) -> Result<Self> {
+    pub(crate) fn with_length(device: &Device, loaded: u64, length: u64) -> Result<Self> {
         Ok(Self { device: device.clone(), buffer: Buffer::uninitialized(device, 0)?, loaded, length })
     }
 
     /// Returns the bytes that are loaded.
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         // A length that is too large is none that a file has.
         self.loaded.saturating_mul(size_of::<T>() as u64)
     }
 
     /// Returns the buffer, once all is there.
-    pub fn done(mut self) -> Result<Buffer<T>> {
+    pub(crate) fn done(mut self) -> Result<Buffer<T>> {
         // A section of no bytes reserves nothing.
         self.reserve(self.bytes())?;
         Ok(self.buffer)
@@ -88,7 +88,7 @@ impl<T> Default for Collected<T> {
 
 impl<T> Collected<T> {
     /// Returns the words.
-    pub fn words(self) -> Vec<T> {
+    pub(crate) fn words(self) -> Vec<T> {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

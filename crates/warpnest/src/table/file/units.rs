@@ -18,10 +18,10 @@ use std::thread;
 
 /// A check of a part of a section, which begins at an offset, before anything uses it. It says what
 /// contradicts what the header says.
-pub type Check<'c> = &'c (dyn Fn(u64, &[u8]) -> Result<(), &'static str> + Sync);
+pub(super) type Check<'c> = &'c (dyn Fn(u64, &[u8]) -> Result<(), &'static str> + Sync);
 
 /// A section that is being read. Offsets are the section's.
-pub struct Units<'u> {
+pub(super) struct Units<'u> {
     /// The offset of the section in the file, and the bytes of the whole file.
     pub at: u64,
     pub file_bytes: u64,
@@ -34,7 +34,7 @@ pub struct Units<'u> {
 
 impl Units<'_> {
     /// Reads some bytes of a file, which each thread does for its units.
-    pub fn of_file(&self, file: &File, span: Range<u64>, workers: Vec<Worker<'_>>) -> Result<()> {
+    pub(super) fn of_file(&self, file: &File, span: Range<u64>, workers: Vec<Worker<'_>>) -> Result<()> {
         let (next, failed) = (AtomicU64::new(span.start), Failed::default());
         let work = |(stream, staging): Worker<'_>| {
             loop {
@@ -63,7 +63,7 @@ impl Units<'_> {
     }
 
     /// Reads some bytes of a stream.
-    pub fn of_stream(&self, from: &mut dyn Read, span: Range<u64>, mut workers: Vec<Worker<'_>>) -> Result<()> {
+    pub(super) fn of_stream(&self, from: &mut dyn Read, span: Range<u64>, mut workers: Vec<Worker<'_>>) -> Result<()> {
         let mut units = span.clone().step_by(UNIT as usize);
         let mut read = |at: u64, staging: &mut [u8]| -> Result<usize> {
             let unit = &mut staging[..(span.end - at).min(UNIT) as usize];
@@ -150,10 +150,10 @@ impl Failed {
 
 /// What the threads find out about a section.
 #[derive(Default)]
-pub struct Found(Mutex<Findings>);
+pub(super) struct Found(Mutex<Findings>);
 
 #[derive(Default)]
-pub struct Findings {
+pub(super) struct Findings {
     /// The offsets and checksums of the chunks, in the order in which they come.
     pub checksums: Vec<(u64, u64)>,
     pub contradiction: Option<&'static str>,
@@ -168,7 +168,7 @@ impl Found {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).contradiction.get_or_insert(what);
     }
 
-    pub fn all(self) -> Findings {
+    pub(super) fn all(self) -> Findings {
         self.0.into_inner().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -14,7 +14,7 @@ const ALIGNMENT: u64 = 16;
 
 /// The workers of a file: each is a stream and memory of the host for one unit. They are made once
 /// for all sections, since page-locked memory and streams take their time.
-pub struct Workers {
+pub(super) struct Workers {
     device: Device,
     /// None if the device's own stream is enough.
     streams: Vec<Stream>,
@@ -24,11 +24,11 @@ pub struct Workers {
 }
 
 /// A worker: a stream, and the memory of a unit.
-pub type Worker<'l> = (&'l Stream, &'l mut [u8]);
+pub(super) type Worker<'l> = (&'l Stream, &'l mut [u8]);
 
 impl Workers {
     /// Makes workers for sections of at most `most` bytes.
-    pub fn new(device: &Device, most: u64) -> Result<Self> {
+    pub(super) fn new(device: &Device, most: u64) -> Result<Self> {
         let workers = count(most.div_ceil(UNIT));
         let bytes = most.clamp(ALIGNMENT, UNIT).next_multiple_of(ALIGNMENT) as usize;
         let streams = (0..workers).filter(|_| workers > 1).map(|_| device.stream()).collect::<Result<_>>()?;
@@ -37,7 +37,7 @@ impl Workers {
     }
 
     /// Returns the workers for so many units.
-    pub fn of(&mut self, units: u64) -> Vec<Worker<'_>> {
+    pub(super) fn of(&mut self, units: u64) -> Vec<Worker<'_>> {
         let own = std::slice::from_ref(self.device.default_stream());
         let streams = if self.streams.is_empty() { own } else { &self.streams };
         streams.iter().zip(self.staging.chunks_exact_mut(self.bytes)).take(count(units) as usize).collect()

@@ -19,7 +19,7 @@ struct Unit<'l> {
 }
 
 /// Writes all of a table.
-pub fn write(device: &Device, kind: TableKind, parts: &Parts<'_>, to: &mut dyn Write) -> Result<()> {
+pub(super) fn write(device: &Device, kind: TableKind, parts: &Parts<'_>, to: &mut dyn Write) -> Result<()> {
     let sections = parts.sections.iter().map(Section::bytes).collect();
     let (page, seal) = Header { kind, numbers: parts.numbers.clone(), sections }.encode();
     put(to, &page)?;

@@ -56,7 +56,7 @@ impl Primary {
     ///
     /// # Errors
     /// [`Error::NoDevice`] if there is no driver or no such device, or if it is too old.
-    pub fn retain(ordinal: u32) -> Result<Self> {
+    pub(super) fn retain(ordinal: u32) -> Result<Self> {
         let unusable = |reason: String| Error::NoDevice { ordinal, reason };
         let driver = Driver::get().map_err(unusable)?;
         let failed = |failure: Failure| {
@@ -104,7 +104,7 @@ impl Primary {
 
     /// Makes the context current on this thread until the result is dropped; every call of the
     /// driver needs it.
-    pub fn enter(&self) -> Result<Entered<'_>> {
+    pub(super) fn enter(&self) -> Result<Entered<'_>> {
         self.try_enter().map_err(|failure| self.error(failure, 0))
     }
 
@@ -121,34 +121,34 @@ impl Primary {
     }
 
     /// Returns the device's name.
-    pub fn name(&self) -> &str {
+    pub(super) fn name(&self) -> &str {
         &self.name
     }
 
     /// Returns the driver's handle.
     #[cfg(any(feature = "cust", feature = "cudarc"))]
-    pub fn handle(&self) -> Context {
+    pub(super) fn handle(&self) -> Context {
         self.context
     }
 
     /// Returns the device's memory.
-    pub fn memory(&self) -> Result<Memory> {
+    pub(super) fn memory(&self) -> Result<Memory> {
         self.enter()?.memory().map_err(|failure| self.error(failure, 0))
     }
 
     /// Returns whether an error has cost the context.
-    pub fn is_lost(&self) -> bool {
+    pub(super) fn is_lost(&self) -> bool {
         self.lost.load(Ordering::Relaxed)
     }
 
     /// Converts the result of a call into a result of this crate.
-    pub fn check(&self, called: Called) -> Result<()> {
+    pub(super) fn check(&self, called: Called) -> Result<()> {
         called.map_err(|failure| self.error(failure, 0))
     }
 
     /// Returns the error of a call. `asked` is the count of bytes that it asked for, if that is
     /// known. Records that the context is lost, if it is.
-    pub fn error(&self, failure: Failure, asked: u64) -> Error {
+    pub(super) fn error(&self, failure: Failure, asked: u64) -> Error {
         let Failure { call, code } = failure;
         if code == code::OUT_OF_MEMORY {
             // The figure helps, and is not worth another error.
@@ -165,7 +165,7 @@ impl Primary {
 
 impl Entered<'_> {
     /// Converts the result of a call into a result of this crate.
-    pub fn check(&self, called: Called) -> Result<()> {
+    pub(super) fn check(&self, called: Called) -> Result<()> {
         self.primary.check(called)
     }
 

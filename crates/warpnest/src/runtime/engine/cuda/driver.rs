@@ -29,34 +29,34 @@ pub(crate) type Event = *mut c_void;
 pub(crate) mod constant {
     use std::ffi::{c_int, c_uint};
 
-    pub const MULTIPROCESSOR_COUNT: c_int = 16;
-    pub const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
-    pub const COMPUTE_CAPABILITY_MINOR: c_int = 76;
-    pub const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
-    pub const FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
-    pub const STREAM_NON_BLOCKING: c_uint = 1;
-    pub const EVENT_DISABLE_TIMING: c_uint = 2;
-    pub const STREAM_LEGACY: super::Stream = std::ptr::without_provenance_mut(1);
+    pub(crate) const MULTIPROCESSOR_COUNT: c_int = 16;
+    pub(crate) const COMPUTE_CAPABILITY_MAJOR: c_int = 75;
+    pub(crate) const COMPUTE_CAPABILITY_MINOR: c_int = 76;
+    pub(crate) const MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: c_int = 97;
+    pub(crate) const FUNCTION_MAX_DYNAMIC_SHARED_SIZE_BYTES: c_int = 8;
+    pub(crate) const STREAM_NON_BLOCKING: c_uint = 1;
+    pub(crate) const EVENT_DISABLE_TIMING: c_uint = 2;
+    pub(crate) const STREAM_LEGACY: super::Stream = std::ptr::without_provenance_mut(1);
     #[cfg(feature = "cudarc")]
-    pub const STREAM_PER_THREAD: super::Stream = std::ptr::without_provenance_mut(2);
+    pub(crate) const STREAM_PER_THREAD: super::Stream = std::ptr::without_provenance_mut(2);
     #[cfg(feature = "cust")]
     pub const POINTER_ATTRIBUTE_CONTEXT: c_int = 1;
-    pub const POINTER_ATTRIBUTE_MEMORY_TYPE: c_int = 2;
-    pub const JIT_ERROR_LOG_BUFFER: c_uint = 5;
-    pub const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
+    pub(crate) const POINTER_ATTRIBUTE_MEMORY_TYPE: c_int = 2;
+    pub(crate) const JIT_ERROR_LOG_BUFFER: c_uint = 5;
+    pub(crate) const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
 }
 
 /// The driver's result codes that the engine handles specially, as `cuda.h` numbers them.
 pub(crate) mod code {
-    pub const OUT_OF_MEMORY: u32 = 2;
-    pub const NOT_READY: u32 = 600;
+    pub(crate) const OUT_OF_MEMORY: u32 = 2;
+    pub(crate) const NOT_READY: u32 = 600;
     /// The codes of refused PTX: invalid images, PTX and sources, of a version or for a GPU that
     /// the driver does not know, or with no compiler for it.
-    pub const REFUSALS: [u32; 7] = [200, 209, 218, 221, 222, 223, 300];
+    pub(crate) const REFUSALS: [u32; 7] = [200, 209, 218, 221, 222, 223, 300];
     /// The codes after which every call in the context fails. They are device unavailable, invalid
     /// context, ECC and NVLink errors, a contained error, illegal address, time-out, destroyed
     /// context, assertion, and the faults of kernels.
-    pub const LOST: [u32; 16] = [46, 201, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721];
+    pub(crate) const LOST: [u32; 16] = [46, 201, 214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721];
 }
 
 /// A call that the driver did not answer with success.
@@ -162,7 +162,7 @@ impl Driver {
     ///
     /// # Errors
     /// The text says what is missing, and what to do.
-    pub fn get() -> Result<&'static Self, String> {
+    pub(super) fn get() -> Result<&'static Self, String> {
         static DRIVER: OnceLock<Driver> = OnceLock::new();
         if let Some(driver) = DRIVER.get() {
             return Ok(driver);
@@ -182,7 +182,7 @@ impl Driver {
 
     /// Returns the driver's name of a result code: newer drivers have codes that are not listed
     /// here.
-    pub fn name(&self, code: u32) -> String {
+    pub(super) fn name(&self, code: u32) -> String {
         let mut name = std::ptr::null();
         // SAFETY: the driver sets the pointer to a string of its own, which lives as long as it
         // does, or to null.

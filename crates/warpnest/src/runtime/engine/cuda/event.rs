@@ -21,14 +21,14 @@ unsafe impl Sync for CudaEvent {}
 
 impl CudaEvent {
     /// Records an event after what has been queued on a stream of this context.
-    pub fn record(primary: &Arc<Primary>, stream: driver::Stream, timed: bool) -> Result<Self> {
+    pub(super) fn record(primary: &Arc<Primary>, stream: driver::Stream, timed: bool) -> Result<Self> {
         let queue_event = Self::unrecorded(primary, timed)?;
         queue_event.record_on(stream)?;
         Ok(queue_event)
     }
 
     /// Makes an event, which counts as reached until it is recorded.
-    pub fn unrecorded(primary: &Arc<Primary>, timed: bool) -> Result<Self> {
+    pub(super) fn unrecorded(primary: &Arc<Primary>, timed: bool) -> Result<Self> {
         let entered = primary.enter()?;
         let mut event = std::ptr::null_mut();
         let flags = if timed { 0 } else { constant::EVENT_DISABLE_TIMING };
@@ -38,14 +38,14 @@ impl CudaEvent {
     }
 
     /// Moves the event behind what has been queued on a stream of this context.
-    pub fn record_on(&self, stream: driver::Stream) -> Result<()> {
+    pub(super) fn record_on(&self, stream: driver::Stream) -> Result<()> {
         let entered = self.primary.enter()?;
         // SAFETY: both handles live.
         entered.check(unsafe { entered.driver.cuEventRecord(self.event, stream) })
     }
 
     /// Makes later work of a stream of this context wait for the event.
-    pub fn hold_up(&self, stream: driver::Stream) -> Result<()> {
+    pub(super) fn hold_up(&self, stream: driver::Stream) -> Result<()> {
         let entered = self.primary.enter()?;
         // SAFETY: both handles live; the driver keeps what it needs of the event.
         entered.check(unsafe { entered.driver.cuStreamWaitEvent(stream, self.event, 0) })

@@ -36,20 +36,20 @@ pub(crate) struct CudaEngine {
 
 impl CudaEngine {
     /// Makes the engine of the device of this ordinal, in its primary context, with its kernels.
-    pub fn new(ordinal: u32) -> Result<Self> {
+    pub(crate) fn new(ordinal: u32) -> Result<Self> {
         let primary = Arc::new(Primary::retain(ordinal)?);
         let modules = Modules::new(&primary)?;
         Ok(Self { shared: Arc::new(Shared { modules, staged: StagedCopies::default(), primary }) })
     }
 
     /// Changes how large copies are made from now on.
-    pub fn set_large_copies(&self, settings: LargeCopies) {
+    pub(crate) fn set_large_copies(&self, settings: LargeCopies) {
         self.shared.staged.set(settings);
     }
 
     /// Returns whether an error has cost the engine its context, as far as calls of the driver have
     /// told.
-    pub fn is_lost(&self) -> bool {
+    pub(crate) fn is_lost(&self) -> bool {
         self.shared.primary.is_lost()
     }
 }

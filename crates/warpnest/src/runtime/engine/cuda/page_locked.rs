@@ -15,7 +15,7 @@ unsafe impl Send for PageLocked {}
 
 impl PageLocked {
     /// Allocates `bytes` bytes, which hold anything.
-    pub fn new(primary: &Arc<Primary>, bytes: usize) -> Result<Self> {
+    pub(super) fn new(primary: &Arc<Primary>, bytes: usize) -> Result<Self> {
         let entered = primary.enter()?;
         let mut pointer = std::ptr::null_mut();
         // SAFETY: the driver writes the address.
@@ -24,7 +24,7 @@ impl PageLocked {
     }
 
     /// Returns the address of the first byte, a multiple of the size of a page.
-    pub fn first(&self) -> *mut u8 {
+    pub(super) fn first(&self) -> *mut u8 {
         self.first
     }
 }

@@ -38,13 +38,13 @@ unsafe impl Send for ReadbackBuffer {}
 
 impl ReadbackBuffer {
     /// Returns whether so many bytes from this address can be read back.
-    pub fn takes(from: usize, bytes: usize) -> bool {
+    pub(super) fn takes(from: usize, bytes: usize) -> bool {
         from.is_multiple_of(4) && bytes.is_multiple_of(4) && (4..=4 * MAX_WORDS).contains(&bytes)
     }
 
     /// Allocates the memory and loads the kernel, for which there may be no memory left later. So a
     /// readback buffer that exists needs no more.
-    pub fn new(shared: &Shared) -> Result<Self> {
+    pub(super) fn new(shared: &Shared) -> Result<Self> {
         shared.modules.own().function("readback", None)?;
         let entered = shared.primary.enter()?;
         let (memory, mut address) = (PageLocked::new(&shared.primary, 8 * MAX_WORDS)?, 0);
@@ -62,7 +62,7 @@ impl ReadbackBuffer {
     ///
     /// # Safety
     /// The buffer [takes](ReadbackBuffer::takes) it, and as many bytes begin at `from`.
-    pub unsafe fn bring(&mut self, queue: &dyn Queue, from: usize, to: &mut [u8]) -> Result<()> {
+    pub(super) unsafe fn bring(&mut self, queue: &dyn Queue, from: usize, to: &mut [u8]) -> Result<()> {
         let words = to.len() / 4;
         self.epoch = self.epoch.checked_add(1).unwrap_or_else(|| {
             // All epochs have been used: no word with an old epoch may remain.

@@ -92,7 +92,7 @@ impl Default for StagedCopies {
 
 impl StagedCopies {
     /// Changes the settings for later copies.
-    pub fn set(&self, settings: LargeCopies) {
+    pub(super) fn set(&self, settings: LargeCopies) {
         assert!(settings.unit > 0, "a unit has bytes");
         self.min_bytes.store(settings.min_bytes, Relaxed);
         lock(&self.uploads).set(settings.unit, settings.max_uploading);
@@ -106,7 +106,7 @@ impl StagedCopies {
     /// # Safety
     /// An allocation of the context has as many bytes that begin at `to`, and the stream is the
     /// context's.
-    pub unsafe fn upload(
+    pub(super) unsafe fn upload(
         &self,
         primary: &Arc<Primary>,
         stream: driver::Stream,
@@ -126,7 +126,7 @@ impl StagedCopies {
     /// # Safety
     /// An allocation of the context has as many bytes that begin at `from`, and the stream is the
     /// context's.
-    pub unsafe fn download(
+    pub(super) unsafe fn download(
         &self,
         primary: &Arc<Primary>,
         stream: driver::Stream,
