@@ -51,9 +51,9 @@ impl Config<Extendible> {
         self
     }
 
-    /// Sets the count of buckets that a bucket table names (N in Hu 2015): a power of two, at least
-    /// 4. A segment that splits gets a bucket table of its own, so few buckets a table let the
-    ///    directory grow in small steps.
+    /// Sets the count of buckets that a bucket table names (N in Hu 2015): a power of two that is
+    /// not less than 4. A segment that splits gets a bucket table of its own, so few buckets a
+    /// table let the directory grow in small steps.
     #[must_use]
     pub fn buckets(mut self, buckets: u32) -> Self {
         self.design.buckets = buckets;
