@@ -42,15 +42,15 @@ impl ColumnParams {
         Self { nans: self.nans.wrapping_neg(), ..self }
     }
 
-    /// Returns the rank of a value among those of which the least is wanted: it has the greatest
-    /// rank.
+    /// Returns the rank of a value where the least value is wanted: the least value has the
+    /// greatest rank.
     #[inline(always)]
     pub fn min_rank<W: Scalar>(self, word: W) -> W {
         turned(!self.ordered(word), self.nans)
     }
 
-    /// Returns the rank of a value among those of which the greatest is wanted: it has the
-    /// greatest rank.
+    /// Returns the rank of a value where the greatest value is wanted: that value has the greatest
+    /// rank.
     #[inline(always)]
     pub fn max_rank<W: Scalar>(self, word: W) -> W {
         turned(self.ordered(word), self.nans)
@@ -68,8 +68,8 @@ impl ColumnParams {
         self.unordered(turned(rank, self.nans.wrapping_neg()))
     }
 
-    /// Returns a word whose unsigned order is that of the values. For floating-point numbers this
-    /// is the total order of IEEE 754, from the negative NaNs to the positive ones.
+    /// Returns a word whose unsigned order is the order of the values. For floating-point numbers
+    /// this is the total order of IEEE 754, from the negative NaNs to the positive ones.
     #[inline(always)]
     fn ordered<W: Scalar>(self, word: W) -> W {
         word ^ self.flip_of(word) ^ W::from_u64(self.flip)

@@ -72,7 +72,7 @@ pub struct Family {
     prime: Divisor,
     slots: Divisor,
     formula: u32,
-    /// The number of functions of the family that a table uses.
+    /// The count of functions of the family that a table uses.
     count: u32,
 }
 
@@ -83,13 +83,13 @@ impl Family {
         Self { prime: Divisor::new(prime), slots: Divisor::new(slots), formula: formula as u32, count }
     }
 
-    /// Returns the number of functions.
+    /// Returns the count of functions.
     #[inline(always)]
     pub fn count(&self) -> u32 {
         self.count
     }
 
-    /// Returns the number of slots.
+    /// Returns the count of slots.
     #[inline(always)]
     pub fn slots(&self) -> u32 {
         self.slots.get()
@@ -131,7 +131,7 @@ pub struct HashFunctions {
     family: Family,
 }
 
-/// The slot that every key has under a function that the table does not have (whose number is at or
+/// The slot that every key has under a function that the table does not have (whose index is at or
 /// beyond the count).
 pub const NO_SLOT: u32 = u32::MAX;
 
@@ -171,13 +171,13 @@ impl HashFunctions {
         Self { constants, family }
     }
 
-    /// Returns the number of functions.
+    /// Returns the count of functions.
     #[inline(always)]
     pub fn count(&self) -> u32 {
         self.family.count
     }
 
-    /// Returns the number of slots.
+    /// Returns the count of slots.
     #[inline(always)]
     pub fn slots(&self) -> u32 {
         self.family.slots()

@@ -19,10 +19,10 @@ pub trait Plain: Copy + Send + Sync + 'static {
 /// The proof that `T` has no padding and no pointers, and that zeros are a value of `T`, as are the
 /// bytes of each of its values wherever they are copied to.
 ///
-/// Rows are copied word by word, and of two that are copied to one row some words of each may
-/// remain. So what has some words of 4 bytes of one value, and in the rest those of another, is a
-/// value of `T`, too. (If its size is not a multiple of 4, that is so of single bytes.) A tag and
-/// what its meaning depends on are no such type.
+/// Rows are copied word by word. Where two rows are copied to one, some words of each may remain.
+/// So a mixture of two values, with each word of 4 bytes from one of them, must be a value of `T`,
+/// too. (If the size of `T` is not a multiple of 4, each byte may come from either.) A type with a
+/// tag, on which the meaning of other bytes depends, is not plain.
 #[derive(Clone, Copy, Debug)]
 pub struct Proof<T>(PhantomData<fn() -> T>);
 

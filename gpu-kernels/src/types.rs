@@ -41,19 +41,19 @@ pub trait Scalar:
     type Double: Double<Half = Self>;
     /// Zero-extends to 64 bits.
     fn to_u64(self) -> u64;
-    /// Returns the 32 bits from bit `shift` on, which must be one of the word's bits.
+    /// Returns the 32 bits that begin at bit `shift`, which must be one of the word's bits.
     fn bits_from(self, shift: u32) -> u32;
     /// Takes the low bits of `wide`.
     fn from_u64(wide: u64) -> Self;
     /// Returns the part of the range that the word is in, if the range has `whole` equal parts: the
-    /// number of parts that lie below it.
+    /// count of parts that lie below it.
     fn scaled(self, whole: u32) -> u32;
     /// Returns the part as in [`Scalar::scaled`], with a `whole` as wide as the word.
     fn scaled_wide(self, whole: Self) -> Self;
     /// Returns the position of the word within its part, of the `whole` equal parts of
     /// [`Scalar::scaled`], as a fraction of the range.
     fn within_part(self, whole: u32) -> Self;
-    /// Returns the number of zeros below the lowest bit that is set.
+    /// Returns the count of zeros below the lowest bit that is set.
     fn low_zeros(self) -> u32;
 }
 
@@ -105,7 +105,7 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     /// The array of such words that has 32 bytes, a sector of the GPU's memory: one thread reads it
     /// as fast as one word.
     type Sector: Copy + AsRef<[Self]>;
-    /// The number of words of a sector.
+    /// The count of words of a sector.
     const IN_SECTOR: u32;
     /// The word with every bit set.
     const ALL_ONES: Self;
@@ -117,7 +117,7 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     /// Returns the lower half.
     fn lower(self) -> Self::Half;
 
-    /// Reads the words of a sector, whose first word has number `first`. No thread of this launch
+    /// Reads the words of a sector, whose first word has index `first`. No thread of this launch
     /// may write them.
     fn read_sector(memory: Global<Self>, first: u64) -> Self::Sector;
     /// Loads the words of a sector, which other threads may be changing: each word is whole, but
@@ -126,7 +126,7 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
 
     /// The array of such words that has 64 bytes, a line of a CPU's cache.
     type Line: Copy + AsRef<[Self]>;
-    /// Loads the words of a line, whose first word has number `first`. No other thread may write
+    /// Loads the words of a line, whose first word has index `first`. No other thread may write
     /// them meanwhile.
     fn load_line(memory: Global<Self>, first: u64) -> Self::Line;
     /// Loads the words of a line, which other threads may be changing, as
@@ -146,8 +146,8 @@ pub trait KeyWord: Scalar {
 
     /// Returns a bijection of the keys under which every bit depends on every bit of the key, by
     /// two random words (`b` is used as an odd multiplier). The shifts and the first multiplier are
-    /// those of published bijective mixers: for 32 bits C. Wellons' hash-prospector (0x21f0aaad),
-    /// for 64 bits J. Maiga's "mx3" (0xe9846af9b1a615d).
+    /// from published bijective mixers: for 32 bits C. Wellons' hash-prospector (0x21f0aaad), for
+    /// 64 bits J. Maiga's "mx3" (0xe9846af9b1a615d).
     fn mixed(self, a: u64, b: u64) -> Self;
 
     /// Returns the key whose [`KeyWord::mixed`] this is.
@@ -183,14 +183,14 @@ impl ValueWord for u64 {}
 pub trait Payload: sealed::Sealed + Copy + core::fmt::Debug + Send + Sync + 'static {
     /// The value type; for [`Nothing`] a word that is neither read nor written.
     type Word: ValueWord;
-    /// The number of bits of the value: 0 if there is none.
+    /// The count of bits of the value: 0 if there is none.
     const VALUE_BITS: u32;
     /// The index of this type in the names of the kernels that take any payload.
     const PAYLOAD_INDEX: usize;
     /// The [`KeyWord::PackedWord`] of a 32-bit key and this payload.
     type PackedWith32: KeyWord + ValueWord;
     /// The word for a pair of a 32-bit key and this payload, where one word holds both; for any
-    /// other pair it holds the pair's number.
+    /// other pair it holds the pair's index.
     type PackedEntry: Scalar;
     /// The word type of a cuckoo table's slots: 64 bits wide if there is a value, else the key.
     type SlotWord<K: KeyWord>: Scalar;
@@ -231,7 +231,7 @@ pub type WordOf<V> = <V as Payload>::Word;
 pub type SlotWordOf<K, V> = <V as Payload>::SlotWord<K>;
 
 /// Returns the inverse of `odd`, an odd number, modulo 2^64 and so modulo 2^32 too. Each of
-/// Newton's steps doubles the number of correct bits; `odd` is its own inverse in the lowest three.
+/// Newton's steps doubles the count of correct bits; `odd` is its own inverse in the lowest three.
 #[inline(always)]
 const fn inverse(odd: u64) -> u64 {
     let mut inverse = odd;

@@ -1,4 +1,4 @@
-//! The CPU engine's block runner without its number of cores, so that plans are those of a GPU.
+//! The CPU engine's block runner without its count of cores, so that plans are as for a GPU.
 
 use gpu_kernels::seam::Kernel;
 use warpnest::Result;

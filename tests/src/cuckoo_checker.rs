@@ -78,7 +78,7 @@ pub fn keys_of_set<K: Key>(set: &CuckooSet<K>) -> Result<Said<K>, String> {
     keys_of_words(set.table().functions(), &words, &head)
 }
 
-/// Says what is wrong with the set, given that its keys should be those of `reference`.
+/// Says what is wrong with the set, given that its keys should be the keys of `reference`.
 pub fn check_cuckoo_set<K: Key>(set: &CuckooSet<K>, reference: &HashSet<K>) -> Result<(), String> {
     let said = keys_of_set(set)?;
     if let Some(key) = said.keys.iter().find(|key| !reference.contains(key)) {

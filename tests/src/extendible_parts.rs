@@ -20,7 +20,7 @@ pub fn spread<K: Key>(layout: &Layout, root: u64, path: &str, n: usize) -> Vec<K
 }
 
 /// Returns `n` different keys that agree as far as keys can. The hashes of wide keys agree in all
-/// 32 bits; those of other keys are neighbours.
+/// 32 bits; the hashes of other keys are neighbours.
 pub fn close<K: Key>(layout: &Layout, root: u64, path: &str, n: usize) -> Vec<K> {
     let first = hashes(layout, root, path).start;
     (0..n as u64).map(|i| key(layout, if K::BITS == 64 { first } else { first + i }, i)).collect()

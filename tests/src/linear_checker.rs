@@ -79,7 +79,7 @@ pub fn search_order<K: Key, V: Value>(layout: &Layout, key: K) -> impl Iterator<
 /// The contents of a table by its words.
 #[derive(Debug, Default)]
 pub struct Decoded<K, V> {
-    /// All pairs, including that of the cell.
+    /// All pairs, including the cell's pair.
     pub pairs: HashMap<K, V>,
     /// The number of slots that are not empty.
     pub taken: u64,
@@ -169,7 +169,7 @@ pub fn check_linear_map<K: Key, V: Value>(map: &LinearMap<K, V>) -> Result<Decod
     Ok(found)
 }
 
-/// Says what is wrong with the map, given that its pairs should be those of `reference`.
+/// Says what is wrong with the map, given that its pairs should be the pairs of `reference`.
 pub fn check_pairs<K: Key, V: Value>(
     map: &LinearMap<K, V>,
     reference: &HashMap<K, V>,

@@ -72,7 +72,7 @@ fn all_probed<K: Key, V>(lengths: warpnest::Result<ProbeLengths>, reference: &Ha
     }
 }
 
-/// Says what is wrong with a map, given that its pairs should be those of `reference`. The
+/// Says what is wrong with a map, given that its pairs should be the pairs of `reference`. The
 /// `queries` are keys to look up, present or not.
 pub fn check<K: Key, V: Value, D: Checked>(
     map: &BulkMap<K, V, D>,

@@ -7,8 +7,8 @@ use std::collections::{HashMap, HashSet};
 use warpnest::types::{WordKey as Key, WordValue as Value};
 use warpnest::{Buffer, Device, PageMap, PageSet};
 
-/// Returns the first mixed key whose home is `bucket`. The share of mixed keys below it is that of
-/// the buckets below.
+/// Returns the first mixed key whose home is `bucket`. The share of mixed keys below it equals the
+/// share of buckets below.
 fn first_of(bucket: u64, buckets: u64, key_bits: u32) -> u128 {
     ((bucket as u128) << key_bits).div_ceil(buckets as u128)
 }
@@ -184,7 +184,7 @@ pub fn pairs_of_map<K: Key, V: Value>(map: &PageMap<K, V>) -> Result<HashMap<K, 
     }
 }
 
-/// Says what is wrong with the set, given that its keys should be those of `reference`.
+/// Says what is wrong with the set, given that its keys should be the keys of `reference`.
 pub fn check_page_set<K: Key>(set: &PageSet<K>, reference: &HashSet<K>) -> Result<(), String> {
     let keys =
         pairs_of_words::<K, Nothing>(set.device(), set.table().layout(), set.table().words(), set.table().slots())?;
@@ -208,7 +208,7 @@ fn pairs_of_words<K: Key, V: Payload>(
     Ok(pairs)
 }
 
-/// Says what is wrong with the map, given that its pairs should be those of `reference`.
+/// Says what is wrong with the map, given that its pairs should be the pairs of `reference`.
 pub fn check_page_map<K: Key, V: Value>(map: &PageMap<K, V>, reference: &HashMap<K, V>) -> Result<(), String> {
     same_pairs(&pairs_of_map(map)?, reference)
 }

@@ -33,7 +33,7 @@ pub fn seed() -> u64 {
     *SEED
 }
 
-/// Returns a seed for one purpose, which follows from that of the run.
+/// Returns a seed for one purpose, which follows from the run's seed.
 pub fn derived(purpose: impl Hash) -> u64 {
     crate::times::watch();
     let mut hasher = DefaultHasher::new();

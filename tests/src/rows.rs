@@ -38,7 +38,7 @@ impl Under for Extendible {
 
 /// A row that tests make.
 pub trait Row: Plain + Pod + Debug + PartialEq {
-    /// Returns the row of a number. All of its words differ from those of other numbers.
+    /// Returns the row of a number. All of its words differ from the words of other numbers' rows.
     fn from_seed(seed: u64) -> Self;
 }
 

@@ -1,8 +1,8 @@
 //! The CPU time of each test, for a limit that `cargo xtask check` keeps.
 //!
 //! Each test has a thread, and what it asks of this crate first begins its watch. Time of other
-//! threads, as those of a pool of cores, is not counted. When the process ends, the times are
-//! written to a file of the program in the folder `test-times` of the target folder.
+//! threads, such as a pool's, is not counted. When the process ends, the times are written to a
+//! file of the program in the folder `test-times` of the target folder.
 
 use std::cell::RefCell;
 use std::fmt::Write;

@@ -208,8 +208,8 @@ fn of_first_buckets(layout: &Layout, each: u32) -> [Vec<u32>; 2] {
     })
 }
 
-/// Checks the forms with short tags, which tables have from so many buckets on. Many keys have the
-/// same homes, so some leave them.
+/// Checks the forms with short tags, which tables have if they have so many buckets or more. Many
+/// keys have the same homes, so some leave them.
 #[test]
 fn every_form_of_a_page_tables_bucket() {
     if ASKED.is_none() {

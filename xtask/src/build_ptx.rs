@@ -7,8 +7,9 @@ use warpnest_build::{Build, Target};
 
 use crate::{examples, workspace};
 
-/// Compile the kernels to PTX, lint it, and write it: those of gpu-kernels to crates/warpnest/ptx,
-/// those of the applications, of the benchmarks and of the examples beside their sources.
+/// Compile the kernels to PTX, lint it, and write it: the kernels of gpu-kernels to
+/// crates/warpnest/ptx, the kernels of the applications, of the benchmarks and of the examples
+/// beside their sources.
 ///
 /// Needs a rustc with the NVPTX target and the source of its library. It is the one that the
 /// variable WARPNEST_KERNEL_RUSTC names, else Debian's (apt-get install rustc-web rust-web-src),
@@ -36,8 +37,9 @@ pub fn kernels(root: &Path) -> Result<Build> {
     Ok(build.work_dir(workspace::target_dir(root).join("ptx-build")).command("cargo xtask build-ptx"))
 }
 
-/// Returns the builds of all kernels: the library's, the applications', the benchmarks', and those
-/// of the examples outside the workspace, which have the library's sources in their digests.
+/// Returns the builds of all kernels: the library's, the applications', the benchmarks', and the
+/// kernels of the examples outside the workspace, which have the library's sources in their
+/// digests.
 pub fn all(root: &Path) -> Result<Vec<Build>> {
     let work = |name: &str| workspace::target_dir(root).join("ptx-build").join(name);
     let within = |parent: &str| -> Result<Build> {

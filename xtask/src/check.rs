@@ -15,16 +15,16 @@ use crate::{
 
 /// Run every check before a merge.
 ///
-/// The checks are rustfmt; the width and the beginnings of comments; whether names in documents and
-/// comments exist, and links lead somewhere; whether files import from each other in a circle;
-/// clippy, with the feature cust; whether all that packs for a GPU compiles, and the library and
-/// the examples with the features that users choose; the unit tests of the kernels' crate; rustdoc;
-/// the README's first program, made outside the workspace by the README's commands, with its time;
-/// a program that rustc must refuse, with the words of its errors; the tests and the output of the
-/// example with a kernel of its own.
-/// The committed PTX must have been built from these sources. It goes through the lint, and ptxas
-/// with a table of what each kernel uses; a new build of that of sm_90 must give the same bytes.
-/// The Python wheel is built, installed into a clean environment, and tested there.
+/// The checks are rustfmt; the width and the beginnings of comments, and phrases that comments and
+/// documents must not have; whether names in documents and comments exist, and links lead
+/// somewhere; whether files import from each other in a circle; clippy, with the feature cust;
+/// whether all that packs for a GPU compiles, and the library and the examples with the features
+/// that users choose; the unit tests of the kernels' crate; rustdoc; the README's first program,
+/// made outside the workspace by the README's commands, with its time; a program that rustc must
+/// refuse, with the words of its errors; the tests and the output of the example with a kernel of
+/// its own. The committed PTX must have been built from these sources. It goes through the lint,
+/// and ptxas with a table of what each kernel uses; a new build of the PTX for sm_90 must give the
+/// same bytes. The Python wheel is built, installed into a clean environment, and tested there.
 ///
 /// If all tests have run before, the last checks are how much of the PTX they executed, with a
 /// floor, and how long each took, with a limit. All tests and all steps have a budget of CPU time.
@@ -71,7 +71,7 @@ pub struct Args {
 /// The target whose PTX is built again, unless all are: the one that has every kernel.
 const NEWEST: &str = "sm_90";
 
-/// Runs `cargo xtask check`; `commands` are those of `cargo xtask`.
+/// Runs `cargo xtask check`; `commands` are the commands of `cargo xtask`.
 pub fn main(args: &Args, commands: Vec<String>) -> Result<()> {
     let root = workspace::root()?;
     let mut report = Report::default();
@@ -179,7 +179,7 @@ fn beside(left_out: bool, root: &Path, work: impl FnOnce(&Path) -> Result<Outcom
     (!left_out).then(|| std::thread::spawn(move || work(&root)))
 }
 
-/// Waits for the work; the time in its line is that of the waiting.
+/// Waits for the work; the time in its line is the time spent waiting.
 fn join(work: Work) -> Result<Outcome> {
     let work = work.context("it was not begun")?;
     work.join().unwrap_or_else(|_| bail!("it panicked: see above"))

@@ -56,7 +56,7 @@ enum Only {
 }
 
 impl Only {
-    /// Returns the words that build it, but for the packages.
+    /// Returns the words that build it, without the packages.
     fn words(self) -> &'static [&'static str] {
         match self {
             Only::Bench => &["build", "--bin", "warpnest-bench"],
@@ -117,7 +117,7 @@ const FIGURES: [&str; 5] = ["-p", "warpnest-bench", "--no-default-features", "--
 
 /// The profile that tests and examples are built in.
 pub const TESTS_PROFILE: &str = "bundle";
-/// The profile of the benchmarks, and that of benchmarks alone.
+/// The profile of the benchmarks, and the profile of benchmarks alone.
 const BENCH_PROFILE: &str = "release";
 const TRIAL_PROFILE: &str = "trial";
 

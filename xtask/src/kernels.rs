@@ -1,5 +1,5 @@
-//! What is checked of the sources of kernels (docs/kernels.md): every loop names its bound, but for
-//! those that count up to one, and no code but the seam asks for the target.
+//! What is checked of the sources of kernels (docs/kernels.md): every loop names its bound, unless
+//! it counts up to one, and no code but the seam asks for the target.
 
 use std::fs;
 use std::path::Path;

@@ -42,8 +42,7 @@ struct Cli {
     command: Command,
 }
 
-/// A command's help is the documentation of its arguments' struct, or that of the program which it
-/// runs.
+/// A command's help is the documentation of its arguments' struct, or of the program which it runs.
 #[derive(Subcommand)]
 enum Command {
     /// Measure every table and operation beside the memory system's limits.

@@ -1,5 +1,6 @@
-//! The check of comments: their width, and how documentation begins (docs/architecture.md,
-//! "Glossary"). That of a function begins with a verb in the third person.
+//! The check of comments and documents: the width of comments, how documentation begins, and
+//! phrases that send the reader back to look for a noun (docs/architecture.md, "Glossary"). The
+//! documentation of a function begins with a verb in the third person.
 
 use std::fs;
 use std::path::Path;
@@ -8,36 +9,100 @@ use anyhow::{Context, Result, ensure};
 
 use crate::workspace;
 
-/// The folders whose Rust files are checked.
+/// The folders whose Rust files and documents are checked.
 const FOLDERS: [&str; 4] = ["crates", "gpu-kernels", "tests", "xtask"];
+/// The folder whose documents are checked, besides the documents beside it.
+const DOCUMENTS: &str = "docs";
 /// The widest line of a comment, in characters with its indentation.
 const MAX_WIDTH: usize = 100;
 /// Beginnings that leave the reader to guess what is spoken of.
 const NO_SUBJECT: [&str; 8] =
     ["Those ", "That of ", "It ", "They ", "Them ", "As many ", "What is to be ", "What became of "];
+/// Phrases whose head is a pronoun, so that the reader must find its noun; and one for which there
+/// is "except".
+const PHRASES: [&[&str]; 4] = [&["those", "of"], &["that", "of"], &["the", "one", "of"], &["but", "for"]];
 /// Words that end as verbs in the third person do, and begin no documentation of a function.
 const NO_VERBS: &str = "Across Always As Besides Bits Blocks Buckets Bytes Houses Its Kernels Keys Layouts Less Lines \
     Milliseconds Offsets Pages Pairs Rows Sections Slots This Thus Triangles Values Words";
 
-/// Checks all Rust files under `root`.
+/// Checks all Rust files and documents under `root`.
 pub fn check(root: &Path) -> Result<()> {
+    let mut paths = Vec::new();
+    for folder in FOLDERS.iter().chain([&DOCUMENTS]) {
+        paths.extend(workspace::files(&root.join(folder))?);
+    }
+    for entry in fs::read_dir(root).with_context(|| format!("cannot list {}", root.display()))? {
+        paths.push(entry?.path());
+    }
+    paths.sort();
     let mut findings = Vec::new();
-    for folder in FOLDERS {
-        for path in workspace::files(&root.join(folder))? {
-            if path.extension().is_some_and(|extension| extension == "rs") {
-                let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-                let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
-                findings.extend(findings_of(&text).into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
-            }
-        }
+    for path in paths {
+        let check: fn(&str) -> Vec<(usize, String)> = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("rs") if !path.starts_with(root.join(DOCUMENTS)) => findings_of,
+            Some("md") => findings_of_document,
+            _ => continue,
+        };
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let name = path.strip_prefix(root).unwrap_or(&path).display().to_string();
+        findings.extend(check(&text).into_iter().map(|(line, what)| format!("{name}:{line}: {what}")));
     }
     ensure!(findings.is_empty(), "{} findings\n{}", findings.len(), findings.join("\n"));
     Ok(())
 }
 
+/// Returns the findings in a document, each with the number of its line.
+fn findings_of_document(text: &str) -> Vec<(usize, String)> {
+    phrases(text.lines().map(Some))
+}
+
+/// Returns the text of the comment in a line of Rust, if there is one.
+fn comment_of(line: &str) -> Option<&str> {
+    let comment = line.trim_start();
+    let text = if comment.starts_with("//") { comment } else { line.split_once(" // ")?.1 };
+    Some(text.trim_start_matches(['/', '!']))
+}
+
+/// Returns where prose has [`PHRASES`], each with the number of the line where the phrase begins. A
+/// phrase may go on in the next line, unless that is empty or no prose.
+fn phrases<'t>(lines: impl Iterator<Item = Option<&'t str>>) -> Vec<(usize, String)> {
+    let mut findings = Vec::new();
+    // The words of the paragraph, with the numbers of their lines.
+    let mut words: Vec<(usize, &str)> = Vec::new();
+    for (index, line) in lines.enumerate().map(|(index, line)| (index, line.unwrap_or_default())) {
+        if line.trim().is_empty() {
+            words.clear();
+        }
+        for word in line.split_whitespace() {
+            words.push((index + 1, word));
+            for phrase in PHRASES {
+                if let Some(begin) = words.len().checked_sub(phrase.len())
+                    && is_phrase(&words[begin..], phrase)
+                {
+                    findings.push((
+                        words[begin].0,
+                        format!("\"{}\": repeat the noun, or say it plainly", phrase.join(" ")),
+                    ));
+                }
+            }
+        }
+    }
+    findings
+}
+
+/// Returns whether words are a phrase, in whatever case, with punctuation around it alone.
+fn is_phrase(words: &[(usize, &str)], phrase: &[&str]) -> bool {
+    let is_mark = |c: char| !c.is_alphanumeric();
+    let last = phrase.len() - 1;
+    words.iter().zip(phrase).enumerate().all(|(index, (&(_, word), expected))| {
+        let word = if index == 0 { word.trim_start_matches(is_mark) } else { word };
+        let word = if index == last { word.trim_end_matches(is_mark) } else { word };
+        word.eq_ignore_ascii_case(expected)
+    })
+}
+
 /// Returns the findings in one file, each with the number of its line.
 fn findings_of(text: &str) -> Vec<(usize, String)> {
-    let mut findings = Vec::new();
+    let mut findings = phrases(text.lines().map(comment_of));
     let mut in_documentation = false;
     // The line and the text with which the documentation begins that is above the next item.
     let mut beginning_above = None;
@@ -138,9 +203,42 @@ mod tests {
 
     #[test]
     fn documentation_without_a_subject_is_found_in_its_first_line_only() {
-        let text = "/// Those of them that fit.\n/// They are few.\nstruct A;\n/// The ones that fit.\n/// It is.\n";
+        let text = "/// Those that fit.\n/// They are few.\nstruct A;\n/// The ones that fit.\n/// It is.\n";
         let findings = findings_of(text);
         assert_eq!(findings.len(), 1, "{findings:?}");
         assert_eq!(findings[0].0, 1);
+    }
+
+    #[test]
+    fn phrases_with_a_pronoun_as_head_are_found_in_comments_and_documents() {
+        for phrase in ["those of", "That of", "the one of", "but for"] {
+            let over_lines = phrase.replace(' ', "\n/// ");
+            for (line, text) in [
+                (1, format!("// The values, and {phrase} others.\n")),
+                (1, format!("    /// The values ({phrase} others).\nfield: u32,\n")),
+                (1, format!("let a = 1; // As {phrase} others.\n")),
+                (2, format!("/// The values, and\n/// {over_lines}\n/// others.\nstruct A;\n")),
+            ] {
+                let findings = findings_of(&text);
+                assert_eq!(findings.len(), 1, "{text}: {findings:?}");
+                assert_eq!(findings[0].0, line, "{text}");
+            }
+            let text = format!("# Values\n\n| values | and {phrase}: |\n\nOr {}\nothers.\n", phrase.replace(' ', "\n"));
+            let lines: Vec<usize> = findings_of_document(&text).iter().map(|finding| finding.0).collect();
+            assert_eq!(lines, [3, 5], "{text}");
+        }
+    }
+
+    #[test]
+    fn words_that_are_no_such_phrase_are_no_findings() {
+        for text in [
+            "// Those often differ, that, of all, is so.\n",
+            "// What is that?\n\n// Of course.\n",
+            "// That\nlet of = \"those of\";\n// of\n",
+            "/// All but four, in the one offset.\nstruct A;\n",
+        ] {
+            assert_eq!(findings_of(text), [], "{text}");
+        }
+        assert_eq!(findings_of_document("That\n\nof others; thatof.\n"), []);
     }
 }

@@ -13,7 +13,7 @@ pub const HOW_TO_GET_PTXAS: &str = "ptxas not found: skipped; pip install --no-d
 /// fastest with four blocks a multiprocessor. Its spills are in the code where pairs search for a
 /// slot, which few do (docs/page-map.md). The same holds for the pages that batches are added to
 /// and removed from; with keys alone, a bucket's eight words of tags do not fit the registers. A
-/// join keeps some words of its bin, and on chip those of its next rows, in memory while it
+/// join keeps some words of its bin, and on chip words of its next rows, in memory while it
 /// compares rows. Where a map's 64-bit values are combined, the order of NaNs takes two registers
 /// more.
 const ALLOWED: [(&str, u32); 10] = [

@@ -98,8 +98,8 @@ fn thread(root: &Path, names: &[String]) -> Result<Outcome> {
     let Ok(compiler) = compiler::find() else { return Ok(Outcome::Skipped(NO_LIBRARY_SOURCE.into())) };
     let mut flags = vec!["-Zsanitizer=thread".to_string()];
     if runtime(&compiler.rustc, "tsan")?.is_none() {
-        // A distribution's rustc comes without one. The one of the host's rustc, of nearly the same
-        // LLVM, will do.
+        // A distribution's rustc comes without one. The host's rustc has one, of nearly the same
+        // LLVM, which will do.
         let Some(runtime) = runtime("rustc".as_ref(), "tsan")? else { return Ok(Outcome::Skipped(NO_RUNTIME.into())) };
         flags.push("-Zexternal-clangrt".into());
         let arguments = ["-Wl,--whole-archive", &runtime.to_string_lossy(), "-Wl,--no-whole-archive"];

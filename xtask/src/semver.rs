@@ -1,4 +1,4 @@
-//! The public interface beside that of an earlier version, as `cargo semver-checks` compares them.
+//! The public interface beside an earlier version's, as `cargo semver-checks` compares them.
 
 use std::path::Path;
 use std::process::Command;

@@ -20,7 +20,7 @@ const MAX_SECONDS: f64 = 15.0;
 /// How to get maturin.
 const HOW_TO_GET_MATURIN: &str =
     "maturin not found: skipped; python3 -m venv target/python && target/python/bin/pip install 'maturin>=1.16,<2'";
-/// The first answer, from `import` on.
+/// The first answer, with the time for `import`.
 const FIRST_ANSWER: &str = "import numpy, warpnest as wn; print(len(wn.unique(numpy.array([3, 1, 3]))))";
 
 /// Build the Python wheel.

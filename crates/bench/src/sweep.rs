@@ -25,8 +25,8 @@ pub struct Args {
     /// The file of records.
     #[arg(long, value_name = "FILE", default_value = "docs/measurements/nvidia-h200.jsonl")]
     records: PathBuf,
-    /// The commit whose group-bys are drawn, as the records name it. Default: that of the last
-    /// ones.
+    /// The commit whose group-bys are drawn, as the records name it. Default: the commit of the
+    /// last ones.
     #[arg(long)]
     commit: Option<String>,
     /// The folder for the figures.

@@ -11,7 +11,7 @@ pub(crate) const SHARED_START: u64 = 1024;
 pub(crate) const SHARED_GAP: u64 = 64;
 /// The address of dynamic shared memory: above all static arrays.
 pub(crate) const DYNAMIC_START: u64 = 1 << 18;
-/// The first of the windows of generic addresses, that of shared memory.
+/// The first of the windows of generic addresses: the window of shared memory.
 ///
 /// Shared, parameter and local addresses made generic lie in windows above every address a host
 /// program can have.
@@ -33,8 +33,8 @@ impl Regions {
         Self::default()
     }
 
-    /// Lets kernels read and write `bytes` bytes from `address` on. An earlier region that starts
-    /// there is replaced.
+    /// Lets kernels read and write `bytes` bytes that begin at `address`. An earlier region that
+    /// starts there is replaced.
     ///
     /// # Panics
     ///
@@ -69,7 +69,7 @@ pub(crate) enum Problem {
     Misaligned { space: Space, address: u64, bytes: u32 },
 }
 
-/// Returns the one of the ascending ranges in which `address..address + bytes` lies.
+/// Returns which of the ascending ranges has `address..address + bytes` in it.
 #[inline(always)]
 fn range(ranges: &[(u64, u64)], address: u64, bytes: u64) -> Option<(u64, u64)> {
     let range = *ranges.get(ranges.partition_point(|r| r.0 <= address).checked_sub(1)?)?;
@@ -134,7 +134,7 @@ pub(crate) struct View<'a> {
     pub constants: &'a Constants,
     /// The start and end addresses of the shared arrays.
     pub shared_ranges: &'a [(u64, u64)],
-    /// The shared memory from [`SHARED_START`] on.
+    /// The shared memory, which begins at [`SHARED_START`].
     pub shared: &'a mut [u128],
     /// The local memory of all threads of the warp: as much for each.
     pub local: &'a mut [u128],
@@ -249,7 +249,8 @@ impl View<'_> {
     ) -> Result<(), Problem> {
         let p = self.locate(space, address, bytes * count, false)?;
         for i in 0..count {
-            // SAFETY: `locate` checked `bytes * count` bytes from `p` on, and `i < count`.
+            // SAFETY: `locate` checked the `bytes * count` bytes that begin at `p`, and `i <
+            // count`.
             take(i, unsafe { read(p.wrapping_add((i * bytes) as usize), bytes) });
         }
         Ok(())
@@ -266,8 +267,8 @@ impl View<'_> {
     ) -> Result<(), Problem> {
         let p = self.locate(space, address, bytes * count, true)?;
         for i in 0..count {
-            // SAFETY: `locate` checked `bytes * count` bytes from `p` on for writing, and `i <
-            // count`.
+            // SAFETY: `locate` checked the `bytes * count` bytes that begin at `p` for writing, and
+            // `i < count`.
             unsafe { write(p.wrapping_add((i * bytes) as usize), bytes, give(i)) };
         }
         Ok(())

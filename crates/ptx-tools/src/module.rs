@@ -117,7 +117,7 @@ fn entry(
     Ok(Entry { name: function.name.to_string(), params, max_threads, shared_bytes, code })
 }
 
-/// Returns the parameters: `.param .u64 .ptr .align 1 name` (the alignment is that of what it
+/// Returns the parameters: `.param .u64 .ptr .align 1 name` (the alignment belongs to what it
 /// points to), `.param .align 8 .b8 name[48]`.
 fn params(function: &Function) -> Result<Vec<Param>, ParseError> {
     let mut out: Vec<Param> = Vec::new();

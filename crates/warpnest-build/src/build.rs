@@ -75,7 +75,7 @@ impl Build {
         Ok(Some(build.output(&out).work_dir(out.join("ptx-build"))))
     }
 
-    /// Sets the targets; without this call [`Target::defaults`], which are those of `warpnest`.
+    /// Sets the targets; without this call [`Target::defaults`], which are `warpnest`'s targets.
     pub fn targets(mut self, targets: impl IntoIterator<Item = Target>) -> Build {
         self.targets = targets.into_iter().collect();
         self

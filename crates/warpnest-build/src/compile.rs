@@ -16,8 +16,8 @@ use crate::target::{PROFILE, PROFILE_SETTINGS, TRIPLE, Target};
 /// none that it depends on. The `cfg` of one kernel's entry points is the kernel's name.
 const ENTRY_POINTS: &str = "warpnest_entry_points";
 
-/// Compiles a package and returns the PTX, with launch bounds and without a header; that of all
-/// kernels, or of those with these names, if there are any.
+/// Compiles a package and returns the PTX, with launch bounds and without a header. It has all
+/// kernels or, if names are given, the kernels with these names.
 ///
 /// Cargo's files are in `work`, in a folder for each GPU, since changing the flags of a folder's
 /// builds means compiling core again.

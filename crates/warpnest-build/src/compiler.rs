@@ -110,8 +110,8 @@ pub fn find() -> Result<Compiler> {
     search(|_| true)
 }
 
-/// Returns the first compiler like that of [`find`] whose version is `line`: the one that built a
-/// committed file.
+/// Returns the first compiler such as [`find`] looks for, whose version is `line`: the one that
+/// built a committed file.
 pub fn find_version(line: &str) -> Result<Compiler> {
     search(|version| version.line == line)
 }

@@ -27,8 +27,8 @@
 //! ```
 //!
 //! A build gives a file for each GPU, `ptx/own_kernels_sm75.ptx` and `ptx/own_kernels_sm90.ptx` for
-//! a crate `own_kernels`. It has the entry points of this crate alone, not those of crates that
-//! this one depends on.
+//! a crate `own_kernels`. It has the entry points of this crate alone, not the entry points of
+//! crates that this one depends on.
 //!
 //! # How to build
 //!

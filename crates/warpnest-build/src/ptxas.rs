@@ -11,7 +11,7 @@ use crate::process::capture;
 /// The variable that names a ptxas by its path and has precedence over all else.
 pub const VARIABLE: &str = "WARPNEST_PTXAS";
 
-/// The resources of one kernel. Stack and spills include those of the functions that it calls.
+/// The resources of one kernel. Stack and spills include what the functions that it calls take.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Usage {
     /// The entry point's name.
@@ -52,8 +52,8 @@ pub fn find(target_dir: &Path) -> Result<Option<PathBuf>> {
     Ok(folders(target_dir).into_iter().map(|folder| folder.join("ptxas")).find(|file| file.is_file()))
 }
 
-/// Returns the folders in which a program of CUDA may be: those of PATH, that of a toolkit, and
-/// those of packages from PyPI in a venv at `ptxas` in a target folder.
+/// Returns the folders in which a program of CUDA may be: the folders of PATH, a toolkit's folder,
+/// and the folders of packages from PyPI in a venv at `ptxas` in a target folder.
 pub fn folders(target_dir: &Path) -> Vec<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let mut folders: Vec<PathBuf> = std::env::split_paths(&path).collect();

@@ -36,7 +36,7 @@ pub struct Array {
     typestr: String,
     /// The number of elements of a row, if it has two.
     columns: Option<usize>,
-    /// The type of the elements in Arrow, if it is another one than that of NumPy's type.
+    /// The type of the elements in Arrow, if it differs from the one for NumPy's type.
     data_type: Option<DataType>,
     /// Whether elements that are -1 are nulls in Arrow, as the rows that a join does not have are.
     has_nulls: bool,
@@ -119,8 +119,8 @@ impl Array {
         let address = std::ptr::with_exposed_provenance_mut::<c_void>(self.memory.address);
         tensor.set_data(address).set_device(self.device()).set_dtype(self.dtype()?);
         // SAFETY: the memory lives as long as its owner, which the tensor has; shape and strides
-        // are in the tensor's own memory and are those of rows that lie one after another; and it
-        // may be written.
+        // are in the tensor's own memory and say that rows lie one after another; and it may be
+        // written.
         Ok(unsafe { tensor.finish() })
     }
 
@@ -140,7 +140,7 @@ impl Array {
 #[pymethods]
 impl Array {
     /// Returns the same memory as elements of another type of as many bytes, in rows of so many
-    /// columns. `arrow` names the type of Arrow, if it is another one than that of NumPy's type.
+    /// columns. `arrow` names the type of Arrow, if it differs from the one for NumPy's type.
     /// `has_nulls` says that 32-bit integers that are -1 are nulls in Arrow.
     #[pyo3(signature = (typestr, columns=None, arrow=None, has_nulls=false))]
     fn typed(&self, typestr: String, columns: Option<usize>, arrow: Option<&str>, has_nulls: bool) -> PyResult<Self> {

@@ -29,8 +29,8 @@ pub struct Target(i32, Option<usize>, bool);
 /// is itself kept by the call's arguments.
 #[derive(Clone, Copy, FromPyObject)]
 pub struct Column {
-    /// The address, the number of elements, and whether it is in the memory of the host, not in
-    /// that of the call's device.
+    /// The address, the count of elements, and whether it is in the memory of the host, not in the
+    /// memory of the call's device.
     raw: (usize, usize, bool),
 }
 

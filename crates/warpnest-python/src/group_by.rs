@@ -88,7 +88,7 @@ type Find<K> = Box<dyn Fn(&Call, &Arc<Groups<K>>) -> Result<Array>>;
 fn find<K: Key + Send + Sync, T: Value>(aggregate: Aggregate<T>) -> Find<K> {
     Box::new(move |call, groups| {
         let column = groups.column(aggregate)?;
-        // The memory is that of all groups, which the array keeps.
+        // The memory holds all groups, and the array keeps it.
         Ok(Array::within::<T>(call, column.address(), column.len(), groups.clone()))
     })
 }

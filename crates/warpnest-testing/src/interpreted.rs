@@ -1,4 +1,4 @@
-//! PTX, executed by the interpreter on host memory: the library's own, and that of modules.
+//! PTX, executed by the interpreter on host memory: the library's own, and the PTX of modules.
 
 use gpu_kernels::seam::Kernel;
 use ptx_tools::{Launch, Module, Regions, Schedule};

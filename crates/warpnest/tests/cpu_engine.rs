@@ -58,7 +58,7 @@ fn values<V: Value>(n: usize) -> Vec<V> {
     (0..n as u64).map(|i| V::from_u64(i.wrapping_mul(0x1_0000_0001))).collect()
 }
 
-/// Returns keys that are not among those of [`distinct`].
+/// Returns keys that [`distinct`] does not give for the same `n`.
 fn absent<K: Key>(n: usize) -> Vec<K> {
     distinct::<K>(2 * n).split_off(n)
 }

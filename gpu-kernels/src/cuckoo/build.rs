@@ -13,7 +13,7 @@ use crate::types::{KeyWord, Payload, Scalar, SlotWordOf, WordOf};
 pub struct InsertParams {
     /// The table's hash functions.
     pub functions: HashFunctions,
-    /// The number of pairs.
+    /// The count of pairs.
     pub pairs: u64,
     /// The most exchanges that one thread makes before it declares failure.
     pub chain_limit: u32,
@@ -159,7 +159,7 @@ fn step<K: KeyWord, V: Payload>(
     next
 }
 
-/// The number of exchanges after which a thread checks for another copy of its key in the table.
+/// The count of exchanges after which a thread checks for another copy of its key in the table.
 const CHECK_EVERY: u32 = 16;
 
 /// Returns whether `key` is in one of `slots` now. A thread that carries a copy of it may then drop
@@ -289,7 +289,7 @@ pub(crate) fn has_earlier_copy<K: KeyWord, V: Payload>(table: &Table<K, V>, key:
     items.iter().any(|&item| item != Slots::<K, V>::EMPTY && Slots::<K, V>::key_of(item) == key)
 }
 
-/// Visits the slots of `key` before `slot`, with the numbers of their functions.
+/// Visits the slots of `key` before `slot`, with the indices of their functions.
 #[inline(always)]
 fn for_each_earlier<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slot: u32, mut visit: impl FnMut(usize, u32)) {
     let slots = table.functions.slots_of(key);

@@ -13,7 +13,7 @@ use super::Table;
 use crate::table::slots::Slots;
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// The number of keys that are tried for one slot. In tables of more than a few slots at least one
+/// The count of keys that are tried for one slot. In tables of more than a few slots at least one
 /// of them is a filler.
 const TRIED: u64 = 256;
 

@@ -13,7 +13,7 @@ use crate::types::{KeyWord, Payload, WordOf};
 pub struct FindParams {
     /// The table's hash functions.
     pub functions: HashFunctions,
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
 }
 

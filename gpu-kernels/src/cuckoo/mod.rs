@@ -50,13 +50,13 @@ pub mod header {
     pub const FAILED: u64 = 2;
     /// The flag of repeated keys: 1 if a key was met twice.
     pub const REPEATED: u64 = 3;
-    /// The number of keys that the slots hold (counted by `Census`).
+    /// The count of keys that the slots hold (counted by `Census`).
     pub const KEYS: u64 = 4;
     /// The most exchanges that inserting one pair took.
     pub const LONGEST: u64 = 5;
-    /// The number of all exchanges.
+    /// The count of all exchanges.
     pub const EXCHANGES: u64 = 6;
-    /// The number of words.
+    /// The count of words.
     pub const WORDS: usize = 7;
 }
 

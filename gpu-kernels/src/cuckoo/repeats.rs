@@ -13,7 +13,7 @@ use crate::types::{KeyWord, Payload, ValueWord};
 pub struct PairsParams {
     /// The table's hash functions.
     pub functions: HashFunctions,
-    /// The number of pairs.
+    /// The count of pairs.
     pub pairs: u64,
 }
 

@@ -13,9 +13,9 @@ use crate::types::{KeyWord, Payload, WordOf};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct UnpackParams {
-    /// The table's hash functions. Those of a two-level table are not used.
+    /// The hash functions of a cuckoo table; not used for a two-level table.
     pub functions: HashFunctions,
-    /// The number of slots.
+    /// The count of slots.
     pub slots: u64,
     /// The capacity of the output, in pairs.
     pub capacity: u64,
@@ -30,7 +30,7 @@ kernel! {
     /// Writes the pairs of all slots and of the cell to `keys_out` and `values_out`, up to their
     /// capacity; in a set the keys alone. There is one thread per slot, and one for the cell.
     ///
-    /// `count[0]`, 0 at first, becomes the number of pairs. Their order is that in which blocks
+    /// `count[0]`, 0 at first, becomes the count of pairs. Their order is that in which blocks
     /// reserve their output. `values_out` may be null in a set.
     Unpack<K: KeyWord, V: Payload>, "cuckoo_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {

@@ -2,26 +2,26 @@
 //!
 //! **Layout.** A bucket is an array of lines of 64 bytes, which is what a random access moves
 //! anyway. A line has its keys first and then their values: eight of each if both have 32 bits,
-//! else four of each. A key is searched from its home line on, up to a line with an empty slot.
+//! else four of each. A search for a key begins at its home line and ends at a line with an empty
+//! slot.
 //!
-//! **No reserved keys.** Keys are kept mixed, and those of a bucket agree in the part of the range
-//! that they are from. So words that would be keys of another part stand for an empty slot and for
-//! a tombstone.
+//! **No reserved keys.** Keys are kept mixed, and all keys of a bucket come from one part of the
+//! range. So words that would be keys of another part stand for an empty slot and for a tombstone.
 
 use crate::seam::Global;
 use crate::types::{KeyWord, Scalar};
 
-/// The number of 64-bit words of a line.
+/// The count of 64-bit words of a line.
 pub const LINE_WORDS: u64 = 8;
 /// The most records of a line.
 const MAX_LINE_KEYS: usize = 8;
 
-/// Returns the number of records of a line of words `W`.
+/// Returns the count of records of a line of words `W`.
 pub const fn records_of_line<W: Scalar>() -> u32 {
     256 / W::BITS
 }
 
-/// Returns the number of lines of a bucket of `records` records, `of_line` to a line. There is one
+/// Returns the count of lines of a bucket of `records` records, `of_line` to a line. There is one
 /// extra line for each eight that the records fill, so that at most eight ninths of the slots are
 /// taken. A full line sends searches on to the next line; without spare slots more lines would be
 /// full. Fewer than eight lines get no extra line.
@@ -50,7 +50,7 @@ struct Seen {
 /// The slot of a key.
 #[derive(Clone, Copy, Debug)]
 pub struct Found {
-    /// The number of the key's word in the bucket.
+    /// The index of the key's word in the bucket.
     word: u64,
     /// Whether the key's line has an empty slot.
     beside_empty: bool,
@@ -65,7 +65,7 @@ impl<W: KeyWord> Bucket<W> {
         Self { words, lines, empty: W::from_u64(empty), removed: W::from_u64(removed) }
     }
 
-    /// Returns the number of slots.
+    /// Returns the count of slots.
     #[inline(always)]
     pub fn slots(&self) -> u32 {
         self.lines * records_of_line::<W>()
@@ -230,14 +230,14 @@ impl<W: KeyWord> Bucket<W> {
         if key == self.empty || key == self.removed { None } else { Some(key) }
     }
 
-    /// Returns the number of groups of four words, as [`Bucket::write_four`] numbers them.
+    /// Returns the count of groups of four words, as [`Bucket::write_four`] numbers them.
     #[inline(always)]
     pub fn fours(&self) -> u32 {
         self.lines * Self::line_words() as u32 / 4
     }
 
     /// Writes a group of four words of a bucket whose lines have their records in front. `held`
-    /// gives the number of records that came to a line, which may be more than it holds. `word`
+    /// gives the count of records that came to a line, which may be more than it holds. `word`
     /// gives a word of a record.
     #[inline(always)]
     pub fn write_four(&self, four: u32, held: impl Fn(u32) -> u32, word: impl Fn(u32) -> W) {

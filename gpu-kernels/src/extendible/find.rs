@@ -11,7 +11,7 @@ use crate::types::{KeyWord, Scalar, ValueWord};
 pub struct FindParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
 }
 
@@ -64,7 +64,7 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
 pub struct SearchParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of pairs.
+    /// The count of pairs.
     pub pairs: u64,
 }
 

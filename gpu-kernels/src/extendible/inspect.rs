@@ -13,7 +13,7 @@ use crate::types::{KeyWord, Scalar, ValueWord};
 pub struct InspectParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The end of the bucket numbers: all are below it.
+    /// The end of the bucket indices: all are below it.
     pub used: u64,
 }
 
@@ -23,15 +23,15 @@ pub struct InspectParams {
 pub struct UnpackParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The end of the bucket numbers: all are below it.
+    /// The end of the bucket indices: all are below it.
     pub used: u64,
-    /// The number of pairs that the output holds.
+    /// The count of pairs that the output holds.
     pub capacity: u64,
 }
 
 kernel! {
     /// Writes the pairs of all buckets to `keys_out` and `values_out`, up to their capacity.
-    /// `count[0]`, 0 at first, becomes the number of pairs. They are in the order in which blocks
+    /// `count[0]`, 0 at first, becomes the count of pairs. They are in the order in which blocks
     /// append. One thread a slot.
     Unpack<K: KeyWord, V: ValueWord>, "extendible_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackParams }
@@ -42,8 +42,7 @@ impl<K: KeyWord, V: ValueWord> Unpack<K, V> {
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;
         let UnpackParams { layout, used, capacity } = args.plan;
-        // SAFETY: all buckets are visited by number, so no segment is read through the null
-        // pointer.
+        // SAFETY: all buckets are visited by index, so no segment is read through the null pointer.
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
         let slots = layout.lines as u64 * records_of_line::<WordOf<K, V>>() as u64;
         let output = (args.keys_out, args.values_out, capacity);
@@ -69,13 +68,13 @@ impl<K: KeyWord, V: ValueWord> Unpack<K, V> {
 pub struct RedirectParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of bucket tables.
+    /// The count of bucket tables.
     pub tables: u64,
 }
 
 kernel! {
-    /// Sets the depth that each bucket table needs: that of its deepest bucket. It goes to
-    /// `depths`, all 0 at first, at the lowest number of the table's segments. One thread a bucket.
+    /// Sets the depth that each bucket table needs: the depth of its deepest bucket. It goes to
+    /// `depths`, all 0 at first, at the lowest index of the table's segments. One thread a bucket.
     TableDepths<>, "extendible_table_depths", threads 256;
     { segments: Global<u64>, pages: Global<u64>, depths: Global<u32>, plan: InspectParams }
 }
@@ -110,7 +109,7 @@ impl TableDepths {
     }
 }
 
-/// Returns the bucket table with number `table` of a list.
+/// Returns the bucket table with index `table` of a list.
 #[inline(always)]
 fn entries(addresses: Global<u64>, table: u64) -> Global<u32> {
     // SAFETY: these are addresses of bucket tables, which the host names with the launch.
@@ -118,8 +117,8 @@ fn entries(addresses: Global<u64>, table: u64) -> Global<u32> {
 }
 
 kernel! {
-    /// Copies all buckets to other pages, next to each other. `forward[i]` becomes the new number
-    /// of bucket `i`. The count of `WRITTEN`, 0 at first, becomes the number of buckets. A tile a
+    /// Copies all buckets to other pages, next to each other. `forward[i]` becomes the new index of
+    /// bucket `i`. The count of `WRITTEN`, 0 at first, becomes the count of buckets. A tile a
     /// bucket.
     Repack<K: KeyWord, V: ValueWord>, "extendible_repack", threads 256;
     {
@@ -133,7 +132,7 @@ impl<K: KeyWord, V: ValueWord> Repack<K, V> {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let InspectParams { layout, used } = args.plan;
-        // SAFETY: all buckets are visited by number, so no segment is read through the null
+        // SAFETY: all buckets are visited by index, so no segment is read through the null
         // pointers.
         let (from, to) = unsafe {
             (
@@ -172,7 +171,7 @@ impl<K: KeyWord, V: ValueWord> Repack<K, V> {
 }
 
 kernel! {
-    /// Replaces the bucket numbers in all bucket tables by the new ones. One thread an entry.
+    /// Replaces the bucket indices in all bucket tables by the new ones. One thread an entry.
     Redirect<>, "extendible_redirect", threads 256;
     { addresses: Global<u64>, forward: Global<u32>, plan: RedirectParams }
 }

@@ -12,7 +12,7 @@ use crate::types::{KeyWord, ValueWord};
 pub struct MergeParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The end of the bucket numbers: all are below it.
+    /// The end of the bucket indices: all are below it.
     pub used: u64,
     /// The most records that a bucket and its buddy may have together to be merged.
     pub most: u64,
@@ -22,7 +22,7 @@ kernel! {
     /// Merges buckets with their buddies. A bucket that is the lower half of a larger part of the
     /// range absorbs the upper half. It does so if that half is a bucket of the same depth, and
     /// both together have at most `most` records. Only headers are changed. `merged`, which has
-    /// capacity for every bucket, gets the numbers of the absorbed buckets. One thread a bucket;
+    /// capacity for every bucket, gets the indices of the absorbed buckets. One thread a bucket;
     /// the kernel is repeated until nothing is merged.
     MergeBuddies<>, "extendible_merge_buddies", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>, plan: MergeParams }
@@ -49,7 +49,7 @@ impl MergeBuddies {
     }
 }
 
-/// Lets a bucket absorb its buddy, if that is allowed; returns the buddy's number.
+/// Lets a bucket absorb its buddy, if that is allowed; returns the buddy's index.
 #[inline(always)]
 fn take_in(table: &HeaderTable, most: u64, number: u32) -> Option<u32> {
     let BucketHeader { first, state } = table.header(number);
@@ -80,7 +80,7 @@ fn take_in(table: &HeaderTable, most: u64, number: u32) -> Option<u32> {
 pub struct AroundParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of keys.
+    /// The count of keys.
     pub keys: u64,
     /// The most records that a bucket and its buddy may have together to be merged.
     pub most: u64,
@@ -124,7 +124,7 @@ impl<K: KeyWord> MergeAround<K> {
 }
 
 /// Merges the bucket of a hash position with its buddy, if that is allowed and no other thread has
-/// done it. Returns the number of the absorbed bucket.
+/// done it. Returns the index of the absorbed bucket.
 #[inline(always)]
 fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Global<u64>) -> Option<u32> {
     let mut state = table.header(table.bucket_at(hash_position)).state;
@@ -168,7 +168,7 @@ fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Glo
 pub struct MergedParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of absorbed buckets.
+    /// The count of absorbed buckets.
     pub merged: u64,
 }
 
@@ -228,18 +228,18 @@ impl<K: KeyWord, V: ValueWord> Absorb<K, V> {
 pub struct ReleaseParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of buckets.
+    /// The count of buckets.
     pub buckets: u64,
     /// The stride of the buckets in the list: bucket `i` is at index `i * stride + offset`.
     pub stride: u64,
     /// The index of the first bucket.
     pub offset: u64,
-    /// The number of bucket numbers that are free already.
+    /// The count of bucket indices that are free already.
     pub free: u64,
 }
 
 kernel! {
-    /// Frees the buckets of a list: their numbers are appended to `free`. One thread a bucket.
+    /// Frees the buckets of a list: their indices are appended to `free`. One thread a bucket.
     Release<>, "extendible_release", threads 256;
     { list: Global<u32>, free: Global<u32>, pages: Global<u64>, plan: ReleaseParams }
 }
@@ -249,7 +249,7 @@ impl Release {
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         let ReleaseParams { layout, buckets, stride, offset, free } = args.plan;
-        // SAFETY: the numbers of buckets are given, so no segment is read through the null pointer.
+        // SAFETY: the indices of buckets are given, so no segment is read through the null pointer.
         let table = HeaderTable::new(unsafe { Global::null() }, args.pages.cast(), layout);
         block.each_item(buckets, |index| {
             let number = args.list.load_read_only(index * stride + offset);

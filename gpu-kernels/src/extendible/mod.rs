@@ -5,7 +5,7 @@
 //! that range, and then, bit after bit, halves of the part. A bucket of local depth d has the keys
 //! of what d halvings leave of a part. The *segment table* has an entry for each group of parts and
 //! each sequence of as many bits as the global depth. The entry points to a *bucket table*, which
-//! has a bucket number for each part of the group. A bucket table is shared by all segments that
+//! has a bucket index for each part of the group. A bucket table is shared by all segments that
 //! agree in as many bits as its own depth.
 //!
 //! **Buckets** are in pages of [`PAGE`], each with a [`BucketHeader`]. Keys are kept mixed
@@ -36,12 +36,12 @@ use crate::types::{KeyWord, Scalar, ValueWord};
 use bucket::Bucket;
 use core::marker::PhantomData;
 
-/// The number of buckets of a page.
+/// The count of buckets of a page.
 pub const PAGE: u64 = 1024;
-/// The number of 64-bit words of a page before the records of its buckets.
+/// The count of 64-bit words of a page before the records of its buckets.
 const HEADER_WORDS: u64 = 2 * PAGE;
 
-/// Returns the number of 64-bit words of a page whose buckets have `lines` lines.
+/// Returns the count of 64-bit words of a page whose buckets have `lines` lines.
 pub const fn page_words(lines: u32) -> u64 {
     HEADER_WORDS + PAGE * lines as u64 * bucket::LINE_WORDS
 }
@@ -51,23 +51,23 @@ pub const MAX_DEPTH: u32 = 32;
 
 /// The counts of the kernels of a batch, all 0 at first.
 pub mod counts {
-    /// The number of nodes that were found.
+    /// The count of nodes that were found.
     pub const NODES: u64 = 0;
-    /// The number of leaves of all rounds.
+    /// The count of leaves of all rounds.
     pub const LEAVES: u64 = 1;
     /// The depth of the deepest leaf.
     pub const DEEPEST: u64 = 2;
     /// The flag of directory growth: 1 if a leaf is deeper than its bucket table.
     pub const NEEDS: u64 = 3;
-    /// The number of records that were removed.
+    /// The count of records that were removed.
     pub const REMOVED: u64 = 4;
-    /// The number of buckets that were merged into others.
+    /// The count of buckets that were merged into others.
     pub const MERGED: u64 = 5;
-    /// The number of buckets that have a new number.
+    /// The count of buckets that have a new index.
     pub const WRITTEN: u64 = 6;
     /// The flag of a deepest merge: 1 if a bucket was merged that was as deep as its bucket table.
     pub const DEEPEST_MERGED: u64 = 7;
-    /// The number of words.
+    /// The count of words.
     pub const WORDS: usize = 8;
 }
 
@@ -79,13 +79,13 @@ pub struct Layout {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The number of parts of the hash range, one for each bucket of depth 0: from 2 to 2^31, a
+    /// The count of parts of the hash range, one for each bucket of depth 0: from 2 to 2^31, a
     /// multiple of the parts of a group.
     pub roots: u32,
-    /// The binary logarithm of the number of entries of a bucket table, which is the number of
-    /// parts of a group.
+    /// The binary logarithm of the count of entries of a bucket table, which is the count of parts
+    /// of a group.
     pub table_bits: u32,
-    /// The number of lines of a bucket.
+    /// The count of lines of a bucket.
     pub lines: u32,
     /// The most records of a bucket, at most the slots of its lines.
     pub records: u32,
@@ -96,14 +96,14 @@ pub struct Layout {
 }
 
 impl Layout {
-    /// Returns the hash position of a mixed key: the number of its part in the upper 32 bits, and
+    /// Returns the hash position of a mixed key: the index of its part in the upper 32 bits, and
     /// its position in the part in the lower 32 bits.
     #[inline(always)]
     pub fn hash_position<K: KeyWord>(&self, mixed: K) -> u64 {
         mixed.bits_from(K::BITS - 32) as u64 * self.roots as u64
     }
 
-    /// Returns the number of groups of parts.
+    /// Returns the count of groups of parts.
     #[inline(always)]
     pub fn groups(&self) -> u32 {
         self.roots >> self.table_bits
@@ -114,7 +114,7 @@ impl Layout {
     pub fn segment(&self, hash_position: u64, depth: u32) -> u64 {
         let group = hash_position >> (32 + self.table_bits);
         // The first halving is given by the highest bit of the position in its part, and by the
-        // lowest bit of the segment number. So existing numbers stay valid when the directory
+        // lowest bit of the segment index. So existing indices stay valid when the directory
         // doubles (Hu 2015, §2.1).
         let halves = (hash_position as u32).reverse_bits() as u64 & ((1 << depth) - 1);
         group + self.groups() as u64 * halves
@@ -174,7 +174,7 @@ const FREE: u64 = 1 << 8;
 const MERGED: u64 = 2 << 8;
 
 impl State {
-    /// The state of a number that no bucket has now.
+    /// The state of an index that no bucket has now.
     pub const FREE: Self = Self(FREE);
 
     /// Returns the state of a bucket with `records` records.
@@ -188,7 +188,7 @@ impl State {
         Self(depth as u64 | MERGED | (into as u64) << 32)
     }
 
-    /// Returns whether the number is in use by a bucket.
+    /// Returns whether the index is in use by a bucket.
     #[inline(always)]
     pub fn is_live(self) -> bool {
         self.0 & KIND == 0
@@ -205,7 +205,7 @@ impl State {
         self.0 as u32 & 0xff
     }
 
-    /// Returns the record count of a bucket; for a merged bucket the number of the bucket that
+    /// Returns the record count of a bucket; for a merged bucket the index of the bucket that
     /// absorbed it.
     #[inline(always)]
     pub fn records(self) -> u32 {
@@ -269,7 +269,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Segment(self.segments.load_read_only(number))
     }
 
-    /// Returns the number of the bucket at a hash position. No thread of the launch may change
+    /// Returns the index of the bucket at a hash position. No thread of the launch may change
     /// bucket tables.
     #[inline(always)]
     fn bucket_at(&self, hash_position: u64) -> u32 {
@@ -307,7 +307,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         self.header_at(bucket).atomic(1).store(state.0);
     }
 
-    /// Returns the bucket with a number, whose keys have hash positions from `first` on.
+    /// Returns the bucket with an index, whose keys have hash positions of at least `first`.
     #[inline(always)]
     fn bucket(&self, number: u32, first: u64) -> Bucket<WordOf<K, V>> {
         let from = HEADER_WORDS + number as u64 % PAGE * self.layout.lines as u64 * bucket::LINE_WORDS;

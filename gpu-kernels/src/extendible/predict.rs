@@ -1,22 +1,22 @@
 //! Predicting which buckets a batch of new keys will overflow, and into which they must be split,
 //! before anything moves (Hu 2015, §2.5).
 //!
-//! New keys are in the order of their hash positions, so those of a bucket, and of any half of it,
-//! are next to each other.
+//! New keys are in the order of their hash positions, so the new keys of a bucket, and of any half
+//! of it, are next to each other.
 
 use super::{BucketHeader, Layout, Pages, SearchParams, Segment, State, Table, counts, span};
 use crate::primitives::append::{self, WARPS};
 use crate::seam::{Block, Global, Tile};
 use crate::types::{KeyWord, Scalar, ValueWord};
 
-/// The number of 64-bit words of a node: a bucket, or a part of one, that cannot hold its keys.
-/// They are: its first hash position; the bucket, and above it the depth of the part; the number of
-/// its first new key; the number behind its last one.
+/// The count of 64-bit words of a node: a bucket, or a part of one, that cannot hold its keys. They
+/// are: its first hash position; the bucket, and above it the depth of the part; the index of its
+/// first new key; the index behind its last one.
 pub const NODE_WORDS: u64 = 4;
-/// The number of 64-bit words of a leaf: a bucket that is to be built. The first two are its first
+/// The count of 64-bit words of a leaf: a bucket that is to be built. The first two are its first
 /// hash position, and its depth with its record count above it. The other two are the bucket that
-/// it is a part of, with the number of its first new key above it, and the number behind its last
-/// new key.
+/// it is a part of, with the index of its first new key above it, and the index behind its last new
+/// key.
 pub const LEAF_WORDS: u64 = 4;
 
 /// A bucket, or a part of one, that must be divided.
@@ -49,7 +49,7 @@ pub(super) struct Leaf {
     pub state: State,
     /// The bucket that the leaf is a part of.
     pub source: u32,
-    /// The range of the numbers of its new keys.
+    /// The range of the indices of its new keys.
     pub keys: [u64; 2],
 }
 
@@ -80,8 +80,8 @@ pub fn root_leaf(root: u64) -> [u64; LEAF_WORDS as usize] {
     Leaf { first: root << 32, state: State::live(0, 0), source: Leaf::NO_SOURCE, keys: [0, 0] }.words()
 }
 
-/// Returns the number of the first of the `pairs` new keys from `from` on whose hash position is
-/// not below `end`.
+/// Returns the index of the first of the `pairs` new keys from `from` on whose hash position is not
+/// below `end`.
 #[inline(always)]
 pub(super) fn end_of_run<K: KeyWord>(keys: Global<K>, layout: &Layout, from: u64, pairs: u64, end: u64) -> u64 {
     // Runs are short: steps that double find their end sooner than a binary search over all keys
@@ -95,7 +95,7 @@ pub(super) fn end_of_run<K: KeyWord>(keys: Global<K>, layout: &Layout, from: u64
     lower_bound(keys, layout, low, (low + step).min(pairs), end)
 }
 
-/// Returns the number of the first new key in `low..high` whose hash position is not below `bound`;
+/// Returns the index of the first new key in `low..high` whose hash position is not below `bound`;
 /// or `high`.
 #[inline(always)]
 fn lower_bound<K: KeyWord>(keys: Global<K>, layout: &Layout, mut low: u64, mut high: u64, bound: u64) -> u64 {
@@ -172,7 +172,7 @@ fn overflow<K: KeyWord, V: ValueWord>(table: &Table<K, V>, keys: Global<K>, pair
 pub struct DivideParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of nodes.
+    /// The count of nodes.
     pub nodes: u64,
 }
 
@@ -183,7 +183,7 @@ enum Half {
     Node(Node),
 }
 
-/// The state of a lane. It counts the records of a node: those of the lower half in the lower 32
+/// The state of a lane. It counts the records of a node: records of the lower half in the lower 32
 /// bits, the others above. The first two lanes also have the result for one half each.
 struct Counted {
     halves: u64,
@@ -293,13 +293,13 @@ impl<K: KeyWord, V: ValueWord> Divide<K, V> {
 pub struct NeedsParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of leaves.
+    /// The count of leaves.
     pub leaves: u64,
 }
 
 kernel! {
     /// Records the depth of each leaf that is deeper than its bucket table in `needs`, all 0 at
-    /// first. Its index there is the number of the leaf's first segment in a directory that is as
+    /// first. Its index there is the index of the leaf's first segment in a directory that is as
     /// deep as the deepest leaf. One thread a leaf.
     Needs<>, "extendible_needs", threads 256;
     { leaves: Global<u64>, segments: Global<u64>, needs: Global<u32>, counts: Global<u64>, plan: NeedsParams }

@@ -12,7 +12,7 @@ use crate::types::{KeyWord, Scalar, ValueWord};
 pub struct RemoveParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of keys.
+    /// The count of keys.
     pub keys: u64,
 }
 

@@ -11,15 +11,15 @@ use core::marker::PhantomData;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CopyParams {
-    /// The number of bucket tables.
+    /// The count of bucket tables.
     pub tables: u64,
-    /// The number of entries of each table.
+    /// The count of entries of each table.
     pub entries: u64,
 }
 
 kernel! {
     /// Copies bucket tables: pair `i` of `addresses` gives the source and the target. A thread
-    /// copies four entries, 16 bytes; the number of entries of a table is a multiple of four.
+    /// copies four entries, 16 bytes; the count of entries of a table is a multiple of four.
     CopyTables<>, "extendible_copy_tables", threads 256;
     { addresses: Global<u64>, plan: CopyParams }
 }
@@ -50,31 +50,31 @@ impl CopyTables {
 pub struct BuildParams {
     /// The table's layout, with its global depth at the time of the build.
     pub layout: Layout,
-    /// The number of leaves.
+    /// The count of leaves.
     pub leaves: u64,
-    /// The number of bucket numbers that are free to be used again.
+    /// The count of bucket indices that are free to be used again.
     pub free: u64,
-    /// The end of the bucket numbers that were used before.
+    /// The end of the bucket indices that were used before.
     pub used: u64,
 }
 
-/// The number of threads of a leaf.
+/// The count of threads of a leaf.
 const LANES: u32 = 32;
-/// The number of leaves of a block.
+/// The count of leaves of a block.
 const LEAVES: usize = 4;
 /// The most records of a bucket: a block builds its leaves in shared memory.
 pub const MAX_RECORDS: u32 = 256;
-/// The most lines of a bucket: those of [`MAX_RECORDS`] wide records, with more slots than records
-/// ([`lines_for`]).
+/// The most lines of a bucket: the lines of [`MAX_RECORDS`] wide records, with more slots than
+/// records ([`lines_for`]).
 const MAX_LINES: usize = lines_for(MAX_RECORDS, 4) as usize;
-/// The number of 64-bit words that these lines take in shared memory.
+/// The count of 64-bit words that these lines take in shared memory.
 const STAGING_WORDS: usize = MAX_LINES * LINE_WORDS as usize;
 
 kernel! {
     /// Builds buckets for the leaves, from the records that their sources have for them and from
-    /// new pairs, and points the directory to them. The buckets get the last of the free numbers,
-    /// and then new numbers. `placed`, all 0 at first, gets a bit for each new key that is stored
-    /// in this step. A warp a leaf.
+    /// new pairs, and points the directory to them. The buckets get the last of the free indices,
+    /// and then new ones. `placed`, all 0 at first, gets a bit for each new key that is stored in
+    /// this step. A warp a leaf.
     BuildLeaves<K: KeyWord, V: ValueWord>, "extendible_build_leaves", threads 128, cpu cores,
         shared staging: u64 = LEAVES * STAGING_WORDS, shared held: u32 = LEAVES * MAX_LINES;
     {
@@ -194,7 +194,7 @@ impl<K: KeyWord, V: ValueWord> BuildLeaves<K, V> {
 struct Staging<W, S, N> {
     words: S,
     held: N,
-    /// The numbers of the leaf's first word and of its first line.
+    /// The indices of the leaf's first word and of its first line.
     first: u32,
     first_line: u32,
     lines: u32,
@@ -218,9 +218,9 @@ impl<W: KeyWord, S: Shared<W>, N: Shared<u32>> Staging<W, S, N> {
 }
 
 kernel! {
-    /// Inserts the new keys that are not stored yet and for which there is space, and adds their
-    /// number to the record counts of their buckets. The keys are mixed, different and in order.
-    /// One thread a key.
+    /// Inserts the new keys that are not stored yet and for which there is space, and adds them to
+    /// the record counts of their buckets. The keys are mixed, different and in order. One thread a
+    /// key.
     InsertFresh<K: KeyWord, V: ValueWord>, "extendible_insert_fresh", threads 256;
     {
         keys: Global<K>, values: Global<V>, placed: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>,

@@ -11,9 +11,9 @@ use crate::types::{KeyWord, Scalar};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RunsParams {
-    /// The layout of the table of keys, whose values are the numbers of their runs.
+    /// The layout of the table of keys, whose values are the indices of their runs.
     pub layout: Layout,
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
 }
 
@@ -22,7 +22,7 @@ struct Lookup<K> {
     queries: Global<K>,
     count: u64,
     lasts: Global<u32>,
-    /// The starts of the queries' runs, and then their numbers of values in two widths. Each of the
+    /// The starts of the queries' runs, and then their counts of values in two widths. Each of the
     /// three arrays may be null.
     starts: Global<u32>,
     counts: Global<u32>,
@@ -52,9 +52,8 @@ fn answer<K: KeyWord, B: Block>(block: &mut B, lookup: &Lookup<K>, run_of: impl 
 
 kernel! {
     /// Finds the run of the values of query `i` by thread `i`. The run begins at `starts[i]`, and
-    /// `counts[i]` and `wide_counts[i]` are its number of values; all are 0 if there is no such
-    /// key. Each of the three may be null. The runs follow each other, and run `r` ends with
-    /// `lasts[r]`.
+    /// `counts[i]` and `wide_counts[i]` are its count of values; all are 0 if there is no such key.
+    /// Each of the three may be null. The runs follow each other, and run `r` ends with `lasts[r]`.
     Runs<K: KeyWord>, "multi_runs", threads 256;
     {
         queries: Global<K>, words: Global<u64>, lasts: Global<u32>, starts: Global<u32>, counts: Global<u32>,
@@ -99,16 +98,16 @@ impl<K: KeyWord> RunsOfCuckoo<K> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct GatherParams {
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
-    /// The number of values of all queries together.
+    /// The count of values of all queries together.
     pub total: u64,
 }
 
 kernel! {
     /// Writes the values of query `i` to `output`, from `offsets[i]` up to `offsets[i + 1]`, or up
-    /// to `total` for the last query. They are read from `values[starts[i]]` on. One thread for
-    /// each of the `total` values, however they are distributed over the queries.
+    /// to `total` for the last query. They begin at `values[starts[i]]`. One thread for each of the
+    /// `total` values, however they are distributed over the queries.
     Gather<T: Scalar>, "multi_gather", threads 256, shared bounds: u64 = 2;
     { values: Global<T>, starts: Global<u32>, offsets: Global<u64>, output: Global<T>, plan: GatherParams }
 }

@@ -49,9 +49,9 @@ fn if_held<V: ValueWord, const MIXED: bool>(operation: u32) -> IfHeld {
 pub struct ApplyParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of the first operation, a multiple of 32.
+    /// The index of the first operation, a multiple of 32.
     pub first: u64,
-    /// The number of the last operation, plus one.
+    /// The index of the last operation, plus one.
     pub end: u64,
     /// The [`Operation`] of all, if there are no kinds.
     pub operation: u32,
@@ -104,7 +104,7 @@ struct Done<V> {
 kernel! {
     /// Does the operations of the plan's range, with one thread for each, all at the same time.
     ///
-    /// With `MIXED` operation `i` is the [`Operation`] or [`Fold`] `kinds[i]`, and other numbers do
+    /// With `MIXED` operation `i` is the [`Operation`] or [`Fold`] `kinds[i]`, and other words do
     /// nothing. Without it, all are the plan's [`Operation`], and `kinds` is null. Operation `i`
     /// applies to `keys[i]` and, if it inserts, `values[i]`.
     ///
@@ -116,7 +116,7 @@ kernel! {
     /// that were refused stay pending.
     ///
     /// Operations of a block that combine values of one key in the same way are made one first. If
-    /// all operations remove, of those of a warp with one key only one is done.
+    /// all operations remove, a warp does only one of its operations for each key.
     Apply<K: KeyWord, V: ValueWord; const MIXED: bool>, "linear_apply" | "linear_apply_mixed", threads 256, resident 6, wide atomics, cpu cores,
         shared slots: u32 = SLOTS, shared leaders: u32 = THREADS, shared combined: u64 = THREADS;
     {
@@ -207,7 +207,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
         if self.is_wanted(index) { Fold::of_word(self.kinds.load_streaming(index), V::BITS) } else { None }
     }
 
-    /// Does an operation; `combined` is the value of all those of the block that it leads.
+    /// Does an operation; `combined` is the value of all operations of the block that it leads.
     #[inline(always)]
     fn apply(&self, index: u64, done: &mut Done<V>, combined: impl Fn() -> V) {
         let args = *self;
@@ -334,14 +334,14 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct InsertingParams {
-    /// The number of the first operation.
+    /// The index of the first operation.
     pub first: u64,
-    /// The number of the last operation, plus one.
+    /// The index of the last operation, plus one.
     pub end: u64,
 }
 
 kernel! {
-    /// Adds to the header's word `INSERTING` the number of the plan's operations that insert, with
+    /// Adds to the header's word `INSERTING` the count of the plan's operations that insert, with
     /// one thread for each.
     CountInserting<>, "linear_count_inserting", threads 256;
     { kinds: Global<u32>, header: Global<u64>, plan: InsertingParams }

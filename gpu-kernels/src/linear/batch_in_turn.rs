@@ -8,7 +8,7 @@ use crate::double::{Half, PackedPair};
 use crate::seam::{Block, Global, LaneWork, Lanes, vectorized_by_lanes};
 use crate::types::{KeyWord, ValueWord};
 
-/// The number of changes whose lines are prefetched at once: those that share a word of bits.
+/// The count of changes whose lines are prefetched at once: those that share a word of bits.
 const AT_ONCE: usize = 32;
 
 /// The arguments of a batch of changes that are all of one kind.
@@ -28,7 +28,7 @@ pub(super) struct Batch<K: KeyWord, V: ValueWord> {
     /// be done.
     pub pending: Global<u32>,
     pub layout: Layout,
-    /// The number of the first change, a multiple of 32 if there are bits.
+    /// The index of the first change, a multiple of 32 if there are bits.
     pub first: u64,
     pub end: u64,
 }
@@ -75,7 +75,7 @@ impl<K: KeyWord, V: ValueWord> Batch<K, V> {
         self
     }
 
-    /// Computes the homes of the keys from number `first` on, and prefetches their lines.
+    /// Computes the homes of the keys that begin at index `first`, and prefetches their lines.
     #[inline(always)]
     fn prepare(&self, cells: &impl LineCells, first: u64, homes: &mut [Home; AT_ONCE]) {
         let here = self.end.saturating_sub(first).min(AT_ONCE as u64) as usize;
@@ -101,8 +101,8 @@ impl<K: KeyWord, V: ValueWord> Batch<K, V> {
         Home::of::<PackedPair<K, V>>(&self.layout, resized(self.keys.load_streaming(index)))
     }
 
-    /// Runs `change` with the number, key and home of every change to be done, in order. Returns
-    /// how many of their keys were there before, how many were not, and how many were refused.
+    /// Runs `change` with the index, key and home of every change to be done, in order. Returns how
+    /// many of their keys were there before, how many were not, and how many were refused.
     #[inline(always)]
     fn each<const ANSWERS: bool>(
         &self,
@@ -177,7 +177,7 @@ impl<C: LineCells<Word = PackedPair<K, V>>, H: How, K: KeyWord, V: ValueWord, co
         let Self { cells, batch, how } = self;
         let layout = batch.layout;
         let lines = Lines { lanes, cells, layout };
-        // A new key takes a slot that was empty, but for these.
+        // The new keys that take no empty slot: all other new keys take one.
         let mut slotless = 0;
         let counts = batch.each::<ANSWERS>(&cells, |index, key, home| {
             let value = given(batch.values, index, batch.value);

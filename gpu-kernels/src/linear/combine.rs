@@ -16,9 +16,9 @@ use crate::types::{KeyWord, ValueWord};
 pub struct CombineParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of the first pair.
+    /// The index of the first pair.
     pub first: u64,
-    /// The number of the last pair, plus one.
+    /// The index of the last pair, plus one.
     pub end: u64,
     /// The value of every key, if there is no array of values.
     pub value: u64,

@@ -15,7 +15,7 @@ use crate::types::{KeyWord, ValueWord};
 pub struct FindParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
 }
 
@@ -88,8 +88,8 @@ pub(crate) fn find_in_unchanging<K: KeyWord, V: ValueWord>(
     .map(resized)
 }
 
-/// Returns the value of a key that is not K. The search is that of [`slot::get`](super::slot::get),
-/// but a word is read once, and by loads that may be cached.
+/// Returns the value of a key that is not K. The search is the same as in
+/// [`slot::get`](super::slot::get), but a word is read once, and by loads that may be cached.
 #[inline(always)]
 fn get<W: Double>(words: Global<W>, layout: &Layout, key: W::Half) -> Option<W::Half> {
     let (mut probe, mut left) = (layout.probe::<W>(key), layout.buckets());

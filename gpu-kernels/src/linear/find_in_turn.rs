@@ -8,11 +8,11 @@ use crate::seam::{Global, LaneWork, Lanes};
 use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, Scalar, ValueWord};
 
-/// The number of queries that are answered at once: those that share a word of found-bits.
+/// The count of queries that are answered at once: those that share a word of found-bits.
 const AT_ONCE: usize = 32;
 
-/// The queries of a lookup from number `first`, a multiple of 32, to `end`. No thread may change
-/// the table meanwhile.
+/// The queries of a lookup from index `first`, a multiple of 32, to `end`. No thread may change the
+/// table meanwhile.
 ///
 /// The lines of some of them are computed and prefetched while those before are answered. An answer
 /// takes no branch, since nobody can foresee whether a key is there, or its line full. The queries
@@ -66,8 +66,8 @@ impl<K: KeyWord, V: ValueWord> LaneWork for FindInTurn<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
-    /// Computes the homes of the queries from number `first` on, and prefetches their lines. Those
-    /// behind the end are the next block's.
+    /// Computes the homes of the queries that begin at index `first`, and prefetches their lines.
+    /// Queries behind the end are the next block's.
     #[inline(always)]
     fn seek(&self, first: u64, sought: &mut Sought<Half<K, V>>) {
         let here = self.lookup.count.saturating_sub(first).min(AT_ONCE as u64) as usize;
@@ -99,8 +99,8 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
         key == K::ALL_ONES
     }
 
-    /// Answers the queries from number `first` on. With `WHOLE` there are as many as share a word,
-    /// and values are to be written.
+    /// Answers the queries that begin at index `first`. With `WHOLE` there are as many as share a
+    /// word, and values are to be written.
     #[inline(always)]
     fn answer<const WHOLE: bool>(&self, lanes: impl Lanes, first: u64, sought: &Sought<Half<K, V>>) {
         let values = self.lookup.values.offset(first);
@@ -181,7 +181,7 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
     }
 }
 
-/// Does something with the number of each bit that is set.
+/// Does something with the index of each bit that is set.
 #[inline(always)]
 fn each(mut bits: u32, mut work: impl FnMut(usize)) {
     // At most 32 steps: each clears a bit.

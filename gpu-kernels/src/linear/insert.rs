@@ -15,9 +15,9 @@ use crate::types::{KeyWord, ValueWord};
 pub struct InsertParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of the first pair.
+    /// The index of the first pair.
     pub first: u64,
-    /// The number of the last pair, plus one.
+    /// The index of the last pair, plus one.
     pub end: u64,
 }
 

@@ -15,7 +15,7 @@ use crate::types::{KeyWord, ValueWord};
 pub struct InspectParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of words of a histogram, or the capacity of the output in pairs.
+    /// The count of words of a histogram, or the capacity of the output in pairs.
     pub capacity: u64,
 }
 
@@ -23,7 +23,7 @@ kernel! {
     /// Writes the pairs of all slots and of the cell to `keys_out` and `values_out`, up to their
     /// capacity. There is one thread per slot.
     ///
-    /// `count[0]`, 0 at first, becomes the number of pairs. Their order is that in which blocks
+    /// `count[0]`, 0 at first, becomes the count of pairs. Their order is that in which blocks
     /// reserve their output.
     Unpack<K: KeyWord, V: ValueWord>, "linear_unpack", threads 256, wide atomics, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
@@ -53,8 +53,8 @@ impl<K: KeyWord, V: ValueWord> Unpack<K, V> {
 }
 
 kernel! {
-    /// Adds to the header's counters, which are 0, the number of keys and that of slots that are
-    /// not empty. There is one thread per slot. `H` is half of a word.
+    /// Adds the count of keys, and the count of slots that are not empty, to the header's counters,
+    /// which are 0. There is one thread per slot. `H` is half of a word.
     Recount<H: KeyWord>, "linear_recount", threads 256, wide atomics;
     { words: Global<Doubled<H>>, header: Global<u64>, plan: InspectParams }
 }
@@ -78,7 +78,7 @@ impl<H: KeyWord> Recount<H> {
 }
 
 kernel! {
-    /// Counts the keys in slots by the number of slots that a search for them reads. There is one
+    /// Counts the keys in slots by the count of slots that a search for them reads. There is one
     /// thread per slot.
     ///
     /// `histogram[n]` counts keys that take n slots, and its last word also those that take more.

@@ -7,7 +7,7 @@ use super::{Cells, Layout, Slots, slots_of_line};
 use crate::double::Double;
 use crate::seam::{Global, Lanes};
 
-/// The number of lines up to which a table is in a core's nearest cache: prefetching is in vain.
+/// The count of lines up to which a table is in a core's nearest cache: prefetching is in vain.
 pub(super) const MAX_NEAR_LINES: u32 = 1 << 12;
 
 /// The words of slots that are loaded by lines.
@@ -75,7 +75,7 @@ impl<W: Double> LineCells for AloneSlots<W> {
     }
 }
 
-/// Returns the number of a line's first slot.
+/// Returns the index of a line's first slot.
 #[inline(always)]
 pub(super) fn first_of_line<W: Double>(line: u32) -> u64 {
     line as u64 * slots_of_line::<W>() as u64
@@ -93,7 +93,7 @@ impl Home {
         Self(probe.bucket * W::IN_SECTOR + probe.start)
     }
 
-    /// Returns the number of the home line.
+    /// Returns the index of the home line.
     #[inline(always)]
     pub fn line<W: Double>(self) -> u32 {
         self.0 / slots_of_line::<W>()
@@ -169,7 +169,7 @@ impl<const ANYWHERE: bool> How for Replacing<ANYWHERE> {
 pub(super) struct Told {
     pub if_held: IfHeld,
     pub anywhere: bool,
-    /// The number of requests for a slot. If null, all of them get one.
+    /// The count of requests for a slot. If null, all of them get one.
     pub asked: Global<u64>,
     pub max_asked: u64,
 }

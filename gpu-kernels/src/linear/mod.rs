@@ -8,14 +8,14 @@
 //! **Layout.** A bucket is 32 bytes, four slots of 64 bits or two of 128: what one thread can read
 //! as fast as one slot. Two buckets are a line of 64 bytes, which a random access moves anyway.
 //!
-//! A key has a home line, a bucket there, and a slot where its search begins. From a full bucket it
-//! goes on to the other one of the line. From a full line it goes on to another line, by a step of
-//! its own ([`Layout::probe`]). All buckets before the bucket of a key are full.
+//! A key has a home line, a bucket there, and a slot where its search begins. Behind a full bucket
+//! comes the other bucket of the line. Behind a full line comes another line, by a step of the
+//! key's own ([`Layout::probe`]). All buckets before the bucket of a key are full.
 //!
 //! After [`slot`] read `table`, which has the operations of one thread. The others are launches:
-//! `apply` is for batches of any operations, `insert`, `combine` and `find` for those of one
-//! kind, `rehash` and `inspect` for whole tables. `same_keys` makes one operation of those of a
-//! block that combine values of one key. One thread of a CPU takes a batch by `line`
+//! `apply` is for batches of any operations, `insert`, `combine` and `find` for batches of one
+//! kind, `rehash` and `inspect` for whole tables. `same_keys` makes one operation of all in a block
+//! that combine values of one key. One thread of a CPU takes a batch by `line`
 //! (`batch_in_turn`, `find_in_turn`).
 
 mod apply;
@@ -50,14 +50,15 @@ pub mod header {
     /// The cell of the key that is all ones: a word like a slot's, 0 if the key is absent, else
     /// with 1 above its value.
     pub const CELL: u64 = 0;
-    /// The number of times that operations have asked for a slot, where that is counted. The words
-    /// before it are enough for the widest cell.
+    /// How often operations have asked for a slot, where that is counted. The words before it are
+    /// enough for the widest cell.
     pub const ASKED: u64 = 2;
-    /// The number of a batch's operations that insert, where that is counted.
+    /// The count of a batch's operations that insert, where that is counted.
     pub const INSERTING: u64 = 3;
-    /// The word where the counters begin: those of the first stripe, then those of the next one.
+    /// The word where the counters begin: the counters of the first stripe, then of the next
+    /// stripe.
     pub const COUNTERS: u64 = 16;
-    /// The number of stripes; each block counts in one of them, so that not all wait for one word.
+    /// The count of stripes; each block counts in one of them, so that not all wait for one word.
     pub const STRIPES: u64 = 32;
     /// The counter, in a stripe, of slots that were empty and are not any more.
     pub const TAKEN: u64 = 0;
@@ -69,9 +70,9 @@ pub mod header {
     pub const REFUSED: u64 = 3;
     /// The counter of slots that became empty again.
     pub const EMPTIED: u64 = 4;
-    /// The number of words in a stripe.
+    /// The count of words in a stripe.
     pub const STRIPE: u64 = 8;
-    /// The number of words.
+    /// The count of words.
     pub const WORDS: usize = (COUNTERS + STRIPES * STRIPE) as usize;
 }
 
@@ -97,7 +98,7 @@ fn count_up<const N: usize>(block: &mut impl Block, header: Global<u64>, counts:
     });
 }
 
-/// The constants of a table's hash, and its number of lines.
+/// The constants of a table's hash, and its count of lines.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Layout {
@@ -105,8 +106,8 @@ pub struct Layout {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The number of lines: 2 or more, and a prime unless `linear` is 1, so that every step leads
-    /// to every line.
+    /// The count of lines: 2 or more, and a prime unless `linear` is 1, so that every step leads to
+    /// every line.
     pub lines: u32,
     /// The flag of linear probing: 1 if the next line is the adjacent one, and 0 if it is a step of
     /// the key's own away.
@@ -118,7 +119,7 @@ pub struct Layout {
 pub struct Probe {
     /// The bucket of the next probe, at first the one where the search begins.
     pub bucket: u32,
-    /// The number of buckets of the line that were probed before: 0 or 1.
+    /// The count of buckets of the line that were probed before: 0 or 1.
     second: u32,
     /// The distance to the next line.
     step: u32,
@@ -166,20 +167,20 @@ impl Layout {
         if next < self.lines { next } else { next - self.lines }
     }
 
-    /// Returns the number of buckets.
+    /// Returns the count of buckets.
     #[inline(always)]
     pub fn buckets(&self) -> u32 {
         2 * self.lines
     }
 
-    /// Returns the number of slots of words `W`.
+    /// Returns the count of slots of words `W`.
     #[inline(always)]
     pub fn slots<W: Double>(&self) -> u64 {
         self.lines as u64 * slots_of_line::<W>() as u64
     }
 }
 
-/// Returns the number of slots in two buckets, which are a line of 64 bytes.
+/// Returns the count of slots in two buckets, which are a line of 64 bytes.
 pub const fn slots_of_line<W: Double>() -> u32 {
     2 * W::IN_SECTOR
 }

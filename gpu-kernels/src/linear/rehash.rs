@@ -10,15 +10,15 @@ use crate::types::KeyWord;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RehashParams {
-    /// The number of slots in the old table.
+    /// The count of slots in the old table.
     pub slots: u64,
     /// The layout of the new table.
     pub layout: Layout,
 }
 
 kernel! {
-    /// Inserts the keys of the old slots into the new table, which is larger than their number.
-    /// There is one thread per slot.
+    /// Inserts the keys of the old slots into the new table, which has more slots than there are
+    /// keys. There is one thread per slot.
     ///
     /// The key that lives beside the slots is in the header already. `H` is half of a word.
     Rehash<H: KeyWord>, "linear_rehash", threads 256, wide atomics;

@@ -8,9 +8,9 @@ use crate::seam::{Block, Shared};
 use crate::table::fold::Fold;
 use crate::types::{KeyWord, ValueWord};
 
-/// The number of threads of a block.
+/// The count of threads of a block.
 pub(super) const THREADS: usize = 256;
-/// The number of slots of the table of a block's keys.
+/// The count of slots of the table of a block's keys.
 pub(super) const SLOTS: usize = 1024;
 
 /// Returns the slot where the search for a key and a function begins, before it is taken modulo
@@ -31,7 +31,7 @@ pub(super) struct Row<K, V> {
 }
 
 /// The memory of a block: a table of the threads that came first with their key and function, and
-/// for each thread the number of that thread and a value.
+/// for each thread the index of that first thread and a value.
 #[derive(Clone, Copy)]
 pub(super) struct SameKeys<N, W> {
     pub slots: N,
@@ -39,13 +39,13 @@ pub(super) struct SameKeys<N, W> {
     pub values: W,
 }
 
-/// The bits above the leader's number that tell what became of its operation.
+/// The bits above the leader's index that tell what became of its operation.
 const HELD: u32 = 1 << 16;
 const REFUSED: u32 = 1 << 17;
 
 impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
     /// Finds the leader of each row, the first thread with its key and function, and combines the
-    /// values of the others with that of the leader. `row` returns the operation of a thread, if it
+    /// values of the others with the leader's value. `row` returns the operation of a thread, if it
     /// combines.
     #[inline(always)]
     pub fn meet<K: KeyWord, V: ValueWord>(self, block: &mut impl Block, row: impl Fn(u32) -> Option<Row<K, V>> + Sync) {

@@ -13,8 +13,8 @@
 //! ```
 //!
 //! A search goes on to the next bucket only where no slot is empty. A full bucket never gets an
-//! empty slot again: a removal from it leaves the tombstone (K, k). So all buckets before that of a
-//! key are full, and a search may end at a bucket with an empty slot.
+//! empty slot again: a removal from it leaves the tombstone (K, k). So all buckets before a key's
+//! bucket are full, and a search may end at a bucket with an empty slot.
 //!
 //! Three rules give every key at most one slot, whatever threads do at the same time:
 //!
@@ -139,7 +139,7 @@ fn first<W: Double>(flags: u32, probe: &Probe) -> u64 {
 fn owned<W: Double>(words: W::Sector, key: W::Half) -> W {
     let words = words.as_ref();
     let mut owned = words[0];
-    // By keys and not by the slot's number, by which the compiler would index an array in memory.
+    // By keys and not by the slot's index, by which the compiler would index an array in memory.
     for i in 1..W::IN_SECTOR as usize {
         if owner(words[i]) == key {
             owned = words[i];

@@ -41,7 +41,7 @@ pub(super) fn resized<To: Scalar>(from: impl Scalar) -> To {
     To::from_u64(from.to_u64())
 }
 
-/// Returns the value of an operation: that of the array, or `value` if the array is null.
+/// Returns the value of an operation: its element of the array, or `value` if the array is null.
 #[inline(always)]
 pub(super) fn given<V: ValueWord>(values: Global<V>, index: u64, value: u64) -> V {
     if values.is_null() { V::from_u64(value) } else { values.load_streaming(index) }

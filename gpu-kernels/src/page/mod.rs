@@ -8,9 +8,9 @@
 //!
 //! **Layout.** A bucket is eight words of the wider of key and value: tags, then values, if there
 //! are any ([`form`]). The mixed key, as a fraction of its range, determines the bucket. What the
-//! bucket's number does not tell is the *remainder*. The tag holds it together with the number of
-//! the *candidate*, which says which of its buckets the pair is in. Tag and bucket number together
-//! give the key back, so no key is stored and none is reserved.
+//! bucket's index does not tell is the *remainder*. The tag holds it together with the index of the
+//! *candidate*, which says which of its buckets the pair is in. Tag and bucket index together give
+//! the key back, so no key is stored and none is reserved.
 //!
 //! Read [`form`] first, then `lookup`, where the search for a key is. `build` makes the page of a
 //! block, `change` adds to tables and removes from them, and `walk` reads all of one.

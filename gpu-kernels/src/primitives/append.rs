@@ -4,13 +4,13 @@
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The number of threads of a block that appends.
+/// The count of threads of a block that appends.
 pub const THREADS: usize = 256;
-/// The number of warps of a block that appends.
+/// The count of warps of a block that appends.
 pub const WARPS: usize = THREADS / 32;
 
 /// Reserves output offsets for each thread: `found` says how many, and `target` where the thread
-/// keeps the first of them. `next`, 0 before the launch, becomes the number of all offsets that are
+/// keeps the first of them. `next`, 0 before the launch, becomes the count of all offsets that are
 /// reserved.
 #[inline(always)]
 pub fn reserve<T, B: Block>(
@@ -84,8 +84,8 @@ struct Appended<K, W> {
     target: u64,
 }
 
-/// Appends the pairs that the threads have, which `pair_of` gives by the number of the thread in
-/// the grid. Pairs beyond `capacity` are left out, but counted by `next`. A set has no values.
+/// Appends the pairs that the threads have, which `pair_of` gives by the index of the thread in the
+/// grid. Pairs beyond `capacity` are left out, but counted by `next`. A set has no values.
 #[inline(always)]
 pub fn append_pairs<K: KeyWord, V: Payload, B: Block>(
     block: &mut B,

@@ -26,9 +26,9 @@ pub enum Combine {
 pub struct ReduceParams {
     /// How items are added and compared.
     pub column: ColumnParams,
-    /// The number of items.
+    /// The count of items.
     pub items: u64,
-    /// The number of segments, below 2^32 - 1, if no count on the device says it.
+    /// The count of segments, below 2^32 - 1, if no count on the device says it.
     pub segments: u64,
     /// A [`Combine`].
     pub combine: u32,

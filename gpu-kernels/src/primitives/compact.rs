@@ -4,24 +4,24 @@ use crate::primitives::look_back;
 use crate::seam::{Block, Global, Shared, Tile, Work, vectorized};
 use crate::types::{KeyWord, Scalar};
 
-/// The number of threads of a block.
+/// The count of threads of a block.
 const THREADS: usize = 256;
 /// The most items of a thread.
 const MAX_ITEMS: usize = 28;
 
-/// Returns the number of items of a thread: fewer for wide items, so that they fit the registers.
+/// Returns the count of items of a thread: fewer for wide items, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
     if T::BITS == 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
 
-/// Returns the number of items of a tile, which one block compacts.
+/// Returns the count of items of a tile, which one block compacts.
 pub const fn tile<T: Scalar>() -> u64 {
     (THREADS * items::<T>()) as u64
 }
 
 const WARPS: u32 = THREADS as u32 / 32;
 
-/// Returns the number of words in which a compaction of `items` items publishes its sums. All must
+/// Returns the count of words in which a compaction of `items` items publishes its sums. All must
 /// be 0 at first.
 pub const fn state_words<T: Scalar>(items: u64) -> u64 {
     look_back::words::<u32>(items.div_ceil(tile::<T>()))
@@ -31,13 +31,13 @@ pub const fn state_words<T: Scalar>(items: u64) -> u64 {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CompactParams {
-    /// The number of items, below 2^32.
+    /// The count of items, below 2^32.
     pub items: u64,
 }
 
 kernel! {
     /// Writes the items `input[i]` whose bit `i mod 32` of `keep[i / 32]` is set to the front of
-    /// `output`, in their order. Their number goes to `count`. `output` is not `input`. One block a
+    /// `output`, in their order. Their count goes to `count`. `output` is not `input`. One block a
     /// [`tile`]; `state` has [`state_words`].
     Compact<T: Scalar>, "compact", threads 256, resident 4, cpu cores, shared ticket: u64 = 1, shared sums: u32 = 17;
     { input: Global<T>, keep: Global<u32>, output: Global<T>, count: Global<u32>, state: Global<u64>, plan: CompactParams }
@@ -66,7 +66,7 @@ impl<T: Scalar> Compact<T> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RunsParams {
-    /// The number of keys, below 2^32.
+    /// The count of keys, below 2^32.
     pub items: u64,
     /// The first constant that the keys are mixed with.
     pub a: u64,
@@ -114,7 +114,7 @@ impl<K: KeyWord> CompactRuns<K> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SortedRunsParams {
-    /// The number of keys, below 2^32.
+    /// The count of keys, below 2^32.
     pub items: u64,
     /// The most runs that are written; all are counted.
     pub capacity: u64,
@@ -293,27 +293,28 @@ fn compact_in_turn<T: Scalar, B: Block>(
 }
 
 /// The state of a thread: item `i` is of its warp's row `i`, and the words are of the row with the
-/// lane's number.
+/// lane's index.
 struct Held<T> {
     items: [T; MAX_ITEMS],
     /// The bits of the items of the row that are kept.
     keep: u32,
-    /// The number of kept items in the rows before.
+    /// The count of kept items in the rows before.
     before: u32,
     /// The bits of the items that are kept in the row of the tile [`look_back::ahead`].
     ahead: u32,
 }
 
 /// Returns the bits of the kept items of row `row`, of the `rows` rows of a warp. The warp's first
-/// item is `first`, and `left` items remain from there on.
+/// item is `first`, and with it `left` items remain.
 #[inline(always)]
 fn keep_of(keep: Global<u32>, first: u64, left: u32, row: u32, rows: u32) -> u32 {
     let beyond = (row * 32 + 32).saturating_sub(left);
     if row >= rows || beyond >= 32 { 0 } else { keep.load_read_only(first / 32 + row as u64) & u32::MAX >> beyond }
 }
 
-/// Returns the first item of the warp that begins with `thread`, and the number of items that
-/// remain from there on. (That number may be capped at more than the warp's rows reach.)
+/// Returns the first item of the warp that begins with `thread`, and the count of items that
+/// remain, this one included. (The count may be capped, but never below what the warp's rows
+/// reach.)
 #[inline(always)]
 fn rows<T: Scalar>(plan: &CompactParams, index: u64, thread: u32) -> (u64, u32) {
     let first = index * tile::<T>() + thread as u64 * items::<T>() as u64;

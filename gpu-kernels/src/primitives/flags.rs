@@ -3,17 +3,17 @@
 use crate::seam::{Block, Global, Shared, Tile, Work, vectorized};
 use crate::types::ValueWord;
 
-/// The number of flags that a thread of [`ExpandFlags`] expands, and of bytes that it writes: the
+/// The count of flags that a thread of [`ExpandFlags`] expands, and of bytes that it writes: the
 /// most that one instruction moves.
 pub const EXPANDED: u64 = 16;
-/// The number of flags that a thread of [`CountFlags`] reads at once.
+/// The count of flags that a thread of [`CountFlags`] reads at once.
 pub const COUNTED: u64 = 128;
 
 /// The scalar arguments of [`ExpandFlags`] and [`CountFlags`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FlagsParams {
-    /// The number of items, each of which has a flag.
+    /// The count of items, each of which has a flag.
     pub items: u64,
 }
 
@@ -47,8 +47,8 @@ impl ExpandFlags {
     }
 }
 
-/// Writes the bytes of the items from `first` on, [`EXPANDED`] or as many as there are. `first` is
-/// a multiple of that, and item `first` has bit 0 of `flags`.
+/// Writes the bytes of the items that begin at `first`: [`EXPANDED`] items, or as many as there
+/// are. `first` is a multiple of that, and item `first` has bit 0 of `flags`.
 #[inline(always)]
 fn expand(output: Global<u8>, first: u64, items: u64, flags: u32) {
     let words = [bytes_of(flags), bytes_of(flags >> 4), bytes_of(flags >> 8), bytes_of(flags >> 12)];
@@ -104,7 +104,7 @@ impl Work for ExpandInTurn {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FillParams {
-    /// The number of items, each of which has a flag.
+    /// The count of items, each of which has a flag.
     pub items: u64,
     /// The word that items without a set flag get.
     pub value: u64,
@@ -165,8 +165,8 @@ impl<V: ValueWord> FillAbsent<V> {
 }
 
 kernel! {
-    /// Adds the number of items whose bit `i mod 32` of `flags[i / 32]` is set to `count[0]`. Any
-    /// number of blocks share the words; [`COUNTED`] items a thread are one round.
+    /// Adds the count of items whose bit `i mod 32` of `flags[i / 32]` is set to `count[0]`.
+    /// However many blocks there are share the words; [`COUNTED`] items a thread are one round.
     CountFlags<>, "count_flags", threads 256, cpu cores, shared total: u64 = 1;
     { flags: Global<u32>, count: Global<u64>, plan: FlagsParams }
 }
@@ -229,7 +229,7 @@ impl CountFlags {
         }
     }
 
-    /// Returns the number of set bits of a word behind the last whole round.
+    /// Returns the count of set bits of a word behind the last whole round.
     #[inline(always)]
     fn rest(&self, word: u64) -> u32 {
         let beyond = (32 * (word + 1)).saturating_sub(self.plan.items);
@@ -237,7 +237,7 @@ impl CountFlags {
     }
 }
 
-/// The number of set bits of the words `first..end`, by one thread.
+/// The count of set bits of the words `first..end`, by one thread.
 struct CountInTurn {
     flags: Global<u32>,
     first: u64,

@@ -3,20 +3,20 @@
 use crate::hash::Divisor;
 use crate::seam::{Block, Global};
 
-/// The number of words of a wide piece: 16 bytes, the most that one instruction moves.
+/// The count of words of a wide piece: 16 bytes, the most that one instruction moves.
 pub const WIDE: u64 = 4;
 
 /// The scalar arguments of [`GatherRows`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct GatherParams {
-    /// The number of rows of the output.
+    /// The count of rows of the output.
     pub rows: u64,
-    /// The number of rows of the source.
+    /// The count of rows of the source.
     pub sources: u64,
-    /// The number of 32-bit words of a piece: 1, or [`WIDE`] if both arrays are aligned to as much.
+    /// The count of 32-bit words of a piece: 1, or [`WIDE`] if both arrays are aligned to as much.
     pub width: u64,
-    /// The number of pieces of a row.
+    /// The count of pieces of a row.
     pub pieces: Divisor,
 }
 
@@ -56,7 +56,7 @@ impl GatherRows {
     fn cores<B: Block>(self, block: &mut B) {
         let GatherParams { rows, width, pieces, .. } = self.plan;
         let first = block.first_thread();
-        // Whole rows are copied, but for the first and the last of the block.
+        // Whole rows are copied, except that the first and the last row of the block may be cut.
         let words = pieces.get() as u64 * width;
         let mut index = first * width;
         let end = ((first + block.threads() as u64) * width).min(rows * words);

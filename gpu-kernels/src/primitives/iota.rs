@@ -6,9 +6,9 @@ use crate::seam::{Block, Global};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct IotaParams {
-    /// The number of items.
+    /// The count of items.
     pub items: u64,
-    /// The number of the first item.
+    /// The index of the first item.
     pub first: u32,
     /// 0.
     pub padding: u32,

@@ -22,10 +22,10 @@ use crate::types::Scalar;
 
 /// The status of a tile whose own sum is published.
 const SUM: u64 = 1;
-/// The status of a tile whose prefix is published: its own sum and that of all earlier tiles.
+/// The status of a tile whose prefix is published: the sum of it and of all earlier tiles.
 const PREFIX: u64 = 2;
 
-/// Returns the number of words in which `tiles` tiles publish their sums, with the ticket counter
+/// Returns the count of words in which `tiles` tiles publish their sums, with the ticket counter
 /// before them.
 pub const fn words<T: Scalar>(tiles: u64) -> u64 {
     1 + tiles * parts::<T>()
@@ -35,7 +35,7 @@ const fn parts<T: Scalar>() -> u64 {
     T::BITS as u64 / 32
 }
 
-/// Gives this block the next tile, and ends with a barrier. After it the tile's number is in word 0
+/// Gives this block the next tile, and ends with a barrier. After it the tile's index is in word 0
 /// of `ticket`. The counter is word 0 of `state`.
 #[inline(always)]
 pub fn take_ticket<B: Block>(block: &mut B, ticket: impl Shared<u64>, state: Global<u64>) {
@@ -47,11 +47,11 @@ pub fn take_ticket<B: Block>(block: &mut B, ticket: impl Shared<u64>, state: Glo
     });
 }
 
-/// The approximate number of tiles that a large device processes at once.
+/// The approximate count of tiles that a large device processes at once.
 const UNDER_WAY: u64 = 512;
 
 /// Returns the distance, in tiles, at which a block publishes the sum of a later tile. It is the
-/// number of tiles that are processed at once, so that a block finds the sums of all earlier tiles
+/// count of tiles that are processed at once, so that a block finds the sums of all earlier tiles
 /// when it needs them. Reading a tile twice costs less than waiting for tiles that started a moment
 /// earlier: the second read comes from the cache.
 #[inline(always)]
@@ -81,7 +81,7 @@ fn published<T: Scalar>(state: Global<u64>, tile: u64) -> (u64, T) {
     (if high >> 32 == status { status } else { 0 }, T::from_u64(low & 0xffff_ffff | high << 32))
 }
 
-/// The number of tiles that a lane reads in one step back.
+/// The count of tiles that a lane reads in one step back.
 const WINDOW: usize = 4;
 
 /// Adds up the [`WINDOW`] tiles before `end`, or only those from the nearest one that knows its
@@ -133,7 +133,7 @@ struct Walk<T> {
 /// Turns the sums of a block's warps, in the first `warps` words of `sums`, into device-wide
 /// prefixes: the sum of all that comes before each warp. The word behind them becomes the sum up to
 /// the end of this tile. The next `warps` words have the sums of the warps of the tile [`ahead`],
-/// if it is one of the `tiles`. The tile's number is in word 0 of `ticket`. A barrier must come
+/// if it is one of the `tiles`. The tile's index is in word 0 of `ticket`. A barrier must come
 /// before, and one comes after.
 #[inline(always)]
 pub fn sum_before<T: Scalar, B: Block>(

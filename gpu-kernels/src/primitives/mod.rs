@@ -3,7 +3,7 @@
 //! * sums over tiles in one pass ([`look_back`]), and what is made of them: [`scan`], [`compact`],
 //!   and [`radix`] partition and sort;
 //! * [`reduce`], by the functions of `combine`; histograms of many values ([`wide_histogram`]);
-//! * [`gather`] and [`scatter`] of rows, [`flags`], numbers ([`iota`]);
+//! * [`gather`] and [`scatter`] of rows, [`flags`], indices in order ([`iota`]);
 //! * how blocks [`append`] to an output, and how a few words are read back to the host
 //!   ([`readback`]).
 

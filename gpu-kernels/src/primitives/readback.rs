@@ -9,7 +9,7 @@ use crate::seam::{Block, Global, SystemScope};
 pub struct ReadbackParams {
     /// The index of the first word.
     pub first: u32,
-    /// The number of words.
+    /// The count of words.
     pub words: u32,
     /// The epoch, which tells the words of this readback from older ones.
     pub epoch: u32,

@@ -10,9 +10,9 @@ pub use super::combine::{Combine, ReduceParams, SumKind};
 use crate::seam::{Block, Global, Shared};
 use crate::types::Scalar;
 
-/// The number of threads of a block.
+/// The count of threads of a block.
 const THREADS: u32 = 256;
-/// The number of items of a tile.
+/// The count of items of a tile.
 pub const TILE: u64 = 4096;
 /// The most items of a segment that one thread reduces.
 const SHORT: u64 = 32;
@@ -20,7 +20,7 @@ const SHORT: u64 = 32;
 const MAX_LONG: u32 = TILE as u32 / (SHORT as u32 + 1);
 /// The most segments that the threads of a block reduce together, a part of the threads each.
 const AT_ONCE: u32 = 8;
-/// The number of the segment of a tile's head if there is none.
+/// The index of the segment of a tile's head if there is none.
 const NONE: u32 = u32::MAX;
 
 kernel! {
@@ -32,7 +32,7 @@ kernel! {
     /// `heads[t]`; `head_ids[t]` is all ones if there is none. One block a [`TILE`], and one if
     /// there are no items.
     ///
-    /// `segments_on`, if it is not null, has the number of segments; it may be more than the
+    /// `segments_on`, if it is not null, has the count of segments; it may be more than the
     /// `segments` of the plan, which are the most that are reduced. `starts` ascends; otherwise
     /// results are unspecified.
     ReduceSegments<W: Scalar>, "reduce_segments", threads 256, resident 4, cpu cores, shared staging: W = 4096,
@@ -50,8 +50,8 @@ impl<W: Scalar> ReduceSegments<W> {
         let segments = args.segments();
         let tile = args.tile(block, segments, |block, item| starts_below(block, args.starts, segments, item));
         let mut nothing = block.local(|_| ());
-        // Word 0 of `long` is the number of segments that take more than one thread. The head is
-        // the first of them, if there is one.
+        // Word 0 of `long` is the count of segments that take more than one thread. The head is the
+        // first of them, if there is one.
         block.phase(&mut nothing, |thread, _| {
             let mut item = tile.first + thread as u64;
             while item < tile.end {
@@ -100,7 +100,7 @@ impl<W: Scalar> ReduceSegments<W> {
         }
     }
 
-    /// Returns the number of segments.
+    /// Returns the count of segments.
     #[inline(always)]
     fn segments(&self) -> u64 {
         if self.segments_on.is_null() {
@@ -279,8 +279,8 @@ impl<W: Scalar> AddHeads<W> {
         Results { sums: self.sums, values: self.results, plan }.add(id as u64, sum);
     }
 
-    /// Returns the segment whose heads the block of a tile adds, which is that of its first head,
-    /// and the tile of its last one.
+    /// Returns the segment whose heads the block of a tile adds, and the tile of the segment's last
+    /// head. It is the segment of the tile's own head.
     #[inline(always)]
     fn segment(&self, tile: u64, tiles: u32) -> Option<(u32, u64)> {
         let id = self.head_ids.load_read_only(tile);
@@ -309,8 +309,8 @@ fn add_up<B: Block>(block: &mut B, partials: impl Shared<u64>, width: u32, plan:
     }
 }
 
-/// Returns the number of starts below `item`, of `segments` that ascend. The threads of a block
-/// look at as many starts at once.
+/// Returns the count of starts below `item`, of `segments` that ascend. The threads of a block look
+/// at as many starts at once.
 #[inline(always)]
 fn starts_below<B: Block>(block: &mut B, starts: Global<u32>, segments: u64, item: u64) -> u64 {
     let below = |segment: u64| (starts.load_read_only(segment) as u64) < item;

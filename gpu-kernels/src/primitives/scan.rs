@@ -5,27 +5,27 @@ use crate::primitives::look_back;
 use crate::seam::{Block, Global, Shared, Tile, Work, vectorized};
 use crate::types::Scalar;
 
-/// The number of threads of a block.
+/// The count of threads of a block.
 const THREADS: usize = 256;
 /// The most items of a thread.
 const MAX_ITEMS: usize = 32;
-/// The number of items that a thread reads and writes at once.
+/// The count of items that a thread reads and writes at once.
 const FOUR: usize = 4;
 
-/// Returns the number of items of a thread: fewer for wide items, so that they fit the registers.
+/// Returns the count of items of a thread: fewer for wide items, so that they fit the registers.
 const fn items<T: Scalar>() -> usize {
     if T::BITS == 32 { MAX_ITEMS } else { 8 }
 }
 
-/// Returns the number of items of a tile, which one block scans.
+/// Returns the count of items of a tile, which one block scans.
 pub const fn tile<T: Scalar>() -> u64 {
     (THREADS * items::<T>()) as u64
 }
 
 const WARPS: u32 = THREADS as u32 / 32;
 
-/// Returns the number of words in which a scan of `items` items publishes its sums. All must be 0
-/// at first.
+/// Returns the count of words in which a scan of `items` items publishes its sums. All must be 0 at
+/// first.
 pub const fn state_words<T: Scalar>(items: u64) -> u64 {
     look_back::words::<T>(items.div_ceil(tile::<T>()))
 }
@@ -34,7 +34,7 @@ pub const fn state_words<T: Scalar>(items: u64) -> u64 {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ScanParams {
-    /// The number of items.
+    /// The count of items.
     pub items: u64,
 }
 
@@ -263,10 +263,10 @@ impl<T: Scalar> Work for Sum<T> {
     }
 }
 
-/// The number of items of a warp's row.
+/// The count of items of a warp's row.
 const ROW: usize = 32 * FOUR;
 
-/// Returns the number of rows of a warp.
+/// Returns the count of rows of a warp.
 const fn rows_of_warp<T: Scalar>() -> usize {
     items::<T>() / FOUR
 }
@@ -278,8 +278,8 @@ fn whole<T: Scalar>(plan: &ScanParams, index: u64) -> bool {
 }
 
 /// Returns the first item of a thread, which has neighbouring items in each row of its warp, and
-/// the number of items that remain from there on. (That number may be capped at more than any
-/// thread's rows reach.)
+/// the count of items that remain, this one included. (The count may be capped, but never below
+/// what any thread's rows reach.)
 #[inline(always)]
 fn rows<T: Scalar>(plan: &ScanParams, index: u64, thread: u32) -> (u64, u32) {
     let of_warp = (thread & !31) as u64 * items::<T>() as u64;

@@ -8,11 +8,11 @@ use crate::types::Scalar;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ScatterParams {
-    /// The number of rows that are copied.
+    /// The count of rows that are copied.
     pub rows: u64,
-    /// The number of rows of the output.
+    /// The count of rows of the output.
     pub targets: u64,
-    /// The number of words of a row.
+    /// The count of words of a row.
     pub words: Divisor,
 }
 
@@ -21,7 +21,7 @@ kernel! {
     /// `output`. One thread a word that is copied.
     ///
     /// Every row that `sources` names must be there. A row is left out if the output has no row of
-    /// its index. Where several rows have the same index, each word of the output's row is that of
+    /// its index. Where several rows have the same index, each word of the output's row comes from
     /// one of them.
     ScatterRows<T: Scalar>, "scatter_rows", threads 256;
     { values: Global<T>, sources: Global<u32>, indices: Global<u32>, output: Global<T>, plan: ScatterParams }

@@ -3,13 +3,13 @@
 use crate::seam::{Block, Global, Shared, Work, vectorized};
 use crate::types::KeyWord;
 
-/// The number of threads of a block.
+/// The count of threads of a block.
 const THREADS: u32 = 256;
-/// The number of keys of a thread.
+/// The count of keys of a thread.
 const ITEMS: u32 = 16;
-/// The number of keys that a block counts at a time.
+/// The count of keys that a block counts at a time.
 pub const TILE: u64 = (THREADS * ITEMS) as u64;
-/// The binary logarithm of the number of a block's slots. Each has a value, and behind all values a
+/// The binary logarithm of the count of a block's slots. Each has a value, and behind all values a
 /// counter.
 const SLOT_BITS: u32 = 11;
 const SLOTS: u32 = 1 << SLOT_BITS;
@@ -18,11 +18,11 @@ const SLOTS: u32 = 1 << SLOT_BITS;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct WideHistogramParams {
-    /// The number of keys.
+    /// The count of keys.
     pub items: u64,
     /// The lowest bit of the field.
     pub shift: u32,
-    /// The number of bits of the field: 1 to 32.
+    /// The count of bits of the field: 1 to 32.
     pub bits: u32,
 }
 
@@ -35,8 +35,8 @@ impl WideHistogramParams {
 }
 
 kernel! {
-    /// Adds to `counts[v]` how many keys have value `v` in the bit field. Any number of blocks
-    /// share the keys.
+    /// Adds to `counts[v]` how many keys have value `v` in the bit field. However many blocks there
+    /// are share the keys.
     ///
     /// A block counts a tile at a time. In each slot on chip it counts one of the tile's values,
     /// and adds what it counted to memory; other values are added key by key. A frequent value gets
@@ -134,7 +134,7 @@ impl<K: KeyWord> WideHistogram<K> {
     }
 }
 
-/// The number of keys whose counts are prefetched at once.
+/// The count of keys whose counts are prefetched at once.
 const AHEAD: usize = 32;
 
 /// The count of all keys by one thread.

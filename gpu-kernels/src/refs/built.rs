@@ -134,8 +134,8 @@ impl<K: KeyWord, V: ValueWord> SortedRef<K, V> {
         self.table().rank(key).map(|rank| self.values.load_read_only(rank as u64))
     }
 
-    /// Returns the number of keys below `key`, in the order of the words: the rank of the first
-    /// pair of a range that begins at it.
+    /// Returns the count of keys below `key`, in the order of the words: the rank of the first pair
+    /// of a range that begins at it.
     #[inline(always)]
     pub fn lower_bound(&self, key: K) -> u32 {
         self.table().lower_bound(key)
@@ -153,9 +153,9 @@ asked! { SortedRef, ValueWord }
 
 /// An extendible map as a kernel's argument.
 ///
-/// A lookup reads the key's segment, the number of its bucket, the address of the bucket's page,
-/// and the bucket's line: four accesses, one after the other, of which the first and the third are
-/// in caches.
+/// A lookup reads the key's segment, the index of its bucket, the address of the bucket's page, and
+/// the bucket's line: four accesses, one after the other, of which the first and the third are in
+/// caches.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ExtendibleRef<K: KeyWord, V: ValueWord> {

@@ -1,4 +1,4 @@
-//! Refs of the tables that stand on a map from keys to numbers.
+//! Refs of the tables that stand on a map from keys to ids.
 
 use super::{MapRef, SetRef};
 use crate::seam::Global;
@@ -16,7 +16,7 @@ pub struct MultiRef<K: KeyWord, V: ValueWord, R> {
 }
 
 impl<K: KeyWord, V: ValueWord, R> MultiRef<K, V, R> {
-    /// Returns the ref of the map whose keys have the numbers of their runs in `runs`. The runs
+    /// Returns the ref of the map whose keys have the indices of their runs in `runs`. The runs
     /// follow each other in `values`, and run `r` ends with `lasts[r]`.
     #[inline]
     pub fn new(runs: R, lasts: Global<u32>, values: Global<V>) -> Self {
@@ -31,7 +31,7 @@ impl<K: KeyWord, V: ValueWord, R: MapRef<K, u32>> MultiRef<K, V, R> {
         self.runs.contains(key)
     }
 
-    /// Returns the number of values of the key.
+    /// Returns the count of values of the key.
     #[inline(always)]
     pub fn count(&self, key: K) -> u32 {
         let values = self.values(key);
@@ -125,7 +125,7 @@ impl<K: KeyWord, R: MapRef<K, u32>> CompactingRef<K, R> {
         if (id as u64) < self.len { Some(self.keys.load_read_only(id as u64)) } else { None }
     }
 
-    /// Returns the number of keys.
+    /// Returns the count of keys.
     #[inline(always)]
     pub fn len(&self) -> u32 {
         self.len as u32

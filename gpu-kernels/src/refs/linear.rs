@@ -114,7 +114,7 @@ impl<K: KeyWord, V: ValueWord> LinearRefMut<K, V> {
     }
 }
 
-/// What a thread changed, in numbers.
+/// The counts of what a thread changed.
 #[derive(Clone, Copy, Debug, Default)]
 struct Changes {
     taken: u32,

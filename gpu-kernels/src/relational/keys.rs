@@ -1,4 +1,4 @@
-//! The keys of a group-by as words whose order is that of the keys.
+//! The keys of a group-by as words that have the keys' order.
 
 use crate::seam::{Block, Global};
 use crate::types::KeyWord;
@@ -7,13 +7,13 @@ use crate::types::KeyWord;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct EncodeParams {
-    /// The number of keys.
+    /// The count of keys.
     pub items: u64,
     /// The bits that are flipped first.
     pub flip_before: u64,
     /// The bits that are flipped last.
     pub flip_after: u64,
-    /// The number of bits by which the word is rotated in between: 0 or 32.
+    /// The count of bits by which the word is rotated in between: 0 or 32.
     pub rotate: u32,
     /// 0.
     pub padding: u32,

@@ -9,7 +9,7 @@ pub const LANES: usize = 32;
 
 /// A thread block, held by code that is the same for all its threads.
 ///
-/// What one thread does is in a closure that is given to the block. A thread's number exists only
+/// What one thread does is in a closure that is given to the block. A thread's index exists only
 /// there, and the closure cannot reach the block, so a barrier in divergent code cannot be written.
 /// State that one thread keeps from one closure to the next is in a [`Block::Local`].
 ///
@@ -51,7 +51,8 @@ pub const LANES: usize = 32;
 /// }
 /// ```
 ///
-/// A thread's state is reached in closures alone: outside it would be that of which thread?
+/// A thread's state is reached in closures alone: outside them no thread is running whose state it
+/// could be.
 ///
 /// ```compile_fail,E0614
 /// # use gpu_kernels::seam::Block;
@@ -75,14 +76,14 @@ pub trait Block: Sized {
     ///
     /// Tiles of such a block have one lane on the CPU.
     fn strided(&mut self) -> &mut Self::Strided;
-    /// Returns the number of this block in the grid.
+    /// Returns the index of this block in the grid.
     fn index(&self) -> u32;
-    /// Returns the number of blocks in the grid.
+    /// Returns the count of blocks in the grid.
     fn grid(&self) -> u32;
-    /// Returns the number of threads of the block.
+    /// Returns the count of threads of the block.
     fn threads(&self) -> u32;
 
-    /// Returns the number, in the whole grid, of this block's first thread.
+    /// Returns the index, in the whole grid, of this block's first thread.
     #[inline(always)]
     fn first_thread(&self) -> u64 {
         self.index() as u64 * self.threads() as u64
@@ -147,7 +148,7 @@ pub trait Tile {
     /// The type of one `T` for each lane.
     type Local<T>;
 
-    /// Returns the number, within the block, of this tile's first thread.
+    /// Returns the index, within the block, of this tile's first thread.
     fn first_thread(&self) -> u32;
 
     /// Gives every lane its state.
@@ -189,9 +190,9 @@ pub trait Tile {
     /// and in each row in the order of the lanes. Each item adds one to the counter of its class
     /// and is told what the counter held.
     ///
-    /// Classes have `bits` bits, at most 10. The counter of class 0 is number `first`, which must
-    /// be even; the others follow it. Counters have 16 bits, two in a word of `counters`, and must
-    /// not overflow. Other tiles must not use the same counters until the next barrier.
+    /// Classes have `bits` bits, at most 10. The counter of class 0 is index `first`, which must be
+    /// even; the others follow it. Counters have 16 bits, two in a word of `counters`, and must not
+    /// overflow. Other tiles must not use the same counters until the next barrier.
     fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut Self::Local<T>,
@@ -225,7 +226,7 @@ pub trait Shared<T: Word>: Copy + Sync {
     fn get(self, index: u32) -> T;
     /// Writes word `index`.
     fn set(self, index: u32, value: T);
-    /// Writes 0 to `count` words from word `first` on.
+    /// Writes 0 to `count` words that begin at word `first`.
     #[inline(always)]
     fn clear(self, first: u32, count: u32) {
         (first..first + count).for_each(|index| self.set(index, T::default()));
@@ -242,7 +243,7 @@ pub trait Shared<T: Word>: Copy + Sync {
     fn compare_exchange(self, index: u32, expected: T, value: T) -> T;
     /// Reads word `index`, which other threads may be changing by the atomic operations.
     fn load_relaxed(self, index: u32) -> T;
-    /// Reads two words, the first of which has an even number, as [`Shared::load_relaxed`] does.
+    /// Reads two words, the first of which has an even index, as [`Shared::load_relaxed`] does.
     #[inline(always)]
     fn load_pair_relaxed(self, index: u32) -> [T; 2] {
         [self.load_relaxed(index), self.load_relaxed(index + 1)]

@@ -26,7 +26,7 @@ pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
 }
 
 /// Compares four words with `other`, in the bits of `mask`. For each word `i` that is equal, some
-/// of the four bits from `4 · i` on are set.
+/// of the four bits from `4 · i` to `4 · i + 3` are set.
 #[inline(always)]
 pub fn equal_of_four<T: Word>(words: [T; 4], mask: T, other: T) -> u32 {
     T::equal_of_four(words, mask, other)

@@ -22,8 +22,8 @@ impl<T> Clone for Global<T> {
 }
 impl<T> Copy for Global<T> {}
 
-// SAFETY: a `Global` is an address; `Global::new` makes its maker answer for all accesses, those of
-// other threads included.
+// SAFETY: a `Global` is an address; `Global::new` makes its maker answer for all accesses, also by
+// other threads.
 unsafe impl<T> Send for Global<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Global<T> {}
@@ -84,7 +84,7 @@ impl<T> Global<T> {
         Global(self.0.cast())
     }
 
-    /// Returns the array from element `index` on.
+    /// Returns the array that begins at element `index`.
     #[inline(always)]
     pub fn offset(self, index: u64) -> Self {
         Self(self.at(index))

@@ -13,7 +13,7 @@ pub struct Entry {
     pub name: &'static str,
     /// The package that declares the kernel, whose PTX has the entry point.
     pub package: &'static str,
-    /// The number of threads of a block.
+    /// The count of threads of a block.
     pub threads: u32,
     /// The size in bytes of a block's shared arrays of constant length.
     pub shared_bytes: usize,
@@ -58,7 +58,7 @@ pub unsafe trait Kernel: Send + Sync {
     fn name(&self) -> &'static str {
         self.entry().name
     }
-    /// Returns the number of threads of a block.
+    /// Returns the count of threads of a block.
     fn threads(&self) -> u32 {
         self.entry().threads
     }
@@ -206,9 +206,9 @@ macro_rules! kernel_variants {
 /// Declares a kernel that only cores of a CPU run, one thread a block, where the work of a GPU is
 /// divided in another way. It has no entry point in the PTX.
 ///
-/// The declaration is that of [`kernel!`](crate::kernel), without shared arrays and variants. The
-/// method `run` is public, since nothing calls it on a GPU. A launch of several blocks whose
-/// threads are many is shared out among cores.
+/// The declaration is the same as for [`kernel!`](crate::kernel), without shared arrays and
+/// variants. The method `run` is public, since nothing calls it on a GPU. A launch of several
+/// blocks whose threads are many is shared out among cores.
 #[macro_export]
 macro_rules! cores_kernel {
     (

@@ -20,8 +20,8 @@ pub trait LaneWork {
 /// The comparisons that the vectors of a back end have instructions for.
 pub trait Lanes: Copy {
     /// Compares eight words. For each word `i`, bit `i` tells whether its upper half is `upper`.
-    /// Bit `8 + i` tells whether all of its bits are set, and bit `16 + i` whether those of its
-    /// upper half are.
+    /// Bit `8 + i` tells whether all bits of the word are set, and bit `16 + i` whether all bits of
+    /// its upper half are set.
     #[inline(always)]
     fn compare_eight(self, words: [u64; 8], upper: u32) -> u32 {
         let mut flags = 0;

@@ -8,9 +8,9 @@ use crate::types::{KeyWord, ValueWord};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BinarySearchParams {
-    /// The number of sorted keys.
+    /// The count of sorted keys.
     pub keys: u64,
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
 }
 
@@ -19,7 +19,7 @@ struct Query<K, V> {
     key: K,
     /// The start of the range: the keys before it are smaller.
     low: u64,
-    /// The end of the range: the keys from it on are not smaller.
+    /// The end of the range: the key there and all keys behind it are not smaller.
     high: u64,
     answer: Option<V>,
 }

@@ -10,7 +10,7 @@ use crate::types::KeyWord;
 pub struct BoundsParams {
     /// The layout of the keys and their index.
     pub layout: Layout,
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
     /// The bound: 0 counts the keys below a query, 1 also those that equal it.
     pub upper: u32,
@@ -25,7 +25,7 @@ struct Bound<K> {
 }
 
 kernel! {
-    /// Sets `ranks[i]` to the number of keys below query `i`, or not above it, by thread `i`.
+    /// Sets `ranks[i]` to the count of keys below query `i`, or not above it, by thread `i`.
     Bounds<K: KeyWord>, "sorted_bounds", threads 256;
     { queries: Global<K>, keys: Global<K>, ranks: Global<u32>, plan: BoundsParams }
 }
@@ -65,7 +65,7 @@ impl<K: KeyWord> Bounds<K> {
 pub struct RangesParams {
     /// The layout of the keys and their index.
     pub layout: Layout,
-    /// The number of ranges.
+    /// The count of ranges.
     pub ranges: u64,
 }
 
@@ -76,8 +76,8 @@ struct Ends<K> {
 }
 
 kernel! {
-    /// Sets `counts[i]` to the number of keys from `from[i]` on that are below `to[i]`, by thread
-    /// `i`.
+    /// Sets `counts[i]` to the count of keys that are at least `from[i]` and below `to[i]`, by
+    /// thread `i`.
     CountRanges<K: KeyWord>, "sorted_count_ranges", threads 256;
     { from: Global<K>, to: Global<K>, keys: Global<K>, counts: Global<u32>, plan: RangesParams }
 }

@@ -11,7 +11,7 @@ use crate::types::{KeyWord, ValueWord};
 pub struct FindParams {
     /// The layout of the keys and their index.
     pub layout: Layout,
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
 }
 

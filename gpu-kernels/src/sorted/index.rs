@@ -8,14 +8,14 @@ use crate::types::KeyWord;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct IndexParams {
-    /// The number of keys, unless it is in memory.
+    /// The count of keys, unless it is in memory.
     pub keys: u64,
 }
 
 kernel! {
     /// Writes all that stands behind the sorted keys, as [`Layout`] says: their padding, and the
-    /// levels of the index. `count[0]` is the number of keys; `count` may be null, if the plan has
-    /// the number. A thread writes one entry, and there are at least as many threads as entries.
+    /// levels of the index. `count[0]` is the count of keys; `count` may be null, if the plan has
+    /// the count. A thread writes one entry, and there are at least as many threads as entries.
     Index<K: KeyWord>, "sorted_index", threads 256;
     { keys: Global<K>, count: Global<u32>, plan: IndexParams }
 }

@@ -30,10 +30,10 @@ use crate::types::KeyWord;
 /// The binary logarithm of [`GROUP`].
 const GROUP_BITS: u32 = 4;
 
-/// The number of keys of a group: 64 bytes of narrow keys, 128 of wide ones.
+/// The count of keys of a group: 64 bytes of narrow keys, 128 of wide ones.
 pub const GROUP: u64 = 1 << GROUP_BITS;
 
-/// Returns the number of key slots that `entries` of a level take: whole groups, with at least one
+/// Returns the count of key slots that `entries` of a level take: whole groups, with at least one
 /// slot behind the last entry.
 pub const fn padded_entries(entries: u64) -> u64 {
     (entries / GROUP + 1) * GROUP
@@ -50,11 +50,11 @@ pub struct Level {
     pub shift: u64,
 }
 
-/// The layout of the levels over a number of keys.
+/// The layout of the levels over a count of keys.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Layout {
-    /// The number of keys, below 2^32.
+    /// The count of keys, below 2^32.
     pub keys: u64,
     /// The level where searches begin.
     pub top: Level,
@@ -72,12 +72,12 @@ impl Layout {
         layout
     }
 
-    /// Returns the number of key slots of all levels together.
+    /// Returns the count of key slots of all levels together.
     pub const fn key_slots(&self) -> u64 {
         self.top.first + GROUP
     }
 
-    /// Returns the number of entries of a level.
+    /// Returns the count of entries of a level.
     #[inline(always)]
     pub const fn entries_of(&self, level: Level) -> u64 {
         self.keys >> level.shift
@@ -115,13 +115,13 @@ impl<K: KeyWord> Table<K> {
         Self { keys, layout }
     }
 
-    /// Returns the number of keys below `key`.
+    /// Returns the count of keys below `key`.
     #[inline(always)]
     pub fn lower_bound(&self, key: K) -> u32 {
         self.search(key).below
     }
 
-    /// Returns the rank of `key`, if it is there: that of the first of equal keys.
+    /// Returns the rank of `key`, if it is there: of equal keys, the rank of the first.
     #[inline(always)]
     pub fn rank(&self, key: K) -> Option<u32> {
         self.search(key).found(&self.layout)
@@ -162,7 +162,7 @@ impl<K: KeyWord> Table<K> {
 #[derive(Clone, Copy, Debug)]
 struct Search<K> {
     key: K,
-    /// The number of entries below the key in the level that was searched last: the number of its
+    /// The count of entries below the key in the level that was searched last: the index of its
     /// group in the next one.
     below: u32,
     /// Whether the key was among the entries that were read there: if so, the first that is not

@@ -2,8 +2,8 @@
 
 use crate::seam::Global;
 
-/// Returns the position of a bin's first row and the number of its rows, if bins have a capacity:
-/// `counts` has the numbers of rows.
+/// Returns the position of a bin's first row and the count of its rows, if bins have a capacity:
+/// `counts` has the indices of rows.
 #[inline(always)]
 pub(crate) fn with_capacity(counts: Global<u32>, capacity: u64, bin: u64) -> (u64, u32) {
     (bin * capacity, counts.load_read_only(bin))

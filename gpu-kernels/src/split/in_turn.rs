@@ -107,8 +107,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
         }
     }
 
-    /// Returns the mixed keys of the tile's pairs from number `item` on, and their values. Elements
-    /// beyond the last pair are unspecified.
+    /// Returns the mixed keys of the tile's pairs that begin at index `item`, and their values.
+    /// Elements beyond the last pair are unspecified.
     #[inline(always)]
     fn load_mixed(&self, item: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let (args, plan) = (self.args, self.plan);
@@ -190,7 +190,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
 /// The most bins that [`Ranks`] can count for.
 const FEW_BINS: u32 = 8;
 
-/// The number of [`AT_ONCE`] pairs that came for each of few bins, in one register. A counter in
+/// The count of [`AT_ONCE`] pairs that came for each of few bins, in one register. A counter in
 /// memory can be added to only when the last sum is available again, which takes as long as all the
 /// rest.
 #[derive(Default)]

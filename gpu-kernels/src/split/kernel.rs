@@ -20,13 +20,13 @@ kernel! {
     /// Splits each region of the input into bins by the plan's bits, with a block for each tile of
     /// each region.
     ///
-    /// Bin `d` of region `r` is number `r · bins + d`. It begins at its number times the plan's bin
+    /// Bin `d` of region `r` has index `r · bins + d`. It begins at its index times the plan's bin
     /// capacity, and gets `counts_out[number]` pairs. If `starts_out` is not null, the bin goes
     /// from `starts_out[number]` to `starts_out[number + 1]`.
     ///
-    /// The keys of the output are mixed, and its format is that of [`Pairs`](super::Pairs), as is
-    /// that of the input of later levels. If keys and values are side by side, they are stored from
-    /// `keys_out` on, which then has the capacity for both. The input's regions have `counts_in`
+    /// The keys of the output are mixed, and its format is [`Pairs`](super::Pairs). The input of
+    /// later levels has the same format. If keys and values are side by side, both are stored in
+    /// `keys_out`, which then has the capacity for both. The input's regions have `counts_in`
     /// pairs; if that is null, there is one region of all pairs. All regions of the first split
     /// have the bins of region 0.
     ///
@@ -47,7 +47,7 @@ kernel! {
     ///
     /// With `REPEATS` keys may be repeated: the split keeps the order of the pairs of a bin, unless
     /// they are keys alone. Without, the values of the first split may be null: they are the
-    /// numbers of the pairs then.
+    /// indices of the pairs then.
     Split<K: KeyWord, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2, cpu cores,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
         shared sums: u32 = 16, shared kept: u32 = 1;
@@ -162,7 +162,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
         dropped > self.plan.pairs / MANY_DROPPED
     }
 
-    /// Returns the number of the block's tile. Where the order of pairs is kept, blocks take tiles
+    /// Returns the index of the block's tile. Where the order of pairs is kept, blocks take tiles
     /// in the order in which they start.
     #[inline(always)]
     fn tile_number<B: Block>(self, block: &mut B, ticket: impl Shared<u64>) -> u32 {

@@ -10,7 +10,7 @@ pub const fn in_order<const REPEATS: bool, V: Payload>() -> bool {
     REPEATS && V::VALUE_BITS != 0
 }
 
-/// The number of pairs, or queries, that a block whose threads take turns reads and processes
+/// The count of pairs, or queries, that a block whose threads take turns reads and processes
 /// together: as many as a word of found-bits has.
 pub const AT_ONCE: usize = 32;
 
@@ -31,8 +31,8 @@ impl<const REPEATS: bool, K: KeyWord, V: Payload> Pairs<REPEATS, K, V> {
     /// Whether key and value are stored side by side.
     pub const SIDE_BY_SIDE: bool = !REPEATS && K::BITS == V::VALUE_BITS;
 
-    /// Returns the pairs from `keys` on, whose values are stored from `values` on if they are
-    /// apart.
+    /// Returns the pairs that begin at `keys`; if their values are stored apart, these begin at
+    /// `values`.
     #[inline(always)]
     pub fn new(keys: Global<K>, values: Global<V::Word>) -> Self {
         Self { keys, values }
@@ -50,7 +50,7 @@ impl<const REPEATS: bool, K: KeyWord, V: Payload> Pairs<REPEATS, K, V> {
     }
 
     /// Returns the pair as [`Pairs::load`] reads it, from keys and values that are stored apart in
-    /// any case, as those of the input are.
+    /// any case, as the input's keys and values are.
     #[inline(always)]
     pub fn load_apart(&self, pair: u64) -> (K, V::Word) {
         let wanted = !REPEATS && V::VALUE_BITS != 0;
@@ -58,7 +58,7 @@ impl<const REPEATS: bool, K: KeyWord, V: Payload> Pairs<REPEATS, K, V> {
         (self.keys.load_streaming(pair), value)
     }
 
-    /// Returns the pairs from number `first` on, `AT_ONCE` or the `here` that there are, for a
+    /// Returns the pairs that begin at index `first`, `AT_ONCE` or the `here` that there are, for a
     /// block whose threads take turns. They are read as by [`Pairs::load`] or, if they are stored
     /// apart in any case, [`Pairs::load_apart`].
     #[inline(always)]

@@ -7,7 +7,7 @@ use crate::types::Payload;
 /// dropped.
 pub const MAX_SPLIT_BITS: u32 = crate::primitives::radix::MAX_BITS - 1;
 
-/// Returns the number of words that a split publishes in if it keeps the order; all must be 0.
+/// Returns the count of words that a split publishes in if it keeps the order; all must be 0.
 pub const fn state_words(regions: u64, tiles: u64, bits: u32) -> u64 {
     1 + regions * tiles * ((1 << bits) / 2)
 }
@@ -20,23 +20,23 @@ pub struct SplitParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The distance from the beginning of one region of the input to that of the next, in pairs.
+    /// The distance between the beginnings of two neighbouring regions of the input, in pairs.
     pub region_capacity: u64,
-    /// The number of pairs, if the input is one region.
+    /// The count of pairs, if the input is one region.
     pub pairs: u64,
-    /// The distance from the beginning of one bin of the output to that of the next, in pairs,
-    /// unless the bins' starts are given.
+    /// The distance between the beginnings of two neighbouring bins of the output, in pairs, unless
+    /// the bins' starts are given.
     pub bin_capacity: u32,
-    /// The number of tiles for each region.
+    /// The count of tiles for each region.
     pub tiles: u32,
     /// The lowest bit of a mixed key that determines its bin.
     pub shift: u32,
-    /// The number of bits that determine the bin.
+    /// The count of bits that determine the bin.
     pub bits: u32,
     /// The most pairs of a tile in one bin that are likely unless keys are repeated; a bin with
     /// more is skewed. 0 if repeated keys of all bins are to be sought.
     pub skew_limit: u32,
-    /// The number of this split: 0 for the first one, whose keys are not mixed yet.
+    /// The index of this split: 0 for the first one, whose keys are not mixed yet.
     pub level: u32,
 }
 
@@ -44,7 +44,7 @@ pub struct SplitParams {
 /// added.
 pub(super) const NOWHERE: u32 = 0xffff_0000;
 
-/// The arrays of a split: those of [`Split`](super::Split) by the same names.
+/// The arrays of a split: the arguments of [`Split`](super::Split) with the same names.
 #[derive(Clone, Copy)]
 pub(super) struct SplitArrays<K, V: Payload> {
     pub keys: Global<K>,
@@ -61,11 +61,11 @@ pub(super) struct SplitArrays<K, V: Payload> {
 #[derive(Clone, Copy)]
 pub(super) struct InputTile {
     pub region: u32,
-    /// The tile's number in the region.
+    /// The tile's index in the region.
     pub index: u32,
-    /// The number of pairs in the region.
+    /// The count of pairs in the region.
     pub size: u64,
-    /// The number of the tile's first pair. `here` is how many pairs the tile has.
+    /// The index of the tile's first pair. `here` is how many pairs the tile has.
     pub first: u64,
     pub here: u32,
 }

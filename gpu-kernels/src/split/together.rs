@@ -32,7 +32,7 @@ pub(super) struct SplitTogether<K: KeyWord, V: Payload, const REPEATS: bool, M, 
 }
 
 impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>> SplitTogether<K, V, REPEATS, M, S> {
-    /// The number of sets of counters: the order of a bin's pairs is kept by one for each warp.
+    /// The count of sets of counters: the order of a bin's pairs is kept by one for each warp.
     const SETS: u32 = if in_order::<REPEATS, V>() { WARPS } else { 1 };
 
     /// Returns whether keys and values are written side by side.
@@ -41,7 +41,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         Pairs::<REPEATS, K, V>::SIDE_BY_SIDE
     }
 
-    /// Returns the number of bins.
+    /// Returns the count of bins.
     #[inline(always)]
     pub fn bins(&self) -> u32 {
         1 << self.plan.bits
@@ -155,7 +155,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         let (counters, set_words) = (self.staging.cast::<u32>(), 1 << (bits - 1));
         block.phase(held, |thread, held| {
             // These values are opaque, here and below, so that what depends on them is computed
-            // when it is needed, not kept from the first round on.
+            // when it is needed, and not in the first round and then kept.
             let (here, shift) = (opaque(here), opaque(plan.shift));
             for row in 0..items::<K, V>() {
                 let absent = item_of_row::<K, V>(thread, row) >= here || held.dropped >> row & 1 != 0;
@@ -232,7 +232,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         }
     }
 
-    /// Has the offset of each item in the tile, and puts the keys there. `kept` becomes the number
+    /// Has the offset of each item in the tile, and puts the keys there. `kept` becomes the count
     /// of items that were not dropped.
     #[inline(always)]
     pub fn stage<B: Block>(

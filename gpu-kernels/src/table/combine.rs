@@ -8,7 +8,7 @@ use crate::types::Scalar;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CombineFoundParams {
-    /// The number of values.
+    /// The count of values.
     pub items: u64,
     /// The function.
     pub fold: Fold,
@@ -58,7 +58,7 @@ pub enum Cast {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CastParams {
-    /// The number of numbers.
+    /// The count of numbers.
     pub items: u64,
     /// A [`Cast`].
     pub cast: u32,

@@ -8,7 +8,7 @@ use crate::types::Scalar;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum FoldKind {
-    /// Their sum, as wide as they are; that of integers wraps.
+    /// Their sum, as wide as they are; a sum of integers wraps.
     Sum = 0,
     /// The lesser one; of a NaN and a number the number.
     Min = 1,
@@ -17,7 +17,8 @@ pub enum FoldKind {
 }
 
 /// A function of two numbers of a type, in a word: its lowest four bits are [`Fold::CLASS`], then
-/// follow the [`FoldKind`], the [`SumKind`] of the numbers, and from bit 16 on their bits.
+/// follow the [`FoldKind`], the [`SumKind`] of the numbers, and in the upper half the bits of a
+/// number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Fold(u32);
@@ -27,7 +28,7 @@ const NUMBER_SHIFT: u32 = 8;
 const BITS_SHIFT: u32 = 16;
 
 impl Fold {
-    /// The lowest four bits of every such word, which tell it from the numbers of other operations.
+    /// The lowest four bits of every such word, which tell it from the indices of other operations.
     pub const CLASS: u32 = 4;
 
     /// Returns the function of two numbers of `bits` bits: 32 or 64.

@@ -11,7 +11,7 @@ use crate::types::{KeyWord, Payload, Scalar, WordOf};
 pub struct Lookup<K, V> {
     /// The keys to look up.
     pub queries: Global<K>,
-    /// The number of queries.
+    /// The count of queries.
     pub count: u64,
     /// The values of the queries, or 0. May be null.
     pub values: Global<V>,
@@ -57,8 +57,8 @@ pub fn answer<K: KeyWord, V: Payload, B: Block>(
 }
 
 impl<K, V: Scalar> Lookup<K, V> {
-    /// Writes the answers to the queries of a tile, whose first query has number `first`, a
-    /// multiple of 32.
+    /// Writes the answers to the queries of a tile, whose first query has index `first`, a multiple
+    /// of 32.
     #[inline(always)]
     pub fn write<T, L: Tile>(
         &self,

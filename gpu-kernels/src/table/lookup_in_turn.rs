@@ -14,11 +14,11 @@ pub trait Probed<K>: Copy {
     fn slot(&self, number: usize, key: K) -> u32;
 }
 
-/// The number of queries that are answered together: enough to hide how long a read takes. It is a
+/// The count of queries that are answered together: enough to hide how long a read takes. It is a
 /// multiple of 32.
 const TOGETHER: usize = 128;
 
-/// The queries of a lookup from number `first`, a multiple of 32, to `end`.
+/// The queries of a lookup from index `first`, a multiple of 32, to `end`.
 ///
 /// All of a group are asked for their first slot, those that are left for their second one, and so
 /// on. Each slot is prefetched a round before it is read. What is left is written down without a
@@ -32,7 +32,7 @@ pub struct LookupInTurn<P, K: KeyWord, V: Payload> {
     pub end: u64,
 }
 
-/// A group of queries and their answers. Those that are left have their numbers in `left`.
+/// A group of queries and their answers. The queries that are left have their indices in `left`.
 struct Group<K, W> {
     keys: [K; TOGETHER],
     answers: [W; TOGETHER],
@@ -72,7 +72,7 @@ impl<P: Probed<K>, K: KeyWord, V: Payload> Work for LookupInTurn<P, K, V> {
 }
 
 impl<P: Probed<K>, K: KeyWord, V: Payload> LookupInTurn<P, K, V> {
-    /// Reads the queries from number `first` on.
+    /// Reads the queries that begin at index `first`.
     #[inline(always)]
     fn seek(&self, group: &mut Group<K, WordOf<V>>, first: u64, here: usize) {
         for query in 0..here {

@@ -1,8 +1,8 @@
-//! Ranks among numbers that are flagged.
+//! Ranks among indices that are flagged.
 
 use crate::seam::Global;
 
-/// Returns the number of values below `value` that are flagged in `bits`; `before[i]` is the number
+/// Returns the count of values below `value` that are flagged in `bits`; `before[i]` is the count
 /// of flags in the words before `bits[i]`.
 #[inline(always)]
 pub(crate) fn rank(value: u32, bits: Global<u32>, before: Global<u32>) -> u32 {

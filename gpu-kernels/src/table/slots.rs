@@ -41,12 +41,12 @@ pub const fn packed<K: KeyWord, V: Payload>() -> bool {
     K::BITS == 32 && V::VALUE_BITS == 32
 }
 
-/// Returns the number of words of a slot.
+/// Returns the count of words of a slot.
 pub const fn slot_words<K: KeyWord, V: Payload>() -> u64 {
     if packed::<K, V>() || V::VALUE_BITS == 0 { 1 } else { 2 }
 }
 
-/// Returns the number of bytes of a slot.
+/// Returns the count of bytes of a slot.
 pub const fn slot_bytes<K: KeyWord, V: Payload>() -> u64 {
     slot_words::<K, V>() * size_of::<SlotWordOf<K, V>>() as u64
 }

@@ -5,9 +5,9 @@ use crate::seam::{Block, Global, Shared};
 use crate::table::slots::{EMPTY, Slot, Slots, packed};
 use crate::types::{KeyWord, Scalar, ValueWord};
 
-/// The number of threads of a block.
+/// The count of threads of a block.
 const THREADS: u32 = 128;
-/// The number of items of a thread.
+/// The count of items of a thread.
 const ITEMS: usize = 4;
 /// The most items of a bucket: 512 (Alcantara 2009).
 pub const MAX_IN_BUCKET: u32 = THREADS * ITEMS as u32;
@@ -57,11 +57,11 @@ impl Item {
     }
 }
 
-/// The words of shared memory besides those of items and slots.
+/// The words of shared memory besides the words of items and slots.
 mod word {
-    /// The word for the cell: 1 + the number of the last item whose key is all ones, or 0.
+    /// The word for the cell: 1 + the index of the last item whose key is all ones, or 0.
     pub const CELL: u32 = 0;
-    /// The number of slots that hold an item.
+    /// The count of slots that hold an item.
     pub const OCCUPIED: u32 = 1;
 }
 
@@ -76,7 +76,7 @@ kernel! {
     /// checks its slot in the next step, so no step reads what it writes. If a round leaves no item
     /// out, the bucket is built; if there are too many rounds, it begins anew with another seed.
     ///
-    /// A slot holds the number of an item. Copies of a key have the same slots, and each regards a
+    /// A slot holds the index of an item. Copies of a key have the same slots, and each regards a
     /// slot with one of them as its own. They move together, end in one slot, and the last of them
     /// in input order wins it.
     BuildBuckets<K: KeyWord, V: ValueWord>, "two_level_build", threads 128, resident 12,
@@ -124,8 +124,8 @@ impl<K: KeyWord, V: ValueWord> BuildBuckets<K, V> {
     }
 }
 
-/// The build of a bucket by a block: the arguments, the bucket's number and its pairs, and the
-/// block's memory for pairs, for the numbers of the items in slots, and for a few words.
+/// The build of a bucket by a block: the arguments, the bucket's index and its pairs, and the
+/// block's memory for pairs, for the indices of the items in slots, and for a few words.
 struct Bucket<K: KeyWord, V: ValueWord, P, S, W> {
     args: BuildBuckets<K, V>,
     number: u32,
@@ -184,7 +184,7 @@ impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> B
         });
     }
 
-    /// Empties the slots, and computes those of each item by a seed.
+    /// Empties the slots, and computes each item's slots by a seed.
     #[inline(always)]
     fn begin<B: Block>(&self, block: &mut B, items: &mut B::Local<[Item; ITEMS]>, seed: u32) {
         let layout = self.args.plan.layout;
@@ -257,8 +257,8 @@ impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> B
         built
     }
 
-    /// Writes the slots, those of copies of a key with the last of them, and counts the occupied
-    /// ones.
+    /// Writes the slots, and counts the occupied ones. Copies of a key share a slot, which gets the
+    /// last copy.
     #[inline(always)]
     fn write<B: Block>(&self, block: &mut B, items: &mut B::Local<[Item; ITEMS]>, built: bool) {
         let Self { args, number: bucket, pairs, slots, words, .. } = *self;

@@ -14,7 +14,7 @@ use crate::types::{KeyWord, ValueWord};
 pub struct FindParams {
     /// The layout of the table.
     pub layout: Layout,
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
 }
 

@@ -39,17 +39,17 @@ pub mod header {
     pub const CELL_VALUE: u64 = crate::table::slots::cell::VALUE;
     /// The flag of overflow: 1 if a bucket got more items than its capacity.
     pub const OVERFLOW: u64 = 2;
-    /// The number of buckets that could not be built with any of the seeds that they tried.
+    /// The count of buckets that could not be built with any of the seeds that they tried.
     pub const FAILED: u64 = 3;
-    /// The number of pairs whose key a later pair has too.
+    /// The count of pairs whose key a later pair has too.
     pub const REPEATS: u64 = 4;
-    /// The number of seeds that were tried and failed.
+    /// The count of seeds that were tried and failed.
     pub const RESEEDED: u64 = 5;
     /// The most rounds that building a bucket took, if rounds are counted.
     pub const MAX_ROUNDS: u64 = 6;
     /// The rounds of all buckets, if rounds are counted.
     pub const ROUNDS: u64 = 7;
-    /// The number of words.
+    /// The count of words.
     pub const WORDS: usize = 8;
 }
 
@@ -64,11 +64,11 @@ pub struct Layout {
 }
 
 /// The constants that a bucket's seed is combined with for each sub-table. The first three pairs
-/// are those of (Sahu 2015), which has no fourth table.
+/// are from (Sahu 2015), which has no fourth table.
 const SEEDED: [[u32; 2]; MAX_SUB_TABLES] = [[0xffff, 0xcba9], [0x7531, 0xbeef], [0xd9f1, 0x337a], [0x5a4d, 0x86c3]];
 
 impl Layout {
-    /// Returns the number of slots of a bucket.
+    /// Returns the count of slots of a bucket.
     #[inline(always)]
     pub fn bucket_slots(&self) -> u32 {
         self.slot_hashes.count() * self.slot_hashes.slots()

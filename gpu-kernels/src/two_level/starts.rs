@@ -10,11 +10,11 @@ use crate::types::KeyWord;
 pub struct StartsParams {
     /// The hash functions; the first gives a key its bucket.
     pub functions: HashFunctions,
-    /// The number of pairs.
+    /// The count of pairs.
     pub pairs: u64,
 }
 
-/// The number of keys that a thread reads.
+/// The count of keys that a thread reads.
 pub const KEYS: usize = 4;
 
 kernel! {
@@ -46,8 +46,8 @@ impl<K: KeyWord> BucketStarts<K> {
                     }
                 }
             }
-            // The bucket after that of the previous key: it and those that follow, up to that of
-            // the key, begin here.
+            // The bucket after the previous key's bucket: it and all buckets up to the key's own
+            // begin here.
             let mut next = if first == 0 { 0 } else { functions.slot(0, args.keys.load(first - 1)) + 1 };
             for i in 0..KEYS {
                 let index = first + i as u64;

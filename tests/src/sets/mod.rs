@@ -15,7 +15,7 @@ use warpnest::{Device, Error};
 
 /// A design whose sets can be checked.
 pub trait Tested: Sets {
-    /// Says what is wrong with the table's words, given that its keys should be those of
+    /// Says what is wrong with the table's words, given that its keys should be the keys of
     /// `reference`.
     fn check_table<K: Key>(set: &BulkSet<K, Self>, reference: &HashSet<K>) -> std::result::Result<(), String>;
 }
@@ -32,8 +32,8 @@ impl Tested for Cuckoo {
     }
 }
 
-/// Says what is wrong with a set, given that its keys should be those of `reference`. The `queries`
-/// are keys to look up, present or not.
+/// Says what is wrong with a set, given that its keys should be the keys of `reference`. The
+/// `queries` are keys to look up, present or not.
 pub fn check<K: Key, D: Tested>(
     set: &BulkSet<K, D>,
     reference: &HashSet<K>,

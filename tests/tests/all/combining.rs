@@ -1,4 +1,4 @@
-//! Values that are combined with those of a map, over many batches, beside `HashMap`, on every
+//! Values that are combined with a map's values, over many batches, beside `HashMap`, on every
 //! engine and in every table that changes.
 
 use proptest::prelude::*;

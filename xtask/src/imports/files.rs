@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::names::{Export, Names, Path};
 
-/// The most times that a name is followed from one file that passes it on to the next.
+/// The most times that a name is followed to the next file, from a file that only re-exports it.
 const MAX_STEPS: u32 = 8;
 
 /// An import of one file from another: the name, and the line of it.
@@ -46,8 +46,8 @@ impl<'s> Files<'s> {
         self.imports(file, |export| export.used)
     }
 
-    /// Returns the files that `file` imports from or only passes names of on, each with the first
-    /// import.
+    /// Returns the files that `file` imports from or whose names it only re-exports, each with the
+    /// first import.
     pub fn all_imports_of(&self, file: usize) -> BTreeMap<usize, Import> {
         self.imports(file, |export| Some(export.path.line))
     }

@@ -3,7 +3,7 @@
 
 use super::files::Files;
 
-/// The crates whose rooms have floors, from the lowest one on. A floor's rooms do not import from
+/// The crates whose rooms have floors, the lowest one first. A floor's rooms do not import from
 /// each other, unless `+` makes them one. `lib` is the crate's root.
 pub const HOUSES: [(&str, &[&str]); 2] = [
     (

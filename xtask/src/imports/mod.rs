@@ -53,7 +53,7 @@ pub fn check_floors(root: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Returns the folders of the crates' sources, and that of the tests of tables.
+/// Returns the folders of the crates' sources, and the folder of the tests of tables.
 fn folders(root: &Path) -> Result<Vec<PathBuf>> {
     let mut folders = vec![root.join("tests/tests/all")];
     for above in ["crates", "docs/examples", "gpu-kernels", "tests", "xtask"] {

@@ -45,7 +45,7 @@ impl Names {
 struct Reader<'a, 't> {
     tokens: &'t [Token<'a>],
     at: usize,
-    /// The braces that are open: for those of a module its name.
+    /// The braces that are open: for a module's braces its name.
     within: Vec<Option<String>>,
     names: Names,
 }

@@ -21,8 +21,8 @@ struct Source {
     text: String,
 }
 
-/// Checks all documents and comments under `root`; `commands` are those of `cargo xtask`, and
-/// `of_bundle` those of a GPU bundle.
+/// Checks all documents and comments under `root`; `commands` are the commands of `cargo xtask`,
+/// and `of_bundle` the commands of a GPU bundle.
 pub fn check(root: &Path, commands: Vec<String>, of_bundle: Vec<String>) -> Result<()> {
     let mut paths = Vec::new();
     for entry in fs::read_dir(root).with_context(|| format!("cannot list {}", root.display()))? {

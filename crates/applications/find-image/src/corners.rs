@@ -20,7 +20,7 @@ const LEAST_SHARE: f32 = 0.01;
 const APART: usize = 4;
 
 impl Grey {
-    /// Returns the value at a pixel, that of the nearest one beside the picture.
+    /// Returns the value at a pixel; beside the picture, the value of the nearest pixel in it.
     fn at(&self, x: isize, y: isize) -> f32 {
         let (x, y) = (x.clamp(0, self.width as isize - 1), y.clamp(0, self.height as isize - 1));
         self.pixels[y as usize * self.width + x as usize]

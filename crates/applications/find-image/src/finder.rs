@@ -123,7 +123,7 @@ impl Finder {
     }
 
     /// Looks up the keys of scenes, and sorts the votes; returns how many words of votes there are,
-    /// those of no vote included.
+    /// words without a vote included.
     fn vote(&self, stream: &Stream, scenes: &Sets, work: &mut Work) -> Result<u64> {
         let (device, queries) = (&self.device, scenes.keys.len());
         let Work { scratch, runs, counts, offsets, vote_keys, votes, stages, .. } = work;

@@ -86,7 +86,7 @@ pub fn pose_of(hypothesis: &Hypothesis, reference: &Points) -> Similarity {
     Similarity { factor, shift: [to[0] - x, to[1] - y] }
 }
 
-/// Returns the points that match, as the kernels count them, but for those that share a point of
+/// Returns the points that match, as the kernels count them, without points that share a point of
 /// the scene.
 fn pairs(reference: &Points, scene: &Points, hypothesis: &Hypothesis) -> Vec<[[f32; 2]; 2]> {
     let pose = pose_of(hypothesis, reference);

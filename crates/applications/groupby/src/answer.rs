@@ -15,7 +15,7 @@ pub enum Values {
 /// The groups of a query, in the order of their keys.
 #[derive(Clone, Debug)]
 pub struct Answer {
-    /// The names of the columns: those of keys, then the aggregates as they were asked for.
+    /// The names of the columns: the key columns, then the aggregates as they were asked for.
     pub names: Vec<String>,
     pub columns: Vec<Values>,
     /// The number of columns of keys.

@@ -6,7 +6,7 @@ use warpnest_applications_shared::memory::{self, OutOfMemory};
 use warpnest_applications_shared::shown::shortened;
 use warpnest_applications_shared::table::Cause;
 
-/// What a column is for. The later of two uses is that of a column with both.
+/// What a column is for. A column with two uses has the later of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Use {
     /// Values of single rows: numbers, or text if one cell is no number.
@@ -87,7 +87,7 @@ impl Builder {
         }
     }
 
-    /// Takes a cell that [`Builder::understood`] gave. If its type is another one than that of the
+    /// Takes a cell that [`Builder::understood`] gave. If its type differs from the type of the
     /// cells before it, these are converted.
     pub fn push(&mut self, cell: Cell<'_>) {
         match (&mut self.values, cell) {

@@ -195,7 +195,7 @@ impl Meaning {
     fn integer(self, value: i64) -> Cell<'static> {
         match self {
             Self::Decimal(unit) => Cell::Number(value as f64 / unit),
-            // Those of 64 bits that no `i64` has.
+            // Integers of 64 bits that no `i64` has.
             Self::Unsigned if value < 0 => Cell::Number(value.cast_unsigned() as f64),
             _ => Cell::Integer(value),
         }

@@ -69,7 +69,7 @@ impl FromStr for Aggregation {
     type Err = QueryError;
 
     fn from_str(text: &str) -> Result<Self, QueryError> {
-        // The name of a column may have colons, that of a kind has none.
+        // The name of a column may have colons, the name of a kind has none.
         let (name, column) = text.split_once(':').map_or((text, ""), |(name, column)| (name, column.trim()));
         let kind = Kind::ALL.into_iter().find(|kind| kind.name() == name);
         match (kind.ok_or_else(|| QueryError::Kind(text.to_owned()))?, column) {

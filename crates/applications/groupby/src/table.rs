@@ -24,7 +24,7 @@ pub enum Stop {
     Strict(Unreadable),
     /// More rows than a group-by takes.
     TooManyRows,
-    /// More rows than there is memory for, from this one on.
+    /// More rows than there is memory for; this is the first row too many.
     NoMemory(Place, OutOfMemory),
 }
 

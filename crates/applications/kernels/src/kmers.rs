@@ -33,10 +33,10 @@ pub struct KmersParams {
 gpu_kernels::kernel! {
     /// Writes the keys of the k-mers that begin at some of the bases. One thread a base.
     ///
-    /// Word `w` of `bases` has the bases from `32 · w` on; there is one word more than the bases
-    /// need. Bit `i` of `starts[w]` says whether a k-mer begins at base `32 · w + i`, all of whose
-    /// bases are there. `before[w]` is the number of k-mers that begin before that word, so their
-    /// keys stand side by side in `keys`, in the order of the sequence, from element `first` on.
+    /// Word `w` of `bases` begins with base `32 · w`; there is one word more than the bases need.
+    /// Bit `i` of `starts[w]` says whether a k-mer begins at base `32 · w + i`, all of whose bases
+    /// are there. `before[w]` is the number of k-mers that begin before that word, so their keys
+    /// stand side by side in `keys`, in the order of the sequence, beginning at element `first`.
     Kmers<K: KeyWord>, "kmers_keys", threads 256;
     { bases: Global<u64>, starts: Global<u32>, before: Global<u32>, keys: Global<K>, plan: KmersParams }
 }

@@ -7,7 +7,7 @@ pub const LINE_END: u8 = 4;
 /// The same of any other byte, over which no k-mer goes.
 pub const OTHER: u8 = 5;
 
-/// The code of each byte: that of a base, or one of the two above.
+/// The code of each byte: the code of a base, or one of the two above.
 pub const CODES: [u8; 256] = {
     let mut codes = [OTHER; 256];
     let mut code = 0;

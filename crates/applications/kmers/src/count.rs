@@ -30,7 +30,7 @@ pub type Work<'w, E> = dyn FnMut(&[Count]) -> std::result::Result<(), E> + 'w;
 ///
 /// # Errors
 /// [`Error::OutOfMemory`](warpnest::Error::OutOfMemory),
-/// [`Error::Driver`](warpnest::Error::Driver), and those of loading kernels.
+/// [`Error::Driver`](warpnest::Error::Driver), and the errors of loading kernels.
 pub fn count<E>(device: &Device, packed: &Packed, at_once: usize, work: &mut Work<'_, E>) -> Result<Result<(), E>> {
     match packed.options.k <= MAX_NARROW_K {
         true => Counter::<u32, E>::new(device, packed, at_once, work)?.count(),

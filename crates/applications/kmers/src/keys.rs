@@ -25,8 +25,8 @@ impl KeyMaker {
         Ok(Self { device: device.clone(), bases: Buffer::zeroed(device, 0)?, starts, before, k, canonical })
     }
 
-    /// Queues writing the keys of a batch to `keys`, from element `first` on. There are elements
-    /// for all of them.
+    /// Queues writing the keys of a batch to `keys`, beginning at element `first`. There are
+    /// elements for all of them.
     pub fn write<K: WordKey>(&mut self, batch: &Batch, keys: &mut Buffer<K>, first: usize) -> Result<()> {
         if batch.kmers == 0 {
             return Ok(());

@@ -1,9 +1,9 @@
 //! Minimizers, by which k-mers are divided among bins.
 //!
-//! The minimizer of a k-mer is the one of its parts of some bases that comes first in a fixed order
+//! The minimizer of a k-mer is the part of it, with some bases, that comes first in a fixed order
 //! (Roberts et al. 2004). Neighbouring k-mers often share it, so runs of them can be kept as their
-//! bases alone (Deorowicz et al. 2015). A part and its reverse complement are one here, so a
-//! k-mer and its own reverse complement have the same minimizer.
+//! bases alone (Deorowicz et al. 2015). A part and its reverse complement are one here, so a k-mer
+//! and its own reverse complement have the same minimizer.
 
 /// The bases of a minimizer: short, so that neighbours share one, and long enough that none is
 /// frequent.

@@ -14,8 +14,9 @@ pub fn at_rest(mesh: Mesh, path: &Path) -> Result<Mesh, MeshError> {
     if let Some(vertex) = mesh.corners.iter().position(|corner| !corner.is_finite()) {
         return Err(MeshError::NotFinite { path: path.into(), vertex });
     }
-    // Squares of coordinates, or even differences, may be infinite or 0; those of parts of the
-    // greatest one are not, nor are those of parts of the box.
+    // Squares of coordinates, or even differences, may be infinite or 0. Squares of coordinates
+    // divided by the greatest coordinate are not, nor are squares of coordinates divided by the
+    // extent.
     let greatest = mesh.corners.iter().map(|corner| corner.abs().max_element()).fold(0.0, f64::max);
     let mesh = mesh.moved(|corner| corner / greatest);
     let (low, high) = mesh.bounds();

@@ -13,7 +13,7 @@ const MAX_TOUCHED: u64 = 1 << 31;
 
 /// One surface: its mesh where it is now, and the voxels that it touches.
 ///
-/// Every buffer but those of the mesh has another length in every frame.
+/// Every buffer except the mesh's has another length in every frame.
 #[derive(Debug)]
 pub struct Surface {
     /// The corners of the mesh at rest, three coordinates each.
@@ -144,7 +144,7 @@ impl Surface {
 
     /// Launches the kernel that counts voxels, or the one that writes them.
     fn launch_voxelize(&mut self, stream: &Stream, write: bool, plan: SurfaceParams) -> Result<(), FrameError> {
-        // SAFETY: the starts are those of the plan's pieces; counting writes a count for each, and
+        // SAFETY: the starts belong to the plan's pieces; counting writes a count for each, and
         // writing finds as many voxels again.
         unsafe {
             stream.launch_dyn(plan.pieces as usize, |uses| {

@@ -1,4 +1,4 @@
-//! The message of an error with those of its causes.
+//! The message of an error with its causes' messages.
 
 use std::error::Error;
 

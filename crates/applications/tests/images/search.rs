@@ -150,8 +150,8 @@ fn vote(device: &Device, there: (&Sets, &Buffer<u32>), here: (&Sets, &Buffer<u32
     Votes { keys, votes }
 }
 
-/// Checks that the votes for each pose of each reference are those of the plain version, in any
-/// order.
+/// Checks that the votes for each pose of each reference are the same as the plain version's, in
+/// any order.
 fn check_votes(device: &Device, votes: &Votes, expected: &[HashMap<(usize, u32), Vec<PlainVote>>]) {
     let stream = device.default_stream();
     let mut found = vec![HashMap::<(usize, u32), Vec<PlainVote>>::new(); expected.len()];
@@ -279,7 +279,7 @@ fn votes_and_hypotheses_are_those_of_the_plain_version() {
 }
 
 /// Lets each operation of a search fail, above all each allocation, after a search of other scenes
-/// with the same buffers. Later searches with them are those of fresh ones.
+/// with the same buffers. Later searches with them are as with fresh buffers.
 #[test]
 fn whatever_fails_of_a_search_its_buffers_serve_the_next_one() {
     let (device, plan) = planted();

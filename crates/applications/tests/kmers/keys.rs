@@ -20,7 +20,7 @@ const RECORDS: [&str; 3] = [
     "TTTGCGCTATAGCGCTATCGATCGCATGCTAGCTAGCATCGATCGATCGCGCTAGATCGACTACGACT",
 ];
 
-/// Returns the batches of the records in bins, those of short k-mers in one.
+/// Returns the batches of the records in bins; short k-mers are in one bin.
 fn packed(k: u32, capacity: usize) -> Vec<Vec<Batch>> {
     let mut packer = Packer::new(k, capacity);
     let mut bins = vec![Vec::new(); BINS];

@@ -41,7 +41,7 @@ fn both(a: &Mesh, b: &Mesh) -> Mesh {
     mesh
 }
 
-/// The figures that a frame is expected to have, besides those of the reference.
+/// The figures that a frame is expected to have, besides the reference's figures.
 type Expected = [Option<(usize, usize)>; 2];
 
 /// Checks frames of two meshes, one after the other in the same scene. The expectation of a frame

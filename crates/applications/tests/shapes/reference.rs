@@ -39,7 +39,7 @@ fn touched(mesh: &Mesh, side: u32) -> HashMap<[u32; 3], u32> {
 }
 
 /// Returns how often a mesh winds around a point: the sum of the solid angles of its triangles over
-/// that of a sphere (van Oosterom and Strackee 1983).
+/// a sphere's solid angle (van Oosterom and Strackee 1983).
 fn winding(mesh: &Mesh, from: DVec3) -> f64 {
     let angle = |triangle: &[u32; 3]| {
         let [a, b, c] = triangle.map(|corner| mesh.corners[corner as usize] - from);

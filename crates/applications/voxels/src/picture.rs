@@ -133,8 +133,8 @@ fn corner_normals(mesh: &Mesh) -> Vec<DVec3> {
     normals.into_par_iter().map(DVec3::normalize_or_zero).collect()
 }
 
-/// Returns the direction that the surface faces near `at`: between those of the triangle's corners,
-/// as on a rounded surface.
+/// Returns the direction that the surface faces near `at`: between the directions at the triangle's
+/// corners, as on a rounded surface.
 fn normal_at(mesh: &Mesh, normals: &[DVec3], triangle: usize, at: DVec3) -> DVec3 {
     let [a, b, c] = mesh.triangle(triangle);
     let [ab, ac, ap] = [b, c, at].map(|to| to - a);

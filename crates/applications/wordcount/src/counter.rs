@@ -26,9 +26,9 @@ pub enum CountError {
 /// The first place of a word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Place {
-    /// The number of the file, from 0 on.
+    /// The index of the file, counted from 0.
     pub file: u32,
-    /// The number of the line, from 1 on.
+    /// The number of the line, counted from 1.
     pub line: u64,
     /// Where the word begins in the file's text, in bytes.
     pub offset: u64,

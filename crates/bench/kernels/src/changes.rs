@@ -46,9 +46,9 @@ fn change<K: KeyWord, V: ValueWord>(map: &mut LinearThread<K, V>, kind: u32, key
 }
 
 gpu_kernels::kernel! {
-    /// Does operations `i · each` to `(i + 1) · each` by thread `i`, one after the other: those of
-    /// a linear map's batches, by their numbers in `kinds`. For each, `before` says whether its key
-    /// had a value, or [`REFUSED`], and `answers` gets the value or 0.
+    /// Does operations `i · each` to `(i + 1) · each` by thread `i`, one after the other: the
+    /// operations of a linear map's batches, by their words in `kinds`. For each, `before` says
+    /// whether its key had a value, or [`REFUSED`], and `answers` gets the value or 0.
     ChangeMap<K: KeyWord, V: ValueWord>, "change_map", threads 64, wide atomics;
     {
         kinds: Global<u32>, keys: Global<K>, values: Global<V>, before: Global<u32>, answers: Global<V>,

@@ -1,5 +1,5 @@
-//! The kernels of the benchmarks, in a crate of their own as those of any other user: `no_std`,
-//! with their own PTX, which the benchmarks load.
+//! The kernels of the benchmarks, in a crate of their own, as any other user's kernels are:
+//! `no_std`, with their own PTX, which the benchmarks load.
 //!
 //! * [`roofline`]: the limits of a device's memory.
 //! * [`lookups`], [`changes`]: what kernels of one's own do with tables by their refs, which is

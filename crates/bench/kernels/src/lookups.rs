@@ -80,7 +80,8 @@ macro_rules! contains_kernel {
 contains_kernel! { FlagPageSet, "flag_page_set", PageRef<K, Nothing> }
 contains_kernel! { FlagCuckooSet, "flag_cuckoo_set", CuckooRef<K, Nothing> }
 
-/// Returns the number of a key's values plus their sum, each times its place among them, from 1 on.
+/// Returns the count of a key's values plus their sum, each times its position among them, counted
+/// from 1.
 #[inline(always)]
 fn weigh<K: KeyWord, V: ValueWord>(map: &MultiRef<K, V, impl MapRef<K, u32>>, key: K) -> u64 {
     let (mut sum, mut place) = (map.count(key) as u64, 1);
@@ -95,8 +96,8 @@ fn weigh<K: KeyWord, V: ValueWord>(map: &MultiRef<K, V, impl MapRef<K, u32>>, ke
 macro_rules! values_kernel {
     ($name:ident, $entry:literal, $ids:ident) => {
         gpu_kernels::kernel! {
-            /// Writes to `sums[i]` the number of values of key `i`, plus their sum, each times its
-            /// place among them, from 1 on.
+            /// Writes to `sums[i]` the count of values of key `i`, plus their sum, each times its
+            /// position among them, counted from 1.
             $name<K: KeyWord, V: ValueWord>, $entry, threads 256;
             { queries: Global<K>, sums: Global<u64>, map: MultiRef<K, V, $ids<K, u32>>, count: u64 }
         }

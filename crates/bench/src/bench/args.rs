@@ -42,7 +42,7 @@ pub struct Args {
     /// Pairs of a batch of `ExtendibleMap`.
     #[arg(long, default_value = "2^22", value_parser = parse_size)]
     pub(super) batch: u64,
-    /// Probe a `LinearMap` from a full line on to the next one, not by a step of each key's own.
+    /// Probe a `LinearMap` line by line behind a full line, not by a step of each key's own.
     #[arg(long)]
     pub(super) linear_probing: bool,
     /// Also measure 64-bit keys and values.
@@ -75,15 +75,16 @@ pub struct Args {
     #[cfg(feature = "figures")]
     #[arg(long)]
     pub(super) beside_hashbrown: bool,
-    /// The folder of the files that `--only files` saves and loads; by default that for temporary
-    /// files. Its rows have the bytes of a file for `n` and GB/s for rates. The limit of `save` and
-    /// `load` is a plain write and `fsync`, or a plain read into the same memory, of as many bytes;
-    /// or the link to the device, if that is slower. Its rate is the better one of a plain copy
-    /// (`plain_upload`, `plain_download`) and of `load_from_memory` or `save_to_nowhere`, which are
-    /// without the disk. A plain download goes to new memory, so that it mostly measures page
-    /// faults. Files that were just written are read from the system's memory; those of
-    /// `load_cold` and `plain_read_cold` (on Linux) were forced to the disk and dropped from there
-    /// before each run, which has no effect in a folder that is itself in memory.
+    /// The folder of the files that `--only files` saves and loads; by default the folder for
+    /// temporary files. Its rows have the bytes of a file for `n` and GB/s for rates. The limit of
+    /// `save` and `load` is a plain write and `fsync`, or a plain read into the same memory, of as
+    /// many bytes; or the link to the device, if that is slower. Its rate is the better one of a
+    /// plain copy (`plain_upload`, `plain_download`) and of `load_from_memory` or
+    /// `save_to_nowhere`, which are without the disk. A plain download goes to new memory, so that
+    /// it mostly measures page faults. Files that were just written are read from the system's
+    /// memory; the files of `load_cold` and `plain_read_cold` (on Linux) were forced to the disk
+    /// and dropped from there before each run, which has no effect in a folder that is itself in
+    /// memory.
     #[arg(long)]
     pub(super) files: Option<PathBuf>,
     /// The folder for the records; none are kept without it.

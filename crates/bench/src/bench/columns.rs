@@ -141,7 +141,7 @@ impl<K: Key> Column<'_, K> {
         Ok((ms, wrong))
     }
 
-    /// Returns the number of rows whose id is not that of their key.
+    /// Returns the count of rows whose id is not their key's id.
     fn wrong_ids(&self, keys: &[K], ids: &[u32]) -> u64 {
         let is_wrong = |(key, id): &(&K, &u32)| keys.get(**id as usize) != Some(*key);
         let missing = self.keys.len().abs_diff(ids.len()) as u64;

@@ -55,7 +55,7 @@ pub fn measure<K: Key, V: Value + From<u32>>(at: Bench<'_>, cases: &[Spread]) ->
     Ok(records)
 }
 
-/// Pairs whose values are added to those of their keys.
+/// Pairs whose values are added to the values of their keys.
 struct Case<'c, K, V> {
     at: Bench<'c>,
     spread: Spread,

@@ -24,8 +24,8 @@ const SKEWED_KEYS: u64 = 1 << 24;
 /// A number of groups, and the exponent of their Zipf distribution if rows are not spread evenly.
 pub type Spread = (u64, Option<f64>);
 
-/// Returns the cases of `n` rows: one to `n` groups, and Zipf distributions; only those of these
-/// groups and skews if there are any. `every_power` adds the other powers of two of groups.
+/// Returns the cases of `n` rows: one to `n` groups, and Zipf distributions. If groups or skews are
+/// given, only cases with these. `every_power` adds the other powers of two of groups.
 pub fn cases(n: u64, every_power: bool, groups: &[u64], skews: &[f64]) -> Vec<Spread> {
     let skewed = |skews: &[f64]| skews.iter().map(|&skew| (SKEWED_KEYS.min(n), Some(skew))).collect::<Vec<_>>();
     let uniform = |groups: Vec<u64>| groups.into_iter().filter(|&groups| groups <= n).map(|groups| (groups, None));

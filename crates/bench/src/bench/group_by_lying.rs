@@ -11,7 +11,7 @@ use warpnest::primitives::Number;
 use warpnest::relational::Method;
 use warpnest::types::WordKey as Key;
 
-/// The number of groups of rows that are not hot, and that of hot keys.
+/// The count of groups of rows that are not hot, and the count of hot keys.
 const GROUPS: u64 = 1 << 20;
 const HOT: u64 = 3;
 
@@ -52,7 +52,7 @@ pub fn measure<K: Key, V: Number<Sum = u64> + From<u32>>(at: Bench<'_>) -> anyho
         true => uniform(row) % few,
         false => few + row / 2 % HOT,
     })?;
-    // All have, but for those that are drawn.
+    // All have, except the ones that are drawn.
     let mut of_drawn = vec![0; n as usize];
     (0..n as usize).filter(|&row| drawn[row]).zip(HOT..).for_each(|(row, group)| of_drawn[row] = group);
     measure("group_by_all_hot_not_drawn", number_drawn + HOT, key, &|row| match drawn[row as usize] {

@@ -10,7 +10,7 @@ use warpnest::types::{WordKey as Key, WordValue as Value};
 pub struct Input<K, V> {
     pub keys: Vec<K>,
     pub values: Vec<V>,
-    /// Every key once, in an order unrelated to that of `keys`.
+    /// Every key once, in an order unrelated to the order of `keys`.
     pub present: Vec<K>,
     /// The same number of keys that are not among `keys`.
     pub absent: Vec<K>,
@@ -40,7 +40,7 @@ pub struct Mixed<K> {
 }
 
 impl<K: Key> Mixed<K> {
-    /// Makes queries for `n` different keys, `absent` of which are not among those of
+    /// Makes queries for `n` different keys, `absent` of which are not among the keys of
     /// `Input::new(n)`.
     pub fn new(n: u64, absent: u64) -> Self {
         let mut numbers: Vec<u64> = (absent..n + absent).collect();

@@ -18,7 +18,7 @@ const MAX_PAIRS: u64 = 1 << 28;
 /// The binary logarithms of the rows of small build sides.
 const BUILD_BITS: [u32; 8] = [10, 12, 14, 16, 18, 20, 21, 22];
 
-/// A join: the number of the key of each row, from the first number of its side on.
+/// A join: the number of the key of each row, counted from the first number of its side.
 struct Case {
     op: String,
     kind: JoinKind,
@@ -33,7 +33,7 @@ enum Form {
     RowNumbers,
     /// Keys, and a value of each side. The values are row numbers, so that they can be checked.
     Values,
-    /// Row numbers, with a right side that is kept; the rate is that of left rows.
+    /// Row indices, with a right side that is kept; the rate counts left rows.
     Kept,
 }
 
@@ -42,7 +42,7 @@ struct Found {
     ms: f64,
     left: Vec<u32>,
     right: Vec<u32>,
-    /// The results whose key is another than that of its left row.
+    /// The results whose key differs from the key of the left row.
     wrong_keys: u64,
     report: JoinReport,
 }
@@ -64,8 +64,8 @@ impl Rows {
         (self.first, self.first + self.rows / self.of_key)
     }
 
-    /// Returns the keys of the rows. Those of one key are far apart; `step` is a prime that does
-    /// not divide the number of rows, and determines the order.
+    /// Returns the keys of the rows. Rows with one key are far apart; `step` is a prime that does
+    /// not divide the count of rows, and determines the order.
     fn column<K: Key>(&self, step: u64) -> Vec<K> {
         (0..self.rows).map(|row| key(self.first + row * step % self.rows / self.of_key)).collect()
     }

@@ -16,7 +16,7 @@ pub struct Bench<'b> {
     pub runs: u32,
 }
 
-/// Returns the name of a table over a map: with that of the map, unless it is a page map.
+/// Returns the name of a table over a map: with the map's name, unless it is a page map.
 pub fn name_on<D: Design>(table: &str) -> String {
     if D::NAME == Page::NAME { table.to_owned() } else { format!("{table}<{}Map>", D::NAME) }
 }

@@ -118,7 +118,7 @@ pub fn rounds<K: Key + Value>(at: Bench<'_>, load: f64, rounds: usize) -> anyhow
     let stream = device.default_stream();
     let (chunk, small) = (n / ROUND, n / SMALL_ROUND);
     let (n, all) = (chunk * ROUND, chunk * CHUNKS);
-    // At any time the map has `n` keys whose numbers follow each other, from `first` on.
+    // At any time the map has `n` keys whose indices follow each other, beginning with `first`.
     let keys_of = |first: u64, count: u64| -> warpnest::Result<Buffer<K>> {
         let keys: Vec<K> = (first..first + count).map(|number| key(number % all)).collect();
         Buffer::from_slice(device, &keys)

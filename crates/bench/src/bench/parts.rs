@@ -51,7 +51,7 @@ impl<'a> Measured<'a> {
         self.records.extend(records);
     }
 
-    /// Keeps the records of 32-bit keys, and those of 64-bit ones if they are wanted.
+    /// Keeps the records of 32-bit keys, and the records of 64-bit keys if they are wanted.
     fn keep_both(&mut self, narrow: impl FnOnce() -> Records, wide: impl FnOnce() -> Records) -> anyhow::Result<()> {
         self.keep(narrow()?);
         if self.args.wide {
@@ -60,7 +60,7 @@ impl<'a> Measured<'a> {
         Ok(())
     }
 
-    /// Ends the display, and returns all records: those of files are the last ones.
+    /// Ends the display, and returns all records: the records of files are the last ones.
     pub fn into_records(self) -> Vec<Record> {
         self.progress.finish_and_clear();
         [self.records, self.of_files].concat()

@@ -43,7 +43,7 @@ impl Skew {
         }
     }
 
-    /// Returns the rank of each row's key, below `n`; the most frequent key is that of rank 0.
+    /// Returns the rank of each row's key, below `n`; the most frequent key has rank 0.
     fn ranks(self, n: u64) -> Vec<u64> {
         match self {
             // A prime step that does not divide n visits every rank once.
@@ -164,8 +164,8 @@ fn wrong_rows(kind: JoinKind, ranks: [&Vec<u64>; 2], counts: &[Vec<u32>; 2], row
 
 /// Measures batches of each skew that change maps of each design which three quarters of `n` keys
 /// are in: insertions of new keys, and removals with and without answers. The batches have a
-/// quarter of `n` rows, and a 64th; those of `grow` are inserted into a map that has no capacity
-/// for them. `n` of a record is the number of rows of its batch.
+/// quarter of `n` rows, and a 64th; for `grow` they are inserted into a map that has no capacity
+/// for them. `n` of a record is the count of rows of its batch.
 pub fn changes<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
     let pairs = at.n as usize;
     let (page, linear) = (PageConfig::default().seed(1), LinearConfig::default().seed(1));

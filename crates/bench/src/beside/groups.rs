@@ -1,4 +1,4 @@
-//! Sums of rows by their keys, beside those of polars.
+//! Sums of rows by their keys, beside polars' sums.
 
 use std::path::Path;
 

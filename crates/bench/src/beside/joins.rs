@@ -1,4 +1,4 @@
-//! Joins, beside those of polars.
+//! Joins, beside polars' joins.
 
 use std::path::Path;
 

@@ -34,16 +34,16 @@ use crate::bench::{device_name, is_cpu, parse_size};
 /// Farrell 2020.
 ///
 /// Writes each figure to OUTPUT, over what is there, as .svg and as .png. The numbers drawn go to
-/// figures.jsonl; those of figures that are not drawn stay there. Keys and values have 32 bits, the
-/// keys of the extendible maps that grow 64. Times are medians by the device's clock; a wrong
+/// figures.jsonl; numbers of figures that are not drawn stay there. Keys and values have 32 bits,
+/// the keys of the extendible maps that grow 64. Times are medians by the device's clock; a wrong
 /// answer is an error.
 ///
 /// The figures of Sahu 2015 are sahu_kernels and default_kernels: the time of each kernel over the
 /// number of pairs. The first is with Sahu's configuration as far as it works, the second with the
-/// default one. Those of Alcantara 2009 are alcantara_2009_stages (time of each stage) and
-/// alcantara_2009_voxels (hash table and sorted array, for finer and finer voxels of a mesh). Those
-/// of Farrell 2020 are farrell_insertions and farrell_probes (rate and probe lengths of a table
-/// that fills up).
+/// default one. The figures of Alcantara 2009 are alcantara_2009_stages (time of each stage) and
+/// alcantara_2009_voxels (hash table and sorted array, for finer and finer voxels of a mesh). The
+/// figures of Farrell 2020 are farrell_insertions and farrell_probes (rate and probe lengths of a
+/// table that fills up).
 ///
 /// Of Alcantara 2011, alcantara_2011_builds and alcantara_2011_lookups have rates over the number
 /// of pairs, and alcantara_2011_misses has lookups of absent keys. Keys are repeated in

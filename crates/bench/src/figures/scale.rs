@@ -3,7 +3,7 @@
 /// The scale of an axis.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scale {
-    /// Linear, from 0 on.
+    /// Linear, beginning at 0.
     Linear,
     /// Logarithmic, named at powers of 2.
     Log2,

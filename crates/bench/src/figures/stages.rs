@@ -33,7 +33,7 @@ const STAGES: [Line; 5] = [
 
 const MILLISECONDS: &str = "time (ms)";
 
-/// Returns the time of each kernel of (Sahu 2015), from 512 pairs on and doubling.
+/// Returns the time of each kernel of (Sahu 2015), for 512, 1024, 2048, … pairs.
 ///
 /// It is measured with the configuration `sahu` for as long as it works, and with the default one.
 pub fn kernels(lab: &Lab, sahu: &TwoLevelConfig) -> anyhow::Result<[Figure; 2]> {

@@ -79,7 +79,7 @@ fn measure(lab: &Lab, voxels: &[(u32, u32)]) -> anyhow::Result<[f64; NAMES.len()
     let (sort, sorted_keys, sorted_values) = sorted(lab, &keys, &values)?;
     let sorted = sorted_keys.download(stream)?.into_iter().zip(sorted_values.download(stream)?);
     ensure!(sorted.eq(voxels.iter().copied()), "the sorted array is wrong");
-    // New answers: those of the map must not be taken for these.
+    // New answers: the map's answers must not be taken for these.
     let mut answers = Answers::new(device, queries.len())?;
     let search = median_ms(stream, 1, lab.runs, || {
         binary_search(stream, (&sorted_keys, &sorted_values), &queries, &mut answers)
@@ -118,7 +118,7 @@ fn check(answers: &[Option<u32>], expected: &[u32]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns keys and values in an order that has nothing to do with that of the keys; each `salt`
+/// Returns keys and values in an order that has nothing to do with the keys' order; each `salt`
 /// makes another one.
 fn in_random_order(voxels: &[(u32, u32)], salt: impl Fn(u32) -> u32) -> (Vec<u32>, Vec<u32>) {
     let mut voxels = voxels.to_vec();

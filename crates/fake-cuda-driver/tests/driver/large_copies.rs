@@ -10,7 +10,7 @@ const WORKERS: usize = 3;
 const SETTINGS: LargeCopies =
     LargeCopies { min_bytes: 4 * UNIT, unit: UNIT, max_uploading: WORKERS, max_downloading: WORKERS };
 
-/// Returns a device whose copies are large ones from a few bytes on.
+/// Returns a device that takes copies of a few bytes for large ones.
 fn device(session: &Session) -> Device {
     let device = session.device(0);
     set_large_copies(&device, SETTINGS);

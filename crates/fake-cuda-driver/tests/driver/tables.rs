@@ -39,8 +39,8 @@ fn every_piece_of_work_is_right_on_both_kinds_of_ptx_and_leaves_nothing_behind()
     }
 }
 
-/// Returns the functions that the engine calls, as its table names them, but for those that only
-/// the feature `cust` needs.
+/// Returns the functions that the engine calls, as its table names them, without the functions that
+/// only the feature `cust` needs.
 fn functions() -> Vec<&'static str> {
     let table =
         include_str!("../../../warpnest/src/runtime/engine/cuda/driver.rs").split("functions! {").nth(1).unwrap();

@@ -96,7 +96,7 @@ pub(crate) fn shift_right(kind: Kind, a: u64, by: u64) -> u64 {
     }
 }
 
-/// Returns the result of `bfe`: `len` bits of `a` from `pos` on, filled up by the sign of the
+/// Returns the result of `bfe`: `len` bits of `a` that begin at `pos`, filled up by the sign of the
 /// field's last bit.
 pub(crate) fn extract(kind: Kind, a: u64, pos: u64, len: u64) -> u64 {
     let (pos, len) = (pos & 0xff, (len & 0xff).min(64));

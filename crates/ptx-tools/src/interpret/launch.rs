@@ -3,10 +3,10 @@
 /// The interleaving of the threads of a launch. The same schedule gives the same interleaving.
 ///
 /// A warp is picked at random. Lanes of it that are at the same instruction execute some
-/// instructions together, in memory one lane after the other from a random one on. Mostly these are
-/// all lanes at that instruction, and those that are behind catch up. From one barrier to the next,
-/// a quarter of the warps have their lanes on two random sides that move independently. One in 32
-/// has each lane move by itself.
+/// instructions together, in memory one lane after the other, beginning with a random one. Mostly
+/// these are all lanes at that instruction, and those that are behind catch up. From one barrier to
+/// the next, a quarter of the warps have their lanes on two random sides that move independently.
+/// One in 32 has each lane move by itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// The seed of the random choices.

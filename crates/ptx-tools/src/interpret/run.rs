@@ -359,7 +359,8 @@ fn with_carry(file: &mut Registers, (input, output): (bool, bool), result: impl 
     value
 }
 
-/// Returns whether a comparison holds, joined with a predicate; that of its opposite is written.
+/// Returns whether a comparison holds, joined with a predicate; the opposite, joined likewise, is
+/// written.
 #[inline(always)]
 fn joined(file: &mut Registers, i: &Instruction, (join, negate): (Join, bool), holds: bool) -> u64 {
     let c = (file.get(i.c) != 0) != negate;

@@ -5,7 +5,7 @@ use super::lanes::{Group, LANES, lanes};
 /// The movement of the lanes of a warp, until it leaves a barrier again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Gait {
-    /// Lanes at the same instruction execute it together, apart from those of the other side if
+    /// Lanes at the same instruction execute it together, apart from the lanes of the other side if
     /// there are two.
     Sides(u32),
     /// Each lane by itself.
@@ -43,7 +43,8 @@ pub(super) struct WarpState {
 }
 
 impl WarpState {
-    /// Returns a warp that is done, of as many threads as a block has from its first one on.
+    /// Returns a warp that is done. `threads` is how many threads the block has, counted from the
+    /// warp's first.
     pub(super) fn of(threads: u32) -> Self {
         Self {
             pcs: [0; LANES as usize],

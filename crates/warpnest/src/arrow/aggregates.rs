@@ -42,11 +42,11 @@ pub(super) struct Inputs {
 /// What a column of numbers has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
-    /// The values of the column with that number.
+    /// The values of the column with that index.
     Values(usize, Fill),
-    /// 1 where the column with that number is not null, and 0 elsewhere.
+    /// 1 where the column with that index is not null, and 0 elsewhere.
     Valid(usize),
-    /// The numbers of the rows; with a fill those in which a column is not null.
+    /// The indices of the rows; with a fill those in which a column is not null.
     Rows(Option<(usize, Fill)>),
 }
 
@@ -56,9 +56,9 @@ struct Computed {
     function: Function,
     /// The column of the batch that it is of.
     array: Option<ArrayRef>,
-    /// The number of the input that is aggregated.
+    /// The index of the input that is aggregated.
     of: Option<usize>,
-    /// The number of the input that says which rows have a value, if some have none.
+    /// The index of the input that says which rows have a value, if some have none.
     valid: Option<usize>,
 }
 
@@ -113,7 +113,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// Returns the number of an input, which is made unless it is there.
+    /// Returns the index of an input, which is made unless it is there.
     fn input(&mut self, content: Content, numbers: impl FnOnce() -> Result<Numbers>) -> Result<usize> {
         if let Some(number) = self.columns.iter().position(|(held, _)| *held == content) {
             return Ok(number);
@@ -144,9 +144,9 @@ impl Inputs {
         Ok((groups, arrays))
     }
 
-    /// Asks for an aggregate and, if some rows have no value, for the number of those that have.
-    /// The sum that a mean is of may wrap then, so that of upper halves is asked for, too: between
-    /// the two.
+    /// Asks for an aggregate and, if some rows have no value, for the count of rows that have one.
+    /// The sum behind a mean may wrap then, so the sum of the values' upper halves is asked for,
+    /// too: it stands between the two.
     fn ask<'q, K: Key>(&'q self, computed: &Computed, query: &mut GroupBy<'q, K>) -> [Option<Asked>; 3] {
         let input = |number: usize| &self.columns[number].1;
         let of = match (computed.of.map(input), computed.function) {

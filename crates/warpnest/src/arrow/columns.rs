@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::take::take;
 
-/// Returns the number of the column with a name.
+/// Returns the index of the column with a name.
 pub(super) fn column_number(table: &'static str, batch: &RecordBatch, name: &str) -> Result<usize> {
     let schema = batch.schema_ref();
     let mut found = schema.fields().iter().enumerate().filter(|(_, field)| field.name() == name);
@@ -30,7 +30,7 @@ pub(super) fn unpacked(name: &str, array: &ArrayRef) -> Result<ArrayRef> {
     }
 }
 
-/// Returns the elements of an array with these numbers, and null where a number is null.
+/// Returns the elements of an array with these indices, and null where an index is null.
 pub(super) fn taken(name: &str, array: &ArrayRef, rows: &dyn Array) -> Result<ArrayRef> {
     take(array, rows, None).map_err(of_arrow(name))
 }

@@ -38,13 +38,13 @@ use std::sync::Arc;
 ///
 /// - **Columns of the result** are the keys, and the aggregates in the order in which they were
 ///   asked for.
-/// - **Null keys** are equal: those rows are one group, or one for each combination with the other
-///   keys. Keys are equal if their bytes are: each NaN with itself, and −0 is not 0.
+/// - **Null keys** are equal: rows with a null key are one group, or one for each combination with
+///   the other keys. Keys are equal if their bytes are: each NaN with itself, and −0 is not 0.
 /// - **Null values** are ignored, as in SQL. An aggregate without values is null; counts never are.
-/// - **Sums** of integers are `Int64` or `UInt64` and wrap. Those of floating-point numbers are
+/// - **Sums** of integers are `Int64` or `UInt64` and wrap. Sums of floating-point numbers are
 ///   `Float64`. **Least and greatest** values keep the column's type; a NaN is neither while there
-///   is a number, and −0 is less than 0. **Means** are `Float64`; of integers they are those next
-///   to the exact ones. **Counts** are `Int64`. **First and last** values are of any type.
+///   is a number, and −0 is less than 0. **Means** are `Float64`; means of integers are the values
+///   next to the exact means. **Counts** are `Int64`. **First and last** values are of any type.
 /// - **Order.** Groups come in any order, unless [`ArrowGroupBy::in_order_of_appearance`] is
 ///   called.
 /// - **Complexity.** One key column of numbers or times of 4 or 8 bytes, without nulls, is a
@@ -81,13 +81,13 @@ impl<'q> ArrowGroupBy<'q> {
         self
     }
 
-    /// Asks for the number of rows of each group, in a column `name`.
+    /// Asks for the count of rows of each group, in a column `name`.
     #[must_use]
     pub fn count_rows(self, name: impl Into<String>) -> Self {
         self.want(Function::CountRows, String::new(), name)
     }
 
-    /// Asks for the number of rows of each group whose `column` is not null.
+    /// Asks for the count of rows of each group whose `column` is not null.
     #[must_use]
     pub fn count(self, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.want(Function::Count, column, name)

@@ -32,11 +32,11 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// - **Columns of the result** are those of the left batch, and then those of the right one; semi
-///   and anti joins give the left ones alone. A right column gets a suffix if the left batch has
-///   one of its name ([`ArrowJoin::suffix`]). Key columns that have the same name in both batches
-///   are one column of the result, as by USING in SQL; a row that has met none has its
-///   own keys there. Unmatched sides are null.
+/// - **Columns of the result** are the left batch's columns, and then the right batch's; semi and
+///   anti joins give the left columns alone. A right column gets a suffix if the left batch has one
+///   of its name ([`ArrowJoin::suffix`]). Key columns that have the same name in both batches are
+///   one column of the result, as by USING in SQL; a row that has met none has its own keys there.
+///   Unmatched sides are null.
 /// - **Null keys** meet no row, as in SQL, also if only one of several key columns is null. So
 ///   left, right and full joins give rows with null keys unmatched, semi joins leave them out, and
 ///   anti joins keep them, as NOT EXISTS does.
@@ -47,7 +47,7 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 /// - **Complexity.** Keys of up to 8 bytes, in one column or two of up to 4, are joined as by
 ///   [`Join`], without a copy on the CPU engine if they are numbers or times of 4 or 8 bytes.
 ///   Others are joined as by [`WideJoin`]: exactly, by hashes and a comparison of each pair. The
-///   host's cores gather the columns of the result. [`ArrowJoin::rows`] gives row numbers alone.
+///   host's cores gather the columns of the result. [`ArrowJoin::rows`] gives row indices alone.
 #[derive(Clone, Debug)]
 pub struct ArrowJoin<'q> {
     left: &'q RecordBatch,
@@ -82,7 +82,7 @@ impl<'q> ArrowJoin<'q> {
         self.left_on(names.clone()).right_on(names)
     }
 
-    /// Names the key columns of the left batch, in the order of those of the right one.
+    /// Names the key columns of the left batch, in the order of the right batch's key columns.
     #[must_use]
     pub fn left_on<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.left_on = names.into_iter().map(Into::into).collect();
@@ -147,7 +147,7 @@ impl<'q> ArrowJoin<'q> {
         joined_batch([self.left, self.right], &columns, &rows)
     }
 
-    /// Returns the numbers of the joined rows, for whoever gathers columns by them.
+    /// Returns the indices of the joined rows, for whoever gathers columns by them.
     ///
     /// ```
     /// use arrow_array::record_batch;
@@ -169,7 +169,7 @@ impl<'q> ArrowJoin<'q> {
         self.rows_on(device.default_stream(), &mut Scratch::new(device))
     }
 
-    /// Returns the numbers of the joined rows, joined on `stream`. On the CPU engine they are in
+    /// Returns the indices of the joined rows, joined on `stream`. On the CPU engine they are in
     /// the memory that the join wrote.
     ///
     /// # Errors
@@ -212,7 +212,7 @@ impl<'q> ArrowJoin<'q> {
         })
     }
 
-    /// Returns the numbers of the key columns, in pairs of a left and a right one.
+    /// Returns the indices of the key columns, in pairs of a left and a right one.
     fn numbers(&self) -> Result<Vec<[usize; 2]>> {
         let Self { left, right, left_on, right_on, .. } = self;
         if left_on.is_empty() || left_on.len() != right_on.len() {

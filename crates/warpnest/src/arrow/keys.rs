@@ -13,11 +13,11 @@ pub(super) struct KeyColumn {
     /// What rows are compared by: two rows are equal if they are in each part.
     pub parts: Vec<Part>,
     pub nulls: Option<NullBuffer>,
-    /// The type of the keys; of a dictionary that of its values.
+    /// The type of the keys; for a dictionary the type of its values.
     pub of_type: DataType,
 }
 
-/// The words or texts of a column of keys. Those of null rows are unspecified.
+/// The words or texts of a column of keys. What null rows have is unspecified.
 pub(super) enum Part {
     Narrow(ScalarBuffer<u32>),
     Wide(ScalarBuffer<u64>),
@@ -68,7 +68,7 @@ pub(super) fn elements<T: ArrowNativeType>(values: &Buffer) -> ScalarBuffer<T> {
     ScalarBuffer::new(values, 0, length)
 }
 
-/// Returns the parts of values of a number of bytes: equal bytes are equal keys.
+/// Returns the parts of values of a count of bytes: equal bytes are equal keys.
 fn of_primitives(values: &Buffer, width: usize) -> Vec<Part> {
     let widened = |value: &[u8]| value.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
     match width {

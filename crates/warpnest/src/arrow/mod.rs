@@ -25,7 +25,7 @@
 //!   makes an array of [`Answers`].
 //! - **[`ArrowJoin`]** joins record batches by columns of any types, with the nulls of SQL.
 //! - **[`ArrowGroupBy`]** aggregates the rows of a record batch by columns of any types.
-//! - **Versions.** The types are those of the crates `arrow-array` and so on, version 60; the crate
+//! - **Versions.** The types are from the crates `arrow-array` and so on, version 60; the crate
 //!   `arrow` has them, too.
 //!
 //! [`Answers`]: crate::Answers

@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use gpu_kernels::relational::group_by::means::mean_of_integers;
 use std::sync::Arc;
 
-/// Numbers of a type that is aggregated.
+/// Indices of a type that is aggregated.
 #[derive(Clone, Debug)]
 pub(super) enum Numbers {
     U32(ScalarBuffer<u32>),
@@ -87,7 +87,7 @@ types! {
 
 impl Numbers {
     /// Returns the numbers of an array, if its values can be compared: integers, floating-point
-    /// numbers, times, and decimals of up to 64 bits. Those of 4 and 8 bytes are not copied.
+    /// numbers, times, and decimals of up to 64 bits. Values of 4 and 8 bytes are not copied.
     pub(super) fn new(array: &dyn Array) -> Option<Self> {
         use DataType::{
             Date32, Date64, Decimal32, Decimal64, Duration, Float32, Float64, Int8, Int16, Int32, Int64, Time32,
@@ -148,9 +148,9 @@ impl Numbers {
         }
     }
 
-    /// Returns the means of as many numbers as `counts` has for each group. These are their sums,
-    /// which are as wide as sums are, and `upper` has those of their upper halves if they had 64
-    /// bits.
+    /// Returns the means of groups of `counts[group]` numbers each. `self` has the sums of the
+    /// numbers, which are as wide as sums are, and `upper` the sums of their upper halves if they
+    /// had 64 bits.
     pub(super) fn means(&self, upper: Option<&Self>, counts: &[u64]) -> ScalarBuffer<f64> {
         // There are fewer than 2^32 rows.
         let integer = |sum, upper, is_signed, count: u64| mean_of_integers(sum, upper, is_signed, count as u32);

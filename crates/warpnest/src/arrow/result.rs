@@ -10,7 +10,7 @@ use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The rows that a join of record batches gives, as numbers from 0 on.
+/// The rows that a join of record batches gives, as indices that begin at 0.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JoinedRows {
@@ -103,7 +103,7 @@ fn with_nulls(field: &FieldRef, may_be_null: bool) -> FieldRef {
     }
 }
 
-/// Returns the type of a field's values: of a dictionary that of what it has.
+/// Returns the type of a field's values: for a dictionary the type of its values.
 fn value_type(field: &FieldRef) -> DataType {
     match field.data_type() {
         DataType::Dictionary(_, values) => values.as_ref().clone(),

@@ -5,7 +5,7 @@ use arrow_array::cast::AsArray;
 use arrow_array::{Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray};
 use arrow_schema::DataType;
 
-/// A column of texts or bytes; those of null rows are empty.
+/// A column of texts or bytes; a null row has an empty one.
 #[derive(Clone, Debug)]
 pub(super) enum Texts {
     Small(BinaryArray),

@@ -224,8 +224,8 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         Ok(true)
     }
 
-    /// Returns whether every key is in the table; `last`, if given, gets the number of the last
-    /// pair of each key.
+    /// Returns whether every key is in the table; `last`, if given, gets the index of the last pair
+    /// of each key.
     fn find_all(&self, stream: &Stream, input: &Input<'_, K, V>, last: Option<&Buffer<u32>>) -> Result<bool> {
         stream.batch(|batch| {
             let find_last = Last::<K, V> {

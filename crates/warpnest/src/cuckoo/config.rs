@@ -64,7 +64,7 @@ impl Default for Cuckoo {
 }
 
 impl Config<Cuckoo> {
-    /// Sets the number of hash functions: 2 to 5. More functions allow a larger load factor and a
+    /// Sets the count of hash functions: 2 to 5. More functions allow a larger load factor and a
     /// faster build; fewer make lookups faster.
     #[must_use]
     pub fn functions(mut self, functions: u32) -> Self {
@@ -72,7 +72,7 @@ impl Config<Cuckoo> {
         self
     }
 
-    /// Sets the number of slots for each pair, or each key of a set, repeated or not: at least 2.1,
+    /// Sets the count of slots for each pair, or each key of a set, repeated or not: at least 2.1,
     /// 1.1, 1.03 or 1.02 for 2, 3, 4 or 5 functions, and at most 1024. A table has at least 8
     /// slots.
     #[must_use]
@@ -81,15 +81,15 @@ impl Config<Cuckoo> {
         self
     }
 
-    /// Sets the number of slots, whatever the number of pairs.
+    /// Sets the count of slots, whatever the count of pairs.
     #[must_use]
     pub fn slots(mut self, slots: u64) -> Self {
         self.design.size = Size::Slots(slots);
         self
     }
 
-    /// Sets the hash family, by default [`HashFamily::Mix`]. The others are those of Alcantara 2011
-    /// and of CUDPP; with regular keys they may make a build fail.
+    /// Sets the hash family, by default [`HashFamily::Mix`]. The other families are from Alcantara
+    /// 2011 and from CUDPP; with regular keys they may make a build fail.
     #[must_use]
     pub fn hash(mut self, family: HashFamily) -> Self {
         self.design.hash = family;
@@ -98,16 +98,16 @@ impl Config<Cuckoo> {
 
     /// Sets the most exchanges that storing one pair may take before the build restarts. The
     /// default is `7 lg n` for four functions and 1.25 slots a pair (Alcantara 2011). It grows with
-    /// the load factor, and with a falling number of functions (docs/cuckoo.md). The limit is
-    /// 100,000 at most, also if more is given.
+    /// the load factor, and the fewer functions there are (docs/cuckoo.md). The limit is 100,000 at
+    /// most, also if more is given.
     #[must_use]
     pub fn chain_limit(mut self, exchanges: u32) -> Self {
         self.design.chain_limit = Some(exchanges);
         self
     }
 
-    /// Returns the number of slots for `pairs` pairs, if the configuration makes sense and the
-    /// slots can hold them.
+    /// Returns the count of slots for `pairs` pairs, if the configuration makes sense and the slots
+    /// can hold them.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
         self.design.hash.check_prime()?;
         self.check_size(pairs)
@@ -159,7 +159,7 @@ impl Config<Cuckoo> {
     }
 }
 
-/// Returns the number of 64-bit words that `slots` slots take.
+/// Returns the count of 64-bit words that `slots` slots take.
 pub(super) fn table_words<K: KeyWord, V: Payload>(slots: u64) -> u64 {
     (slots * slot_bytes::<K, V>()).div_ceil(8)
 }
@@ -170,13 +170,13 @@ pub(super) fn table_words<K: KeyWord, V: Payload>(slots: u64) -> u64 {
 ///
 /// The longest chain of a build grows as `lg n / gap`, where `gap` is 1 minus the load over that
 /// threshold. It was measured at 0.1 to 1.9 times `lg n / gap`, in the middle 0.6 (`cargo xtask
-/// chains`, docs/cuckoo.md). This limit is 1.27 times `lg n / gap`, and never below the one of
-/// Alcantara 2011. Weak hash functions make longer chains, and a limit that is rarely reached costs
-/// nothing.
+/// chains`, docs/cuckoo.md). This limit is 1.27 times `lg n / gap`, and never below the limit in
+/// (Alcantara 2011). Weak hash functions make longer chains, and a limit that is rarely reached
+/// costs nothing.
 fn default_chain_limit(functions: u32, pairs: u64, slots: u64) -> u32 {
     let gap = |functions: usize, load: f64| 1.0 - load / THRESHOLDS[functions - 2];
     let scale = gap(4, 0.8) / gap(functions as usize, pairs as f64 / slots as f64);
-    // Tables of a few pairs are no easier than those of sixteen.
+    // Tables of a few pairs are no easier than tables of sixteen pairs.
     let lg = (pairs.max(16) as f64).log2();
     (7.0 * lg * scale.max(1.0)).ceil() as u32
 }

@@ -1,8 +1,8 @@
 //! The file of a cuckoo table: its slots, and the words beside them.
 //!
-//! A lookup follows no word of the table: it reads slots whose numbers follow from the key and the
+//! A lookup follows no word of the table: it reads slots whose indices follow from the key and the
 //! functions. So the functions are made anew from their constants, and any words are safe, unless
-//! values number something.
+//! values are ids or indices.
 
 use super::config::{Size, table_words};
 use super::report::EvictionChains;
@@ -75,7 +75,7 @@ impl<K: KeyWord, V: Payload> StoredTable for CuckooTable<K, V> {
         let mut beside = Collected::<u64>::default();
         incoming.section(8 * header::WORDS as u64, &mut beside, &|_, _| Ok(()))?;
         let beside = beside.words();
-        // Where keys were repeated, copies that lookups do not find may have got no number.
+        // Where keys were repeated, copies that lookups do not find may have got no id.
         let limit = incoming.values.filter(|limit| !limit.copies || !repeated_keys && !config.unique);
         let below = limit.map(|limit| limit.below);
         let cell = (beside[header::CELL as usize] != 0).then_some(beside[header::CELL_VALUE as usize] as u32 as u64);

@@ -16,7 +16,7 @@ impl<K: KeyWord> CuckooTable<K, u32> {
         SlotsParams { functions, slots, end, copies: self.report.repeated_keys as u32, capacity: capacity as u32 }
     }
 
-    /// Returns the number of threads of such kernels: one for each slot and one for the cell. It is
+    /// Returns the count of threads of such kernels: one for each slot and one for the cell. It is
     /// 0 if the table is empty, whatever its words are then.
     fn rows(&self) -> u64 {
         if self.length == 0 { 0 } else { self.slots() + 1 }

@@ -134,12 +134,12 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         &self.header
     }
 
-    /// Returns the number of slots.
+    /// Returns the count of slots.
     pub fn slots(&self) -> u64 {
         self.functions.slots() as u64
     }
 
-    /// Returns the number of words that the slots take.
+    /// Returns the count of words that the slots take.
     fn words_in_use(&self) -> usize {
         config::table_words::<K, V>(self.slots()) as usize
     }

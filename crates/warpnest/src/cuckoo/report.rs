@@ -7,7 +7,7 @@ pub struct CuckooReport {
     /// The seed of the random constants: [`CuckooConfig::seed`](crate::Config::seed) with it
     /// repeats the build's constants.
     pub seed: u64,
-    /// The number of times that the build had to start again.
+    /// How often the build had to start again.
     pub restarts: u32,
     /// The most exchanges that one pair was allowed.
     pub chain_limit: u32,
@@ -24,8 +24,8 @@ pub struct CuckooReport {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct EvictionChains {
-    /// The number of exchanges of the longest chain.
+    /// The count of exchanges of the longest chain.
     pub longest: u32,
-    /// The average number of exchanges a pair.
+    /// The average count of exchanges a pair.
     pub mean: f64,
 }

@@ -10,11 +10,11 @@ pub enum BuildError {
          unique keys only if they are"
     )]
     Page {
-        /// The number of pairs.
+        /// The count of pairs.
         pairs: u64,
         /// The load factor asked for.
         load: f64,
-        /// The number of attempts that failed.
+        /// The count of attempts that failed.
         attempts: u32,
     },
 
@@ -24,13 +24,13 @@ pub enum BuildError {
          {chain_limit} exchanges a chain all failed: take more slots or functions, a higher chain limit, more restarts, or the default hash family"
     )]
     Cuckoo {
-        /// The number of attempts.
+        /// The count of attempts.
         attempts: u32,
-        /// The number of pairs.
+        /// The count of pairs.
         pairs: u64,
-        /// The number of slots.
+        /// The count of slots.
         slots: u64,
-        /// The number of hash functions.
+        /// The count of hash functions.
         functions: u32,
         /// The most exchanges of one eviction chain.
         chain_limit: u32,
@@ -43,13 +43,13 @@ pub enum BuildError {
          the default hash family; if keys are repeated, allow a restart at least and do not assume that they are unique"
     )]
     TwoLevel {
-        /// The number of pairs.
+        /// The count of pairs.
         pairs: u64,
-        /// The number of buckets.
+        /// The count of buckets.
         buckets: u64,
-        /// The number of attempts in which a bucket overflowed.
+        /// The count of attempts in which a bucket overflowed.
         overflows: u32,
-        /// The number of attempts in which a bucket could not be built.
+        /// The count of attempts in which a bucket could not be built.
         failures: u32,
         /// The most items of a bucket.
         capacity: u32,
@@ -67,7 +67,7 @@ pub enum BuildError {
         key: u64,
         /// The prime.
         prime: u32,
-        /// The number of hash functions.
+        /// The count of hash functions.
         functions: u32,
     },
 }
@@ -83,13 +83,13 @@ pub enum FullError {
          {load}; the others were done; let the table grow, reserve more, or allow a higher load"
     )]
     NoSlots {
-        /// The number of operations that were not done.
+        /// The count of operations that were not done.
         refused: u64,
-        /// The number of all operations of the batch.
+        /// The count of all operations of the batch.
         operations: u64,
-        /// The number of slots that are taken.
+        /// The count of slots that are taken.
         taken: u64,
-        /// The number of all slots.
+        /// The count of all slots.
         slots: u64,
         /// The load factor that was allowed.
         load: f64,
@@ -102,11 +102,11 @@ pub enum FullError {
          was done; let the table grow, reserve more, or allow a higher load"
     )]
     NoCapacity {
-        /// The number of keys of the batch that the map has not.
+        /// The count of keys of the batch that the map has not.
         new_keys: u64,
-        /// The number of new keys that the map has capacity for.
+        /// The count of new keys that the map has capacity for.
         spare_capacity: u64,
-        /// The number of all slots.
+        /// The count of all slots.
         slots: u64,
         /// The load factor that was allowed.
         load: f64,
@@ -119,9 +119,9 @@ pub enum FullError {
          {depth} more bits, as deep as the directory may be; allow more segments (`max_segments`), take larger buckets (`records`), or another seed"
     )]
     TooDeep {
-        /// The number of new keys of the batch.
+        /// The count of new keys of the batch.
         pairs: u64,
-        /// The number of records that fit a bucket.
+        /// The count of records that fit a bucket.
         records: u32,
         /// The depth that the directory may have.
         depth: u32,

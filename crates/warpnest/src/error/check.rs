@@ -17,7 +17,7 @@ pub(crate) fn same_length(first: (&'static str, usize), second: (&'static str, u
 
 /// Fails if a table would have more slots than can be numbered.
 pub(crate) fn check_slots(asked: u64) -> Result<()> {
-    // The last number stands for "no slot".
+    // The last index stands for "no slot".
     let limit = u32::MAX as u64 - 1;
     if asked > limit { Err(Error::Input(InputError::TooManySlots { asked, limit })) } else { Ok(()) }
 }

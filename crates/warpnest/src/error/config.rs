@@ -21,17 +21,17 @@ pub enum ConfigError {
         load: f64,
     },
 
-    /// The number of hash functions is not one that the table supports.
+    /// The count of hash functions is not one that the table supports.
     #[error("{asked} hash functions were asked for: choose 2 to 5")]
     FunctionCount {
-        /// The number of functions asked for.
+        /// The count of functions asked for.
         asked: u32,
     },
 
-    /// The number of slots per pair is below 1, or above 1024.
+    /// The count of slots per pair is below 1, or above 1024.
     #[error("{asked} slots a pair were asked for: give a number of at least 1 and at most 1024")]
     SlotsPerPair {
-        /// The number of slots per pair asked for.
+        /// The count of slots per pair asked for.
         asked: f64,
     },
 
@@ -39,17 +39,17 @@ pub enum ConfigError {
     #[error("a chain limit of 0 exchanges lets no pair into the table: give at least 1, or leave it to the default")]
     ChainLimit,
 
-    /// The pairs do not fit the slots with this number of hash functions.
+    /// The pairs do not fit the slots with this count of hash functions.
     #[error(
         "{pairs} pairs do not fit {slots} slots with {functions} hash functions, which need at least {min_slots}: \
          take more slots (`slots` or `slots_per_pair`), or more functions (at most 5)"
     )]
     LoadTooHigh {
-        /// The number of pairs.
+        /// The count of pairs.
         pairs: u64,
-        /// The number of slots.
+        /// The count of slots.
         slots: u64,
-        /// The number of hash functions.
+        /// The count of hash functions.
         functions: u32,
         /// The fewest slots that work in practice (Alcantara 2011, §4.3.1.1).
         min_slots: u64,
@@ -70,7 +70,7 @@ pub enum ConfigError {
     PrimeBelowSlots {
         /// The prime.
         prime: u32,
-        /// The number of slots.
+        /// The count of slots.
         slots: u64,
     },
 
@@ -82,21 +82,21 @@ pub enum ConfigError {
     Bucket {
         /// The most items of a bucket.
         capacity: u32,
-        /// The mean number of items of a bucket.
+        /// The mean count of items of a bucket.
         mean: f64,
         /// The largest capacity.
         max_in_bucket: u32,
     },
 
-    /// The number or the size of the sub-tables is one that a two-level map cannot have.
+    /// The count or the size of the sub-tables is one that a two-level map cannot have.
     #[error(
         "{tables} sub-tables of {slots} slots for buckets of up to {capacity} items were asked for: take 2 to 4 sub-tables, with \
          at least {capacity} and at most {max_slots} slots together"
     )]
     SubTables {
-        /// The number of sub-tables.
+        /// The count of sub-tables.
         tables: u32,
-        /// The number of slots of each sub-table.
+        /// The count of slots of each sub-table.
         slots: u32,
         /// The most items of a bucket.
         capacity: u32,
@@ -107,9 +107,9 @@ pub enum ConfigError {
     /// The limits are too low for even one try to build a bucket.
     #[error("{seeds} seeds a bucket and {rounds} rounds a seed were asked for: take at least 1 of each")]
     Attempts {
-        /// The number of seeds that a bucket may try.
+        /// The count of seeds that a bucket may try.
         seeds: u32,
-        /// The number of rounds that a bucket may take with each seed.
+        /// The count of rounds that a bucket may take with each seed.
         rounds: u32,
     },
 
@@ -120,11 +120,11 @@ pub enum ConfigError {
          a multiple of 8 records, up to 256"
     )]
     Directory {
-        /// The number of segments at the beginning.
+        /// The count of segments at the beginning.
         segments: u32,
-        /// The number of buckets of each segment.
+        /// The count of buckets of each segment.
         buckets: u32,
-        /// The number of records of each bucket.
+        /// The count of records of each bucket.
         records: u32,
         /// The most segments that there may be.
         max_segments: u64,
@@ -137,9 +137,9 @@ pub enum ConfigError {
     BitField {
         /// The lowest bit.
         shift: u32,
-        /// The number of bits.
+        /// The count of bits.
         bits: u32,
-        /// The number of bits of a key.
+        /// The count of bits of a key.
         key_bits: u32,
         /// The most bits of a field.
         max_bits: u32,

@@ -50,7 +50,7 @@ pub enum FileError {
     Damaged {
         /// The name of the section.
         section: &'static str,
-        /// The number of the chunk in its section; one more than the last for what follows that.
+        /// The index of the chunk in its section; one more than the last for what follows that.
         chunk: u64,
         /// The offset of the chunk in the file, in bytes.
         offset: u64,
@@ -61,22 +61,22 @@ pub enum FileError {
         "the file is cut short: it has {has} bytes, and its table needs {needs}; take another copy, or save it again"
     )]
     Cut {
-        /// The number of bytes that there are.
+        /// The count of bytes that there are.
         has: u64,
-        /// The number of bytes that there must be, as far as it is known.
+        /// The count of bytes that there must be, as far as it is known.
         needs: u64,
     },
 
     /// The file is longer than its table.
     #[error("the file has {has} bytes, and its table ends after {needs}: it is not the file that was saved")]
     Longer {
-        /// The number of bytes that there are.
+        /// The count of bytes that there are.
         has: u64,
-        /// The number of bytes of the table.
+        /// The count of bytes of the table.
         needs: u64,
     },
 
-    /// All checksums are right, and the contents are not those of any table.
+    /// All checksums are right, but no table has such contents.
     #[error(
         "the file's checksums are right, but {what}: no version of warpnest saves such a table; do not use the file"
     )]
@@ -193,7 +193,8 @@ pub struct TableKind {
     pub form: &'static str,
     /// The bytes of a key: 4 or 8.
     pub key_bytes: u8,
-    /// The bytes of a value, 4 or 8; 0 in a set or a compacting table; those of a row in a row map.
+    /// The bytes of a value, 4 or 8; 0 in a set or a compacting table; in a row map the bytes of a
+    /// row.
     pub value_bytes: u32,
 }
 

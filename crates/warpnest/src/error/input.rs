@@ -20,16 +20,16 @@ pub enum InputError {
     /// The pairs are more than a map can have, or the keys more than a set can.
     #[error("a table of {asked} pairs or keys was asked for, and one has at most {limit}: build several tables")]
     TooManyPairs {
-        /// The number of pairs or keys that the table was to have, or to have capacity for.
+        /// The count of pairs or keys that the table was to have, or to have capacity for.
         asked: u64,
         /// The most that a table has.
         limit: u64,
     },
 
-    /// The items are more than a primitive can number.
+    /// The items are more than a primitive can give indices.
     #[error("{asked} items were given, and one call takes at most {limit}: work in several batches")]
     TooManyItems {
-        /// The number of items given.
+        /// The count of items given.
         asked: u64,
         /// The most items that one call takes.
         limit: u64,
@@ -40,7 +40,7 @@ pub enum InputError {
         "{asked} slots were asked for, and a table can have at most {limit}: build several tables, or take fewer slots a pair"
     )]
     TooManySlots {
-        /// The number of slots asked for.
+        /// The count of slots asked for.
         asked: u64,
         /// The most slots that a table can have.
         limit: u64,
@@ -52,7 +52,7 @@ pub enum InputError {
          build several tables, or allow a higher load"
     )]
     TooManyKeys {
-        /// The number of keys that the table was to have capacity for, with those that it has.
+        /// The count of keys that the table was to have capacity for, with those that it has.
         asked: u64,
         /// The most slots that a table can have.
         slots: u64,
@@ -69,7 +69,7 @@ pub enum InputError {
         start: u32,
         /// The rank behind the last one asked for.
         end: u32,
-        /// The number of keys.
+        /// The count of keys.
         length: u64,
     },
 
@@ -80,7 +80,7 @@ pub enum InputError {
         start: u64,
         /// The element behind the last one asked for.
         end: u64,
-        /// The number of elements.
+        /// The count of elements.
         length: u64,
     },
 
@@ -103,7 +103,7 @@ pub enum InputError {
     )]
     ForeignAggregate,
 
-    /// The columns of rows are others than those of the rows that have ids.
+    /// The columns of rows have other types than the columns of the rows that have ids.
     #[error(
         "rows of the columns {given:?} were given, and those that have ids are of {held:?}: give columns of these types in this order, or take \
          another `RowIds`"
@@ -120,7 +120,7 @@ pub enum InputError {
         "column {number} of type {asked} was asked for, and the rows that have ids are of {held:?}: ask for one of these, by its number from 0 on"
     )]
     NoColumn {
-        /// The number asked for.
+        /// The index asked for.
         number: usize,
         /// The type asked for.
         asked: &'static str,
@@ -128,14 +128,14 @@ pub enum InputError {
         held: Vec<&'static str>,
     },
 
-    /// A column of keys has another number of rows than the first one.
+    /// A column of keys has another count of rows than the first one.
     #[error("column {number} of the keys has {rows} rows, and column 0 has {first}: give columns of one table")]
     ColumnLength {
-        /// The number of the column, from 0 on.
+        /// The index of the column, counted from 0.
         number: usize,
-        /// The number of its rows.
+        /// The count of its rows.
         rows: u64,
-        /// The number of rows of the first column.
+        /// The count of rows of the first column.
         first: u64,
     },
 
@@ -144,7 +144,7 @@ pub enum InputError {
         "the left keys are of {left:?} and the right ones of {right:?}, so column {number} differs: give as many columns of the same types"
     )]
     KeysDiffer {
-        /// The number of the first column that differs, from 0 on.
+        /// The index of the first column that differs, counted from 0.
         number: usize,
         /// The types of the left columns.
         left: Vec<&'static str>,
@@ -158,9 +158,9 @@ pub enum InputError {
          bytes that they count in"
     )]
     Offsets {
-        /// The number of the first offset that is wrong, from 0 on.
+        /// The index of the first offset that is wrong, counted from 0.
         number: u64,
-        /// The number of bytes.
+        /// The count of bytes.
         bytes: u64,
     },
 
@@ -209,9 +209,9 @@ pub enum InputError {
     /// No columns of keys were named, or more of one table than of the other.
     #[error("{left} left and {right} right columns of keys were named: name as many of both tables, and one at least")]
     KeyColumns {
-        /// The number of columns of the left table, or of the only one.
+        /// The count of columns of the left table, or of the only one.
         left: usize,
-        /// The number of columns of the right table, or of the only one.
+        /// The count of columns of the right table, or of the only one.
         right: usize,
     },
 
@@ -239,9 +239,9 @@ pub enum InputError {
         "{threads} threads need more blocks of {block} threads than the {limit} that a grid can have: work in several batches"
     )]
     GridTooLarge {
-        /// The number of threads asked for.
+        /// The count of threads asked for.
         threads: u64,
-        /// The number of threads of a block.
+        /// The count of threads of a block.
         block: u32,
         /// The most blocks of a grid.
         limit: u32,

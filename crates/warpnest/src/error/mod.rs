@@ -1,6 +1,6 @@
 //! Errors of this crate, with the figures and what to do about them.
 //!
-//! [`Error`] is here, what its variants hold in the files; `check` makes those of inputs.
+//! [`Error`] is here, what its variants hold in the files; `check` makes the errors of inputs.
 
 mod build;
 mod check;
@@ -100,8 +100,8 @@ pub enum Error {
         reason: String,
     },
 
-    /// The driver refused the kernels of a package. Those of `gpu-kernels` are this library's: then
-    /// this is a bug of warpnest or of the driver.
+    /// The driver refused the kernels of a package. If the package is `gpu-kernels`, this library's
+    /// own, this is a bug of warpnest or of the driver.
     #[error(
         "the driver could not compile the kernels of {package} ({name}): update the driver, build their PTX again, or report this as a \
          bug of warpnest if they are its own; the driver's log:\n{log}"
@@ -124,9 +124,9 @@ pub enum Error {
     Driver {
         /// The driver's function.
         call: &'static str,
-        /// The driver's number for the error.
+        /// The driver's result code.
         code: u32,
-        /// The driver's name for that number, if it has one.
+        /// The driver's name for that code, if it has one.
         name: String,
     },
 

@@ -44,23 +44,23 @@ const MIN_BUCKETS: u32 = 4;
 const MAX_ROOTS: u64 = 1 << 31;
 
 impl Config<Extendible> {
-    /// Sets the number of segments of the directory at the beginning (M in Hu 2015).
+    /// Sets the count of segments of the directory at the beginning (M in Hu 2015).
     #[must_use]
     pub fn segments(mut self, segments: u32) -> Self {
         self.design.segments = segments;
         self
     }
 
-    /// Sets the number of buckets that a bucket table names (N in Hu 2015): a power of two, at
-    /// least 4. A segment that splits gets a bucket table of its own, so a small number lets the
-    /// directory grow in small steps.
+    /// Sets the count of buckets that a bucket table names (N in Hu 2015): a power of two that is
+    /// not less than 4. A segment that splits gets a bucket table of its own, so few buckets a
+    /// table let the directory grow in small steps.
     #[must_use]
     pub fn buckets(mut self, buckets: u32) -> Self {
         self.design.buckets = buckets;
         self
     }
 
-    /// Sets the number of records that a bucket can hold (b in Hu 2015): a multiple of 8, at most
+    /// Sets the count of records that a bucket can hold (b in Hu 2015): a multiple of 8, at most
     /// 256.
     #[must_use]
     pub fn records(mut self, records: u32) -> Self {
@@ -68,7 +68,7 @@ impl Config<Extendible> {
         self
     }
 
-    /// Sets the number of segments that the directory may grow to. A batch that would need more,
+    /// Sets the count of segments that the directory may grow to. A batch that would need more,
     /// because too many of its keys agree in the first bits of their hashes, is refused
     /// ([`FullError::TooDeep`](crate::FullError::TooDeep)).
     #[must_use]

@@ -3,11 +3,11 @@
 
 use gpu_kernels::extendible::Layout;
 
-/// The segment table, with numbers of bucket tables instead of addresses, and the depths of these
+/// The segment table, with indices of bucket tables instead of addresses, and the depths of these
 /// tables.
 ///
-/// The segments of a bucket table are those whose numbers are its lowest one plus multiples of
-/// `groups << depth`. They agree in as many bits as the table is deep.
+/// The segments of a bucket table have its lowest index plus multiples of `groups << depth`. They
+/// agree in as many bits as the table is deep.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Directory {
     groups: usize,
@@ -15,7 +15,7 @@ pub(super) struct Directory {
     depth: u32,
     segments: Vec<u32>,
     tables: Vec<BucketTable>,
-    /// The numbers that are free to be used again.
+    /// The indices that are free to be used again.
     free: Vec<u32>,
 }
 
@@ -27,7 +27,7 @@ struct BucketTable {
     first: usize,
 }
 
-/// The value of a free number, which has no table.
+/// The value of a free index, which has no table.
 const FREE: BucketTable = BucketTable { depth: u32::MAX, first: 0 };
 
 /// A bucket table that is to be copied to another one.
@@ -50,12 +50,12 @@ impl Directory {
         self.depth
     }
 
-    /// Returns the number of the bucket table of each segment, and the table's depth.
+    /// Returns the index of the bucket table of each segment, and the table's depth.
     pub(super) fn segments(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
         self.segments.iter().map(|&table| (table, self.tables[table as usize].depth))
     }
 
-    /// Returns the number of each segment's bucket table among those in use.
+    /// Returns the index of each segment's bucket table among the bucket tables in use.
     pub(super) fn dense_numbers(&self) -> Vec<u32> {
         let mut dense = vec![0; self.tables.len()];
         for (number, table) in (0..).zip(self.tables()) {
@@ -65,10 +65,10 @@ impl Directory {
     }
 
     /// Makes the directory of `tables` bucket tables whose [`Directory::dense_numbers`] are these;
-    /// `None` if no directory has such. There are `groups << depth` numbers.
+    /// `None` if no directory has such. There are `groups << depth` indices.
     pub(super) fn from_dense_numbers(groups: u32, depth: u32, tables: u32, segments: Vec<u32>) -> Option<Self> {
         let groups = groups as usize;
-        // The lowest segment of each table, and the number of its segments.
+        // The lowest segment of each table, and the count of its segments.
         let mut found = vec![(usize::MAX, 0usize); tables as usize];
         for (segment, &table) in segments.iter().enumerate() {
             let (first, shared) = found.get_mut(table as usize)?;
@@ -100,17 +100,17 @@ impl Directory {
         self.tables().map(of).collect()
     }
 
-    /// Returns the limit that all numbers of bucket tables are below.
+    /// Returns the limit that all indices of bucket tables are below.
     pub(super) fn numbers(&self) -> usize {
         self.tables.len()
     }
 
-    /// Returns the numbers of the bucket tables in use.
+    /// Returns the indices of the bucket tables in use.
     pub(super) fn tables(&self) -> impl Iterator<Item = u32> {
         (0..self.tables.len() as u32).filter(|&table| self.tables[table as usize] != FREE)
     }
 
-    /// Returns the number of bucket tables in use.
+    /// Returns the count of bucket tables in use.
     pub(super) fn table_count(&self) -> usize {
         self.tables.len() - self.free.len()
     }
@@ -141,7 +141,8 @@ impl Directory {
         copies
     }
 
-    /// Gives the upper half of a table's segments to another table; returns its number.
+    /// Gives the upper half of a table's segments to another table; returns the other table's
+    /// index.
     fn split(&mut self, table: u32) -> u32 {
         let BucketTable { depth, first } = self.tables[table as usize];
         let upper = BucketTable { depth: depth + 1, first: first + (self.groups << depth) };
@@ -168,7 +169,7 @@ impl Directory {
         }
     }
 
-    /// Returns the lowest segments of the bucket tables, and their numbers.
+    /// Returns the lowest segments of the bucket tables, and the tables' indices.
     pub(super) fn first_segments(&self) -> impl Iterator<Item = (usize, u32)> {
         self.tables().map(|table| (self.tables[table as usize].first, table))
     }
@@ -199,7 +200,7 @@ impl Directory {
         self.segments.truncate(self.groups << self.depth);
     }
 
-    /// Gives the tables the lowest numbers; returns what must be copied to where.
+    /// Gives the tables the lowest indices; returns what must be copied to where.
     pub(super) fn renumber(&mut self) -> Vec<Copy> {
         let kept: Vec<u32> = self.tables().collect();
         let copies = kept.iter().zip(0..).map(|(&from, to)| Copy { from, to }).collect();
@@ -255,7 +256,7 @@ mod tests {
     fn a_leaf_that_is_much_deeper_splits_the_tables_on_its_way_and_no_others() {
         let mut directory = Directory::new(2);
         let mut needs = vec![0; 2 << 3];
-        // Group 1, bits 101: the highest number is the one that was added last.
+        // Group 1, bits 101: the highest index is the one that was added last.
         needs[1 + 2 * 0b101] = 3;
         let copies = directory.grow(3, &needs);
         check(&directory);

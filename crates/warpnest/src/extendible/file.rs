@@ -19,7 +19,7 @@ use gpu_kernels::types::{KeyWord, ValueWord};
 use rayon::slice::ParallelSliceMut;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
-/// The number of 64-bit words of a bucket's header.
+/// The count of 64-bit words of a bucket's header.
 const HEADER: u64 = 2;
 
 impl<K: KeyWord, V: ValueWord> StoredTable for ExtendibleTable<K, V> {
@@ -194,7 +194,7 @@ fn records_in<K: KeyWord, W: KeyWord>(
 }
 
 /// Checks that the buckets are parts of the range, without gaps, no deeper than the directory;
-/// returns the numbers that are free.
+/// returns the indices that are free.
 fn check_headers(
     headers: impl ExactSizeIterator<Item = BucketHeader>,
     shape: &Shape,

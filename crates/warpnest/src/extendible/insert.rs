@@ -15,9 +15,9 @@ use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// The predicted needs of a batch.
 struct Prediction {
-    /// The number of buckets that are split.
+    /// The count of buckets that are split.
     overflowing: u64,
-    /// The number of buckets that they are split into.
+    /// The count of buckets that they are split into.
     leaves: u64,
     /// The depth of the deepest of the new buckets.
     deepest: u32,
@@ -193,7 +193,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         }
         let new = (&work.fresh_keys, &work.fresh_values);
         table.build(stream, (&work.leaves, leaves), new, &work.placed)?;
-        // A node's second word begins with the number of its bucket.
+        // A node's second word begins with the index of its bucket.
         table.release(stream, &work.overflowing, (overflowing, 2 * NODE_WORDS, 2))
     }
 

@@ -192,8 +192,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         &self.table.page_addresses
     }
 
-    /// Returns the memory that addresses point into: that of the pages, and that of the bucket
-    /// tables.
+    /// Returns the memory that addresses point into: the pages' memory, and the memory of the
+    /// bucket tables.
     pub fn memory(&self) -> impl Iterator<Item = &Buffer<u64>> {
         self.table.pages.chunks().iter().chain(self.table.tables.chunks())
     }
@@ -291,8 +291,8 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for ExtendibleTable<K, V> {
         Ok(Self { device, config, table, length: self.length, broken: None, unmerged: self.unmerged, work })
     }
 
-    /// Gives back the memory that batches work in, and that of buckets that are no longer there. If
-    /// there is no memory to move buckets to, they stay where they are.
+    /// Gives back the memory that batches work in, and the memory of buckets that are no longer
+    /// there. If there is no memory to move buckets to, they stay where they are.
     fn shrink_to_fit(&mut self) -> Result<()> {
         self.work = work::Work::new(&self.device)?;
         let device = self.device.clone();

@@ -62,7 +62,7 @@ impl Pool {
         self.chunks.push(chunk);
     }
 
-    /// Returns the chunk of each unit, and the number of the unit's first word there.
+    /// Returns the chunk of each unit, and the index of the unit's first word there.
     pub(super) fn places(&self) -> Vec<(&Buffer<u64>, u64)> {
         let of =
             |chunk| (0..Buffer::len(chunk) as u64 / self.unit_words).map(move |unit| (chunk, unit * self.unit_words));
@@ -82,7 +82,7 @@ impl Pool {
         self.add(units)
     }
 
-    /// Returns the number of units.
+    /// Returns the count of units.
     pub(super) fn units(&self) -> usize {
         self.addresses.len()
     }

@@ -94,7 +94,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
             stream.batch(|batch| {
                 let Lists { segments, pages } = table.write(batch);
                 let (pages, merged, counts) = (pages.cast(), batch.write(merged), batch.write(&work.counts));
-                // SAFETY: the table is whole, and there is capacity for all numbers of buckets that
+                // SAFETY: the table is whole, and there is capacity for all indices of buckets that
                 // can be merged.
                 unsafe {
                     if all_buckets {

@@ -11,19 +11,19 @@ use gpu_kernels::types::{KeyWord, ValueWord};
 pub struct ExtendibleReport {
     /// The global depth: how often the segment table has doubled.
     pub global_depth: u32,
-    /// The number of entries of the segment table.
+    /// The count of entries of the segment table.
     pub segments: u64,
-    /// The number of bucket tables. The other segments share one with another segment.
+    /// The count of bucket tables. The other segments share one with another segment.
     pub bucket_tables: u64,
-    /// The number of entries of each bucket table.
+    /// The count of entries of each bucket table.
     pub buckets_of_table: u64,
-    /// The number of buckets.
+    /// The count of buckets.
     pub buckets: u64,
-    /// The number of records that a bucket can hold.
+    /// The count of records that a bucket can hold.
     pub records_of_bucket: u64,
-    /// The number of records.
+    /// The count of records.
     pub records: u64,
-    /// The number of entries of a directory without bucket tables, for the same buckets: Fagin's,
+    /// The count of entries of a directory without bucket tables, for the same buckets: Fagin's,
     /// which doubles as a whole.
     pub one_level_entries: u64,
     /// The bytes of the buckets in use.
@@ -35,7 +35,7 @@ pub struct ExtendibleReport {
 }
 
 impl ExtendibleReport {
-    /// Returns the number of entries of the directory: of the segment table and of all bucket
+    /// Returns the count of entries of the directory: of the segment table and of all bucket
     /// tables.
     pub fn directory_entries(&self) -> u64 {
         self.segments + self.bucket_tables * self.buckets_of_table

@@ -6,12 +6,12 @@ use gpu_kernels::types::{KeyWord, ValueWord};
 /// The shape of a table, as its configuration makes it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// The number of segments at the beginning.
+    /// The count of segments at the beginning.
     pub groups: u32,
-    /// The number of buckets of these segments.
+    /// The count of buckets of these segments.
     pub roots: u32,
     pub table_bits: u32,
-    /// The number of lines of a bucket. The next field is the number of its records.
+    /// The count of lines of a bucket. The next field is the count of its records.
     pub lines: u32,
     pub records: u32,
     /// The largest depth of the directory.
@@ -19,33 +19,33 @@ pub(super) struct Shape {
 }
 
 impl Shape {
-    /// Returns the number of pages for `buckets` buckets.
+    /// Returns the count of pages for `buckets` buckets.
     pub(super) fn pages(buckets: u64) -> usize {
         buckets.div_ceil(PAGE) as usize
     }
 
-    /// Returns the number of slots of a bucket.
+    /// Returns the count of slots of a bucket.
     pub(super) fn slots<K: KeyWord, V: ValueWord>(&self) -> u64 {
         self.lines as u64 * bucket::records_of_line::<WordOf<K, V>>() as u64
     }
 
-    /// Returns the bytes of the lists of segments, pages and free numbers of an empty map.
+    /// Returns the bytes of the lists of segments, pages and free indices of an empty map.
     pub(super) fn list_bytes(&self) -> u64 {
         let pages = Self::pages(self.roots as u64) as u64;
         8 * self.groups as u64 + 8 * pages + 4 * pages * PAGE
     }
 
-    /// Returns the number of 64-bit words of a page.
+    /// Returns the count of 64-bit words of a page.
     pub(super) fn page_words(&self) -> u64 {
         page_words(self.lines)
     }
 
-    /// Returns the number of 64-bit words of a bucket's records.
+    /// Returns the count of 64-bit words of a bucket's records.
     pub(super) fn bucket_words(&self) -> u64 {
         self.lines as u64 * bucket::LINE_WORDS
     }
 
-    /// Returns the number of 64-bit words of a bucket table.
+    /// Returns the count of 64-bit words of a bucket table.
     pub(super) fn table_words(&self) -> u64 {
         (1 << self.table_bits) / 2
     }

@@ -34,11 +34,11 @@ pub(super) struct Table<K, V> {
     pub pages: Pool,
     /// The address of each page.
     pub page_addresses: Buffer<u64>,
-    /// The numbers of buckets that are free to be used again, at the front.
+    /// The indices of buckets that are free to be used again, at the front.
     pub free_numbers: Buffer<u32>,
-    /// The number of free numbers.
+    /// The count of free indices.
     pub free: u64,
-    /// The limit that all numbers of buckets are below.
+    /// The limit that all indices of buckets are below.
     pub used: u64,
     types: PhantomData<fn() -> (K, V)>,
 }
@@ -84,7 +84,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     }
 
     /// Makes a table of bucket tables and of pages with headers and records, which belong together.
-    /// `used` is the number of buckets. The list begins with as many free numbers as `free` says.
+    /// `used` is the count of buckets. The list begins with as many free indices as `free` says.
     pub(super) fn of_parts(
         device: &Device,
         shape: Shape,
@@ -154,7 +154,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Buffer::from_slice(&self.device, &segments)
     }
 
-    /// Returns the number of buckets.
+    /// Returns the count of buckets.
     pub(super) fn buckets(&self) -> u64 {
         self.used - self.free
     }
@@ -201,7 +201,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
                 plan,
             };
             // SAFETY: there are that many leaves, and the new pairs and bits that they name. There
-            // are free numbers, and pages for the other leaves. The directory is as deep as the
+            // are free indices, and pages for the other leaves. The directory is as deep as the
             // leaves.
             unsafe { batch.launch(&build, 32 * number) }
         })?;
@@ -210,7 +210,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Ok(())
     }
 
-    /// Frees the buckets of a list, in which the number of bucket `i` is 32-bit word `stride * i +
+    /// Frees the buckets of a list, in which the index of bucket `i` is 32-bit word `stride * i +
     /// offset`.
     pub(super) fn release<T>(
         &mut self,
@@ -222,7 +222,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         stream.batch(|batch| {
             let (list, free) = (batch.read(list).cast(), batch.write(&self.free_numbers));
             let release = Release { list, free, pages: self.write(batch).pages.cast(), plan };
-            // SAFETY: the list has that many numbers of buckets, and the free numbers have capacity
+            // SAFETY: the list has that many indices of buckets, and the free indices have capacity
             // for all of them.
             unsafe { batch.launch(&release, buckets) }
         })?;
@@ -287,7 +287,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
                 plan: InspectParams { layout: self.layout(), used: self.used },
             };
             // SAFETY: the new pages have capacity for all buckets, and there is a word for each
-            // number.
+            // index.
             unsafe { batch.launch(&repack, 32 * self.used) }
         })?;
         packed.copy_tables(stream, &copy_list, &self.tables, &packed.tables)?;
@@ -295,8 +295,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         stream.batch(|batch| {
             packed.tables.write(batch);
             let redirect = Redirect { addresses: batch.read(&list), forward: batch.read(&forward), plan };
-            // SAFETY: the list is that of the new tables, whose entries are numbers of the old
-            // buckets.
+            // SAFETY: the list has the new tables, whose entries are indices of the old buckets.
             unsafe { batch.launch(&redirect, plan.tables << shape.table_bits) }
         })?;
         Ok(packed)
@@ -307,7 +306,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         self.pages.memory_bytes() + self.tables.memory_bytes() + self.list_bytes()
     }
 
-    /// Returns the bytes of the lists of segments, pages and free numbers.
+    /// Returns the bytes of the lists of segments, pages and free indices.
     pub(super) fn list_bytes(&self) -> u64 {
         8 * (self.segments.len() + self.page_addresses.len()) as u64 + 4 * self.free_numbers.len() as u64
     }

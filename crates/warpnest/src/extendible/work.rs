@@ -22,8 +22,8 @@ pub(super) struct Work<K, V> {
     /// A bit for each of these pairs: whether it has been stored, since its bucket was split.
     pub placed: Buffer<u32>,
     pub count: Buffer<u32>,
-    /// Buckets that must be split. The next fields are those of their parts that must be divided
-    /// further, of two rounds, and the leaves that they are divided into.
+    /// Buckets that must be split. The next fields are the parts of them that must be divided
+    /// further, for two rounds, and the leaves that they are divided into.
     pub overflowing: Buffer<u64>,
     pub nodes: [Buffer<u64>; 2],
     pub leaves: Buffer<u64>,
@@ -64,7 +64,7 @@ impl<K: KeyWord, V: ValueWord> Work<K, V> {
         })
     }
 
-    /// Makes capacity for `buckets` numbers of merged buckets.
+    /// Makes capacity for `buckets` indices of merged buckets.
     pub(super) fn fit_merged(&mut self, device: &Device, buckets: usize) -> Result<()> {
         at_least(device, &mut self.merged, buckets)
     }
@@ -101,11 +101,11 @@ impl<K: KeyWord, V: ValueWord> Work<K, V> {
 /// The sizes of what a batch leaves for the next one. Before the first batch there is nothing.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kept {
-    /// The number of pairs that the buffers have capacity for, until another batch comes with more
+    /// The count of pairs that the buffers have capacity for, until another batch comes with more
     /// or fewer.
     pairs: u64,
-    /// The bytes of the lists that keep their lengths, from this field on. Of the two lists of
-    /// nodes it is the longer one.
+    /// The bytes of the lists that keep their lengths: this field and all behind it. Of the two
+    /// lists of nodes it is the longer one.
     overflowing: u64,
     nodes: u64,
     leaves: u64,
@@ -119,12 +119,12 @@ pub(super) struct Kept {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
     pub pairs: u64,
-    /// The number of records of the table after the batch, if all keys are new.
+    /// The count of records of the table after the batch, if all keys are new.
     pub records: u64,
-    /// The number of buckets in use. The next field is the depth of the directory.
+    /// The count of buckets in use. The next field is the depth of the directory.
     pub buckets: u64,
     pub depth: u32,
-    /// The bytes of the lists of segments, pages and free numbers, which longer ones may replace.
+    /// The bytes of the lists of segments, pages and free indices, which longer ones may replace.
     pub lists: u64,
 }
 
@@ -175,7 +175,7 @@ fn list(bytes: u64) -> u64 {
 }
 
 /// Returns the largest depth of a directory for `records` records, if their hashes are spread
-/// evenly. But for one case in a million, no part of that depth has more records than a bucket.
+/// evenly. Except in one case in a million, no part of that depth has more records than a bucket.
 fn depth_for(shape: &Shape, records: u64) -> u32 {
     let full = shape.records as f64 + 1.0;
     let holds = |depth: &u32| {

@@ -35,7 +35,7 @@ impl<'b, K, V: ValueWord> Work<'b, K, V> {
 const WHOLE: u64 = 32;
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
-    /// Does a batch of insertions without answers; returns the number of new keys.
+    /// Does a batch of insertions without answers; returns the count of new keys.
     pub(super) fn insert(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
         match self.first_of_each_key(stream, keys, values)? {
             Some((keys, values)) => self.insert_by(stream, Operation::Insert, &keys, &values, None),
@@ -43,7 +43,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         }
     }
 
-    /// Does a batch of insertions, of one kind; returns the number of new keys.
+    /// Does a batch of insertions, of one kind; returns the count of new keys.
     pub(super) fn insert_by(
         &mut self,
         stream: &Stream,

@@ -1,4 +1,4 @@
-//! Batches whose values are combined with those of the table, and keys that are frequent in a
+//! Batches whose values are combined with the table's values, and keys that are frequent in a
 //! batch.
 
 use super::LinearTable;
@@ -27,8 +27,8 @@ const MAX_SAMPLED: usize = u32::MAX as usize;
 const MIN_SAMPLED_INSERTIONS: usize = 1 << 22;
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
-    /// Combines the values of keys with those of their rows, or adds the number of their rows;
-    /// returns the number of new keys. Unless the device fails, an error means that nothing has
+    /// Combines the value of each key with the values of its rows, or adds the count of its rows;
+    /// returns the count of new keys. Unless the device fails, an error means that nothing has
     /// changed.
     pub(super) fn combine(
         &mut self,
@@ -73,7 +73,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         if !is_worth_it || keys.len() > MAX_SAMPLED || values.len() != keys.len() {
             return Ok(None);
         }
-        // Any pair may win. As numbers, the greatest value is that of a row.
+        // Any pair may win. Values are combined as unsigned words, so the greatest is a row's
+        // value.
         let greatest = Fold::new(FoldKind::Max, SumKind::Unsigned, V::BITS);
         let firsts = match self.combines_first(stream, keys) {
             Ok(true) => combined(stream, &mut self.scratch, keys, Some(values), greatest),
@@ -136,13 +137,13 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(keys.len() as u64 <= spare_capacity || self.absent(stream, keys)? <= spare_capacity)
     }
 
-    /// Returns the number of rows whose keys the table has not; waits.
+    /// Returns the count of rows whose keys the table has not; waits.
     fn absent(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
         let words = keys.len().div_ceil(32);
         let found = Buffer::uninitialized(&self.device, words)?;
         // SAFETY: there is a word for every 32 keys.
         unsafe { self.find(stream, keys, (None, &found))? };
-        // The last of the sums is that of all words.
+        // The last sum is the sum of all words.
         let mut sums = Buffer::<u32>::zeroed(&self.device, words + 1)?;
         let plan = RowsParams { rows: words as u64 };
         stream.batch(|batch| {
@@ -154,7 +155,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(keys.len() as u64 - sums.download_at(stream, words)? as u64)
     }
 
-    /// Makes capacity for those of some distinct keys that are new, or fails before anything has
+    /// Makes capacity for the new keys among some distinct keys, or fails before anything has
     /// changed.
     fn make_capacity(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         if keys.len() as u64 <= self.spare_capacity() {

@@ -44,15 +44,15 @@ impl Default for Linear {
     }
 }
 
-/// The most slots: kernels number buckets and slots with 32 bits.
+/// The most slots: in kernels the indices of buckets and slots have 32 bits.
 const MAX_SLOTS: u64 = u32::MAX as u64;
 /// The load if none was asked for. A GPU hides the wait for another line, and a core does so less.
 const LOAD: PerMachine<f64> = PerMachine { gpu: 0.8, core: 0.5 };
-/// The number of bytes of a line, whatever its words.
+/// The count of bytes of a line, whatever its words.
 const LINE_BYTES: u64 = 64;
 
 impl Config<Linear> {
-    /// Sets the number of pairs that the map has capacity for from the beginning.
+    /// Sets the count of pairs that the map has capacity for from the beginning.
     #[must_use]
     pub fn pairs(mut self, pairs: usize) -> Self {
         self.design.pairs = pairs as u64;
@@ -86,12 +86,12 @@ impl Config<Linear> {
     /// Sets whether the rows of a batch that have the same key are merged into one before the table
     /// is touched, in insertions without answers and where values are combined.
     ///
-    /// By default a sample of the batch decides on a GPU, from 256 rows on where values are
-    /// combined, and from 2^22 on where they are inserted. `false` is for batches whose keys are
-    /// known to be distinct. If keys are frequent after all, threads wait for each other at their
-    /// slots, for very long if values are combined. Sums of floating-point numbers, and batches
-    /// with more rows of new keys than the map has capacity for, are merged all the same. A file
-    /// does not keep this setting.
+    /// By default a sample of the batch decides on a GPU, for 256 rows or more where values are
+    /// combined, and for 2^22 or more where they are inserted. `false` is for batches whose keys
+    /// are known to be distinct. If keys are frequent after all, threads wait for each other at
+    /// their slots, for very long if values are combined. Sums of floating-point numbers, and
+    /// batches with more rows of new keys than the map has capacity for, are merged all the same. A
+    /// file does not keep this setting.
     #[must_use]
     pub fn combine_first(mut self, combines: bool) -> Self {
         self.design.combines_first = Some(combines);
@@ -119,7 +119,7 @@ impl Config<Linear> {
         self.design.load.unwrap_or_else(|| device.machine().pick(LOAD))
     }
 
-    /// Returns the number of lines of a table with capacity for `pairs` pairs at this load.
+    /// Returns the count of lines of a table with capacity for `pairs` pairs at this load.
     pub(super) fn lines_for<W: Double>(&self, pairs: u64, load: f64) -> Result<u32> {
         // A load that is NaN is in no range.
         if !(MIN_LOAD..1.0).contains(&load) {

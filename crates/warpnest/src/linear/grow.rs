@@ -136,5 +136,5 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     }
 }
 
-/// The number of keys that are worth a table of their own.
+/// The count of keys that are worth a table of their own.
 const BATCH: u64 = 1024;

@@ -75,8 +75,8 @@ impl<V> LinearKind<V> {
     /// Returns the word by which kernels know the kind.
     ///
     /// A kernel that you launch may write such words of `LinearKind<V>` to a buffer of kinds. Other
-    /// words do nothing, unless they are those of a fold of other numbers: these it must not write,
-    /// as [`Stream::launch`](crate::Stream::launch) demands.
+    /// words do nothing, except the words of folds of numbers of another type. These it must not
+    /// write, as [`Stream::launch`](crate::Stream::launch) demands.
     pub const fn word(self) -> u32 {
         self.word
     }

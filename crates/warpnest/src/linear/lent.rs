@@ -100,7 +100,7 @@ impl<'b> Uses<'b> {
     /// [`LinearRefMut`]. The launch then waits until the kernel is done, and counts the keys.
     ///
     /// Reserve capacity first, by [`LinearMap::reserve`]: a kernel cannot make the table grow. The
-    /// kernel sees words, and puts in only those of keys and values of the map's types, as
+    /// kernel sees words, and puts in only words of keys and values of the map's types, as
     /// [`Stream::launch`] demands. So it combines values by a fold of their type alone.
     ///
     /// A map that was changed partway by a batch that failed is counted first. If that is

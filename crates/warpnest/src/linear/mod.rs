@@ -55,7 +55,7 @@ use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 ///   refused has done nothing.
 /// * **A batch that fails** partway has done some of its operations, each of them as a whole, and
 ///   [`BulkMap::len`] counts what is there. If not even that can be found out, lookups return
-///   errors that say so, until a change succeeds; the number of keys is then that before the batch.
+///   errors that say so, until a change succeeds; the count of keys is then that before the batch.
 ///   After [`FullError::NoSlots`](crate::FullError::NoSlots),
 ///   [`InputError::TooManyKeys`](crate::InputError::TooManyKeys) and
 ///   [`Error::OutOfMemory`](crate::Error::OutOfMemory), pairs that fitted the capacity are in the

@@ -28,7 +28,7 @@ pub enum LinearOperation<K, V> {
 }
 
 impl<K: Key, V: Number> LinearOperation<K, V> {
-    /// Returns the operation that adds `value` to that of `key`.
+    /// Returns the operation that adds `value` to the value of `key`.
     pub fn add(key: K, value: V) -> Self {
         Self::Combine(key, value, Fold::SUM)
     }

@@ -7,7 +7,7 @@ use gpu_kernels::double::Half;
 use gpu_kernels::linear::{self, InspectParams};
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// The number of words of the histogram.
+/// The count of words of the histogram.
 const HISTOGRAM: usize = 129;
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {

@@ -50,15 +50,15 @@ pub(super) enum Change {
 /// The values of the header's counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Counts {
-    /// The number of slots that are not empty.
+    /// The count of slots that are not empty.
     pub(super) taken: u64,
-    /// The number of keys, including the one that has no slot.
+    /// The count of keys, including the one that has no slot.
     pub(super) keys: u64,
-    /// The number of slots of removed keys.
+    /// The count of slots of removed keys.
     pub(super) removed: u64,
-    /// The number of operations that found no slot, since the header was made.
+    /// The count of operations that found no slot, since the header was made.
     pub(super) refused: u64,
-    /// The number of operations that asked for a slot, as far as they were counted.
+    /// The count of operations that asked for a slot, as far as they were counted.
     pub(super) asked: u64,
 }
 
@@ -73,12 +73,12 @@ impl Counts {
     }
 }
 
-/// Returns the number of queries below which cores do not share them.
+/// Returns the count of queries below which cores do not share them.
 fn few_queries(_cores: usize) -> u64 {
     1 << 14
 }
 
-/// Returns the number of changes below which cores do not share them. Shared, each takes two thirds
+/// Returns the count of changes below which cores do not share them. Shared, each takes two thirds
 /// longer, so two cores gain little.
 pub(super) fn few_changes(cores: usize) -> u64 {
     if cores < 4 { 1 << 17 } else { 1 << 14 }
@@ -92,7 +92,7 @@ pub(super) fn cell(header: &[u64]) -> &[u64] {
     &header[header::CELL as usize..header::ASKED as usize]
 }
 
-/// Returns the number of keys in the cell: 0 or 1.
+/// Returns the count of keys in the cell: 0 or 1.
 pub(super) fn in_cell(header: &[u64]) -> u64 {
     cell(header).iter().any(|&word| word != 0) as u64
 }
@@ -164,7 +164,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.config.load_on(&self.device)
     }
 
-    /// Returns the number of threads that are launched for `items` items of a kernel whose blocks
+    /// Returns the count of threads that are launched for `items` items of a kernel whose blocks
     /// share them. On CPU cores it is one block for fewer than `few`: a core that has the table for
     /// itself needs no atomic operations, and others would wake up too late.
     pub(super) fn threads(&self, items: u64, few: impl FnOnce(usize) -> u64) -> u64 {
@@ -197,12 +197,12 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(())
     }
 
-    /// Returns the number of slots.
+    /// Returns the count of slots.
     pub fn slots(&self) -> u64 {
         self.layout.slots::<PackedPair<K, V>>()
     }
 
-    /// Returns the number of slots that are not empty: those of keys, and those of removed keys.
+    /// Returns the count of slots that are not empty: the slots of keys and of removed keys.
     pub fn taken(&self) -> u64 {
         self.counts.taken
     }

@@ -13,9 +13,9 @@ pub(super) const MAX_PAIRS: u64 = 1 << 31;
 
 /// The configuration of a [`PageMap`](crate::PageMap) or a [`PageSet`](crate::PageSet).
 ///
-/// By default, the load factor of a set is .8, and so is that of a map of more than 420,000 pairs.
-/// In a map of up to 2^18 pairs speed counts more than memory: its load factor is .5, so that
-/// hardly a key is outside its line. The maps between take as much memory as one of 2^18 pairs.
+/// By default, the load factor is .8 for a set and for a map of more than 420,000 pairs. In a map
+/// of up to 2^18 pairs speed counts more than memory: its load factor is .5, so that hardly a key
+/// is outside its line. The maps between take as much memory as one of 2^18 pairs.
 ///
 /// ```
 /// use warpnest::{Device, PageConfig, PageMap, PageSet};
@@ -38,7 +38,7 @@ pub type PageConfig = Config<Page>;
 pub struct Page {
     /// The load factor that was asked for.
     pub(super) load: Option<f64>,
-    /// The number of pairs that every table has capacity for.
+    /// The count of pairs that every table has capacity for.
     pub(super) pairs: u64,
 }
 
@@ -51,7 +51,7 @@ const MAX_SMALL_PAIRS: u64 = 1 << 18;
 const MAX_LOAD_OF_FOUR: f64 = 0.7;
 /// The largest load factor of slots where buckets have keys alone.
 const MAX_LOAD_OF_KEYS: f64 = 0.9;
-/// The number of page bits up to which pages are kept small, so that there are enough of them for
+/// The count of page bits up to which pages are kept small, so that there are enough of them for
 /// all multiprocessors.
 const MANY_PAGES_BITS: u32 = 9;
 /// The fewest buckets of a page while there are few pages.
@@ -68,8 +68,8 @@ impl Config<Page> {
     ///
     /// It is an upper limit. In a map whose buckets have four slots, at most seven tenths of the
     /// slots are taken: those are small maps and maps of 64-bit keys or values. In a set at most
-    /// nine tenths are. Buckets of a set with more slots need a minimum number of buckets, whose
-    /// numbers tell more of a key; where that minimum makes the smaller table, fewer slots are
+    /// nine tenths are. Buckets of a set with more slots need a minimum count of buckets, whose
+    /// indices tell more of a key; where that minimum makes the smaller table, fewer slots are
     /// taken. [`BulkMap::memory_bytes`](crate::BulkMap::memory_bytes) says what a table takes.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
@@ -77,8 +77,8 @@ impl Config<Page> {
         self
     }
 
-    /// Sets the number of pairs, or keys of a set, that tables have capacity for at least, however
-    /// few they are made of. Then batches up to that number need not make a table grow.
+    /// Sets the count of pairs, or keys of a set, that tables have capacity for at least, however
+    /// few they are made of. Then batches up to that count need not make a table grow.
     #[must_use]
     pub fn pairs(mut self, pairs: usize) -> Self {
         self.design.pairs = pairs as u64;
@@ -95,7 +95,7 @@ impl Config<Page> {
         self.design.load.unwrap_or_else(by_default)
     }
 
-    /// Returns the number of pairs, or keys alone, that a table with this layout takes at its load
+    /// Returns the count of pairs, or keys alone, that a table with this layout takes at its load
     /// factor.
     pub(super) fn capacity_of<K: KeyWord, V: Payload>(&self, layout: &Layout) -> u64 {
         let (buckets, slots) = (layout.buckets() as f64, layout.slots as f64);
@@ -110,7 +110,7 @@ impl Config<Page> {
             let pairs = self.design.load.map_or_else(by_default, of_load);
             if layout.slots == 4 { pairs.min(MAX_LOAD_OF_FOUR * 4.0 * buckets) } else { pairs }
         };
-        // A table that was planned for a number of pairs takes them, also where a product is a
+        // A table that was planned for a count of pairs takes them, also where a product is a
         // little smaller than it should be.
         ((pairs + 0.001) as u64).min(MAX_PAIRS)
     }
@@ -152,7 +152,7 @@ impl Config<Page> {
         Ok(plan.with_capacity(capacity))
     }
 
-    /// Returns the bits of a page number, and the buckets of a page, of a table with capacity for
+    /// Returns the bits of a page index, and the buckets of a page, of a table with capacity for
     /// `pairs` pairs, or keys alone.
     fn pages_with_capacity<K: KeyWord, V: Payload>(&self, pairs: u64) -> Result<(u32, u32)> {
         if pairs > MAX_PAIRS {
@@ -189,7 +189,7 @@ fn pair_bytes<K: KeyWord, V: Payload>() -> f64 {
     ((K::BITS + V::VALUE_BITS) / 8) as f64
 }
 
-/// Returns the number of buckets for `keys` keys alone, whose slots are filled up to `load`, in the
+/// Returns the count of buckets for `keys` keys alone, whose slots are filled up to `load`, in the
 /// form that takes the fewest. That form may need more buckets than the keys do.
 fn buckets_of_keys<K: KeyWord, V: Payload>(keys: u64, load: f64) -> f64 {
     let of_form = |(slots, fewest): (u32, u64)| {
@@ -199,10 +199,10 @@ fn buckets_of_keys<K: KeyWord, V: Payload>(keys: u64, load: f64) -> f64 {
     Layout::forms::<K, V>().map(of_form).into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the bits of a page number, and the buckets of a page, for at least `buckets` buckets,
+/// Returns the bits of a page index, and the buckets of a page, for at least `buckets` buckets,
 /// which follow from `load`.
 fn pages_of<K: KeyWord, V: Payload>(buckets: f64, load: f64) -> Result<(u32, u32)> {
-    // These are more than 32 bits can number.
+    // These are more than 32 bits can tell apart.
     if buckets > (1u64 << 31) as f64 {
         return Err(Error::Config(ConfigError::Load { load }));
     }
@@ -218,14 +218,14 @@ fn pages_of<K: KeyWord, V: Payload>(buckets: f64, load: f64) -> Result<(u32, u32
 /// The most buckets of a page that one core builds: they should fit the caches that it shares. (The
 /// kernel can count the slots of 99,936 buckets, which a single page may need.)
 const MAX_BUCKETS_PER_CORE: u32 = 3 << 14;
-/// The most pairs of a page that one core builds, on average. The next constant is the number of
+/// The most pairs of a page that one core builds, on average. The next constant is the count of
 /// pairs that are worth a task.
 const MAX_PAIRS_PER_CORE: u64 = 1 << 17;
 const PAIRS_A_TASK: u64 = 1 << 13;
-/// The number of pages for each of several cores, so that they share the work evenly.
+/// The count of pages for each of several cores, so that they share the work evenly.
 const PAGES_A_CORE: usize = 2;
 
-/// Returns the same buckets, as bits of a page number and buckets of a page, for a machine. If it
+/// Returns the same buckets, as bits of a page index and buckets of a page, for a machine. If it
 /// has cores, there are as few pages as fit a cache and keep all cores busy, since every split
 /// costs as much as the pages do.
 fn pages_for((mut page_bits, mut page_buckets): (u32, u32), pairs: u64, machine: Machine) -> (u32, u32) {
@@ -320,8 +320,8 @@ mod tests {
         check::<u64, Nothing>();
     }
 
-    /// Checks the most pairs: their offsets in bins have 32 bits, and the last 2^16 of those
-    /// numbers stand for no offset.
+    /// Checks the most pairs: their offsets in bins have 32 bits, and the last 2^16 values of these
+    /// bits stand for no offset.
     #[test]
     fn offsets_of_pairs_fit_32_bits() {
         fn check<K: KeyWord, V: Payload>(known: Known) {
@@ -341,7 +341,7 @@ mod tests {
                             let bins = plan.levels[last].bins();
                             assert!(bins < tile::<u32>() || plan.counts_at(last) % 2 == 0, "2^{lg} at {load}");
                             assert!(plan.starts_at() % 2 == 0, "2^{lg} at {load}");
-                            // Sums that blocks publish have 30 bits, and those of a bin that
+                            // Sums that blocks publish have 30 bits, and the sums of a bin that
                             // overflows are used.
                             assert!(plan.levels[last].region_capacity < 1 << 30, "2^{lg} at {load}");
                         }

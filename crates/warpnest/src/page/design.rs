@@ -67,8 +67,8 @@ pub type PageMap<K, V> = BulkMap<K, V, Page>;
 /// absent, with one memory access. It is a [`PageMap`] without values, whose buckets hold two to
 /// four times as many keys.
 ///
-/// Source: that of [`PageMap`]. Alcantara et al., *Building an Efficient Hash Table on the GPU*
-/// (2011), section 4.4, make a set from a hash table by leaving the values out.
+/// Source: the same as for [`PageMap`]. Alcantara et al., *Building an Efficient Hash Table on the
+/// GPU* (2011), section 4.4, make a set from a hash table by leaving the values out.
 ///
 /// * **Keys** are of any [`Key`](crate::Key) type. All values of it are legal, and may be repeated.
 ///   [`Config::assume_unique`](crate::Config::assume_unique) promises that they are not. If a key
@@ -82,7 +82,7 @@ pub type PageMap<K, V> = BulkMap<K, V, Page>;
 ///   to 5 bytes for a 32-bit key, 10 for a 64-bit one.
 /// * **Two builds of the same keys** answer every query alike. The slots of the keys, and so the
 ///   order of [`BulkSet::to_keys`], may differ, also with the same seed.
-/// * **Changes, growth and failures** are those of a [`PageMap`]: [`BulkSet::insert_many`],
+/// * **Changes, growth and failures** are as for a [`PageMap`]: [`BulkSet::insert_many`],
 ///   [`BulkSet::remove_many`] and their relatives, [`PageSet::capacity`] and [`PageSet::reserve`].
 ///
 /// ```

@@ -1,6 +1,6 @@
 //! The file of a page table: the buckets are its only section.
 //!
-//! A lookup follows no word of the table: it reads buckets whose numbers follow from the key and
+//! A lookup follows no word of the table: it reads buckets whose indices follow from the key and
 //! the layout. A change moves pairs by what their tags say, until none can be moved. So tags must
 //! be such as insertions make, and as many as there are keys. A mapped table is not changed, and
 //! its tags are not read before a lookup reads them.
@@ -20,12 +20,12 @@ use gpu_kernels::page::{BUCKET_WORDS, CheckParams, CheckTags, Layout, MIN_BUCKET
 use gpu_kernels::types::{KeyWord, Payload, Scalar};
 use std::marker::PhantomData;
 
-/// The fewest buckets of a page: a pair has candidates at distances from 2 on.
+/// The fewest buckets of a page: a pair has candidates at distances of 2 and more.
 const MIN_PAGE_BUCKETS: u64 = 4;
 /// The most buckets of a table.
 const MAX_BUCKETS: u64 = 1 << 31;
 
-/// The numbers of a table, checked.
+/// The numbers that a file has of a table, checked.
 pub(super) struct Numbers {
     config: Config<Page>,
     layout: Layout,

@@ -3,9 +3,9 @@
 //! describe layout, algorithm, guarantees and figures.
 //!
 //! Read `design` and `table` first, then `lookup`. `config` has the sizes that follow from the
-//! number of pairs, `build` the protocol of a build, `change` that of a batch, `file` and `mapped`
-//! what is in a file, and `id_table` the map under a compacting table or a multimap. The kernels
-//! are in `gpu_kernels::page`.
+//! count of pairs, `build` the protocol of a build, `change` the protocol of a batch, `file` and
+//! `mapped` what is in a file, and `id_table` the map under a compacting table or a multimap. The
+//! kernels are in `gpu_kernels::page`.
 
 mod build;
 mod change;

@@ -22,10 +22,10 @@ pub struct PageTable<K: KeyWord, V: Payload> {
     pub(super) words: Buffer<u64>,
     pub(super) scratch: Scratch,
     pub(super) length: u64,
-    /// The number of keys in batches that went to pairs directly, since the pages were written
+    /// The count of keys in batches that went to pairs directly, since the pages were written
     /// whole.
     pub(super) changed: u64,
-    /// Whether the buckets are those of a mapped file. They are not changed, and not checked.
+    /// Whether the buckets are in a mapped file. They are not changed, and not checked.
     pub(super) mapped: bool,
     pub(super) report: PageReport,
     pub(super) types: PhantomData<(K, V)>,
@@ -43,7 +43,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         &self.words
     }
 
-    /// Returns the number of slots of all buckets.
+    /// Returns the count of slots of all buckets.
     pub fn slots(&self) -> u64 {
         self.layout.buckets() as u64 * self.layout.slots as u64
     }
@@ -54,25 +54,25 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         self.layout.holes != 0
     }
 
-    /// Returns the number of pairs, or keys of a set, that the table takes at its load factor. A
+    /// Returns the count of pairs, or keys of a set, that the table takes at its load factor. A
     /// batch that makes them more makes the table grow.
     pub fn capacity(&self) -> u64 {
         self.config.capacity_of::<K, V>(&self.layout)
     }
 
-    /// Returns the number of words that the buckets take.
+    /// Returns the count of words that the buckets take.
     pub(super) fn words_in_use(&self) -> usize {
         words_of::<K, V>(&self.layout) as usize
     }
 
-    /// Returns the number of buckets that may have pairs: none in an empty map, whatever its words
+    /// Returns the count of buckets that may have pairs: none in an empty map, whatever its words
     /// are.
     pub(super) fn buckets_with_pairs(&self) -> u64 {
         if self.length == 0 { 0 } else { self.layout.buckets() as u64 }
     }
 }
 
-/// Returns the number of 64-bit words of the buckets.
+/// Returns the count of 64-bit words of the buckets.
 pub(super) fn words_of<K: KeyWord, V: Payload>(layout: &Layout) -> u64 {
     layout.buckets() as u64 * (BUCKET_WORDS * <K::PackedWord<V> as Scalar>::BITS / 64) as u64
 }

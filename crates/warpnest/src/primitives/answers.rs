@@ -13,7 +13,7 @@ use std::mem::MaybeUninit;
 pub struct Answers<V> {
     pub(crate) values: Buffer<V>,
     pub(crate) found: Buffer<u32>,
-    /// The numbers of the rows that a row map found: memory of its lookups, which is kept for the
+    /// The indices of the rows that a row map found: memory of its lookups, which is kept for the
     /// next, since to free it would wait for them.
     pub(crate) numbers: Option<Buffer<u32>>,
 }
@@ -75,13 +75,13 @@ impl<V: Plain> Answers<V> {
         &self.values
     }
 
-    /// Returns the bits that say what was found: bit `i % 32` of word `i / 32` is that of query
-    /// `i`. Bits past the last query are 0.
+    /// Returns the bits that say what was found: query `i` has bit `i % 32` of word `i / 32`. Bits
+    /// past the last query are 0.
     pub fn found(&self) -> &Buffer<u32> {
         &self.found
     }
 
-    /// Returns the number of queries.
+    /// Returns the count of queries.
     pub fn len(&self) -> usize {
         self.values.len()
     }

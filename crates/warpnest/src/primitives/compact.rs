@@ -10,8 +10,8 @@ use gpu_kernels::types::{KeyWord, Scalar};
 pub(crate) use gpu_kernels::primitives::compact::state_words;
 
 /// Queues the compaction of `input`: the elements `i` whose bit `i % 32` of `keep[i / 32]` is set
-/// are written, in their order, to the front of `output`. Their number is written to `count[0]`.
-/// The elements behind them in `output` are left unchanged.
+/// are written, in their order, to the front of `output`. Their count is written to `count[0]`. The
+/// elements behind them in `output` are left unchanged.
 ///
 /// `keep` has the layout of [`Answers::found`](crate::Answers::found). One pass reads all elements
 /// and writes those that are kept. The scratch takes 8 bytes for each 7,168 elements of `u32` or
@@ -113,8 +113,8 @@ pub(crate) fn invert(stream: &Stream, flags: &Buffer<u32>, items: u64) -> Result
     })
 }
 
-/// Queues compacting the flagged items of `input` to `output`, from an element on. Their number is
-/// in the first half of the scratch's first word until that is used again.
+/// Queues compacting the flagged items of `input` to `output`, beginning at element `first`. Their
+/// count is in the first half of the scratch's first word until that is used again.
 pub(crate) fn select<T: Scalar>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -130,7 +130,7 @@ pub(crate) fn select<T: Scalar>(
         let (input, keep) = (batch.read(input), batch.read(keep));
         let (output, state) = (batch.write(output).offset(first as u64), batch.write(state));
         // SAFETY: there is a bit for each item. The output has as many elements as bits are set,
-        // from that one on. There is a word for the count, and then the state.
+        // beginning at that element. There is a word for the count, and then the state.
         unsafe { launch_compact::<T>(batch, items, input, keep, output, state.cast(), state.offset(1)) }
     })
 }

@@ -83,7 +83,7 @@ pub fn fill_absent<V: Value>(
     })
 }
 
-/// Returns the number of set flags among the first `items`; waits for it.
+/// Returns the count of set flags among the first `items`; waits for it.
 ///
 /// The flags may be more. The scratch takes 8 bytes.
 ///

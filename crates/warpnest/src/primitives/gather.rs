@@ -27,8 +27,8 @@ pub fn gather<T: Plain>(
     launch(stream, source, indices, None, output)
 }
 
-/// Queues [`gather`] of the rows that a lookup answered with: those of queries that found nothing
-/// become zeros. So a table of row indices serves values of any size.
+/// Queues [`gather`] of the rows that a lookup answered with: where a query found nothing, the row
+/// becomes zeros. So a table of row indices serves values of any size.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};

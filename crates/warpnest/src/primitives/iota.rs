@@ -6,7 +6,7 @@ use gpu_kernels::primitives::iota::{Iota, IotaParams};
 
 /// Queues setting `output[i]` to `i`.
 ///
-/// With [`sort_pairs`](super::sort_pairs) after it, the numbers become the order of the keys, and
+/// With [`sort_pairs`](super::sort_pairs) after it, the indices become the order of the keys, and
 /// [`gather`](super::gather) brings rows of any size into that order:
 ///
 /// ```

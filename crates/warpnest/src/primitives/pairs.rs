@@ -22,7 +22,7 @@ impl<K: KeyWord, V: Payload> Pairs<K, V> {
     /// The most words of [`Pairs::words`] that are there for alignment alone.
     pub(crate) const MAX_PADDING: u64 = 4;
 
-    /// Returns the number of 64-bit words that `items` pairs take: each array is aligned to two of
+    /// Returns the count of 64-bit words that `items` pairs take: each array is aligned to two of
     /// them.
     pub(crate) fn words(items: u64) -> u64 {
         Self::keys_words(items) + (items * V::VALUE_BITS as u64).div_ceil(128) * 2
@@ -32,8 +32,8 @@ impl<K: KeyWord, V: Payload> Pairs<K, V> {
         (items * K::BITS as u64).div_ceil(128) * 2
     }
 
-    /// Returns the arrays for `items` pairs in the memory from `words` on, which must be aligned to
-    /// 16 bytes.
+    /// Returns the arrays for `items` pairs in the memory that begins at `words`, which must be
+    /// aligned to 16 bytes.
     pub(crate) fn at(words: Global<u64>, items: u64) -> Self {
         Self { keys: words.cast(), values: words.offset(Self::keys_words(items)).cast() }
     }
@@ -44,7 +44,7 @@ impl<K: KeyWord, V: Payload> Pairs<K, V> {
 pub(crate) enum Storage<K, V: Payload> {
     /// Two arrays.
     Arrays(Pairs<K, V>),
-    /// [`Pairs::words`] from here on.
+    /// [`Pairs::words`] words that begin here.
     Words(Global<u64>),
 }
 

@@ -13,12 +13,12 @@ use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord};
 
 pub use gpu_kernels::primitives::radix::MAX_BITS;
 
-/// A field of bits of a key: `bits` of them, from bit `shift` on.
+/// A field of bits of a key: `bits` bits that begin at bit `shift`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BitField {
     /// The lowest bit.
     pub shift: u32,
-    /// The number of bits: 1 to [`MAX_BITS`], of a [`histogram`] to [`MAX_HISTOGRAM_BITS`].
+    /// The count of bits: 1 to [`MAX_BITS`], of a [`histogram`] to [`MAX_HISTOGRAM_BITS`].
     pub bits: u32,
 }
 
@@ -45,7 +45,7 @@ impl BitField {
 /// The most bits of the field of a [`histogram`].
 pub const MAX_HISTOGRAM_BITS: u32 = 32;
 
-/// Queues counting the values of a bit field: `counts[v]` becomes the number of `keys` with value
+/// Queues counting the values of a bit field: `counts[v]` becomes the count of `keys` with value
 /// `v`. Reads the keys once, takes no scratch and allocates nothing.
 ///
 /// Fields of up to [`MAX_BITS`] bits are counted on chip. Of wider ones, up to

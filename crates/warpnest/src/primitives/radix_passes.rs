@@ -12,8 +12,8 @@ use gpu_kernels::primitives::scan::{Scan, ScanParams};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload};
 
-/// Returns the number of blocks that count: enough to fill the device, and few enough that adding
-/// up each block's counters pays off.
+/// Returns the count of blocks that count: enough to fill the device, and few enough that adding up
+/// each block's counters pays off.
 pub(super) fn histogram_blocks(machine: Machine, items: u64) -> u64 {
     match machine.cores() {
         None => items.div_ceil(8 * 256).min(1024),
@@ -21,8 +21,8 @@ pub(super) fn histogram_blocks(machine: Machine, items: u64) -> u64 {
     }
 }
 
-/// Returns the number of pairs of a block. A CPU has one block for each core: where the pairs of
-/// two blocks meet, for each digit, both cores write to one line.
+/// Returns the count of pairs of a block. A CPU has one block for each core: where the pairs of two
+/// blocks meet, for each digit, both cores write to one line.
 fn tile_on<K: KeyWord, V: Payload>(machine: Machine, items: u64) -> u64 {
     let tile = radix::tile::<K, V>();
     match machine.cores() {
@@ -46,10 +46,10 @@ const FEW_BITS: u32 = 8;
 pub(crate) struct RadixPasses<K, V> {
     first: Digit,
     digits: u32,
-    /// The number of bits of the last digit, which may be fewer than those of the others.
+    /// The count of bits of the last digit, which may have fewer than the others.
     last_bits: u32,
     pub(super) items: u64,
-    /// The number of pairs of a block.
+    /// The count of pairs of a block.
     tile: u64,
     machine: Machine,
     types: std::marker::PhantomData<(K, V)>,
@@ -77,7 +77,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
     }
 
     /// Returns the passes that order pairs by the bucket that the first of `functions` gives their
-    /// keys, a number of `bits` bits. There are none if there is one bucket.
+    /// keys, a count of `bits` bits. There are none if there is one bucket.
     pub(crate) fn by_bucket(functions: HashFunctions, bits: u32, items: u64, machine: Machine) -> Self {
         Self::by(functions, DigitOf::Bucket, (0, bits), items, machine)
     }
@@ -97,7 +97,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         Self::new(digit, bits, items, machine)
     }
 
-    /// Returns the number of passes.
+    /// Returns the count of passes.
     pub(crate) fn digits(&self) -> u32 {
         self.digits
     }
@@ -114,7 +114,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         gpu_kernels::primitives::scan::state_words::<u32>(self.counters()).next_multiple_of(2)
     }
 
-    /// Returns the number of words that one portion publishes in.
+    /// Returns the count of words that one portion publishes in.
     fn state_words(&self, items: u64) -> u64 {
         match items.div_ceil(self.tile) {
             // A tile alone on a CPU publishes nothing, and takes a ticket all the same.
@@ -127,12 +127,12 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         self.items.div_ceil(PORTION).max(1)
     }
 
-    /// Returns the number of words that one pass publishes in.
+    /// Returns the count of words that one pass publishes in.
     fn pass_words(&self) -> u64 {
         (0..self.portions()).map(|portion| self.state_words((self.items - portion * PORTION).min(PORTION))).sum()
     }
 
-    /// Returns the number of words that must be 0 before the first step. On a CPU a pass clears its
+    /// Returns the count of words that must be 0 before the first step. On a CPU a pass clears its
     /// words itself, so all passes publish in the same.
     fn zeros(&self) -> u64 {
         let of_passes = if self.machine.runs_in_order() { 0 } else { self.digits as u64 * self.pass_words() };
@@ -149,7 +149,7 @@ impl<K: KeyWord, V: Payload> RadixPasses<K, V> {
         self.passes_at() + self.pass_words() * if self.machine.runs_in_order() { 1 } else { self.digits as u64 }
     }
 
-    /// Returns the number of all words.
+    /// Returns the count of all words.
     pub(crate) fn words(&self) -> u64 {
         self.later_starts_at() + self.portions() * self.later_starts_words()
     }

@@ -24,7 +24,7 @@ mod private {
 }
 use private::Combines;
 
-/// The sum: 0 of no items. Sums of integers wrap at 64 bits. Those of floating-point numbers are
+/// The sum: 0 of no items. Sums of integers wrap at 64 bits. Sums of floating-point numbers are
 /// `f64`, begin at 0 and are added in an order that depends on the segments alone.
 #[derive(Clone, Copy, Debug)]
 pub struct Sum;
@@ -117,11 +117,11 @@ pub fn segmented_reduce<T: Number, R: Reduction<T>>(
 
 /// Queues reducing the values of each run of equal keys, of pairs sorted by key. The distinct keys
 /// are written, in their order, to the front of `keys_out`, what their values are reduced to, to
-/// the front of `output`, and their number to `count[0]`.
+/// the front of `output`, and their count to `count[0]`.
 ///
 /// With [`sort_pairs`](super::sort_pairs) before it, this groups the pairs by key. Reads the keys
-/// twice and the values once. The scratch takes 8 bytes a key, and those of
-/// [`runs_of_sorted`](super::runs_of_sorted).
+/// twice and the values once. The scratch takes 8 bytes a key, and the bytes that
+/// [`runs_of_sorted`](super::runs_of_sorted) takes.
 ///
 /// ```
 /// use warpnest::primitives::{Scratch, Sum, reduce_by_key};
@@ -210,7 +210,7 @@ const fn tiles(items: u64) -> u64 {
 #[derive(Clone, Copy)]
 pub(crate) struct Segments {
     pub starts: Global<u32>,
-    /// The number of segments, if the device knows it.
+    /// The count of segments, if the device knows it.
     pub count: Option<Global<u32>>,
 }
 

@@ -14,7 +14,7 @@ use gpu_kernels::types::Scalar;
 /// scratch takes 8 bytes for each 8,192 elements of `u32`, 16 for each 2,048 of `u64`.
 ///
 /// # Errors
-/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) and those of
+/// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) and the errors of
 /// [`exclusive_scan_in_place`].
 pub fn exclusive_scan<T: Scalar>(
     stream: &Stream,
@@ -83,7 +83,7 @@ pub fn exclusive_scan_in_place<T: Scalar>(
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless `output` is as long as
-/// `input`, and those of [`exclusive_scan_in_place`].
+/// `input`, and the errors of [`exclusive_scan_in_place`].
 pub fn inclusive_scan<T: Scalar>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -102,7 +102,7 @@ pub fn inclusive_scan<T: Scalar>(
 /// Queues the inclusive scan of a buffer in place.
 ///
 /// # Errors
-/// Those of [`exclusive_scan_in_place`].
+/// The errors of [`exclusive_scan_in_place`].
 pub fn inclusive_scan_in_place<T: Scalar>(
     stream: &Stream,
     scratch: &mut Scratch,

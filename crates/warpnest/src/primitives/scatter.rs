@@ -75,7 +75,7 @@ pub(crate) const fn check_row<T>() {
     assert!(size_of::<T>() / 4 <= u32::MAX as usize, "a row has less than 2^32 words of 4 bytes");
 }
 
-/// Queues [`launch_scatter`] word by word; the size of a row is a multiple of that of a word.
+/// Queues [`launch_scatter`] word by word; the size of a row is a multiple of a word's size.
 ///
 /// # Safety
 /// As for [`launch_scatter`].

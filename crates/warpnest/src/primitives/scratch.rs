@@ -6,7 +6,7 @@ use gpu_kernels::plain::Plain;
 /// The memory on a device that operations work in. It grows when an operation needs more and stays
 /// for the next one.
 ///
-/// Operations on several streams may share one: its uses wait for each other, like those of any
+/// Operations on several streams may share one: its uses wait for each other, like the uses of any
 /// buffer. A scratch for each stream lets them overlap.
 #[derive(Debug)]
 pub struct Scratch {

@@ -9,7 +9,7 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::KeyWord;
 
 /// Queues writing the distinct keys of sorted `keys`, in their order, to the front of `output`, and
-/// their number to `count[0]`. The elements behind them in `output` are left unchanged.
+/// their count to `count[0]`. The elements behind them in `output` are left unchanged.
 ///
 /// One key of each run of equal neighbours remains, so keys that are not sorted may remain several
 /// times. Reads the keys twice. The scratch takes a bit for each key, and what
@@ -70,9 +70,9 @@ pub fn unique_of_sorted<K: KeyWord>(
     })
 }
 
-/// Queues [`unique_of_sorted`] that also says where the keys are: distinct key `i` is that of
-/// `keys[starts[i]..starts[i + 1]]`. `starts` has one element more than `keys`, and those behind
-/// the last run's end are left unchanged.
+/// Queues [`unique_of_sorted`] that also says where the keys are: distinct key `i` stands in
+/// `keys[starts[i]..starts[i + 1]]`. `starts` has one element more than `keys`, and its elements
+/// behind the last run's end are left unchanged.
 ///
 /// With [`segmented_reduce`](super::segmented_reduce) after it, or [`gather`](super::gather) of
 /// first rows, this groups rows that are sorted by key. The scratch takes what
@@ -131,12 +131,12 @@ pub(crate) const fn runs_words<K: KeyWord>(items: u64) -> u64 {
 }
 
 /// Queues finding the runs of `items` sorted keys, at least one: distinct keys, starts, and their
-/// number. All are counted, and `capacity` of them are written, at most. The words are those from
-/// an even word of `work` on.
+/// count. All are counted, and `capacity` of them are written, at most. The words that this takes
+/// begin at an even word of `work`.
 ///
 /// # Safety
 /// There are that many keys, as many outputs as the capacity, and one start more. `work` has
-/// [`runs_words`] from its word on. The batch gave the arrays, the outputs to write.
+/// [`runs_words`] words that begin there. The batch gave the arrays, the outputs to write.
 pub(crate) unsafe fn queue_runs<'b, K: KeyWord>(
     batch: &Batch<'b>,
     (work, first): (&'b Buffer<u64>, u64),

@@ -35,20 +35,20 @@ pub struct Allocation {
     uses: Mutex<LastUses>,
 }
 
-/// The number of reading streams from which on finished reads are forgotten.
+/// The count of reading streams from which on finished reads are forgotten.
 const MANY_READS: usize = 16;
 
 /// The uses that later ones may have to wait for: the last write, and the reads since then. There
 /// are several writes after those to parts of a buffer, from several threads at a time.
 #[derive(Debug, Default)]
 struct LastUses {
-    /// The number of all uses so far.
+    /// The count of all uses so far.
     count: u64,
     writes: Vec<LastUse>,
     reads: Vec<LastUse>,
 }
 
-/// A use: its number among those of the memory, its stream's number, and the event at its end.
+/// A use: its index among the uses of the memory, its stream's id, and the event at its end.
 #[derive(Debug)]
 struct LastUse {
     number: u64,
@@ -88,7 +88,7 @@ impl Allocation {
         self.uses.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Makes the queue of the stream with number `stream` wait for the last writes.
+    /// Makes the queue of the stream with id `stream` wait for the last writes.
     pub(crate) fn before_read(&self, stream: u64, queue: &dyn Queue) -> Result<()> {
         self.uses()
             .writes
@@ -97,7 +97,7 @@ impl Allocation {
             .try_for_each(|write| queue.wait(&*write.event.0))
     }
 
-    /// Makes the queue of the stream with number `stream` wait for all uses; returns how many there
+    /// Makes the queue of the stream with id `stream` wait for all uses; returns how many there
     /// were.
     pub(crate) fn before_write(&self, stream: u64, queue: &dyn Queue) -> Result<u64> {
         let uses = self.uses();

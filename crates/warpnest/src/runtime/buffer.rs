@@ -30,7 +30,7 @@ pub struct Buffer<T, Tail: ?Sized = [(); 0]> {
     /// The memory. Views copy the pointer without counting it, so there is one owner.
     allocation: Arc<Allocation>,
     address: usize,
-    /// The bytes that are the buffer's, from the address on.
+    /// The count of the buffer's bytes, which begin at the address.
     capacity: usize,
     length: usize,
     elements: PhantomData<T>,
@@ -204,7 +204,7 @@ impl<T: Plain> Buffer<T> {
         Ok(())
     }
 
-    /// Returns the number of elements up to which [`Buffer::resize`] allocates no memory.
+    /// Returns the count of elements up to which [`Buffer::resize`] allocates no memory.
     pub fn capacity(&self) -> usize {
         self.capacity / size_of::<T>().max(1)
     }
@@ -234,7 +234,7 @@ impl<T, Tail: ?Sized> Buffer<T, Tail> {
 }
 
 impl<T> Buffer<T> {
-    /// Returns the number of elements.
+    /// Returns the count of elements.
     pub fn len(&self) -> usize {
         self.length
     }

@@ -6,7 +6,7 @@ pub struct HostChunks {
     /// The bytes of the queries of a chunk, or of the values found for them if these are wider.
     /// More bytes than that are answered in chunks.
     pub bytes: usize,
-    /// The number of threads. With fewer than two, no chunks are made.
+    /// The count of threads. With fewer than two, no chunks are made.
     pub workers: usize,
 }
 

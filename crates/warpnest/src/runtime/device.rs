@@ -112,7 +112,7 @@ impl Device {
     ///
     /// # Errors
     /// There are none with the feature `cpu`, which is on by default: the CPU engine is always
-    /// there. Without it they are those of [`Device::cuda`].
+    /// there. Without it the errors of [`Device::cuda`].
     pub fn best() -> Result<Self> {
         let found = Self::cuda(0);
         #[cfg(feature = "cpu")]

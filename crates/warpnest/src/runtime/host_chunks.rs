@@ -19,7 +19,7 @@ pub(crate) fn set(device: &Device, settings: HostChunks) {
 /// Chunks of queries.
 pub(crate) struct Chunks<'d> {
     device: &'d Device,
-    /// The number of rows of each chunk but the last one, a multiple of 32.
+    /// The count of rows of each chunk but the last one, a multiple of 32.
     pub rows: usize,
     workers: usize,
 }

@@ -3,7 +3,7 @@
 //! An engine says only this of how it runs blocks. A plan that differs between a GPU and the cores
 //! of a CPU picks a value, or asks what the difference depends on.
 
-/// The bytes of dynamic shared memory that a block has on every device: a GPU's 48 KiB, but for
+/// The bytes of dynamic shared memory that a block has on every device: a GPU's 48 KiB, less the
 /// arrays of constant length.
 const BLOCK_MEMORY: usize = 47 << 10;
 
@@ -50,12 +50,12 @@ impl Machine {
         self.cores.is_some()
     }
 
-    /// Returns the number of cores, if they run the blocks.
+    /// Returns the count of cores, if they run the blocks.
     pub(crate) fn cores(self) -> Option<usize> {
         self.cores
     }
 
-    /// Returns the number of blocks of a launch that has so many for each multiprocessor, or core.
+    /// Returns the count of blocks of a launch that has so many for each multiprocessor, or core.
     pub(crate) fn blocks(self, each: PerMachine<u64>) -> u64 {
         self.cores.map_or(self.multiprocessors.into(), |cores| cores as u64) * self.pick(each)
     }

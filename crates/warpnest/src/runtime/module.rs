@@ -56,7 +56,7 @@ impl Module {
 }
 
 /// Embeds the PTX that `cargo warpnest build-ptx` makes of a package: a [`Module`] of the files
-/// whose names begin so, relative to the source file. `module!("../ptx/own_kernel")` has those of
+/// whose names begin so, relative to the source file. `module!("../ptx/own_kernel")` has the files
 /// `../ptx/own_kernel_sm75.ptx` and `../ptx/own_kernel_sm90.ptx`.
 #[macro_export]
 macro_rules! module {

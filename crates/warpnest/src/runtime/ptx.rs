@@ -6,14 +6,14 @@ pub const BASELINE: &str = include_str!("../../ptx/kernels_sm75.ptx");
 /// The PTX for compute capability 9.0 and later.
 pub const HOPPER: &str = include_str!("../../ptx/kernels_sm90.ptx");
 
-/// Returns the PTX for every device from compute capability 7.5 on, as the engines get it:
-/// [`BASELINE`], but for files beside the program (the feature `ptx-files`).
+/// Returns the PTX for every device of compute capability 7.5 or later, as the engines get it:
+/// [`BASELINE`], or a file beside the program (the feature `ptx-files`).
 pub fn baseline() -> &'static str {
     from_file("kernels_sm75.ptx").unwrap_or(BASELINE)
 }
 
-/// Returns the PTX for compute capability 9.0 and later, as the engines get it: [`HOPPER`], but for
-/// files beside the program (the feature `ptx-files`).
+/// Returns the PTX for compute capability 9.0 and later, as the engines get it: [`HOPPER`], or a
+/// file beside the program (the feature `ptx-files`).
 pub fn hopper() -> &'static str {
     from_file("kernels_sm90.ptx").unwrap_or(HOPPER)
 }

@@ -234,7 +234,7 @@ impl<'b> Batch<'b> {
         self.copy_to(from, bytes, to, 0)
     }
 
-    /// Copies some bytes of a buffer to those of another one from byte `at` on.
+    /// Copies some bytes of a buffer to the bytes of another one that begin at byte `at`.
     pub(crate) fn copy_to<T, U>(
         &self,
         from: &'b Buffer<T>,

@@ -56,8 +56,8 @@ impl<T> Buffer<T> {
     /// Returns the part with the elements `range`, for reading, without a copy.
     ///
     /// The part can be copied and downloaded wherever it begins. A kernel takes it, and so does a
-    /// lookup or a primitive, if it begins at a multiple of 16 bytes: those of `u32` at a multiple
-    /// of 4 elements, those of `u64` at a multiple of 2. Elsewhere they fail with
+    /// lookup or a primitive, if it begins at a multiple of 16 bytes: a part of a buffer of `u32`
+    /// at a multiple of 4 elements, of `u64` at a multiple of 2. Elsewhere they fail with
     /// [`InputError::Misaligned`]. Other streams wait for work with a part as if it were with the
     /// whole buffer.
     ///
@@ -119,8 +119,9 @@ impl<T, Tail: ?Sized> Buffer<T, Tail> {
         Ok(BufferViewMut { part: self.part(&range), borrow: PhantomData })
     }
 
-    /// Returns the parts before and from element `middle` on, both for writing. Work on one stream
-    /// with the one part and work on another stream with the other wait for each other.
+    /// Returns the part before element `middle` and the part that begins there, both for writing.
+    /// Work on one stream with the one part and work on another stream with the other wait for each
+    /// other.
     ///
     /// ```
     /// use warpnest::{Buffer, Device};

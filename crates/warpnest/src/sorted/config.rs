@@ -28,7 +28,7 @@ pub type SortedConfig = Config<Sorted>;
 pub struct Sorted;
 
 impl Config<Sorted> {
-    /// Fails if there are more pairs than ranks can number.
+    /// Fails if there are more pairs than ranks can tell apart.
     fn check(&self, pairs: u64) -> Result<()> {
         if pairs <= MAX_ITEMS as u64 {
             return Ok(());
@@ -44,12 +44,12 @@ impl Config<Sorted> {
     }
 }
 
-/// Returns the number of key slots for `pairs` keys and their index.
+/// Returns the count of key slots for `pairs` keys and their index.
 pub(super) fn keys_length(pairs: u64) -> u64 {
     Layout::new(pairs).key_slots()
 }
 
-/// Returns the number of value slots for `pairs` pairs: whole groups, like the keys, so that there
+/// Returns the count of value slots for `pairs` pairs: whole groups, like the keys, so that there
 /// are some.
 pub(super) fn values_length(pairs: u64) -> u64 {
     padded_entries(pairs)
@@ -71,12 +71,12 @@ pub(super) struct Plan<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> Plan<K, V> {
-    /// The word of the scratch with the number of keys that a compaction leaves: the first one.
+    /// The word of the scratch with the count of keys that a compaction leaves: the first one.
     pub(super) const COUNT_AT: u64 = 0;
     /// The offset of what the compaction publishes in: behind the count, aligned to 16 bytes.
     pub(super) const STATE_AT: u64 = 2;
 
-    /// Returns the number of words that must be 0 before each of the two compactions.
+    /// Returns the count of words that must be 0 before each of the two compactions.
     pub(super) fn compaction_words(&self) -> u64 {
         Self::STATE_AT + state_words::<K>(self.pairs).max(state_words::<V>(self.pairs))
     }

@@ -26,15 +26,15 @@ use std::ops::Range;
 /// what a hash table cannot: the rank of a key, and what lies between two keys.
 ///
 /// Source: the sorted array that Alcantara et al. compare their table with (*Building an Efficient
-/// Hash Table on the GPU*, 2011, section 4.5.1). The index for its searches is that of Rao and
-/// Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
+/// Hash Table on the GPU*, 2011, section 4.5.1). The index for its searches is from Rao and Ross,
+/// *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type.
 /// * **Order.** The pairs are in the order of their keys, if these are
 ///   [`OrderedKey`](crate::types::OrderedKey)s: `u32`, `u64`, `usize` or `char`. Other keys are in
 ///   the order of their bytes as one unsigned number. So negative numbers come last, pairs are
 ///   sorted by their second member first, and arrays by their last byte. [`BulkMap::to_pairs`] and
-///   all other methods return pairs in this order. A *rank* is the number of pairs before a pair.
+///   all other methods return pairs in this order. A *rank* is the count of pairs before a pair.
 /// * **Repeated keys** end as in `BTreeMap::from_iter`: the last pair in input order wins.
 ///   [`Config::assume_unique`] promises that there are none. If a key is repeated all the same, the
 ///   build succeeds, and a lookup gives the value of the first of its pairs in input order. The map
@@ -109,7 +109,7 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
         &self.values
     }
 
-    /// Returns the numbers of key and value slots that the pairs and their index take.
+    /// Returns the counts of key and value slots that the pairs and their index take.
     fn lengths(&self) -> (usize, usize) {
         let pairs = self.layout.keys;
         (config::keys_length(pairs) as usize, config::values_length(pairs) as usize)

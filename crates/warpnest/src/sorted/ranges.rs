@@ -21,8 +21,8 @@ enum Side {
 // The bound `OrderedKey` is on each method, because rustc then says which keys have an order. If it
 // were on all of them together, rustc would say that there is no such method.
 impl<K: Key, V: Value> SortedMap<K, V> {
-    /// Returns for each of `queries` the number of keys below it: its rank, whether it is in the
-    /// map or not.
+    /// Returns for each of `queries` the count of keys below it: its rank, whether it is in the map
+    /// or not.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -34,7 +34,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds(queries.into_column(), Side::Lower)
     }
 
-    /// Returns for each of `queries` the number of keys that are not above it.
+    /// Returns for each of `queries` the count of keys that are not above it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -57,7 +57,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds_on(stream, queries.words(), Side::Lower)
     }
 
-    /// Queues writing the number of keys below `queries[i]` to `ranks[i]`; waits for nothing and
+    /// Queues writing the count of keys below `queries[i]` to `ranks[i]`; waits for nothing and
     /// allocates nothing.
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds_on(stream, queries.words(), Side::Upper)
     }
 
-    /// Queues writing the number of keys that are not above `queries[i]` to `ranks[i]`; waits for
+    /// Queues writing the count of keys that are not above `queries[i]` to `ranks[i]`; waits for
     /// nothing and allocates nothing.
     ///
     /// # Errors
@@ -141,9 +141,9 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         })
     }
 
-    /// Returns the ranks of the keys that lie in `range`: `start` is that of the first key, `end`
-    /// the one after the last. If no key lies in it, both are the rank that such a key would have.
-    /// A range that ends before it begins has no keys, and is no error.
+    /// Returns the ranks of the keys that lie in `range`: `start` is the rank of the first key,
+    /// `end` the rank behind the last key's. If no key lies in it, both are the rank that such a
+    /// key would have. A range that ends before it begins has no keys, and is no error.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -246,7 +246,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Err(Error::Input(InputError::Ranks { start, end, length: self.len() as u64 }))
     }
 
-    /// Returns for each of `ranges` the number of keys in it: from its start on and below its end.
+    /// Returns for each of `ranges` the count of keys in it: not below its start, and below its
+    /// end.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -275,9 +276,9 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Ok(counts)
     }
 
-    /// Queues counting, for each `i`, the keys from `from[i]` on that are below `to[i]`; waits for
-    /// nothing and allocates nothing. (The largest value of the key type is below no end. If ranges
-    /// are to include their ends, the difference of upper and lower bounds counts them.)
+    /// Queues counting, for each `i`, the keys that are at least `from[i]` and below `to[i]`; waits
+    /// for nothing and allocates nothing. (The largest value of the key type is below no end. If
+    /// ranges are to include their ends, the difference of upper and lower bounds counts them.)
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].

@@ -4,7 +4,7 @@
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SortedReport {
-    /// The number of pairs that are not in the map, since a later one has the same key.
+    /// The count of pairs that are not in the map, since a later one has the same key.
     pub repeats: u64,
     /// The times of the stages, if [`SortedConfig::timings`](crate::Config::timings) asked for
     /// them.

@@ -13,11 +13,11 @@ use gpu_kernels::types::{KeyWord, Payload};
 pub(crate) struct SplitArrays<K, V: Payload> {
     pub from: Pairs<K, V>,
     pub to: Pairs<K, V>,
-    /// The numbers of rows of the input's regions, unless it is one region.
+    /// The counts of rows of the input's regions, unless it is one region.
     pub counts_in: Option<Global<u32>>,
     /// The starts of the bins, and the end of the last, unless bins have a capacity.
     pub starts: Option<Global<u32>>,
-    /// The numbers of rows of the bins, which are 0.
+    /// The counts of rows of the bins, which are 0.
     pub counts: Global<u32>,
     /// What the split publishes in, which is 0, if the order is to be kept.
     pub state: Option<Global<u64>>,
@@ -28,7 +28,7 @@ pub(crate) struct SplitArrays<K, V: Payload> {
 ///
 /// # Safety
 /// The batch gave all arrays, those that are written to write. They are as large as the level says,
-/// or as the starts do, and the input is that of the level before.
+/// or as the starts do, and the input is the output of the level before.
 pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
     batch: &Batch<'_>,
     (number, level): (usize, &Level),
@@ -65,7 +65,7 @@ pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
     unsafe { launch_one_of(batch, in_any_order, &split, &split.variant::<true>(), level.regions * level.tiles) }
 }
 
-/// Queues adding up the numbers of rows of the bins to their starts, and the end of the last.
+/// Queues adding up the counts of rows of the bins to their starts, and the end of the last.
 ///
 /// # Safety
 /// The batch gave all arrays, the last two to write. There is a count for each bin, one start more,
@@ -88,7 +88,7 @@ pub(crate) unsafe fn queue_starts(
     unsafe { batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>())) }
 }
 
-/// Returns the number of words that [`queue_starts`] publishes in.
+/// Returns the count of words that [`queue_starts`] publishes in.
 pub(crate) fn starts_state_words(bins: u64) -> u64 {
     state_words::<u32>(bins)
 }

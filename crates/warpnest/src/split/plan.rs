@@ -6,7 +6,7 @@ use gpu_kernels::types::{KeyWord, Payload};
 /// The most rows that are split: offsets of rows in bins have 32 bits.
 pub(crate) const MAX_ROWS: u64 = 1 << 31;
 
-/// The standard deviations by which a bin may exceed the mean, if the number of groups is what is
+/// The standard deviations by which a bin may exceed the mean, if the count of groups is what is
 /// expected. It may be half of that.
 const DEVIATIONS: f64 = 8.0;
 
@@ -36,7 +36,7 @@ pub(crate) struct Level {
     pub bin_capacity: u64,
     /// The most rows of a tile in one bin that are likely unless keys are repeated.
     pub skew_limit: u64,
-    /// The number of 64-bit words that the split publishes in, if it keeps the order.
+    /// The count of 64-bit words that the split publishes in, if it keeps the order.
     pub state_words: u64,
 }
 
@@ -45,12 +45,12 @@ impl Level {
         1 << self.bits_so_far
     }
 
-    /// Returns the number of rows that the split's output has capacity for.
+    /// Returns the count of rows that the split's output has capacity for.
     pub(crate) fn capacity(&self) -> u64 {
         self.bins() * self.bin_capacity
     }
 
-    /// Returns the number of 64-bit words for the bins' numbers of rows.
+    /// Returns the count of 64-bit words for the bins' counts of rows.
     pub(crate) fn counts_words(&self) -> u64 {
         self.bins().div_ceil(2).next_multiple_of(2)
     }
@@ -64,8 +64,8 @@ pub(crate) fn split_bits(page_bits: u32) -> Vec<u32> {
 }
 
 /// Returns the sizes of splits with so many bits each, of rows that are in regions or side by side.
-/// Bins have capacity for the rows of as many keys as `groups` says for a split, at least, and
-/// those of the last split for `besides` more.
+/// Bins have capacity for the rows of as many keys as `groups` says for a split, at least, and the
+/// bins of the last split for `besides` more.
 pub(crate) fn levels<K: KeyWord, V: Payload>(
     (rows, regions): (u64, Option<Regions>),
     groups: impl Fn(usize) -> u64,

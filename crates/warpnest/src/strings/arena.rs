@@ -1,6 +1,6 @@
 //! Strings one behind the other, in memory of the host.
 
-/// Copies of strings, numbered from 0 on.
+/// Copies of strings, with ids that count from 0.
 #[derive(Clone, Debug)]
 pub(super) struct Arena {
     bytes: Vec<u8>,
@@ -37,18 +37,18 @@ impl Arena {
         self.offsets.push(self.bytes.len());
     }
 
-    /// Returns the number of strings.
+    /// Returns the count of strings.
     pub(super) fn len(&self) -> usize {
         self.offsets.len() - 1
     }
 
-    /// Returns a string by its number, if there is one.
+    /// Returns a string by its id, if there is one.
     pub(super) fn get(&self, number: usize) -> Option<&[u8]> {
         let end = *self.offsets.get(number.checked_add(1)?)?;
         Some(&self.bytes[self.offsets[number]..end])
     }
 
-    /// Iterates over the strings in the order of their numbers.
+    /// Iterates over the strings in the order of their ids.
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.offsets.windows(2).map(|ends| &self.bytes[ends[0]..ends[1]])
     }

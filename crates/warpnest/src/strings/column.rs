@@ -18,7 +18,7 @@ use std::fmt;
     note = "of `Cow<str>`, `Arc<str>` or `Rc<str>`, collect references: `&rows.iter().map(|row| &**row).collect::<Vec<_>>()`"
 )]
 pub trait Strings: Sync {
-    /// Returns the number of rows.
+    /// Returns the count of rows.
     fn rows(&self) -> usize;
 
     /// Returns the string of a row.

@@ -10,8 +10,7 @@ use crate::design::{Builds, Page};
 use crate::{Config, Device, Result};
 use std::hash::BuildHasher;
 
-/// The configuration of a [`StringMap`]: that of the table under it, and a
-/// hasher.
+/// The configuration of a [`StringMap`]: the configuration of the table under it, and a hasher.
 ///
 /// ```
 /// use std::hash::RandomState;

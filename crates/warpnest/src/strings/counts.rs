@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::hash::BuildHasher;
 
-/// The number of rows of each different string, over any number of batches.
+/// The count of rows of each different string, over any number of batches.
 ///
 /// It is a [`StringIds`] with a counter of 64 bits for each id, so a text that does not fit memory
 /// is counted part by part. [`StringCounts::ids`] lends the strings.
@@ -64,7 +64,7 @@ impl<S: BuildHasher + Sync> StringCounts<S> {
 }
 
 impl<S> StringCounts<S> {
-    /// Returns the number of rows of each different string, in the order of first appearance.
+    /// Returns the count of rows of each different string, in the order of first appearance.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
@@ -74,7 +74,7 @@ impl<S> StringCounts<S> {
         &self.ids
     }
 
-    /// Returns the number of different strings.
+    /// Returns the count of different strings.
     pub fn len(&self) -> usize {
         self.counts.len()
     }
@@ -84,7 +84,7 @@ impl<S> StringCounts<S> {
         self.counts.is_empty()
     }
 
-    /// Returns the number of all rows.
+    /// Returns the count of all rows.
     pub fn total(&self) -> u64 {
         self.counts.iter().sum()
     }

@@ -1,4 +1,4 @@
-//! Strings by their numbers and numbers by their strings, on the host.
+//! Strings by their ids and ids by their strings, on the host.
 
 use super::arena::Arena;
 use std::collections::HashMap;
@@ -19,7 +19,7 @@ impl Dictionary {
         &self.strings
     }
 
-    /// Returns the number of a string, whose hash is given.
+    /// Returns the id of a string, whose hash is given.
     pub(super) fn get(&self, hash: u64, string: &[u8]) -> Option<u32> {
         let number = *self.by_hash.get(&hash)?;
         if self.strings.get(number as usize) == Some(string) {
@@ -34,8 +34,8 @@ impl Dictionary {
         self.by_hash.reserve(strings);
     }
 
-    /// Appends a string that is not there, whose hash is given, and returns its number. There are
-    /// fewer than 2^32 strings.
+    /// Appends a string that is not there, whose hash is given, and returns its id. There are fewer
+    /// than 2^32 strings.
     pub(super) fn push(&mut self, hash: u64, string: &[u8]) -> u32 {
         let number = self.strings.len() as u32;
         self.strings.push(string);
@@ -45,7 +45,7 @@ impl Dictionary {
         number
     }
 
-    /// Returns the bytes that are allocated, but for those of strings that share a hash.
+    /// Returns the bytes that are allocated, without the bytes for strings that share a hash.
     pub(super) fn memory_bytes(&self) -> usize {
         // A control byte is beside each pair, and of eight slots seven are given out.
         let slots = (self.by_hash.capacity() * 8).div_ceil(7);

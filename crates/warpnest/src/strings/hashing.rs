@@ -19,7 +19,7 @@ pub(super) fn hash_of(hasher: &impl BuildHasher, string: &[u8]) -> u64 {
 /// A column whose rows can be hashed. Only this is compiled for each type of columns and hashers:
 /// what takes it is compiled once.
 pub(super) trait Hashed: Strings {
-    /// Returns the hashes of the rows from `first` on, as many as there are `hashes`.
+    /// Returns the hashes of the rows that begin at `first`, as many as there are `hashes`.
     fn hash(&self, first: usize, hashes: &mut [u64]);
 }
 

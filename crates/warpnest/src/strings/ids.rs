@@ -92,7 +92,7 @@ impl<S> StringIds<S> {
         self.dictionary.strings().iter()
     }
 
-    /// Returns the number of different strings.
+    /// Returns the count of different strings.
     pub fn len(&self) -> usize {
         self.dictionary.strings().len()
     }
@@ -102,7 +102,7 @@ impl<S> StringIds<S> {
         self.len() == 0
     }
 
-    /// Returns the bytes of the host that the strings and what finds them take, but for copies of
+    /// Returns the bytes of the host that the strings and what finds them take, without copies of
     /// strings that share a hash.
     pub fn memory_bytes(&self) -> usize {
         self.dictionary.memory_bytes()
@@ -155,7 +155,7 @@ impl Added {
     }
 }
 
-/// Returns the number of each row's string, if it has one.
+/// Returns the id of each row's string, if it has one.
 fn found(dictionary: &Dictionary, strings: &dyn Hashed) -> Vec<Option<u32>> {
     let hashes = hashes(strings);
     let rows = hashes.par_iter().enumerate().with_min_len(MIN_ROWS);

@@ -12,7 +12,7 @@ use std::hash::BuildHasher;
 
 /// A map from strings to values of any type, for arrays of queries.
 ///
-/// A table on the device leads from the hash of a string, of 64 bits, to the string's number. The
+/// A table on the device leads from the hash of a string, of 64 bits, to the string's id. The
 /// strings and values are on the host, where every string that is found is compared with the one
 /// that was asked for. So no answer is wrong, whatever strings share a hash; what an attacker can
 /// do is said at [`strings`](crate::strings).
@@ -72,14 +72,14 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
         Ok(self.get_many(&[query.as_ref()])?[0])
     }
 
-    /// Returns what `answer` makes of the number of each query's string.
+    /// Returns what `answer` makes of the id of each query's string.
     fn found<A: Send>(&self, queries: &dyn Hashed, answer: impl Fn(Option<usize>) -> A + Sync) -> Result<Vec<A>> {
         let numbers = self.table.get_many(&hashes(queries))?;
         let rows = numbers.into_par_iter().enumerate().with_min_len(MIN_ROWS);
         Ok(rows.map(|(row, number)| answer(self.verified(number, queries.row(row)))).collect())
     }
 
-    /// Returns the number of the string `query`, if `first` is that of the first string with its
+    /// Returns the id of the string `query`, if `first` is the id of the first string with its
     /// hash.
     fn verified(&self, first: Option<u32>, query: &[u8]) -> Option<usize> {
         let first = first? as usize;
@@ -106,7 +106,7 @@ impl<V, D: Design, S> StringMap<V, D, S> {
         &self.values
     }
 
-    /// Returns the number of different strings.
+    /// Returns the count of different strings.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -116,7 +116,7 @@ impl<V, D: Design, S> StringMap<V, D, S> {
         self.values.is_empty()
     }
 
-    /// Returns the table on the device: from the hash of a string to the number of the first string
+    /// Returns the table on the device: from the hash of a string to the id of the first string
     /// with that hash, in the order of [`StringMap::iter`].
     pub fn table(&self) -> &BulkMap<u64, u32, D> {
         &self.table

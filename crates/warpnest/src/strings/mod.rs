@@ -33,8 +33,8 @@
 //!   ([`std::hash::RandomState`]). An unseeded one lets anybody bring about the case before.
 
 // `unique`, `ids`, `counts` and `map` are what users call, `column` what they give. Rows are hashed
-// (`hashing`) and numbered (`numbering`): by the device (`on_device`), or by cores (`on_cores`).
-// A `dictionary` has the strings of numbers, on an `arena`.
+// (`hashing`) and numbered (`numbering`): by the device (`on_device`), or by cores (`on_cores`). A
+// `dictionary` has the strings of ids, on an `arena`.
 mod arena;
 mod column;
 mod config;

@@ -1,4 +1,4 @@
-//! Rows with their numbers.
+//! Rows with the ids of their strings.
 
 /// Rows numbered by their strings, in the order of first appearance.
 #[derive(Debug, Default)]

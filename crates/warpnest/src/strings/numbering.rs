@@ -5,7 +5,7 @@ use super::numbered::Numbered;
 use super::{on_cores, on_device};
 use crate::{CompactingConfig, Device, Result};
 
-/// Numbers the rows of a column by their strings.
+/// Gives the rows of a column the ids of their strings.
 pub(super) fn numbered(device: &Device, strings: &dyn Hashed) -> Result<Numbered> {
     // This refuses more rows than ids count.
     CompactingConfig::default().memory_bytes::<u64>(strings.rows())?;

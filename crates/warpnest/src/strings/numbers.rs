@@ -1,8 +1,8 @@
-//! Numbers of strings that live elsewhere.
+//! Indices of strings that live elsewhere.
 
 use std::collections::HashMap;
 
-/// Different strings, numbered from 0 on as they came.
+/// Different strings, with ids that count from 0 as they came.
 ///
 /// The first string with a hash is found by the hash. The others with that hash are in a map by
 /// themselves, whose hash has another seed: they take no longer if an attacker knew the first one.
@@ -15,7 +15,7 @@ pub(super) struct Numbers<'s> {
 }
 
 impl<'s> Numbers<'s> {
-    /// Returns the number of a string, whose hash is given: the next one if it is new.
+    /// Returns the id of a string, whose hash is given: the next one if it is new.
     pub(super) fn get_or_insert(&mut self, hash: u64, string: &'s [u8]) -> u32 {
         let next = self.strings.len() as u32;
         let mut number = *self.by_hash.entry(hash).or_insert(next);
@@ -32,7 +32,7 @@ impl<'s> Numbers<'s> {
         number
     }
 
-    /// Returns the number of strings.
+    /// Returns the count of strings.
     pub(super) fn len(&self) -> usize {
         self.strings.len()
     }
@@ -47,7 +47,7 @@ impl<'s> Numbers<'s> {
         self.strings.iter().copied().zip(self.hashes.iter().copied())
     }
 
-    /// Iterates over the numbers of the strings whose hash an earlier one has, too, in no order.
+    /// Iterates over the indices of the strings whose hash an earlier one has, too, in no order.
     pub(super) fn sharing(&self) -> impl Iterator<Item = u32> {
         self.sharing.values().copied()
     }

@@ -1,5 +1,5 @@
-//! Rows numbered on the cores of a CPU: each numbers a chunk of the rows, and then a part of all
-//! hashes among the strings of all chunks.
+//! Ids of rows, given on the cores of a CPU: each core gives ids to a chunk of the rows, and then
+//! to a part of all hashes among the strings of all chunks.
 
 use super::hashing::Hashed;
 use super::numbered::Numbered;
@@ -12,7 +12,7 @@ const MIN_CHUNK_ROWS: usize = 1 << 14;
 /// The rows that are hashed one after the other, before they are numbered.
 const ROWS_AT_ONCE: usize = 256;
 
-/// Numbers the rows of a column on `cores` cores. There are fewer than 2^32 rows.
+/// Gives ids to the rows of a column on `cores` cores. There are fewer than 2^32 rows.
 pub(super) fn numbered(cores: usize, strings: &dyn Hashed) -> Numbered {
     let rows = strings.rows();
     let cores = (rows / MIN_CHUNK_ROWS).clamp(1, cores.max(1));
@@ -45,7 +45,7 @@ struct Chunk<'s> {
 }
 
 impl<'s> Chunk<'s> {
-    /// Numbers the rows from `first` on, as many as there are `ids`.
+    /// Gives ids to the rows that begin at `first`, as many as there are `ids`.
     fn of(first: usize, ids: &mut [u32], strings: &'s dyn Hashed) -> Self {
         let (mut chunk, mut hashes) = (Self::default(), [0; ROWS_AT_ONCE]);
         for (part, ids) in ids.chunks_mut(ROWS_AT_ONCE).enumerate() {
@@ -63,7 +63,7 @@ impl<'s> Chunk<'s> {
         chunk
     }
 
-    /// Returns what is known of all rows if they are those of this chunk; without the ids.
+    /// Returns what is known of all rows if this chunk has them all; without the ids.
     fn into_numbered(self) -> Numbered {
         let Self { numbers, counts, first_rows } = self;
         let mut sharing: Vec<u32> = numbers.sharing().collect();
@@ -76,7 +76,7 @@ impl<'s> Chunk<'s> {
 /// its strings.
 fn merged(chunks: &[Chunk<'_>]) -> (Numbered, Vec<Vec<u32>>) {
     let part_of = |hash: u64| ((u128::from(hash) * chunks.len() as u128) >> 64) as usize;
-    // For each part of the hashes its strings, and their numbers in the order of the chunks.
+    // For each part of the hashes its strings, and their ids in the order of the chunks.
     let parts = (0..chunks.len()).into_par_iter().with_max_len(1).map(|part| {
         let mut numbers = Numbers::default();
         let all = chunks.iter().flat_map(|chunk| chunk.numbers.iter());
@@ -91,7 +91,7 @@ fn merged(chunks: &[Chunk<'_>]) -> (Numbered, Vec<Vec<u32>>) {
     let mut id = |chunk: &Chunk<'_>, number: usize| {
         let hash = chunk.numbers.hashes()[number];
         let part = part_of(hash);
-        // Each part has a number for each string of its hashes.
+        // Each part has an id for each string of its hashes.
         let in_part = in_turn[part].next().copied().unwrap_or_default() as usize;
         if in_part == ids[part].len() {
             ids[part].push(numbered.counts.len() as u32);

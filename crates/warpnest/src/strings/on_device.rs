@@ -7,7 +7,7 @@ use crate::{Device, Result};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Numbers the rows of a column.
+/// Gives ids to the rows of a column.
 pub(super) fn numbered(device: &Device, strings: &dyn Hashed) -> Result<Numbered> {
     let hashes = hashes(strings);
     let unique = Unique::of(&hashes).ids().counts().first_rows().order(Order::FirstSeen).run(device)?;
@@ -21,7 +21,7 @@ pub(super) fn numbered(device: &Device, strings: &dyn Hashed) -> Result<Numbered
     Ok(numbered)
 }
 
-/// Returns the rows whose string is another one than that of the first row with their hash.
+/// Returns the rows whose string differs from the string of the first row with their hash.
 fn differing(numbered: &Numbered, strings: &dyn Hashed) -> Vec<u32> {
     let rows = numbered.ids.par_iter().enumerate().with_min_len(MIN_ROWS);
     let differs =

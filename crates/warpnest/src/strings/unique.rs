@@ -13,14 +13,14 @@ use std::hash::BuildHasher;
 pub struct UniqueStrings {
     /// The id of each row's string: rows have the same id if and only if their strings are equal.
     pub ids: Vec<u32>,
-    /// The number of rows of each different string.
+    /// The count of rows of each different string.
     pub counts: Vec<u32>,
     /// The first row of each different string; they ascend.
     pub first_rows: Vec<u32>,
 }
 
 impl UniqueStrings {
-    /// Returns the number of different strings.
+    /// Returns the count of different strings.
     pub fn len(&self) -> usize {
         self.first_rows.len()
     }
@@ -56,9 +56,9 @@ impl UniqueStrings {
 /// ```
 ///
 /// **Complexity.** Each byte is hashed once and compared once, on all cores of the host. The device
-/// numbers the hashes, of 8 bytes a row; the cores of a CPU do all of it. The answer takes 4 bytes
-/// of the host a row, and 8 a different string. While it is found, a GPU takes 8 of the host a row
-/// more, and cores some 50 to 110 for each different string among the rows of each.
+/// gives ids to the hashes, of 8 bytes a row; the cores of a CPU do all of it. The answer takes 4
+/// bytes of the host a row, and 8 a different string. While it is found, a GPU takes 8 of the host
+/// a row more, and cores some 50 to 110 for each different string among the rows of each.
 ///
 /// # Errors
 /// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs) for more rows than a table has,

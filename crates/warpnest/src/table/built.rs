@@ -43,7 +43,7 @@ impl<D: Design> Config<D> {
     /// Returns the bytes that a map of `pairs` pairs takes on the device.
     ///
     /// # Errors
-    /// As for [`Config::build`], as far as they follow from the configuration and the number.
+    /// As for [`Config::build`], as far as they follow from the configuration and the count.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize>
     where
         D: Builds,

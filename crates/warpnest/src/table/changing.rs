@@ -60,7 +60,7 @@ impl<T: HasValues> Table<T> {
     ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems),
     ///   [`FullError::TooDeep`](crate::FullError::TooDeep),
     ///   [`Error::Emptied`](crate::Error::Emptied).
-    /// * A [`RowMap`](crate::RowMap): those of the map under it; nothing was done after
+    /// * A [`RowMap`](crate::RowMap): the errors of the map under it; nothing was done after
     ///   [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more, and
     ///   [`InputError::TooManyPairs`](crate::InputError::TooManyPairs) if the map would have more
     ///   than 2^32 - 1 rows.
@@ -213,7 +213,7 @@ impl<T: Kind> Table<T> {
     {
         check_keys(self.device(), stream, keys)?;
         let dropped = dropped(self.device(), stream, keys.words(), keep)?;
-        // SAFETY: the words are those of keys.
+        // SAFETY: the words are keys.
         T::erase(&mut self.table, stream, &unsafe { dropped.reinterpreted::<T::Key>() })
     }
 

@@ -1,4 +1,4 @@
-//! Combining values with those of a table that cannot do so in place.
+//! Combining values with the values of a table that cannot do so in place.
 
 use super::input::{Input, Known};
 use super::raw::RawTable;
@@ -9,9 +9,9 @@ use gpu_kernels::table::combine::{CombineFound, CombineFoundParams};
 use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// Combines the values of each key, or the number of its rows if there are none, with the value
-/// that the key has: makes the rows of each key one, looks the keys up, and inserts what comes of
-/// it. Returns the number of new keys, as `insert` does.
+/// Combines the values of each key, or the count of its rows if there are none, with the value that
+/// the key has: makes the rows of each key one, looks the keys up, and inserts what comes of it.
+/// Returns the count of new keys, as `insert` does.
 pub(super) fn combine_found<K: KeyWord, V: ValueWord, T: RawTable<K, V>>(
     table: &mut T,
     stream: &Stream,

@@ -59,8 +59,8 @@ impl<V: Number> Fold<V> {
 /// rows are merged or the table grows. If the device fails later, each key has combined none, some
 /// or all of its rows, or [`Error::Emptied`](crate::Error::Emptied) says that the map is empty.
 impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
-    /// Combines each value with that of its key, by a sum, the lesser or the greater one; a key
-    /// without a value gets it. Returns how many keys were new.
+    /// Combines each value with the value that its key has, by a sum, the lesser or the greater
+    /// one; a key without a value gets it. Returns how many keys were new.
     ///
     /// Sums of integers wrap. Floating-point numbers of one batch are added as `f64` to 0 before
     /// the map's is added, and in an order that is the same from run to run.
@@ -76,7 +76,7 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
     /// ```
     ///
     /// # Errors
-    /// As for [`BulkMap::insert_many`], but for [`FullError::NoSlots`](crate::FullError::NoSlots);
+    /// As for [`BulkMap::insert_many`], without [`FullError::NoSlots`](crate::FullError::NoSlots);
     /// [`FullError::NoCapacity`](crate::FullError::NoCapacity): nothing was done;
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more: smaller
     /// batches have the same result.
@@ -97,8 +97,8 @@ impl<K: Key, V: Number, D: Design> BulkMap<K, V, D> {
         Ok(new as usize)
     }
 
-    /// Adds to the value of each key the number of times that it is among `keys`; a key without a
-    /// value gets that. Returns how many keys were new. An `f32` has no odd counts from 2^24 on.
+    /// Adds to the value of each key how often it is among `keys`; a key without a value gets that
+    /// count. Returns how many keys were new. An `f32` has no odd counts above 2^24.
     ///
     /// ```
     /// use warpnest::{Device, LinearMap};

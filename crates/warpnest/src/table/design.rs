@@ -95,7 +95,7 @@ pub trait Changes: Design {
     fn create<K: KeyWord, P: Payload>(config: Config<Self>, device: &Device) -> Result<Self::Table<K, P>>;
 
     /// Inserts input that has been checked to be on the table's device, like the stream; returns
-    /// the number of new keys.
+    /// the count of new keys.
     #[doc(hidden)]
     fn insert<K: KeyWord, P: Payload>(
         table: &mut Self::Table<K, P>,
@@ -103,10 +103,10 @@ pub trait Changes: Design {
         input: Input<'_, K, P>,
     ) -> Result<u64>;
 
-    /// Combines the value of each key with those of its rows, or with the number of them if there
-    /// are no values, by a function of numbers of the values' width; a key without a value gets
-    /// that of its rows. Keys, values and stream have been checked to be on the table's device, and
-    /// keys and values to be equally many. Returns the number of new keys.
+    /// Combines the value of each key with the values of its rows, or with the count of its rows if
+    /// there are no values, by a function of numbers of the values' width; a key without a value
+    /// gets what comes of its rows. Keys, values and stream have been checked to be on the table's
+    /// device, and keys and values to be equally many. Returns the count of new keys.
     #[doc(hidden)]
     fn combine<K: KeyWord, V: ValueWord>(
         table: &mut Self::Table<K, V>,
@@ -119,7 +119,7 @@ pub trait Changes: Design {
     }
 
     /// Removes keys, and answers which of them were there, with the values that they had; returns
-    /// their number. Keys and stream have been checked to be on the table's device.
+    /// their count. Keys and stream have been checked to be on the table's device.
     ///
     /// # Safety
     /// There are as many values as keys, and a found-word for every 32 of them, if there are any.

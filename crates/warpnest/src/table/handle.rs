@@ -101,8 +101,8 @@ impl<T: Kind> Table<T> {
     /// `for item in &table` does the same, and panics if that fails.
     ///
     /// A [`SortedMap`](crate::SortedMap) has them in the order of its keys, a
-    /// [`CompactingTable`](crate::CompactingTable) in that of its ids, a
-    /// [`MultiMap`](crate::MultiMap) key by key in that of
+    /// [`CompactingTable`](crate::CompactingTable) in the order of its ids, a
+    /// [`MultiMap`](crate::MultiMap) key by key, as in
     /// [`value_buffer`](crate::MultiMap::value_buffer). Other tables have no particular order.
     ///
     /// # Errors
@@ -119,7 +119,7 @@ impl<T: Kind> Table<T> {
         Ok(T::keys(&self.table)?.into_iter())
     }
 
-    /// Returns the number of keys, or of the pairs of a [`MultiMap`](crate::MultiMap). What it
+    /// Returns the count of keys, or of the pairs of a [`MultiMap`](crate::MultiMap). What it
     /// counts after a broken promise ([`Config::assume_unique`](crate::Config::assume_unique)) or a
     /// failed change is said at each table.
     pub fn len(&self) -> usize {
@@ -203,7 +203,8 @@ impl<T: Kind> Table<T> {
         T::items(&self.table)
     }
 
-    /// Returns all keys and, in the same order, their values: that of [`Table::iter`].
+    /// Returns all keys and, in the same order, their values. The order is the same as of
+    /// [`Table::iter`].
     ///
     /// # Errors
     /// As for [`Table::iter`].
@@ -233,7 +234,7 @@ impl<T: Kind> Table<T> {
     /// Returns the values of `queries`, in their order.
     ///
     /// More than 128 MiB of them, or of values, go to a GPU in chunks, while the answers of others
-    /// come back. (Those of a [`RowMap`](crate::RowMap) go at once.)
+    /// come back. (The queries of a [`RowMap`](crate::RowMap) go at once.)
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).

@@ -1,5 +1,5 @@
-//! The table on which a compacting table or a multimap is built: a map from keys to numbers. It is
-//! the "basic hash table" of (Alcantara 2011, §4.4).
+//! The table on which a compacting table or a multimap is built: a map from keys to ids. It is the
+//! "basic hash table" of (Alcantara 2011, §4.4).
 
 use crate::table::config::Config;
 use crate::table::design::Builds;
@@ -40,7 +40,7 @@ pub trait Ids: Builds {
 
 /// The operations on values that a compacting table and a multimap use of their id table.
 pub trait IdTable<K: KeyWord> {
-    /// Gives the keys numbers from 0 on as their values, and writes key `i` to `keys[i]`.
+    /// Gives the keys the ids 0, 1, 2, … as their values, and writes key `i` to `keys[i]`.
     ///
     /// # Safety
     /// There is capacity for all keys, and nothing else uses the map.
@@ -52,18 +52,18 @@ pub trait IdTable<K: KeyWord> {
     /// Every value names one of the bits, and no other value names it.
     unsafe fn flag(&self, stream: &Stream, bits: &Buffer<u32>) -> Result<()>;
 
-    /// Replaces each value by the number of bits that are set before the one that it names.
-    /// `before` has the number of bits that are set in the words before each word.
+    /// Replaces each value by the count of bits that are set before the one that it names. `before`
+    /// has the count of bits that are set in the words before each word.
     ///
     /// # Safety
     /// As for [`IdTable::flag`], `before` is as long as `bits`, and nothing else uses the map.
     unsafe fn rank(&self, stream: &Stream, bits: &Buffer<u32>, before: &Buffer<u32>) -> Result<()>;
 
-    /// Queues the lookup of the runs of some keys, whose values are the numbers of their runs.
+    /// Queues the lookup of the runs of some keys, whose values are the indices of their runs.
     ///
     /// # Safety
     /// The arrays are as long as [`RunsQuery`] says, nothing else uses the outputs, and the values
-    /// are numbers of runs.
+    /// are indices of runs.
     unsafe fn find_runs(&self, stream: &Stream, query: &RunsQuery<'_, K>) -> Result<()>;
 }
 
@@ -73,7 +73,7 @@ pub struct RunsQuery<'b, K> {
     pub queries: &'b Buffer<K>,
     /// The index of the last value of each run.
     pub lasts: &'b Buffer<u32>,
-    /// The outputs: the starts of the runs, and the numbers of their values. Each of the three has
+    /// The outputs: the starts of the runs, and the counts of their values. Each of the three has
     /// as many elements as there are queries, if it is given.
     pub starts: Option<&'b Buffer<u32>>,
     pub counts: Option<&'b Buffer<u32>>,

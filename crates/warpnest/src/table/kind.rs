@@ -39,7 +39,7 @@ pub trait Kind: Sealed + Sized {
     #[doc(hidden)]
     fn keyed(table: &Self::Table) -> &dyn ReadTable<KeyWordOf<Self>, Self::Word>;
 
-    /// Returns the number of items.
+    /// Returns the count of items.
     #[doc(hidden)]
     fn len(table: &Self::Table) -> u64 {
         Self::keyed(table).len()

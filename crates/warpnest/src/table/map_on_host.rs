@@ -7,8 +7,8 @@ use crate::{BulkMap, Key, Result, Stream, Value};
 /// Looks queries up, in chunks where that is faster, and otherwise on `stream`. Returns how many
 /// were found, if they are counted.
 ///
-/// It takes the map and not its table, which knows only the words of values: those of another type
-/// may be no values of this one.
+/// It takes the map and not its table, which knows only the words of values: words of values of
+/// another type may be no values of this type.
 ///
 /// ```compile_fail,E0308
 /// use warpnest::low_level::{HostAnswers, get_on_host};

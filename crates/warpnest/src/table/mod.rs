@@ -3,10 +3,9 @@
 //!
 //! Read `raw` first, what every table does, and `design`, by which generic code names one. `config`
 //! with `settings` and `input` lead to `built`. `handle` has the [`Table`](handle::Table) that
-//! users hold, of a [`Kind`](kind::Kind): [`map`] and [`set`] are two, and those of
-//! `crate::layered` the others. `lookup` asks them, `host_lookup` and `map_on_host` with answers on
-//! the host; `changing`, `combining` and `retaining` change them; `set_operations` and `file` are
-//! the rest.
+//! users hold, of a [`Kind`](kind::Kind): [`map`] and [`set`] are two, and `crate::layered` has the
+//! others. `lookup` asks them, `host_lookup` and `map_on_host` with answers on the host;
+//! `changing`, `combining` and `retaining` change them; `set_operations` and `file` are the rest.
 //!
 //! Some designs alone use `slots` (cuckoo tables), `combine_found` (tables that cannot combine in
 //! place), `id_table` (tables under a compacting table or a multimap), `stages`, the times of a

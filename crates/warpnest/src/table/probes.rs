@@ -1,22 +1,21 @@
 //! [`ProbeLengths`]: what lookups of present keys take.
 
-/// The numbers of slots that lookups of the keys of a table read.
+/// The counts of slots that lookups of the keys of a table read.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct ProbeLengths {
-    /// The average number of slots that a lookup of a present key reads.
+    /// The average count of slots that a lookup of a present key reads.
     pub mean: f64,
-    /// The largest number of slots that a lookup of a present key reads.
+    /// The largest count of slots that a lookup of a present key reads.
     pub longest: u64,
-    /// The number of keys by probes: lookups of `histogram[n]` keys read n slots. In a linear table
+    /// The count of keys by probes: lookups of `histogram[n]` keys read n slots. In a linear table
     /// the last entry counts all keys that need that many or more. A key in the cell beside the
     /// slots is not counted.
     pub histogram: Vec<u64>,
 }
 
 impl ProbeLengths {
-    /// Returns the lengths where `found[n]` keys are found with probe number `n`, the first of
-    /// which is 0.
+    /// Returns the lengths where `found[n]` keys are found with probe `n`, counted from 0.
     pub(crate) fn of_probes(found: &[u64]) -> Self {
         let histogram: Vec<u64> = std::iter::once(0).chain(found.iter().copied()).collect();
         let (keys, probes) = (found.iter().sum::<u64>(), (1..).zip(found).map(|(n, keys)| n * keys).sum::<u64>());

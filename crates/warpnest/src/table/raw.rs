@@ -17,7 +17,7 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     /// Returns the device that the table is on.
     fn device(&self) -> &Device;
 
-    /// Returns the number of keys.
+    /// Returns the count of keys.
     fn len(&self) -> u64;
 
     /// Returns the bytes that the table takes on the device, without what builds and batches work
@@ -36,9 +36,9 @@ pub trait ReadTable<K: KeyWord, V: ValueWord>: Debug + Sync {
     /// else uses the outputs.
     unsafe fn find(&self, stream: &Stream, queries: &Buffer<K>, outputs: Outputs<'_, V>) -> Result<()>;
 
-    /// Writes all keys to the front of `keys`, and all values to that of `values`; returns how many
-    /// there are. That is the number of keys, unless a promise of unique keys was broken, or
-    /// whoever made the table's file gave a wrong number: then it may be more, and the others are
+    /// Writes all keys to the front of `keys`, and all values to the front of `values`; returns how
+    /// many there are. That is the count of keys, unless a promise of unique keys was broken, or
+    /// whoever made the table's file gave a wrong count: then it may be more, and the others are
     /// left out.
     ///
     /// # Safety

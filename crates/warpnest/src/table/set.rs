@@ -118,7 +118,7 @@ impl<D: Design> Config<D> {
     /// Returns the bytes that a set of `keys` keys takes on the device.
     ///
     /// # Errors
-    /// As for [`Config::build_set`], as far as they follow from the configuration and the number.
+    /// As for [`Config::build_set`], as far as they follow from the configuration and the count.
     pub fn set_memory_bytes<K: Key>(&self, keys: usize) -> Result<usize>
     where
         D: Sets,

@@ -16,7 +16,7 @@ impl<K: Key, D: Sets> BulkSet<K, D> {
     /// configuration of this one. Waits until it is built.
     ///
     /// Writes out both sets, looks up the keys of the smaller one in the larger one, and builds a
-    /// set without looking for repeats. Takes memory for the keys of both, and for those of the
+    /// set without looking for repeats. Takes memory for the keys of both, and for the keys of the
     /// smaller one again, besides what the build takes.
     ///
     /// # Errors
@@ -104,7 +104,7 @@ fn selected<K: Key, D: Sets>(
 
 /// Writes the keys of `set` that `other` has (`present`), or those that it does not have, to
 /// `output`. They begin at element `first`, where there is capacity for all keys of `set`. Returns
-/// the number of keys written.
+/// the count of keys written.
 fn select<K: Key, D: Sets>(
     set: &Set<K, D>,
     stream: &Stream,

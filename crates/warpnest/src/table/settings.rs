@@ -3,7 +3,7 @@
 use super::config::Config;
 use super::design::{Builds, Counted, Seeded, Staged};
 
-/// Settings of all designs but that of sorted maps.
+/// Settings of all designs except `Sorted`.
 impl<D: Seeded> Config<D> {
     /// Sets the seed of the random constants, so that a build, or a sequence of batches, can be
     /// repeated. The report of a build names its seed.
@@ -33,7 +33,7 @@ impl<D: Builds> Config<D> {
     /// Promises that no key is repeated: the build is faster, or takes less memory.
     ///
     /// If a key is repeated all the same, a lookup gives one of its values, as a whole. But the
-    /// number of keys may count the key several times, its pairs may be written out several times,
+    /// count of keys may count the key several times, its pairs may be written out several times,
     /// and many copies of a key may make the build fail. The documentation of each map says which.
     #[must_use]
     pub fn assume_unique(mut self) -> Self {

@@ -28,7 +28,7 @@ enum Outcome {
 pub(super) struct Plan<K, V> {
     pairs: u64,
     buckets: u64,
-    /// The number of bits of a bucket number.
+    /// The count of bits of a bucket index.
     bits: u32,
     types: PhantomData<(K, V)>,
 }
@@ -150,7 +150,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         let seed = self.config.seed_or_random();
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let (mut overflows, mut failures) = (0, 0);
-        // The pairs without repeats, their number, and the number of buckets for them.
+        // The pairs without repeats, their count, and the count of buckets for them.
         let mut unique: Option<(Buffer<K>, Buffer<V>, u64, u64)> = None;
         for restarts in 0..=self.config.most_restarts() {
             let source = match &unique {
@@ -220,9 +220,9 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         let Self { scratch, words, seeds, header, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
 
-        // SAFETY: this holds for all launches: the scratch has the words of its plan, the table
-        // those of as many pairs. The passes move the pairs between the two and end in the scratch.
-        // Starts and seeds have a word for each bucket, the starts one more.
+        // SAFETY: this holds for all launches: the scratch has the words of its plan, the table the
+        // words for as many pairs. The passes move the pairs between the two and end in the
+        // scratch. Starts and seeds have a word for each bucket, the starts one more.
         stream.batch(|batch| unsafe {
             let work = batch.write(scratch);
             let input = source.input.read(batch);

@@ -83,7 +83,7 @@ impl Config<TwoLevel> {
         self
     }
 
-    /// Sets the average number of items of a bucket: at least 1, and at most its capacity. The
+    /// Sets the average count of items of a bucket: at least 1, and at most its capacity. The
     /// default is four fifths of the capacity, or less to keep the chance that any bucket overflows
     /// below one in a hundred. Buckets of a few items cannot keep it below that.
     #[must_use]
@@ -92,7 +92,7 @@ impl Config<TwoLevel> {
         self
     }
 
-    /// Sets the number of sub-tables of a bucket, 2 to 4, and the slots of each. A bucket has at
+    /// Sets the count of sub-tables of a bucket, 2 to 4, and the slots of each. A bucket has at
     /// least as many slots as its capacity, and at most 1024.
     #[must_use]
     pub fn sub_tables(mut self, tables: u32, slots: u32) -> Self {
@@ -132,7 +132,7 @@ impl Config<TwoLevel> {
         self.design.seeds.min(MAX_ROUNDS.div_ceil(self.most_rounds()))
     }
 
-    /// Returns the number of buckets for `pairs` pairs, if the configuration makes sense.
+    /// Returns the count of buckets for `pairs` pairs, if the configuration makes sense.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
         let (capacity, most) = (self.design.capacity, MAX_IN_BUCKET);
         // The default mean is computed for a sensible capacity only: for a huge one that takes
@@ -188,7 +188,7 @@ fn default_mean(capacity: u32, pairs: u64) -> f64 {
 }
 
 /// Returns the chance that a Poisson variable of mean `mean`, at most `most`, is above `most`. The
-/// numbers of items of buckets have this distribution.
+/// counts of items of buckets have this distribution.
 fn poisson_tail(mean: f64, most: u32) -> f64 {
     let log_factorial: f64 = (1..=most).map(|k| (k as f64).ln()).sum();
     let mut term = (most as f64 * mean.ln() - mean - log_factorial).exp();

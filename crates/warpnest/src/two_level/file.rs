@@ -51,7 +51,7 @@ impl<K: KeyWord, V: ValueWord> StoredTable for TwoLevelTable<K, V> {
             let (seeds, rounds) = (incoming.short()?, incoming.short()?);
             Ok(TwoLevel { capacity, mean, sub_tables, sub_table_slots, hash, sub_table_hash, seeds, rounds })
         })?;
-        // What is refused of any number of pairs is refused of none.
+        // What is refused however many pairs there are is refused of none.
         let no_such = |_: Error| FileError::inconsistent("no two-level table has its configuration");
         config.check(0).map_err(no_such)?;
         let buckets = incoming.short()?;

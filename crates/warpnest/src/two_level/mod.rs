@@ -38,10 +38,10 @@ use std::marker::PhantomData;
 ///   [`Config::assume_unique`] never does that. If a key is repeated all the same, the build
 ///   succeeds unless a bucket overflows with its copies, and [`BulkMap::len`] counts the key
 ///   several times. Keys that are repeated so often need at least one restart.
-/// * **Complexity.** A build reads and writes every pair a fixed number of times, in streams. One
-///   to three passes order the pairs by bucket (none if there is one bucket), and one builds the
-///   buckets. A lookup makes between one and as many random accesses as there are sub-tables. It
-///   makes one more into the buckets' seeds, which are few enough for the cache.
+/// * **Complexity.** A build reads and writes every pair a fixed number of times, in
+///   streams. One to three passes order the pairs by bucket (none if there is one bucket), and one
+///   builds the buckets. A lookup makes between one and as many random accesses as there are
+///   sub-tables. It makes one more into the buckets' seeds, which are few enough for the cache.
 /// * **Memory.** By default a map takes 576 slots for each 390 to 409 pairs, of 8 bytes for `u32`
 ///   keys and values and 16 otherwise. Each bucket takes 4 bytes more. [`Config::memory_bytes`]
 ///   says so beforehand, and [`Config::scratch_bytes`] what a build takes besides. A build that
@@ -108,17 +108,17 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         &self.header
     }
 
-    /// Returns the number of buckets.
+    /// Returns the count of buckets.
     pub fn buckets(&self) -> u64 {
         self.layout.buckets.slots() as u64
     }
 
-    /// Returns the number of words that the buckets take, with what builds need behind them.
+    /// Returns the count of words that the buckets take, with what builds need behind them.
     fn words_in_use(&self) -> usize {
         self.config.words::<K, V>(self.buckets()) as usize
     }
 
-    /// Returns the number of slots of all buckets.
+    /// Returns the count of slots of all buckets.
     pub fn slots(&self) -> u64 {
         self.buckets() * self.layout.bucket_slots() as u64
     }

@@ -7,17 +7,17 @@ pub struct TwoLevelReport {
     /// The seed of the random constants: [`TwoLevelConfig::seed`](crate::Config::seed) with it
     /// repeats the build's constants.
     pub seed: u64,
-    /// The number of attempts that ended because a bucket got too many items.
+    /// The count of attempts that ended because a bucket got too many items.
     pub overflows: u32,
-    /// The number of attempts that ended because a bucket could not be built with any of its seeds.
+    /// The count of attempts that ended because a bucket could not be built with any of its seeds.
     pub failures: u32,
-    /// The number of seeds that failed, over all buckets of the attempt that succeeded.
+    /// The count of seeds that failed, over all buckets of the attempt that succeeded.
     pub reseeded: u64,
-    /// The number of radix passes that ordered the pairs by bucket, in the attempt that succeeded.
+    /// The count of radix passes that ordered the pairs by bucket, in the attempt that succeeded.
     pub passes: u32,
     /// Whether the pairs were sorted and the repeated keys removed before they went into buckets.
     pub sorted: bool,
-    /// The most rounds that a bucket took with one seed, and those of all buckets together, if
+    /// The most rounds that a bucket took with one seed, and the rounds of all buckets together, if
     /// [`TwoLevelConfig::statistics`](crate::Config::statistics) asked for them.
     pub rounds: Option<(u64, u64)>,
     /// The times of the stages of the attempt that succeeded, if

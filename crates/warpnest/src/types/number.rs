@@ -24,7 +24,7 @@ mod sealed {
     note = "numbers are `u32`, `i32`, `u64`, `i64`, `f32` and `f64`"
 )]
 pub trait Number: Value + sealed::Sealed {
-    /// The type of sums. Those of integers are `u64` or `i64` and wrap, those of floating-point
+    /// The type of sums. Sums of integers are `u64` or `i64` and wrap, sums of floating-point
     /// numbers are `f64`. A sum with a NaN is a NaN.
     type Sum: Value<Word = u64>;
 }

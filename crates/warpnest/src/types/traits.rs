@@ -65,7 +65,7 @@ pub trait Value: Plain {
     const ANY_BYTES: Option<AnyBytes<Self>> = None;
 }
 
-/// The proof that any bytes of the right number are a value of `T`.
+/// The proof that any bytes of the right count are a value of `T`.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct AnyBytes<T>(PhantomData<fn() -> T>);
@@ -102,12 +102,12 @@ pub(crate) const fn check_any_bytes<T: Value>() {
     note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::key!(Type);`"
 )]
 pub trait Key: Value {
-    /// The change of a key's word by which its order becomes that of the keys.
+    /// The change of a key's word after which words have the order of the keys.
     #[doc(hidden)]
     const ORDER: KeyOrder = KeyOrder { flip: 0, rotate: 0 };
 }
 
-/// A change of words by which their order becomes that of the keys: some bits are flipped, then the
+/// A change of words after which they have the order of the keys: some bits are flipped, then the
 /// word is rotated.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,7 +124,7 @@ impl KeyOrder {
     }
 }
 
-/// A type of keys whose order is that of their words, for what a [`SortedMap`](crate::SortedMap)
+/// A type of keys with the same order as their words, for what a [`SortedMap`](crate::SortedMap)
 /// knows of the order of its keys: `u32`, `u64`, `usize` and `char`.
 #[diagnostic::on_unimplemented(
     message = "a sorted map does not keep keys of type `{Self}` in their own order, so it has no ranges of them",
@@ -136,7 +136,7 @@ impl OrderedKey for u64 {}
 impl OrderedKey for usize {}
 impl OrderedKey for char {}
 
-/// A number of bytes that a key or a value can have, as an array of so many units.
+/// A count of bytes that a key or a value can have, as an array of so many units.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(message = "a key or value has 4 or 8 bytes, and this type has another size")]
 pub trait Bytes {

@@ -40,7 +40,8 @@ fn sorts_shared_by_cores() {
     });
 }
 
-/// Joins texts by whole hashes, and by those of a few bits, whose pairs are mostly of other rows.
+/// Joins texts by whole hashes, and by hashes of a few bits, where most pairs have equal hashes and
+/// different texts.
 #[test]
 fn joins_of_texts() {
     let n = if cfg!(miri) { 40 } else { 10_000 };

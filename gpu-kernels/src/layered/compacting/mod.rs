@@ -14,13 +14,13 @@ use crate::types::{KeyWord, Scalar};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RowsParams {
-    /// The number of rows.
+    /// The count of rows.
     pub rows: u64,
 }
 
 kernel! {
-    /// Writes `keys` to `keys_out` in reverse order, and to `rows_out[i]` the number of the row
-    /// that `keys_out[i]` is from. One thread a row.
+    /// Writes `keys` to `keys_out` in reverse order, and to `rows_out[i]` the index of the row that
+    /// `keys_out[i]` is from. One thread a row.
     ReverseRows<K: KeyWord>, "reverse_rows", threads 256;
     { keys: Global<K>, keys_out: Global<K>, rows_out: Global<u32>, plan: RowsParams }
 }
@@ -42,8 +42,8 @@ impl<K: KeyWord> ReverseRows<K> {
 }
 
 kernel! {
-    /// Sets `counts[i]` to the number of set bits of `bits[i]`. One thread a word; the plan's
-    /// `rows` is the number of words.
+    /// Sets `counts[i]` to the count of set bits of `bits[i]`. One thread a word; the plan's `rows`
+    /// is the count of words.
     CountBits<>, "count_bits", threads 256;
     { bits: Global<u32>, counts: Global<u32>, plan: RowsParams }
 }
@@ -66,9 +66,9 @@ impl CountBits {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct KeysOfParams {
-    /// The number of ids that have been given out.
+    /// The count of ids that have been given out.
     pub ids: u64,
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
 }
 

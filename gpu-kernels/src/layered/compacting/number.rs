@@ -16,10 +16,10 @@ use crate::types::KeyWord;
 pub struct SlotsParams {
     /// The hash functions of the table, if copies of a key may be in several slots.
     pub functions: HashFunctions,
-    /// The number of slots.
+    /// The count of slots.
     pub slots: u64,
-    /// The end of the values that count: keys with values from here on are ignored. Such are the
-    /// copies of a key that broke the promise to be unique, which have no value yet.
+    /// The end of the values that count: keys with this value or a greater one are ignored. Such
+    /// are the copies of a key that broke the promise to be unique, which have no value yet.
     pub end: u64,
     /// The flag of copies: 1 if copies of a key may be in several slots, as in a cuckoo table whose
     /// build met a key twice. Then only the copy that lookups find counts. 0 if no key is in two
@@ -44,7 +44,7 @@ struct Row {
     value: u32,
     /// Whether the row has a key to be numbered.
     held: bool,
-    /// The number of the key, once it has one.
+    /// The index of the key, once it has one.
     target: u64,
 }
 
@@ -90,9 +90,9 @@ impl<K: KeyWord> Rows<K> {
 }
 
 kernel! {
-    /// Gives every key a number, its id, in the order in which blocks append. The id becomes the
-    /// key's value, and the key becomes `keys_out[id]` if `id` is below the capacity. `count[0]`, 0
-    /// at first, becomes the number of ids. One thread a slot, and one for the cell.
+    /// Gives every key an id, in the order in which blocks append. The id becomes the key's value,
+    /// and the key becomes `keys_out[id]` if `id` is below the capacity. `count[0]`, 0 at first,
+    /// becomes the count of ids. One thread a slot, and one for the cell.
     NumberSlots<K: KeyWord>, "slots_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = append::THREADS;
     { words: Global<Slot<K, u32>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: SlotsParams }
@@ -141,8 +141,8 @@ impl<K: KeyWord> FlagSlotValues<K> {
 }
 
 kernel! {
-    /// Replaces every value by its rank: the number of smaller values that are flagged in `bits`.
-    /// `before[i]` is the number of flags in the words before `bits[i]`. One thread a slot, and one
+    /// Replaces every value by its rank: the count of smaller values that are flagged in `bits`.
+    /// `before[i]` is the count of flags in the words before `bits[i]`. One thread a slot, and one
     /// for the cell.
     RankSlotValues<K: KeyWord>, "slots_rank_values", threads 256;
     { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, before: Global<u32>, plan: SlotsParams }

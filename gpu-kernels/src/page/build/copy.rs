@@ -40,11 +40,11 @@ pub(in crate::page) fn load_page<const VALUES: bool, F: Form, W: Scalar>(
     }
 }
 
-/// The number of parts of a page that a thread loads at once.
+/// The count of parts of a page that a thread loads at once.
 const LOADS: usize = 2;
 
 /// Writes a page to the table's memory, half a bucket per thread. If words for values are the
-/// numbers of pairs, `value_of` turns them into values; it is told the number of the word, too.
+/// indices of pairs, `value_of` turns them into values; it is told the index of the word, too.
 #[inline(always)]
 pub(in crate::page) fn write_page<const REPEATS: bool, F: Form, K: KeyWord, V: Payload>(
     thread: u32,
@@ -68,7 +68,7 @@ pub(in crate::page) fn write_page<const REPEATS: bool, F: Form, K: KeyWord, V: P
     }
 }
 
-/// Returns the number of the first word of a page in the table's memory.
+/// Returns the index of the first word of a page in the table's memory.
 #[inline(always)]
 pub(in crate::page) fn first_word(page: u32, page_buckets: u32) -> u64 {
     page as u64 * (page_buckets * BUCKET_WORDS) as u64

@@ -11,21 +11,21 @@ use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, Scalar};
 
 impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
-    /// Returns the number of slots in all candidates of a pair.
+    /// Returns the count of slots in all candidates of a pair.
     #[inline(always)]
     pub fn reach(&self) -> u32 {
         self.layout.candidates * F::SLOTS
     }
 
-    /// Returns the candidate, its bucket and the slot there for number `reached` of a pair's slots.
+    /// Returns the candidate, its bucket and the slot there for index `reached` of a pair's slots.
     #[inline(always)]
     fn reached(&self, home: u32, remainder: W, reached: u32) -> (u32, u32, u32) {
         let number = reached / F::SLOTS;
         (number, self.layout.candidate(home, remainder, number), reached % F::SLOTS)
     }
 
-    /// Returns what slot number `reached` is to a pair that was left: whether its key is there, or
-    /// a pair that could go on to candidate `number` of its own.
+    /// Returns what slot index `reached` is to a pair that was left: whether its key is there, or a
+    /// pair that could go on to candidate `number` of its own.
     #[inline(always)]
     pub fn evictable(&self, home: u32, remainder: W, reached: u32, number: u32) -> Option<Eviction> {
         let (own, bucket, slot) = self.reached(home, remainder, reached);
@@ -36,7 +36,7 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         self.later(bucket, tag, number).is_some().then_some(Eviction::Movable)
     }
 
-    /// Returns the number of the slot for a pair that was left, and the candidate that the pair
+    /// Returns the index of the slot for a pair that was left, and the candidate that the pair
     /// there goes on to. That candidate is none if the slot holds the key already. One thread calls
     /// this.
     #[inline(always)]
@@ -66,17 +66,17 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         later.is_some()
     }
 
-    /// Returns the number of the word of the value in slot number `reached` of a pair.
+    /// Returns the index of the word of the value in slot index `reached` of a pair.
     #[inline(always)]
     pub fn value_of(&self, home: u32, remainder: W, reached: u32) -> u32 {
         let (_, bucket, slot) = self.reached(home, remainder, reached);
         self.at(F::TAG_WORDS + slot, bucket)
     }
 
-    /// Moves the pair in slot number `reached` on to its candidate `later`, before which all of its
+    /// Moves the pair in slot index `reached` on to its candidate `later`, before which all of its
     /// candidates are full, and gives that slot to the pair that was left.
     ///
-    /// Returns the number of the word for the moved pair's value. One thread may do this at a time,
+    /// Returns the index of the word for the moved pair's value. One thread may do this at a time,
     /// and no thread may insert pairs meanwhile.
     #[inline(always)]
     pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) -> u32 {

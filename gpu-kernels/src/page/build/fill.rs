@@ -15,7 +15,7 @@ pub struct Thread<K, V, W> {
     pub pairs: ([K; MAX_READ_AHEAD], [V; MAX_READ_AHEAD]),
     pub seek: Seek<W>,
     pub entry: Entry<K, W>,
-    /// The number of keys that the thread inserted, less those that it removed again. It is modulo
+    /// The count of keys that the thread inserted, less those that it removed again. It is modulo
     /// 2^32, since a thread also removes keys that others inserted.
     pub inserted: u32,
 }

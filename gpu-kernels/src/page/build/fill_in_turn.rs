@@ -14,13 +14,13 @@ use core::marker::PhantomData;
 /// beside it, by counting, as long as these have some; the others are spilled to the list.
 ///
 /// If a key has a slot already, the later value replaces the earlier one, and the key is listed.
-/// The output is the number of keys inserted.
+/// The output is the count of keys inserted.
 pub struct FillInTurn<'s, const REPEATS: bool, F, K: KeyWord, V: Payload, Counters, PackedEntry, Lengths, L> {
     pub source: Source<'s, K, V>,
     pub layout: &'s Layout,
     /// The page, which is built in the table's own memory.
     pub words: Global<K::PackedWord<V>>,
-    /// The number of slots of each bucket that have been asked for.
+    /// The count of slots of each bucket that have been asked for.
     pub counts: Counters,
     pub over: List<PackedEntry, Lengths>,
     pub listing: L,
@@ -79,8 +79,8 @@ where
     Lengths: Shared<u32>,
     L: Listing<K::PackedWord<V>>,
 {
-    /// Prepares the pairs from number `first` on, and prefetches their buckets. Elements beyond the
-    /// last pair are unspecified.
+    /// Prepares the pairs that begin at index `first`, and prefetches their buckets. Elements
+    /// beyond the last pair are unspecified.
     #[inline(always)]
     fn prepare(&self, first: u32, pairs: &mut Prepared<K, V::Word, K::PackedWord<V>>) {
         let layout = *self.layout;
@@ -97,8 +97,8 @@ where
         }
     }
 
-    /// Gives slots to the pairs from number `first` on; returns how many got none. These are the
-    /// spilled pairs, and those whose key has a slot already.
+    /// Gives slots to the pairs that begin at index `first`; returns how many got none. These are
+    /// the spilled pairs, and those whose key has a slot already.
     #[inline(always)]
     fn insert(&self, pairs: &Prepared<K, V::Word, K::PackedWord<V>>, first: u32) -> u32 {
         let Self { source, words, counts, over, listing, .. } = *self;

@@ -78,14 +78,14 @@ impl<V: Payload, M: Shared<u64>, N: Copy, Repeats> Lists<V, M, N, Repeats> {
 /// The first of two words behind the lengths of the lists, which take turns to hold the chosen
 /// eviction.
 pub const CHOSEN: u32 = 2;
-/// The word behind these: the number of keys that the block inserted.
+/// The word behind these: the count of keys that the block inserted.
 pub const INSERTED: u32 = 4;
 /// The word behind that: whether the block has ended early.
 pub const IN_VAIN: u32 = 5;
 /// The word behind that: the length of the page's own part of the list of repeated keys.
 pub const OWN_LENGTH: u32 = 6;
 
-/// The number of these words.
+/// The count of these words.
 pub const LENGTHS: usize = 7;
 
 /// The most pairs of a page that are spilled to the list when their home is full; twice as many if

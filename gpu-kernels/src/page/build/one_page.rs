@@ -73,7 +73,7 @@ pub(super) fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Blo
         build.evict(block, &mut threads);
     }
     let out = job.words_out.offset(first_word(number, layout.page_buckets));
-    // The number of a pair is replaced by its value.
+    // The index of a pair is replaced by its value.
     let value_of = |_: u64, number: K::PackedWord<V>| match number.to_u64() {
         0 => number,
         number => Scalar::from_u64(build.source.value(number - 1).to_u64()),
@@ -175,8 +175,8 @@ where
         }
     }
 
-    /// Evicts pairs for those that have found no slot. The header has their number, and counts the
-    /// page as failed if there is none for them.
+    /// Evicts pairs for those that have found no slot. The header has their count, and counts the
+    /// page as failed if there is no slot for them.
     #[inline(always)]
     fn evict<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
         let Self { source, page, lists: Lists { left, repeats: listing, .. }, .. } = *self;

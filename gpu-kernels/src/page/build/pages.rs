@@ -15,10 +15,10 @@ use crate::types::{KeyWord, Payload, WordOf};
 pub struct BuildParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The distance from the first pair of one page to that of the next, if their counts are known
+    /// The distance between the first pairs of two neighbouring pages, if their counts are known
     /// and not their starts. The pairs of page `p` begin at `p` times this.
     pub page_capacity: u64,
-    /// The number of pairs, if there is one page and nothing else is known.
+    /// The count of pairs, if there is one page and nothing else is known.
     pub pairs: u64,
     /// The flag of pairs from a [`Split`](crate::split::Split): 1 if they come from one.
     pub split: u32,

@@ -1,6 +1,6 @@
 //! Inserting pairs into a page in shared memory.
 //!
-//! The page's words are stored as rows: word `w` of bucket `b` is number `w · page_buckets + b`.
+//! The page's words are stored as rows: word `w` of bucket `b` has index `w · page_buckets + b`.
 //! Threads that process different buckets so meet few bank conflicts.
 //!
 //! Most pairs get a slot at home by counting ([`Counts`]). The others go on to their other
@@ -39,7 +39,7 @@ pub struct Seek<W> {
     /// The bucket of the next probe. `number` is which of the candidates it is.
     bucket: u32,
     number: u32,
-    /// The number of the word for the pair's value, once the key has a slot.
+    /// The index of the word for the pair's value, once the key has a slot.
     pub at: u32,
     /// The result of the search, once it has ended.
     pub inserted: Option<InsertResult>,
@@ -48,12 +48,12 @@ pub struct Seek<W> {
 /// A slot that has the tag that was sought.
 #[derive(Clone, Copy)]
 pub struct Found<W> {
-    /// The number of the word of tags, and that word as it was read.
+    /// The index of the word of tags, and that word as it was read.
     pub word: u32,
     pub held: W,
-    /// The number of the tag's lowest bit in that word.
+    /// The index of the tag's lowest bit in that word.
     pub shift: u32,
-    /// The number of the word for the pair's value, and the slot.
+    /// The index of the word for the pair's value, and the slot.
     pub at: u32,
     pub slot: u32,
 }
@@ -92,13 +92,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         Self { words, layout, types: PhantomData }
     }
 
-    /// Returns the number of word `word` of a bucket.
+    /// Returns the index of word `word` of a bucket.
     #[inline(always)]
     pub fn at(&self, word: u32, bucket: u32) -> u32 {
         if S::IN_PLACE { bucket * BUCKET_WORDS + word } else { word * self.layout.page_buckets + bucket }
     }
 
-    /// Returns the number of the value's word for the tag that `equal` reports in tag word `word`.
+    /// Returns the index of the value's word for the tag that `equal` reports in tag word `word`.
     #[inline(always)]
     pub fn value_at(&self, word: u32, bucket: u32, equal: W) -> u32 {
         self.at(F::TAG_WORDS + word * F::TAGS + tag_number::<F, W>(equal), bucket)
@@ -211,10 +211,10 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     }
 
     /// Gives a pair a slot of its home, unless that is full or another thread changes it. Returns
-    /// whether its key is new, and the number of the word for its value. Threads may do this at the
+    /// whether its key is new, and the index of the word for its value. Threads may do this at the
     /// same time.
     ///
-    /// All threads do the same, so that those of a warp do not diverge.
+    /// All threads do the same, so that the threads of a warp do not diverge.
     #[inline(always)]
     pub fn add_at_home(&self, home: u32, remainder: W) -> Option<(bool, u32)> {
         let (tag, held) = (self.layout.tag(remainder, 0), self.tags(home));
@@ -342,12 +342,12 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
 /// The most pairs that may ask for slots of their homes: more do not fit in a count.
 pub const MAX_COUNTED: u32 = 0xffff;
 
-/// The number of slots of each bucket that have been asked for, in 16 bits each, or in 32 where
+/// The count of slots of each bucket that have been asked for, in 16 bits each, or in 32 where
 /// pages are built in the table's own memory.
 #[derive(Clone, Copy)]
 pub struct Counts<S> {
     pub words: S,
-    /// The number of the first word.
+    /// The index of the first word.
     pub first: u32,
 }
 
@@ -358,7 +358,7 @@ impl<S: Shared<u32>> Counts<S> {
         (self.first + bucket / 2, bucket % 2 * 16)
     }
 
-    /// Asks for a slot of a bucket; returns its number. If that is the number of slots or more, the
+    /// Asks for a slot of a bucket; returns its index. If that is the count of slots or more, the
     /// bucket is full.
     #[inline(always)]
     pub fn add(&self, bucket: u32) -> u32 {
@@ -369,7 +369,7 @@ impl<S: Shared<u32>> Counts<S> {
         self.words.fetch_add(word, 1 << shift) >> shift & 0xffff
     }
 
-    /// Returns the number of slots of a bucket that have been asked for, while other threads ask.
+    /// Returns the count of slots of a bucket that have been asked for, while other threads ask.
     #[inline(always)]
     pub fn has(&self, bucket: u32) -> u32 {
         if S::IN_PLACE {

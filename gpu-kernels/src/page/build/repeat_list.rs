@@ -49,7 +49,7 @@ pub(in crate::page) struct RepeatList<V, S> {
     entries: Global<u64>,
     header: Global<u64>,
     sizes: ListSizes,
-    /// The number of the page.
+    /// The index of the page.
     page: u32,
     /// The first bucket of the page.
     first_bucket: u32,
@@ -62,7 +62,7 @@ pub(in crate::page) struct RepeatList<V, S> {
 #[derive(Clone, Copy, Debug, Default)]
 #[repr(C)]
 pub struct ListSizes {
-    /// The number of pages.
+    /// The count of pages.
     pub pages: u32,
     /// The capacity of each page's own part.
     pub own: u32,
@@ -73,7 +73,7 @@ pub struct ListSizes {
 }
 
 impl ListSizes {
-    /// Returns the number of entries of all parts.
+    /// Returns the count of entries of all parts.
     #[inline(always)]
     pub fn entries(&self) -> u64 {
         self.pages as u64 * self.own as u64 + self.common as u64
@@ -123,7 +123,8 @@ impl<W: Scalar, V: Payload, S: Shared<u32>> Listing<W> for RepeatList<V, S> {
 }
 
 impl<V, S> RepeatList<V, S> {
-    /// Returns the list of a page, whose number comes before how many buckets a page has.
+    /// Returns the list of a page. The arguments are the page's index, and then how many buckets a
+    /// page has.
     #[inline(always)]
     pub fn new(
         entries: Global<u64>,
@@ -149,14 +150,14 @@ pub(in crate::page) struct BatchList<L, S> {
     pub list: L,
     /// Whether there is a list. There is none if keys are promised to be unique.
     pub listed: bool,
-    /// A bit for each word of the page, from word `first` on: whether a pair of the batch had the
-    /// slot with this word for its value. All are 0 at first.
+    /// A bit for each word of the page, beginning with word `first`: whether a pair of the batch
+    /// had the slot with this word for its value. All are 0 at first.
     pub touched: S,
     pub first: u32,
 }
 
 impl<L, S: Shared<u32>> BatchList<L, S> {
-    /// Notes that a pair has the slot of whose value this is the word's number; returns whether it
+    /// Notes that a pair has the slot of whose value this is the word's index; returns whether it
     /// is the first pair of the batch to have that slot.
     #[inline(always)]
     pub fn is_first<W>(&self, at: u32) -> bool
@@ -189,5 +190,5 @@ impl<W, L: Listing<W>, S: Shared<u32>> Listing<W> for BatchList<L, S> {
     }
 }
 
-/// The number of 64-bit words of an entry of the list.
+/// The count of 64-bit words of an entry of the list.
 pub const REPEAT_WORDS: u64 = 2;

@@ -43,9 +43,9 @@ pub struct RepeatsParams {
     pub layout: Layout,
     /// The capacities of the list.
     pub sizes: ListSizes,
-    /// The number of entries in the list's common part.
+    /// The count of entries in the list's common part.
     pub common: u64,
-    /// The bits of a cell's number: the index has 2^`index_bits` cells, at most half of which are
+    /// The bits of a cell's position: the index has 2^`index_bits` cells, at most half of which are
     /// taken, and `index_bits` is at most 32.
     pub index_bits: u32,
     /// The bits of a word of the table: 32 or 64.
@@ -71,8 +71,8 @@ kernel! {
     /// Puts the listed keys in the index, with a thread for each entry that the list has space for.
     /// Behind the entries of `list` are the lengths of the pages' own parts.
     ///
-    /// `keys_out` gets the mixed key of every entry. A cell of `index` is the number of an entry
-    /// from 1 on, or 0; of several entries of one key, one is in the index. `told` has the key's
+    /// `keys_out` gets the mixed key of every entry. A cell of `index` is the index of an entry
+    /// plus 1, or 0; of several entries of one key, one is in the index. `told` has the key's
     /// fingerprint in the same cell, and `filter` a bit for every key. All are 0 at first.
     IndexRepeats<K: KeyWord>, "page_index_repeats", threads 256;
     {
@@ -137,9 +137,9 @@ pub struct LastParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The number of keys of the input.
+    /// The count of keys of the input.
     pub keys: u64,
-    /// The bits of a cell's number.
+    /// The bits of a cell's index.
     pub index_bits: u32,
     /// The rounds of each block.
     pub rounds: u32,
@@ -147,21 +147,21 @@ pub struct LastParams {
 
 /// The threads of a block of [`FindLast`].
 const THREADS: usize = 512;
-/// The number of keys that a thread reads at once.
+/// The count of keys that a thread reads at once.
 const KEYS_AT_ONCE: usize = 4;
-/// The number of keys of a round of a block of [`FindLast`].
+/// The count of keys of a round of a block of [`FindLast`].
 pub const LAST_ROUND: u64 = (THREADS * KEYS_AT_ONCE) as u64;
-/// The number of keys that must wait for a look at the index before the block makes it.
+/// The count of keys that must wait for a look at the index before the block makes it.
 const ENOUGH: u32 = THREADS as u32;
-/// The most keys that may wait: one less than enough, and then those of a whole round.
+/// The most keys that may wait: one less than enough, and then the keys of a whole round.
 const MAX_WAITING: usize = ENOUGH as usize + THREADS * KEYS_AT_ONCE;
 
 /// The state of a thread of [`FindLast`]: which keys of a round pass the filter.
 struct Passing {
     /// A bit for each of them.
     bits: u32,
-    /// The number of those of earlier lanes; in the first lane, where the warp's begin in the
-    /// queue.
+    /// The count of keys that pass in earlier lanes; in the first lane, where the warp's keys begin
+    /// in the queue.
     before: u32,
 }
 

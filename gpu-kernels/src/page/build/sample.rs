@@ -15,11 +15,11 @@ pub struct SampleParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The number of keys of the input.
+    /// The count of keys of the input.
     pub keys: u64,
     /// The bits of a position in the input: there are no more than 2^`position_bits` keys.
     pub position_bits: u32,
-    /// The bits of a cell's number: there are 2^`cell_bits` cells.
+    /// The bits of a cell's index: there are 2^`cell_bits` cells.
     pub cell_bits: u32,
 }
 

@@ -12,7 +12,7 @@ pub(in crate::page) const THREADS: usize = 384;
 /// The most pairs that a thread reads at once.
 pub(in crate::page) const MAX_READ_AHEAD: usize = 4;
 
-/// Returns the number of pairs that a thread reads at once: 16 bytes of keys, and of values.
+/// Returns the count of pairs that a thread reads at once: 16 bytes of keys, and of values.
 #[inline(always)]
 pub(in crate::page) const fn read<K: KeyWord, V: Payload>() -> usize {
     MAX_READ_AHEAD * 32 / <K::PackedWord<V> as Scalar>::BITS as usize
@@ -28,7 +28,7 @@ pub struct Sources<K: KeyWord, V: Payload> {
     /// The start of a page's pairs, if `counts` says how many they are: for page `p` it is `p`
     /// times this.
     pub page_capacity: u64,
-    /// The number of all pairs.
+    /// The count of all pairs.
     pub pairs: u64,
     pub layout: Layout,
     /// Whether the pairs come from a split: then their keys are mixed already, and they are stored
@@ -55,7 +55,7 @@ impl<K: KeyWord, V: Payload> Sources<K, V> {
 #[derive(Clone, Copy)]
 pub struct Source<'s, K: KeyWord, V: Payload> {
     all: &'s Sources<K, V>,
-    /// The number of the page's first pair: numbers and offsets of pairs fit in 32 bits.
+    /// The index of the page's first pair: indices and offsets of pairs fit in 32 bits.
     first: u32,
     pub pairs: u32,
 }
@@ -118,22 +118,22 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
     }
 
     /// Returns the first pairs as [`Source::load`] reads them, or whatever is stored there if the
-    /// page has fewer. So there is one wait for both the pairs and their number.
+    /// page has fewer. So there is one wait for both the pairs and their count.
     #[inline(always)]
     pub fn load_first<const REPEATS: bool>(&self, thread: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
         let room = if self.all.counts.is_null() { self.pairs } else { self.all.page_capacity as u32 };
         self.load_below::<REPEATS>(thread, room)
     }
 
-    /// Returns a thread's pairs from `first` on, as far as there are any; values only if they are
-    /// needed.
+    /// Returns a thread's pairs, beginning at `first`, as far as there are any; values only if they
+    /// are needed.
     #[inline(always)]
     pub fn load<const REPEATS: bool>(&self, first: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
         self.load_below::<REPEATS>(first, self.pairs)
     }
 
-    /// Returns the mixed keys and the values of the pairs from `first` on. Elements beyond the last
-    /// pair are unspecified.
+    /// Returns the mixed keys and the values of the pairs that begin at `first`. Elements beyond
+    /// the last pair are unspecified.
     #[inline(always)]
     pub fn load_mixed<const REPEATS: bool>(&self, first: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
@@ -174,8 +174,8 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
     }
 
     /// Returns the word that a page in shared memory holds for a pair's value. If the order of
-    /// pairs matters, that is the pair's number from 1 on, of which the greatest stays; it is
-    /// replaced by the value in the end.
+    /// pairs matters, that is the pair's index plus 1, of which the greatest stays; it is replaced
+    /// by the value in the end.
     #[inline(always)]
     pub fn value_word<const REPEATS: bool>(&self, pair: u32, value: V::Word) -> K::PackedWord<V> {
         if const { in_order::<REPEATS, V>() } {
@@ -196,7 +196,7 @@ pub struct Entry<K, W> {
 }
 
 impl<K: KeyWord, W: Scalar> Entry<K, W> {
-    /// Returns the entry that a word has as a whole; nothing if it is the number of a pair.
+    /// Returns the entry that a word has as a whole; nothing if it is the index of a pair.
     #[inline(always)]
     fn whole<V: Payload>(entry: V::PackedEntry) -> Option<Self> {
         let entry = entry.to_u64();
@@ -209,7 +209,7 @@ impl<K: KeyWord, W: Scalar> Entry<K, W> {
         }
     }
 
-    /// Returns the entry in one word: what its insertion needs if that fits, else its number.
+    /// Returns the entry in one word: what its insertion needs if that fits, else its index.
     #[inline(always)]
     pub fn packed<V: Payload>(&self) -> V::PackedEntry {
         Scalar::from_u64(if W::BITS != 32 {

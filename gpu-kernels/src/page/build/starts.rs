@@ -10,13 +10,13 @@ use crate::types::KeyWord;
 pub struct StartsParams {
     /// The layout of the table.
     pub layout: Layout,
-    /// The number of keys.
+    /// The count of keys.
     pub keys: u64,
 }
 
 kernel! {
     /// Sets `starts[p]` to the offset of the first key of page `p` or of a later one, and
-    /// `starts[pages]` to the number of keys.
+    /// `starts[pages]` to the count of keys.
     ///
     /// One thread per start does a binary search, with far fewer accesses than there are keys.
     Starts<K: KeyWord>, "page_starts", threads 256;

@@ -21,10 +21,10 @@ kernel! {
     /// there is, with a block for each page. The header's [`header::LENGTH`] counts the keys that
     /// are new.
     ///
-    /// With `REPEATS` pairs are in the order of the batch, and of those of a key the last one
-    /// counts. Without it some pair counts. If another pair of the batch has the same key, it is
-    /// listed in `repeats`, as by [`BuildPagesUnordered`](crate::page::BuildPagesUnordered), whose
-    /// plan this is. If `repeats` is null nothing is listed.
+    /// With `REPEATS` pairs are in the order of the batch, and a key's last pair counts. Without it
+    /// some pair of the key counts. If another pair of the batch has the same key, it is listed in
+    /// `repeats`, as by [`BuildPagesUnordered`](crate::page::BuildPagesUnordered), whose plan this
+    /// is. If `repeats` is null nothing is listed.
     ///
     /// If a split has lost pairs, nothing is done. A page that cannot take its pairs stays as it
     /// is, and [`header::FAILED`] counts it. A page that one thread changes in the table's own
@@ -128,7 +128,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
             return;
         }
         let mut failed = false;
-        // Numbers of pairs cannot be moved in the place of values.
+        // Indices of pairs cannot be moved in the place of values.
         if const { !in_order::<REPEATS, V>() } && !idle && layout.holes != 0 {
             let displaced = (over.cast::<u32>(), 2 * OVER_WORDS as u32);
             failed = !pull_back::<F, _, B>(block, add.page, displaced, lengths);
@@ -238,9 +238,9 @@ where
                     state.seek = page.seek(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
                 }
             });
-            // Threads go bucket by bucket together, or those of a warp would diverge.
-            // At most seven candidates a thread, and a probe is repeated only if another thread
-            // took a slot of the bucket, or set a filter bit.
+            // Threads go bucket by bucket together, or the threads of a warp would diverge. At most
+            // seven candidates a thread, and a probe is repeated only if another thread took a slot
+            // of the bucket, or set a filter bit.
             loop {
                 let pending = block.count(threads, |_, state| {
                     if state.seek.inserted.is_none() {
@@ -295,7 +295,7 @@ where
             return false;
         }
         block.sync();
-        // Where numbers stand for values, the value of a pair that was there before is moved in the
+        // Where indices stand for values, the value of a pair that was there before is moved in the
         // table itself, to a slot that was free.
         let moved = |from: u32, to: u32| {
             if const { in_order::<REPEATS, V>() } && page.words.get(to) == Scalar::from_u64(0) {
@@ -311,7 +311,7 @@ where
     fn write<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
         let Self { source, in_place, page, .. } = *self;
         block.phase(threads, |thread, _| {
-            // A pair that was there before has no number, and its value stays.
+            // A pair that was there before has no index, and its value stays.
             let value_of = |at: u64, number: K::PackedWord<V>| match number.to_u64() {
                 0 => in_place.load(at),
                 number => Scalar::from_u64(source.value(number - 1).to_u64()),

@@ -19,7 +19,7 @@ use crate::page::lookup::table::locate;
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The most pairs of a batch that may find all of their candidates full: those of a page are
+/// The most pairs of a batch that may find all of their candidates full: such pairs of one page are
 /// inserted one after the other.
 pub const MAX_LEFT: u32 = 1024;
 
@@ -32,9 +32,9 @@ const LISTED: u32 = 1 << 31;
 pub struct AddParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of pairs, less than 2^31.
+    /// The count of pairs, less than 2^31.
     pub pairs: u64,
-    /// The bits of a cell's number: the index has 2^`index_bits` cells, at most half of which are
+    /// The bits of a cell's position: the index has 2^`index_bits` cells, at most half of which are
     /// taken.
     pub index_bits: u32,
     /// An unused field, which fills the struct up.
@@ -51,10 +51,11 @@ struct Adding<K, V, W> {
     /// The first bucket of the page.
     page_first: u32,
     seek: Seek<W>,
-    /// The cell of the index from 1 on, if an equal key was there already, and the cell is to be
-    /// listed; else 0.
+    /// The position of the cell in the index plus 1, if an equal key was there already, and the
+    /// cell is to be listed; else 0.
     repeated: u32,
-    /// The position of the cell in the list of repeated keys, counted from that of its warp.
+    /// The position of the cell in the list of repeated keys, counted from the first position of
+    /// its warp.
     position: u32,
 }
 
@@ -63,12 +64,12 @@ kernel! {
     /// Of equal keys in a warp the last one's pair is added for all, and of equal keys in the index
     /// the first one's: threads would wait for each other.
     ///
-    /// `index` and the header are 0 at first. A cell of the index is the number of a pair from 1
-    /// on, or 0; of equal keys that of the last one, and a bit that says so. Without an index,
-    /// which may be null, keys are unique. `repeated` gets the cells of repeated keys, each once,
-    /// and [`header::REPEATED`] counts them. There is space for all pairs.
+    /// `index` and the header are 0 at first. A cell of the index is 0, or 1 plus the index of a
+    /// pair. Of equal keys it has the last pair, and a bit that says so. Without an index, which
+    /// may be null, keys are unique. `repeated` gets the cells of repeated keys, each once, and
+    /// [`header::REPEATED`] counts them. There is space for all pairs.
     ///
-    /// Pairs whose candidates are all full are in `left`, by number, up to [`MAX_LEFT`];
+    /// Pairs whose candidates are all full are in `left`, by index, up to [`MAX_LEFT`];
     /// [`header::LEFT`] counts them.
     AddDirectly<K: KeyWord, V: Payload>, "page_add_directly", threads 256;
     {
@@ -188,8 +189,8 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         }
     }
 
-    /// Enters a pair in the index. Returns nothing if its key was not there; and else the key's
-    /// cell, from 1 on, if this pair is the first to find it, or 0.
+    /// Enters a pair in the index. Returns nothing if its key was not there. Else it returns the
+    /// position of the key's cell plus 1 if this pair is the first to find it, or 0.
     #[inline(always)]
     fn enter(&self, key: K, mixed: K, number: u32) -> Option<u32> {
         let mask = (1 << self.plan.index_bits) - 1;
@@ -206,7 +207,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
                 }
             }
             if self.keys.load_read_only((there & !LISTED) as u64 - 1) == key {
-                // Without the bit the first pair's number is there, which may be the greater one.
+                // Without the bit the first pair's index is there, which may be the greater one.
                 if there < LISTED {
                     let was = at.compare_exchange(there, LISTED | there.max(number + 1));
                     if was == there {
@@ -347,7 +348,7 @@ impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
 pub struct StoreRepeatedParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of cells in the list.
+    /// The count of cells in the list.
     pub repeated: u64,
 }
 

@@ -6,13 +6,13 @@ use crate::page::form::{Form, tags_in};
 use crate::seam::{Block, Shared};
 use crate::types::Scalar;
 
-/// The number of displaced pairs in a page, in the list of [`pull_back`]: the position of its
-/// length among the lengths.
+/// The count of displaced pairs in a page, in the list of [`pull_back`]: the position of its length
+/// among the lengths.
 const DISPLACED: u32 = 1;
 
 /// Pulls pairs back to the first of their candidates that has a free slot, until none has one
-/// earlier than its own, and makes the filter bits those of the pairs that stay displaced. So the
-/// page is as after a build. Begins and ends with a barrier.
+/// earlier than its own. Then sets the filter bits for the pairs that stay displaced, and no
+/// others. So the page is as after a build. Begins and ends with a barrier.
 ///
 /// If the list, of `most` words, cannot hold all displaced pairs, none of this is done, and the
 /// result is false.

@@ -33,7 +33,7 @@ const ELSEWHERE: u32 = 0;
 struct Thread<K> {
     /// The keys that the thread removes next.
     keys: [K; MAX_READ_AHEAD],
-    /// The number of keys that it has removed.
+    /// The count of keys that it has removed.
     removed: u32,
 }
 

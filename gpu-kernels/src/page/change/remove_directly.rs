@@ -16,7 +16,7 @@ use crate::types::{KeyWord, Payload, Scalar, WordOf};
 pub struct RemoveParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of keys.
+    /// The count of keys.
     pub keys: u64,
 }
 
@@ -29,7 +29,7 @@ struct Removing<K, W> {
     remainder: W,
     /// The candidate that is probed next; the search has ended if it is `u32::MAX`.
     number: u32,
-    /// The number of the word of the pair's value, if this thread has removed the pair.
+    /// The index of the word of the pair's value, if this thread has removed the pair.
     at: Option<u32>,
     /// Whether the bucket was full.
     hole: bool,
@@ -43,7 +43,7 @@ kernel! {
     ///
     /// The header's [`header::LENGTH`] counts the pairs that were removed, and [`header::HOLES`] is
     /// set if one of them was in a full bucket. If `found` is not null, it and `values`, which may
-    /// be null, get the answers as those of a lookup.
+    /// be null, get the same answers as from a lookup.
     RemoveDirectly<K: KeyWord, V: Payload>, "page_remove_directly", threads 256;
     {
         keys: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, header: Global<u64>,

@@ -7,7 +7,7 @@ use crate::seam::Shared;
 use crate::types::Scalar;
 
 impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
-    /// Returns the number of the candidate that has the key with this home and remainder, the word
+    /// Returns the index of the candidate that has the key with this home and remainder, the word
     /// of tags there as it was read, and the tag that `equal` reports in that word, if the key is
     /// there. Other threads may be changing the page.
     #[inline(always)]
@@ -34,7 +34,7 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     /// Removes the pair with this home and remainder from its candidate `number`, while other
     /// threads may remove pairs, too.
     ///
-    /// Returns the number of the word of its value, and whether the bucket was full. If the pair is
+    /// Returns the index of the word of its value, and whether the bucket was full. If the pair is
     /// not there, returns whether some pair of its class had to leave the bucket.
     #[inline(always)]
     pub fn remove_candidate(&self, home: u32, remainder: W, number: u32) -> Result<(u32, bool), bool> {
@@ -59,8 +59,8 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         }
     }
 
-    /// Removes the pair with this home and remainder from the candidates from `number` on; returns
-    /// whether it was there. Other threads may remove pairs at the same time.
+    /// Removes the pair with this home and remainder from candidate `number` or a later one;
+    /// returns whether it was there. Other threads may remove pairs at the same time.
     #[inline(always)]
     pub fn remove_from(&self, home: u32, remainder: W, mut number: u32) -> bool {
         // The loop should not be unrolled.
@@ -75,7 +75,7 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     }
 
     /// Copies the pair in a slot to the first of its candidates that has a free slot, if that comes
-    /// earlier; returns the number of the new slot, counted over the page. Threads may do this at
+    /// earlier; returns the index of the new slot, counted over the page. Threads may do this at
     /// the same time with different pairs, and none of them frees a slot meanwhile.
     #[inline(always)]
     pub fn move_back(&self, bucket: u32, slot: u32) -> Option<u32> {

@@ -3,7 +3,7 @@
 
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// The number of words in a bucket.
+/// The count of words in a bucket.
 pub const BUCKET_WORDS: u32 = 8;
 
 /// The division of a bucket's eight words: first words of tags, then a value for each slot; or
@@ -12,19 +12,19 @@ pub const BUCKET_WORDS: u32 = 8;
 /// A tag is [`Layout::tag`](super::Layout::tag), and 0 in an empty slot. Above the tags of a word
 /// are filter bits.
 pub trait Form {
-    /// The number of words of tags.
+    /// The count of words of tags.
     const TAG_WORDS: u32;
-    /// The number of slots, and so of values.
+    /// The count of slots, and so of values.
     const SLOTS: u32;
-    /// The number of tags in a word; the last word has the rest.
+    /// The count of tags in a word; the last word has the rest.
     const TAGS: u32;
-    /// The number of classes of remainders; each has a filter bit.
+    /// The count of classes of remainders; each has a filter bit.
     const CLASSES: u32;
     /// Whether the slots have values.
     const VALUES: bool = Self::TAG_WORDS < BUCKET_WORDS;
-    /// Returns the number of bits in a tag.
+    /// Returns the count of bits in a tag.
     fn tag_bits<W: Scalar>() -> u32;
-    /// Returns the filter bit of class `class`: its word, and its bit number in that word.
+    /// Returns the filter bit of class `class`: its word, and its bit index in that word.
     fn filter<W: Scalar>(class: u32) -> (u32, u32);
 }
 
@@ -52,8 +52,8 @@ pub struct Thirds<const WORDS: u32>;
 /// ```
 pub struct Halves<const WORDS: u32>;
 
-/// The form with tags of all bits of a word but one, in `WORDS` words: for every width and every
-/// number of buckets from 2^4 on.
+/// The form with tags of all bits of a word but one, in `WORDS` words: for every width and for 2^4
+/// buckets or more.
 ///
 /// ```text
 /// word     31 (63)  30 (62)        0
@@ -130,8 +130,8 @@ pub(in crate::page) struct Choice {
     pub tag_bits: u32,
 }
 
-/// Returns the forms that buckets may have, from the most slots on; if words have 64 bits, only the
-/// last one will do.
+/// Returns the forms that buckets may have, the form with the most slots first; if words have 64
+/// bits, only the last one will do.
 pub(in crate::page) fn choices<K: KeyWord, V: Payload>() -> [Choice; 3] {
     fn of<F: Form, W: Scalar>() -> Choice {
         Choice { slots: F::SLOTS, tag_bits: F::tag_bits::<W>() }
@@ -170,7 +170,7 @@ macro_rules! with_form {
 }
 pub(in crate::page) use with_form;
 
-/// Returns the filter bit for a remainder: the number of its word, and the bit in it.
+/// Returns the filter bit for a remainder: the index of its word, and the bit in it.
 #[inline(always)]
 pub fn filter<F: Form, W: Scalar>(remainder: W) -> (u32, W) {
     let (word, bit) = F::filter::<W>(remainder.bits_from(0) % F::CLASSES);
@@ -192,7 +192,7 @@ fn repeated<F: Form, W: Scalar>(unit: W, tags: u32) -> W {
     all
 }
 
-/// Returns the number of tags in tag word `word`.
+/// Returns the count of tags in tag word `word`.
 #[inline(always)]
 pub const fn tags_in<F: Form>(word: u32) -> u32 {
     if word + 1 < F::TAG_WORDS { F::TAGS } else { F::SLOTS - (F::TAG_WORDS - 1) * F::TAGS }
@@ -212,7 +212,7 @@ pub fn equal<F: Form, W: Scalar>(held: W, word: u32, tag: W) -> W {
     differences.minus(repeated::<F, W>(W::from_u64(1), F::TAGS)) & !differences & tops
 }
 
-/// Returns the number, in its word, of the lowest tag that `equal` reports.
+/// Returns the index, in its word, of the lowest tag that `equal` reports.
 #[inline(always)]
 pub fn tag_number<F: Form, W: Scalar>(equal: W) -> u32 {
     equal.low_zeros() / F::tag_bits::<W>()

@@ -2,21 +2,21 @@
 
 pub use crate::split::header::{DROPPED, LEVELS, OVERFLOW};
 
-/// The number of pages that could not be built.
+/// The count of pages that could not be built.
 pub const FAILED: u64 = 6;
-/// The number of keys.
+/// The count of keys.
 pub const LENGTH: u64 = 7;
-/// The number of pairs that found all of their candidates full. Others had to be evicted for
-/// them, unless an earlier eviction had already inserted their key.
+/// The count of pairs that found all of their candidates full. Others had to be evicted for them,
+/// unless an earlier eviction had already inserted their key.
 pub const LEFT: u64 = 8;
-/// The number of sampled keys that were drawn before.
+/// The count of sampled keys that were drawn before.
 pub const SAMPLED: u64 = 9;
-/// The number of repeated keys that did not fit their page's own part of the list, also of
-/// those that found the common part full.
+/// The count of repeated keys that did not fit their page's own part of the list, also of those
+/// that found the common part full.
 pub const REPEATED: u64 = 10;
-/// The number of repeated keys in the pages' own parts of the list.
+/// The count of repeated keys in the pages' own parts of the list.
 pub const LISTED: u64 = 11;
 /// Not 0 if a pair was removed from a full bucket.
 pub const HOLES: u64 = 12;
-/// The number of words.
+/// The count of words.
 pub const WORDS: usize = 14;

@@ -14,16 +14,16 @@ pub struct Layout {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The bits of a page's number: there are 2^`page_bits` pages.
+    /// The bits of a page's index: there are 2^`page_bits` pages.
     pub page_bits: u32,
-    /// The number of buckets in a page.
+    /// The count of buckets in a page.
     pub page_buckets: u32,
-    /// The number of slots in a bucket, which determines the form: 6, 5 or 4; for keys alone 24, 15
+    /// The count of slots in a bucket, which determines the form: 6, 5 or 4; for keys alone 24, 15
     /// or 8.
     pub slots: u32,
-    /// The number of buckets that a pair may be in: [`MIN_CANDIDATES`] to [`MAX_CANDIDATES`].
+    /// The count of buckets that a pair may be in: [`MIN_CANDIDATES`] to [`MAX_CANDIDATES`].
     pub candidates: u32,
-    /// The number of remainders; every remainder is below this.
+    /// The count of remainders; every remainder is below this.
     pub remainders: u64,
     /// 1 if pairs may have been removed from full buckets. Then a bucket with an empty slot does
     /// not end a search.
@@ -67,8 +67,8 @@ impl Layout {
         (whole.slots, MAX_CANDIDATES)
     }
 
-    /// Returns the forms of a table, from the most slots on: the slots per bucket, and the number
-    /// of buckets from which on a table has that form.
+    /// Returns the forms of a table, the form with the most slots first: the slots per bucket, and
+    /// the least count of buckets with which a table has that form.
     pub fn forms<K: KeyWord, V: Payload>() -> [(u32, u64); 3] {
         let [short @ .., whole] = choices::<K, V>();
         let of_short = |choice: Choice| {
@@ -80,13 +80,13 @@ impl Layout {
         [most, middle, (whole.slots, MIN_BUCKETS as u64)]
     }
 
-    /// Returns the number of buckets.
+    /// Returns the count of buckets.
     #[inline(always)]
     pub fn buckets(&self) -> u32 {
         self.page_buckets << self.page_bits
     }
 
-    /// Returns the number of pages.
+    /// Returns the count of pages.
     #[inline(always)]
     pub fn pages(&self) -> u32 {
         1 << self.page_bits
@@ -104,7 +104,7 @@ impl Layout {
     pub fn remainder<K: KeyWord, W: Scalar>(&self, mixed: K) -> W {
         if W::BITS == 32 {
             // From one key of a bucket to the next, the position within the bucket's part of the
-            // range grows by the number of buckets. That times `remainders` is no less than the
+            // range grows by the count of buckets. That times `remainders` is no less than the
             // range, so the keys get different remainders.
             let within = mixed.within_part(self.buckets());
             W::from_u64(within.scaled_wide(K::from_u64(self.remainders)).to_u64())
@@ -121,8 +121,8 @@ impl Layout {
         W::from_u64(remainder.to_u64() + number as u64 * self.remainders + 1)
     }
 
-    /// Returns the remainder, and the number of the candidate, of a pair with this tag, which is
-    /// not 0 and is one that [`Layout::tag`] makes: [`CheckTags`](crate::page::CheckTags) looks for
+    /// Returns the remainder, and the index of the candidate, of a pair with this tag, which is not
+    /// 0 and is one that [`Layout::tag`] makes: [`CheckTags`](crate::page::CheckTags) looks for
     /// others.
     #[inline(always)]
     pub fn untag<W: Scalar>(&self, tag: W) -> (W, u32) {
@@ -137,7 +137,7 @@ impl Layout {
     }
 
     /// Returns the bucket, within the page, that is candidate `number` of a pair with home bucket
-    /// `home` and `remainder`. For each number and remainder this is a permutation of the page's
+    /// `home` and `remainder`. For each candidate and remainder this is a permutation of the page's
     /// buckets.
     #[inline(always)]
     pub fn candidate<W: Scalar>(&self, home: u32, remainder: W, number: u32) -> u32 {
@@ -151,7 +151,7 @@ impl Layout {
         }
     }
 
-    /// Returns the distance of candidate `number`, from 2 on, from home: 2 to the number of the
+    /// Returns the distance of candidate `number`, at least 2, from home: 2 to the count of the
     /// page's buckets less 1.
     #[inline(always)]
     fn distance<W: Scalar>(&self, remainder: W, number: u32) -> u32 {
@@ -174,7 +174,7 @@ impl Layout {
         }
     }
 
-    /// Returns the numbers from which the first mixed key of each home bucket follows.
+    /// Returns the words from which the first mixed key of each home bucket follows.
     #[inline(always)]
     pub fn homes<K: KeyWord>(&self) -> Homes {
         let (most, buckets) = (K::ALL_ONES.to_u64(), self.buckets() as u64);
@@ -199,7 +199,7 @@ impl Layout {
         if W::BITS > 32 {
             return K::from_u64(first.wrapping_add(remainder.wrapping_sub(first) & (self.remainders - 1)));
         }
-        // A key's remainder is its number in the bucket, or one more: docs/page-map.md.
+        // A key's remainder is its index in the bucket, or one more: docs/page-map.md.
         let mixed = K::from_u64(first.wrapping_add(remainder));
         if mixed.scaled(self.buckets()) == home && self.remainder::<K, W>(mixed).to_u64() == remainder {
             mixed
@@ -209,7 +209,7 @@ impl Layout {
     }
 }
 
-/// The numbers that tell where home buckets begin in the range of mixed keys. They are the same for
+/// The words that tell where home buckets begin in the range of mixed keys. They are the same for
 /// all keys of a table, and computing them takes divisions.
 #[derive(Clone, Copy, Debug)]
 pub struct Homes {
@@ -241,8 +241,8 @@ impl FirstMixed for u64 {
     }
 }
 
-/// Returns the number of remainders of the keys of a bucket. It is the number of mixed keys for
-/// each of `buckets`, rounded up, and to a power of two if words `W` are wide.
+/// Returns the count of remainders of the keys of a bucket. It is the count of mixed keys for each
+/// of `buckets`, rounded up, and to a power of two if words `W` are wide.
 fn remainders<K: KeyWord, W: Scalar>(buckets: u64) -> u64 {
     if W::BITS == 32 { K::ALL_ONES.to_u64() / buckets + 1 } else { 1 << (K::BITS - buckets.ilog2()) }
 }

@@ -1,4 +1,4 @@
-//! The sizes of pages, and the numbers of buckets that a pair may be in.
+//! The sizes of pages, and the counts of buckets that a pair may be in.
 
 use super::bucket::BUCKET_WORDS;
 use crate::seam::IN_STEP;
@@ -32,11 +32,11 @@ const MAX_BUCKETS_OF_KEYS: u32 = fit_page(1024);
 /// The granularity of page sizes: a page has 4 more buckets than a multiple of this.
 const PAGE_STEP: u32 = 8;
 
-/// Returns the smallest number of buckets, at least `buckets`, that a page may have.
+/// Returns the smallest count of buckets, at least `buckets`, that a page may have.
 ///
 /// It is even, since buckets come in lines of two. It also puts the 32-bit words that are written
-/// out together into different banks of shared memory: words of a bucket are a page's number of
-/// buckets apart.
+/// out together into different banks of shared memory: words of a bucket are as many words apart as
+/// a page has buckets.
 pub const fn fit_page(buckets: u32) -> u32 {
     (buckets + 4).div_ceil(PAGE_STEP) * PAGE_STEP - 4
 }

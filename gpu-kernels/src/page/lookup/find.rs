@@ -14,7 +14,7 @@ use core::marker::PhantomData;
 pub struct FindParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The number of queries.
+    /// The count of queries.
     pub queries: u64,
 }
 
@@ -28,7 +28,7 @@ kernel! {
     /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of
     /// `found[i / 32]` says which.
     ///
-    /// `values` may be null. `words` are those of the buckets.
+    /// `values` may be null. `words` are the words of the buckets.
     Find<K: KeyWord, V: Payload>, "page_find", threads 256, cpu cores;
     { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindParams }
 }
@@ -77,7 +77,7 @@ impl<K: KeyWord, V: Payload> Find<K, V> {
     }
 }
 
-/// The queries of a lookup from number `first` to `end`, to be answered where threads do not run in
+/// The queries of a lookup from index `first` to `end`, to be answered where threads do not run in
 /// step.
 ///
 /// First the home buckets of some of them are computed, which a CPU does for several at once. Then
@@ -132,7 +132,7 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
         }
     }
 
-    /// Computes the homes of the queries from number `first` on, and prefetches these buckets.
+    /// Computes the homes of the queries that begin at index `first`, and prefetches these buckets.
     #[inline(always)]
     fn seek(&self, first: u64, sought: &mut Sought<K::PackedWord<V>>) {
         let here = self.end.saturating_sub(first).min(AT_ONCE as u64) as usize;
@@ -162,7 +162,8 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
         (sought.tags[0][i], sought.tags[1][i]) = (layout.tag(remainder, 0), layout.tag(remainder, 1));
     }
 
-    /// Answers the queries from number `first` on. With `WHOLE` there are as many as share a word.
+    /// Answers the queries that begin at index `first`. With `WHOLE` there are as many as share a
+    /// word.
     #[inline(always)]
     fn answer<const WHOLE: bool, const VALUES: bool>(&self, first: u64, sought: &Sought<K::PackedWord<V>>) {
         let Self { lookup, words, ref layout, .. } = *self;

@@ -157,8 +157,8 @@ pub(in crate::page) const fn one_line<F: Form, K: KeyWord, V: Payload>() -> bool
 
 /// Returns the value in the slot of the lowest bit of `equal`.
 ///
-/// `equal` is [`equal_tags`] of the bucket from word `first` on, and from bit 32 on that of the
-/// bucket beside it.
+/// `equal` has in its lower half the [`equal_tags`] of the bucket that begins at word `first`, and
+/// in its upper half the [`equal_tags`] of the bucket beside it.
 #[inline(always)]
 pub(in crate::page) fn answer_at<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
@@ -171,7 +171,7 @@ pub(in crate::page) fn answer_at<F: Form, K: KeyWord, V: Payload>(
     Scalar::from_u64(words.load_read_only(value_at::<F>(first, equal)).to_u64())
 }
 
-/// Returns the number of the value's word for [`answer_at`].
+/// Returns the index of the value's word for [`answer_at`].
 #[inline(always)]
 pub(in crate::page) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
     // Buckets begin at multiples of eight words, and have at most eight slots with values, so there
@@ -179,7 +179,7 @@ pub(in crate::page) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
     (first ^ (equal.trailing_zeros() / 4) as u64) + F::TAG_WORDS as u64
 }
 
-/// Returns the number of the word of a key's value, if the key is there. The kernel may change
+/// Returns the index of the word of a key's value, if the key is there. The kernel may change
 /// values meanwhile.
 #[inline(always)]
 pub(in crate::page) fn locate<F: Form, K: KeyWord, V: Payload>(
@@ -199,8 +199,8 @@ pub(in crate::page) fn locate<F: Form, K: KeyWord, V: Payload>(
     None
 }
 
-/// Returns the slots of the bucket from word `first` on that have this tag: if they have values,
-/// some of the four bits from `4 · slot` on.
+/// Returns which slots of the bucket that begins at word `first` have this tag. For such a slot
+/// with a value, some of the four bits from `4 · slot` to `4 · slot + 3` are set.
 #[inline(always)]
 pub(in crate::page) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: W) -> u32 {
     let mut slots = 0;

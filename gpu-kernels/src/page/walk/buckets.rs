@@ -17,18 +17,18 @@ pub struct Walk<'l, F, K: KeyWord, V: Payload> {
 /// A bucket as a thread holds it.
 pub struct Bucket<W> {
     words: [W; BUCKET_WORDS as usize],
-    /// The number of its pairs.
+    /// The count of its pairs.
     pub pairs: u32,
     /// The output offset of its first pair, once offsets are reserved.
     pub target: u64,
-    /// The number of the bucket in its page.
+    /// The index of the bucket in its page.
     pub(in crate::page) in_page: u32,
 }
 
 /// The 64-bit words in which the threads of a block stage the keys, or the values, of their
 /// buckets, if these have values. A bucket has four of 64 bits, or at most six of 32.
 pub const STAGED: usize = 4 * THREADS;
-/// The staging words of buckets of any form: those of keys alone have at most 24 keys of 32 bits.
+/// The staging words of buckets of any form: buckets of keys alone have at most 24 keys of 32 bits.
 pub const MAX_STAGED: usize = 12 * THREADS;
 
 impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {

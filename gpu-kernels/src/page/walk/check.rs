@@ -17,8 +17,8 @@ kernel! {
     /// Counts the pairs of all buckets, and those whose tag no insertion makes: it names a
     /// candidate that there is not. There is one thread per bucket.
     ///
-    /// `counts[0]`, 0 at first, becomes the number of pairs, and `counts[1]`, 0 at first, that of
-    /// wrong tags.
+    /// `counts[0]`, 0 at first, becomes the count of pairs, and `counts[1]`, 0 at first, the count
+    /// of wrong tags.
     CheckTags<K: KeyWord, V: Payload>, "page_check_tags", threads 256, cpu cores;
     { words: Global<<K as KeyWord>::PackedWord<V>>, counts: Global<u64>, plan: CheckParams }
 }
@@ -87,7 +87,7 @@ fn add(all: Global<u64>, [pairs, wrong]: [u64; 2]) {
     }
 }
 
-/// Returns the number of tags of a bucket that are larger than any that an insertion makes.
+/// Returns the count of tags of a bucket that are larger than any that an insertion makes.
 #[inline(always)]
 fn wrong_tags<F: Form, K: KeyWord, V: Payload>(walk: &Walk<'_, F, K, V>, bucket: &Bucket<K::PackedWord<V>>) -> u32 {
     // The largest remainder in the last candidate. Tags have bits for it.

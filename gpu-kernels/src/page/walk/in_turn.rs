@@ -1,4 +1,4 @@
-//! Walking over all pairs of a table by one thread, which writes them out, or gives them numbers.
+//! Walking over all pairs of a table by one thread, which writes them out, or gives them ids.
 
 use super::buckets::{Bucket, Walk};
 use crate::page::form::{FirstMixed, Form, MAX_SLOTS};
@@ -9,15 +9,15 @@ use crate::types::{KeyWord, Payload, Scalar, WordOf};
 #[derive(Clone, Copy)]
 pub struct Output<K, V: Payload> {
     pub keys: Global<K>,
-    /// The values; not used if they become numbers.
+    /// The values; not used if they become ids.
     pub values: Global<WordOf<V>>,
     pub capacity: u64,
-    /// The number of pairs that blocks have reserved output for.
+    /// The count of pairs that blocks have reserved output for.
     pub count: Global<u64>,
 }
 
 /// Writes out the keys of the block's buckets, one for each of its threads. With `NUMBER` their
-/// values become the numbers of the keys in the output; otherwise values, if any, are written out.
+/// values become the indices of the keys in the output; otherwise values, if any, are written out.
 #[inline(always)]
 pub fn walk_in_turn<const NUMBER: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
     block: &B,
@@ -50,7 +50,7 @@ impl<F: Form, K: KeyWord, V: Payload> Work for Count<'_, '_, F, K, V> {
     }
 }
 
-/// The output of the pairs in some buckets, from number `target` on.
+/// The output of the pairs in some buckets, beginning at index `target`.
 struct WriteOut<'w, 'l, const NUMBER: bool, F, K: KeyWord, V: Payload> {
     walk: &'w Walk<'l, F, K, V>,
     first: u64,

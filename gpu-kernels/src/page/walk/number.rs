@@ -27,11 +27,11 @@ pub struct ValuesParams {
 }
 
 kernel! {
-    /// Gives every key a number, its id, in the order in which blocks reserve their ranges. There
-    /// is one thread per bucket.
+    /// Gives every key an id, in the order in which blocks reserve their ranges. There is one
+    /// thread per bucket.
     ///
     /// The id becomes the key's value, and `keys_out[id]` becomes the key, up to the capacity.
-    /// `count[0]`, 0 at first, becomes the number of keys.
+    /// `count[0]`, 0 at first, becomes the count of keys.
     Number<K: KeyWord>, "page_number", threads 256, cpu cores,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = STAGED;
     { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberParams }
@@ -107,8 +107,8 @@ impl<K: KeyWord> FlagValues<K> {
 }
 
 kernel! {
-    /// Replaces every value by the number of smaller values that are flagged in `bits`. There is
-    /// one thread per bucket.
+    /// Replaces every value by the count of smaller values that are flagged in `bits`. There is one
+    /// thread per bucket.
     ///
     /// `before[i]` is how many are flagged in the words before `bits[i]`.
     RankValues<K: KeyWord>, "page_rank_values", threads 256;

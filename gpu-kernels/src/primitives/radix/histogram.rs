@@ -7,10 +7,10 @@ use crate::types::KeyWord;
 /// The most counters: digits times the values of each.
 pub const MAX_COUNTERS: u32 = 4096;
 
-/// The number of counters in a block's memory: a CPU's digits have more values.
+/// The count of counters in a block's memory: a CPU's digits have more values.
 const COUNTERS: usize = if STAGED_TIMES == 1 { MAX_COUNTERS as usize } else { 6 << MAX_BITS_IN_TURN };
 
-/// The number of keys that a thread reads at once.
+/// The count of keys that a thread reads at once.
 const ITEMS: usize = 8;
 
 /// The arguments of a histogram.
@@ -19,17 +19,17 @@ const ITEMS: usize = 8;
 pub struct HistogramParams {
     /// The first digit. The others have as many bits each, and follow it upwards.
     pub digit: Digit,
-    /// The number of keys.
+    /// The count of keys.
     pub items: u64,
-    /// The number of digits. The digits have at most [`MAX_COUNTERS`] values together.
+    /// The count of digits. The digits have at most [`MAX_COUNTERS`] values together.
     pub digits: u32,
     /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
 kernel! {
-    /// Adds to `counts[d << bits | v]` how many keys have value `v` in digit `d`. Any number of
-    /// blocks share the keys.
+    /// Adds to `counts[d << bits | v]` how many keys have value `v` in digit `d`. However many
+    /// blocks there are share the keys.
     Histogram<K: KeyWord>, "radix_histogram", threads 256, cpu cores, shared counters: u32 = COUNTERS;
     { keys: Global<K>, counts: Global<u32>, plan: HistogramParams }
 }
@@ -119,7 +119,7 @@ impl<K: KeyWord, S: Shared<u32>> Work for CountInTurn<K, S> {
 
     #[inline(always)]
     fn run(self) {
-        // The usual numbers of digits are compiled without an inner loop.
+        // The usual counts of digits are compiled without an inner loop.
         match self.plan.digits {
             1 => self.count::<1>(),
             3 => self.count::<3>(),

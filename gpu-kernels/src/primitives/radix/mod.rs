@@ -52,7 +52,7 @@ pub struct Digit {
     pub of: u32,
     /// The digit's lowest bit.
     pub shift: u32,
-    /// The number of bits: 1 to [`MAX_BITS`], or to [`MAX_BITS_IN_TURN`] where the threads of a
+    /// The count of bits: 1 to [`MAX_BITS`], or to [`MAX_BITS_IN_TURN`] where the threads of a
     /// block take turns.
     pub bits: u32,
     /// An unused field, which fills the struct up.
@@ -60,7 +60,7 @@ pub struct Digit {
 }
 
 impl Digit {
-    /// Returns the digit of the key itself: `bits` bits of it, from bit `shift` on.
+    /// Returns the digit of the key itself: `bits` of its bits, beginning with bit `shift`.
     pub const fn of_key(shift: u32, bits: u32) -> Self {
         Self { functions: HashFunctions::NONE, of: DigitOf::Key as u32, shift, bits, padding: 0 }
     }
@@ -115,7 +115,7 @@ impl Digit {
         digits
     }
 
-    /// Returns the number of values of the digit.
+    /// Returns the count of values of the digit.
     #[inline(always)]
     pub fn bins(&self) -> u32 {
         1 << self.bits

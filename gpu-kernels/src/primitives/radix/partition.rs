@@ -95,8 +95,8 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
     }
 }
 
-/// The partition of a tile by the threads of a block: the arguments, the number of the tile, and
-/// the block's memory for items and for a word of each digit.
+/// The partition of a tile by the threads of a block: the arguments, the index of the tile, and the
+/// block's memory for items and for a word of each digit.
 #[derive(Clone, Copy)]
 struct TilePartition<K: KeyWord, V: Payload, T, M, S> {
     args: Partition<K, V>,
@@ -112,7 +112,7 @@ impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> Til
         Published { words: self.args.state.offset(1), pairs: self.args.plan.digit.bins() / 2 }
     }
 
-    /// Returns the number of items of the tile, and the first of them.
+    /// Returns the count of items of the tile, and the first of them.
     #[inline(always)]
     fn here(&self) -> (u32, u64) {
         let plan = &self.args.plan;

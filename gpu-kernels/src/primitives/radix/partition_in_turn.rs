@@ -13,9 +13,9 @@ pub(super) struct PartitionInTurn<K: KeyWord, V: Payload, S> {
     pub plan: PartitionParams,
     /// The shared memory for one word per digit.
     pub starts: S,
-    /// The tile's number.
+    /// The tile's index.
     pub index: u32,
-    /// The number of the tile's first pair. `here` is how many pairs the tile has.
+    /// The index of the tile's first pair. `here` is how many pairs the tile has.
     pub first: u64,
     pub here: u32,
 }
@@ -71,7 +71,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> PartitionInTurn<K, V, S> {
         self.first == self.plan.first && self.first + self.here as u64 == self.plan.end
     }
 
-    /// Sets the starts to those of all pairs, if there is no other tile.
+    /// Sets the starts of digits from the starts among all pairs, if there is no other tile.
     #[inline(always)]
     fn take_all(&self) {
         for digit in 0..self.plan.digit.bins() {

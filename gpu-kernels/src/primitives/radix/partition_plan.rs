@@ -8,13 +8,13 @@ use crate::types::{KeyWord, Payload, WordOf};
 /// The most items of one launch: a tile publishes sums of 30 bits.
 pub const PORTION: u64 = 1 << 29;
 
-/// Returns the number of words in which a pass over `items` items (at most [`PORTION`]) publishes
+/// Returns the count of words in which a pass over `items` items (at most [`PORTION`]) publishes
 /// its sums. All must be 0 at first.
 pub const fn state_words<K: KeyWord, V: Payload>(items: u64, bits: u32) -> u64 {
     state_words_of_tiles(items.div_ceil(tile::<K, V>()), bits)
 }
 
-/// Returns the number of words in which a pass over so many tiles publishes its sums.
+/// Returns the count of words in which a pass over so many tiles publishes its sums.
 pub const fn state_words_of_tiles(tiles: u64, bits: u32) -> u64 {
     1 + tiles * ((1 << bits) / 2)
 }
@@ -32,8 +32,8 @@ pub struct PartitionParams {
     /// The number that is subtracted from `digit_starts`, modulo 2^32: a scan over the counts of
     /// several digits goes on from digit to digit.
     pub base: u32,
-    /// The number of pairs of a block whose threads take turns
-    /// (`cpu cores` in [`kernel!`](crate::kernel)). Other blocks have a [`tile`].
+    /// The count of pairs of a block whose threads take turns (`cpu cores` in
+    /// [`kernel!`](crate::kernel)). Other blocks have a [`tile`].
     pub in_turn: u32,
 }
 

@@ -7,30 +7,30 @@
 use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, opaque, pause};
 use crate::types::{KeyWord, Payload};
 
-/// The number of threads of a block.
+/// The count of threads of a block.
 pub const THREADS: usize = 512;
 pub const WARPS: u32 = THREADS as u32 / 32;
 /// The most items of a thread.
 pub const MAX_ITEMS: usize = 16;
 
-/// The number of 64-bit words for the warps' counters, and then for staging the items.
+/// The count of 64-bit words for the warps' counters, and then for staging the items.
 pub const STAGING_WORDS: usize = 4096;
 /// The 16-bit counters, for each warp as many as a digit has values, fill the staging words.
 const _: () = assert!(STAGING_WORDS * 4 == (WARPS as usize) << super::MAX_BITS);
 /// The keys of a tile, or its values, fill them too.
 const _: () = assert!(STAGING_WORDS as u64 == tile::<u64, u64>() && STAGING_WORDS as u64 * 2 == tile::<u32, u32>());
 
-/// Returns the number of items of a thread: fewer for wide items, so that they fit the registers.
+/// Returns the count of items of a thread: fewer for wide items, so that they fit the registers.
 pub const fn items<K: KeyWord, V: Payload>() -> usize {
     if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
 
-/// Returns the number of items of a tile, which one block moves.
+/// Returns the count of items of a tile, which one block moves.
 pub const fn tile<K: KeyWord, V: Payload>() -> u64 {
     (THREADS * items::<K, V>()) as u64
 }
 
-/// The number of bits of a rank, which stands below the digit.
+/// The count of bits of a rank, which stands below the digit.
 pub const RANK_BITS: u32 = 16;
 pub const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
@@ -75,9 +75,9 @@ pub fn prefetch_rows<K: KeyWord, V: Payload, T: Word>(tile_of: Global<T>, here: 
 
 /// The sums of a pair of digits, kept by one thread.
 pub struct DigitSums {
-    /// The numbers of items of the tile with these digits, one in each half.
+    /// The counts of items of the tile with these digits, one in each half.
     pub tile: u64,
-    /// The number of items of the tile with smaller digits.
+    /// The count of items of the tile with smaller digits.
     pub start: u32,
 }
 
@@ -92,7 +92,7 @@ pub fn sum_of_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32)
 }
 
 /// Turns the counters into the offsets where each set's items of each digit begin. `sets` is at
-/// most the number of warps.
+/// most the count of warps.
 #[inline(always)]
 pub fn begin_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32, sum: &DigitSums) {
     // All reads come first, so that they need not wait for the writes.
@@ -112,7 +112,7 @@ pub fn begin_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32, 
 }
 
 /// Returns the offset of an item in the tile, from its digit above its rank. The counters of its
-/// set, from word `set` on, must be the offsets where the digits begin.
+/// set, which begin at word `set`, must be the offsets where the digits begin.
 #[inline(always)]
 pub fn offset_in_tile(counters: impl Shared<u32>, set: u32, ranked: u32) -> u32 {
     let (digit, rank) = (ranked >> RANK_BITS, ranked & RANK_MASK);
@@ -120,7 +120,7 @@ pub fn offset_in_tile(counters: impl Shared<u32>, set: u32, ranked: u32) -> u32 
     opaque(begin + rank)
 }
 
-/// Gives each thread the number of items with digits before its own, of `pairs` pairs of digits.
+/// Gives each thread the count of items with digits before its own, of `pairs` pairs of digits.
 /// There is no barrier at the end.
 #[inline(always)]
 pub fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums: impl Shared<u32>, pairs: u32) {
@@ -155,7 +155,7 @@ pub const SUM: u64 = 0x4000_0000_4000_0000;
 pub const PREFIX: u64 = 0x8000_0000_8000_0000;
 const SUMS: u64 = 0x3fff_ffff_3fff_ffff;
 
-/// The number of tiles that one step back reads.
+/// The count of tiles that one step back reads.
 const WINDOW: usize = 4;
 
 /// The words that consecutive tiles publish: one word for each pair of digits.
@@ -166,7 +166,7 @@ pub struct Published {
 }
 
 impl Published {
-    /// Returns the word in which `tile` publishes its sums for `pair`. Word numbers fit 32 bits.
+    /// Returns the word in which `tile` publishes its sums for `pair`. Word indices fit 32 bits.
     #[inline(always)]
     pub fn word(&self, tile: u32, pair: u32) -> Atomic<u64, DeviceScope> {
         self.words.atomic((tile * self.pairs + pair) as u64)

@@ -10,28 +10,29 @@ use crate::types::KeyWord;
 pub struct EncodeParams {
     /// The hash function of all dictionaries.
     pub hash: Hash,
-    /// The number of rows of all chunks.
+    /// The count of rows of all chunks.
     pub rows: u64,
-    /// The number of rows of a chunk; the last one may have fewer.
+    /// The count of rows of a chunk; the last one may have fewer.
     pub chunk_rows: u64,
-    /// The number of slots that there are for the first chunk's dictionary, and for that of each
-    /// other one, as powers of two: the [`most_bits`](super::most_bits) of all rows and of a chunk.
+    /// The slots that there are for the first chunk's dictionary, as a power of two: the
+    /// [`most_bits`](super::most_bits) of all rows.
     pub first_bits: u32,
-    /// The same of each other chunk.
+    /// The slots for the dictionary of each other chunk, as a power of two: the
+    /// [`most_bits`](super::most_bits) of a chunk's rows.
     pub other_bits: u32,
 }
 
-/// The words for each chunk in `state`: the number of keys of its dictionary, and the number of
-/// slots as a power of two.
+/// The words for each chunk in `state`: the count of keys of its dictionary, and the count of slots
+/// as a power of two.
 pub const CHUNK_WORDS: u64 = 2;
 
 impl EncodeParams {
-    /// Returns the number of slots of the dictionaries of so many chunks.
+    /// Returns the count of slots of the dictionaries of so many chunks.
     pub fn slots(&self, chunks: u64) -> u64 {
         (1 << self.first_bits) + ((chunks - 1) << self.other_bits)
     }
 
-    /// Returns the number of rows of a chunk.
+    /// Returns the count of rows of a chunk.
     #[inline(always)]
     fn rows_of(&self, chunk: u64) -> u64 {
         self.chunk_rows.min(self.rows - chunk * self.chunk_rows)
@@ -41,9 +42,9 @@ impl EncodeParams {
 cores_kernel! {
     /// Encodes each chunk of rows by a dictionary of its own, with a block for each chunk.
     ///
-    /// The arrays of chunk `c` begin at its first row. `ids[row]` becomes the number of the row's
-    /// key among those of the chunk, and `counts` the number of rows of each key. Either may be
-    /// null. `slots` may hold anything before.
+    /// The arrays of chunk `c` begin at its first row. `ids[row]` becomes the id of the row's key
+    /// among the keys of the chunk, and `counts` the count of rows of each key. Either may be null.
+    /// `slots` may hold anything before.
     Encode<K: KeyWord>, "dictionary_encode", threads 16384;
     {
         keys: Global<K>, ids: Global<u32>, keys_out: Global<K>, counts: Global<u32>, slots: Global<u32>,
@@ -109,9 +110,9 @@ pub(super) fn offset_if_any(words: Global<u32>, first: u64) -> Global<u32> {
 }
 
 cores_kernel! {
-    /// Adds the keys of the other chunks, and their counts unless these are null, to those of the
-    /// first one, as [`Encode`] left them. `numbers[row]` becomes the id, among the keys of all
-    /// chunks, of the key at `keys_out[row]`. It may be null. One block.
+    /// Adds the keys of the other chunks, and their counts unless these are null, to the dictionary
+    /// of the first chunk. All are as [`Encode`] left them. `numbers[row]` becomes the id, among
+    /// the keys of all chunks, of the key at `keys_out[row]`. It may be null. One block.
     MergeChunks<K: KeyWord>, "dictionary_merge_chunks", threads 16384;
     {
         keys_out: Global<K>, counts: Global<u32>, numbers: Global<u32>, slots: Global<u32>,
@@ -151,16 +152,16 @@ impl<K: KeyWord> MergeChunks<K> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct TranslateParams {
-    /// The number of rows.
+    /// The count of rows.
     pub rows: u64,
-    /// The number of rows of a chunk, a multiple of [`TRANSLATED`].
+    /// The count of rows of a chunk, a multiple of [`TRANSLATED`].
     pub chunk_rows: u64,
 }
 
 cores_kernel! {
-    /// Replaces the ids of all chunks but the first one, which are those of their chunk, by the
-    /// `numbers` of [`MergeChunks`]. A block does [`TRANSLATED`] rows, from those of the second
-    /// chunk on.
+    /// Replaces the ids in all chunks except the first by ids among the keys of all chunks, the
+    /// `numbers` of [`MergeChunks`]. A block does [`TRANSLATED`] rows; the blocks begin with the
+    /// second chunk.
     Translate<>, "dictionary_translate", threads 16384;
     { ids: Global<u32>, numbers: Global<u32>, plan: TranslateParams }
 }

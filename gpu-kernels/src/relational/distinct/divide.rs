@@ -10,21 +10,21 @@ use crate::types::KeyWord;
 pub struct DivideParams {
     /// The hash function, of which leading bits are a key's part: as many as it skips.
     pub hash: Hash,
-    /// The number of rows of all chunks.
+    /// The count of rows of all chunks.
     pub rows: u64,
-    /// The number of rows of a chunk; the last one may have fewer.
+    /// The count of rows of a chunk; the last one may have fewer.
     pub chunk_rows: u64,
 }
 
 impl DivideParams {
-    /// Returns the number of parts.
+    /// Returns the count of parts.
     #[inline(always)]
     pub fn parts(&self) -> u64 {
         1 << self.hash.skipped
     }
 
-    /// Computes the parts of the keys from row `first` on, as many as there are up to `end`;
-    /// returns their number.
+    /// Computes the parts of the keys that begin at row `first`, as many as there are up to `end`;
+    /// returns their count.
     #[inline(always)]
     fn parts_of<K: KeyWord>(&self, keys: Global<K>, first: u64, end: u64, parts: &mut [u32; GROUP]) -> usize {
         let here = (end - first).min(GROUP as u64) as usize;
@@ -43,7 +43,7 @@ impl DivideParams {
 }
 
 cores_kernel! {
-    /// Sets the words of each chunk in `counts`, one for each part, to the number of its rows whose
+    /// Sets the words of each chunk in `counts`, one for each part, to the count of its rows whose
     /// keys are in that part. A block does a chunk.
     CountParts<K: KeyWord>, "dictionary_count_parts", threads 16384;
     { keys: Global<K>, counts: Global<u32>, plan: DivideParams }

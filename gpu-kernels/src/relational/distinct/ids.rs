@@ -7,7 +7,7 @@ use crate::seam::{Block, Global, Tile};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct FlagRepeatedParams {
-    /// The number of groups.
+    /// The count of groups.
     pub groups: u64,
 }
 
@@ -31,9 +31,9 @@ impl FlagRepeated {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RowsOfKeysParams {
-    /// The number of rows.
+    /// The count of rows.
     pub rows: u64,
-    /// The number of ids that lookups gave, which come before those of other rows.
+    /// The count of ids that lookups gave, which come before the ids of other rows.
     pub ids: u32,
     /// 1 if a lookup gives the first row with a key, 0 if it gives an id.
     pub by_first: u32,
@@ -64,12 +64,12 @@ impl FlagFirsts {
 kernel! {
     /// Replaces what a lookup gave for each row by the id of the row's key. One thread a row.
     ///
-    /// If lookups gave first rows, the id is the number of flagged rows before that of the key. If
-    /// they gave ids, these stay. Then those of the other rows follow, in the order of the rows.
-    /// `found` may be null, if all keys were found.
+    /// If lookups gave first rows, the id is the count of flagged rows before the key's first row.
+    /// If they gave ids, these stay, and the keys of the other rows get the ids behind them, in the
+    /// order of the rows. `found` may be null, if all keys were found.
     ///
     /// A word of `ranks` has the flags of 32 rows as its lower half, and as its upper half the
-    /// number of flags before them.
+    /// count of flags before them.
     NumberRows<>, "number_rows", threads 256;
     { values: Global<u32>, found: Global<u32>, ranks: Global<u64>, plan: RowsOfKeysParams }
 }
@@ -94,7 +94,7 @@ impl NumberRows {
     }
 }
 
-/// Returns the number of flags before that of a row, by the ranks of [`NumberRows`].
+/// Returns the count of set flags before the flag of a row, by the ranks of [`NumberRows`].
 #[inline(always)]
 fn rank(row: u32, ranks: Global<u64>) -> u32 {
     let word = ranks.load_read_only((row / 32) as u64);

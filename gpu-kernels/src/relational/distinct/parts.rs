@@ -11,7 +11,7 @@ use crate::types::KeyWord;
 pub struct EncodePartsParams {
     /// The hash function, which skips the bits that are a key's part.
     pub hash: Hash,
-    /// The number of rows of the largest part.
+    /// The count of rows of the largest part.
     pub largest: u64,
 }
 
@@ -24,8 +24,8 @@ impl EncodePartsParams {
     }
 }
 
-/// The words of the progress of [`EncodeParts`]: the number of parts that were taken, and the
-/// number of keys.
+/// The words of the progress of [`EncodeParts`]: the count of parts that were taken, and the count
+/// of keys.
 pub const PROGRESS_WORDS: u64 = 2;
 
 cores_kernel! {
@@ -33,9 +33,9 @@ cores_kernel! {
     /// parts in turn, so there are as many as cores.
     ///
     /// Part `p` has the keys from `starts[p]` to `starts[p + 1]`, which are changed. `ids` become
-    /// the ids of these, `keys_out` the different keys of all parts, and `counts` the number of
-    /// rows of each. Each of the three may be null. `memory` has [`EncodePartsParams::block_words`]
-    /// for each block, which may hold anything. `progress`, [`PROGRESS_WORDS`] words, is 0 before.
+    /// the ids of these, `keys_out` the different keys of all parts, and `counts` the count of rows
+    /// of each. Each of the three may be null. `memory` has [`EncodePartsParams::block_words`] for
+    /// each block, which may hold anything. `progress`, [`PROGRESS_WORDS`] words, is 0 before.
     EncodeParts<K: KeyWord>, "dictionary_encode_parts", threads 16384;
     {
         keys: Global<K>, starts: Global<u32>, parts: u64, keys_out: Global<K>, ids: Global<u32>,
@@ -60,8 +60,8 @@ impl<K: KeyWord> EncodeParts<K> {
         }
     }
 
-    /// Encodes the rows of a part, the first of which is number `first` of all parts; returns the
-    /// number of their keys, of which so many are expected.
+    /// Encodes the rows of a part, the first of which is index `first` of all parts; returns the
+    /// count of their keys, of which so many are expected.
     #[inline(always)]
     fn encode(self, first: u64, rows: u64, expected: u64, memory: Global<u32>) -> u64 {
         let (slots, of_keys) = (memory, memory.offset(1 << most_bits(self.plan.largest)));
@@ -100,7 +100,7 @@ impl<K: KeyWord> EncodeParts<K> {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct OrderKeysParams {
-    /// The number of rows.
+    /// The count of rows.
     pub rows: u64,
 }
 

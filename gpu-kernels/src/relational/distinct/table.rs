@@ -6,13 +6,13 @@
 use crate::seam::{Global, Work};
 use crate::types::KeyWord;
 
-/// The number of slots of a new table, as a power of two.
+/// The count of slots of a new table, as a power of two.
 pub(super) const FIRST_BITS: u32 = 10;
 /// How much a table grows at once, as a power of two.
 const GROWTH_BITS: u32 = 2;
 /// The most slots, as a power of two, of a table that is in a near cache.
 const NEAR_BITS: u32 = 15;
-/// The number of rows whose keys are hashed, and whose slots are prefetched, before any is looked
+/// The count of rows whose keys are hashed, and whose slots are prefetched, before any is looked
 /// up.
 pub(super) const GROUP: usize = 128;
 
@@ -30,7 +30,7 @@ pub struct Hash {
     pub a: u64,
     /// The second one.
     pub b: u64,
-    /// The number of leading bits that all keys of a dictionary have in common.
+    /// The count of leading bits that all keys of a dictionary have in common.
     pub skipped: u32,
     /// Unused.
     pub padding: u32,
@@ -57,11 +57,11 @@ pub(super) struct Dictionary<K: KeyWord> {
     /// The keys by their ids.
     pub keys: Global<K>,
     pub hash: Hash,
-    /// The number of slots, as a power of two, and the most that there is memory for. The latter
-    /// are more than there are keys.
+    /// The count of slots, as a power of two, and the most that there is memory for. The latter are
+    /// more than there are keys.
     pub bits: u32,
     pub most_bits: u32,
-    /// The number of keys.
+    /// The count of keys.
     pub length: u32,
 }
 
@@ -146,8 +146,8 @@ fn grown<K: KeyWord>(mut dictionary: Dictionary<K>) -> Dictionary<K> {
 /// Rows, and what is written of them: the id of each row's key if `IDS`, and the sum of the weights
 /// of each key's rows if `COUNTS`. Each row weighs 1 unless `WEIGHTED`.
 ///
-/// Keys and weights may be those of rows further on in the dictionary's own arrays. The output is
-/// the dictionary with the rows' keys.
+/// Keys and weights may lie in the dictionary's own arrays, in rows that the dictionary has not
+/// reached. The output is the dictionary with the rows' keys.
 pub(super) struct Rows<const IDS: bool, const COUNTS: bool, const WEIGHTED: bool, K: KeyWord> {
     pub dictionary: Dictionary<K>,
     pub keys: Global<K>,

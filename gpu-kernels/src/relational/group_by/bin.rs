@@ -13,7 +13,7 @@ pub(super) const MAX_STEPS: u32 = 64;
 #[derive(Clone, Copy)]
 pub(super) struct Rows<K: KeyWord, V: Payload> {
     pub pairs: Pairs<false, K, V>,
-    /// The number of the first row, and how many there are.
+    /// The index of the first row, and how many there are.
     pub first: u64,
     pub count: u32,
     /// Whether they come from a split: then all of them are of this bin, and their keys are mixed
@@ -24,7 +24,7 @@ pub(super) struct Rows<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> Rows<K, V> {
-    /// Returns the same rows, from number `row` on.
+    /// Returns the same rows without those before index `row`.
     #[inline(always)]
     pub fn from(&self, row: u32) -> Self {
         Self { first: self.first + row as u64, ..*self }
@@ -46,9 +46,9 @@ pub(super) struct Groups<K: KeyWord, V: Payload> {
     pub sums: Global<u64>,
     pub minima: Global<WordOf<V>>,
     pub maxima: Global<WordOf<V>>,
-    /// The number of groups that there is capacity for.
+    /// The count of groups that there is capacity for.
     pub capacity: u64,
-    /// The number of groups that were there before.
+    /// The count of groups that were there before.
     pub before: u64,
     /// The constants of the mix.
     pub a: u64,
@@ -56,8 +56,8 @@ pub(super) struct Groups<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> Groups<K, V> {
-    /// Writes the group in a slot of a page as number `target` of the new ones, if there is
-    /// capacity for it.
+    /// Writes the group in a slot of a page as index `target` of the new ones, if there is capacity
+    /// for it.
     #[inline(always)]
     pub fn write<S: Shared<u32>>(&self, target: u64, mixed: K, page: &GroupPage<S>, slot: u32) {
         let target = self.before + target;

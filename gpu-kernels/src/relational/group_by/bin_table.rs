@@ -16,7 +16,7 @@ const MORE_SLOTS: usize = 3;
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
 impl Wanted {
-    /// Returns the number of slots of a page of at most `slots` slots in so many words of 32 bits:
+    /// Returns the count of slots of a page of at most `slots` slots in so many words of 32 bits:
     /// the largest prime number, so that a probe with any step visits all of them. It is never less
     /// than 131, for which there must be memory.
     pub const fn slots<K: KeyWord, V: crate::types::Payload>(self, slots: u32, words: u32) -> u32 {
@@ -53,7 +53,7 @@ pub(super) struct Look {
 /// A page of groups. The keys come first, then what is wanted.
 ///
 /// A slot holds the mixed key with its highest bit set, and 0 if it is empty. That bit is the same
-/// for all keys of a page, since a page's number is at least one bit of the mixed key.
+/// for all keys of a page, since a page's index is at least one bit of the mixed key.
 ///
 /// A key's slots are its [home](GroupPage::home), the [second](GroupPage::second), and from there
 /// on each [next](GroupPage::next) one. It takes the first that is empty, and no slot is emptied:
@@ -64,7 +64,7 @@ pub(super) struct GroupPage<S> {
     pub wanted: Wanted,
     pub column: ColumnParams,
     pub chip: OnChip<S>,
-    /// The bits of the page's number, at least 1, and the number.
+    /// The bits of the page's index, at least 1, and the index.
     page_bits: u32,
     page: u32,
     slots: u32,
@@ -93,7 +93,7 @@ impl<S: Shared<u32>> GroupPage<S> {
         Self { wanted, chip: self.chip.of_sums(), ..self }
     }
 
-    /// Returns the number of slots.
+    /// Returns the count of slots.
     #[inline(always)]
     pub fn slots(&self) -> u32 {
         self.slots
@@ -126,8 +126,8 @@ impl<S: Shared<u32>> GroupPage<S> {
         mixed | highest::<K>()
     }
 
-    /// Returns the word of a key, as slots hold it, that its slots follow from: the bits behind
-    /// those of the page.
+    /// Returns the word of a key, as slots hold it, that its slots follow from: the bits behind the
+    /// bits that tell the page.
     #[inline(always)]
     fn word<K: KeyWord>(&self, held: K) -> u32 {
         (held << self.page_bits).bits_from(K::BITS - 32)

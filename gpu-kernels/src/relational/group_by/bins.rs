@@ -24,31 +24,31 @@ pub struct GroupPagesParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The number of rows, if they do not come from a split.
+    /// The count of rows, if they do not come from a split.
     pub rows: u64,
-    /// The distance from the first row of one bin to that of the next, if they come from a split.
+    /// The distance between the first rows of two neighbouring bins, if they come from a split.
     pub bin_capacity: u64,
-    /// The number of groups that the outputs have capacity for.
+    /// The count of groups that the outputs have capacity for.
     pub capacity: u64,
-    /// The number of groups that are there already: the outputs are written from here on.
+    /// The count of groups that are there already: the outputs are written behind them.
     pub groups_before: u64,
     /// How values are added and compared.
     pub column: ColumnParams,
-    /// The bits of a bin's number, at least 1: there are 2^`page_bits` bins.
+    /// The bits of a bin's index, at least 1: there are 2^`page_bits` bins.
     pub page_bits: u32,
-    /// The number of slots of a page: [`Wanted::slots`].
+    /// The count of slots of a page: [`Wanted::slots`].
     pub slots: u32,
 }
 
 kernel! {
     /// Aggregates the rows of every bin by key, with a block for each bin, and writes the groups.
     ///
-    /// Bin `p` has the rows from `p` times the plan's bin capacity on, `counts[p]` of them, as a
+    /// Bin `p` begins at row `p` times the plan's bin capacity and has `counts[p]` rows, as a
     /// [`Split`](crate::split::Split) has put them there. If `counts` is null, rows are not split:
-    /// each block reads all of them, and leaves out those of other bins. If the bin capacity is 0,
+    /// each block reads all rows, and leaves out the rows of other bins. If the bin capacity is 0,
     /// bins are as large as they must be: bin `p` has the rows from `counts[p]` to `counts[p + 1]`.
     ///
-    /// The header's [`header::LENGTH`], 0 at first, becomes the number of groups. They are written
+    /// The header's [`header::LENGTH`], 0 at first, becomes the count of groups. They are written
     /// in any order, as far as the outputs have capacity. Each of `counts_out`, `sums_out`,
     /// `minima_out` and `maxima_out` may be null, and is not computed then. `values` are null only
     /// if there are none, and then so are the last three outputs.

@@ -7,7 +7,7 @@ use super::on_chip::MAX_ROWS;
 use crate::seam::{Block, Shared, Tile};
 use crate::types::{KeyWord, Payload};
 
-/// Returns the number of rows that a thread has at once: fewer if they are wide, so that they fit
+/// Returns the count of rows that a thread has at once: fewer if they are wide, so that they fit
 /// the registers.
 const fn read<K: KeyWord, V: Payload>() -> usize {
     if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ROWS } else { MAX_ROWS / 2 }

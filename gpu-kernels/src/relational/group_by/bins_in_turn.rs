@@ -43,7 +43,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Work for GroupInTurn<K, V, S> {
 }
 
 impl<K: KeyWord, V: Payload, S: Shared<u32>> GroupInTurn<K, V, S> {
-    /// Adds all rows to their groups in the page. Returns the number of groups, if there are slots
+    /// Adds all rows to their groups in the page. Returns the count of groups, if there are slots
     /// for all.
     #[inline(always)]
     fn aggregate(&self, page: GroupPage<S>) -> Option<u32> {

@@ -9,7 +9,7 @@ use crate::types::{KeyWord, Payload, Scalar};
 /// The threads of a block.
 pub(super) const THREADS: u32 = 640;
 
-/// The counters of a block: whether a row found no slot, the number of groups, how many of them are
+/// The counters of a block: whether a row found no slot, the count of groups, how many of them are
 /// written, and whether another page has failed.
 pub(super) const FAILED: u32 = 0;
 pub(super) const GROUPS: u32 = 1;
@@ -31,11 +31,11 @@ pub(super) struct Thread<K, W> {
     pub pending: u32,
     /// The slot that is looked into next for the first of these.
     pub slot: u32,
-    /// The number of slots that its rows have taken.
+    /// The count of slots that its rows have taken.
     pub taken: u32,
     /// The keys of groups that are written.
     pub groups: [K; EMITTED],
-    /// The number of the warp's first.
+    /// The index of the warp's first.
     pub written: u32,
 }
 
@@ -59,8 +59,8 @@ impl<K: KeyWord, W: Scalar> Thread<K, W> {
 /// The slots of which a thread writes the groups at once.
 pub(super) const EMITTED: usize = 4;
 
-/// Writes the groups of the page, of which only sums are wanted if `SUMS` says so, from the offset
-/// in `start` on.
+/// Writes the groups of the page, of which only sums are wanted if `SUMS` says so, beginning at the
+/// offset in `start`.
 #[inline(always)]
 pub(super) fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
     block: &mut B,

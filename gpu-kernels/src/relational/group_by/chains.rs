@@ -9,8 +9,8 @@ use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::split::{self, Pairs, bins};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The bits of the number of a row in its bin, and of that of a chain. A row's entry has 20 more
-/// bits of its key above the number: with the chain and the bin these are all of a 32-bit key.
+/// The bits of a row's index in its bin. A row's entry has 20 more bits of its key above the index:
+/// with the chain and the bin these are all bits of a 32-bit key.
 const ROW_BITS: u32 = 12;
 const CHAIN_BITS: u32 = 12;
 const CHAINS: u32 = 1 << CHAIN_BITS;
@@ -23,7 +23,7 @@ const END: u32 = u32::MAX;
 /// page is faster.
 const MAX_STEPS: u32 = 256;
 
-/// The counters of a block: whether another has failed, and the number of groups.
+/// The counters of a block: whether another has failed, and the count of groups.
 const FAILED: u32 = 0;
 const GROUPS: u32 = 1;
 const COUNTERS: usize = 4;
@@ -36,15 +36,15 @@ pub struct GroupChainsParams {
     pub a: u64,
     /// The [`inverse_multiplier`](crate::types::inverse_multiplier) of the mix's second constant.
     pub inverse_of_b: u64,
-    /// The distance from the first row of one bin to that of the next, at most [`CHAINED_ROWS`].
+    /// The distance between the first rows of two neighbouring bins, at most [`CHAINED_ROWS`].
     pub bin_capacity: u64,
-    /// The number of groups that the outputs have capacity for.
+    /// The count of groups that the outputs have capacity for.
     pub capacity: u64,
-    /// The number of groups that are there already: the outputs are written from here on.
+    /// The count of groups that are there already: the outputs are written behind them.
     pub groups_before: u64,
     /// How values are added and compared.
     pub column: ColumnParams,
-    /// The bits of a bin's number: there are 2^`page_bits` bins.
+    /// The bits of a bin's index: there are 2^`page_bits` bins.
     pub page_bits: u32,
     /// Not used.
     pub padding: u32,
@@ -55,7 +55,7 @@ kernel! {
     /// one row: it is faster there. Rows come from a split, whose bins have a capacity of at most
     /// [`CHAINED_ROWS`].
     ///
-    /// Each row exchanges its number for the one at the head of its chain, and so knows the rows of
+    /// Each row exchanges its index for the one at the head of its chain, and so knows the rows of
     /// the chain that came before it. The earliest of these with the same key has the group. If a
     /// bin has no repeated key, its rows are its groups.
     ///
@@ -70,7 +70,7 @@ kernel! {
     }
 }
 
-/// Returns the number of words of a block's chains. Keys of 64 bits are compared as a whole; of
+/// Returns the count of words of a block's chains. Keys of 64 bits are compared as a whole; of
 /// 32-bit keys the entries have all bits.
 const fn words<K: KeyWord>() -> u32 {
     CHAINS + CHAINED_ROWS * if K::BITS == 32 { 1 } else { 3 }
@@ -221,7 +221,7 @@ impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
     #[inline(always)]
     fn find_firsts<B: Block>(&self, block: &mut B, threads: &mut B::Local<Thread<K, V::Word>>) -> u32 {
         let Self { args, memory, count, .. } = *self;
-        // Bits of keys are not kept from one phase to the next, nor are the numbers of rows.
+        // Bits of keys are not kept from one phase to the next, nor are the indices of rows.
         let page_bits = opaque(args.plan.page_bits);
         block.count(threads, |thread, state| {
             let (mut steps, mut repeats) = (0, false);
@@ -253,7 +253,7 @@ impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
     }
 }
 
-/// Gives the first row of each key the number of a group. Ends with a barrier.
+/// Gives the first row of each key the index of a group. Ends with a barrier.
 #[inline(always)]
 fn number_groups<K: KeyWord, W: Scalar, B: Block>(
     block: &mut B,

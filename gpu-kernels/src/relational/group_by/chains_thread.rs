@@ -9,8 +9,8 @@ pub(super) const HELD: usize = 7;
 /// The most rows of a bin that [`GroupChains`](super::GroupChains) aggregates.
 pub const CHAINED_ROWS: u32 = THREADS * HELD as u32;
 
-/// What a thread keeps of each row besides the row: the number of the first row with its key if
-/// that is another row, or one of these. A first row has the number of its group with `GROUP`.
+/// What a thread keeps of each row besides the row: the index of the first row with its key if that
+/// is another row, or one of these. A first row has the index of its group with `GROUP`.
 pub(super) const FIRST: u32 = u32::MAX;
 pub(super) const ABSENT: u32 = 1 << 30;
 pub(super) const GROUP: u32 = 1 << 31;
@@ -21,11 +21,11 @@ pub(super) struct Thread<K, W> {
     pub values: [W; HELD],
     /// The entry before each row in its chain, and then what is known of its group.
     pub groups: [u32; HELD],
-    /// The number of the first group of the thread's warp.
+    /// The index of the first group of the thread's warp.
     pub first_group: u32,
 }
 
-/// Returns the number in the bin of a thread's row `i`.
+/// Returns the index in the bin of a thread's row `i`.
 #[inline(always)]
 pub(super) fn row(thread: u32, i: usize) -> u32 {
     thread + i as u32 * THREADS

@@ -21,14 +21,14 @@ pub(super) struct Target<K: KeyWord, V: Payload> {
     outputs: Outputs<K, V>,
     mix: (u64, u64),
     column: ColumnParams,
-    /// The number of the first, among all groups, and how many there is capacity for.
+    /// The index of the first, among all groups, and how many there is capacity for.
     first: u64,
     count: u32,
 }
 
 impl<K: KeyWord, V: Payload> Target<K, V> {
-    /// Returns the place of `found` groups from number `first` on, of `capacity` in all. `mix` are
-    /// the arguments of [`KeyWord::unmixed_by`].
+    /// Returns the target of `found` groups that begin at index `first` of outputs with `capacity`
+    /// in all. `mix` are the arguments of [`KeyWord::unmixed_by`].
     #[inline(always)]
     pub fn new(
         outputs: Outputs<K, V>,
@@ -171,7 +171,7 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
     }
 
     /// Computes an aggregate: `add` takes each row to the words of the first row with its key,
-    /// which are 0, and `write` is told the number of the group. Numbers of rows are computed again
+    /// which are 0, and `write` is told the index of the group. Indices of rows are computed again
     /// for each of these, since to keep them takes registers.
     #[inline(always)]
     fn fold<B: Block>(
@@ -207,7 +207,7 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         });
     }
 
-    /// Returns the number of a row's group, if it is the first of the key and there is capacity.
+    /// Returns the index of a row's group, if it is the first of the key and there is capacity.
     #[inline(always)]
     fn written(&self, group: u32) -> Option<u64> {
         let number = group ^ GROUP;

@@ -9,18 +9,18 @@ use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
 use crate::split::Pairs;
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// Returns the number of rows that a thread loads at once: 16 bytes of the wider column.
+/// Returns the count of rows that a thread loads at once: 16 bytes of the wider column.
 const fn rows_at_once<K: KeyWord, V: Payload>() -> u32 {
     if K::BITS == 64 || V::VALUE_BITS == 64 { 2 } else { 4 }
 }
 
-/// Returns the number of rows of a tile of a block with so many threads.
+/// Returns the count of rows of a tile of a block with so many threads.
 #[inline(always)]
 pub const fn tile<K: KeyWord, V: Payload>(threads: u32) -> u64 {
     threads as u64 * rows_at_once::<K, V>() as u64
 }
 
-/// Returns the number of rows that one of so many blocks reads at most, which its region of missed
+/// Returns the count of rows that one of so many blocks reads at most, which its region of missed
 /// rows has memory for.
 #[inline(always)]
 pub const fn region<K: KeyWord, V: Payload>(rows: u64, blocks: u32, threads: u32) -> u64 {
@@ -35,7 +35,7 @@ pub struct HotParams {
     pub table: HotTable,
     /// How values are added and compared.
     pub column: ColumnParams,
-    /// The number of rows.
+    /// The count of rows.
     pub rows: u64,
 }
 
@@ -44,9 +44,9 @@ macro_rules! hot_passes {
     ($($argument:ident: $type:ty),* $(,)?) => {
         kernel! {
             /// Adds each row whose key is hot to its slot's aggregates, and writes the others to
-            /// `missed_keys` and `missed_values`. Their number is added to the header's
+            /// `missed_keys` and `missed_values`. Their count is added to the header's
             /// [`header::MISSED`], which is 0 at first. Blocks take tiles in turn, so there may be
-            /// any number of blocks.
+            /// as many blocks as one likes.
             ///
             /// `table` has as many slots as the plan says, and so have `sums`, `counts`, `minima`
             /// and `maxima`, which are 0 at first. `sums` gets sums of
@@ -57,7 +57,7 @@ macro_rules! hot_passes {
             ///
             /// If `FEW`, missed rows are few, and written side by side to arrays as long as the
             /// input; every warp that has any reserves their offsets. Otherwise each block has a
-            /// region of its own, of [`region`] rows. `missed_counts` gets the number of rows of
+            /// region of its own, of [`region`] rows. `missed_counts` gets the count of rows of
             /// each, and the header's [`header::MOST_MISSED`], 0 at first, the greatest one. They
             /// are null if `FEW`.
             HotPass<K: KeyWord, V: Payload; const FEW: bool>, "group_hot" | "group_hot_few",
@@ -118,7 +118,7 @@ struct Held<K, W> {
     values: [W; 4],
     /// The bits of those whose key is not hot.
     missed: u32,
-    /// The number of missed rows of the warp before these.
+    /// The count of missed rows of the warp before these.
     rank: u32,
 }
 
@@ -183,8 +183,8 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         });
     }
 
-    /// Adds what the block has aggregated, and the number of rows that it has `found` missing, to
-    /// those of all blocks.
+    /// Adds what the block has aggregated, and the count of rows that it has `found` missing, to
+    /// the results of all blocks.
     #[inline(always)]
     fn end<B: Block>(&self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
         let args = *self;
@@ -215,7 +215,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         if FEW { 0 } else { block.index() as u64 * region() }
     }
 
-    /// Adds the rows of the block's tiles, and writes those that miss; `found` becomes their number
+    /// Adds the rows of the block's tiles, and writes those that miss; `found` becomes their count
     /// unless `FEW`.
     #[inline(always)]
     fn aggregate<B: Block>(
@@ -238,14 +238,14 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         let (mut number, step) = (block.index(), block.grid());
         let region_first = args.region_first(block);
         while number < tiles {
-            // An opaque number is all that is kept of a tile's addresses.
+            // An opaque index is all that is kept of a tile's addresses.
             let first = opaque(number) as u64 * tile::<K, V>(block_threads);
             let is_full = number < full_tiles;
             let aggregate = |thread: u32, t: &mut Held<K, WordOf<V>>| {
                 let absent = args.load(first + (thread * rows_at_once::<K, V>()) as u64, is_full, t);
                 let at_once = rows_at_once::<K, V>() as usize;
-                // The first slots of all keys are read before what depends on them, but for wide
-                // keys, for which there are too few registers.
+                // The first slots of all keys are read before what depends on them. There are too
+                // few registers to do so for wide keys.
                 let (mut folded, mut slots, mut there) = ([0; 4], [0; 4], [K::default(); 4]);
                 for i in 0..at_once {
                     folded[i] = table.folded(t.keys[i]);
@@ -294,8 +294,8 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                     threads,
                     |_, t| t.missed.count_ones(),
                     |lane, t, before, total| {
-                        // There are fewer than 2^32 rows. None is before those of lane 0, which
-                        // keeps the warp's offset instead.
+                        // There are fewer than 2^32 rows. No rows are before the rows of lane 0,
+                        // which keeps the warp's offset instead.
                         t.rank = match lane {
                             0 if FEW => args.header.atomic(header::MISSED).fetch_add(total as u64) as u32,
                             0 => found.fetch_add(0, total),
@@ -326,7 +326,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         OnChip::new::<WordOf<V>>(words, column, wanted, table.slots * (K::BITS / 32), table.copies())
     }
 
-    /// Writes a thread's missed rows to the output, from `start` and the thread's rank on.
+    /// Writes a thread's missed rows to the output, beginning at `start` plus the thread's rank.
     #[inline(always)]
     fn append(&self, start: u64, held: &Held<K, WordOf<V>>) {
         let first = start + held.rank as u64;
@@ -344,8 +344,8 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         }
     }
 
-    /// Loads a thread's rows, from `at` on, of a tile that is full or not; returns the bits of
-    /// those that do not exist.
+    /// Loads a thread's rows, which begin at `at`, of a tile that is full or not; returns the bits
+    /// of rows that do not exist.
     #[inline(always)]
     fn load(&self, at: u64, is_full: bool, held: &mut Held<K, WordOf<V>>) -> u32 {
         let (rows, at_once) = (self.plan.rows, rows_at_once::<K, V>());
@@ -379,7 +379,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         absent
     }
 
-    /// Adds the block's aggregates of a slot to those of all blocks.
+    /// Adds the block's aggregates of a slot to the aggregates of all blocks.
     #[inline(always)]
     fn merge(&self, chip: OnChip<impl Shared<u32>>, slot: u32) {
         let HotTable { copy_bits, .. } = self.plan.table;

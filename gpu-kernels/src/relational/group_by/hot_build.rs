@@ -8,10 +8,10 @@ use crate::types::KeyWord;
 /// The most keys that are moved to make room for one. A key that finds no slot is not hot.
 const MAX_STEPS: u32 = 100;
 
-/// The number of threads of the block that builds the table.
+/// The count of threads of the block that builds the table.
 const THREADS: u32 = 1024;
 
-/// The number of keys that a thread has at once.
+/// The count of keys that a thread has at once.
 const AT_ONCE: usize = 8;
 
 /// The choice of hot keys by how often they were drawn.
@@ -19,7 +19,7 @@ const AT_ONCE: usize = 8;
 pub struct Choice {
     /// The lowest class whose keys are all hot.
     pub least: u32,
-    /// The number of keys of that class and those above.
+    /// The count of keys of that class and those above.
     pub frequent: u32,
 }
 
@@ -69,13 +69,13 @@ kernel! {
     }
 }
 
-/// The number of kinds of hot keys: frequent ones, and candidates.
+/// The count of kinds of hot keys: frequent ones, and candidates.
 const KINDS: u32 = 2;
-/// The number of cells of a thread.
+/// The count of cells of a thread.
 pub const CELLS: u32 = 4;
 
-/// The ranks of a thread's keys among those of the block and of their kind, in the upper 31 bits;
-/// the kind is in the lowest one.
+/// The ranks of a thread's keys among the block's keys of the same kind, in the upper 31 bits; the
+/// kind is in the lowest one.
 struct Selected {
     ranks: [u32; CELLS as usize],
 }
@@ -148,7 +148,7 @@ impl<K: KeyWord> SelectHot<K> {
 pub struct BuildHotParams {
     /// The hash functions and sizes of the table.
     pub table: HotTable,
-    /// The number of hot keys.
+    /// The count of hot keys.
     pub hot: u32,
     /// An unused field, which fills the struct up.
     pub padding: u32,

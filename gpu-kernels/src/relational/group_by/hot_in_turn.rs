@@ -12,9 +12,9 @@ use crate::types::{KeyWord, Payload, WordOf};
 pub(super) struct HotInTurn<K: KeyWord, V: Payload, S, const FEW: bool> {
     pub pairs: Pairs<false, K, V>,
     pub rows: u64,
-    /// The number of rows of a tile.
+    /// The count of rows of a tile.
     pub tile: u64,
-    /// The number of the block, and of all blocks.
+    /// The index of the block, and of all blocks.
     pub block: u32,
     pub blocks: u32,
     /// The slots' keys, with the aggregates behind them.
@@ -29,7 +29,7 @@ pub(super) struct HotInTurn<K: KeyWord, V: Payload, S, const FEW: bool> {
 }
 
 impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> Work for HotInTurn<K, V, S, FEW> {
-    /// The number of missed rows.
+    /// The count of missed rows.
     type Output = u32;
 
     #[inline(always)]

@@ -11,7 +11,7 @@ use super::on_chip::SPARE;
 use crate::seam::{opaque, upper_product, wide_product};
 use crate::types::KeyWord;
 
-/// The multiple that a number of slots is of, so that arrays of 64-bit words can follow.
+/// The multiple that a count of slots is of, so that arrays of 64-bit words can follow.
 const SLOT_UNIT: u32 = 32;
 
 /// How many slots and copies a table has, if there is memory for them.
@@ -45,7 +45,7 @@ pub struct HotTable {
     pub low: u32,
     /// The odd factor of a key's upper 32 bits, if it has more than 32.
     pub high: u32,
-    /// The number of slots, a multiple of 32.
+    /// The count of slots, a multiple of 32.
     pub slots: u32,
     /// The aggregates of a slot are kept 2^`copy_bits` times, so that lanes with equal keys add to
     /// different words.
@@ -60,8 +60,7 @@ impl HotTable {
         Self { low: opaque(low), high: opaque(high), slots: opaque(slots), copy_bits: opaque(copy_bits) }
     }
 
-    /// Returns the number of copies of all slots' aggregates, with those for rows that have no
-    /// slot.
+    /// Returns the count of copies of all slots' aggregates, with those for rows that have no slot.
     #[inline(always)]
     pub fn copies(&self) -> u32 {
         (self.slots << self.copy_bits) + SPARE

@@ -7,7 +7,7 @@ use crate::seam::{Block, Global};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ExceedingParams {
-    /// The number of words.
+    /// The count of words.
     pub items: u64,
     /// What is added to a word first, wrapping.
     pub bias: u64,
@@ -62,7 +62,7 @@ kernel! {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MeansParams {
-    /// The number of items.
+    /// The count of items.
     pub items: u64,
     /// A [`SumKind`].
     pub kind: u32,
@@ -99,8 +99,8 @@ impl Means {
     }
 }
 
-/// Returns the mean of `count` integers, the `f64` next to it; NaN of none. They have the sum
-/// `sum`, which may have wrapped, and `upper` is that of their halves from bit 32 on.
+/// Returns the mean of `count` integers, the `f64` next to it; NaN of none. `sum` is their sum,
+/// which may have wrapped, and `upper` is the sum of their upper halves.
 #[inline(always)]
 pub fn mean_of_integers(sum: u64, upper: u64, is_signed: bool, count: u32) -> f64 {
     let divisor = count as u64;

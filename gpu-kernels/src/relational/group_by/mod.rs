@@ -4,7 +4,7 @@
 //!
 //! 1. [`sample`] draws rows, and [`hot_build`] makes a table of the keys that came most often.
 //! 2. [`hot`] aggregates the rows of these keys in one pass and leaves the others; `hot_write`
-//!    writes the groups. The lookups are those of [`hot_table`].
+//!    writes the groups. Lookups are in [`hot_table`].
 //! 3. The others are split into bins. [`bins`](GroupPages) aggregates a bin in a hash table on chip
 //!    (`bin_table`, `bins_aggregate`), [`chains`](GroupChains) where nearly every row is a group.
 //!    `bins_write` and `chains_write` write the groups.

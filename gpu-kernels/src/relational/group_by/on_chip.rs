@@ -14,7 +14,7 @@ pub(super) const SPARE: u32 = 32;
 /// The aggregates that are computed of each group.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
-    /// The number of rows.
+    /// The count of rows.
     pub counts: bool,
     /// The sum of the widened values.
     pub sums: bool,
@@ -25,7 +25,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Returns the number of 32-bit words of a key and its aggregates.
+    /// Returns the count of 32-bit words of a key and its aggregates.
     #[inline(always)]
     pub const fn slot_words<K: KeyWord, V: Payload>(self) -> u32 {
         let value = <V::Word as Scalar>::BITS / 32;
@@ -59,8 +59,8 @@ pub(super) struct OnChip<S> {
 }
 
 impl<S> OnChip<S> {
-    /// Returns arrays of `length` aggregates of each kind, from 32-bit word `first` on. Both are
-    /// even.
+    /// Returns arrays of `length` aggregates of each kind, which begin at 32-bit word `first`. Both
+    /// are even.
     #[inline(always)]
     pub fn new<W: Scalar>(words: S, column: ColumnParams, wanted: Wanted, first: u32, length: u32) -> Self {
         let word = W::BITS / 32;
@@ -95,7 +95,7 @@ impl<S: Shared<u32>> OnChip<S> {
         Self { wanted, others_wanted: 0, ..self }
     }
 
-    /// Adds the first `ROWS` values. `at` are the numbers of their aggregates and `low`.
+    /// Adds the first `ROWS` values. `at` are the indices of their aggregates and `low`.
     ///
     /// A sum is two words: the low one is added to atomically, and tells whether there is a carry.
     /// Atomics of 64 bits in shared memory are loops on a GPU.
@@ -175,7 +175,7 @@ impl<S: Shared<u32>> OnChip<S> {
         Self { wanted, ..*self }.add::<1, WordOf<V>>([self.low + number; MAX_ROWS], [value; MAX_ROWS]);
     }
 
-    /// Returns the number of rows of aggregate `number`.
+    /// Returns the count of rows of aggregate `number`.
     #[inline(always)]
     pub fn count(&self, number: u32) -> u32 {
         self.words.get(self.counts + number)

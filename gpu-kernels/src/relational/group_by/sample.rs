@@ -6,29 +6,29 @@ use crate::types::{KeyWord, Scalar};
 
 /// The words of the header.
 pub mod header {
-    /// The number of rows that were drawn.
+    /// The count of rows that were drawn.
     pub const DRAWN: u64 = 0;
-    /// The number of hot keys that come more often than those of [`CANDIDATES`].
+    /// The count of hot keys that come more often than the keys counted in [`CANDIDATES`].
     pub const FREQUENT: u64 = 1;
-    /// The number of keys that the remaining slots are for, at most some of which are hot.
+    /// The count of keys that the remaining slots are for, at most some of which are hot.
     pub const CANDIDATES: u64 = 2;
-    /// The number of rows whose key is not hot.
+    /// The count of rows whose key is not hot.
     pub const MISSED: u64 = 3;
-    /// The number of groups of hot keys.
+    /// The count of groups of hot keys.
     pub const GROUPS: u64 = 4;
-    /// The number of rows of the largest region of those that missed.
+    /// The count of rows of the largest region of those that missed.
     pub const MOST_MISSED: u64 = 5;
     /// The length of the header.
     pub const WORDS: usize = 8;
 }
 
-/// The number of classes of keys by how often they were drawn: never, once, …, and this many times
+/// The count of classes of keys by how often they were drawn: never, once, …, and this many times
 /// less one, or more often.
 pub const CLASSES: u32 = 64;
 
-/// The number of threads of a block that draws.
+/// The count of threads of a block that draws.
 const THREADS: u32 = 512;
-/// The number of cells of a block's table of them. Behind them is how often each key was drawn.
+/// The count of cells of a block's table of them. Behind them is how often each key was drawn.
 const CELLS: u32 = 2 * THREADS;
 
 /// The scalar arguments of [`SampleKeys`].
@@ -39,11 +39,11 @@ pub struct SampleKeysParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The number of rows.
+    /// The count of rows.
     pub rows: u64,
     /// The bits of a position: there are no more than 2^`position_bits` rows.
     pub position_bits: u32,
-    /// The bits of a draw's number: there are 2^`sample_bits` draws, and twice as many cells.
+    /// The bits of a draw's index: there are 2^`sample_bits` draws, and twice as many cells.
     pub sample_bits: u32,
 }
 
@@ -55,7 +55,7 @@ impl SampleKeysParams {
         if draw >> self.sample_bits == 0 && row < self.rows { Some(row) } else { None }
     }
 
-    /// Returns the key of cell `owner`, which is the number of a draw and 1.
+    /// Returns the key of cell `owner`, which is the index of a draw and 1.
     #[inline(always)]
     pub(super) fn key_of<K: KeyWord>(&self, keys: Global<K>, owner: u32) -> K {
         keys.load_read_only(position(owner as u64 - 1, self.a, self.position_bits))
@@ -71,9 +71,9 @@ struct Drawn<K> {
 
 kernel! {
     /// Draws a row for each thread, at positions that are all different, and finds the distinct
-    /// keys. `cells` and `counts` become a hash table of them: the number of a draw with that key
+    /// keys. `cells` and `counts` become a hash table of them: the index of a draw with that key
     /// and 1, or 0, and how often the key was drawn. Its header's [`header::DRAWN`] becomes the
-    /// number of rows, and `classes` the number of keys of each class.
+    /// count of rows, and `classes` the count of keys of each class.
     ///
     /// There are 2^(`sample_bits` + 1) cells and counts. All four are 0 at first.
     SampleKeys<K: KeyWord>, "group_sample", threads 512,

@@ -6,13 +6,13 @@ use crate::seam::{Block, Global};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct DescribeParams {
-    /// The number of groups.
+    /// The count of groups.
     pub groups: u64,
 }
 
 kernel! {
-    /// Writes the number of rows of each group, and its first and last row. The outputs that are
-    /// not wanted are null. One thread a group.
+    /// Writes the count of rows of each group, and its first and last row. The outputs that are not
+    /// wanted are null. One thread a group.
     ///
     /// The rows of group `g` are `rows[starts[g]..starts[g + 1]]`, at least one and ascending.
     /// `rows` may be null if neither first nor last rows are wanted.

@@ -11,9 +11,9 @@ pub const MAX_PAGE_ROWS: u32 = 1 << 15;
 /// read without a look at how many it has.
 pub(super) const PADDING: u32 = 4;
 
-/// The rows of a build side, of which those of one bucket are side by side.
+/// The rows of a build side, with all rows of a bucket side by side.
 pub(super) trait Buckets<K: PartialEq>: Copy + Sync {
-    /// Returns the number of the first row of a mixed key's bucket, and the number of its rows.
+    /// Returns the index of the first row of a mixed key's bucket, and the count of its rows.
     fn bucket(&self, mixed: K) -> (u32, u32);
     /// Returns the mixed key of a row.
     fn key(&self, at: u32) -> K;
@@ -23,12 +23,12 @@ pub(super) trait Buckets<K: PartialEq>: Copy + Sync {
     fn has_key(&self, (at, rows): (u32, u32), step: u32, mixed: K) -> bool {
         rows > step && self.key(at + step) == mixed
     }
-    /// Returns the number of a row in its table.
+    /// Returns the index of a row in its table.
     fn row(&self, at: u32) -> u32;
 }
 
 /// A page in shared memory: a word for each bucket, which has its start in the lower half and the
-/// number of its rows in the upper one, the keys, and the numbers of the rows.
+/// count of its rows in the upper one, the keys, and the indices of the rows.
 #[derive(Clone, Copy)]
 pub(super) struct Page<K, S> {
     words: S,
@@ -45,8 +45,7 @@ impl<K: KeyWord, S> Page<K, S> {
         Self { words, page_bits, bucket_bits, capacity, keys: PhantomData }
     }
 
-    /// Returns the number of buckets: an even one, and the number of the word that the keys begin
-    /// at.
+    /// Returns the count of buckets: an even one, and the index of the word that the keys begin at.
     #[inline(always)]
     pub fn buckets(&self) -> u32 {
         1 << self.bucket_bits
@@ -57,7 +56,7 @@ impl<K: KeyWord, S> Page<K, S> {
         self.buckets() + (self.capacity + PADDING) * (K::BITS / 32)
     }
 
-    /// Returns the number of all words, an even one.
+    /// Returns the count of all words, an even one.
     pub fn words(&self) -> u32 {
         (self.rows_at() + self.capacity).next_multiple_of(2)
     }
@@ -70,8 +69,8 @@ impl<K: KeyWord, S> Page<K, S> {
 }
 
 impl<K: KeyWord, S: Shared<u32>> Page<K, S> {
-    /// Sets the words of buckets from number `first` on, every `stride`th, to 0, in which rows are
-    /// counted.
+    /// Sets to 0 the words in which the rows of buckets are counted: for bucket `first` and every
+    /// `stride`th behind it.
     #[inline(always)]
     pub fn clear(&self, first: u32, stride: u32) {
         let mut bucket = first;
@@ -109,7 +108,7 @@ impl<K: KeyWord, S: Shared<u32>> Page<K, S> {
         start + rows
     }
 
-    /// Adds a row to a bucket that has begun empty; returns its number.
+    /// Adds a row to a bucket that has begun empty; returns its index.
     #[inline(always)]
     pub fn add(&self, bucket: u32) -> u32 {
         let word = self.words.fetch_add(bucket, 1 << 16);

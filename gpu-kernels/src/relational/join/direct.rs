@@ -21,13 +21,13 @@ pub struct JoinDirectParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The number of probe rows.
+    /// The count of probe rows.
     pub probe: u64,
-    /// The number of pairs that the outputs have capacity for; with 0 they are counted alone.
+    /// The count of pairs that the outputs have capacity for; with 0 they are counted alone.
     pub capacity: u64,
     /// What is written of each probe row: an [`Emit`].
     pub emit: u32,
-    /// The binary logarithm of the number of buckets.
+    /// The binary logarithm of the count of buckets.
     pub bucket_bits: u32,
     /// The probe rows of a block, at most [`ROUND_ROWS`](super::ROUND_ROWS): a multiple of 32.
     pub block_rows: u32,
@@ -40,7 +40,7 @@ kernel! {
     /// ordered by their buckets: the upper bits of their mixed keys. `starts` has the start of each
     /// bucket, and the end of the last.
     ///
-    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
+    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the count of pairs, of which
     /// all are written if there is capacity for them. If its [`FAILED`](super::header::FAILED) is
     /// set, nothing is done.
     JoinDirect<K: KeyWord>, "join_direct", threads 512, resident 2, shared start: u64 = 1,

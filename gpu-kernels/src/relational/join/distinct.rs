@@ -18,14 +18,14 @@ pub const DISTINCT_ROWS: u64 = 4 * PAGE_ROWS as u64;
 pub struct JoinDistinctParams {
     /// The end of the positions of rows in the arrangement.
     pub rows: u64,
-    /// The distance from the first row of one bin to that of the next, or 0 if the counts are the
+    /// The distance between the first rows of two neighbouring bins, or 0 if the counts are the
     /// starts of bins.
     pub bin_capacity: u64,
-    /// The bits of a bin's number.
+    /// The bits of a bin's index.
     pub page_bits: u32,
     /// The most rows of a bin that is not heavy.
     pub light_rows: u32,
-    /// 1 if keys and numbers are stored apart, as a sort leaves them, and 0 if as a split does.
+    /// 1 if keys and row indices are stored apart, as a sort leaves them, and 0 if as a split does.
     pub apart: u32,
     /// 0.
     pub padding: u32,
@@ -33,7 +33,7 @@ pub struct JoinDistinctParams {
 
 kernel! {
     /// Writes the keys of each heavy bin of a side, of which [`DISTINCT_ROWS`] positions are a
-    /// block's, and adds their number to `distinct`, whose words are 0 before. The first key of a
+    /// block's, and adds their count to `distinct`, whose words are 0 before. The first key of a
     /// bin has the position of the bin's first row. A key may be written several times, but once
     /// for each [`PAGE_ROWS`](super::PAGE_ROWS) of its rows.
     ///

@@ -14,14 +14,14 @@ pub const NO_ROW: u32 = u32::MAX;
 /// The arrays that pairs of rows are written to.
 #[derive(Clone, Copy)]
 pub(super) struct Outputs<K> {
-    /// The numbers of the build rows; null if they are not wanted.
+    /// The indices of the build rows; null if they are not wanted.
     pub build: Global<u32>,
     pub probe: Global<u32>,
     /// The keys of the pairs; null if they are not wanted.
     pub keys: Global<K>,
     /// The first constant of the mix, and the inverse multiplier of the second, if keys are wanted.
     pub mix: [u64; 2],
-    /// The number of pairs that there is capacity for.
+    /// The count of pairs that there is capacity for.
     pub capacity: u64,
     pub header: Global<u64>,
 }
@@ -54,15 +54,15 @@ impl<K: KeyWord> Outputs<K> {
         }
     }
 
-    /// Reserves output rows; returns the number of the first, or `None` if there is not capacity
-    /// for all: then everything is written again, once there is.
+    /// Reserves output rows; returns the index of the first, or `None` if there is not capacity for
+    /// all: then everything is written again, once there is.
     #[inline(always)]
     pub fn reserve(&self, rows: u64) -> Option<u64> {
         let first = self.header.atomic(header::LENGTH).fetch_add(rows);
         if first + rows <= self.capacity { Some(first) } else { None }
     }
 
-    /// Returns the outputs from number `first` on.
+    /// Returns the outputs that begin at index `first`.
     #[inline(always)]
     fn from(&self, first: u64) -> Self {
         let build = if self.build.is_null() { self.build } else { self.build.offset(first) };
@@ -74,13 +74,13 @@ impl<K: KeyWord> Outputs<K> {
 /// The start of a block's output rows if there is not capacity for them, or if there are none.
 const NOWHERE: u64 = u64::MAX;
 
-/// Returns the number of lanes before this one whose bit is set.
+/// Returns the count of lanes before this one whose bit is set.
 #[inline(always)]
 fn rank(lanes: u32, lane: u32) -> u32 {
     (lanes & ((1 << lane) - 1)).count_ones()
 }
 
-/// Reserves as many output rows as `wanted` says for each thread. `start` becomes the number of the
+/// Reserves as many output rows as `wanted` says for each thread. `start` becomes the index of the
 /// block's first, and each thread is told its warp's first behind that. The counter [`TOTAL`] is 0
 /// before and after.
 #[inline(always)]

@@ -16,7 +16,7 @@ pub(super) const TOTAL: u32 = WARPS;
 pub(super) const START: u32 = TOTAL + 1;
 pub(super) const COUNTERS: usize = 20;
 
-/// Fills the page with `count` rows, which `load` gives by their number. Ends with a barrier.
+/// Fills the page with `count` rows, which `load` gives by their index. Ends with a barrier.
 #[inline(always)]
 pub(super) fn fill<K: KeyWord, S: Shared<u32>, B: Block>(
     block: &mut B,

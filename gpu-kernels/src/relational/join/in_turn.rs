@@ -78,7 +78,7 @@ fn ones(words: &[u32], bits: u32) -> u32 {
 }
 
 impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
-    /// Fills the page with the build rows from number `first` on.
+    /// Fills the page with the build rows that begin at index `first`.
     #[inline(always)]
     fn fill(&self, first: u32, count: u32) {
         let (page, build) = (self.page, self.build);
@@ -96,7 +96,8 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
         }
     }
 
-    /// Joins `count` probe rows from number `first` on with the page. `matched` has a bit for each.
+    /// Joins `count` probe rows, beginning at index `first`, with the page. `matched` has a bit for
+    /// each.
     #[inline(always)]
     fn probe(&self, first: u32, count: u32, matched: &mut [u32]) {
         let Self { page, probe, outputs, emit, .. } = *self;
@@ -142,8 +143,8 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
         }
     }
 
-    /// Writes what is wanted of `count` probe rows from number `first` on that have met all build
-    /// rows that they need. `matched` has a bit for each.
+    /// Writes what is wanted of `count` probe rows, beginning at index `first`, that have met all
+    /// build rows that they need. `matched` has a bit for each.
     #[inline(always)]
     fn emit_once(&self, first: u32, count: u32, matched: &[u32]) {
         let Self { probe, outputs, emit, .. } = *self;

@@ -1,9 +1,9 @@
 //! Joins: the rows of two sides whose keys are equal.
 //!
-//! The rows of the build side are ordered by bucket, on chip or in memory, and those of the probe
-//! side look for their keys there. Ranks within buckets come from atomic additions, as in the
-//! bucket-chained partitioned joins of (Sioulas 2019), but the rows of a bucket are side by
-//! side: a warp reads a long bucket together.
+//! The rows of the build side are ordered by bucket, on chip or in memory, and the rows of the
+//! probe side look for their keys there. Ranks within buckets come from atomic additions, as in the
+//! bucket-chained partitioned joins of (Sioulas 2019), but the rows of a bucket are side by side: a
+//! warp reads a long bucket together.
 //!
 //! First [`pages`](JoinPages), the usual way: a block has a bin of both sides. It `fill`s a page
 //! (`buckets`) with `rows` of the build side, lets a round of probe rows look there (`probe`),
@@ -36,12 +36,12 @@ pub use starts::{BinStarts, BinStartsParams};
 pub use table::{FillTable, JoinTable, JoinTableParams, SECTOR_WORDS, TableParams, slots_of_sector};
 pub use written::Emit;
 
-/// The words of the header that a join adds to those of its splits.
+/// The words of the header that a join has besides the words of its splits.
 pub mod header {
     pub use crate::page::header::{FAILED, LENGTH, WORDS};
 
-    /// The number of work items that were listed.
+    /// The count of work items that were listed.
     pub const ITEMS: u64 = crate::page::header::LISTED;
-    /// The number of heavy bins that were left for other launches.
+    /// The count of heavy bins that were left for other launches.
     pub const HEAVY: u64 = ITEMS + 1;
 }

@@ -24,18 +24,18 @@ pub struct JoinOnChipParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The number of build rows.
+    /// The count of build rows.
     pub build: u64,
-    /// The number of probe rows.
+    /// The count of probe rows.
     pub probe: u64,
-    /// The number of pairs that the outputs have capacity for; with 0 they are counted alone.
+    /// The count of pairs that the outputs have capacity for; with 0 they are counted alone.
     pub capacity: u64,
     /// What is written of each probe row: an [`Emit`].
     pub emit: u32,
-    /// The most rows of a page: as many as there are build rows, but for a thread that takes one
-    /// page after the other, and at most [`MAX_PAGE_ROWS`](super::MAX_PAGE_ROWS).
+    /// The most rows of a page: as many as there are build rows. Where a thread takes one page
+    /// after the other, it may be fewer, at most [`MAX_PAGE_ROWS`](super::MAX_PAGE_ROWS).
     pub page_rows: u32,
-    /// The binary logarithm of the number of buckets of a page, at least 1.
+    /// The binary logarithm of the count of buckets of a page, at least 1.
     pub bucket_bits: u32,
     /// The probe rows of a block's round, at most [`ON_CHIP_ROUND_ROWS`].
     pub round_rows: u32,
@@ -45,7 +45,7 @@ kernel! {
     /// Joins all probe rows with all build rows. Each block takes the build side on chip, so it is
     /// best to have as many blocks as are resident at a time.
     ///
-    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
+    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the count of pairs, of which
     /// all are written if there is capacity for them.
     JoinOnChip<K: KeyWord>, "join_on_chip", threads 1024, resident 1, cpu cores,
         dynamic memory: u32 = |kernel| on_chip_words::<K>(kernel.plan.page_rows, kernel.plan.bucket_bits),
@@ -133,14 +133,14 @@ impl<K: KeyWord> JoinOnChip<K> {
     }
 }
 
-/// Returns the number of a thread in a round of so many rows: few rows are spread over all warps,
+/// Returns the index of a thread in a round of so many rows: few rows are spread over all warps,
 /// since each may have much to write.
 #[inline(always)]
 fn spread(thread: u32, round_rows: u32) -> u32 {
     if round_rows < THREADS { thread % 32 * (THREADS / 32) + thread / 32 } else { thread }
 }
 
-/// Returns the number of words of a page with so many rows and buckets.
+/// Returns the count of words of a page with so many rows and buckets.
 pub fn on_chip_words<K: KeyWord>(page_rows: u32, bucket_bits: u32) -> u32 {
     Page::<K, ()>::new((), 0, bucket_bits, page_rows).words()
 }

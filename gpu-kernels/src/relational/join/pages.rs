@@ -1,5 +1,5 @@
-//! Joins of bins: a block takes the rows of a bin's build side on chip, and those of its probe side
-//! look for their keys there.
+//! Joins of bins: a block takes the rows of a bin's build side on chip, and the rows of the bin's
+//! probe side look for their keys there.
 
 use super::buckets::Page;
 use super::emit::{Outputs, emit_last, emit_pairs};
@@ -13,10 +13,10 @@ use crate::seam::{Block, Global, Shared, opaque, vectorized};
 use crate::split;
 use crate::types::KeyWord;
 
-/// The most rows of a page of a GPU. Those of a larger bin are taken one page after the other.
+/// The most rows of a page of a GPU. The rows of a larger bin are taken one page after the other.
 pub const PAGE_ROWS: u32 = ROUND_ROWS;
 
-/// The binary logarithm of the number of buckets of such a page.
+/// The binary logarithm of the count of buckets of such a page.
 pub const PAGE_BUCKET_BITS: u32 = 12;
 
 /// The most probe rows of a work item.
@@ -26,7 +26,7 @@ pub const MAX_ITEM_ROWS: u32 = 8 * ROUND_ROWS;
 /// With the keys that such bins come of, it writes as many.
 const COMPARED: u32 = 1 << 22;
 
-/// The fewest probe rows of a work item, but for the last of a bin.
+/// The fewest probe rows of a work item, except for the last item of a bin.
 pub const MIN_ITEM_ROWS: u32 = THREADS;
 
 /// The scalar arguments of [`JoinPages`].
@@ -37,30 +37,30 @@ pub struct JoinPagesParams {
     pub a: u64,
     /// The inverse multiplier of the second constant.
     pub inverse_of_b: u64,
-    /// The distance from the first build row of one bin to that of the next, or 0 if the counts are
+    /// The distance between the first build rows of two neighbouring bins, or 0 if the counts are
     /// the starts of bins.
     pub build_capacity: u64,
     /// The same of the probe side.
     pub probe_capacity: u64,
-    /// The number of pairs that the outputs have capacity for; with 0 they are counted alone.
+    /// The count of pairs that the outputs have capacity for; with 0 they are counted alone.
     pub capacity: u64,
     /// What is written of each probe row: an [`Emit`].
     pub emit: u32,
-    /// The bits of a bin's number.
+    /// The bits of a bin's index.
     pub page_bits: u32,
     /// The most rows of a page: [`PAGE_ROWS`], or where threads take turns at most
     /// [`MAX_PAGE_ROWS`](super::MAX_PAGE_ROWS).
     pub page_rows: u32,
-    /// The binary logarithm of the number of buckets of a page, at least 1.
+    /// The binary logarithm of the count of buckets of a page, at least 1.
     pub bucket_bits: u32,
     /// The most probe rows of a work item, from [`MIN_ITEM_ROWS`] to [`MAX_ITEM_ROWS`].
     pub item_rows: u32,
-    /// 1 if the keys and numbers of the build side are stored apart, as a sort leaves them, and 0
+    /// 1 if the keys and indices of the build side are stored apart, as a sort leaves them, and 0
     /// if they are stored as a split leaves them.
     pub build_apart: u32,
     /// The same of the probe side.
     pub probe_apart: u32,
-    /// The most build rows of a bin that one block takes; with 2^32 - 1 any number.
+    /// The most build rows of a bin that one block takes; with 2^32 - 1 all rows.
     pub light_rows: u32,
     /// 1 if only bins with more build rows are taken, and 0 if all others are.
     pub heavy: u32,
@@ -69,28 +69,28 @@ pub struct JoinPagesParams {
 }
 
 kernel! {
-    /// Joins the rows of both sides of each bin, with a block for each bin, and writes the numbers
+    /// Joins the rows of both sides of each bin, with a block for each bin, and writes the indices
     /// of rows that the plan's [`Emit`] asks for, and the keys of pairs unless `keys_out` is null.
-    /// In place of their numbers, rows may have any words.
+    /// In place of their indices, rows may have any words.
     ///
     /// Both sides come from splits by the same bits of mixed keys, and are stored as
-    /// [`Pairs`](crate::split::Pairs) of a mixed key and the number of the row. Bin `p` of a side
-    /// has the rows from `p` times its capacity on, `counts[p]` of them. If the capacity is 0, the
-    /// bin goes from `counts[p]` to `counts[p + 1]`.
+    /// [`Pairs`](crate::split::Pairs) of a mixed key and the index of the row. Bin `p` of a side
+    /// begins at row `p` times its capacity and has `counts[p]` rows. If the capacity is 0, the bin
+    /// goes from `counts[p]` to `counts[p + 1]`.
     ///
     /// A block takes so many probe rows of its bin. If there are more, others are listed: in
-    /// `items` there is a word for each further block, the bin in its upper half and the number of
-    /// the first row within the bin in the lower one. The header's
-    /// [`ITEMS`](super::header::ITEMS) becomes their number. With `LISTED` the blocks take these.
-    /// The list has capacity for one item for each [`MIN_ITEM_ROWS`] rows of both sides.
+    /// `items` there is a word for each further block, the bin in its upper half and the index of
+    /// the first row within the bin in the lower one. The header's [`ITEMS`](super::header::ITEMS)
+    /// becomes their count. With `LISTED` the blocks take these. The list has capacity for one item
+    /// for each [`MIN_ITEM_ROWS`] rows of both sides.
     ///
     /// Bins with more build rows than the plan's `light_rows` are heavy. A launch takes these
     /// alone, or counts them in the header's [`HEAVY`](super::header::HEAVY) and takes the others.
-    /// Unless `distinct` is null it has the number of different keys of each heavy bin
+    /// Unless `distinct` is null it has the count of different keys of each heavy bin
     /// ([`JoinDistinct`](super::JoinDistinct)): then the build keys are these, at the positions
     /// that the rows have in the side's arrangement, and the words beside them are any.
     ///
-    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
+    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the count of pairs, of which
     /// all are written if there is capacity for them. If a split of either side has lost rows, by
     /// the header or by the second one behind it, nothing is done.
     JoinPages<K: KeyWord; const LISTED: bool>, "join_pages" | "join_pages_listed", threads 512, resident 2, cpu cores,
@@ -102,7 +102,7 @@ kernel! {
     }
 }
 
-/// Returns the number of probe rows that a block takes of a bin with so many build rows, at most
+/// Returns the count of probe rows that a block takes of a bin with so many build rows, at most
 /// `most`.
 #[inline(always)]
 pub fn item_rows(build: u32, emit: Emit, most: u32) -> u32 {
@@ -122,7 +122,7 @@ pub fn item_rows(build: u32, emit: Emit, most: u32) -> u32 {
 }
 
 impl<K: KeyWord, const LISTED: bool> JoinPages<K, LISTED> {
-    /// Returns the number of words of a page.
+    /// Returns the count of words of a page.
     fn words(&self) -> u32 {
         let JoinPagesParams { page_rows, bucket_bits, .. } = self.plan;
         Page::<K, ()>::new((), 0, bucket_bits, page_rows).words()
@@ -155,7 +155,7 @@ impl<K: KeyWord, const LISTED: bool> JoinPages<K, LISTED> {
             return;
         }
         let Share { bin, build, first, probe, .. } = share;
-        // A thread takes all rows of a bin, but for those that others have listed.
+        // A thread takes all rows of a bin, or of a listed work item only its share.
         let (begin, end) = if LISTED { (first, first + share.rows()) } else { (0, probe) };
         vectorized(JoinInTurn {
             page: Page::new(memory, plan.page_bits, plan.bucket_bits, plan.page_rows),
@@ -185,7 +185,7 @@ struct Bin<K: KeyWord, const LISTED: bool> {
 }
 
 impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
-    /// Returns the bin, the numbers of its build and probe rows, and whether it is heavy. Rows that
+    /// Returns the bin, the indices of its build and probe rows, and whether it is heavy. Rows that
     /// are in pairs alone may change sides, so that one page is enough.
     #[inline(always)]
     fn new(args: JoinPages<K, LISTED>, number: u32) -> (Self, u32, u32, bool) {
@@ -241,11 +241,11 @@ impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
 #[derive(Clone, Copy)]
 struct Share<K: KeyWord, const LISTED: bool> {
     bin: Bin<K, LISTED>,
-    /// The numbers of the bin's build and probe rows, and whether it is heavy.
+    /// The indices of the bin's build and probe rows, and whether it is heavy.
     build: u32,
     probe: u32,
     is_heavy: bool,
-    /// The number within the bin of the first row, and the most rows that a block takes.
+    /// The index within the bin of the first row, and the most rows that a block takes.
     first: u32,
     most: u32,
 }
@@ -264,7 +264,7 @@ impl<K: KeyWord, const LISTED: bool> Share<K, LISTED> {
         Emit(self.bin.args.plan.emit)
     }
 
-    /// Returns the number of rows.
+    /// Returns the count of rows.
     #[inline(always)]
     fn rows(&self) -> u32 {
         (self.probe - self.first).min(self.most)
@@ -369,7 +369,7 @@ impl<K: KeyWord, const LISTED: bool> Share<K, LISTED> {
                 if is_last {
                     emit_last(block, &mut threads, bin.outputs(), (start, counters), emit);
                 }
-                // The last row may have the highest number that there is.
+                // The last row may have the highest index that there is.
                 round = round.saturating_add(ROUND_ROWS);
             }
             if is_last {

@@ -24,18 +24,18 @@ pub(super) const LONG: u32 = 1 << 31;
 
 /// What a thread keeps of its rows.
 pub(super) struct Thread<K> {
-    /// The mixed keys, and the numbers of the rows in their table.
+    /// The mixed keys, and the indices of the rows in their table.
     pub keys: [K; HELD],
     pub rows: [u32; HELD],
     /// Where the first build row with the key is; in a long bucket, where the bucket begins.
     pub at: [u32; HELD],
-    /// The number of build rows with the key, and [`LONG`].
+    /// The count of build rows with the key, and [`LONG`].
     pub counts: [u32; HELD],
     /// A bit for each row that there is, and for each that has met a build row.
     pub there: u32,
     pub matched: u32,
-    /// The number of the thread's next output row, of those that its block has reserved; or a sum
-    /// of the thread.
+    /// The index of the thread's next output row, of those that its block has reserved; or a sum of
+    /// the thread.
     pub next: u32,
     /// The same for the rows that are being written.
     pub target: u32,
@@ -55,7 +55,7 @@ impl<K: KeyWord> Thread<K> {
         }
     }
 
-    /// Returns the number of all build rows that the thread's rows have met.
+    /// Returns the count of all build rows that the thread's rows have met.
     #[inline(always)]
     pub fn pairs(&self) -> u32 {
         let mut sum = 0;
@@ -66,7 +66,7 @@ impl<K: KeyWord> Thread<K> {
     }
 }
 
-/// Returns the number in its round of a thread's row `i`.
+/// Returns the index in its round of a thread's row `i`.
 #[inline(always)]
 pub(super) fn row(thread: u32, i: usize) -> u32 {
     thread + i as u32 * THREADS
@@ -140,7 +140,7 @@ pub(super) fn find<K: KeyWord, B: Block>(
     });
 }
 
-/// Finds the build rows of a thread's rows, but for those of long buckets.
+/// Finds the build rows of a thread's rows in all buckets that are not long.
 #[inline(always)]
 fn find_short<K: KeyWord>(thread: &mut Thread<K>, build: impl Buckets<K>) {
     let mut more = 0;

@@ -7,11 +7,11 @@ use crate::types::KeyWord;
 /// How the rows of a bin are stored.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Keys as they are; their numbers are those of the rows.
+    /// Keys alone; the index of a row is its position.
     Whole,
     /// As splits leave them.
     Split,
-    /// Keys and numbers apart.
+    /// Keys and row indices apart.
     Apart,
 }
 
@@ -20,17 +20,17 @@ pub(super) enum Format {
 pub(super) struct Bins<K> {
     pub keys: Global<K>,
     pub numbers: Global<u32>,
-    /// The number of rows of each bin, or if the capacity is 0 the starts of bins and the end of
-    /// the last.
+    /// The count of rows of each bin, or if the capacity is 0 the starts of bins and the end of the
+    /// last.
     pub counts: Global<u32>,
-    /// The distance from the first row of one bin to that of the next, or 0.
+    /// The distance between the first rows of two neighbouring bins, or 0.
     pub capacity: u64,
-    /// 1 if keys and numbers are stored apart, as a sort leaves them, and 0 if as a split does.
+    /// 1 if keys and row indices are stored apart, as a sort leaves them, and 0 if as a split does.
     pub apart: u32,
 }
 
 impl<K: KeyWord> Bins<K> {
-    /// Returns the position of a bin's first row, and the number of its rows.
+    /// Returns the position of a bin's first row, and the count of its rows.
     #[inline(always)]
     pub fn place(&self, bin: u64) -> (u64, u32) {
         bins::place(self.counts, self.capacity, bin)
@@ -52,7 +52,7 @@ impl<K: KeyWord> Bins<K> {
 pub(super) struct Rows<K> {
     pub keys: Global<K>,
     pub numbers: Global<u32>,
-    /// The number of the first row, if they are not split.
+    /// The index of the first row, if they are not split.
     pub first: u32,
     pub count: u32,
     pub format: Format,
@@ -62,7 +62,7 @@ pub(super) struct Rows<K> {
 }
 
 impl<K: KeyWord> Rows<K> {
-    /// Returns the rows from number `row` on.
+    /// Returns the rows that begin at index `row`.
     #[inline(always)]
     pub fn from(&self, row: u32) -> Self {
         let scale = if self.format == Format::Split && Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };
@@ -71,7 +71,7 @@ impl<K: KeyWord> Rows<K> {
         Self { keys: self.keys.offset(row as u64 * scale), numbers, first, count, ..*self }
     }
 
-    /// Returns the mixed key of a row and its number in its table.
+    /// Returns the mixed key of a row and its index in its table.
     #[inline(always)]
     pub fn load(&self, row: u32) -> (K, u32) {
         let pairs = Pairs::<false, K, u32>::new(self.keys, self.numbers);

@@ -7,17 +7,17 @@ use crate::types::KeyWord;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct BinStartsParams {
-    /// The number of keys.
+    /// The count of keys.
     pub keys: u64,
-    /// The bits of a bin's number, at least 1.
+    /// The bits of a bin's index, at least 1.
     pub bits: u32,
     /// The most keys of a bin, from 1 to 2^32 - 1.
     pub most: u32,
 }
 
 kernel! {
-    /// Sets `starts[b]` to the number of the first mixed key whose upper bits are `b` or more, and
-    /// the last start to the number of keys. The keys are in the order of these bits. If a bin has
+    /// Sets `starts[b]` to the index of the first mixed key whose upper bits are `b` or more, and
+    /// the last start to the count of keys. The keys are in the order of these bits. If a bin has
     /// more keys than the plan allows, the header's [`FAILED`](super::header::FAILED) is set.
     ///
     /// One thread per start does a binary search.

@@ -17,7 +17,7 @@ const MAX_DISTANCE: u32 = 128;
 /// The 64-bit words of a sector.
 pub const SECTOR_WORDS: u64 = 2;
 
-/// Returns the number of slots of a sector.
+/// Returns the count of slots of a sector.
 pub const fn slots_of_sector<K: KeyWord>() -> u64 {
     SECTOR_WORDS * 32 / K::BITS as u64
 }
@@ -30,15 +30,15 @@ pub struct TableParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The number of rows, less than 2^31.
+    /// The count of rows, less than 2^31.
     pub rows: u64,
-    /// The binary logarithm of the number of sectors, at least 1.
+    /// The binary logarithm of the count of sectors, at least 1.
     pub sector_bits: u32,
     /// 0.
     pub padding: u32,
 }
 
-/// The table: sectors of 16 bytes, with one or two slots. A slot is a mixed key and a row's number
+/// The table: sectors of 16 bytes, with one or two slots. A slot is a mixed key and a row's index
 /// and 1, in one word of 64 bits if the key has 32, and in two otherwise. An empty slot is 0, and
 /// only the last slots of a sector are empty.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ pub(super) struct Table<K> {
 
 /// What a sector tells of a key.
 pub(super) struct Seen {
-    /// The number of the row with the key and 1, or 0.
+    /// The index of the row with the key and 1, or 0.
     pub row: u32,
     /// Whether the key may be in the next sector, if it is not in this one.
     pub is_full: bool,
@@ -90,7 +90,7 @@ impl<K: KeyWord> Table<K> {
         Seen { row, is_full: second != 0 }
     }
 
-    /// Returns the number of the row with the key and 1, or 0.
+    /// Returns the index of the row with the key and 1, or 0.
     #[inline(always)]
     pub fn find(&self, mixed: K) -> u32 {
         let mut sector = self.sector_of(mixed);
@@ -190,7 +190,7 @@ struct Filled<K> {
     has_twin: bool,
 }
 
-/// The numbers that probes have found in a table, instead of buckets.
+/// The row indices that probes have found in a table, instead of buckets.
 #[derive(Clone, Copy)]
 struct Numbers;
 
@@ -217,13 +217,13 @@ pub struct JoinTableParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The number of probe rows.
+    /// The count of probe rows.
     pub probe: u64,
-    /// The number of pairs that the outputs have capacity for; with 0 they are counted alone.
+    /// The count of pairs that the outputs have capacity for; with 0 they are counted alone.
     pub capacity: u64,
     /// What is written of each probe row: an [`Emit`].
     pub emit: u32,
-    /// The binary logarithm of the number of sectors.
+    /// The binary logarithm of the count of sectors.
     pub sector_bits: u32,
     /// The probe rows of a block, at most [`ROUND_ROWS`](super::ROUND_ROWS).
     pub block_rows: u32,
@@ -235,7 +235,7 @@ kernel! {
     /// Joins the probe rows, as many a block as the plan says, with the rows of a table that
     /// [`FillTable`] has filled. If that failed, nothing is done.
     ///
-    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the number of pairs, of which
+    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the count of pairs, of which
     /// all are written if there is capacity for them.
     JoinTable<K: KeyWord>, "join_table", threads 512, resident 2, shared start: u64 = 1,
         shared counters: u32 = COUNTERS;

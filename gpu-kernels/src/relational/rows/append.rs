@@ -1,4 +1,4 @@
-//! Appending the numbers of some rows: those with some outcome, those with a key, and those whose
+//! Appending the indices of some rows: those with some outcome, those with a key, and those whose
 //! key is null.
 
 use crate::primitives::append::{WARPS, reserve};
@@ -9,15 +9,15 @@ use crate::seam::{Block, Global};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct AppendRowsParams {
-    /// The number of rows.
+    /// The count of rows.
     pub rows: u64,
-    /// The number of output rows that there is capacity for.
+    /// The count of output rows that there is capacity for.
     pub capacity: u64,
-    /// The outcomes that are wanted: the sum of their [`Outcome::bit`](super::Outcome::bit). Of
-    /// bits, 1 for those that are clear, or 2 for those that are set.
+    /// The outcomes that are wanted: the sum of their [`Outcome::bit`](super::Outcome::bit). If the
+    /// outcomes are bits, 1 for rows whose bit is clear, or 2 for rows whose bit is set.
     pub wanted: u32,
-    /// 1 if the outcomes are bits: that of row `i` is bit `i mod 32` of word `i / 32`. 0 if each
-    /// row has a word.
+    /// 1 if the outcomes are bits: the outcome of row `i` is bit `i mod 32` of word `i / 32`. 0 if
+    /// each row has a word.
     pub are_bits: u32,
 }
 
@@ -28,9 +28,9 @@ struct Row {
 }
 
 kernel! {
-    /// Appends the numbers of the rows whose outcome is wanted to `rows_out`, in any order, from
-    /// offset `next[0]` on, which is increased by their number. Beside them [`NO_ROW`] is written
-    /// to `others_out`, which may be null. One thread a row.
+    /// Appends the indices of the rows whose outcome is wanted to `rows_out`, in any order,
+    /// beginning at offset `next[0]`, which is increased by their count. Beside them [`NO_ROW`] is
+    /// written to `others_out`, which may be null. One thread a row.
     AppendRows<>, "append_rows", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         outcomes: Global<u32>, rows_out: Global<u32>, others_out: Global<u32>, next: Global<u64>, plan: AppendRowsParams,

@@ -9,11 +9,11 @@ use crate::types::Scalar;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CompareParams {
-    /// The number of pairs.
+    /// The count of pairs.
     pub pairs: u64,
-    /// The number of rows of the left table.
+    /// The count of rows of the left table.
     pub left_rows: u64,
-    /// The number of rows of the right table.
+    /// The count of rows of the right table.
     pub right_rows: u64,
     /// 1 for the first column; 0 for others, which clear flags alone.
     pub is_first: u32,
@@ -77,7 +77,7 @@ kernel! {
     /// pair.
     ///
     /// A pair of a row that its table lacks is not flagged, unless the plan says so. The word
-    /// `header[0]` is increased by the number of pairs whose flag this column cleared or did not
+    /// `header[0]` is increased by the count of pairs whose flag this column cleared or did not
     /// set.
     CompareWords<W: Scalar>, "compare_words", threads 256;
     {

@@ -13,7 +13,7 @@ use super::text::Texts;
 use crate::seam::{Block, Global};
 use crate::types::{KeyWord, Scalar};
 
-/// The number of elements of the field: the Mersenne prime 2^61 - 1, by which products are reduced
+/// The count of elements of the field: the Mersenne prime 2^61 - 1, by which products are reduced
 /// with shifts and additions.
 pub const PRIME: u64 = (1 << 61) - 1;
 
@@ -21,7 +21,7 @@ pub const PRIME: u64 = (1 << 61) - 1;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct HashParams {
-    /// The number of rows.
+    /// The count of rows.
     pub rows: u64,
     /// The random point, below [`PRIME`].
     pub point: u64,
@@ -53,7 +53,7 @@ fn folded_sum(sum: u64) -> u64 {
 }
 
 impl HashParams {
-    /// Returns the value before the numbers of a column.
+    /// Returns the value before the indices of a column.
     #[inline(always)]
     fn begin(&self, hashes: Global<u64>, row: u64) -> u64 {
         if self.is_first != 0 { 1 } else { hashes.load_streaming(row) }

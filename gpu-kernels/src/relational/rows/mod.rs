@@ -4,9 +4,9 @@
 //! hashes that the launches before it began, or clears the flags of pairs that differ in its
 //! column.
 //!
-//! `hash` and `compare` are these launches; `offsets` checks those of texts first, and `text` reads
-//! their bytes. `outcomes` sums up for each row what became of its pairs, `append` collects rows,
-//! and `renumber` gives them their numbers in another table.
+//! `hash` and `compare` are these launches; `offsets` checks the offsets of texts first, and `text`
+//! reads their bytes. `outcomes` sums up for each row what became of its pairs, `append` collects
+//! rows, and `renumber` gives them their indices in another table.
 
 mod append;
 mod compare;

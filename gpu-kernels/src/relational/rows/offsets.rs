@@ -7,7 +7,7 @@ use crate::types::Scalar;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CheckOffsetsParams {
-    /// The number of offsets.
+    /// The count of offsets.
     pub offsets: u64,
     /// The greatest offset that is allowed.
     pub limit: u64,

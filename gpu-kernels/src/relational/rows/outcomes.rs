@@ -25,9 +25,9 @@ impl Outcome {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RaiseOutcomesParams {
-    /// The number of pairs.
+    /// The count of pairs.
     pub pairs: u64,
-    /// The number of rows of the table.
+    /// The count of rows of the table.
     pub rows: u64,
 }
 

@@ -1,4 +1,4 @@
-//! New numbers of rows.
+//! New indices of rows.
 
 use crate::seam::{Block, Global};
 
@@ -6,20 +6,20 @@ use crate::seam::{Block, Global};
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RenumberRowsParams {
-    /// The number of row numbers.
+    /// The count of row indices.
     pub items: u64,
-    /// The number of rows that they may name; other numbers stay as they are, among them
+    /// The count of rows that they may name; other indices stay as they are, among them
     /// [`NO_ROW`](crate::relational::join::NO_ROW).
     pub rows: u64,
-    /// What is added to a number.
+    /// What is added to an index.
     pub first: u32,
     /// 0.
     pub padding: u32,
 }
 
 kernel! {
-    /// Replaces row number `r` by `numbers[r] + first`, or by `r + first` if `numbers` is null. One
-    /// thread a row number.
+    /// Replaces row index `r` by `numbers[r] + first`, or by `r + first` if `numbers` is null. One
+    /// thread a row index.
     RenumberRows<>, "renumber_rows", threads 256;
     { items: Global<u32>, numbers: Global<u32>, plan: RenumberRowsParams }
 }

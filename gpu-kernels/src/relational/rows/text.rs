@@ -20,7 +20,7 @@ impl<O: Scalar> Texts<O> {
     }
 }
 
-/// A text: `length` bytes from byte `start` on.
+/// A text: `length` bytes that begin at byte `start`.
 #[derive(Clone, Copy)]
 pub(super) struct Text {
     bytes: Global<u64>,
@@ -29,7 +29,7 @@ pub(super) struct Text {
 }
 
 impl Text {
-    /// Returns the words of the text from its beginning on.
+    /// Returns the words of the text from its beginning.
     #[inline(always)]
     pub fn words(&self) -> TextWords {
         let at = self.start / 8;
@@ -42,7 +42,7 @@ impl Text {
 /// byte of the text.
 pub(super) struct TextWords {
     bytes: Global<u64>,
-    /// The number of the word that is held.
+    /// The index of the word that is held.
     at: u64,
     /// The bytes that are left.
     pub left: u64,

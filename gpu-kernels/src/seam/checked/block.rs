@@ -16,7 +16,7 @@ pub struct CheckedBlock<'c, const THREADS: usize> {
 }
 
 impl<'c, const THREADS: usize> CheckedBlock<'c, THREADS> {
-    /// Returns the block with number `index` of a grid of `grid` blocks.
+    /// Returns the block with index `index` of a grid of `grid` blocks.
     pub fn new(index: u32, grid: u32, checker: &'c Checker) -> Self {
         checker.log.begin();
         Self { index, grid, checker, arrays: Vec::new() }
@@ -198,7 +198,7 @@ fn last_twin<N: Word>(held: &[Option<N>], lane: u32) -> u32 {
 pub struct CheckedShared<T> {
     words: *mut T,
     length: u32,
-    /// The number of the array in the log.
+    /// The index of the array in the log.
     array: u32,
     log: *const Log,
 }

@@ -33,8 +33,8 @@ impl Checker {
         Self { random: Cell::new(seed ^ 0x9e37_79b9_7f4a_7c15), ..Self::default() }
     }
 
-    /// Returns the number of words that two threads used in one phase, at least one of them
-    /// writing, without an atomic operation.
+    /// Returns the count of words that two threads used in one phase, at least one of them writing,
+    /// without an atomic operation.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.get()
     }
@@ -48,7 +48,7 @@ impl Checker {
         x ^ x >> 31
     }
 
-    /// Calls `visit` with the numbers 0 … `length` - 1 in random order.
+    /// Calls `visit` with the indices 0 … `length` - 1 in random order.
     #[inline(never)]
     fn shuffled(&self, length: u32, visit: &mut dyn FnMut(u32)) {
         let mut order = self.orders.borrow_mut().pop().unwrap_or_default();
@@ -63,8 +63,8 @@ impl Checker {
         self.orders.borrow_mut().push(order);
     }
 
-    /// Calls `work` in random order as each of the `threads` threads from `first` on, with its
-    /// number among them.
+    /// Calls `work` in random order as each of the `threads` threads that begin with thread
+    /// `first`, with its index among them.
     #[inline(never)]
     fn each_thread(&self, first: u32, threads: u32, work: &mut dyn FnMut(u32)) {
         self.shuffled(threads, &mut |thread| {
@@ -105,10 +105,10 @@ impl Use {
 struct Log {
     thread: Cell<u32>,
     phase: Cell<u32>,
-    /// The number of arrays of this block.
+    /// The count of arrays of this block.
     arrays: Cell<u32>,
     /// The uses of every array, for each 32 bits separately, since the same memory may be used as
-    /// words of different types. Those of earlier blocks are of earlier phases.
+    /// words of different types. Uses by earlier blocks belong to earlier phases.
     uses: RefCell<Vec<Vec<Use>>>,
     /// The conflicts of this phase: the array and the offset in it.
     conflicts: RefCell<Vec<(u32, usize)>>,
@@ -122,14 +122,15 @@ impl Log {
         self.phase.set(self.phase.get() + 1);
     }
 
-    /// Adds an array of `length` times 32 bits; returns its number.
+    /// Adds an array of `length` times 32 bits; returns its index.
     fn add(&self, length: usize) -> u32 {
         let (number, mut uses) = (self.arrays.get(), self.uses.borrow_mut());
         self.arrays.set(number + 1);
         if uses.len() == number as usize {
             uses.push(Vec::new());
         }
-        // As long as the longest that had this number: what is beyond an array is checked before.
+        // As long as the longest array that had this index: what is beyond an array is checked
+        // before.
         let uses = &mut uses[number as usize];
         uses.resize(length.max(uses.len()), Use::NONE);
         number
@@ -154,7 +155,7 @@ impl Log {
         }
     }
 
-    /// Ends a phase; returns the number of words that were used in conflict.
+    /// Ends a phase; returns the count of words that were used in conflict.
     fn barrier(&self) -> u64 {
         let uses = self.uses.borrow();
         let mut conflicts = self.conflicts.borrow_mut();

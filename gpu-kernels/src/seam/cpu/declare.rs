@@ -49,8 +49,8 @@ macro_rules! backend_kernel {
     };
 }
 
-/// The items that a `cores_kernel!` declaration adds on the host: those of `backend_kernel!`, but
-/// for the function that runs blocks on the checking back end.
+/// The items that a `cores_kernel!` declaration adds on the host: the items of `backend_kernel!`
+/// without the function that runs blocks on the checking back end.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! backend_cores_kernel {
@@ -112,7 +112,7 @@ macro_rules! host_kernel {
             };
         }
 
-        // SAFETY: the entry is that of the types of `self`, and `values` is `self`.
+        // SAFETY: the entry belongs to the types of `self`, and `values` is `self`.
         unsafe impl<$($generic: $bound),*> $crate::seam::Kernel for $name<$($generic,)* $($const)?> {
             #[inline]
             fn entry(&self) -> &'static $crate::seam::Entry {

@@ -22,7 +22,7 @@ pub struct CpuBlock<const THREADS: usize> {
 }
 
 impl<const THREADS: usize> CpuBlock<THREADS> {
-    /// Returns the block with number `index` of a grid of `grid` blocks.
+    /// Returns the block with index `index` of a grid of `grid` blocks.
     pub fn new(index: u32, grid: u32) -> Self {
         Self { alone: AloneBlock { index, grid } }
     }
@@ -228,7 +228,7 @@ impl<const COUNT: usize> Tile for CpuTile<COUNT> {
     }
 }
 
-/// Returns what `initial` gives for each number in order, as `core::array::from_fn` does, which is
+/// Returns what `initial` gives for each index in order, as `core::array::from_fn` does, which is
 /// ten times as much to compile. What there is of it stays in memory if `initial` panics.
 #[inline(always)]
 pub(super) fn array_of<T, const LENGTH: usize>(initial: impl Fn(u32) -> T) -> [T; LENGTH] {

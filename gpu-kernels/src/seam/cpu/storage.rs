@@ -34,8 +34,8 @@ impl<T: Word> SharedStorage<T> {
     /// Returns the handle of `length` words that the block's threads hold.
     ///
     /// # Safety
-    /// The length must be that of [`SharedStorage::new`]. The handle must not be used once the
-    /// storage is gone or from another CPU thread.
+    /// The length must be the one given to [`SharedStorage::new`]. The handle must not be used once
+    /// the storage is gone or from another CPU thread.
     #[inline(always)]
     pub unsafe fn handle(&mut self, length: usize) -> CpuShared<T> {
         CpuShared { words: self.memory.as_mut_ptr().cast(), length: length as u32 }

@@ -19,8 +19,8 @@ impl<T> GpuShared<T> {
     /// Returns the array at `address`.
     ///
     /// # Safety
-    /// `address` must be that of a shared array of this kernel that is long enough for every index
-    /// used.
+    /// `address` must be the address of a shared array of this kernel that is long enough for every
+    /// index used.
     #[inline(always)]
     pub unsafe fn new(address: u32) -> Self {
         Self(address, PhantomData)

@@ -7,21 +7,21 @@ unsafe extern "C" {
     fn barrier_count(barrier: u32, predicate: bool) -> u32;
 }
 
-/// Returns the thread's number in its block.
+/// Returns the thread's index in its block.
 #[inline(always)]
 pub fn thread_idx_x() -> u32 {
     // SAFETY: reads a special register.
     unsafe { nvptx::_thread_idx_x() as u32 }
 }
 
-/// Returns the block's number in the grid.
+/// Returns the block's index in the grid.
 #[inline(always)]
 pub fn block_idx_x() -> u32 {
     // SAFETY: reads a special register.
     unsafe { nvptx::_block_idx_x() as u32 }
 }
 
-/// Returns the number of blocks.
+/// Returns the count of blocks.
 #[inline(always)]
 pub fn grid_dim_x() -> u32 {
     // SAFETY: reads a special register.

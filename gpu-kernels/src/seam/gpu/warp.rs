@@ -11,7 +11,7 @@ unsafe extern "C" {
     fn shuffle(mask: u32, value: u32, lane: u32, clamp: u32) -> u32;
 }
 
-/// Returns the lane's number in its warp.
+/// Returns the lane's index in its warp.
 #[inline(always)]
 pub fn lane_id() -> u32 {
     // SAFETY: reads a special register.
@@ -39,7 +39,7 @@ pub fn warp_shuffle_idx(mask: u32, value: u32, lane: u32) -> u32 {
     unsafe { shuffle(mask, value, lane, 31) }
 }
 
-/// Returns the number of the highest bit that is set; there must be one. It takes one instruction,
+/// Returns the index of the highest bit that is set; there must be one. It takes one instruction,
 /// where `leading_zeros` takes two.
 #[inline(always)]
 pub fn highest_bit(word: u32) -> u32 {

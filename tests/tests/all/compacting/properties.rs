@@ -120,7 +120,7 @@ fn edges<F: Form>() {
 }
 
 /// Checks many pages, so that blocks come in some order, and that the result is twice the same if
-/// the order is that of the rows.
+/// ids are in the order of the rows.
 fn many_keys_are_numbered_without_gaps_and_in_order_always_alike<F: Form>() {
     let device = Device::best().unwrap();
     let rows: Vec<u32> = distinct_keys::<u32>(60_000, 9).iter().map(|key| key % 40_000).collect();
@@ -303,9 +303,8 @@ fn a_broken_promise_does_no_harm<F: Form>() {
     on_all(with::<F, u64>);
 }
 
-/// Checks a page map whose bins overflow. Either those of the last split do, which is then
-/// repeated, or those of the first, so that all keys are counted. Keys are moved there without
-/// values.
+/// Checks a page map whose bins overflow. Either bins of the last split do, which is then repeated,
+/// or bins of the first, so that all keys are counted. Keys are moved there without values.
 #[test]
 fn rows_whose_bins_overflow_are_numbered_all_the_same() {
     fn with<K: Key>(device: &Device, rows: usize, copies: usize, split_again: bool) {

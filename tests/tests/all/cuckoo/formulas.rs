@@ -135,7 +135,7 @@ fn census<K: Key, V: Payload>(device: &Device, table: &Filled<K>, keys: usize, c
     let (stream, slots) = (device.default_stream(), table.slots.len() as u64);
     let mut words = table.words::<V>(device);
     let head = launched(device, |head| {
-        // SAFETY: the words are those of the functions' slots.
+        // SAFETY: the words are the slots of the functions.
         unsafe {
             stream.launch(slots as usize, |uses| Census::<K, V> {
                 words: uses.write(&mut words).cast(),

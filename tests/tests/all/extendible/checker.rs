@@ -24,7 +24,7 @@ type Slot = (u64, u64);
 
 impl<K: Key, V: Value> Damaged<K, V> {
     /// Creates a map whose root 1 is at depth 1, root 5 at depth 3, and the bucket of root 2 full
-    /// but for a slot.
+    /// except for one slot.
     fn new() -> Self {
         let mut map: ExtendibleMap<K, V> = small().records(16).create(&Device::cpu()).unwrap();
         let part = |root, path, n| spread::<K>(&map.table().layout(), root, path, n);

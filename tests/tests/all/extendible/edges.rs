@@ -66,7 +66,7 @@ fn the_last_pair_of_a_key_counts_in_batches_of_new_and_of_present_keys<K: Key, V
             equals(&map, &there);
         }
     }
-    // A few keys over and over, half of them present; then all of them are, but for one.
+    // A few keys over and over, half of them present; then all of them are, except one.
     for (round, new) in [(1, 15), (2, 1), (3, 0)] {
         let keys: Vec<K> = (0..n).map(|i| K::from_u64(if i == n / 2 { 15 + round.min(2) } else { i % 15 })).collect();
         let of_round: Vec<V> = (0..n).map(|i| value(n * round + i)).collect();

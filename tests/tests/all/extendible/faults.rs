@@ -97,7 +97,7 @@ fn hit_each<K: Key, V: Value>(
         left.store(good, Relaxed);
         let done = (call.1)(&mut map, &before.old, &before.new);
         let after = left.swap(u32::MAX, Relaxed);
-        // The counter wraps after a single failure. If all fail, a successful answer may be that of
+        // The counter wraps after a single failure. If all fail, a successful answer may come from
         // a call that can do without.
         let hit = if once { after > good } else { after == 0 && (done.is_err() || call.0 == "remove_many") };
         if !hit {
@@ -181,10 +181,9 @@ fn is_of_a_launch(error: &Error) -> bool {
 #[parameterized]
 fn whichever_launch_fails_the_map_is_as_it_was_or_empty_and_the_call_can_be_repeated<K: Key, V: Value>() {
     let (device, launches) = faulty();
-    // The number of the last launches of a call that change the map. Those of an insertion copy
-    // bucket tables, build buckets, free others, insert records, and give other keys their
+    // The count of the last launches of a call that change the map. The launches of an insertion
+    // copy bucket tables, build buckets, free others, insert records, and give other keys their
     // values. Of a removal all may.
-    // give other keys their values. Of a removal all may.
     let all = u32::MAX;
     let calls = others().into_iter().map(|(call, least)| (call, least, 0));
     for (call, least, changing) in calls.chain([(insertion::<K, V>(), 15, 5), (removal(), 10, all)]) {

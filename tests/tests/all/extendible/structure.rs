@@ -155,8 +155,7 @@ fn one_removal_after_a_split_merges_nothing_and_one_insertion_after_a_merge_spli
 fn slots_of_removed_keys_keep_the_way_to_others_and_are_used_again<K: Key, V: Value>(engine: &TestEngine) {
     for records in few(engine, [8, 24]) {
         let mut both = Both::<K, V>::new(&engine.device, &small().records(records));
-        // In the lowest part, whose words for free slots differ from those of all other
-        // parts.
+        // In the lowest part, whose words for free slots differ from the words of all other parts.
         for root in few(engine, [0, 6]) {
             let n = records as usize;
             let keys = both.spread(root, "", 2 * n);

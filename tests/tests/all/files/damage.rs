@@ -104,7 +104,7 @@ fn a_stream_gets_memory_as_it_comes() {
     let mut bytes = Vec::new();
     map.save(&mut bytes).unwrap();
     let buckets = 1u64 << 31;
-    // The numbers of the layout are behind that of the keys and those of the configuration.
+    // The numbers of the layout are behind the count of keys and the numbers of the configuration.
     let at_page_bits = 32 + 8 * 12;
     bytes[at_page_bits..at_page_bits + 8].copy_from_slice(&20u64.to_le_bytes());
     bytes[at_page_bits + 8..at_page_bits + 16].copy_from_slice(&(1u64 << 11).to_le_bytes());

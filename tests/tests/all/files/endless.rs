@@ -139,7 +139,7 @@ fn a_row_map_whose_map_has_a_key_twice_is_refused() {
     };
     let linear = LinearConfig::default().seed(1);
     let sample = rows::<u32, [u32; 2], _>(&elsewhere(), "linear row map", linear, 30).unwrap();
-    // Two slots of one bucket have keys; both get that of the first.
+    // Two slots of one bucket have keys; both get the key of the first.
     let crafted = with_words::<u64>(&sample.bytes, 1, |slots| {
         let holds = |slot: u64| slot >> 32 != u32::MAX as u64;
         let bucket = slots.chunks_mut(4).find(|bucket| holds(bucket[0]) && holds(bucket[1])).unwrap();

@@ -1,7 +1,7 @@
 //! The slot protocol of `LinearMap` under loom: small scenes, each in every order that threads and
 //! relaxed loads allow.
 //!
-//! Every scene has one criterion. Its answers and its last words must be those of the same
+//! Every scene has one criterion. Its answers and its last words must be the same as of its
 //! operations one after the other, each thread's in its order, as the documentation defines them
 //! (`Op::alone`). Where two threads run in all orders, each such outcome must occur.
 //!
@@ -16,11 +16,11 @@ use gpu_kernels::table::fold::{Fold, FoldKind};
 use warpnest_tests::is_thorough;
 
 /// The slot where the probe sequences of most keys here begin. It is two before the end of a bucket
-/// of 4, so that indices 1 and 2 are in the order against that of the words. Index 4 is in the next
-/// bucket, index 8 in the next line.
+/// of 4, so that indices 1 and 2 are in the order opposite to the words' order. Index 4 is in the
+/// next bucket, index 8 in the next line.
 const START: usize = 2;
 
-/// Checks a scene that must have no outcome but those of its operations one after the other.
+/// Checks a scene that must have only outcomes that its operations have one after the other.
 fn sound(scene: Scene) {
     // Three threads have too many orders for all of them, and with older words two have, too. By
     // default their orders have one switch of threads fewer, and there are a tenth of them.
@@ -341,7 +341,7 @@ fn no_second_look(cells: &View, key: u32, value: u32) -> Inserted {
     take(cells, key, value, living.or(free).unwrap_or(order.len()))
 }
 
-/// Inserts into the first slot from index `from` on that is the key's own, empty or removed.
+/// Inserts into the first slot, at index `from` or later, that is the key's own, empty or removed.
 fn take(cells: &View, key: u32, value: u32, from: usize) -> Inserted {
     for slot in sequence(key).into_iter().skip(from).map(|slot| slot as u64) {
         let seen = cells.load(slot);

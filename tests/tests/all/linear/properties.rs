@@ -356,7 +356,7 @@ fn run<K: Key, V: Value>(engine: &TestEngine, case: Case<K, V>) -> Result<(), Te
     Ok(())
 }
 
-/// The factor for the number of cases. A case takes less time than those of other tables, so there
+/// The factor for the count of cases. A case takes less time than a case of other tables, so there
 /// can be more of them.
 const ROUNDS: usize = 3;
 

@@ -90,7 +90,7 @@ mod blocks_that_do_the_same_at_the_same_time_for_a_second_leave_answers_that_hav
 }
 
 /// Runs batches whose blocks all have the same keys in the same order. Threads that begin together
-/// come to each key together: to its first slot, to that of a removed key, to its removal.
+/// come to each key together: to its first slot, to the slot of a removed key, to its removal.
 fn do_the_same<K: Key, V: Value>() {
     type Make<K, V> = fn(K, V) -> LinearOperation<K, V>;
     let in_turn: Make<K, V> = |key, value| if value.to_u64() % 2 == 0 { Remove(key) } else { GetOrInsert(key, value) };

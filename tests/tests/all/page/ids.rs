@@ -15,8 +15,8 @@ use warpnest_tests::{TestEngine, parameterized};
 type Pairs<K> = Vec<(K, u32)>;
 
 /// Checks the kernels of a compacting table and a multimap on pages. The compacting table replaces
-/// values by their ranks among those that are there, and numbers the keys. The multimap's queries
-/// follow, with a key's number as that of its run.
+/// values by their ranks among the values that are there, and gives ids to the keys. The multimap's
+/// queries follow, with a key's id as the index of its run.
 fn rank_and_number<K: Key>(device: &Device, layout: Layout) {
     let (mut built, pages) = full_pages::<K>(device, layout);
     let bits = flagged(device, &built, 5 * pages.concat().len());
@@ -60,7 +60,7 @@ fn flagged<K: Key>(device: &Device, built: &Pages<K, u32>, end: usize) -> Buffer
     let stream = device.default_stream();
     let mut bits = Buffer::<u32>::zeroed(device, end / 32 + 1).unwrap();
     let plan = ValuesParams { layout: built.layout };
-    // SAFETY: the words are those of two pages of this layout, and there is a bit for each value.
+    // SAFETY: the words are two pages of this layout, and there is a bit for each value.
     unsafe {
         stream.launch(buckets(built), |uses| {
             let (words, bits) = (uses.read(&built.words).cast(), uses.write(&mut bits));
@@ -81,8 +81,8 @@ fn rank<K: Key>(device: &Device, built: &mut Pages<K, u32>, bits: &Buffer<u32>) 
     let before = flags.iter().scan(0, |sum, word| Some(std::mem::replace(sum, *sum + word.count_ones())));
     let before = Buffer::from_slice(device, &before.collect::<Vec<u32>>()).unwrap();
     let (threads, plan) = (buckets(built), ValuesParams { layout: built.layout });
-    // SAFETY: the words are those of two pages of this layout, with a flag for each value, and a
-    // word before each word of flags.
+    // SAFETY: the words are two pages of this layout, with a flag for each value, and a word before
+    // each word of flags.
     unsafe {
         stream.launch(threads, |uses| {
             let words = uses.write(&mut built.words).cast();
@@ -98,7 +98,7 @@ fn number<K: Key>(device: &Device, built: &mut Pages<K, u32>, n: usize) -> HashM
     let mut keys = Buffer::<K>::zeroed(device, n).unwrap();
     let mut count = Buffer::<u64>::zeroed(device, 1).unwrap();
     let (threads, plan) = (buckets(built), NumberParams { layout: built.layout, capacity: n as u64 });
-    // SAFETY: the words are those of two pages of this layout, with capacity for all keys.
+    // SAFETY: the words are two pages of this layout, and the outputs have capacity for all keys.
     unsafe {
         stream.launch(threads, |uses| {
             let words = uses.write(&mut built.words).cast();

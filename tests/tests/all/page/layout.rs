@@ -83,7 +83,7 @@ fn homes_and_remainders<K: Key, V: Payload>() {
             let page = home / layout.page_buckets as u64;
             prop_assert_eq!(page, if layout.page_bits == 0 { 0 } else { mixed.to_u64() >> (K::BITS - layout.page_bits) });
             prop_assert_eq!(layout.mixed_of::<K, K::PackedWord<V>>(home as u32, remainder), mixed);
-            // Remainder and candidate fit the tag, which is not that of an empty slot.
+            // Remainder and candidate fit the tag, which is not the tag of an empty slot.
             let number = number.min(layout.candidates - 1);
             let tag = layout.tag::<K::PackedWord<V>>(Scalar::from_u64(remainder), number);
             prop_assert!(tag != Scalar::from_u64(0));

@@ -12,8 +12,8 @@ fn default() -> PageConfig {
     PageConfig::default().seed(3)
 }
 
-/// Returns `n` keys. From pair `n / 2` on, every pair that `is_copy` picks has the key of an
-/// earlier one.
+/// Returns `n` keys. In the second half, every pair that `is_copy` picks has the key of an earlier
+/// one.
 fn with_copies<K: Key>(n: usize, is_copy: impl Fn(usize) -> bool) -> Vec<K> {
     let mut keys: Vec<K> = distinct_keys(n, 5);
     for i in n / 2..n {

@@ -192,8 +192,8 @@ fn the_last_split_is_made_again_into_many_pages() {
 
 /// Checks that a repeated split drops the repeated keys again. The first split drops a fifth of the
 /// pairs, so the last one looks for repeated keys in every tile. When it is repeated it must do so
-/// again: its capacity is that of the pairs that were not dropped at first. Engines that take
-/// minutes for so many pages are left out.
+/// again: its capacity is for the pairs that were not dropped at first. Engines that take minutes
+/// for so many pages are left out.
 #[test]
 fn a_last_split_that_is_made_again_leaves_out_the_same_pairs() {
     let (n, page) = (100_000, 7);

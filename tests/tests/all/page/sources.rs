@@ -29,8 +29,8 @@ fn large<K: Key, V: Payload>() -> Vec<Layout> {
     layouts
 }
 
-/// Returns `n` different pairs of page `page`. Their homes are as random as those of a map's keys,
-/// so that few find their candidates full.
+/// Returns `n` different pairs of page `page`. Their homes are as random as the homes of a map's
+/// keys, so that few find their candidates full.
 pub(super) fn scattered<K: Key, V: Payload>(layout: &Layout, page: u32, n: usize, seed: u64) -> Vec<(K, WordOf<V>)> {
     let random = (0..).map(|i| key_of_page::<K>(layout, page, K::from_u64(i).mixed(seed, 77).to_u64()));
     let mut seen = HashSet::new();

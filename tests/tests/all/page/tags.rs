@@ -8,10 +8,10 @@ use warpnest::types::WordKey as Key;
 use warpnest::{Buffer, Device};
 use warpnest_tests::{TestEngine, parameterized};
 
-/// The number of buckets that have words: those of two blocks.
+/// The count of buckets that have words: the buckets of two blocks.
 const BUCKETS: usize = 512;
 
-/// Returns the number of pairs of some buckets, and that of wrong tags.
+/// Returns the count of pairs of some buckets, and the count of wrong tags.
 fn counted<K: Key, V: Payload>(device: &Device, layout: Layout, words: &[K::PackedWord<V>]) -> [u64; 2] {
     let stream = device.default_stream();
     let words: Vec<u64> = match <K::PackedWord<V> as Scalar>::BITS {

@@ -40,7 +40,7 @@ fn same<T: PartialEq + std::fmt::Debug>(found: &[T], expected: &[T], what: &str)
     }
 }
 
-/// Returns the sum of the items before each, and that of all.
+/// Returns the sum of the items before each, and the sum of all.
 fn sums<T: Key>(items: &[T]) -> Vec<T> {
     let mut sums = vec![T::default()];
     for &item in items {

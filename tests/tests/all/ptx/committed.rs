@@ -117,8 +117,8 @@ fn the_interpreter_knows_every_instruction() {
     }
 }
 
-/// The interpreter with shortened allocations: those of one size are announced as shorter than they
-/// are.
+/// The interpreter with shortened allocations: allocations of one size are announced as shorter
+/// than they are.
 #[derive(Debug)]
 struct CutShort {
     inner: PtxRunner,

@@ -170,7 +170,7 @@ proptest! {
         let bits: &'static [u32] = [&[1][..], &[2], &[1, 1]][bits];
         let case = chained::<u64, u32>(keys, ColumnParams::signed(32), bits);
         let groups = case.groups();
-        // Bins may overflow, and chains be long: the groups are those of hash pages then.
+        // Bins may overflow, and chains be long: the groups come from hash pages then.
         for pages in [Pages::Hash, Pages::Any] {
             if let Some((found, written)) = (Case { pages, ..case.clone() }).run::<u32>(&engine.device) {
                 prop_assert_eq!(found, groups.len());

@@ -11,8 +11,8 @@ use warpnest::{Buffer, Device};
 use warpnest_tests::{at, distinct_keys, parameterized};
 
 /// Sizes around the rows that are hashed at once (128), the keys of a dictionary before its table
-/// grows (512 and 2048), the fewest rows of a chunk (16,384), and those of two, which are sampled
-/// and may be divided.
+/// grows (512 and 2048), the fewest rows of one chunk (16,384), and of two chunks, which are
+/// sampled and may be divided.
 const SIZES: [usize; 20] = [
     0, 1, 2, 127, 128, 129, 255, 257, 511, 513, 2050, 16_383, 16_385, 32_767, 32_768, 32_769, 49_153, 65_536, 150_001,
     300_007,

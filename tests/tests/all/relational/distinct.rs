@@ -38,7 +38,8 @@ fn lead_back<K: Tested>(rows: &[K], keys: &[K], ids: &[u32]) -> bool {
     different.len() == keys.len() && ids.len() == rows.len() && rows.iter().zip(ids).all(lead_back)
 }
 
-/// Checks all of what can be asked for in every order, in new memory and in that of other results.
+/// Checks all of what can be asked for in every order, in new memory and in the memory of other
+/// results.
 fn check<K: Tested>(engine: &TestEngine, rows: &[K], seed: u64) -> Result<(), TestCaseError> {
     let (device, stream) = (&engine.device, engine.device.default_stream());
     let buffer = Buffer::from_slice(device, rows).unwrap();
@@ -133,7 +134,7 @@ fn most(engine: &TestEngine) -> usize {
     if engine.max_items < 1000 { 160 } else { 6_000 }
 }
 
-/// Returns the numbers of keys: as for group-by, or different but for a few, or each twice.
+/// Returns the numbers of keys: as for group-by, or different except a few, or each twice.
 fn numbers(most: usize) -> impl Strategy<Value = Vec<u64>> {
     let nearly = (lengths(most), 0usize..4, 0..9u64).prop_map(|(rows, kind, odd)| {
         let rows = rows as u64;
@@ -242,7 +243,7 @@ fn edges_of(engine: &TestEngine, length: usize, seed: u64) -> Result<(), TestCas
     if different {
         check(engine, &distinct, seed)?;
         check_functions(&engine.device, &distinct, seed)?;
-        // But for two rows, or for the key that is all ones.
+        // All rows differ except two, or except rows with the key that is all ones.
         distinct.extend([distinct.first().copied().unwrap_or(7), u32::MAX, u32::MAX]);
         check(engine, &distinct, seed)?;
     }

@@ -189,7 +189,7 @@ fn few_keys_in_many_rows() {
 #[test]
 fn keys_that_are_frequent_only_at_the_end() {
     everywhere(|device, rows| {
-        // All keys differ but for the last part, which has one, or a few.
+        // All keys differ except in the last part, which has one, or a few.
         for (share, hot) in [(50, 1), (50, 7), (10, 1)] {
             let _at = at(format!("the last 1 / {share} of the rows have {hot} keys"));
             let first_hot = (rows - rows / share) as u32;

@@ -45,7 +45,7 @@ struct Case<'c, K, V: Payload> {
     wanted: Wanted,
     capacity: usize,
     seed: u64,
-    /// Whether the blocks are those of large tables.
+    /// Whether the blocks are as for large tables.
     large: bool,
 }
 
@@ -113,7 +113,7 @@ impl<K: Key, V: Payload> Case<'_, K, V> {
             expected.remove(&key);
         }
 
-        // The other keys are those of the groups.
+        // The other keys are the keys of the groups.
         assert_eq!(few.groups, expected.len() as u64, "{few:?}");
         let written = capacity.min(few.groups as usize);
         let found = out.keys.download(stream).unwrap();

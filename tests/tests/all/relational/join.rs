@@ -17,7 +17,7 @@ pub const KINDS: [JoinKind; 6] =
 
 pub const METHODS: [JoinMethod; 4] = [JoinMethod::Auto, JoinMethod::OnChip, JoinMethod::Direct, JoinMethod::Split];
 
-/// Returns the pairs of a join, sorted; those of a semi or anti join have no right row.
+/// Returns the pairs of a join, sorted; in a semi or anti join they have no right row.
 pub fn expected<K: Copy + Eq + Hash>(kind: JoinKind, left: &[K], right: &[K]) -> Vec<(u32, u32)> {
     let mut rows_of: HashMap<K, Vec<u32>> = HashMap::new();
     for (row, &key) in right.iter().enumerate() {

@@ -64,8 +64,7 @@ impl Columns {
     }
 }
 
-/// Checks that each column of each id is that of its row, and that there are no columns without
-/// rows.
+/// Checks that each id has the columns of its row, and that there are no columns without rows.
 fn check_columns(ids: &RowIds, expected: &[Tuple], columns: usize) -> Result<(), TestCaseError> {
     if expected.is_empty() {
         let refused = ids.column::<u32>(0, &[]).unwrap_err();

@@ -68,7 +68,7 @@ pub fn rows_of<K: Tested>(keys: &[K]) -> Vec<(K, Vec<usize>)> {
     groups
 }
 
-/// Returns the groups in the order of the result's keys, which must be that of the query.
+/// Returns the groups in the order of the result's keys, which must be the query's order.
 pub fn in_order<K: Tested>(keys: &[K], found: &[K], order: Order) -> Result<Vec<(K, Vec<usize>)>, TestCaseError> {
     let mut groups = rows_of(keys);
     match order {

@@ -1,4 +1,4 @@
-//! Joins by keys of several columns, beside those of a map of the standard library.
+//! Joins by keys of several columns, beside joins by a map of the standard library.
 
 use super::join::{KINDS, expected, pairs_of};
 use super::wide_keys::{SHAPES, Table, numbers};

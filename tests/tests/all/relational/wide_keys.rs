@@ -15,10 +15,10 @@ use warpnest_tests::{
 /// A row of a table; columns that a shape lacks are the same in all rows.
 pub type Row = (Vec<u8>, u32, u64, Vec<u8>);
 
-/// The columns that keys have: those of words alone, of texts alone, and mixed ones.
+/// The columns that keys have: words alone, texts alone, and both.
 pub const SHAPES: usize = 6;
 
-/// Returns one of some texts: with lengths around one, two and four words, which agree but for
+/// Returns one of some texts: with lengths around one, two and four words, which agree except in
 /// their last bytes, and end with zeros or not.
 fn text(number: u64) -> Vec<u8> {
     const LENGTHS: [usize; 14] = [0, 1, 2, 7, 8, 9, 15, 16, 17, 24, 31, 32, 33, 45];

@@ -49,7 +49,7 @@ fn changes<D: Changes>() -> [Change<D>; 5] {
     ]
 }
 
-/// Checks that every key has its row from before or that of the batch, and that the map goes on as
+/// Checks that every key has its row from before or its row of the batch, and that the map works as
 /// if nothing had been.
 fn is_whole<D: Changes>(map: &mut RowMap<u32, Rows, D>, batch: &Input, done: &Result<()>) {
     match done {

@@ -10,7 +10,7 @@ use warpnest::{
 };
 use warpnest_tests::at;
 
-/// Counts around every power of two from 2^20 on, and the largest.
+/// Counts around every power of two of at least 2^20, and the largest.
 fn counts() -> impl Iterator<Item = usize> {
     (20..64).flat_map(|lg| [(1 << lg) - 1, 1 << lg, (1 << lg) + 1]).chain([usize::MAX - 1, usize::MAX])
 }

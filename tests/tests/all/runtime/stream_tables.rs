@@ -1,6 +1,6 @@
 //! Tables and primitives in several streams, without explicit waits.
 //!
-//! The tests run as those of `runtime/streams.rs` do.
+//! The tests run as the tests of `runtime/streams.rs` do.
 
 use crate::deferred::on_all;
 use warpnest::primitives::{BitField, Scratch, exclusive_scan, exclusive_scan_in_place, partition_pairs, sort_pairs};
@@ -17,7 +17,7 @@ fn a_map_that_is_rebuilt_while_others_look_up_and_copy_gives_each_round_its_answ
         let [build, look_up, copy] = [(); 3].map(|()| device.stream().unwrap());
         let keys: Vec<u32> = distinct_keys(n + n / 2, 77);
         let queries = Buffer::from_slice(device, &keys).unwrap();
-        // Round r holds the keys from r·n/12 on, with values that name the round.
+        // Round r holds the keys that begin at r·n/12, with values that name the round.
         let first = |round: usize| round * n / 12;
         let value = |round: usize, i: usize| (round << 24 | i) as u64 + (1 << 40);
         let inputs: Vec<(Buffer<u32>, Buffer<u64>)> = (0..ROUNDS)

@@ -83,7 +83,7 @@ fn kernels_primitives_and_lookups_take_parts(engine: &TestEngine) {
         PageConfig::default().build(&stream.device(), &*all.slice(n..).unwrap(), &*all.slice(..n).unwrap()).unwrap();
     assert_eq!(rebuilt.get(keys[n]).unwrap(), Some(keys[0]));
 
-    // A sum of the first half, from 0 on, into the second one.
+    // The sums of the first half, which begin with 0, into the second one.
     let mut sums = Buffer::from_slice(device, &vec![1u64; n]).unwrap();
     let (ones, mut rest) = sums.split_at_mut(n / 2).unwrap();
     exclusive_scan(stream, &mut Scratch::new(device), &ones, &mut rest).unwrap();

@@ -1,5 +1,5 @@
 //! Global memory through the seam's CPU back end: every access and every atomic, in every scope, on
-//! both widths, and those of words of 128 bits.
+//! both widths, and the atomics of words of 128 bits.
 
 use gpu_kernels::double::Double;
 use gpu_kernels::seam::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};

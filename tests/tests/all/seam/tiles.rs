@@ -119,7 +119,7 @@ const COUNTER_WORDS: usize = 1024 + 64;
 macro_rules! count_kernel {
     ($name:ident, $entry:literal, $rows:literal) => {
         kernel! {
-            /// Counts in order, from counter `first` on.
+            /// Counts in order, beginning with counter `first`.
             $name<>, $entry, threads 64, shared counters: u32 = COUNTER_WORDS;
             { classes: Global<u32>, out: Global<u32>, first: u32, bits: u32 }
         }

@@ -164,8 +164,8 @@ fn copies_in_the_smallest_tables() {
         }
     }
     assert!(erased > 1000, "{erased} copies were erased");
-    // Five residues, each of which a function leads to a slot of its own: at times one slot is
-    // among those of all keys.
+    // Five residues, each of which a function leads to a slot of its own: at times all keys have
+    // one slot among theirs.
     for seed in 0..4000 {
         for keys in [[0u32, 5, 0, 5], [1, 6, 11, 1], [3, 8, 8, 3]] {
             let config = CuckooConfig::default().functions(5).seed(seed).restarts(1000).slots(5).hash(linear(5));

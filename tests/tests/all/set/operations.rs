@@ -1,5 +1,5 @@
-//! Union, intersection and difference beside those of `std::collections::HashSet`. Also the
-//! refusals of a set, the memory that it takes, and its state when its device fails.
+//! Union, intersection and difference beside the operations of `std::collections::HashSet`. Also
+//! the refusals of a set, the memory that it takes, and its state when its device fails.
 
 use proptest::prelude::*;
 use std::sync::atomic::AtomicU32;

@@ -92,7 +92,7 @@ fn keys_of_bucket<K: Key, V: warpnest::Value>(map: &TwoLevelMap<K, V>, bucket: u
 fn keys_chosen_to_fall_into_one_bucket_are_spread_by_the_next_constants(engine: &TestEngine) {
     const PAIRS: usize = 200;
     let others: Vec<u32> = distinct_keys(PAIRS, 33);
-    // A seed with which the other keys need no restart, so that the layout is that of the first
+    // A seed with which the other keys need no restart, so that the layout comes from the first
     // attempt.
     let seed = seed_with_overflows(&small_buckets(), &others, 0);
     let name = engine.device.name();

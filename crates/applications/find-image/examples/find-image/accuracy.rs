@@ -67,7 +67,7 @@ impl Axis {
     }
 
     /// Returns a scene's distortion: half of the points lost, a fifth clutter, 2 % noise, and any
-    /// rotation and scale, but for what the axis sets.
+    /// rotation and scale, except what the axis sets.
     fn distortion(self, value: f64, occlusion: Occlusion, random: &mut Random) -> Distortion {
         let degrees = 360.0 * unit(random);
         let scale = (2.0 * LN_2 * (unit(random) - 0.5)).exp();

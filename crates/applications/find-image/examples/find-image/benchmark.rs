@@ -27,8 +27,8 @@ const MAX_HOST_BYTES: u64 = 4 << 30;
 /// the start, the length and the offset of its run.
 const DEVICE_BYTES: u64 = 20 * FEATURES as u64;
 
-/// Fails if the points of all scenes are too many for the host, or those of a batch for so many
-/// bytes of the device.
+/// Fails if the points of all scenes are too many for the host, or the points of a batch for so
+/// many bytes of the device.
 fn check_sizes(arguments: &Arguments, device_bytes: u64) -> Result<()> {
     let (scenes, points) = (u64::from(arguments.scenes), u64::from(arguments.points));
     let gibibytes = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;

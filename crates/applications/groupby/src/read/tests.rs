@@ -26,7 +26,7 @@ fn table(path: impl AsRef<Path>, needs: &[Need]) -> Result<Table, ReadError> {
     read(path.as_ref(), needs, Options::default(), &mut |_| ())
 }
 
-/// Returns the message of an error with those of its causes, as the program prints them.
+/// Returns the message of an error with its causes' messages, as the program prints them.
 fn message(result: Result<Table, ReadError>) -> String {
     let error = result.unwrap_err();
     let cause = std::error::Error::source(&error).map(|cause| format!(": {cause}")).unwrap_or_default();

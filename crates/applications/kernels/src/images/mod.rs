@@ -3,10 +3,10 @@
 //! A *feature* is a point with four of its [`NEIGHBOURS`] nearest ones. The farthest of the four
 //! and the point itself are a basis: in its frame the other three have coordinates that no
 //! translation, rotation or scale changes. Their cells in a grid are the feature's key
-//! ([`Keys`]). Features of a scene look up those of all references with the same key. Each such
-//! pair is a vote for a reference and a pose of it ([`Vote`]), votes are sorted and counted
-//! ([`Tally`], [`Choose`]), and the poses with the most votes are fitted to the points and
-//! verified ([`Verify`]).
+//! ([`Keys`]). Features of a scene look up the features of all references with the same key. Each
+//! such pair is a vote for a reference and a pose of it ([`Vote`]), votes are sorted and counted
+//! ([`Tally`], [`Choose`]), and the poses with the most votes are fitted to the points and verified
+//! ([`Verify`]).
 //!
 //! Coordinates are `f32`, kept as bits. Every back end gives the same bits: there are only sums,
 //! products and quotients, which no compiler contracts here, and sums of unknown order are sums of

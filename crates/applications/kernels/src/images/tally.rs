@@ -76,8 +76,8 @@ pub struct ChooseParams {
 
 gpu_kernels::kernel! {
     /// Writes the sort keys of the [`HYPOTHESES`] of each scene with the most votes, at most one
-    /// for each reference, the best one first; of as many votes those of the references with lower
-    /// numbers. [`NO_VOTE`] stands where there are no more. One thread a scene.
+    /// for each reference, the best one first; where votes are equally many, the references with
+    /// lower indices. [`NO_VOTE`] stands where there are no more. One thread a scene.
     Choose<>, "images_choose", threads 64;
     { best: Global<u64>, hypotheses: Global<u64>, plan: ChooseParams }
 }

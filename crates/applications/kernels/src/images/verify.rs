@@ -24,8 +24,8 @@ gpu_kernels::kernel! {
     /// and writes pose, matches, points around and votes to the [`RESULT_WORDS`] of the hypothesis.
     /// One block a hypothesis; nothing is written for one that is [`NO_VOTE`].
     ///
-    /// `keys` and `votes` are those of [`Vote`](super::Vote), sorted; the arrays of points, starts
-    /// and frames as there.
+    /// `keys` and `votes` are as [`Vote`](super::Vote) writes them, but sorted; the arrays of
+    /// points, starts and frames are as there.
     Verify<>, "images_verify", threads 128,
         shared sums: u64 = SUMS, shared seen: u32 = MAX_SET / 32,
         shared pose: u32 = POSE, shared counters: u32 = COUNTERS;
@@ -249,7 +249,7 @@ impl Set {
     }
 
     /// Finds the nearest of the points within a squared distance, the first one of several; none of
-    /// a position outside the frame. If asked it also counts those of the ring.
+    /// a position outside the frame. If asked it also counts the points in the ring.
     #[inline(always)]
     fn nearest(self, [x, y]: [f32; 2], within: f32, with_ring: bool) -> Nearest {
         let mut nearest = Nearest { square: f32::INFINITY, index: 0, around: 0 };

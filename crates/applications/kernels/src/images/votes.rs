@@ -52,14 +52,14 @@ pub struct VoteParams {
 
 gpu_kernels::kernel! {
     /// Writes the votes of each query from `offsets[query]` up to `offsets[query + 1]`: one for
-    /// each value from `values[runs[query]]` on, which is a feature of a reference. One thread a
-    /// query.
+    /// each value, which is a feature of a reference; the values begin at `values[runs[query]]`.
+    /// One thread a query.
     ///
     /// The sort key of a vote is its scene, its reference and its pose ([`NO_VOTE`] for a pose out
-    /// of bounds). The vote itself is four numbers of 16 bits of points within their sets: from the
-    /// low bits on the point and the end of the basis in the scene, and both in the reference. The
-    /// arrays of points, sets, starts, frames and far neighbours are those of scenes and of
-    /// references, as for [`Keys`](super::Keys).
+    /// of bounds). The vote itself is four numbers of 16 bits of points within their sets:
+    /// beginning with the low bits, the point and the end of the basis in the scene, and both in
+    /// the reference. The arrays of points, sets, starts, frames and far neighbours belong to
+    /// scenes and to references, as for [`Keys`](super::Keys).
     Vote<>, "images_vote", threads 256;
     {
         runs: Global<u32>, offsets: Global<u64>, values: Global<u32>,
@@ -156,7 +156,7 @@ fn pose(there: Basis, here: Basis, middle: [f32; 2], grid: Grid) -> Option<u32> 
     let a = (ex * dx + ey * dy) / square;
     let b = (ey * dx - ex * dy) / square;
     // The exponent of a float and the first bit of its mantissa count half octaves; here of the
-    // squared scale, from 2^-8 on.
+    // squared scale, beginning at 2^-8.
     let size = a * a + b * b;
     let scale = (size.to_bits() >> 22).wrapping_sub((127 - 8) << 1);
     if scale >= 32 {

@@ -81,9 +81,9 @@ gpu_kernels::kernel! {
     { keys: Global<u32>, walls: Global<u32>, ranks: PageRef<u32, u32>, parents: Global<u32>, voxels: u64 }
 }
 
-/// The rows of voxels along x that hold the neighbours of smaller keys, but for the voxel's own
-/// row: the step along y, plus 1, of each in two bits, from the lowest bits on. The first row is in
-/// the same layer, the other three in the one before.
+/// The rows of voxels along x that hold the neighbours of smaller keys, without the voxel's own
+/// row: the step along y, plus 1, of each in two bits, beginning with the lowest bits. The first
+/// row is in the same layer, the other three in the one before.
 const ROWS: u32 = 0b10_01_00_00;
 
 impl Link {

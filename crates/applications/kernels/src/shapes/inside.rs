@@ -148,7 +148,7 @@ gpu_kernels::kernel! {
     /// Tells each voxel whether it is inside: bit `i mod 32` of `inside[i / 32]` is set if voxel
     /// `i` is no wall and the winding number of its root is not 0. One thread a voxel.
     ///
-    /// Adds the number of voxels inside to `counts[0]`, and that of walls to `counts[1]`.
+    /// Adds the count of voxels inside to `counts[0]`, and the count of walls to `counts[1]`.
     Classify<>, "shapes_classify", threads 256;
     {
         walls: Global<u32>, roots: Global<u32>, windings: Global<u32>, inside: Global<u32>, counts: Global<u32>,

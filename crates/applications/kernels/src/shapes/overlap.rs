@@ -39,7 +39,7 @@ impl Shadow {
     }
 }
 
-/// A triangle, prepared for the test. Its axes are those of the grid in another order, which keeps
+/// A triangle, prepared for the test. Its axes are the grid's axes in another order, which keeps
 /// their sense of rotation; the last one is the one that its normal is nearest to.
 #[derive(Clone, Copy)]
 pub struct Prepared {

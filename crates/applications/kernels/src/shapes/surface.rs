@@ -43,11 +43,11 @@ impl CountPieces {
 
 gpu_kernels::kernel! {
     /// Counts the voxels that the triangle of piece `i` touches in it, in `offsets[i]`; or writes
-    /// their keys from `keys[offsets[i]]` on, and the triangle's number beside each. One thread a
-    /// piece.
+    /// their keys, beginning at `keys[offsets[i]]`, and the triangle's index beside each. One
+    /// thread a piece.
     ///
-    /// The pieces of triangle `t` are those from number `starts[t]` on. Counting, `keys` and
-    /// `numbers` may be null.
+    /// The pieces of triangle `t` begin at index `starts[t]`. Counting, `keys` and `numbers` may be
+    /// null.
     Voxelize<; const WRITE: bool>, "shapes_count" | "shapes_write", threads 128;
     {
         corners: Global<u64>, triangles: Global<u32>, starts: Global<u64>, offsets: Global<u64>,

@@ -23,7 +23,8 @@ const CPU_EDGES: usize = 4_000_000;
 /// The edges for each node, unless the command says how many nodes there are.
 const EDGES_A_NODE: usize = 8;
 
-/// Give the nodes of a made-up graph, whose ids are random numbers of 64 bits, dense ids from 0 on.
+/// Give the nodes of a made-up graph, whose ids are random numbers of 64 bits, dense ids: 0, 1, 2,
+/// ….
 #[derive(Debug, Parser)]
 #[command(
     after_help = "Graphs come with ids such as hashes or accounts. Whoever works on them wants arrays with an element a node,\n\

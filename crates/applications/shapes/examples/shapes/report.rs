@@ -62,7 +62,7 @@ pub fn caption(frame: &Frame) -> String {
     )
 }
 
-/// Prints medians of what was found and of the times, and those of each frame if asked to.
+/// Prints medians of what was found and of the times, and each frame's own figures if asked to.
 pub fn print(
     grid: u32,
     every_frame: bool,

@@ -92,7 +92,7 @@ pub struct CheckedText<R> {
     is_begun: bool,
     state: State,
     line: u64,
-    /// The line on which the record begins, and that of the quoted field.
+    /// The line on which the record begins, and the line of the quoted field.
     record_line: u64,
     quote_line: u64,
     fields: u32,

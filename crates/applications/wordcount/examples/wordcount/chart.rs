@@ -16,7 +16,7 @@ pub fn write(counter: &Counter, file: ChartFile<'_>) -> anyhow::Result<()> {
     file.write(SIZE, &Points(points(&counts)))
 }
 
-/// Returns ranks, from 1 on, and the counts of their words, as many as can be seen.
+/// Returns ranks, counted from 1, and the counts of their words, as many as can be seen.
 fn points(counts: &[u64]) -> Vec<(f64, f64)> {
     let step = |rank: usize| rank as f64 * 10f64.powf(1.0 / POINTS_A_DECADE);
     let ranks = std::iter::successors(Some(1), |rank| Some((step(*rank) as usize).max(rank + 1)));

@@ -25,7 +25,7 @@ impl Look {
 }
 
 warpnest::low_level::kernels::kernel! {
-    /// Inserts the keys from 100 on with their numbers; panics at that of the plan.
+    /// Inserts the keys 100, 101, … with their indices; panics at the plan's index.
     Put<>, "put", threads 64;
     { map: LinearRefMut<u32, u32>, count: u64, panics_at: u64 }
 }

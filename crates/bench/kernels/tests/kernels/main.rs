@@ -19,7 +19,7 @@ fn engines() -> &'static [TestEngine] {
     engines
 }
 
-/// Returns the error as that of a property.
+/// Returns the error as an error of a property.
 fn fail(error: warpnest::Error) -> proptest::prelude::TestCaseError {
     proptest::prelude::TestCaseError::fail(error.to_string())
 }

@@ -61,8 +61,8 @@ fn random_accesses_have_the_same_effects_everywhere() {
     }
 }
 
-/// Updates words that hold 7, but for one, with every stride; returns their contents and the number
-/// of words that were found wrong.
+/// Updates words that all hold 7 except one, with every stride; returns their contents and the
+/// count of words that were found wrong.
 fn strided<T: Key>(device: &Device, words_log2: u32, stride_log2: u32, atomic: u32) -> (Vec<T>, u32) {
     let stream = device.default_stream();
     let mut initial = vec![T::from_u64(7); 1 << words_log2];

@@ -1,4 +1,4 @@
-//! The tables that (Alcantara 2011) compares, and those of this library beside them.
+//! The tables that (Alcantara 2011) compares, and this library's tables beside them.
 
 use warpnest::design::Builds;
 use warpnest::design::{BulkMap, Config};

@@ -183,8 +183,8 @@ impl<'l> Subjects<'l> {
         Ok([build, lookup, retrieval])
     }
 
-    /// Returns the milliseconds of building a sorted map of all pairs, and of looking up where
-    /// those of the queries begin and end.
+    /// Returns the milliseconds of building a sorted map of all pairs, and of looking up where the
+    /// queries' pairs begin and end.
     fn sorted_all(&self) -> anyhow::Result<[f64; 2]> {
         let (Lab { device, runs, .. }, stream) = (self.lab, self.lab.device.default_stream());
         // With that promise the map keeps the pairs of a repeated key, in the order of the input.

@@ -63,8 +63,8 @@ impl Repeated {
         (number..self.n).step_by(self.distinct as usize)
     }
 
-    /// Returns the number of wrong ones among `values`, which should be those of all pairs in the
-    /// order of their keys.
+    /// Returns how many of `values` are wrong: they should be all pairs' values in the order of
+    /// their keys.
     pub fn wrong_values(&self, values: &[u32]) -> u64 {
         differences(self.order.iter().flat_map(|&number| self.values_of(number)), values)
     }
@@ -81,7 +81,7 @@ impl Repeated {
             + differences(queries.iter().flat_map(|&number| self.values_of(number)), values)
     }
 
-    /// Returns the number of wrong ranks among those of keys with these numbers.
+    /// Returns the count of wrong ranks of keys with these numbers.
     pub fn wrong_ranks(&self, queries: &[u32], ranks: &[u32]) -> u64 {
         differences(queries.iter().map(|&number| self.ranks[number as usize]), ranks)
     }

@@ -55,8 +55,8 @@ pub fn strides(lab: &Lab) -> anyhow::Result<(Figure, Update)> {
     Ok((figure, update))
 }
 
-/// Measures the milliseconds of updating all words, for each stride from 1 on and doubling: by
-/// reads and writes, and by exchanges.
+/// Measures the milliseconds of updating all words, for the strides 1, 2, 4, …: by reads and
+/// writes, and by exchanges.
 fn measure<T: Key>(lab: &Lab, words_log2: u32) -> anyhow::Result<[Vec<f64>; 2]> {
     let mut words = Words::<T>::new(&lab.device, words_log2)?;
     let mut times = [Vec::new(), Vec::new()];

@@ -96,7 +96,7 @@ pub fn no_wrong(wrong: u64, what: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns an extendible map that begins as the one of (Hu 2015) does, and grows.
+/// Returns an extendible map that begins as the map of (Hu 2015) does, and grows.
 pub fn extendible(device: &Device, content: &Content) -> anyhow::Result<Box<dyn Contender>> {
     let config = ExtendibleConfig::default().segments(SEGMENTS).buckets(BUCKETS).records(RECORDS).seed(1);
     Ok(Box::new(filled(&config, device, content)?))

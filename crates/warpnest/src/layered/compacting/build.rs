@@ -39,9 +39,9 @@ impl<D: Ids> CompactingConfig<D> {
 impl<K: Key, D: Ids> CompactingTable<K, D> {
     /// Builds the table anew from other rows; returns when it is built.
     ///
-    /// This is for data that changes as a whole, frame after frame. The memory of the map is used
-    /// again if it is enough, and that of the keys and the scratch if the same amount is wanted.
-    /// The scratch stays for the next time ([`CompactingTable::shrink_to_fit`] frees it).
+    /// This is for data that changes as a whole, frame after frame. The map's memory is used again
+    /// if it is enough; the memory of the keys and the scratch is used again if the same amount is
+    /// wanted. The scratch stays for the next time ([`CompactingTable::shrink_to_fit`] frees it).
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`]. If the request makes no sense, or a slice cannot be
@@ -134,7 +134,7 @@ fn number_in_order<K: words::KeyWord>(
     first_rows.fit(device, words)?;
     before.fit(device, words)?;
     first_rows.fill(stream, 0)?;
-    // SAFETY: every value is the number of a row, and no two keys have the same.
+    // SAFETY: every value is the index of a row, and no two keys have the same.
     unsafe { map.flag(stream, first_rows)? };
     stream.batch(|batch| {
         let (bits, counts) = (batch.read(first_rows), batch.write(before));

@@ -73,7 +73,7 @@ impl<D: Ids> CompactingConfig<D> {
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the
-    /// number of rows.
+    /// count of rows.
     pub fn memory_bytes<K: Key>(&self, rows: usize) -> Result<usize> {
         Ok(self.ids.memory_bytes::<K, u32>(rows)? + rows * size_of::<K>())
     }
@@ -85,7 +85,7 @@ impl<D: Ids> CompactingConfig<D> {
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key>(&self, rows: usize) -> Result<usize> {
-        // This refuses numbers of rows for which the sums below would overflow.
+        // This refuses counts of rows for which the sums below would overflow.
         self.memory_bytes::<K>(rows)?;
         let rows = rows as u64;
         let flag_words = rows.div_ceil(32);

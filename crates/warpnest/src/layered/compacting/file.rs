@@ -1,5 +1,5 @@
-//! The file of a compacting table: that of the map of its keys, and the keys in the order of their
-//! ids.
+//! The file of a compacting table: the file of the map of its keys, and the keys in the order of
+//! their ids.
 
 use super::work::Work;
 use super::{CompactingConfig, IdsAndKeys};

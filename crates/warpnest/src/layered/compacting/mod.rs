@@ -22,7 +22,7 @@ use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
 use std::marker::PhantomData;
 use work::Work;
 
-/// A table that gives each different key of its input an id from 0 on: key to id and id to key,
+/// A table that gives the different keys of its input the ids 0, 1, 2, …: key to id and id to key,
 /// both in constant time.
 ///
 /// Source: the compacting hash table (Alcantara 2011, §4.4); the two-way index (Alcantara 2009).

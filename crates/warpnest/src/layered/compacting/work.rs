@@ -11,7 +11,7 @@ pub(super) struct Work<K> {
     /// the map's values before the ids are.
     pub rows: Buffer<u32>,
     pub reversed: Buffer<K>,
-    /// A bit for each row, whether it is the first with its key, and the number of set bits in the
+    /// A bit for each row, whether it is the first with its key, and the count of set bits in the
     /// words before each word.
     pub first_rows: Buffer<u32>,
     pub before: Buffer<u32>,

@@ -164,7 +164,7 @@ impl<K: Key, V: Value, D: Ids> MultiTable<K, V, D> {
 }
 
 /// Queues the compaction of the keys whose bits are set, and of the ends of their runs, to the
-/// front of arrays as long. The keys are written as they were before they were mixed; the number of
+/// front of arrays as long. The keys are written as they were before they were mixed; the count of
 /// keys goes to `count`.
 fn compact_runs<K: words::KeyWord>(
     stream: &Stream,

@@ -57,8 +57,8 @@ impl<D: Ids> MultiConfig<D> {
     /// key is repeated.
     ///
     /// # Errors
-    /// As for [`MultiConfig::build`], as far as they follow from the configuration and the number
-    /// of pairs.
+    /// As for [`MultiConfig::build`], as far as they follow from the configuration and the count of
+    /// pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize> {
         Ok(self.keys.memory_bytes::<K, u32>(pairs)? + pairs * (size_of::<V>() + 4))
     }
@@ -69,12 +69,12 @@ impl<D: Ids> MultiConfig<D> {
     /// # Errors
     /// As for [`MultiConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize> {
-        // This refuses numbers of pairs for which the sums below would overflow.
+        // This refuses counts of pairs for which the sums below would overflow.
         self.memory_bytes::<K, V>(pairs)?;
         let pairs = pairs as u64;
         let keys = pairs * size_of::<K>() as u64;
-        // The arrays are the sorted keys and the bits that flag the last ones; the numbers; the
-        // different keys and the ends of their runs.
+        // The arrays are the sorted keys and the bits that flag the last ones; the indices of runs;
+        // the different keys and the ends of their runs.
         let arrays = 2 * keys + 8 * pairs + pairs.div_ceil(32) * 4;
         let compacting = 8 * state_words::<K::Word>(pairs);
         let working = sort_scratch_bytes::<K::Word, V::Word>(pairs)?.max(compacting);

@@ -1,4 +1,4 @@
-//! The file of a multimap: that of the map of its keys, the ends of their runs, and the values.
+//! The file of a multimap: the file of the map of its keys, the ends of their runs, and the values.
 //!
 //! A query reads the end of the run that the map names, and values up to there. So the map may name
 //! no other runs than there are, and their ends must be in order.

@@ -55,7 +55,7 @@ pub struct Multi<K, V, D>(PhantomData<(K, V, D)>);
 /// The table of a [`MultiMap`].
 pub struct MultiTable<K: Key, V: Value, D: Ids> {
     config: MultiConfig<D>,
-    /// The number of each key's run.
+    /// The index of each key's run.
     runs: BulkMap<K, u32, D>,
     /// The ends of the runs: the index of the last value of each.
     lasts: Buffer<u32>,
@@ -139,7 +139,7 @@ impl<K: Key, V: Value, D: Ids> HasValues for Multi<K, V, D> {
     }
 }
 
-/// The values of several queries: those of query `i` are `values[offsets[i]..offsets[i + 1]]`.
+/// The values of several queries: query `i` has the values `values[offsets[i]..offsets[i + 1]]`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Retrieved<Offsets, Values> {
@@ -158,7 +158,7 @@ impl<V> Retrieved<Vec<u64>, Vec<V>> {
 }
 
 impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
-    /// Returns the number of values of each of the keys.
+    /// Returns the count of values of each of the keys.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -167,7 +167,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         self.count_many_on(stream, &*keys_on(self.device(), queries)?)?.download(stream)
     }
 
-    /// Queues the lookup of the number of values of each of the keys; 0 if the key is not in the
+    /// Queues the lookup of the count of values of each of the keys; 0 if the key is not in the
     /// map. Waits for nothing.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     pub fn count_many_into(&self, stream: &Stream, queries: &Buffer<K>, counts: &mut BufferSlice<u32>) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { counts: Some(counts), ..self.ask(queries) };
-        // SAFETY: there are as many counts as queries; the table has the numbers of the runs.
+        // SAFETY: there are as many counts as queries; the table has the indices of the runs.
         unsafe { D::id_table(&self.table.runs.table).find_runs(stream, &query) }
     }
 
@@ -218,7 +218,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         crate::error::same_length(("the queries", queries.len()), ("the starts", starts.len()))?;
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { starts: Some(starts), counts: Some(counts), ..self.ask(queries) };
-        // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
+        // SAFETY: there are as many answers as queries; the table has the indices of the runs.
         unsafe { D::id_table(&self.table.runs.table).find_runs(stream, &query) }
     }
 
@@ -262,7 +262,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         // There is one offset more, which is 0: the scan makes it the sum of all.
         let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
         let query = RunsQuery { starts: Some(&starts), wide_counts: Some(&offsets), ..self.ask(queries) };
-        // SAFETY: there are as many answers as queries; the table has the numbers of the runs.
+        // SAFETY: there are as many answers as queries; the table has the indices of the runs.
         unsafe { D::id_table(&self.table.runs.table).find_runs(stream, &query)? };
         exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
         let total = offsets.download_at(stream, number)?;
@@ -275,19 +275,19 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
                 output: batch.write(values.words()),
                 plan: GatherParams { queries: number as u64, total },
             };
-            // SAFETY: each query has a start and an offset, and as many values from both on; the
-            // output has capacity for all.
+            // SAFETY: each query has a start and an offset, and behind both as many elements as it
+            // has values; the output has capacity for all.
             unsafe { batch.launch(&gather, total) }
         })?;
         Ok(Retrieved { offsets, values })
     }
 
-    /// Returns all values, those of one key side by side, in the order of the input.
+    /// Returns all values. The values of one key are side by side, in the order of the input.
     pub fn value_buffer(&self) -> &Buffer<V> {
         &self.table.values
     }
 
-    /// Returns the map of keys to the numbers of their runs, for a kernel of your own. Run `r` ends
+    /// Returns the map of keys to the indices of their runs, for a kernel of your own. Run `r` ends
     /// with value `lasts()[r]`, and runs follow each other.
     pub fn runs(&self) -> &BulkMap<K, u32, D> {
         &self.table.runs
@@ -298,7 +298,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         &self.table.lasts
     }
 
-    /// Returns the number of different keys.
+    /// Returns the count of different keys.
     pub fn key_count(&self) -> usize {
         self.table.runs.len()
     }

@@ -12,13 +12,13 @@ pub(super) struct Work<K> {
     pub keys: Buffer<K>,
     /// A bit for each pair: whether it is the last one of its key.
     pub last: Buffer<u32>,
-    /// The numbers of runs, from 0 on.
+    /// The indices of runs, in order: 0, 1, 2, ….
     pub numbers: Buffer<u32>,
     /// The different keys, at the front.
     pub distinct: Buffer<K>,
     /// The ends of their runs, at the front.
     pub ends: Buffer<u32>,
-    /// The number of different keys.
+    /// The count of different keys.
     pub count: Buffer<u32>,
     pub scratch: Scratch,
 }
@@ -47,7 +47,7 @@ impl<K: KeyWord> Work<K> {
                 unsafe { batch.launch(&numbers, plan.items) }
             });
             if launched.is_err() {
-                // Otherwise the next build would take its contents for the numbers.
+                // Otherwise the next build would take its contents for the indices.
                 self.numbers.empty();
             }
             return launched;

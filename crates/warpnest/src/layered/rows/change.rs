@@ -2,8 +2,8 @@
 //!
 //! A batch is first divided: into its different keys, each with its last row, and these into keys
 //! that the map does not have and keys that it has. New keys come into the map after their rows are
-//! there, and rows of others are replaced last. So whatever fails, every key has a whole row, but
-//! for a copy that the device did not end.
+//! there, and rows of others are replaced last. So whatever fails, every key has a whole row,
+//! unless the device did not end the copy.
 
 use super::{RowTable, Rows};
 use crate::design::Changes;
@@ -15,7 +15,7 @@ use crate::table::retaining::{dropped, kept};
 use crate::types::Plain;
 use crate::{Answers, Buffer, Error, InputError, Key, PageMap, Result, Stream};
 
-/// The most rows: their numbers have 32 bits, and all ones is none.
+/// The most rows: their indices have 32 bits, and all ones is no index.
 const MOST: usize = u32::MAX as usize;
 
 /// The different keys of a batch, divided by whether the map has them. Sources are rows of the

@@ -1,5 +1,5 @@
-//! The file of a row map: that of the map of its keys, and the rows. Which rows are free follows
-//! from the map.
+//! The file of a row map: the file of the map of its keys, and the rows. Which rows are free
+//! follows from the map.
 
 use super::RowTable;
 use super::free::unused;
@@ -40,7 +40,7 @@ impl<K: Key, R: Plain, D: Changes> StoredTable for RowTable<K, R, D> {
         }
         // What a lookup of each key finds counts: if these rows differ, so do the keys, and no slot
         // has another row. A key that was there twice would keep one of its rows when the other
-        // gets a new number.
+        // gets a new index.
         let found = Buffer::<u32>::uninitialized(device, map.len().div_ceil(32))?;
         // SAFETY: there are as many values as keys, and a word for every 32 of them.
         unsafe { map.table.find(stream, &written, (Some(&used), &found))? };

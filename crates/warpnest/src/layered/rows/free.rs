@@ -1,4 +1,4 @@
-//! The rows that no key has. They are a stack of their numbers: insertions take from its end, and
+//! The rows that no key has. They are a stack of row indices: insertions take from its end, and
 //! removals put there.
 
 use super::RowTable;
@@ -27,11 +27,11 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
         Ok(self.free.insert(free).len())
     }
 
-    /// Returns the numbers of the rows that so many new keys get: `reused` free ones, and then the
+    /// Returns the indices of the rows that so many new keys get: `reused` free ones, and then the
     /// ones behind all rows. The free ones stay on the stack.
     pub(super) fn targets(&self, stream: &Stream, new: usize, reused: usize) -> Result<Buffer<u32>> {
         let mut targets = Buffer::uninitialized(self.map.device(), new)?;
-        // The first numbers make way for those of the free rows.
+        // The free rows' indices replace the first indices.
         number_from(stream, (self.rows.len() as u32).wrapping_sub(reused as u32), &mut targets)?;
         if let Some(free) = self.free.as_ref().filter(|_| reused != 0) {
             let [from, end] = [free.len() - reused, free.len()].map(|row| row * size_of::<u32>());
@@ -41,14 +41,14 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
     }
 }
 
-/// Returns the numbers below `end` that are not among `used`; none if some of those are equal, or
-/// not below `end`.
+/// Returns the indices below `end` that are not among `used`; none if two of `used` are equal, or
+/// one is not below `end`.
 pub(super) fn unused(stream: &Stream, device: &Device, used: &Buffer<u32>, end: usize) -> Result<Option<Buffer<u32>>> {
     let Some(free) = end.checked_sub(used.len()) else { return Ok(None) };
     let mut numbers = Buffer::uninitialized(device, end)?;
     iota(stream, &mut numbers)?;
-    // Numbers in use are struck out: they become the greatest, which none is. So they are behind
-    // the others once all are sorted, and as many, if they were different.
+    // Indices in use are struck out: they become the greatest word, which is no index. So they are
+    // behind the others once all are sorted, and as many, if they were different.
     let mut struck = Buffer::<u32>::uninitialized(device, used.len())?;
     struck.set_bytes(stream, 0xff)?;
     scatter(stream, &struck, used, &mut numbers)?;

@@ -23,7 +23,7 @@ use crate::{Answers, Buffer, BufferSlice, BulkMap, Device, Key, Result, Stream};
 use bytemuck::AnyBitPattern;
 use std::marker::PhantomData;
 
-/// A map whose values are rows of any size: a map of keys to the numbers of rows, and an array of
+/// A map whose values are rows of any size: a map of keys to the indices of rows, and an array of
 /// the rows.
 ///
 /// * **Keys** are of any [`Key`](crate::Key) type. **Rows** are of any plain type whose size is a
@@ -48,8 +48,8 @@ use std::marker::PhantomData;
 ///   times on average. [`RowMap::reserve`] beforehand avoids all of it.
 /// * **A change that fails.** If the device lacks memory or the request makes no sense, nothing has
 ///   been done, or some of the keys are there with their rows, where that is so in the map
-///   ([`LinearMap`](crate::LinearMap)). If the device fails, each key of the batch has the row from
-///   before, that of the batch or, where the copy did not end, parts of both; or
+///   ([`LinearMap`](crate::LinearMap)). If the device fails, each key of the batch has its row from
+///   before, its row of the batch or, where the copy did not end, parts of both; or
 ///   [`Error::Emptied`](crate::Error::Emptied) says that there are no keys any more. No row is ever
 ///   lost: which are free is found out again by the next insertion.
 /// * **Concurrent use.** Any number of streams may look up at the same time. A change takes the map
@@ -97,9 +97,9 @@ pub struct Rows<K, R, D>(PhantomData<(K, R, D)>);
 /// The table of a [`RowMap`].
 pub struct RowTable<K: Key, R: Plain, D: Changes> {
     map: BulkMap<K, u32, D>,
-    /// The rows. Those whose numbers the map has are in use.
+    /// The rows. A row is in use if the map has its index.
     rows: Buffer<R>,
-    /// The numbers of the other rows; none while it is unknown which these are, after a change that
+    /// The indices of the other rows; none while it is unknown which these are, after a change that
     /// failed partway.
     free: Option<Buffer<u32>>,
 }
@@ -184,7 +184,7 @@ impl<K: Key, R: Plain, D: Changes> Finds for Rows<K, R, D> {
             Some(numbers) => numbers,
             None => numbers.insert(Buffer::uninitialized(table.map.device(), queries.len())?),
         };
-        // SAFETY: there are as many numbers and answers as queries, and the caller has them
+        // SAFETY: there are as many indices and answers as queries, and the caller has them
         // exclusively.
         unsafe { table.map.table.find(stream, queries.words(), (Some(numbers), found))? };
         gather_where(stream, &table.rows, numbers, found, values)
@@ -236,19 +236,19 @@ impl<K: Key, R: Plain> RowMap<K, R> {
 
 /// The parts of a map, and all pairs on the device.
 impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
-    /// Returns the map of keys to the numbers of their rows in [`RowMap::rows`]. A number is a
+    /// Returns the map of keys to the indices of their rows in [`RowMap::rows`]. An index is a
     /// key's until the next change of the row map, and may be another key's after it.
     pub fn map(&self) -> &BulkMap<K, u32, D> {
         &self.table.map
     }
 
-    /// Returns the rows, by their numbers; those that no key has are unspecified.
+    /// Returns the rows, by their indices; rows that no key has are unspecified.
     pub fn rows(&self) -> &Buffer<R> {
         &self.table.rows
     }
 
     /// Returns the rows, to be changed where they are: by a kernel of your own, or by
-    /// [`scatter`](crate::primitives::scatter) to numbers that [`RowMap::map`] gave.
+    /// [`scatter`](crate::primitives::scatter) to indices that [`RowMap::map`] gave.
     pub fn rows_mut(&mut self) -> &mut BufferSlice<R> {
         &mut self.table.rows
     }

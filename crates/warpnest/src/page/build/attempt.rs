@@ -29,9 +29,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let scratch = launches.scratch;
         // SAFETY: the documentation of the kernels allows null starts.
         let nothing = unsafe { Global::null() };
-        // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
-        // be 0 is 0, and splits come one after the other. There is a count for every page, or there
-        // is one page.
+        // SAFETY: the scratch has the words of its plan, the table the words of its layout. What
+        // must be 0 is 0, and splits come one after the other. There is a count for every page, or
+        // there is one page.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             clock.lap(batch)?;
@@ -59,8 +59,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let bins = plan.levels[last].bins();
         // SAFETY: the kernel's documentation allows null counts.
         let nothing = unsafe { Global::null() };
-        // All words of the header are zeroed but those of what earlier splits left out. By them the
-        // split finds which pairs to leave out, and it should find the same.
+        // All words of the header are zeroed except the words of what earlier splits left out. By
+        // them the split finds which pairs to leave out, and it should find the same.
         //
         // SAFETY: as for an attempt, which has just filled what the last split reads, with the same
         // plan, layout and input. The counts are added up before they are set to 0 again. The words
@@ -137,7 +137,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         pairs_in(batch, self.plan, back, level.capacity(), (self.words, self.scratch))
     }
 
-    /// Returns the number of pairs of each bin after `splits` splits; null after none.
+    /// Returns the count of pairs of each bin after `splits` splits; null after none.
     pub(crate) fn counts(&self, batch: &Batch<'a>, splits: usize) -> Global<u32> {
         match splits.checked_sub(1) {
             Some(number) => batch.write(self.scratch).offset(self.plan.counts_at(number)).cast(),
@@ -146,7 +146,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         }
     }
 
-    /// Returns the numbers of pairs in the bins of the last split, for a block each.
+    /// Returns the counts of pairs in the bins of the last split, for a block each.
     pub(crate) fn last_counts(&self, batch: &Batch<'a>) -> Global<u32> {
         self.counts(batch, self.plan.levels.len())
     }
@@ -183,8 +183,8 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         clock.lap(batch)
     }
 
-    /// Queues split number `number`, into bins that begin at `starts`, or have the plan's capacity
-    /// if that is null.
+    /// Queues the split with index `number`, into bins that begin at `starts`, or have the plan's
+    /// capacity if that is null.
     ///
     /// # Safety
     /// The scratch has the words of the plan, and those that must be 0 are 0. The table has the
@@ -226,7 +226,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     }
 
     /// Queues the build of all pages from where the last split put their pairs. With counts a
-    /// page's pairs begin at its bin's capacity times its number; with starts they go from start to
+    /// page's pairs begin at its bin's capacity times its index; with starts they go from start to
     /// start.
     ///
     /// # Safety

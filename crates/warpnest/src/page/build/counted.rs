@@ -102,7 +102,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 }
 
-/// Returns the number of 64-bit words for the starts of all pages, and the end of the last one.
+/// Returns the count of 64-bit words for the starts of all pages, and the end of the last one.
 fn starts_words(layout: &Layout) -> u64 {
     (layout.pages() as u64 + 1).div_ceil(2)
 }
@@ -112,8 +112,8 @@ fn starts_words(layout: &Layout) -> u64 {
 ///
 /// # Safety
 /// There are `pairs` pairs in that order. If `unique`, they are all different and have values. The
-/// scratch begins with a header that is 0, and has [`starts_words`] from `starts_at` on. The table
-/// has the words of its layout. The batch gave the pairs.
+/// scratch begins with a header that is 0, and has [`starts_words`] words that begin at
+/// `starts_at`. The table has the words of its layout. The batch gave the pairs.
 unsafe fn build_in_place<'b, K: KeyWord, V: Payload>(
     batch: &Batch<'b>,
     clock: &mut StageClock,

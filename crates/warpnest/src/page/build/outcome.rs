@@ -11,7 +11,7 @@ pub(in crate::page) enum Outcome {
         length: u64,
         skewed: bool,
         moved: u64,
-        /// The number of repeated keys that are still to be resolved.
+        /// The count of repeated keys that are still to be resolved.
         repeated: Repeats,
         stages: Option<PageStages>,
     },
@@ -67,7 +67,7 @@ impl Outcome {
     }
 }
 
-/// The numbers of repeated keys that pages have listed.
+/// The counts of repeated keys that pages have listed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::page) struct Repeats {
     /// How many are in the pages' own parts of the list.
@@ -77,7 +77,7 @@ pub(in crate::page) struct Repeats {
 }
 
 impl Repeats {
-    /// Returns the number of all of them.
+    /// Returns the count of all of them.
     pub(crate) fn all(self) -> u64 {
         self.own + self.common
     }

@@ -22,7 +22,7 @@ pub(in crate::page) type Planned<'i, K, V> = (Input<'i, K, V>, &'i Plan);
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Plan {
     pub pairs: u64,
-    /// The number of pairs that the table has capacity for.
+    /// The count of pairs that the table has capacity for.
     pub capacity: u64,
     /// Whether each key occurs once.
     pub unique: bool,
@@ -112,7 +112,7 @@ impl Plan {
         Self { in_use: true, ..self }
     }
 
-    /// Returns the number of 64-bit words of the table's buckets.
+    /// Returns the count of 64-bit words of the table's buckets.
     pub(crate) fn table_words(&self) -> u64 {
         self.table_words
     }
@@ -139,12 +139,12 @@ impl Plan {
         self.counts_at(self.levels.len())
     }
 
-    /// Returns the number of words that are 0 at first in an attempt without order.
+    /// Returns the count of words that are 0 at first in an attempt without order.
     pub(crate) fn zeros_unordered(&self) -> u64 {
         self.cells_at() + self.unordered.map_or(0, |sizes| sizes.cells_words())
     }
 
-    /// Returns the number of words that are 0 at first.
+    /// Returns the count of words that are 0 at first.
     pub(crate) fn zeros(&self) -> u64 {
         self.scan_at() + self.levels.last().map_or(0, |last| scan_state_words::<u32>(last.bins()))
     }
@@ -161,13 +161,13 @@ impl Plan {
         (self.starts_at() + starts).next_multiple_of(2)
     }
 
-    /// Returns the number of 64-bit words for `capacity` pairs: keys, then values, each aligned to
+    /// Returns the count of 64-bit words for `capacity` pairs: keys, then values, each aligned to
     /// 16 bytes; or as many pairs side by side.
     fn pairs_words(&self, capacity: u64) -> u64 {
         self.keys_words(capacity) + (capacity * self.value_bytes).div_ceil(16) * 2
     }
 
-    /// Returns the number of 64-bit words for `capacity` keys.
+    /// Returns the count of 64-bit words for `capacity` keys.
     pub(crate) fn keys_words(&self, capacity: u64) -> u64 {
         (capacity * self.key_bytes).div_ceil(16) * 2
     }
@@ -199,7 +199,7 @@ impl Plan {
         sizes.max().unwrap_or(0).max(self.pairs_at())
     }
 
-    /// Returns the number of 64-bit words of the scratch.
+    /// Returns the count of 64-bit words of the scratch.
     pub(crate) fn scratch_words(&self) -> u64 {
         self.repeats_at() + self.unordered.map_or(0, |sizes| sizes.repeats_words())
     }
@@ -210,6 +210,6 @@ impl Plan {
 pub(in crate::page) enum PairStorage {
     /// The memory of the table.
     Table,
-    /// The scratch, from this word on.
+    /// The scratch, beginning at this word.
     Scratch(u64),
 }

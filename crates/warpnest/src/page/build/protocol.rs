@@ -177,7 +177,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         for failures in 0..attempts {
             let (a, b) = (random.next_u64(), random.next_u64());
             self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
-            // The order is that of the first constants only, and so are the zeros.
+            // Only in the first attempt are the pairs in the order of the constants, and the
+            // scratch 0.
             let first = failures == 0;
             let mut strategy = match input.ordered_by() {
                 Some(_) if first => Strategy::InOrder,

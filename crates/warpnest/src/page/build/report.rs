@@ -7,7 +7,7 @@ pub struct PageReport {
     /// The seed of the random constants: [`PageConfig::seed`](crate::Config::seed) with it repeats
     /// the build's constants.
     pub seed: u64,
-    /// The number of attempts that ended because a page could not be built.
+    /// The count of attempts that ended because a page could not be built.
     pub failures: u32,
     /// Whether a bin of the last split overflowed, so that this split was made once more, into bins
     /// with the capacity that it had counted.
@@ -21,10 +21,10 @@ pub struct PageReport {
     /// Whether the pairs were kept in order, since it was not known that keys are unique, and more
     /// of them were repeated than an attempt without order can resolve.
     pub ordered: bool,
-    /// The number of repeated keys that were resolved after an attempt without order, each counted
+    /// The count of repeated keys that were resolved after an attempt without order, each counted
     /// once for every pair but one. A key is resolved when it has the value of its last pair.
     pub resolved: u64,
-    /// The number of pairs that found all of their slots full, so that others had to be evicted.
+    /// The count of pairs that found all of their slots full, so that others had to be evicted.
     pub moved: u64,
     /// The times of the stages of the attempt that succeeded, if
     /// [`PageConfig::timings`](crate::Config::timings) asked for them.

@@ -23,7 +23,7 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar};
 /// without order.
 const MAX_SAMPLED: u64 = 4;
 
-/// The most rounds of a block that looks for last positions, and the number of blocks that keeps a
+/// The most rounds of a block that looks for last positions, and the count of blocks that keeps a
 /// large device busy: with fewer of them there are fewer rounds.
 const MAX_ROUNDS: u64 = 16;
 const MANY_BLOCKS: u64 = 512;
@@ -77,10 +77,10 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let mut clock = StageClock::new(self.config.timings);
         let launches = self.launches((input, plan), true, zeroed)?;
         let scratch = launches.scratch;
-        // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
-        // be 0 is 0, and splits come one after the other. There is a count for every page, or there
-        // is one page. The list of repeated keys is behind the storage for pairs. There is a block
-        // for each page.
+        // SAFETY: the scratch has the words of its plan, the table the words of its layout. What
+        // must be 0 is 0, and splits come one after the other. There is a count for every page, or
+        // there is one page. The list of repeated keys is behind the storage for pairs. There is a
+        // block for each page.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             clock.lap(batch)?;

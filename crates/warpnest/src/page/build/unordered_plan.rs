@@ -20,7 +20,7 @@ const MIN_COMMON: u64 = 256;
 /// The sizes of an attempt without order.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct UnorderedPlan {
-    /// The bits of the number of sampled keys, if keys are sampled.
+    /// The bits of the count of sampled keys, if keys are sampled.
     pub sample_bits: Option<u32>,
     /// The bits of a position in the input.
     pub position_bits: u32,
@@ -47,7 +47,7 @@ impl UnorderedPlan {
         Self { sample_bits, position_bits, list, key_bytes: K::BITS as u64 / 8 }
     }
 
-    /// Returns the number of 64-bit words of the sample's cells, which are twice as many as it has
+    /// Returns the count of 64-bit words of the sample's cells, which are twice as many as it has
     /// keys.
     pub(crate) fn cells_words(&self) -> u64 {
         self.sample_bits.map_or(0, |bits| 1 << bits)
@@ -64,18 +64,18 @@ impl UnorderedPlan {
         self.keys_at() + (self.list.entries() * self.key_bytes).div_ceil(8)
     }
 
-    /// Returns the bits of a cell's number in the index of `repeats` repeated keys.
+    /// Returns the bits of a cell's position in the index of `repeats` repeated keys.
     pub(crate) fn index_bits(repeats: u64) -> u32 {
         (2 * repeats).next_power_of_two().ilog2()
     }
 
-    /// Returns the number of 64-bit words that are 0 before `repeats` repeated keys are resolved:
+    /// Returns the count of 64-bit words that are 0 before `repeats` repeated keys are resolved:
     /// the filter, the last positions and the index, which has two words a cell.
     pub(crate) fn zeros(&self, repeats: u64) -> u64 {
         (FILTER_WORDS as u64 + self.list.entries() + (2 << Self::index_bits(repeats))).div_ceil(2)
     }
 
-    /// Returns the number of 64-bit words that repeated keys take.
+    /// Returns the count of 64-bit words that repeated keys take.
     pub(crate) fn repeats_words(&self) -> u64 {
         let entries = self.list.entries();
         if entries == 0 { 0 } else { self.zeros_at() + self.zeros(entries) }

@@ -15,7 +15,7 @@ use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
 /// Capacity: of a page map or set, which takes so many keys before it grows.
 impl<T: OfDesign<Design = Page>> Table<T> {
-    /// Returns the number of keys that the table takes at its load factor
+    /// Returns the count of keys that the table takes at its load factor
     /// ([`PageConfig::load`](crate::Config::load)). A batch that makes them more makes it grow.
     pub fn capacity(&self) -> usize {
         self.table.capacity() as usize

@@ -11,7 +11,7 @@ use gpu_kernels::page::{
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// The number of blocks that evict pairs.
+/// The count of blocks that evict pairs.
 const EVICTING_BLOCKS: u64 = 128;
 
 /// The most pairs that are added directly: the index has cells for several times as many, numbered
@@ -31,7 +31,7 @@ pub(in crate::page) enum Added {
 /// and the cells of repeated keys. Offsets are in 64-bit words.
 struct DirectPlan {
     pairs: u64,
-    /// The bits of a cell's number; none without an index.
+    /// The bits of a cell's position; none without an index.
     index_bits: Option<u32>,
 }
 
@@ -47,7 +47,7 @@ impl DirectPlan {
         self.index_bits.map_or(0, |bits| 1 << (bits - 1))
     }
 
-    /// Returns the number of words that are 0 at first.
+    /// Returns the count of words that are 0 at first.
     fn zeros(&self) -> u64 {
         self.left_at()
     }
@@ -108,7 +108,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Ok(Added::Full);
         }
         if found[header::LEFT as usize] != 0 {
-            // SAFETY: as above; the header and the list are those of the launch before.
+            // SAFETY: as above; the header and the list are from the launch before.
             stream.batch(|batch| unsafe {
                 let pairs = input.read(batch);
                 let header = batch.write(scratch);
@@ -146,7 +146,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     /// Removes keys one by one, in place; returns how many were there. Of equal keys one gets the
-    /// answer. Errors leave the table as those of [`PageTable::add_directly`].
+    /// answer. Errors leave the table as errors of [`PageTable::add_directly`] do.
     ///
     /// # Safety
     /// There are as many values as keys, and a found-word for every 32 of them, if there are any.

@@ -27,9 +27,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(dropped(&self.device, stream, &keys, &found)?.len() as u64)
     }
 
-    /// Replaces the table by a larger one, of its pairs and those of a batch, whose values count.
-    /// There is capacity for `needed` pairs, and for one and a half times as many as now, if a
-    /// table can have that.
+    /// Replaces the table by a larger one of its pairs and a batch's pairs. For a key in both the
+    /// batch's value counts. There is capacity for `needed` pairs, and for one and a half times as
+    /// many as now, if a table can have that.
     pub(in crate::page) fn grow(&mut self, stream: &Stream, input: Input<'_, K, V>, needed: u64) -> Result<()> {
         self.scratch.release();
         let columns = self.columns_with(stream, Some(input))?;
@@ -70,7 +70,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         config.plan_with_capacity::<K, V>(pairs, capacity, Known::Nothing, self.device.machine())
     }
 
-    /// Writes out all pairs of the table, and those of a batch behind them.
+    /// Writes out all pairs of the table, and the pairs of a batch behind them.
     fn columns_with(&self, stream: &Stream, batch: Option<Input<'_, K, V>>) -> Result<Columns<K, WordOf<V>>> {
         let (length, coming) = (self.length as usize, batch.map_or(0, |batch| batch.pairs as usize));
         let mut keys = Buffer::uninitialized(&self.device, length + coming)?;

@@ -40,7 +40,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     /// Removes keys in place; returns how many were there. Of equal keys one gets the answer.
-    /// Errors leave the table as those of [`PageTable::add_in_place`]. The table has pairs.
+    /// Errors leave the table as errors of [`PageTable::add_in_place`] do. The table has pairs.
     ///
     /// # Safety
     /// There are as many values as keys, and a found-word for every 32 of them, if there are any.

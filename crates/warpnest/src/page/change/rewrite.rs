@@ -88,10 +88,10 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let launches = self.launches((input, plan), unordered, false)?;
         let scratch = launches.scratch;
         let sizes = plan.unordered.filter(|_| unordered);
-        // SAFETY: the scratch has the words of its plan, the table those of its layout. What must
-        // be 0 is 0, and splits come one after the other. There is a count for every page, or there
-        // is one page, and a block for each page. Without a list of repeated keys there are none,
-        // or pairs are in order, in a table without holes unless cores process them.
+        // SAFETY: the scratch has the words of its plan, the table the words of its layout. What
+        // must be 0 is 0, and splits come one after the other. There is a count for every page, or
+        // there is one page, and a block for each page. Without a list of repeated keys there are
+        // none, or pairs are in order, in a table without holes unless cores process them.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             let zeros = if unordered { plan.cells_at() } else { plan.zeros() };
@@ -133,7 +133,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     /// Removes keys by rewriting the pages; returns how many were there. Errors leave the table as
-    /// those of [`PageTable::add_by_pages`].
+    /// errors of [`PageTable::add_by_pages`] do.
     pub(in crate::page) fn remove_by_pages(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
         let plan = self.plan_of_batch::<Nothing>(keys.len() as u64, true);
         self.scratch.reserve(plan.scratch_words())?;

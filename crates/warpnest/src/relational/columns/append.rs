@@ -1,4 +1,4 @@
-//! Appending the numbers of some rows of a table.
+//! Appending the indices of some rows of a table.
 
 use crate::split::or_null;
 use crate::{Buffer, Result, Stream};
@@ -15,8 +15,8 @@ pub(in crate::relational) enum Chosen<'b> {
     Null(&'b Buffer<u32>, u64),
 }
 
-/// Queues appending the chosen rows, in any order, from the offset on that the header has, as far
-/// as there is capacity. Beside them `NO_ROW` is written to the others, if there are some.
+/// Queues appending the chosen rows, in any order, beginning at the offset that the header has, as
+/// far as there is capacity. Beside them `NO_ROW` is written to the others, if there are some.
 pub(in crate::relational) fn append(
     stream: &Stream,
     chosen: Chosen<'_>,

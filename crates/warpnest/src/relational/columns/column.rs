@@ -66,7 +66,7 @@ impl<'c, T> IntoColumn<'c, T> for &'c BufferView<'_, T> {
 }
 
 impl<'q, T: Plain> Column<'q, T> {
-    /// Returns the number of rows.
+    /// Returns the count of rows.
     pub(crate) fn rows(&self) -> usize {
         match self.0 {
             Source::Slice(slice) => slice.len(),
@@ -109,7 +109,7 @@ impl<'q, T: Value> Column<'q, T> {
 pub(crate) enum OnDevice<'q, W> {
     Lent(Lent<'q, W>),
     Buffer(&'q Buffer<W>),
-    /// Words that were computed from those of the caller.
+    /// Words that were computed from the caller's words.
     Own(Buffer<W>),
 }
 

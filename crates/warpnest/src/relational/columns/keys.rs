@@ -49,7 +49,7 @@ pub(in crate::relational) enum KeysOnDevice<'q, W> {
 }
 
 impl<'q, K: Key> KeyColumns<'q, K> {
-    /// Returns the number of rows, if there are as many in both columns.
+    /// Returns the count of rows, if there are as many in both columns.
     pub(crate) fn rows(&self) -> Result<usize> {
         match self {
             Self::One(column) => Ok(column.rows()),
@@ -70,7 +70,7 @@ impl<'q, K: Key> KeyColumns<'q, K> {
 }
 
 impl<W: KeyWord> KeysOnDevice<'_, W> {
-    /// Queues encoding the keys to `output`, by words whose order is that of the keys.
+    /// Queues encoding the keys to `output`, by words that have the keys' order.
     ///
     /// # Safety
     /// `output` is an array of the batch, to write, with as many elements.
@@ -110,7 +110,7 @@ pub(in crate::relational) unsafe fn join<W: KeyWord>(
     unsafe { batch.launch(&EncodeKeys { keys, lower, upper, output, plan }, items) }
 }
 
-/// Whether keys become words whose order is that of the keys, or such words keys.
+/// Whether keys become words that have the keys' order, or such words become keys again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::relational) enum Recoding {
     Encode,

@@ -46,7 +46,7 @@ impl Words {
 
     /// Returns the same words, whose type is told by their size.
     pub(crate) fn of<W: ValueWord>(words: Buffer<W>) -> Self {
-        // SAFETY: the branch is that of the word's size, so each word is cast to itself.
+        // SAFETY: the branch is chosen by the word's size, so each word is cast to itself.
         unsafe { if W::BITS == 32 { Self::Narrow(words.reinterpreted()) } else { Self::Wide(words.reinterpreted()) } }
     }
 
@@ -93,7 +93,7 @@ pub(in crate::relational) enum WordsOf<'q> {
 
 impl<'q> WordsOf<'q> {
     pub(crate) fn new<T: Value>(words: OnDevice<'q, T::Word>) -> Self {
-        // SAFETY: the branch is that of the word's size, so each word is cast to itself.
+        // SAFETY: the branch is chosen by the word's size, so each word is cast to itself.
         unsafe {
             if T::Word::BITS == 32 { Self::Narrow(words.reinterpreted()) } else { Self::Wide(words.reinterpreted()) }
         }

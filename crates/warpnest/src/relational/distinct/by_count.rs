@@ -1,4 +1,4 @@
-//! Keys by the number of their rows.
+//! Keys by the count of their rows.
 
 use super::query::Unique;
 use crate::primitives::Scratch;
@@ -9,7 +9,7 @@ use crate::types::KeyOrder;
 use crate::{Buffer, Device, Key, Result, Stream};
 use gpu_kernels::types::KeyWord;
 
-/// Returns the different keys of a column and the number of rows of each, in two columns: the most
+/// Returns the different keys of a column and the count of rows of each, in two columns: the most
 /// frequent keys first, and of as frequent ones the smaller ones.
 ///
 /// ```
@@ -45,7 +45,7 @@ pub fn value_counts_on<K: Key>(
     top_k_on(stream, scratch, keys, usize::MAX)
 }
 
-/// Returns the `k` most frequent keys of a column and the number of rows of each, or all keys if
+/// Returns the `k` most frequent keys of a column and the count of rows of each, or all keys if
 /// there are fewer: the first ones of [`value_counts`].
 ///
 /// ```
@@ -120,7 +120,7 @@ pub fn mode_on<K: Key>(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K>)
     Ok(by_count.keys)
 }
 
-/// The different keys, the most frequent ones first, and the number of rows of each.
+/// The different keys, the most frequent ones first, and the count of rows of each.
 struct ByCount<K> {
     keys: Buffer<K>,
     counts: Buffer<u32>,
@@ -144,7 +144,7 @@ impl<K: Key> ByCount<K> {
         Ok(Self { keys: typed(keys), counts: counts_of(counts, scratch.device())? })
     }
 
-    /// Returns the number of keys that are as frequent as the first one, which come before the
+    /// Returns the count of keys that are as frequent as the first one, which come before the
     /// others.
     fn most_frequent(&self, stream: &Stream) -> Result<usize> {
         if self.counts.is_empty() {

@@ -12,7 +12,7 @@ use gpu_kernels::seam::Global;
 
 /// The rows of a part, on average, as a power of two.
 const PART_BITS: u32 = 12;
-/// The number of parts as a power of two: enough to share out among cores, and so few that a core
+/// The count of parts as a power of two: enough to share out among cores, and so few that a core
 /// has a line of each in its nearest cache.
 const MIN_BITS: u32 = 4;
 const MAX_BITS: u32 = 11;
@@ -25,7 +25,7 @@ const CHUNKS_A_CORE: u64 = 4;
 /// The most words of memory for each row, unless one core alone needs more.
 const WORDS_A_ROW: u64 = 8;
 
-/// Encodes the rows `keys` on `cores` cores; returns the number of different keys. These are
+/// Encodes the rows `keys` on `cores` cores; returns the count of different keys. These are
 /// `in_order` of appearance, or else in any order.
 ///
 /// # Errors
@@ -90,8 +90,8 @@ pub(super) fn by_parts<K: Key>(
             progress,
             plan: encoding,
         };
-        // SAFETY: all arrays are as long as the rows. The rows of each chunk that are in a part
-        // begin where those of the chunks before end, and there is memory for each block.
+        // SAFETY: all arrays are as long as the rows. In each part a chunk's rows begin where the
+        // rows of the chunks before it end, and there is memory for each block.
         unsafe {
             batch.launch_blocks(&divide, chunks)?;
             batch.launch_blocks(&encode, blocks)?;
@@ -126,8 +126,8 @@ pub(super) fn by_parts<K: Key>(
     Ok(length as usize)
 }
 
-/// Returns where the rows of each chunk begin in each of `parts` parts, by the number of these
-/// rows, and where the parts begin. The last number is that of all rows.
+/// Returns where the rows of each chunk begin in each of `parts` parts, by their counts, and where
+/// the parts begin. The last start is the count of all rows.
 fn starts(counts: &[u32], parts: usize) -> (Vec<u32>, Vec<u32>) {
     let (mut of_chunks, mut of_parts, mut before) = (counts.to_vec(), Vec::with_capacity(parts + 1), 0);
     for part in 0..parts {

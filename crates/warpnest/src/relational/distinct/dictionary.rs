@@ -1,6 +1,6 @@
 //! Dictionary encoding on the cores of a CPU: each core encodes a chunk of the rows by a dictionary
-//! of its own, and the keys of the other chunks are then added to those of the first. Where keys
-//! are many, rows are divided by their keys before.
+//! of its own, and the keys of the other chunks are then added to the first chunk's dictionary.
+//! Where keys are many, rows are divided by their keys before.
 
 use super::by_parts::by_parts;
 use super::parts::Encoded;
@@ -27,10 +27,10 @@ const MAX_SAMPLE: usize = 1 << 13;
 /// The bits for each row of a sample, each for a range of hashes.
 const BITS_A_ROW: usize = 16;
 /// The share of rows whose key comes once in a sample above which a dictionary of all keys leaves
-/// the nearer caches: that of about 6,000 keys in the largest sample.
+/// the nearer caches: the share with about 6,000 keys in the largest sample.
 const SELDOM: f64 = 0.25;
 
-/// Encodes the rows `keys` on `cores` cores; returns the number of different keys. These are
+/// Encodes the rows `keys` on `cores` cores; returns the count of different keys. These are
 /// `in_order` of appearance, or else in any order.
 ///
 /// # Errors
@@ -62,7 +62,7 @@ pub(super) fn encode<K: Key>(
 /// A sample of rows.
 struct Sample {
     rows: u32,
-    /// The number of rows whose key comes once in the sample.
+    /// The count of rows whose key comes once in the sample.
     once: u32,
 }
 
@@ -93,8 +93,8 @@ impl Sample {
         self.once as f64 / self.rows.max(1) as f64
     }
 
-    /// Returns the number of different keys of all rows, if all come as often: a key comes once
-    /// with a share of e^-(rows / keys).
+    /// Returns the count of different keys of all rows, if all come as often: a key comes once with
+    /// a share of e^-(rows / keys).
     fn keys(&self) -> f64 {
         self.rows as f64 / -self.once_share().ln()
     }
@@ -121,8 +121,8 @@ fn by_chunks<K: Key>(
         // SAFETY: the kernels' documentation allows no counts, no ids and no numbers.
         let [counts, ids, numbers] = [counts, ids, numbers.as_ref()].map(|words| unsafe { batch.write_or_null(words) });
         let encode = Encode::<K::Word> { keys: batch.read(keys.words()), ids, keys_out, counts, slots, state, plan };
-        // SAFETY: all arrays are as long as the rows, the slots are those of the plan, and there
-        // are words for each chunk.
+        // SAFETY: all arrays are as long as the rows, the slots are as many as the plan says, and
+        // there are words for each chunk.
         unsafe { batch.launch_blocks(&encode, chunks)? };
         if chunks == 1 {
             return Ok(());
@@ -134,8 +134,8 @@ fn by_chunks<K: Key>(
             return Ok(());
         }
         let translate = Translate { ids, numbers, plan: TranslateParams { rows, chunk_rows } };
-        // SAFETY: there is a number for each key of a chunk, from its first row on, and its ids are
-        // below the number of these.
+        // SAFETY: the ids for the keys of a chunk begin at its first row, and the chunk's own ids
+        // are below the count of its keys.
         unsafe { batch.launch_blocks(&translate, (rows - chunk_rows).div_ceil(TRANSLATED)) }
     })?;
     let length = state.download_at(stream, 0)?;

@@ -39,8 +39,8 @@ pub fn unique_on<K: Key>(stream: &Stream, scratch: &mut Scratch, keys: &Buffer<K
     Ok(Unique::of(keys).run_on(stream, scratch)?.keys)
 }
 
-/// Returns the id of each row's key, and the different keys. Ids count the keys from 0 on in the
-/// order in which they appear.
+/// Returns the id of each row's key, and the different keys. Ids count the keys from 0 in the order
+/// in which they appear.
 ///
 /// ```
 /// use warpnest::{relational::factorize, Device};
@@ -97,8 +97,8 @@ pub fn isin<K: Key>(device: &Device, keys: &[K], among: &[K]) -> Result<Vec<bool
     PageSet::build(device, among)?.contains_many(keys)
 }
 
-/// Returns the result of [`isin`] on the device, computed on `stream`: bit `i % 32` of word
-/// `i / 32` is that of key `i`, and bits past the last key are 0.
+/// Returns the result of [`isin`] on the device, computed on `stream`: key `i` has bit `i % 32` of
+/// word `i / 32`, and bits past the last key are 0.
 ///
 /// # Errors
 /// As for [`Config::build`](crate::Config::build), and

@@ -29,12 +29,12 @@ impl KeyIds {
         Ok(Self { ids: PageMap::new(device)?, keys, first: zero_is_none as u32 })
     }
 
-    /// Returns the number of keys that have ids.
+    /// Returns the count of keys that have ids.
     pub(super) fn len(&self) -> usize {
         self.keys.len() - self.first as usize
     }
 
-    /// Returns whether the ids are those of all keys, as a change that failed may have ended that.
+    /// Returns whether all keys have ids in the map: a change that failed may have ended that.
     pub(super) fn is_whole(&self) -> bool {
         self.ids.len() == self.len()
     }

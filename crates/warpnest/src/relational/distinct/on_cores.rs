@@ -7,7 +7,7 @@ use crate::primitives::{Scratch, check_items};
 use crate::relational::Order;
 use crate::{Buffer, Key, Result, Stream};
 
-/// Returns the number of cores, if dictionaries give what is wanted: they know no order of keys.
+/// Returns the count of cores, if dictionaries give what is wanted: they know no order of keys.
 pub(super) fn encoding_cores(stream: &Stream, wanted: &Wanted) -> Option<usize> {
     stream.machine().cores().filter(|_| wanted.order != Order::ByKey)
 }
@@ -17,7 +17,7 @@ pub(super) fn needs_ids(wanted: &Wanted) -> bool {
     wanted.ids || wanted.first_rows
 }
 
-/// Encodes the rows in arrays that are as long; returns the number of keys, and the first row of
+/// Encodes the rows in arrays that are as long; returns the count of keys, and the first row of
 /// each if these are wanted.
 pub(super) fn encoded<K: Key>(
     stream: &Stream,
@@ -51,7 +51,7 @@ fn first_rows(ids: &[u32], length: usize) -> Vec<u32> {
 /// Returns the different keys, and what else is wanted, in this memory.
 ///
 /// # Errors
-/// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and those of [`encode`].
+/// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and the errors of [`encode`].
 pub(super) fn on_cores<K: Key>(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -2,7 +2,7 @@
 //! of all rows in a map of these the ids.
 //!
 //! A key that only one row has need not be in the map: its row is one whose key is not found. Where
-//! most keys must be such, by the numbers of rows and groups, the map is of the others alone.
+//! most keys must be such, by the counts of rows and groups, the map is of the others alone.
 
 use super::parts::{Parts, Wanted};
 use super::ranks::{Flagged, Rows, flag_repeated};
@@ -19,7 +19,7 @@ use crate::{Buffer, Key, Result, Stream};
 /// Returns the different keys, and what else is wanted, in this memory.
 ///
 /// # Errors
-/// As for [`GroupBy::run_on`], and those of a [`PageMap`](crate::PageMap)'s build.
+/// As for [`GroupBy::run_on`] and for a [`PageMap`](crate::PageMap)'s build.
 pub(super) fn on_device<K: Key>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -197,7 +197,7 @@ impl<K: Key> Column<'_, K> {
     }
 
     /// Looks all rows up in a map of the groups, or of the repeated ones, to their first rows or
-    /// their numbers. Returns which rows were found.
+    /// their ids. Returns which rows were found.
     fn looked_up(
         &self,
         scratch: &mut Scratch,
@@ -226,8 +226,8 @@ impl<K: Key> Column<'_, K> {
         let input = Input { keys: of_map.words(), values: Some(values), pairs: count as u64, known: Known::Unique };
         let map = PageTable::<K::Word, u32>::build_in(config, stream, scratch, input)?;
         let found = scratch.lend(keys.len().div_ceil(32))?;
-        // SAFETY: there is an id for each row, and a word for every 32 of them. The ids are those
-        // of the caller, who has them exclusively.
+        // SAFETY: there is an id for each row, and a word for every 32 of them. The ids are the
+        // caller's, who has them exclusively.
         unsafe { map.find(stream, keys.words(), (Some(ids), &found))? };
         map.give_back(scratch);
         if let Some(numbers) = numbers {
@@ -236,7 +236,8 @@ impl<K: Key> Column<'_, K> {
         Ok(found)
     }
 
-    /// Returns the repeated groups, and behind them those of one row in the order of these.
+    /// Returns the repeated groups, and behind them the groups of one row, in the order of the
+    /// rows.
     fn repeated_first(
         &self,
         scratch: &mut Scratch,

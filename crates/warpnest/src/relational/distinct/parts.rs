@@ -10,11 +10,12 @@ mod sealed {
     impl Sealed for u32 {}
 }
 
-/// The type of numbers that may be asked for: `u32`, or `()` if they are not. The trait is sealed.
+/// The type of ids, counts or rows that may be asked for: `u32`, or `()` if they are not. The trait
+/// is sealed.
 pub trait Part: sealed::Sealed {
-    /// The numbers on the host: a `Vec`, or `()`.
+    /// The words on the host: a `Vec`, or `()`.
     type OnHost: Clone + Debug + PartialEq;
-    /// The numbers on a device: a [`Buffer`], or `()`.
+    /// The words on a device: a [`Buffer`], or `()`.
     type OnDevice: Debug;
 
     /// Whether they are asked for.
@@ -80,7 +81,7 @@ pub(super) struct Wanted {
 pub(super) struct Encoded<'b, K> {
     /// The different keys.
     pub keys: &'b Buffer<K>,
-    /// The number of rows of each key.
+    /// The count of rows of each key.
     pub counts: Option<&'b Buffer<u32>>,
     /// The id of each row's key.
     pub ids: Option<&'b Buffer<u32>>,

@@ -13,7 +13,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 /// A query for the different keys of a column and, where asked for, the id of each row's key, the
-/// number of rows of each key, and its first row. What is not asked for is not computed, and is not
+/// count of rows of each key, and its first row. What is not asked for is not computed, and is not
 /// in the result.
 ///
 /// ```
@@ -34,7 +34,7 @@ use std::marker::PhantomData;
 ///   [`Unique::order`] sets one. Without it two runs may differ.
 /// * **All keys are legal**, in columns of up to 2^32 - 1 rows.
 /// * **Complexity.** Without ids it takes a [group-by](super::super::GroupBy). Ids take a lookup of
-///   each row in a map of the keys besides: one random read. First rows take the numbers of all
+///   each row in a map of the keys besides: one random read. First rows take the indices of all
 ///   rows through the group-by. On the cores of a CPU each core encodes its rows by a dictionary;
 ///   if keys are many, rows are divided by them before.
 ///
@@ -60,7 +60,7 @@ pub struct Distinct<Keys, Ids, Counts, FirstRows> {
     pub keys: Keys,
     /// The id of each row's key: `keys[ids[row]]` is the key of the row.
     pub ids: Ids,
-    /// The number of rows of each key: `counts[id]` rows have the key `keys[id]`.
+    /// The count of rows of each key: `counts[id]` rows have the key `keys[id]`.
     pub counts: Counts,
     /// The first row with each key.
     pub first_rows: FirstRows,
@@ -91,7 +91,7 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         self.asking()
     }
 
-    /// Asks for the number of rows of each key.
+    /// Asks for the count of rows of each key.
     #[must_use]
     pub fn counts(self) -> Unique<'q, K, I, u32, F> {
         self.asking()
@@ -161,7 +161,7 @@ impl<'q, K: Key, I: Part, C: Part, F: Part> Unique<'q, K, I, C, F> {
         })
     }
 
-    /// Returns the result on the device, computed on `stream`; waits until the number of keys is
+    /// Returns the result on the device, computed on `stream`; waits until the count of keys is
     /// known. The scratch is best kept for the next call.
     ///
     /// # Errors

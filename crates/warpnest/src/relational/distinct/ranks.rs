@@ -9,7 +9,7 @@ use gpu_kernels::relational::distinct::ids::{
     FlagFirsts, FlagRepeated, FlagRepeatedParams, NumberRows, RowsOfKeysParams,
 };
 
-/// Flags of rows, and the same with the number of flags before each word.
+/// Flags of rows, and the same with the count of flags before each word.
 pub(super) struct Flagged {
     pub bits: Buffer<u32>,
     ranks: Buffer<u64>,

@@ -43,7 +43,7 @@ impl ColumnType {
 ///
 /// # Errors
 /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all have as many rows;
-/// [`InputError::TooManyItems`](crate::InputError::TooManyItems); those of a copy.
+/// [`InputError::TooManyItems`](crate::InputError::TooManyItems); errors of a copy.
 pub(super) fn on_device<'q>(device: &Device, columns: &[RowColumn<'q>]) -> Result<Vec<WordsOf<'q>>> {
     if let [first, others @ ..] = columns {
         for column in others {

@@ -33,7 +33,8 @@ use std::fmt;
 ///
 /// * **No hash stands for a row**, so there is nothing to verify, and an id is never wrong. Columns
 ///   are joined as by [`Rows`], with a map from words to ids for each step.
-/// * **The first rows set the columns**: their number and types. Rows of others are refused.
+/// * **The first rows set the columns**: their count and types. Rows with other columns are
+///   refused.
 /// * **Complexity.** `c` columns, `w` of which have 64 bits, take `c + w - 1` steps, and one at
 ///   least. Each step looks up all rows of a batch. If some have no id there, these are
 ///   deduplicated and inserted, and all rows are looked up once more.
@@ -134,10 +135,9 @@ impl RowIds {
     /// Returns the result of [`RowIds::column`] on the device; waits for nothing.
     ///
     /// # Errors
-    /// [`InputError::NoColumn`] unless the rows have a column of that number and type, from 0 on
-    /// (before the first row there are none);
-    /// [`InputError::TooManyItems`], [`Error::OutOfMemory`], [`Error::WrongDevice`],
-    /// [`Error::Driver`].
+    /// [`InputError::NoColumn`] unless the rows have a column of that index, counted from 0, and of
+    /// that type (before the first row there are none); [`InputError::TooManyItems`],
+    /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
     pub fn column_on<K: Key>(
         &self,
         stream: &Stream,
@@ -152,15 +152,15 @@ impl RowIds {
         match &self.steps {
             Some(steps) if steps.types().nth(number) == Some(asked) => {
                 let words = steps.column(stream, scratch, number, ids)?.into_buffer::<K::Word>();
-                // SAFETY: the words of the column are those of keys of this type, or 0, which is
-                // one of every plain type.
+                // SAFETY: the words of the column are keys of this type, or 0, which is a value of
+                // every plain type.
                 Ok(unsafe { words.reinterpreted() })
             }
             _ => Err(InputError::NoColumn { number, asked: asked.name, held: self.names() }.into()),
         }
     }
 
-    /// Returns the number of different rows.
+    /// Returns the count of different rows.
     pub fn len(&self) -> usize {
         self.steps.as_ref().map_or(0, Steps::len)
     }

@@ -42,7 +42,7 @@ impl Steps {
         self.columns.iter().map(|column| column.of_type)
     }
 
-    /// Returns the number of different rows.
+    /// Returns the count of different rows.
     pub(super) fn len(&self) -> usize {
         self.rows.len()
     }

@@ -44,7 +44,7 @@ pub struct Rows<'q> {
     seed: Option<u64>,
 }
 
-/// The different rows of several columns: the id of each row, the number of rows with each id, and
+/// The different rows of several columns: the id of each row, the count of rows with each id, and
 /// the first of them.
 type DistinctRows<Numbers> = Distinct<(), Numbers, Numbers, Numbers>;
 
@@ -76,8 +76,7 @@ impl<'q> Rows<'q> {
         self
     }
 
-    /// Returns the id of each row, and of each id the number of rows and the first one, on the
-    /// host.
+    /// Returns the id of each row, and of each id the count of rows and the first one, on the host.
     ///
     /// # Errors
     /// As for [`Rows::distinct_on`].
@@ -89,7 +88,7 @@ impl<'q> Rows<'q> {
     }
 
     /// Returns the result of [`Rows::distinct`] on the device, computed on `stream`; waits until
-    /// the number of different rows is known.
+    /// the count of different rows is known.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have as
@@ -112,7 +111,7 @@ impl<'q> Rows<'q> {
         found
     }
 
-    /// Returns the number of rows, if that is the same in all columns.
+    /// Returns the count of rows, if that is the same in all columns.
     pub(super) fn len(&self) -> usize {
         self.columns.first().map_or(0, |column| column.rows)
     }

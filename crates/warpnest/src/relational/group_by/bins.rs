@@ -16,7 +16,7 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf, inverse_multiplier};
 /// The result of a group-by by hashing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
-    /// The number of groups. Those that the outputs have capacity for are written.
+    /// The count of groups. Those that the outputs have capacity for are written.
     Groups(u64),
     /// Nothing that can be used: a bin got more rows, or more groups, than fit.
     Overflow,
@@ -27,9 +27,9 @@ pub(crate) enum Found {
 pub(super) struct HashInput<'i, K, W> {
     pub keys: &'i Buffer<K>,
     pub values: Option<&'i Buffer<W>>,
-    /// The number of rows.
+    /// The count of rows.
     pub rows: u64,
-    /// The regions that they are in, with the number of rows of each, unless they are side by side.
+    /// The regions that they are in, with the count of rows of each, unless they are side by side.
     pub regions: Option<(Regions, &'i Buffer<u32>)>,
 }
 
@@ -41,8 +41,8 @@ impl<'i, K, W> HashInput<'i, K, W> {
 }
 
 /// Aggregates the rows of each key by hashing; waits for the result. `expected` is a guess,
-/// `constants` are those of the mix. The first `groups_before` groups of the outputs stay as they
-/// are, and are not counted. A column of values is there unless `V` is
+/// `constants` are the mix's. The first `groups_before` groups of the outputs stay as they are, and
+/// are not counted. A column of values is there unless `V` is
 /// [`Nothing`](gpu_kernels::types::Nothing).
 ///
 /// The groups are written in any order, as many as the outputs have capacity for. After an overflow
@@ -187,7 +187,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         batch.write(self.scratch).offset(self.plan.counts_at(level)).cast()
     }
 
-    /// Returns the number of rows of each region of a split's input, unless that is one region.
+    /// Returns the count of rows of each region of a split's input, unless that is one region.
     fn counts_in(&self, batch: &Batch<'a>, level: usize) -> Option<Global<u32>> {
         match level.checked_sub(1) {
             None => self.input.regions.map(|(_, counts)| batch.read(counts)),
@@ -221,9 +221,9 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             header: batch.write(self.scratch),
         };
         let level = (number, &self.plan.levels[number]);
-        // SAFETY: the scratch has each split's counts, which are 0, and bins at their offsets: the
-        // bins of a capacity, or those of the starts, which all rows fit. A split reads where the
-        // one before it wrote.
+        // SAFETY: the scratch has each split's counts, which are 0, and bins at their offsets: bins
+        // of one capacity, or bins by their starts, which all rows fit. A split reads where the one
+        // before it wrote.
         unsafe { queue_split::<K, V>(batch, level, self.plan.rows, self.constants, arrays) }
     }
 
@@ -283,8 +283,8 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
                 slots: plan.slots,
             },
         };
-        // SAFETY: the rows are where the last split put them, or those of the input. There is a
-        // block for each bin, and the outputs have the capacity.
+        // SAFETY: the rows are where the last split put them, or in the input. There is a block for
+        // each bin, and the outputs have the capacity.
         unsafe { batch.launch_blocks(&group, plan.pages()) }
     }
 }

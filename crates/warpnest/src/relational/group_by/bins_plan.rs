@@ -14,7 +14,7 @@ use gpu_kernels::types::{KeyWord, Payload};
 const MAX_UNSPLIT: PerMachine<u64> = PerMachine { gpu: 1 << 16, core: 1 << 12 };
 
 /// The share of a page's slots that the expected groups take at most, if one split is enough then.
-/// The number of groups is a guess, and pages vary.
+/// The count of groups is a guess, and pages vary.
 const LOAD: f64 = 0.35;
 /// The share that they take otherwise, and where there is memory for it: more keys are in their
 /// first slot.
@@ -25,8 +25,8 @@ const WORDS_ON_CORES: u32 = 12_160;
 /// The words that a page leaves of a block's share of a multiprocessor's memory.
 const WORDS_BESIDE: u32 = 128;
 
-/// The bits of a bin's number that keep all multiprocessors busy, and the fewest groups of a bin
-/// for so many bins: bins of few groups vary in size.
+/// The bits of a bin's index that keep all multiprocessors busy, and the fewest groups of a bin for
+/// so many bins: bins of few groups vary in size.
 const BUSY_BITS: u32 = 8;
 const MIN_GROUPS: u64 = 16;
 
@@ -43,7 +43,7 @@ const CHAINED_ROWS_A_GROUP: u64 = 2;
 /// The most rows of a bin, on average, if they are chained: a block takes [`CHAINED_ROWS`].
 const ROWS_OF_CHAINS: u64 = 1 << 11;
 
-/// The number of groups that is expected: bins have capacity for as few as the least, pages for as
+/// The count of groups that is expected: bins have capacity for as few as the least, pages for as
 /// many as the most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Expected {
@@ -83,7 +83,7 @@ pub(super) enum Page {
 #[derive(Clone, Debug)]
 pub(super) struct HashPlan {
     pub rows: u64,
-    /// The bits of a bin's number.
+    /// The bits of a bin's index.
     pub page_bits: u32,
     pub page: Page,
     /// The slots of a hash page.
@@ -166,7 +166,7 @@ impl HashPlan {
         fits.then_some(Self { rows, page_bits, page: Page::Hash, slots, levels, storage })
     }
 
-    /// Returns the number of bins.
+    /// Returns the count of bins.
     pub(super) fn pages(&self) -> u64 {
         1 << self.page_bits
     }
@@ -186,7 +186,7 @@ impl HashPlan {
         self.counts_end()
     }
 
-    /// Returns the number of words that are 0 at first.
+    /// Returns the count of words that are 0 at first.
     pub(super) fn zeros(&self) -> u64 {
         let of_scan = if self.levels.is_empty() { 0 } else { starts_state_words(self.pages()) };
         self.scan_at() + of_scan
@@ -209,7 +209,7 @@ impl HashPlan {
         self.storage_begin() + if back == 0 { 0 } else { self.storage[0] }
     }
 
-    /// Returns the number of 64-bit words of the scratch.
+    /// Returns the count of 64-bit words of the scratch.
     pub(super) fn scratch_words(&self) -> u64 {
         self.storage_begin() + self.storage[0] + self.storage[1]
     }

@@ -9,8 +9,8 @@ use gpu_kernels::primitives::reduce::SumKind;
 use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// Returns each key once, with the values of its rows combined; without values, the number of its
-/// rows. Waits until the number of keys is known.
+/// Returns each key once, with the values of its rows combined; without values, the count of its
+/// rows. Waits until the count of keys is known.
 ///
 /// Sums of floating-point numbers are added as `f64`, and the same from run to run on one device.
 ///
@@ -23,7 +23,7 @@ pub(crate) fn combined<K: KeyWord, V: ValueWord>(
     values: Option<&Buffer<V>>,
     fold: Fold,
 ) -> Result<(Buffer<K>, Buffer<V>)> {
-    // SAFETY: each branch is that of the words' sizes, so each word is cast to itself.
+    // SAFETY: the branch is chosen by the words' sizes, so each word is cast to itself.
     unsafe {
         let (keys, combined) = match (K::BITS, V::BITS) {
             (32, 32) => {

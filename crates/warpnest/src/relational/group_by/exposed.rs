@@ -15,21 +15,21 @@ use gpu_kernels::types::{KeyWord, Payload, WordOf};
 /// What [`group_few`] found.
 #[derive(Clone, Copy, Debug)]
 pub struct Few {
-    /// The number of rows that were drawn.
+    /// The count of rows that were drawn.
     pub rows: u64,
-    /// The number of distinct keys among them.
+    /// The count of distinct keys among them.
     pub distinct: u64,
-    /// The number of hot keys.
+    /// The count of hot keys.
     pub hot: u64,
-    /// The number of drawn rows whose key is hot.
+    /// The count of drawn rows whose key is hot.
     pub covered: u64,
     /// The estimate of the share of rows whose key is not hot.
     pub missed_share: f64,
-    /// The estimate of the number of groups.
+    /// The estimate of the count of groups.
     pub estimated_groups: u64,
-    /// The number of groups of hot keys.
+    /// The count of groups of hot keys.
     pub groups: u64,
-    /// The number of rows whose key is not hot.
+    /// The count of rows whose key is not hot.
     pub missed: u64,
 }
 
@@ -38,7 +38,7 @@ pub struct Few {
 /// values no values.
 ///
 /// # Errors
-/// Those of the two steps.
+/// The errors of the two steps.
 pub fn group_few<K: KeyWord, V: Payload>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -94,11 +94,11 @@ pub(crate) type Outputs<'o, K, W> = (
     Option<&'o mut Buffer<W>>,
 );
 
-/// Groups rows by bins, for tests, with splits of `bits` bits each if there are any.
-/// Returns the number of groups, or `None` after an overflow.
+/// Groups rows by bins, for tests, with splits of `bits` bits each if there are any. Returns the
+/// count of groups, or `None` after an overflow.
 ///
 /// # Errors
-/// Those of [`GroupBy::run_on`](super::GroupBy::run_on).
+/// The errors of [`GroupBy::run_on`](super::GroupBy::run_on).
 #[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
 pub fn group_by_hash<K: KeyWord, V: Payload>(
     stream: &Stream,
@@ -132,11 +132,11 @@ pub fn group_by_hash<K: KeyWord, V: Payload>(
 }
 
 /// Groups rows by bins for tests, with chains of rows and splits of `bits` bits each, for
-/// `expected` groups. Returns the number of groups and whether chains gave them and not hash
-/// pages; `None` after an overflow, or if bins are too large for chains.
+/// `expected` groups. Returns the count of groups and whether chains gave them and not hash pages;
+/// `None` after an overflow, or if bins are too large for chains.
 ///
 /// # Errors
-/// Those of [`GroupBy::run_on`](super::GroupBy::run_on).
+/// The errors of [`GroupBy::run_on`](super::GroupBy::run_on).
 #[allow(clippy::too_many_arguments, reason = "these are those of a group-by")]
 pub fn group_by_chains<K: KeyWord, V: Payload>(
     stream: &Stream,

@@ -11,7 +11,7 @@ pub struct Groups<K> {
     pub(in crate::relational) keys: Buffer<K>,
     pub(in crate::relational) columns: Vec<Words>,
     pub(super) report: GroupReport,
-    /// The number of the query, which its aggregates know.
+    /// The id of the query, which its aggregates know.
     pub(super) query: u64,
 }
 
@@ -36,7 +36,7 @@ pub enum Method {
     Auto,
     /// Rows were sorted by key. Every query can be answered so.
     Sort,
-    /// Rows were aggregated on chip: those of frequent keys in one pass over all rows, the others
+    /// Rows were aggregated on chip: rows with frequent keys in one pass over all rows, the others
     /// in bins that hold a part of the keys each.
     Hash,
 }
@@ -47,10 +47,10 @@ pub enum Method {
 pub struct GroupReport {
     /// How the groups were computed: not [`Method::Auto`].
     pub method: Method,
-    /// The number of groups that a sample of the keys let expect, if one was drawn. It is low if
+    /// The count of groups that a sample of the keys let expect, if one was drawn. It is low if
     /// most rows have few keys, and many keys have few rows.
     pub estimated_groups: Option<u64>,
-    /// The number of rows with frequent keys, which were aggregated in one pass.
+    /// The count of rows with frequent keys, which were aggregated in one pass.
     pub hot_rows: u64,
     /// Whether the sample was wrong about the keys, so that rows were taken another way.
     pub overflowed: bool,
@@ -68,7 +68,7 @@ impl<K: Key> Groups<K> {
         }
     }
 
-    /// Returns the number of groups.
+    /// Returns the count of groups.
     pub fn len(&self) -> usize {
         self.keys.len()
     }

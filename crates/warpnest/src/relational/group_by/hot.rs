@@ -15,10 +15,10 @@ use gpu_kernels::relational::group_by::{
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// The share of missed rows below which few atomics are needed to append them: that of a warp's
-/// rows of which one is missed.
+/// The share of missed rows below which few atomics are needed to append them: about one missed row
+/// in a warp's rows.
 const FEW_MISSED: f64 = 1e-3;
-/// The number of blocks for each core of a CPU, and where the table is small: other cores do not
+/// The count of blocks for each core of a CPU, and where the table is small: other cores do not
 /// wake up for few threads that have little memory.
 const BLOCKS_A_CORE: u64 = 4;
 const SMALL_BLOCKS_A_CORE: u64 = 16;
@@ -29,7 +29,7 @@ const SMALL_SLOTS: u32 = 512;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HotShape {
     blocks: u64,
-    /// The number of rows of each block's region, unless all missed rows are side by side.
+    /// The count of rows of each block's region, unless all missed rows are side by side.
     region: Option<u64>,
     rows: u64,
 }
@@ -48,12 +48,12 @@ impl HotShape {
         Self { blocks, region: (!is_few).then(|| region::<K, V>(rows, blocks as u32, threads)), rows }
     }
 
-    /// Returns the number of rows that there must be memory for: all may be missed.
+    /// Returns the count of rows that there must be memory for: all may be missed.
     pub(super) fn missed_rows(&self) -> u64 {
         self.region.map_or(self.rows, |region| self.blocks * region)
     }
 
-    /// Returns the number of regions.
+    /// Returns the count of regions.
     pub(super) fn regions(&self) -> u64 {
         if self.region.is_some() { self.blocks } else { 0 }
     }
@@ -66,16 +66,16 @@ pub(super) struct Missed<'m, K, W> {
     pub keys: &'m Buffer<K>,
     /// The values, as many, if there is a column of them.
     pub values: &'m Buffer<W>,
-    /// The number of rows of each region.
+    /// The count of rows of each region.
     pub counts: &'m Buffer<u32>,
 }
 
 /// What the hot pass found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct HotFound {
-    /// The number of groups of hot keys, also of those that the outputs have no capacity for.
+    /// The count of groups of hot keys, also of those that the outputs have no capacity for.
     pub groups: u64,
-    /// The number of rows whose key is not hot.
+    /// The count of rows whose key is not hot.
     pub missed: u64,
     /// Their regions, unless they are side by side.
     pub regions: Option<Regions>,
@@ -83,10 +83,10 @@ pub(crate) struct HotFound {
 
 /// Aggregates the rows of the hot keys of a sample of these `keys`, and writes their groups to the
 /// front of `out`, in any order. The rows of all other keys, none of which is among those groups,
-/// are copied to `missed`, in any order; waits for the numbers of both. Returns them with the
+/// are copied to `missed`, in any order; waits for the counts of both. Returns them with the
 /// scratch of the sample, which is free then.
 ///
-/// `out` wants what it wanted when the sample was taken, and `shape` is that of the sample. There
+/// `out` wants what it wanted when the sample was taken, and `shape` belongs to the sample. There
 /// is memory for all rows to be missed, so nothing is ever lost.
 ///
 /// One pass reads all rows once. A hot row costs a lookup and an atomic addition for each aggregate
@@ -130,10 +130,10 @@ pub(super) fn hot_pass<'s, K: KeyWord, V: Payload>(
         let hot_keys = header.offset(layout.table).cast();
         let list = header.offset(layout.list).cast();
         // SAFETY: the documentation of the kernels allows null for what is not wanted. The scratch
-        // has the layout's words; its aggregates are 0, since they were when the sample was taken,
-        // and the list is that of the sample of these rows, of which there is one. Inputs have as
-        // many elements as there are rows, missed buffers those of the shape, outputs those of the
-        // capacity.
+        // has the layout's words; its aggregates are 0, since they were when the sample was taken.
+        // The list comes from the sample of these rows, and there is at least one row. Inputs have
+        // as many elements as there are rows, missed buffers as many as the shape says, outputs as
+        // many as the capacity.
         unsafe {
             let plan = BuildHotParams { table, hot: hot as u32, padding: 0 };
             let build = BuildHot { keys: batch.read(keys), list, table_out: hot_keys, plan };

@@ -1,5 +1,5 @@
-//! Groups that are aggregated on chip: those of hot keys in one pass over all rows, the others in
-//! bins. A sample of the keys decides which.
+//! Groups that are aggregated on chip: the groups of hot keys in one pass over all rows, the others
+//! in bins. A sample of the keys decides which.
 
 use super::bins::{Found, HashInput, SHARES_OF_BIN, group_in_bins};
 use super::bins_plan::Expected;
@@ -24,7 +24,7 @@ const MUCH_MISSED: u64 = 16;
 /// The factor by which more rows may miss the hot keys than the sample lets expect.
 const MORE_MISSED: f64 = 1.25;
 
-/// The number of groups of a bin, about, and the fewest bins.
+/// The count of groups of a bin, about, and the fewest bins.
 const GROUPS_OF_BIN: f64 = 2048.0;
 const MIN_BINS: f64 = 256.0;
 
@@ -44,9 +44,9 @@ pub(super) struct ChipInput<'i, K, V: Payload> {
 /// The account of an attempt on chip.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct OnChip {
-    /// The number of groups that the sample let expect.
+    /// The count of groups that the sample let expect.
     pub estimated_groups: u64,
-    /// The number of rows that were aggregated in the hot pass.
+    /// The count of rows that were aggregated in the hot pass.
     pub hot_rows: u64,
     /// Whether a sample was wrong, so that rows were taken another way.
     pub overflowed: bool,
@@ -116,8 +116,8 @@ fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
         // One split is enough, which can be made again.
         harmless = harmless.max(drawn / SHARES_OF_BIN as f64);
     }
-    // The number of keys that are drawn at least so often if all groups are as large: each number
-    // of draws has a Poisson distribution.
+    // The count of keys that are drawn at least so often if all groups are as large: each count of
+    // draws has a Poisson distribution.
     let mean = drawn / groups;
     let mut probability = (-mean).exp();
     let mut expected = groups * (1.0 - probability);
@@ -133,8 +133,8 @@ fn is_hot_pass_first<K>(sampled: &Sampled<'_, K>) -> bool {
     false
 }
 
-/// Returns the number of groups that are expected besides those of hot keys. Where most rows have
-/// hot keys, or some keys have many, the others are likely rare.
+/// Returns the count of groups that are expected besides the groups of hot keys. Where most rows
+/// have hot keys, or some keys have many, the others are likely rare.
 fn others<K>(sampled: &Sampled<'_, K>) -> Expected {
     let missed = (sampled.missed_share * sampled.all_rows as f64 * MORE_MISSED) as u64;
     let others = |groups: u64| groups.saturating_sub(sampled.hot).clamp(1, missed.max(1));

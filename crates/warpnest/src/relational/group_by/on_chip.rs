@@ -17,7 +17,7 @@ use gpu_kernels::types::{KeyWord, Nothing, Payload, ValueWord, WordOf};
 
 impl Query<'_> {
     /// Returns whether the query can be answered on chip: if values of one column are added or
-    /// compared, at most, floating-point numbers are not added, and no numbers of rows are needed.
+    /// compared, at most, floating-point numbers are not added, and no indices of rows are needed.
     /// [`sums_may_wrap`] tells of means.
     pub(super) fn fits_on_chip(&self) -> bool {
         let adds_floats = |wanted: &Wanted| match *wanted {
@@ -36,8 +36,8 @@ impl Query<'_> {
     }
 }
 
-/// Returns whether a sum that a mean is of may wrap: if values are so large that those of all rows
-/// may have such a sum. Reads them once, and waits for the result; not if there is no such mean.
+/// Returns whether the sum behind a mean may wrap: if values are so large that the sum over all
+/// rows might. Reads them once, and waits for the result; not if there is no such mean.
 pub(super) fn sums_may_wrap(
     stream: &Stream,
     scratch: &mut Scratch,

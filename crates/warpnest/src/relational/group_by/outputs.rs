@@ -13,7 +13,7 @@ pub(crate) struct Aggregates<'o, K, W> {
     pub column: ColumnParams,
     /// The key of each group.
     pub keys: &'o Buffer<K>,
-    /// The number of rows of each group.
+    /// The count of rows of each group.
     pub counts: Option<&'o Buffer<u32>>,
     /// The sum of the [widened](ColumnParams::widened) values of each group, wrapping.
     pub sums: Option<&'o Buffer<u64>>,
@@ -30,7 +30,7 @@ impl<K, W: Scalar> Aggregates<'_, K, W> {
         Wanted { counts, sums, minima: minima.is_some(), maxima: maxima.is_some() }
     }
 
-    /// Returns the number of 32-bit words that the aggregates of a group take on chip.
+    /// Returns the count of 32-bit words that the aggregates of a group take on chip.
     pub(crate) fn words(&self) -> u32 {
         let word = W::BITS / 32;
         let words = |is_wanted: bool, words: u32| if is_wanted { words } else { 0 };
@@ -40,7 +40,7 @@ impl<K, W: Scalar> Aggregates<'_, K, W> {
             + words(self.maxima.is_some(), word)
     }
 
-    /// Returns the number of groups that all buffers have capacity for.
+    /// Returns the count of groups that all buffers have capacity for.
     pub(crate) fn capacity(&self) -> u64 {
         let values = [self.minima, self.maxima].into_iter().flatten().map(|values| values.len());
         let others = values.chain(self.counts.map(|counts| counts.len())).chain(self.sums.map(|sums| sums.len()));
@@ -54,7 +54,7 @@ impl<K, W: Scalar> Aggregates<'_, K, W> {
 pub struct Computed<K, W> {
     /// The key of each group.
     pub keys: Buffer<K>,
-    /// The number of rows of each group.
+    /// The count of rows of each group.
     pub counts: Option<Buffer<u32>>,
     /// The sum of each group.
     pub sums: Option<Buffer<u64>>,
@@ -90,7 +90,7 @@ impl<K: ValueWord, W: ValueWord> Computed<K, W> {
         Ok(self.outputs(ColumnParams::unsigned()).capacity())
     }
 
-    /// Sets the number of groups.
+    /// Sets the count of groups.
     pub(super) fn set_length(&mut self, groups: u64) {
         let groups = groups as usize;
         self.keys.set_length(groups);

@@ -35,13 +35,13 @@ const MIN_HASHED_ROWS: u64 = 1 << 16;
 /// The rows may be slices or buffers, and every call reads them anew. Equal columns are read once
 /// for all of their aggregates.
 ///
-/// - **Sums** of integers are 64 bits wide and wrap. Those of floating-point numbers are `f64`, and
+/// - **Sums** of integers are 64 bits wide and wrap. Sums of floating-point numbers are `f64`, and
 ///   the same from run to run on one device.
 /// - **Least and greatest values.** A NaN is neither while its group has a number
 ///   ([`GroupBy::skip_nans`]). −0 is less than 0.
 /// - **Means** are `f64`: of integers the one next to the exact mean, of floating-point numbers the
-///   sum over the number of rows.
-/// - **First and last values** are those of the group's first and last row.
+///   sum over the count of rows.
+/// - **First and last values** come from the group's first and last row.
 ///
 /// Queries of one column at most that add no floating-point numbers, and want no rows in their
 /// order, are answered on chip on a GPU; others by sorting rows ([`Method`]). Rows are sorted, too,
@@ -79,7 +79,7 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self
     }
 
-    /// Asks for the number of rows of each group.
+    /// Asks for the count of rows of each group.
     pub fn count(&mut self) -> Aggregate<u32> {
         self.query.add(Wanted::Count)
     }
@@ -151,8 +151,8 @@ impl<'q, K: Key> GroupBy<'q, K> {
     }
 
     /// Sets the seed of the sample and of the hash constants, which are random if this is not
-    /// called. The same rows are computed in the same way then, but for which of equally rare keys
-    /// are taken for frequent ones.
+    /// called. The same rows are computed in the same way then. But which of several equally rare
+    /// keys are taken for frequent ones may still differ.
     pub fn seed(&mut self, seed: u64) -> &mut Self {
         self.seed = Some(seed);
         self
@@ -167,7 +167,7 @@ impl<'q, K: Key> GroupBy<'q, K> {
         self.run_on(stream, &mut Scratch::new(device))?.on_host(stream, &self.query.downloads)
     }
 
-    /// Returns the groups on the device, computed on `stream`; waits until their number is known.
+    /// Returns the groups on the device, computed on `stream`; waits until their count is known.
     /// The scratch is best kept for the next call: then memory is allocated for the groups alone,
     /// and for columns that are copied to the device.
     ///

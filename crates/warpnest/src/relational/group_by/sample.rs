@@ -14,7 +14,7 @@ use gpu_kernels::relational::group_by::{SampleKeys, SampleKeysParams, SelectHot,
 use gpu_kernels::types::{KeyWord, Scalar};
 use std::marker::PhantomData;
 
-/// The bits of the number of draws from a large input, and the least, which a small one may be
+/// The bits of the count of draws from a large input, and the least, which a small one may be
 /// smaller than.
 const SAMPLE_BITS: u32 = 17;
 const LEAST_SAMPLE_BITS: u32 = 8;
@@ -32,15 +32,15 @@ pub(crate) struct Sampled<'s, K> {
     pub(super) table: HotTable,
     /// Whether the table takes all memory of a multiprocessor.
     pub(super) is_large: bool,
-    /// The number of all rows.
+    /// The count of all rows.
     pub all_rows: u64,
-    /// The number of rows that were drawn: from 2^16 to 2^17 of a large input.
+    /// The count of rows that were drawn: from 2^16 to 2^17 of a large input.
     pub rows: u64,
-    /// The number of their distinct keys.
+    /// The count of their distinct keys.
     pub distinct: u64,
-    /// The number of hot keys: the most frequent ones, as many as fit on chip.
+    /// The count of hot keys: the most frequent ones, as many as fit on chip.
     pub hot: u64,
-    /// The number of drawn rows whose key is hot.
+    /// The count of drawn rows whose key is hot.
     pub covered: u64,
     /// The class of the hot keys that were drawn least often, unless only some of theirs are hot.
     pub least_hot: u32,
@@ -48,15 +48,15 @@ pub(crate) struct Sampled<'s, K> {
     /// keys that were drawn `r` times have as many rows as those that were drawn `r + 1` times had
     /// in the sample.
     pub missed_share: f64,
-    /// The number of keys that were drawn once, twice, and so on; the last element counts all that
+    /// The count of keys that were drawn once, twice, and so on; the last element counts all that
     /// were drawn as often or more often.
     pub classes: [u32; CLASSES as usize - 1],
     keys: PhantomData<K>,
 }
 
 impl<K> Sampled<'_, K> {
-    /// Returns an estimate of the number of groups, from the keys that were drawn once and twice
-    /// (Chao, 1984). It is at most the number of rows. It is low if frequencies differ much.
+    /// Returns an estimate of the count of groups, from the keys that were drawn once and twice
+    /// (Chao, 1984). It is at most the count of rows. It is low if frequencies differ much.
     pub(crate) fn groups(&self) -> u64 {
         let [once, twice] = [self.classes[0], self.classes[1]].map(f64::from);
         let unseen = if twice > 0.0 { once * once / (2.0 * twice) } else { once * (once - 1.0).max(0.0) / 2.0 };
@@ -73,10 +73,10 @@ impl<K> Sampled<'_, K> {
         (drawn * self.all_rows as f64 / self.rows.max(1) as f64) as u64
     }
 
-    /// Returns an estimate of the number of groups if the frequencies of keys fall by a power law,
-    /// as those of words do: then the number of distinct keys grows with that of rows by a power,
-    /// whose exponent is the share of keys that were drawn once (Karlin, 1967). It is high if they
-    /// do not.
+    /// Returns an estimate of the count of groups if the frequencies of keys fall by a power law,
+    /// as the frequencies of words do. Then the count of distinct keys grows by a power of the
+    /// count of rows, whose exponent is the share of keys that were drawn once (Karlin, 1967). The
+    /// estimate is high if they do not.
     pub(crate) fn groups_of_power_law(&self) -> u64 {
         let exponent = self.classes[0] as f64 / self.distinct.max(1) as f64;
         let growth = (self.all_rows as f64 / self.rows.max(1) as f64).max(1.0).powf(exponent);
@@ -221,8 +221,9 @@ pub(crate) fn sample<'s, K: KeyWord, W: Scalar>(
     let classes = std::array::from_fn(|times| class(times as u64 + 1));
     let not_hot: u64 = (1..choice.least as u64).map(|times| times * class(times) as u64).sum();
     let candidates = hot - (choice.frequent as u64).min(hot);
-    // The rows of keys that were drawn less often than the candidates are those of the classes up
-    // to theirs, and those of the candidates the ones of the class above.
+    // The rows of keys that were drawn `t` times are estimated by the draws of keys that were drawn
+    // `t + 1` times. For keys drawn less often than the candidates, these are the draws of the
+    // classes up to the candidates' class; for the candidates, the draws of the class above.
     let [of_candidates, above] = [choice.least - 1, choice.least].map(|times| match times {
         1..CLASSES => class(times as u64) as f64,
         _ => 0.0,

@@ -1,6 +1,6 @@
 //! Groups of sorted rows: the way that any query can take.
 //!
-//! Keys are sorted with the one column that is added or compared, or with the numbers of the rows
+//! Keys are sorted with the one column that is added or compared, or with the indices of the rows
 //! if there are several, or if first or last rows are wanted. The sort is stable. Then each group
 //! is a run of equal keys, whose rows are in their order.
 
@@ -58,8 +58,8 @@ pub(super) fn group_sorted<K: KeyWord + ValueWord>(
     }
 }
 
-/// The offsets of arrays in the scratch, in words of 64 bits, from even ones on. The sort has the
-/// words from 0 on; when it is done, others use them.
+/// The offsets of arrays in the scratch, in words of 64 bits; each offset is even. The sort has the
+/// words from the scratch's beginning; when it is done, others use them.
 struct Regions {
     coded: u64,
     row_numbers: u64,
@@ -106,7 +106,7 @@ impl Regions {
 struct Needs {
     /// Whether keys are encoded.
     encoding: bool,
-    /// Whether the numbers of rows are sorted.
+    /// Whether the indices of rows are sorted.
     row_numbers: bool,
     /// The bits of the widest column whose values are gathered.
     gathered_bits: u64,
@@ -134,7 +134,7 @@ impl Needs {
     }
 }
 
-/// Sorts the keys with the column `rides`, whose words are `payload`; with the numbers of the rows
+/// Sorts the keys with the column `rides`, whose words are `payload`; with the indices of the rows
 /// if there is none; or alone if the payload is nothing.
 fn sorted_with<K: KeyWord + ValueWord, P: Payload>(
     stream: &Stream,
@@ -250,7 +250,7 @@ struct SortedGroups<'a> {
     rows: u64,
     groups: u64,
     starts: Global<u32>,
-    /// The numbers of the rows, sorted by key, unless a column was sorted.
+    /// The indices of the rows, sorted by key, unless a column was sorted.
     row_numbers: Global<u32>,
 }
 
@@ -267,7 +267,7 @@ impl SortedGroups<'_> {
     ///
     /// # Safety
     /// `output` is an array of the batch, to write, with an element for each group. There are row
-    /// numbers, unless counts are wanted.
+    /// indices, unless counts are wanted.
     unsafe fn describe(&self, batch: &Batch<'_>, what: Described, output: Global<u32>) -> Result<()> {
         // SAFETY: the kernel's documentation allows null outputs.
         let null = unsafe { Global::null() };
@@ -287,7 +287,7 @@ impl SortedGroups<'_> {
     /// Queues all aggregates of a column, whose values are sorted if it `rides` with the keys.
     ///
     /// # Safety
-    /// The values have a row for each key, and there are row numbers unless the column rides. The
+    /// The values have a row for each key, and there are row indices unless the column rides. The
     /// outputs have an element for each group.
     unsafe fn column<'b>(
         &self,

@@ -67,7 +67,7 @@ pub(super) fn values<T: Value>(words: &Words) -> Option<&Buffer<T>> {
 
 /// What a query asks for, besides its keys.
 pub(super) struct Query<'q> {
-    /// The number of the query, which its aggregates know.
+    /// The id of the query, which its aggregates know.
     pub number: u64,
     pub columns: Vec<ValueColumn<'q>>,
     pub wanted: Vec<Wanted>,
@@ -92,8 +92,8 @@ impl<'q> Query<'q> {
         Aggregate { query: self.number, number: self.wanted.len() - 1, values: PhantomData }
     }
 
-    /// Returns the number of a column of values, which is a new one unless the same column is
-    /// there. `numbers` tells how its values are added and compared, if that is wanted.
+    /// Returns the index of a column of values, which is a new one unless the same column is there.
+    /// `numbers` tells how its values are added and compared, if that is wanted.
     pub(super) fn column<T: Value>(
         &mut self,
         values: Column<'q, T>,
@@ -133,7 +133,7 @@ impl Query<'_> {
         is_integer && self.columns[column].bits == 64 && self.wanted.contains(&Wanted::Mean(column))
     }
 
-    /// Returns whether the numbers of rows are needed, whatever the number of columns.
+    /// Returns whether the indices of rows are needed, whatever the count of columns.
     pub(super) fn needs_rows(&self) -> bool {
         let of_rows = |wanted: &Wanted| matches!(wanted, Wanted::First(_) | Wanted::Last(_));
         self.order == Order::FirstSeen || self.wanted.iter().any(of_rows)
@@ -151,7 +151,7 @@ impl Wanted {
     }
 }
 
-/// A column of values, which any number of aggregates are of.
+/// A column of values, which one or several aggregates are of.
 pub(super) struct ValueColumn<'q> {
     address: [usize; 2],
     pub rows: usize,
@@ -162,7 +162,7 @@ pub(super) struct ValueColumn<'q> {
     pub lend: Lend<'q>,
 }
 
-/// An aggregate that is wanted, of the column with that number.
+/// An aggregate that is wanted, of the column with that index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Wanted {
     Count,

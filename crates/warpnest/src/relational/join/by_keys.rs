@@ -10,7 +10,7 @@ use crate::relational::columns::{IntoColumn, KeyColumns};
 use crate::{Device, Key, Result, Stream};
 use gpu_kernels::plain::PlainHalf;
 
-/// A join of two tables: the numbers of those rows of a left and of a right table whose keys are
+/// A join of two tables: the indices of those rows of a left and of a right table whose keys are
 /// equal.
 ///
 /// ```
@@ -32,10 +32,10 @@ use gpu_kernels::plain::PlainHalf;
 /// ```
 ///
 /// - **Columns** are slices or buffers, and every call reads them anew. What stands beside the keys
-///   is gathered by row number ([`gather`](crate::primitives::gather)).
-/// - **Keys** are equal if their words are: those of a floating-point type of your own by their
-///   bits, so a NaN meets the same NaN. Any number of rows may have one key, on both sides. A null
-///   key meets none ([`Join::left_valid`]).
+///   is gathered by row index ([`gather`](crate::primitives::gather)).
+/// - **Keys** are equal if their words are. Keys of a floating-point type of your own are compared
+///   by their bits, so a NaN meets the same NaN. Several rows may have one key, on both sides. A
+///   null key meets none ([`Join::left_valid`]).
 /// - **Order.** Pairs come in any order, which may differ from run to run. Sorting them is up to
 ///   you.
 /// - **Complexity.** Rows are read three times and written twice if the smaller side is large
@@ -50,8 +50,8 @@ use gpu_kernels::plain::PlainHalf;
 ///   written into memory for as many pairs as there are if each row meets one at most. If there are
 ///   more, memory for all is allocated, and the last step made again; [`Join::run_into`] uses the
 ///   memory of an earlier result. Pairs that are more than there is memory for are given in chunks
-///   ([`Join::run_in_chunks`]). Where keys may be null, those that are not are compacted first:
-///   that takes 8 bytes a row of such a side, or 12.
+///   ([`Join::run_in_chunks`]). Where keys may be null, the keys that are not null are compacted
+///   first: that takes 8 bytes a row of such a side, or 12.
 /// - **Guarantee beside concurrent operations.** As of every operation that takes a stream: the
 ///   columns are read when their writers are done, and the result is there when the call returns.
 ///
@@ -130,8 +130,8 @@ impl<'q, K: Key> Join<'q, K> {
     }
 
     /// Returns the most bytes that the scratch takes for this join on `device`, whatever the keys.
-    /// The result takes 8 bytes a pair ([`Join::size`]), those of semi and anti joins 4; a slice on
-    /// a GPU takes its size, and two columns of keys take 8 bytes a row.
+    /// The result takes 8 bytes a pair ([`Join::size`]), or 4 bytes a row for semi and anti joins;
+    /// a slice on a GPU takes its size, and two columns of keys take 8 bytes a row.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) and
@@ -144,7 +144,7 @@ impl<'q, K: Key> Join<'q, K> {
         Ok((of_join + left.scratch_bytes()? + right.scratch_bytes()?) as usize)
     }
 
-    /// Returns the number of pairs, when it is known. No memory for pairs is allocated.
+    /// Returns the count of pairs, when it is known. No memory for pairs is allocated.
     ///
     /// # Errors
     /// As for [`Join::run_on`].
@@ -152,7 +152,7 @@ impl<'q, K: Key> Join<'q, K> {
         self.size_on(device.default_stream(), &mut Scratch::new(device))
     }
 
-    /// Returns the number of pairs, counted on `stream`; waits until it is known.
+    /// Returns the count of pairs, counted on `stream`; waits until it is known.
     ///
     /// # Errors
     /// As for [`Join::run_on`].
@@ -170,7 +170,7 @@ where
     B: Key<Word = u32> + PlainHalf,
 {
     /// Returns an inner join of the rows that are equal in two columns of 32-bit keys: the first
-    /// and second column of the left table, and those of the right one.
+    /// and second column of the left table, and then of the right table.
     ///
     /// ```
     /// use warpnest::Device;

@@ -38,20 +38,20 @@ impl<K: Key> Join<'_, K> {
     /// # Ok::<(), warpnest::Error>(())
     /// ```
     ///
-    /// - **Kinds.** All of them. Those right rows of a right or full join that meet none come last.
-    /// - **Complexity.** The rows of one side are arranged once, and read for each chunk, as those
-    ///   of a [`KeptSide`](super::KeptSide): those of the smaller side for inner joins, and else
-    ///   the right ones. Those of the other side are joined a part at a time. A part that has more
-    ///   pairs than a chunk is divided by their number, so some rows are looked up twice or three
-    ///   times. A row with more pairs than a chunk has them a part of the other side at a time.
-    ///   Right and full joins arrange the left rows, too, for the right rows that meet none.
+    /// - **Kinds.** All of them. In a right or full join, right rows that meet no row come last.
+    /// - **Complexity.** The rows of one side are arranged once, and read for each chunk, as in a
+    ///   [`KeptSide`](super::KeptSide): the smaller side for inner joins, and else the right side.
+    ///   The rows of the other side are joined a part at a time. A part that has more pairs than a
+    ///   chunk is divided by their count, so some rows are looked up twice or three times. A row
+    ///   with more pairs than a chunk has them a part of the other side at a time. Right and full
+    ///   joins arrange the left rows, too, for the right rows that meet none.
     /// - **Memory.** A chunk takes 8 bytes a pair, and its memory is used for the next one. A side
     ///   that is arranged takes what [`KeptSide`](super::KeptSide) says, and the scratch as much as
     ///   a [`KeptSide`](super::KeptSide) takes of it: it may be more than
     ///   [`Join::scratch_bytes`] tells, since large sides are split.
     ///
     /// # Errors
-    /// As for [`Join::run_on`], and those of `each`, which gets no further chunk then.
+    /// As for [`Join::run_on`], and the errors of `each`, which gets no further chunk then.
     pub fn run_in_chunks<E: From<Error>>(
         &self,
         stream: &Stream,
@@ -74,7 +74,7 @@ struct Chunks<'c, F> {
     /// The most pairs of a chunk.
     most: usize,
     joined: Joined,
-    /// The number of pairs so far.
+    /// The count of pairs so far.
     pairs: u64,
     each: F,
 }
@@ -91,7 +91,7 @@ struct Task<'t, W> {
 }
 
 impl<'t, W: KeyWord> Task<'t, W> {
-    /// Returns the keys of some rows of a table, and their numbers unless all have keys.
+    /// Returns the keys of some rows of a table, and the rows' indices unless all have keys.
     fn part(
         &self,
         stream: &Stream,
@@ -169,8 +169,8 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         Ok(())
     }
 
-    /// Joins a part of each table; returns the number of pairs. If these fit a chunk they are
-    /// written, by the numbers that rows have in their tables.
+    /// Joins a part of each table; returns the count of pairs. If these fit a chunk they are
+    /// written, by the indices that rows have in their tables.
     fn join<W: KeyWord>(
         &mut self,
         scratch: &mut Scratch,
@@ -190,7 +190,7 @@ impl<E: From<Error>, F: FnMut(&Joined) -> Result<(), E>> Chunks<'_, F> {
         *report = new;
         for ((rows, numbers), part) in [left, right].into_iter().zip(values).zip(parts) {
             match numbers {
-                // Splits have carried the numbers.
+                // Splits have carried the row indices.
                 Some(_) if new.method == JoinMethod::Split => {}
                 Some(_) => renumber(stream, rows, numbers, 0)?,
                 None if part.start == 0 => {}

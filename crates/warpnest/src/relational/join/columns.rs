@@ -17,7 +17,7 @@ pub(super) struct Columns<'o, K> {
     pub keys: Option<&'o mut Buffer<K>>,
 }
 
-/// The buffers that a join writes: row numbers, or values, of the left side, and of the right one
+/// The buffers that a join writes: row indices, or values, of the left side, and of the right one
 /// and keys if they are wanted.
 #[derive(Debug)]
 pub(super) struct Outputs<'o, K> {
@@ -46,12 +46,12 @@ impl<K: Plain> Columns<'_, K> {
         self.keys.as_deref_mut().map_or(Ok(()), |keys| keys.fit_at_least(device, pairs))
     }
 
-    /// Returns the number of pairs that there is capacity for.
+    /// Returns the count of pairs that there is capacity for.
     pub(super) fn capacity(&self, kind: JoinKind) -> u64 {
         self.outputs(kind).capacity()
     }
 
-    /// Sets the number of pairs.
+    /// Sets the count of pairs.
     pub(super) fn set_length(&mut self, kind: JoinKind, pairs: usize) {
         self.left.set_length(pairs);
         self.right.set_length(if kind.has_right_rows() { pairs } else { 0 });
@@ -72,7 +72,7 @@ impl<K: Plain> Columns<'_, K> {
 }
 
 impl<K> Outputs<'_, K> {
-    /// Returns the number of pairs that there is capacity for.
+    /// Returns the count of pairs that there is capacity for.
     pub(super) fn capacity(&self) -> u64 {
         let of_sides = self.sides.iter().flatten().map(|buffer| buffer.len());
         let capacity = of_sides.chain(self.keys.map(Buffer::len)).min().unwrap_or(0);

@@ -38,12 +38,12 @@ impl JoinKind {
     }
 }
 
-/// How a join is computed. One of its sides is the build side, among whose rows those of the other
-/// side look for their keys.
+/// How a join is computed. One of its sides is the build side. The rows of the other side look for
+/// their keys among its rows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum JoinMethod {
-    /// The fastest method, as estimated from the numbers of rows.
+    /// The fastest method, as estimated from the counts of rows.
     #[default]
     Auto,
     /// Each block takes the whole build side on chip. If that has more rows than fit there, rows
@@ -64,14 +64,15 @@ pub struct JoinReport {
     /// The method: not [`JoinMethod::Auto`].
     pub method: JoinMethod,
     /// Whether some keys had more rows than there was capacity for: more than bins take, or more
-    /// than the one of a hash table. Then rows were brought together again, in another way.
+    /// than the one row of a key that a hash table has a slot for. Then rows were brought together
+    /// again, in another way.
     pub overflowed: bool,
-    /// The number of work items into which bins with many rows were divided, beside one for each
+    /// The count of work items into which bins with many rows were divided, beside one for each
     /// bin.
     pub further_items: u64,
 }
 
-/// The result of a join, on the device: pairs of row numbers, in any order.
+/// The result of a join, on the device: pairs of row indices, in any order.
 #[derive(Debug)]
 pub struct Joined {
     pub(super) left: Buffer<u32>,
@@ -92,7 +93,7 @@ impl Joined {
         Ok(Self { left, right, report })
     }
 
-    /// Returns the number of pairs, or of rows of a semi or anti join.
+    /// Returns the count of pairs, or of rows of a semi or anti join.
     pub fn len(&self) -> usize {
         self.left.len()
     }
@@ -102,13 +103,13 @@ impl Joined {
         self.left.is_empty()
     }
 
-    /// Returns the numbers of the left rows, from 0 on; [`NO_ROW`](super::NO_ROW) beside a right
-    /// row that has met none.
+    /// Returns the indices of the left rows, counted from 0; [`NO_ROW`](super::NO_ROW) beside a
+    /// right row that has met none.
     pub fn left_rows(&self) -> &Buffer<u32> {
         &self.left
     }
 
-    /// Returns the numbers of the right rows; [`NO_ROW`](super::NO_ROW) beside a left row that has
+    /// Returns the indices of the right rows; [`NO_ROW`](super::NO_ROW) beside a left row that has
     /// met none. There are none after a semi or anti join.
     pub fn right_rows(&self) -> &Buffer<u32> {
         &self.right
@@ -119,7 +120,7 @@ impl Joined {
         self.report
     }
 
-    /// Returns both columns of row numbers.
+    /// Returns both columns of row indices.
     pub fn into_rows(self) -> (Buffer<u32>, Buffer<u32>) {
         (self.left, self.right)
     }

@@ -32,7 +32,7 @@ use std::fmt;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Keys, order of pairs, guarantee beside concurrent operations**: those of
+/// - **Keys, order of pairs, guarantee beside concurrent operations**: as for
 ///   [`Join`](super::Join). Joins on several streams are made one after the other.
 /// - **Complexity.** What is kept is as [`Join`](super::Join) would arrange a right side with as
 ///   many left rows: on chip each time, a hash table, or bins. From bins all rows are read for each
@@ -53,7 +53,7 @@ pub struct KeptSide<K: Key> {
 }
 
 impl<K: Key> KeptSide<K> {
-    /// Returns the rows with these keys, numbered from 0 on.
+    /// Returns the rows with these keys, counted from 0.
     ///
     /// # Errors
     /// As for [`KeptSide::new_on`].
@@ -61,8 +61,8 @@ impl<K: Key> KeptSide<K> {
         Self::new_on(device.default_stream(), &mut Scratch::new(device), keys, JoinMethod::Auto)
     }
 
-    /// Returns the rows with these keys, numbered from 0 on, brought together on `stream` for a
-    /// method; waits until they are.
+    /// Returns the rows with these keys, counted from 0, brought together on `stream` for a method;
+    /// waits until they are.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`] for 2^32 rows or more;
@@ -84,8 +84,8 @@ impl<K: Key> KeptSide<K> {
         Ok(Self { device, keys, nothing, method, seed, arranged })
     }
 
-    /// Adds rows with these keys, whose numbers follow those of the others; waits until they are
-    /// there. After an error there are the rows of before.
+    /// Adds rows with these keys, whose indices follow the indices of the rows that are there;
+    /// waits until they are there. After an error there are the rows of before.
     ///
     /// # Errors
     /// As for [`KeptSide::new_on`].
@@ -153,7 +153,7 @@ impl<K: Key> KeptSide<K> {
         done.map(drop)
     }
 
-    /// Returns the number of pairs of a join of left rows with these keys, when it is known. No
+    /// Returns the count of pairs of a join of left rows with these keys, when it is known. No
     /// memory for pairs is allocated.
     ///
     /// # Errors
@@ -191,7 +191,7 @@ impl<K: Key> KeptSide<K> {
         run(stream, scratch, input, Some(&self.arranged), columns)
     }
 
-    /// Returns the number of rows.
+    /// Returns the count of rows.
     pub fn len(&self) -> usize {
         self.keys.len()
     }

@@ -20,7 +20,7 @@ struct Arguments<'a, K> {
     pass: Pass,
     build: Side<K>,
     probe: Side<K>,
-    /// The number of probe rows.
+    /// The count of probe rows.
     probes: u64,
     build_out: Global<u32>,
     probe_out: Global<u32>,
@@ -31,7 +31,7 @@ struct Arguments<'a, K> {
 }
 
 impl<'a, K: KeyWord> Launches<'a, K> {
-    /// Returns the numbers of different keys of heavy bins, and the keys.
+    /// Returns the counts of different keys of heavy bins, and the keys.
     fn distinct(&self, batch: &Batch<'a>) -> (Global<u32>, Global<K>) {
         let at = self.plan.between_at;
         (self.at(batch, at), self.at(batch, at + self.plan.distinct_counts_words()))

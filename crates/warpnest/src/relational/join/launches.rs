@@ -16,7 +16,7 @@ use gpu_kernels::types::KeyWord;
 pub(super) struct Launches<'a, K> {
     pub plan: &'a JoinPlan,
     pub keys: [&'a Buffer<K>; 2],
-    /// The values of rows that are split, in place of their numbers.
+    /// The values of rows that are split, in place of their indices.
     pub values: [Option<&'a Buffer<u32>>; 2],
     pub constants: [u64; 2],
     pub scratch: &'a Buffer<u64>,
@@ -29,12 +29,12 @@ pub(super) struct Side<K> {
     pub pairs: Pairs<K, u32>,
     pub counts: Option<Global<u32>>,
     pub bin_capacity: u64,
-    /// Whether keys and numbers are stored apart whatever their types.
+    /// Whether keys and row indices are stored apart whatever their types.
     pub are_apart: bool,
 }
 
 impl<'a, K: KeyWord> Launches<'a, K> {
-    /// Returns the words of the scratch from number `at` on.
+    /// Returns the words of the scratch that begin at index `at`.
     pub(super) fn at<T>(&self, batch: &Batch<'a>, at: u64) -> Global<T> {
         batch.write(self.scratch).offset(at).cast()
     }
@@ -44,7 +44,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         self.own.filter(|_| number == RIGHT).unwrap_or(self.scratch)
     }
 
-    /// Returns the words of a side from number `at` of its memory on.
+    /// Returns the words of a side that begin at index `at` of its memory.
     fn of_side<T>(&self, batch: &Batch<'a>, number: usize, at: u64) -> Global<T> {
         batch.write(self.memory(number)).offset(at).cast()
     }
@@ -60,7 +60,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         batch.zero_range(self.scratch, begin..begin + HEADERS as usize)
     }
 
-    /// Queues setting the numbers of listed work items and of heavy bins to 0.
+    /// Queues setting the counts of listed work items and of heavy bins to 0.
     pub(super) fn clear_items(&self, batch: &Batch<'a>) -> Result<()> {
         let at = (self.plan.headers_at + header::ITEMS) as usize;
         const { assert!(header::HEAVY == header::ITEMS + 1) };
@@ -110,7 +110,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         // SAFETY: there is a count for each bin, and the words for the starts, their end, and what
         // the scan publishes, which are 0.
         unsafe { queue_starts(batch, bins, counts, starts, state)? };
-        // The splits of the right side have taken the memory of the left one's, but for the last.
+        // The splits of the right side, except the last, have taken the memory of the left side's.
         let first = if number == RIGHT { last } else { 0 };
         let counts = side.counts_of(first) as usize..side.counts_of(last + 1) as usize;
         batch.zero_range(self.memory(number), counts)?;
@@ -121,7 +121,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
     fn pairs(&self, batch: &Batch<'a>, number: usize, splits: usize) -> Pairs<K, u32> {
         let side = &self.plan.sides[number];
         match splits.checked_sub(1) {
-            // The numbers of the rows are made by the first split.
+            // The indices of the rows are made by the first split.
             None => {
                 let values = self.values[number].map(|values| batch.read(values));
                 Pairs { keys: batch.read(self.keys[number]), values: or_null(values) }
@@ -172,7 +172,7 @@ impl<'a, K: KeyWord> Launches<'a, K> {
         };
         let all = (1 << passes.digits()) - 1;
         // SAFETY: the scratch begins with the words of the passes, and has memory for the rows
-        // twice, for their numbers, and for the starts of all bins and their end.
+        // twice, for their indices, and for the starts of all bins and their end.
         unsafe {
             if self.values[number].is_none() {
                 let iota = Iota { output: numbers, plan: IotaParams { items: side.rows, first: 0, padding: 0 } };

@@ -2,8 +2,8 @@
 //!
 //! A join begins as a `query`, `by_keys` or with `values`, over `sides`, which `chunks`, `kept` and
 //! `joined` put in other forms. `plan` has all sizes, for the machine at hand: how each side is
-//! laid out (`side_layout`) and in how many `pass`es. `run` carries it out by `launches`, those of
-//! a pass in `launch_pass`.
+//! laid out (`side_layout`) and in how many `pass`es. `run` carries it out by `launches`; the
+//! launches of a pass are in `launch_pass`.
 
 mod by_keys;
 mod chunks;

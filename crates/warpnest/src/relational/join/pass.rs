@@ -55,7 +55,7 @@ impl Pass {
             .map(move |emit| Self { emit, bins: Bins::Heavy, ..self })
     }
 
-    /// Returns whether the build side is that of the different keys of each bin.
+    /// Returns whether the build side has the different keys of each bin in place of rows.
     pub(super) fn is_of_distinct_keys(&self) -> bool {
         self.bins == Bins::Heavy && self.emit.needs_all()
     }

@@ -47,7 +47,7 @@ const BUSY_BLOCKS: u64 = 1024;
 /// The most blocks that have the whole build side on chip. On a GPU each takes all memory of a
 /// multiprocessor.
 const BLOCKS_ON_CHIP: PerMachine<u64> = PerMachine { gpu: 1, core: 4 };
-/// The words of a block's memory beside those of its page.
+/// The words of a block's memory besides its page.
 const WORDS_BESIDE: u32 = 128;
 
 /// The slots of a table for each row.
@@ -91,10 +91,10 @@ pub(super) struct JoinPlan {
     pub to_arrange: ToArrange,
     pub sides: [SideLayout; 2],
     pub machine: Machine,
-    /// The bits of a bin's number, or if the build side is looked up in memory those of a bucket's,
-    /// or of a sector's of its table.
+    /// The bits of a bin's index. If the build side is looked up in memory, the bits of the index
+    /// of a bucket, or of a sector of its table.
     pub page_bits: u32,
-    /// The most rows of a page, and the binary logarithm of the number of its buckets.
+    /// The most rows of a page, and the binary logarithm of the count of its buckets.
     pub page_rows: u32,
     pub bucket_bits: u32,
     /// The most build rows of a bin that is not heavy.
@@ -102,10 +102,10 @@ pub(super) struct JoinPlan {
     /// Whether what is written of a row may depend on all build rows.
     needs_all: bool,
     pub headers_at: u64,
-    /// The rows between two splits or radix passes; later the number of different keys of each
-    /// heavy bin, and these keys.
+    /// The rows between two splits or radix passes; later the count of different keys of each heavy
+    /// bin, and these keys.
     pub between_at: u64,
-    /// The numbers of rows, for radix passes.
+    /// The indices of rows, for radix passes.
     pub numbers_at: u64,
     pub items_at: u64,
     pub words: u64,
@@ -201,7 +201,7 @@ impl JoinPlan {
         plan
     }
 
-    /// Sets the sizes of pages, if they are not those of a GPU's bins.
+    /// Sets the sizes of pages, if they are not the sizes for a GPU's bins.
     fn with_page<K: KeyWord>(self, passes: &[Pass]) -> Self {
         let is_on_chip = self.method == JoinMethod::OnChip;
         if !self.machine.runs_in_order() && !is_on_chip {
@@ -249,12 +249,12 @@ impl JoinPlan {
         plan
     }
 
-    /// Returns the words of the numbers of different keys of heavy bins.
+    /// Returns the words of the counts of different keys of heavy bins.
     pub(super) fn distinct_counts_words(&self) -> u64 {
         (1u64 << self.page_bits).div_ceil(2).next_multiple_of(2)
     }
 
-    /// Returns the words of the different keys of heavy bins and of their numbers, if some pass may
+    /// Returns the words of the different keys of heavy bins and of their counts, if some pass may
     /// want them.
     fn distinct_words<K: KeyWord>(&self) -> u64 {
         if self.method != JoinMethod::Split || !self.needs_all || self.to_arrange == ToArrange::Right {
@@ -296,8 +296,8 @@ impl JoinPlan {
         RadixPasses::by_mixed_key(functions, self.page_bits, rows, self.machine)
     }
 
-    /// Returns the number of probe rows of a round of a block that takes the whole build side, and
-    /// the number of such blocks.
+    /// Returns the count of probe rows of a round of a block that takes the whole build side, and
+    /// the count of such blocks.
     pub(super) fn on_chip_blocks(&self, pass: Pass) -> (u32, u64) {
         let [build, probe] = [pass.build, pass.probe()].map(|side| self.sides[side].rows);
         let most = self.machine.blocks(BLOCKS_ON_CHIP);
@@ -309,7 +309,7 @@ impl JoinPlan {
         (rows as u32, probe.div_ceil(rows).clamp(1, most))
     }
 
-    /// Returns the number of probe rows of a block that looks them up in memory, and the number of
+    /// Returns the count of probe rows of a block that looks them up in memory, and the count of
     /// such blocks.
     pub(super) fn direct_blocks(&self, pass: Pass) -> (u32, u64) {
         let probe = self.sides[pass.probe()].rows;
@@ -318,7 +318,7 @@ impl JoinPlan {
     }
 }
 
-/// Returns the binary logarithm of the number of buckets of a page for so many rows, or `None` if a
+/// Returns the binary logarithm of the count of buckets of a page for so many rows, or `None` if a
 /// block has not memory for it.
 fn page_bucket_bits<K: KeyWord>(machine: Machine, rows: u64) -> Option<u32> {
     let bits = bits_for(rows).max(1);

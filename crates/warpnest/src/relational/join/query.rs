@@ -50,7 +50,7 @@ pub trait Joins<'q> {
     ) -> Result<()>;
 }
 
-/// Joins that give row numbers, and so rows that are alone.
+/// Joins that give row indices, and so rows that are alone.
 pub trait JoinsRows<'q>: Joins<'q, Result = Joined> {}
 
 /// The result of a join.
@@ -122,9 +122,8 @@ impl<'q, S> JoinQuery<'q, S> {
         self
     }
 
-    /// Sets how the join is computed, that of the hashes in a
-    /// [`WideJoin`](super::super::WideJoin); [`JoinMethod::Auto`] if this is not called. The report
-    /// says what was done.
+    /// Sets how the join is computed; in a [`WideJoin`](super::super::WideJoin) how the hashes are
+    /// joined; [`JoinMethod::Auto`] if this is not called. The report says what was done.
     pub fn method(&mut self, method: JoinMethod) -> &mut Self {
         self.options.method = method;
         self

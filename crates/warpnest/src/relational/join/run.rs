@@ -18,7 +18,7 @@ use gpu_kernels::types::KeyWord;
 #[derive(Clone, Copy)]
 pub(super) struct Input<'i, K> {
     pub keys: [&'i Buffer<K>; 2],
-    /// The values that are written in place of row numbers if rows are split.
+    /// The values that are written in place of row indices if rows are split.
     pub values: [Option<&'i Buffer<u32>>; 2],
     pub kind: JoinKind,
     pub method: JoinMethod,
@@ -71,9 +71,9 @@ pub(super) fn arrange<K: KeyWord>(stream: &Stream, scratch: &mut Scratch, input:
     }
 }
 
-/// Joins both sides into `columns`, or only counts the pairs; returns their number and how they
-/// were found. Keys are written, and values, if rows are split. If there are more pairs than are
-/// to be written, none is. The right side may be arranged already.
+/// Joins both sides into `columns`, or only counts the pairs; returns their count and how they were
+/// found. Keys are written, and values, if rows are split. If there are more pairs than are to be
+/// written, none is. The right side may be arranged already.
 pub(super) fn run<K: KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -184,8 +184,8 @@ enum Overflow {
 }
 
 enum Attempt {
-    /// The number of pairs, all of which are written if there was capacity for them, and that of
-    /// further work items.
+    /// The count of pairs, all of which are written if there was capacity for them, and the count
+    /// of further work items.
     Pairs {
         pairs: u64,
         items: u64,
@@ -289,7 +289,7 @@ impl<'c, K: KeyWord> Course<'c, K> {
     }
 }
 
-/// Returns the number of pairs that there is memory for before they are counted: that of joins in
+/// Returns the count of pairs that there is memory for before they are counted: enough for joins in
 /// which each row meets one row at most.
 fn usual_pairs(kind: JoinKind, [left, right]: [u64; 2]) -> u64 {
     match kind {

@@ -38,7 +38,7 @@ pub(super) struct SideLayout {
     pub counts_end: u64,
     /// The starts of the bins, if they have no capacity.
     pub starts_at: u64,
-    /// The pairs of mixed keys and row numbers, in the order of bins.
+    /// The pairs of mixed keys and row indices, in the order of bins.
     pub pairs_at: u64,
     /// The end of the side's words.
     pub end: u64,
@@ -51,7 +51,7 @@ impl SideLayout {
         Self { rows, arrangement, levels, counts_at: 0, counts_end: 0, starts_at: 0, pairs_at: 0, end: 0 }
     }
 
-    /// Returns the layout of a side with `page_bits` bits of bins, from word `at` on.
+    /// Returns the layout of a side with `page_bits` bits of bins, beginning at word `at`.
     pub(super) fn placed_at<K: KeyWord>(self, at: u64, page_bits: u32) -> Self {
         let mut side = Self { counts_at: at, ..self };
         let of_scan = side.levels.last().map_or(0, |_| starts_state_words(1 << page_bits));

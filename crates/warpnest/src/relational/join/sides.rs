@@ -19,7 +19,7 @@ pub(in crate::relational) struct Table<'t, 'q, K> {
 }
 
 impl<'q, K: Key> Table<'_, 'q, K> {
-    /// Returns the number of rows, if all columns have as many.
+    /// Returns the count of rows, if all columns have as many.
     pub(crate) fn rows(&self) -> Result<u64> {
         let rows = self.keys.rows()?;
         if let Some(valid) = &self.valid {
@@ -63,7 +63,7 @@ fn combine<W: KeyWord>(stream: &Stream, keys: &KeysOnDevice<'_, W>, rows: u64, c
     stream.batch(|batch| unsafe { keys.encode(batch, KeyOrder::default(), rows, batch.write(combined)) })
 }
 
-/// Writes the numbers of the chosen rows, and returns how many they are.
+/// Writes the indices of the chosen rows, and returns how many they are.
 fn appended(stream: &Stream, scratch: &mut Scratch, chosen: Chosen<'_>, numbers: &Buffer<u32>) -> Result<usize> {
     let header = scratch.lend::<u64>(1)?;
     stream.batch(|batch| batch.zero(&header, 1))?;
@@ -73,7 +73,7 @@ fn appended(stream: &Stream, scratch: &mut Scratch, chosen: Chosen<'_>, numbers:
     Ok(length as usize)
 }
 
-/// A table on the device: those of its rows that have keys.
+/// A table on the device: its rows that have keys.
 pub(in crate::relational) struct Side<'q, W> {
     keys: OnDevice<'q, W>,
     nulls: Option<Nulls<'q>>,
@@ -82,9 +82,9 @@ pub(in crate::relational) struct Side<'q, W> {
 /// Which rows have keys, and which have none.
 struct Nulls<'q> {
     bits: OnDevice<'q, u32>,
-    /// The number of rows.
+    /// The count of rows.
     rows: u64,
-    /// The numbers of the rows that have keys.
+    /// The indices of the rows that have keys.
     numbers: Buffer<u32>,
 }
 
@@ -94,22 +94,22 @@ impl<W> Side<'_, W> {
         &self.keys
     }
 
-    /// Returns the number of rows of the table.
+    /// Returns the count of rows of the table.
     pub(crate) fn rows(&self) -> usize {
         self.nulls.as_ref().map_or(self.keys().len(), |nulls| nulls.rows as usize)
     }
 
-    /// Returns the numbers of the rows that have keys, unless all have one.
+    /// Returns the indices of the rows that have keys, unless all have one.
     pub(crate) fn numbers(&self) -> Option<&Buffer<u32>> {
         self.nulls.as_ref().map(|nulls| &nulls.numbers)
     }
 
-    /// Returns the number of rows without a key.
+    /// Returns the count of rows without a key.
     pub(crate) fn null_rows(&self) -> u64 {
         self.nulls.as_ref().map_or(0, |nulls| nulls.rows - nulls.numbers.len() as u64)
     }
 
-    /// Writes the numbers of the rows without a key to the front of the buffer, in any order.
+    /// Writes the indices of the rows without a key to the front of the buffer, in any order.
     pub(crate) fn write_null_rows(&self, stream: &Stream, scratch: &mut Scratch, rows: &Buffer<u32>) -> Result<()> {
         let Some(nulls) = &self.nulls else { return Ok(()) };
         appended(stream, scratch, Chosen::Null(&nulls.bits, nulls.rows), rows).map(|_| ())
@@ -135,7 +135,7 @@ pub(super) struct Sides<'q, W> {
 }
 
 impl<W: KeyWord> Sides<'_, W> {
-    /// Returns the rows that have keys as what is joined. If they are split, their numbers are
+    /// Returns the rows that have keys as what is joined. If they are split, their indices are
     /// carried as values.
     pub(super) fn input(&self) -> Input<'_, W> {
         let Self { left, right, kind, method, seed, light_rows } = self;
@@ -144,7 +144,7 @@ impl<W: KeyWord> Sides<'_, W> {
         Input { keys, values, kind: *kind, method: *method, seed: *seed, light_rows: *light_rows }
     }
 
-    /// Returns the number of rows without a key that are in the result.
+    /// Returns the count of rows without a key that are in the result.
     pub(super) fn null_rows(&self) -> u64 {
         let [of_left, of_right] = self.kind.has_rows_alone();
         of_left as u64 * self.left.null_rows() + of_right as u64 * self.right.null_rows()
@@ -163,7 +163,7 @@ impl<W: KeyWord> Sides<'_, W> {
             return Ok(());
         }
         for (side, rows) in [(&self.left, &*left), (&self.right, &*right)] {
-            // Splits have carried the numbers.
+            // Splits have carried the row indices.
             if method != JoinMethod::Split
                 && let Some(numbers) = side.numbers()
             {
@@ -210,7 +210,7 @@ impl<W: KeyWord> Sides<'_, W> {
     }
 }
 
-/// Queues replacing row number `r` by `numbers[r]`, or by itself, plus `first`. `NO_ROW` stays.
+/// Queues replacing row index `r` by `numbers[r]`, or by itself, plus `first`. `NO_ROW` stays.
 pub(in crate::relational) fn renumber(
     stream: &Stream,
     rows: &Buffer<u32>,
@@ -221,7 +221,8 @@ pub(in crate::relational) fn renumber(
     let plan = RenumberRowsParams { items: rows.len() as u64, rows: rows_of_table, first, padding: 0 };
     stream.batch(|batch| {
         let numbers = or_null(numbers.map(|numbers| batch.read(numbers)));
-        // SAFETY: there are that many row numbers, and a number for each row unless it is null.
+        // SAFETY: there are that many row indices, and a new index for each row unless that array
+        // is null.
         unsafe { batch.launch(&RenumberRows { items: batch.write(rows), numbers, plan }, plan.items) }
     })
 }

@@ -14,7 +14,7 @@ use gpu_kernels::types::KeyWord;
 use std::fmt;
 
 /// An inner join that gives the key of each pair of rows, and a value of each side, in place of row
-/// numbers. Values have 32 bits.
+/// indices. Values have 32 bits.
 ///
 /// ```
 /// use warpnest::Device;
@@ -32,14 +32,15 @@ use std::fmt;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Which to take.** [`Join`](super::Join) gives row numbers, by which columns of any type are
+/// - **Which to take.** [`Join`](super::Join) gives row indices, by which columns of any type are
 ///   gathered, one random read a row. Here values go the way of their rows, if these are split
 ///   ([`JoinMethod::Split`]): it is faster for one column of each side. If a side is small they are
 ///   gathered, too.
-/// - **Order, complexity, guarantee beside concurrent operations**: those of [`Join`](super::Join).
-/// - **Memory.** The scratch is that of a [`Join`](super::Join), and 4 bytes a row more of a side
-///   whose keys may be null; the result takes 12 bytes a pair with 32-bit keys, and 16 with 64-bit
-///   ones. If a side is small, values are gathered into further memory, of 8 bytes a pair.
+/// - **Order, complexity, guarantee beside concurrent operations**: as for [`Join`](super::Join).
+/// - **Memory.** The scratch takes what it takes for a [`Join`](super::Join), and 4 bytes a row
+///   more of a side whose keys may be null; the result takes 12 bytes a pair with 32-bit keys, and
+///   16 with 64-bit ones. If a side is small, values are gathered into further memory, of 8 bytes a
+///   pair.
 pub type JoinWithValues<'q, K, L, R> = JoinQuery<'q, WithValues<'q, K, L, R>>;
 
 /// The keys and the values of both tables.
@@ -71,7 +72,7 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> Joins<'q> for WithV
         scratch: &mut Scratch,
         joined: &mut JoinedValues<K, L, R>,
     ) -> Result<()> {
-        // Meanwhile the columns are row numbers, which may be no values: after a panic there are
+        // Meanwhile the columns are row indices, which may be no values: after a panic there are
         // none.
         let mut memory = joined.take();
         let done = self.compute_in(&mut memory, options, stream, scratch);
@@ -110,7 +111,7 @@ impl<'q, K: Key, L: Value<Word = u32>, R: Value<Word = u32>> WithValues<'q, K, L
             };
             (_, *report) = run(stream, scratch, input, None, Some(columns))?;
             if report.method != JoinMethod::Split {
-                // The columns are row numbers.
+                // The columns are row indices.
                 keys.fit(device, left_out.len())?;
                 gather(stream, input.keys[0], left_out, keys)?;
                 for (rows, values) in [(left_out, &*left), (right_out, &*right)] {
@@ -170,7 +171,7 @@ impl<K: Key, L: Value<Word = u32>, R: Value<Word = u32>> JoinedValues<K, L, R> {
         Self { keys: keys.take(), sides, gathered: gathered.take(), types: *types }
     }
 
-    /// Returns the number of pairs.
+    /// Returns the count of pairs.
     pub fn len(&self) -> usize {
         self.keys.len()
     }

@@ -24,9 +24,9 @@ use gpu_kernels::types::Scalar;
 ///
 /// # Errors
 /// [`InputError::KeysDiffer`](crate::InputError::KeysDiffer) unless the columns of both tables have
-/// the same types, [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless those of a
-/// table have as many rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless
-/// there are as many left rows as right ones, and a word for each 32 pairs;
+/// the same types, [`InputError::ColumnLength`](crate::InputError::ColumnLength) unless all columns
+/// of a table have as many rows; [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer)
+/// unless there are as many left rows as right ones, and a word for each 32 pairs;
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) for 2^32 rows or more of a table;
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
 /// [`Error::WrongDevice`](crate::Error::WrongDevice), [`Error::Driver`](crate::Error::Driver).
@@ -51,7 +51,7 @@ pub fn flag_equal_rows(
 }
 
 /// Keeps those pairs of a left and a right row that are equal in all columns, in their order, and
-/// removes the others from both buffers. Waits until their number is known.
+/// removes the others from both buffers. Waits until their count is known.
 ///
 /// ```
 /// use warpnest::primitives::Scratch;
@@ -112,7 +112,7 @@ pub(super) struct Pairs<'p> {
     pub keeps_alone: bool,
 }
 
-/// Returns a bit for each pair that is equal, in memory of the scratch, and the number of the other
+/// Returns a bit for each pair that is equal, in memory of the scratch, and the count of the other
 /// pairs, when it is known.
 pub(super) fn flags(
     stream: &Stream,
@@ -143,7 +143,7 @@ pub(super) fn compacted(
     Ok(kept)
 }
 
-/// Queues flagging pairs: `keep` has a word for each 32, and the header becomes the number of those
+/// Queues flagging pairs: `keep` has a word for each 32, and the header becomes the count of pairs
 /// that are not flagged.
 fn queue_flags(
     stream: &Stream,
@@ -215,7 +215,7 @@ type Column<'b, O> = (&'b Buffer<O>, &'b Buffer<Eight>);
 /// Queues comparing a column of texts.
 ///
 /// # Safety
-/// As for [`words`]. The offsets are those of a [`TextColumn`](super::TextColumn), which are in
+/// As for [`words`]. The offsets are from a [`TextColumn`](super::TextColumn), whose offsets are in
 /// bounds.
 unsafe fn texts<'b, L: Scalar, R: Scalar>(
     batch: &Batch<'b>,

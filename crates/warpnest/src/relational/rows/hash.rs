@@ -150,8 +150,8 @@ unsafe fn queue_words<'b, W: Scalar>(
 /// Queues hashing a column of texts.
 ///
 /// # Safety
-/// Texts and hashes are as many as the plan says. The offsets are those of a
-/// [`TextColumn`](super::TextColumn), which are in bounds.
+/// Texts and hashes are as many as the plan says. The offsets are from a
+/// [`TextColumn`](super::TextColumn), whose offsets are in bounds.
 unsafe fn queue_texts<'b, O: Scalar>(
     batch: &Batch<'b>,
     (offsets, bytes): (&'b Buffer<O>, &'b Buffer<Eight>),

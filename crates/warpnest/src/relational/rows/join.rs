@@ -8,7 +8,7 @@ use crate::relational::join::{JoinOptions, Joins, JoinsRows};
 use crate::relational::{Join, JoinKind, JoinQuery, Joined};
 use crate::{Result, Stream};
 
-/// A join of two tables by keys that are wider than 64 bits, or texts: the numbers of those rows of
+/// A join of two tables by keys that are wider than 64 bits, or texts: the indices of those rows of
 /// a left and of a right table that are equal in every column.
 ///
 /// ```

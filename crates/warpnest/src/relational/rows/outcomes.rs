@@ -5,8 +5,8 @@ use crate::primitives::Scratch;
 use crate::{Buffer, Stream};
 use gpu_kernels::relational::rows::{RaiseOutcomes, RaiseOutcomesParams};
 
-/// Returns the outcome of each of the `rows` rows of a table, in memory of the scratch: those of
-/// its pairs, of which `keep` has a bit for each equal one.
+/// Returns the outcome of each of the `rows` rows of a table, in memory of the scratch: what became
+/// of the row's pairs. `keep` has a bit for each pair, set if its rows are equal.
 pub(super) fn outcomes(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -1,4 +1,4 @@
-//! Joins that give pairs: those of the hashes, without the pairs of rows that differ.
+//! Joins that give pairs: the pairs of a join by hashes, without the pairs of rows that differ.
 
 use super::equal::{Pairs, compacted, flags};
 use super::on_device::KeysOn;

@@ -24,7 +24,7 @@ pub(super) type Eight = [u8; 8];
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// - **Layout**, which is that of string columns in Arrow: the bytes of all texts one behind the
+/// - **Layout**, the same as of string columns in Arrow: the bytes of all texts one behind the
 ///   other, and where each begins. Row `i` has the bytes from `offsets[i]` to `offsets[i + 1]`.
 /// - **Bytes** are bytes: texts need not be UTF-8, may be empty, and may have zeros. They are equal
 ///   if they have the same length and the same bytes.
@@ -127,7 +127,7 @@ impl TextColumn {
         }
     }
 
-    /// Returns the number of rows.
+    /// Returns the count of rows.
     pub fn len(&self) -> usize {
         self.offsets.len().saturating_sub(1)
     }
@@ -169,7 +169,7 @@ impl TextColumn {
     }
 }
 
-/// Returns the number of the first offset that is less than the one before it, or greater than the
+/// Returns the index of the first offset that is less than the one before it, or greater than the
 /// limit.
 fn first_wrong<O: Scalar>(
     stream: &Stream,

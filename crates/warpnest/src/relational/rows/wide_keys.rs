@@ -82,7 +82,7 @@ impl<'q> WideKeys<'q> {
         self
     }
 
-    /// Returns the number of rows of the first column.
+    /// Returns the count of rows of the first column.
     pub fn len(&self) -> usize {
         self.columns.first().map_or(0, |column| column.rows)
     }
@@ -96,7 +96,7 @@ impl<'q> WideKeys<'q> {
     ///
     /// # Errors
     /// [`InputError::ColumnLength`] unless all have as many rows; [`InputError::TooManyItems`];
-    /// those of a copy.
+    /// errors of a copy.
     pub(super) fn on_device(&self, device: &Device) -> Result<KeysOn<'_>> {
         let first = self.len();
         if let Some(number) = self.columns.iter().position(|column| column.rows != first) {

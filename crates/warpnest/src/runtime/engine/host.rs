@@ -54,10 +54,10 @@ pub struct Cores;
 
 /// The most blocks that one task runs: enough to hide the cost of a task.
 const MAX_BLOCKS_PER_TASK: u32 = 64;
-/// The number of tasks for each core, if there are enough blocks: enough to balance the work.
+/// The count of tasks for each core, if there are enough blocks: enough to balance the work.
 const TASKS_A_CORE: u32 = 8;
-/// The number of threads below which a launch, of an item or so a thread, is done before other
-/// cores have woken up.
+/// The count of threads below which a launch, of an item or so a thread, is done before other cores
+/// have woken up.
 const FEW_THREADS: u32 = 1 << 14;
 /// The bytes of shared memory of a large block, which works on as much data.
 const LARGE_BLOCK: usize = 1 << 14;

@@ -28,7 +28,7 @@ pub(super) struct HostAllocator {
 /// Memory that was given back.
 #[derive(Debug, Default)]
 struct Kept {
-    /// The addresses, by the bytes from each on.
+    /// The addresses, by the count of bytes that begin at each.
     addresses: HashMap<usize, Vec<usize>>,
     bytes: usize,
 }

@@ -5,7 +5,7 @@
 //! same tables on other engines: the checking back end, or an interpreter of the PTX.
 //!
 //! `host` is the engine of cores, which `share` out blocks, on the memory of `host_allocator`.
-//! `cuda` is that of GPUs.
+//! `cuda` is the engine of GPUs.
 
 #[cfg(feature = "cuda")]
 pub(crate) mod cuda;
@@ -57,7 +57,7 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// `address` must come from `allocate(bytes)` of this engine, and nothing may use it any more.
     unsafe fn free(&self, address: usize, bytes: usize);
     /// Allocates page-locked memory of the host, `bytes` bytes (not 0) at a multiple of 16. Copies
-    /// from and to it are faster than those of other memory. `None` if it has none, or none left.
+    /// from and to it are faster than copies of other memory. `None` if it has none, or none left.
     fn allocate_page_locked(&self, _bytes: usize) -> Option<usize> {
         None
     }

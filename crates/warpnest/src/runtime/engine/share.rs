@@ -12,8 +12,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering::SeqCst};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::thread::{self, Thread};
 
-/// Runs the tasks from 0 to `tasks`, on as many threads as the pool has; returns when they are
-/// done.
+/// Runs the tasks below `tasks`, on as many threads as the pool has; returns when they are done.
 pub(super) fn share(tasks: u32, work: &(dyn Fn(u32) + Sync)) {
     let helpers = (rayon::current_num_threads() - 1).min(tasks.saturating_sub(1) as usize);
     if helpers == 0 {
@@ -51,9 +50,9 @@ struct Shared {
     tasks: u32,
     /// The first task that nobody has taken.
     next: AtomicU32,
-    /// The number of helpers that may have a task.
+    /// The count of helpers that may have a task.
     active: AtomicUsize,
-    /// The number of helpers that may still be asked for.
+    /// The count of helpers that may still be asked for.
     invitations: AtomicUsize,
     /// The last panic.
     panic: Mutex<Option<Box<dyn Any + Send>>>,

@@ -75,7 +75,7 @@ pub(crate) trait Finish: fmt::Debug {
 #[derive(Debug)]
 pub(super) struct Use<'b> {
     pub(super) allocation: &'b Allocation,
-    /// For a write, the number of earlier uses of the memory, which it comes after.
+    /// For a write, the count of earlier uses of the memory, which it comes after.
     pub(super) written: Option<u64>,
 }
 

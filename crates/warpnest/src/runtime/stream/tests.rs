@@ -98,7 +98,7 @@ impl Queue for IdleQueue {
     }
 }
 
-/// A point in the queue with this number.
+/// A point in the queue with this index.
 #[derive(Debug)]
 struct IdleEvent(usize);
 

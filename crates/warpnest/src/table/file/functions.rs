@@ -43,8 +43,8 @@ pub(crate) fn family_of<K: KeyWord>(functions: &HashFunctions, configured: HashF
     if *functions == mix { HashFamily::Mix } else { configured }
 }
 
-/// Returns the functions onto `slots` slots whose constants a file has. They are made as those of a
-/// build, so that constants which no build draws are refused.
+/// Returns the functions onto `slots` slots whose constants a file has. They are made as a build
+/// makes them, so that constants which no build draws are refused.
 pub(crate) fn functions_from<K: KeyWord>(
     incoming: &mut Incoming<'_>,
     family: HashFamily,

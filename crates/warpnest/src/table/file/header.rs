@@ -21,7 +21,7 @@ const NUMBERS_AT: usize = 32;
 /// The most bytes of a section. So sums of lengths do not overflow.
 const MAX_SECTION: u64 = 1 << 54;
 
-/// The names of designs, and of the sections of their tables; the number of a design in a file is
+/// The names of designs, and of the sections of their tables; the index of a design in a file is
 /// its index, plus one.
 const DESIGNS: [(&str, &[&str]); 6] = [
     ("Page", &["buckets"]),
@@ -31,8 +31,8 @@ const DESIGNS: [(&str, &[&str]); 6] = [
     ("Linear", &["cell", "slots"]),
     ("Extendible", &["segments", "headers", "bucket tables", "records"]),
 ];
-/// The names of façades, and of the sections that they have behind those of a design, numbered
-/// likewise.
+/// The names of façades, and of the sections that they have behind the sections of a design, in the
+/// same order.
 const FORMS: [(&str, &[&str]); 5] = [
     ("Map", &[]),
     ("Set", &[]),
@@ -40,8 +40,8 @@ const FORMS: [(&str, &[&str]); 5] = [
     ("MultiMap", &["ends of runs", "values"]),
     (ROW_MAP, &["rows"]),
 ];
-/// The façade whose values may have more bytes than one of the header's can say. Their number is
-/// the second number.
+/// The façade whose values may have more bytes than a byte of the header can say. The second number
+/// says how many.
 pub(crate) const ROW_MAP: &str = "RowMap";
 
 /// Returns the names of the sections of a table, in their order.

@@ -32,10 +32,10 @@ pub struct FileInfo {
     pub kind: TableKind,
     /// The version of the format.
     pub format: u32,
-    /// The number of keys.
+    /// The count of keys.
     pub keys: u64,
-    /// The number of values: that of the keys, 0 in a set or a compacting table, and more than keys
-    /// in a multimap.
+    /// The count of values: equal to the count of keys, 0 in a set or a compacting table, and more
+    /// than keys in a multimap.
     pub values: u64,
     /// The bytes of the file.
     pub bytes: u64,

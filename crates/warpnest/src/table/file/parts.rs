@@ -80,8 +80,8 @@ impl<'t> Section<'t> {
         self.extents.last().map_or(0, |&(end, _)| end)
     }
 
-    /// Returns the extents from byte `at` of the section on: each with the offset of its first byte
-    /// and that of its end.
+    /// Returns the extents of the section that end behind byte `at`: each with the offsets of its
+    /// first byte and of its end.
     pub fn from(&self, at: u64) -> impl Iterator<Item = (Range<u64>, &Extent<'t>)> {
         let first = self.extents.partition_point(|&(end, _)| end <= at);
         let start = |i: usize| if i == 0 { 0 } else { self.extents[i - 1].0 };
@@ -107,7 +107,7 @@ impl<'t> Parts<'t> {
         self.number(number.to_bits());
     }
 
-    /// Adds what the numbers of all maps and sets begin with: the number of keys, and what all
+    /// Adds what the numbers of all maps and sets begin with: the count of keys, and what all
     /// designs have in common of a configuration.
     pub fn table<D>(&mut self, keys: u64, config: &Config<D>) {
         self.number(keys);

@@ -19,7 +19,7 @@ impl Written {
         let folder = folder_of(path);
         let mut builder = tempfile::Builder::new();
         builder.prefix(".warpnest-").suffix(".part");
-        // The permissions are those of any new file, which the process's mask makes of these.
+        // The permissions of any new file are these, as the process's mask restricts them.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(folder).map_err(io_error("create a file beside", path))?;

@@ -21,7 +21,7 @@ const UNSEEN: u64 = 64 << 20;
 /// How many times as much memory is taken as has come, from then on.
 const TIMES: u64 = 4;
 
-/// The limit of values that number something.
+/// The limit of values that are ids or indices.
 #[derive(Clone, Copy)]
 pub struct Limit {
     pub below: u64,
@@ -32,7 +32,7 @@ pub struct Limit {
 /// A file that is being read.
 pub struct Incoming<'r> {
     pub device: &'r Device,
-    /// The limit of all values of the table, if they number something.
+    /// The limit of all values of the table, if they are ids or indices.
     pub values: Option<Limit>,
     from: Source<'r>,
     /// Made with the first section that has bytes.
@@ -47,7 +47,7 @@ pub struct Incoming<'r> {
 }
 
 impl<'r> Incoming<'r> {
-    /// Reads the header, and fails unless it is that of such a table. `bytes` is the length of the
+    /// Reads the header, and fails unless it belongs to such a table. `bytes` is the length of the
     /// file, if it is known.
     pub fn open(device: &'r Device, kind: TableKind, mut from: Source<'r>, bytes: Option<u64>) -> Result<Self> {
         let mut page = vec![0; PAGE as usize];
@@ -92,7 +92,7 @@ impl<'r> Incoming<'r> {
         Ok(is_some.then_some(number))
     }
 
-    /// Returns the number of keys and the configuration, whose own settings `design` reads.
+    /// Returns the count of keys and the configuration, whose own settings `design` reads.
     pub fn table<D>(&mut self, design: impl FnOnce(&mut Self) -> Result<D>) -> Result<(u64, Config<D>)> {
         let keys = self.number()?;
         let (seed, restarts) = (self.option()?, self.short()?);

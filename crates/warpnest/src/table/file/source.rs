@@ -19,8 +19,8 @@ impl<'r> Source<'r> {
         if is_regular && cfg!(any(unix, windows)) { Self::File(file) } else { Self::Stream(file) }
     }
 
-    /// Reads from offset `at` on, where a stream is, until all is full or there is no more. Returns
-    /// the number of bytes.
+    /// Reads, beginning at offset `at`, where a stream is, until all is full or there is no more.
+    /// Returns the count of bytes.
     pub fn read_up_to(&mut self, at: u64, bytes: &mut [u8]) -> Result<usize> {
         match self {
             Self::Stream(from) => read_up_to(*from, bytes),
@@ -29,13 +29,13 @@ impl<'r> Source<'r> {
     }
 }
 
-/// Reads a stream until all is full or there is no more; returns the number of bytes.
+/// Reads a stream until all is full or there is no more; returns the count of bytes.
 pub(super) fn read_up_to(from: &mut dyn Read, bytes: &mut [u8]) -> Result<usize> {
     until_full(bytes, |rest, _| from.read(rest))
 }
 
-/// Reads a file from offset `at` on, until all is full or there is no more; returns the number of
-/// bytes.
+/// Reads a file, beginning at offset `at`, until all is full or there is no more; returns the count
+/// of bytes.
 pub(super) fn read_file(file: &File, at: u64, bytes: &mut [u8]) -> Result<usize> {
     until_full(bytes, |rest, done| read_at(file, rest, at + done as u64))
 }

@@ -18,7 +18,8 @@ pub trait Target: Sync {
 pub(crate) struct Loading<T> {
     device: Device,
     buffer: Buffer<T>,
-    /// The elements of the section. The next field is those of the buffer, at the end.
+    /// The count of the section's elements. The next field is the count of the buffer's, once all
+    /// is loaded.
     loaded: u64,
     length: u64,
 }

@@ -16,7 +16,7 @@ use std::sync::mpsc::sync_channel;
 use std::sync::{Mutex, PoisonError};
 use std::thread;
 
-/// A check of a part of a section, from an offset on, before anything uses it. It says what
+/// A check of a part of a section, which begins at an offset, before anything uses it. It says what
 /// contradicts what the header says.
 pub(super) type Check<'c> = &'c (dyn Fn(u64, &[u8]) -> Result<(), &'static str> + Sync);
 

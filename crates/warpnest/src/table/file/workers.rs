@@ -44,7 +44,7 @@ impl Workers {
     }
 }
 
-/// Returns the number of workers for so many units: 1 if the calling thread is enough.
+/// Returns the count of workers for so many units: 1 if the calling thread is enough.
 fn count(units: u64) -> u64 {
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get() as u64);
     // With one core, too, copies overlap with reads and writes.

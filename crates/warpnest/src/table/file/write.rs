@@ -88,7 +88,7 @@ fn write_section(section: &Section<'_>, seal: u64, at: u64, workers: &mut Worker
     put(to, &tail)
 }
 
-/// Copies the unit from byte `from` of a section on to the host, and hashes its chunks.
+/// Copies the unit that begins at byte `from` of a section to the host, and hashes its chunks.
 fn fill<'l>(
     stream: &Stream,
     section: &Section<'_>,

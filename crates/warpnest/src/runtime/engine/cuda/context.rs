@@ -23,7 +23,7 @@ pub(crate) struct Primary {
     pub capability: (i32, i32),
     /// The bytes of dynamic shared memory that a block may have.
     pub block_memory: usize,
-    /// The number of multiprocessors.
+    /// The count of multiprocessors.
     pub multiprocessors: u32,
     /// Whether an error has cost the context.
     lost: AtomicBool,
@@ -146,7 +146,7 @@ impl Primary {
         called.map_err(|failure| self.error(failure, 0))
     }
 
-    /// Returns the error of a call. `asked` is the number of bytes that it asked for, if that is
+    /// Returns the error of a call. `asked` is the count of bytes that it asked for, if that is
     /// known. Records that the context is lost, if it is.
     pub(super) fn error(&self, failure: Failure, asked: u64) -> Error {
         let Failure { call, code } = failure;

@@ -10,7 +10,7 @@ use std::sync::OnceLock;
 /// The name under which the loader finds the driver.
 const LIBRARY: &str = "libcuda.so.1";
 
-/// The driver's number of a device.
+/// The driver's index of a device.
 pub(crate) type Ordinal = c_int;
 /// An address in a device's memory.
 pub(crate) type Address = u64;
@@ -64,7 +64,7 @@ pub(crate) mod code {
 pub(crate) struct Failure {
     /// The name of the function.
     pub call: &'static str,
-    /// The driver's number for the error.
+    /// The driver's result code.
     pub code: u32,
 }
 
@@ -84,8 +84,7 @@ macro_rules! functions {
                 Ok(Self {
                     $(
                         $(#[$attribute])*
-                        // SAFETY: the type is that of the driver's function of this name
-                        // (`cuda.h`).
+                        // SAFETY: the driver's function of this name has this type (`cuda.h`).
                         $name: unsafe { *library.get(stringify!($name))? },
                     )*
                 })

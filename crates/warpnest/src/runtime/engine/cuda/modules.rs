@@ -1,4 +1,5 @@
-//! The kernels of all packages in a context: this library's, and those of modules that were loaded.
+//! The kernels of all packages in a context: this library's, and the kernels of modules that were
+//! loaded.
 
 use super::context::Primary;
 use super::driver;

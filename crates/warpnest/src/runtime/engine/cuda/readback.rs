@@ -57,11 +57,11 @@ impl ReadbackBuffer {
         Ok(Self { words, _memory: memory, address, epoch: 0 })
     }
 
-    /// Copies the bytes from `from` on, as they are after the queued work, to `to`, and waits for
-    /// them.
+    /// Copies the bytes that begin at `from`, as they are after the queued work, to `to`, and waits
+    /// for them.
     ///
     /// # Safety
-    /// The buffer [takes](ReadbackBuffer::takes) it, and there are as many bytes from `from` on.
+    /// The buffer [takes](ReadbackBuffer::takes) it, and as many bytes begin at `from`.
     pub(super) unsafe fn bring(&mut self, queue: &dyn Queue, from: usize, to: &mut [u8]) -> Result<()> {
         let words = to.len() / 4;
         self.epoch = self.epoch.checked_add(1).unwrap_or_else(|| {

@@ -104,7 +104,7 @@ impl StagedCopies {
     /// or without workers.
     ///
     /// # Safety
-    /// An allocation of the context has as many bytes from `to` on, and the stream is the
+    /// An allocation of the context has as many bytes that begin at `to`, and the stream is the
     /// context's.
     pub(super) unsafe fn upload(
         &self,
@@ -124,7 +124,7 @@ impl StagedCopies {
     /// Copies to the host as [`StagedCopies::upload`] copies from it.
     ///
     /// # Safety
-    /// An allocation of the context has as many bytes from `from` on, and the stream is the
+    /// An allocation of the context has as many bytes that begin at `from`, and the stream is the
     /// context's.
     pub(super) unsafe fn download(
         &self,

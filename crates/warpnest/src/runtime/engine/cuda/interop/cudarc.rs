@@ -18,7 +18,7 @@ use std::sync::Arc;
 
 const CUDARC: Other = Other { buffer: "what cudarc is to use", theirs: "what cudarc made" };
 
-/// Conversions between `cudarc`'s streams and those of this library.
+/// Conversions between `cudarc`'s streams and this library's streams.
 impl Stream {
     /// Returns a stream of `cudarc` as one of this library: work on either is in the order in which
     /// it was queued. Needs the feature `cudarc`.
