@@ -144,7 +144,7 @@ pub unsafe trait Kernel: Send + Sync {
 ///
 /// `dynamic words: u32 = |kernel| kernel.plan.words` is a shared array as long as the launch says:
 /// the host computes its length from the arguments. The array comes before all others in `run`. A
-/// GPU's blocks may then have more than 48 KiB (`Engine::block_memory` in `warpnest` says how
+/// GPU's blocks may then have more than 48 KiB (`Machine::block_words` in `warpnest` says how
 /// much).
 ///
 /// A kernel of two variants has a constant after its types and a name for each of its values:
