@@ -61,3 +61,6 @@ pub use table::probes::ProbeLengths;
 pub use table::set::BulkSet;
 pub use two_level::{TwoLevelConfig, TwoLevelMap};
 pub use types::{Key, Value};
+
+#[doc(hidden)]
+pub use warpnest_macros::if_built;

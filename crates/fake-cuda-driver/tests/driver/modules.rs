@@ -154,11 +154,18 @@ fn ptx_of_other_sources_is_not_launched() {
     };
     let error = others.unwrap_err();
     let said = fault(&error);
-    assert!(said.contains("[8, 8, 56, 8, 8]") && said.contains("[8, 8, 4]") && said.contains("built again"), "{error}");
+    assert!(
+        said.contains("[8, 8, 56, 8, 8] bytes there and of [8, 8, 4]")
+            && said.contains("run `cargo warpnest build-ptx`"),
+        "{error}"
+    );
     // SAFETY: there is a count.
     let none = unsafe { device.default_stream().launch(1, |uses| CountNone { counts: uses.write(&mut counts) }) };
     let error = none.unwrap_err();
-    assert!(fault(&error).contains("no entry point"), "{error}");
+    assert!(
+        fault(&error).contains("no entry point") && fault(&error).contains("`cargo warpnest build-ptx`"),
+        "{error}"
+    );
     assert_eq!(added(&device), Ok(vec![75.0, 0.0, 37.5]));
     // Now the entry point is in use, by a kernel that it belongs to.
     // SAFETY: there is a word, and a count for it.
