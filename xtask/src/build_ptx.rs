@@ -49,7 +49,8 @@ pub fn all(root: &Path) -> Result<Vec<Build>> {
     let mut builds = vec![kernels(root)?, within("applications")?, within("bench")?];
     for example in examples::ALL.iter().filter(|example| example.has_ptx) {
         let build = Build::new(example.folder(root)?.join("Cargo.toml"))?.work_dir(work(example.name));
-        builds.push(build.command("cargo xtask build-ptx"));
+        // The header names the command of whoever copies the example.
+        builds.push(build);
     }
     Ok(builds)
 }

@@ -17,7 +17,7 @@ use crate::readme::{self, FirstProgram};
 use crate::{refused, workspace};
 
 /// The packages that the program needs, each after those that it needs itself.
-const PACKAGES: [&str; 2] = ["gpu-kernels", "warpnest"];
+const PACKAGES: [&str; 3] = ["gpu-kernels", "warpnest-macros", "warpnest"];
 /// The texts that the licence of the packages asks to be passed on with them.
 const LICENCES: [&str; 2] = ["LICENSE-APACHE", "LICENSE-MIT"];
 /// The variables by which a build could find CUDA, or be told which one.
@@ -52,14 +52,14 @@ impl Display for Answer {
 }
 
 /// Packs the library, makes the README's first program with it by the README's commands, and
-/// compares what it prints. Then has rustc refuse another program ([`refused`]).
+/// compares what it prints. Then has rustc refuse other programs ([`refused`]).
 ///
 /// What an earlier run built is used, unless `from_scratch` says not to.
 pub fn build_and_run(root: &Path, from_scratch: bool) -> Result<Answer> {
     let folder = workspace::target_dir(root).join("outside");
-    let [kernels, library] = pack(root, &folder)?;
+    let [kernels, macros, library] = pack(root, &folder)?;
     let program = FirstProgram::read(&fs::read_to_string(root.join("README.md"))?)?;
-    let outside = prepare(root, &program, &kernels, &library)?;
+    let outside = prepare(root, &program, [&kernels, &macros], &library)?;
     let target = folder.join("target");
     if from_scratch && target.exists() {
         fs::remove_dir_all(&target).with_context(|| format!("cannot remove {}", target.display()))?;
@@ -81,14 +81,16 @@ pub fn build_and_run(root: &Path, from_scratch: bool) -> Result<Answer> {
     let device = same_answer(&printed, &program.output)?.to_owned();
 
     let package = outside.path().join(&program.name);
-    let mut build = cargo();
-    as_a_user(build.arg("build").current_dir(&package))?;
-    refused::check(&package, &mut build)?;
+    for check in [refused::check, refused::check_unbuilt] {
+        let mut build = cargo();
+        as_a_user(build.arg("build").current_dir(&package))?;
+        check(&package, &mut build)?;
+    }
     Ok(Answer { device, seconds, cpu_seconds, from_scratch })
 }
 
 /// Packs [`PACKAGES`] and unpacks them in `folder`; returns where each is.
-fn pack(root: &Path, folder: &Path) -> Result<[PathBuf; 2]> {
+fn pack(root: &Path, folder: &Path) -> Result<[PathBuf; 3]> {
     let mut package = cargo();
     package.args(["package", "--no-verify", "--allow-dirty", "--exclude-lockfile", "--offline", "--target-dir"]);
     capture(package.arg(folder).args(PACKAGES.iter().flat_map(|name| ["-p", name])).current_dir(root))?;
@@ -103,13 +105,14 @@ fn pack(root: &Path, folder: &Path) -> Result<[PathBuf; 2]> {
 /// Makes a folder in which the program can be made: with the README's commands as a script.
 ///
 /// It is not below this workspace, where `cargo new` would make the package a member.
-fn prepare(root: &Path, program: &FirstProgram, kernels: &Path, library: &Path) -> Result<TempDir> {
+fn prepare(root: &Path, program: &FirstProgram, others: [&Path; 2], library: &Path) -> Result<TempDir> {
     let outside = tempfile::tempdir()?;
     let folder = outside.path();
-    // Stands for the registry, which would have this package.
+    // Stands for the registry, which would have these packages.
     fs::create_dir(folder.join(".cargo"))?;
-    let patch = format!("[patch.crates-io]\ngpu-kernels.path = {:?}\n", kernels.display().to_string());
-    fs::write(folder.join(".cargo/config.toml"), patch)?;
+    let patches =
+        PACKAGES.iter().zip(others).map(|(name, path)| format!("{name}.path = {:?}\n", path.display().to_string()));
+    fs::write(folder.join(".cargo/config.toml"), format!("[patch.crates-io]\n{}", patches.collect::<String>()))?;
     fs::write(folder.join("main.rs"), &program.source)?;
     // The versions that this workspace has fetched.
     fs::copy(root.join("Cargo.lock"), folder.join("Cargo.lock"))?;

@@ -1,4 +1,4 @@
-//! A program that rustc must refuse, with the errors that its lines name: so the library's own
+//! Programs that rustc must refuse, with the errors that one's lines name: so the library's own
 //! words for them are seen to be shown, and in the first line of an error.
 
 use std::collections::BTreeSet;
@@ -47,6 +47,19 @@ pub fn check(folder: &Path, build: &mut Command) -> Result<()> {
     for remedy in REMEDIES {
         ensure!(said.contains(remedy), "no error says {remedy:?}\n{said}");
     }
+    Ok(())
+}
+
+/// Builds a program whose PTX there is not, as [`check`] does. Fails unless the one error says how
+/// to build it.
+pub fn check_unbuilt(folder: &Path, build: &mut Command) -> Result<()> {
+    let program = "fn main() {\n    let _ = warpnest::module!(\"../ptx/own\");\n}\n";
+    fs::write(folder.join("examples/unbuilt.rs"), program)?;
+    let output = build.args(["--example", "unbuilt"]).env("CARGO_TERM_COLOR", "never").output()?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    let expected = "error: there is no examples/../ptx/own_sm75.ptx: run `cargo warpnest build-ptx` first";
+    let only = !said.contains("couldn't read") && said.contains(" --> examples/unbuilt.rs:2:");
+    ensure!(!output.status.success() && said.contains(expected) && only, "{expected:?} was expected alone\n{said}");
     Ok(())
 }
 

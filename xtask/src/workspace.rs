@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 
 /// The libraries that are published, each after those that it needs.
-pub const LIBRARIES: [&str; 5] = ["gpu-kernels", "warpnest", "ptx-tools", "warpnest-build", "warpnest-testing"];
+pub const LIBRARIES: [&str; 6] =
+    ["gpu-kernels", "warpnest-macros", "warpnest", "ptx-tools", "warpnest-build", "warpnest-testing"];
 /// The programs that are published after them.
 pub const PROGRAMS: [&str; 1] = ["cargo-warpnest"];
 

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use ptx_tools::{Launch, Module, Regions, Schedule};
 use tempfile::TempDir;
 use warpnest_build::{Build, Comparison, Error, Target, compiler};
 
@@ -38,6 +39,43 @@ impl AddOne {
 }
 "#;
 
+/// A library whose kernel does with floats of both widths all that the seam offers.
+const FLOATS: &str = r#"#![no_std]
+#![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
+use gpu_kernels::kernel;
+use gpu_kernels::seam::{AtomicNumber, Block, BlockScope, Global, SystemScope};
+
+kernel! {
+    /// One thread a row of 64.
+    Floats<>, "floats", threads 32;
+    { singles: Global<f32>, doubles: Global<f64>, single_out: Global<f32>, double_out: Global<f64> }
+}
+
+impl Floats {
+    #[inline(always)]
+    fn run<B: Block>(self, block: &mut B) {
+        let args = self;
+        block.each_item(64, |row| {
+            work(args.singles, args.single_out, row);
+            work(args.doubles, args.double_out, row);
+        });
+    }
+}
+
+#[inline(always)]
+fn work<T: AtomicNumber>(numbers: Global<T>, out: Global<T>, row: u64) {
+    let number = numbers.load(row);
+    out.atomic(0).fetch_add(number);
+    out.atomic(1).scoped::<SystemScope>().fetch_add(numbers.load_streaming(row));
+    // The two blocks have a sum each.
+    out.atomic(2 + row / 32).scoped::<BlockScope>().fetch_add(numbers.load_read_only(row));
+    out.store(64 + row, out.atomic(4).exchange(number));
+    out.store(128 + row, out.atomic(192 + row).compare_exchange(T::default(), number));
+    out.store(256 + row, numbers.atomic(64 + row).load());
+    out.store(320 + row, numbers.load(64 + row));
+}
+"#;
+
 /// A package in a folder of its own.
 struct Package(TempDir);
 
@@ -52,6 +90,15 @@ impl Package {
         );
         package.write("Cargo.toml", &manifest);
         package.write("src/lib.rs", library);
+        package
+    }
+
+    /// Makes one that depends on gpu-kernels.
+    fn over_the_seam(name: &str, library: &str) -> Package {
+        let kernels = Path::new(ROOT).join("gpu-kernels").display().to_string();
+        let package = Package::new(name, &format!("gpu-kernels.path = {kernels:?}"), library);
+        // The versions that this workspace has fetched.
+        fs::copy(Path::new(ROOT).join("Cargo.lock"), package.folder().join("Cargo.lock")).unwrap();
         package
     }
 
@@ -95,11 +142,8 @@ fn a_package_outside_is_built_with_its_own_kernels_and_compared() {
     if no_compiler() {
         return;
     }
-    let kernels = Path::new(ROOT).join("gpu-kernels").display().to_string();
-    let package = Package::new("own-kernels", &format!("gpu-kernels.path = {kernels:?}"), ADD_ONE);
+    let package = Package::over_the_seam("own-kernels", ADD_ONE);
     package.write("src/main.rs", "fn main() {}\n");
-    // The versions that this workspace has fetched.
-    fs::copy(Path::new(ROOT).join("Cargo.lock"), package.folder().join("Cargo.lock")).unwrap();
     let report = package.build().run().unwrap();
     let [built] = &report.modules[..] else { panic!("{report}") };
     assert!(built.written && built.kernels == 1, "{report}");
@@ -107,8 +151,8 @@ fn a_package_outside_is_built_with_its_own_kernels_and_compared() {
     let (ptx, header) = built.module.committed().unwrap();
     assert_eq!((header.package.as_str(), &header.compiler), ("own-kernels", &report.compiler.version.line));
     assert!(ptx.contains(".entry add_one(") && ptx.contains(".maxntid 64, 1, 1\n.minnctapersm 4\n"), "{ptx}");
-    let sources =
-        [package.folder().join("src"), Path::new(&kernels).join("src")].map(|path| path.canonicalize().unwrap());
+    let kernels = Path::new(ROOT).join("gpu-kernels");
+    let sources = [package.folder().join("src"), kernels.join("src")].map(|path| path.canonicalize().unwrap());
     assert!(sources.iter().all(|path| report.sources.contains(path)), "{:?}", report.sources);
 
     let again = package.build().run().unwrap();
@@ -150,10 +194,85 @@ fn the_errors_of_a_broken_source_are_those_of_cargo() {
     if no_compiler() {
         return;
     }
-    let error = Package::new("broken", "", &format!("{ALONE}fn broken() -> u32 {{ nowhere }}\n")).refused();
+    let error = Package::over_the_seam("broken", &format!("fn broken() -> u32 {{ nowhere }}\n{ADD_ONE}")).refused();
     assert!(matches!(error, Error::Failed { .. }), "{error}");
     let text = error.to_string();
-    assert!(text.contains("cannot find value `nowhere`") && text.contains("src/lib.rs:5"), "{text}");
+    assert!(text.contains("cannot find value `nowhere`") && text.contains("src/lib.rs:1"), "{text}");
+    // gpu-kernels has none to show either, which is compiled before.
+    assert!(!text.contains("warning"), "{text}");
+}
+
+/// Runs the kernel of [`FLOATS`] in the interpreter on the bits of 128 numbers of each width;
+/// returns the bits that it leaves in the outputs.
+fn run_floats(module: &Module, seed: u64, mut singles: Vec<u32>, mut doubles: Vec<u64>) -> (Vec<u32>, Vec<u64>) {
+    let (mut single_out, mut double_out) = (vec![0u32; 384], vec![0u64; 384]);
+    // Every other word is the negative zero, which equals zero in all but its bits.
+    single_out[192..256].iter_mut().step_by(2).for_each(|word| *word = (-0.0f32).to_bits());
+    double_out[192..256].iter_mut().step_by(2).for_each(|word| *word = (-0.0f64).to_bits());
+    let arrays = [
+        (singles.as_mut_ptr() as usize, size_of_val(&singles[..])),
+        (doubles.as_mut_ptr() as usize, size_of_val(&doubles[..])),
+        (single_out.as_mut_ptr() as usize, size_of_val(&single_out[..])),
+        (double_out.as_mut_ptr() as usize, size_of_val(&double_out[..])),
+    ];
+    let mut regions = Regions::new();
+    for (address, bytes) in arrays {
+        // SAFETY: the arrays live to the end of the launch, and nothing else uses them meanwhile.
+        unsafe { regions.insert(address, bytes) };
+    }
+    let arguments = arrays.map(|(address, _)| address.to_ne_bytes());
+    let arguments = arguments.each_ref().map(|argument| &argument[..]);
+    let schedule = Schedule { seed, longest_slice: 3, concurrent_blocks: 2 };
+    module.launch_with(&Launch { schedule, ..Launch::new("floats", 2, 32) }, &arguments, &regions).unwrap();
+    (single_out, double_out)
+}
+
+/// Checks what the kernel of [`FLOATS`] left of the bits of 128 numbers, whose sums are exact.
+fn check_floats<B: Copy + Ord + std::fmt::Debug>(numbers: &[B], out: &[B], sum: impl Fn(&[B]) -> B, zeros: [B; 2]) {
+    assert_eq!(out[..4], [sum(&numbers[..64]), sum(&numbers[..64]), sum(&numbers[..32]), sum(&numbers[32..64])]);
+    let sorted = |parts: [&[B]; 2]| {
+        let mut words = parts.concat();
+        words.sort_unstable();
+        words
+    };
+    let exchanged = sorted([&out[64..128], &out[4..5]]);
+    assert_eq!(exchanged, sorted([&numbers[..64], &zeros[..1]]), "each number is exchanged for one other");
+    for row in 0..64 {
+        let is_zero = row % 2 == 1;
+        assert_eq!(out[128 + row], zeros[!is_zero as usize]);
+        assert_eq!(out[192 + row], if is_zero { numbers[row] } else { zeros[1] }, "row {row}");
+    }
+    assert_eq!([&out[256..320], &out[320..]], [&numbers[64..]; 2], "any bits are loaded and stored as they are");
+}
+
+#[test]
+fn kernels_read_write_and_add_floats() {
+    if no_compiler() {
+        return;
+    }
+    let package = Package::over_the_seam("floats", FLOATS);
+    let report = package.build().run().unwrap();
+    let (ptx, _) = report.modules[0].module.committed().unwrap();
+    for (scope, number) in
+        [("gpu", "f32"), ("sys", "f32"), ("cta", "f32"), ("gpu", "f64"), ("sys", "f64"), ("cta", "f64")]
+    {
+        assert!(ptx.contains(&format!("atom.relaxed.{scope}.global.add.{number}")), "{ptx}");
+    }
+    let module = Module::parse(&ptx).unwrap();
+    for seed in 0..20 {
+        // Quarters, so that sums are exact in any order; and bits of all kinds, NaNs among them.
+        let quarter = |row: u64| ((row * 37 + seed * 11) % 101) as f32 / 4.0 - 9.0;
+        let bits = |row: u64| (row + seed).wrapping_mul(0x9e37_79b9_7f4a_7c15) | 0x7f << 57;
+        let doubles: Vec<u64> =
+            (0..128).map(|row| if row < 64 { f64::from(quarter(row)).to_bits() } else { bits(row) }).collect();
+        let singles: Vec<u32> =
+            (0..128).map(|row| if row < 64 { quarter(row).to_bits() } else { (bits(row) >> 32) as u32 }).collect();
+        let (single_out, double_out) = run_floats(&module, seed, singles.clone(), doubles.clone());
+        let sum = |words: &[u32]| words.iter().map(|&word| f32::from_bits(word)).sum::<f32>().to_bits();
+        check_floats(&singles, &single_out, sum, [0.0f32, -0.0].map(f32::to_bits));
+        let sum = |words: &[u64]| words.iter().map(|&word| f64::from_bits(word)).sum::<f64>().to_bits();
+        check_floats(&doubles, &double_out, sum, [0.0f64, -0.0].map(f64::to_bits));
+    }
 }
 
 #[test]

@@ -5,12 +5,13 @@ use ptx_tools::{Launch, Module, Regions, Schedule};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, LazyLock, PoisonError, RwLock};
 use warpnest::low_level::engine::{Cores, Runner};
+use warpnest::low_level::ptx;
 use warpnest::{Error, Result};
 
 /// The library's PTX for every device, parsed once for all, so that their common coverage is known.
-pub static BASELINE: LazyLock<Module> = LazyLock::new(|| parse(warpnest::low_level::ptx::baseline()));
+pub static BASELINE: LazyLock<Module> = LazyLock::new(|| parse(ptx::baseline()));
 /// The library's PTX for Hopper and later.
-pub static HOPPER: LazyLock<Module> = LazyLock::new(|| parse(warpnest::low_level::ptx::hopper()));
+pub static HOPPER: LazyLock<Module> = LazyLock::new(|| parse(ptx::hopper()));
 
 fn parse(ptx: &str) -> Module {
     Module::parse(ptx).unwrap_or_else(|error| panic!("the committed PTX cannot be read: {error}"))
@@ -67,10 +68,11 @@ impl PtxRunner {
         }
     }
 
-    /// Returns the module of another package that was loaded last.
-    fn other(&self, package: &str) -> Result<Arc<Module>, String> {
+    /// Returns the module of another package that was loaded last, and its text.
+    fn other(&self, package: &str) -> Result<(Arc<Module>, &'static str), String> {
         let others = self.others.read().unwrap_or_else(PoisonError::into_inner);
-        let found = others.iter().rev().find(|other| other.package == package).map(|other| other.module.clone());
+        let found = others.iter().rev().find(|other| other.package == package);
+        let found = found.map(|other| (other.module.clone(), other.ptx));
         found.ok_or_else(|| {
             format!("no module of {package}, which declares it, is loaded: give its PTX to `Device::load`")
         })
@@ -111,7 +113,13 @@ unsafe impl Runner for PtxRunner {
         };
         let failed = |fault: String| Error::Kernel { kernel: kernel.name().to_owned(), fault };
         let other = if own { None } else { Some(self.other(kernel.entry().package).map_err(failed)?) };
-        let module = other.as_deref().unwrap_or(self.module);
+        let (module, text) = other.as_ref().map_or((self.module, ptx::BASELINE), |(module, text)| (&**module, *text));
+        let entry = module.entry(kernel.name());
+        let taken = entry.map(|entry| entry.params.iter().map(|param| param.size).collect::<Vec<_>>());
+        let given: Vec<usize> = arguments.iter().map(|argument| argument.len()).collect();
+        if taken.as_ref() != Some(&given) {
+            return Err(failed(ptx::outdated(text, taken.as_deref(), &given)));
+        }
         module.launch_with(&launch, &arguments, &regions).map(drop).map_err(|fault| failed(fault.to_string()))
     }
 

@@ -62,6 +62,9 @@ pub use table::handle::Table;
 pub use two_level::{TwoLevelConfig, TwoLevelMap};
 pub use types::{Key, Value};
 
+#[doc(hidden)]
+pub use warpnest_macros::if_built;
+
 // Names that the crate uses everywhere, and programs seldom.
 pub(crate) use error::{BuildError, ConfigError, FullError, InputError};
 pub(crate) use hash::HashFamily;

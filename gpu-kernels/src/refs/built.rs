@@ -12,6 +12,7 @@ use core::marker::PhantomData;
 /// [`Nothing`](crate::types::Nothing).
 ///
 /// A lookup nearly always reads one bucket: 32 bytes, or 64 if keys or values have 64 bits.
+/// It only reads: keys and values stay as they are while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PageRef<K: KeyWord, V: Payload> {
@@ -44,6 +45,7 @@ asked! { PageRef, Payload }
 /// [`Nothing`](crate::types::Nothing).
 ///
 /// A lookup reads at most one slot for each hash function, one after the other.
+/// It only reads: keys and values stay as they are while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CuckooRef<K: KeyWord, V: Payload> {
@@ -75,6 +77,7 @@ asked! { CuckooRef, Payload }
 /// A two-level map as a kernel's argument.
 ///
 /// A lookup reads the seed of the key's bucket, and then at most one slot in each sub-table.
+/// It only reads: keys and values stay as they are while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct TwoLevelRef<K: KeyWord, V: ValueWord> {
@@ -107,6 +110,7 @@ asked! { TwoLevelRef, ValueWord }
 /// A sorted map as a kernel's argument.
 ///
 /// A lookup reads one group of keys, 64 or 128 bytes, in each level of the index.
+/// It only reads: keys and values stay as they are while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SortedRef<K: KeyWord, V: ValueWord> {
@@ -155,7 +159,7 @@ asked! { SortedRef, ValueWord }
 ///
 /// A lookup reads the key's segment, the index of its bucket, the address of the bucket's page, and
 /// the bucket's line: four accesses, one after the other, of which the first and the third are in
-/// caches.
+/// caches. It only reads: keys and values stay as they are while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ExtendibleRef<K: KeyWord, V: ValueWord> {

@@ -6,6 +6,8 @@ use crate::types::{KeyWord, ValueWord};
 use core::marker::PhantomData;
 
 /// A multimap as a kernel's argument; `R` is the ref of its table of keys.
+///
+/// It only reads: keys and their values stay as they are while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MultiRef<K: KeyWord, V: ValueWord, R> {
@@ -90,6 +92,8 @@ impl<V: ValueWord> Iterator for Values<V> {
 impl<V: ValueWord> ExactSizeIterator for Values<V> {}
 
 /// A compacting table as a kernel's argument; `R` is the ref of its map from keys to ids.
+///
+/// It only reads: keys and ids stay as they are while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CompactingRef<K: KeyWord, R> {

@@ -11,7 +11,8 @@ use crate::types::{KeyWord, ValueWord};
 /// A linear map as a kernel's argument, which no thread changes meanwhile.
 ///
 /// A lookup reads buckets of 32 bytes from the key's home to its slot, or to the first one with an
-/// empty slot.
+/// empty slot. The ref only reads: keys and values stay as they are while the kernel runs
+/// ([`refs`](super)). A kernel changes them by [`LinearRefMut`].
 ///
 /// With keys or values of 64 bits a kernel's declaration says `wide atomics` behind its threads
 /// ([`kernel!`](crate::kernel)). Then PTX for GPUs that have none has no entry point for these
@@ -51,10 +52,11 @@ const MAX_PROBED_BUCKETS: [u32; 2] = [512, 16384];
 /// A linear map that is lent to a kernel exclusively, as its argument: threads insert, look up,
 /// combine and remove, all at the same time.
 ///
-/// **Beside other threads.** Each operation is atomic: operations on one key give what they would
-/// give in some sequential order, and a lookup beside an insertion gives the value before or after
-/// it, and nothing else. They order no other memory: what a thread wrote elsewhere before it
-/// inserted a key may not be visible yet to one that finds the key.
+/// **Beside other threads** of the kernel, the only ones that use the map while it runs. Each
+/// operation is atomic: operations on one key give what they would give in some sequential order,
+/// and a lookup beside an insertion gives the value before or after it, and nothing else. They
+/// order no other memory: what a thread wrote elsewhere before it inserted a key may not be visible
+/// yet to one that finds the key.
 ///
 /// **Capacity.** A kernel cannot make the table grow: reserve capacity beforehand. The table's load
 /// does not bind a kernel, which may fill it to the last slot. Searches for absent keys then read

@@ -16,8 +16,13 @@
 //! | [`CompactingRef`] | compacting table | `id`, `key`, `contains` |
 //! | [`LinearRefMut`] | linear map, lent exclusively | `get`, `insert`, `remove` and others |
 //!
-//! **Beside other threads.** No thread of the launch may change a table that it holds by a ref
-//! other than [`LinearRefMut`]; the host sees to it that no other launch does meanwhile.
+//! **Changes, and what runs beside.** A kernel changes keys and values by [`LinearRefMut`] alone,
+//! which says what its threads see of each other. All other refs only read: they have no method
+//! that changes anything, and no thread of the launch may change the table in another way. The host
+//! lets no launch and no batch change a table while a kernel holds its ref. Changes that are queued
+//! earlier, on any stream, are done before the kernel begins, and later ones begin when it is done.
+//! Lookups of the host, and other kernels that only read, may run at the same time. A lent map is
+//! this kernel's alone: lookups of the host, too, come before or after it.
 //!
 //! Functions can be generic over the kind of table, by [`MapRef`] and [`SetRef`].
 

@@ -58,6 +58,14 @@ pub trait GlobalWord: Sized {
     unsafe fn store_streaming(at: *mut Self, value: Self);
     unsafe fn store_four_streaming(at: *mut Self, values: [Self; 4]);
     unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self);
-    unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self;
     unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self;
+}
+
+/// The addition to integers and floats of 32 and 64 bits.
+///
+/// # Safety
+/// As for [`WholeWord`].
+#[allow(clippy::missing_safety_doc, missing_docs)]
+pub trait AddedWord: Sized {
+    unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self;
 }

@@ -1,7 +1,7 @@
 //! The device's memory: plain, wide and hinted accesses, and atomics with their scope.
 
 use super::access::{DeviceScope, Scope};
-use super::word::{AtomicWord, Word};
+use super::word::{AtomicNumber, AtomicWord, Word};
 use core::marker::PhantomData;
 
 /// A pointer to an array in the device's memory, as kernels take it.
@@ -260,11 +260,31 @@ impl<T: AtomicWord, S: Scope> Atomic<T, S> {
         unsafe { T::atomic_exchange::<S>(self.0, value) }
     }
 
-    /// Replaces the word if it is `expected`; returns what it was.
+    /// Replaces the word if it is `expected`, bit by bit; returns what it was.
     #[inline(always)]
     pub fn compare_exchange(self, expected: T, value: T) -> T {
         // SAFETY: as in `load`.
         unsafe { T::atomic_compare_exchange::<S>(self.0, expected, value) }
+    }
+}
+
+impl<T: AtomicNumber, S: Scope> Atomic<T, S> {
+    /// Adds to the word; returns what it was. Integers wrap. The sum of floats depends on the order
+    /// of the threads, and a GPU takes subnormal numbers of 32 bits as zeros.
+    ///
+    /// Floats have no other operation that computes:
+    ///
+    /// ```compile_fail,E0599
+    /// # use gpu_kernels::seam::Global;
+    /// fn raise(largest: Global<f32>, value: f32) {
+    ///     largest.atomic(0).fetch_add(value);
+    ///     largest.atomic(0).fetch_max(value);
+    /// }
+    /// ```
+    #[inline(always)]
+    pub fn fetch_add(self, value: T) -> T {
+        // SAFETY: as in `load`.
+        unsafe { T::atomic_add::<S>(self.0, value) }
     }
 }
 
@@ -274,13 +294,6 @@ impl<T: Word, S: Scope> Atomic<T, S> {
     pub fn store(self, value: T) {
         // SAFETY: as in `load`.
         unsafe { T::atomic_store::<S>(self.0, value) }
-    }
-
-    /// Adds to the word, wrapping; returns what it was.
-    #[inline(always)]
-    pub fn fetch_add(self, value: T) -> T {
-        // SAFETY: as in `load`.
-        unsafe { T::atomic_add::<S>(self.0, value) }
     }
 
     /// Raises the word to at least `value`; returns what it was.

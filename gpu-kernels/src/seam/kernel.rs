@@ -144,7 +144,8 @@ pub unsafe trait Kernel: Send + Sync {
 ///
 /// `dynamic words: u32 = |kernel| kernel.plan.words` is a shared array as long as the launch says:
 /// the host computes its length from the arguments. The array comes before all others in `run`. A
-/// GPU's blocks may then have more than 48 KiB (`Engine::machine` in `warpnest` says how many).
+/// GPU's blocks may then have more than 48 KiB (`Machine::block_words` in `warpnest` says how
+/// much).
 ///
 /// A kernel of two variants has a constant after its types and a name for each of its values:
 /// `Name<K: KeyWord; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant` gives the

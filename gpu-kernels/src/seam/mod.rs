@@ -27,7 +27,7 @@ pub use backend::{IN_STEP, STAGED_TIMES};
 pub use block::{Block, Shared, Tile, TileLocal};
 pub use compute::{equal_of_four, opaque, pause, upper_product, vectorized, vectorized_by_lanes, wide_product};
 pub use global::{Atomic, Global};
-pub use word::{AtomicWord, Word};
+pub use word::{AtomicNumber, AtomicWord, Word};
 pub use work::{LaneWork, Lanes, Narrow, Work};
 
 #[cfg(target_arch = "nvptx64")]

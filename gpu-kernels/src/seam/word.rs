@@ -1,11 +1,11 @@
 //! Machine words: those that kernels compute with, and those that they change as a whole.
 
-use super::access::{GlobalWord, WholeWord};
+use super::access::{AddedWord, GlobalWord, WholeWord};
 use super::backend;
 use crate::plain::Plain;
 
 /// A machine word that kernels load, store and change atomically: `u32` or `u64`.
-pub trait Word: AtomicWord + GlobalWord + backend::SharedWord {
+pub trait Word: AtomicNumber + GlobalWord + backend::SharedWord {
     /// Returns the sum, wrapping.
     fn plus(self, other: Self) -> Self;
     /// Returns the difference, wrapping.
@@ -53,9 +53,18 @@ impl Word for u64 {
     }
 }
 
-/// A word that threads load, exchange, and compare and exchange as a whole: `u32`, `u64`, or `u128`
-/// where the GPU has atomics of 128 bits (compute capability 9.0).
+/// A word that threads load, exchange, and compare and exchange as a whole: `u32`, `u64`, `f32`,
+/// `f64`, or `u128` where the GPU has atomics of 128 bits (compute capability 9.0).
 pub trait AtomicWord: WholeWord + Plain + PartialEq + Default {}
 impl AtomicWord for u32 {}
 impl AtomicWord for u64 {}
 impl AtomicWord for u128 {}
+impl AtomicWord for f32 {}
+impl AtomicWord for f64 {}
+
+/// A number that threads add to as a whole: `u32`, `u64`, `f32` or `f64`.
+pub trait AtomicNumber: AtomicWord + AddedWord {}
+impl AtomicNumber for u32 {}
+impl AtomicNumber for u64 {}
+impl AtomicNumber for f32 {}
+impl AtomicNumber for f64 {}

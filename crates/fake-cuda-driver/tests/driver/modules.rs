@@ -26,17 +26,17 @@ fn library() -> Module {
 static BOTH: LazyLock<Module> = LazyLock::new(|| module(&[BASELINE, HOPPER]));
 
 kernel! {
-    /// Adds 1 to the count of each word that is in the map. One thread a word.
-    CountWords<>, "count_words", threads 128;
-    { words: Global<u64>, map: PageRef<u64, u32>, counts: Global<u32>, rows: u64 }
+    /// Adds each word's weight to the total of its id, if it is in the map. One thread a word.
+    AddWeights<>, "add_weights", threads 128;
+    { words: Global<u64>, weights: Global<f32>, map: PageRef<u64, u32>, totals: Global<f32>, rows: u64 }
 }
 
-impl CountWords {
+impl AddWeights {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         block.each_item(self.rows, |row| {
-            if let Some(number) = self.map.get(self.words.load_streaming(row)) {
-                self.counts.atomic(number as u64).fetch_add(1);
+            if let Some(id) = self.map.get(self.words.load_streaming(row)) {
+                self.totals.atomic(id as u64).fetch_add(self.weights.load_streaming(row));
             }
         });
     }
@@ -44,7 +44,7 @@ impl CountWords {
 
 kernel! {
     /// Is another kernel of the same name, as after a change of the sources alone.
-    CountOthers<>, "count_words", threads 128;
+    CountOthers<>, "add_weights", threads 128;
     { words: Global<u64>, counts: Global<u32>, rows: u32 }
 }
 
@@ -70,22 +70,24 @@ impl CountNone {
     }
 }
 
-/// Counts three words by the kernel.
-fn counted(device: &Device) -> Result<Vec<u32>> {
+/// Adds up the weights of three words by the kernel.
+fn added(device: &Device) -> Result<Vec<f32>> {
     let map: PageMap<u64, u32> = PageMap::build(device, &[7, 8, u64::MAX], &[0, 1, 2])?;
     let words: Vec<u64> = (0..300).map(|row| [7, 9, u64::MAX, 7][row % 4]).collect();
-    let (words, mut counts) = (Buffer::from_slice(device, &words)?, Buffer::zeroed(device, 3)?);
+    let (words, weights) = (Buffer::from_slice(device, &words)?, Buffer::from_slice(device, &[0.5f32; 300])?);
+    let mut totals = Buffer::zeroed(device, 3)?;
     let stream = device.default_stream();
-    // SAFETY: the map's numbers are below 3; there are `rows` words.
+    // SAFETY: the map's ids are below 3; there are `rows` words, and as many weights.
     unsafe {
-        stream.launch(words.len(), |uses| CountWords {
+        stream.launch(words.len(), |uses| AddWeights {
             words: uses.read(&words),
+            weights: uses.read(&weights),
             map: uses.table(&map),
-            counts: uses.write(&mut counts),
+            totals: uses.write(&mut totals),
             rows: words.len() as u64,
         })?;
     }
-    counts.download(stream)
+    totals.download(stream)
 }
 
 fn fault(error: &Error) -> &str {
@@ -98,21 +100,21 @@ fn a_kernel_runs_once_its_module_is_loaded() {
     let session = Session::new();
     for ordinal in [0, 1] {
         let device = session.device(ordinal);
-        let error = counted(&device).unwrap_err();
+        let error = added(&device).unwrap_err();
         let missing = fault(&error);
         assert!(missing.contains("no module of fake-cuda-driver") && missing.contains("Device::load"), "{error}");
         device.load(&BOTH).unwrap();
-        assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
+        assert_eq!(added(&device), Ok(vec![75.0, 0.0, 37.5]));
         let modules = session.driver.held(ordinal as usize).modules;
         // It is there already.
         device.load(&BOTH).unwrap();
-        assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
+        assert_eq!(added(&device), Ok(vec![75.0, 0.0, 37.5]));
         assert_eq!(session.driver.held(ordinal as usize).modules, modules);
         // Another one of the package comes in its place, and the first one again in that one's.
         let baseline = module(&[BASELINE]);
         for (number, module) in [&baseline, &BOTH].into_iter().enumerate() {
             device.load(module).unwrap();
-            assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
+            assert_eq!(added(&device), Ok(vec![75.0, 0.0, 37.5]));
             assert_eq!(session.driver.held(ordinal as usize).modules, modules + 1 + number);
         }
     }
@@ -131,7 +133,7 @@ fn a_module_that_the_device_cannot_take_is_refused_with_what_to_do() {
         let error = device.load(&module).unwrap_err();
         assert!(matches!(error, Error::Module { .. }) && error.to_string().contains(word), "{error}");
     }
-    let error = counted(&device).unwrap_err();
+    let error = added(&device).unwrap_err();
     assert!(fault(&error).contains("no module"), "{error}");
 }
 
@@ -152,12 +154,19 @@ fn ptx_of_other_sources_is_not_launched() {
     };
     let error = others.unwrap_err();
     let said = fault(&error);
-    assert!(said.contains("[8, 56, 8, 8]") && said.contains("[8, 8, 4]") && said.contains("built again"), "{error}");
+    assert!(
+        said.contains("[8, 8, 56, 8, 8] bytes there and of [8, 8, 4]")
+            && said.contains("run `cargo warpnest build-ptx`"),
+        "{error}"
+    );
     // SAFETY: there is a count.
     let none = unsafe { device.default_stream().launch(1, |uses| CountNone { counts: uses.write(&mut counts) }) };
     let error = none.unwrap_err();
-    assert!(fault(&error).contains("no entry point"), "{error}");
-    assert_eq!(counted(&device), Ok(vec![150, 0, 75]));
+    assert!(
+        fault(&error).contains("no entry point") && fault(&error).contains("`cargo warpnest build-ptx`"),
+        "{error}"
+    );
+    assert_eq!(added(&device), Ok(vec![75.0, 0.0, 37.5]));
     // Now the entry point is in use, by a kernel that it belongs to.
     // SAFETY: there is a word, and a count for it.
     let others = unsafe {
@@ -172,7 +181,7 @@ fn ptx_of_other_sources_is_not_launched() {
 
 #[test]
 fn every_kernel_knows_the_package_that_declares_it() {
-    assert_eq!(CountWords::ENTRY.package, "fake-cuda-driver");
+    assert_eq!(AddWeights::ENTRY.package, "fake-cuda-driver");
     assert_eq!(gpu_kernels::primitives::iota::Iota::ENTRY.package, gpu_kernels::PACKAGE);
     // SAFETY: nothing follows the pointer.
     let counts = unsafe { Global::null() };

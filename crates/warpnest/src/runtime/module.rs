@@ -58,10 +58,16 @@ impl Module {
 /// Embeds the PTX that `cargo warpnest build-ptx` makes of a package: a [`Module`] of the files
 /// whose names begin so, relative to the source file. `module!("../ptx/own_kernel")` has the files
 /// `../ptx/own_kernel_sm75.ptx` and `../ptx/own_kernel_sm90.ptx`.
+///
+/// Before the first build there are no such files: the program does not compile, and the error says
+/// to run `cargo warpnest build-ptx` first.
 #[macro_export]
 macro_rules! module {
     ($stem:literal) => {
-        $crate::Module::new(&[include_str!(concat!($stem, "_sm75.ptx")), include_str!(concat!($stem, "_sm90.ptx"))])
+        $crate::if_built!(
+            $stem;
+            $crate::Module::new(&[include_str!(concat!($stem, "_sm75.ptx")), include_str!(concat!($stem, "_sm90.ptx"))])
+        )
     };
 }
 

@@ -6,14 +6,14 @@ use super::raw::RawTable;
 use super::raw::sealed::Sealed;
 use crate::runtime::stream::Uses;
 
-/// A table that a kernel can take as an argument: every map, set, multimap and compacting table.
-/// The trait is sealed.
+/// A table that a kernel can take as an argument, to read it: every map, set, multimap and
+/// compacting table. The trait is sealed.
 pub trait HasRef: Sealed {
     /// The type of the argument: one of [`kernels::refs`](gpu_kernels::refs), of the words of the
     /// keys and values.
     type Ref: Copy;
 
-    /// Returns the argument for a launch, which reads the table.
+    /// Returns the argument for a launch, which only reads the table.
     #[doc(hidden)]
     fn lend<'b>(&'b self, uses: &Uses<'b>) -> Self::Ref;
 }
@@ -21,10 +21,15 @@ pub trait HasRef: Sealed {
 impl<'b> Uses<'b> {
     /// Returns a table as the kernel's argument, by which its threads look keys up.
     ///
-    /// The launch waits for changes of the table on other streams. If the table is on another
-    /// device, or a change of it failed partway, the launch returns the error. The table is
-    /// borrowed until the kernel is queued, so it can neither be dropped nor changed in the
-    /// closure:
+    /// The kernel only reads: by the argument it changes neither keys nor values, and no thread of
+    /// it may do so in another way. (A [`LinearMap`](crate::LinearMap) that it is to change is lent
+    /// by [`Uses::table_mut`].) The launch waits for changes of the table on other streams, and
+    /// later changes wait for the kernel, so it sees one state of the table. Lookups, and other
+    /// kernels that read the table, may run at the same time.
+    ///
+    /// If the table is on another device, or a change of it failed partway, the launch returns the
+    /// error. The table is borrowed until the kernel is queued, so it can neither be dropped nor
+    /// changed in the closure:
     ///
     /// ```compile_fail,E0505
     /// # use warpnest::low_level::kernels::primitives::iota::{Iota, IotaParams};

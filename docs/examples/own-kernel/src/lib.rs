@@ -1,4 +1,4 @@
-//! A kernel that counts words by the numbers that a `PageMap` has for them.
+//! A kernel that adds up the weights of words by the ids that a `PageMap` has for them.
 #![no_std]
 #![cfg_attr(target_arch = "nvptx64", feature(abi_ptx, asm_experimental_arch))]
 
@@ -6,18 +6,18 @@ use gpu_kernels::refs::PageRef;
 use gpu_kernels::seam::{Block, Global};
 
 gpu_kernels::kernel! {
-    /// Adds 1 to the count of each word that is in the map. One thread a word.
-    CountWords<>, "count_words", threads 128;
-    { words: Global<u64>, map: PageRef<u64, u32>, counts: Global<u32>, rows: u64 }
+    /// Adds each word's weight to the total of its id, if it is in the map. One thread a word.
+    AddWeights<>, "add_weights", threads 128;
+    { words: Global<u64>, weights: Global<f32>, map: PageRef<u64, u32>, totals: Global<f32>, rows: u64 }
 }
 
-impl CountWords {
+impl AddWeights {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B) {
         let args = self;
         block.each_item(args.rows, |row| {
-            if let Some(number) = args.map.get(args.words.load_streaming(row)) {
-                args.counts.atomic(number as u64).fetch_add(1);
+            if let Some(id) = args.map.get(args.words.load_streaming(row)) {
+                args.totals.atomic(id as u64).fetch_add(args.weights.load_streaming(row));
             }
         });
     }

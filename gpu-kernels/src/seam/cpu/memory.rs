@@ -4,13 +4,13 @@
 //! and publishes its sum, and another block then writes the tile. On a GPU the sum's dependence on
 //! what was read orders these accesses; Rust needs the order stated.
 
-use super::super::access::{GlobalWord, Scope, WholeWord};
+use super::super::access::{AddedWord, GlobalWord, Scope, WholeWord};
 use super::super::work::{LaneWork, Narrow, Work};
 use core::sync::atomic::{
     AtomicU32, AtomicU64,
     Ordering::{Acquire, Relaxed, Release},
 };
-use portable_atomic::AtomicU128;
+use portable_atomic::{AtomicF32, AtomicF64, AtomicU128};
 
 /// Whether threads run in step, so that all of them pay for a branch that some take.
 pub const IN_STEP: bool = false;
@@ -219,9 +219,25 @@ macro_rules! cpu_whole_word {
         }
     };
 }
-cpu_whole_word!(u32, AtomicU32);
-cpu_whole_word!(u64, AtomicU64);
 cpu_whole_word!(u128, AtomicU128);
+
+macro_rules! cpu_number {
+    ($word:ty, $atomic:ty) => {
+        cpu_whole_word!($word, $atomic);
+
+        impl AddedWord for $word {
+            #[inline(always)]
+            unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
+                // SAFETY: the caller vouches for the word, which others change by atomics only.
+                unsafe { <$atomic>::from_ptr(at) }.fetch_add(value, Relaxed)
+            }
+        }
+    };
+}
+cpu_number!(u32, AtomicU32);
+cpu_number!(u64, AtomicU64);
+cpu_number!(f32, AtomicF32);
+cpu_number!(f64, AtomicF64);
 
 macro_rules! cpu_word {
     ($word:ty, $atomic:ty) => {
@@ -285,11 +301,6 @@ macro_rules! cpu_word {
             unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
                 // SAFETY: the caller vouches for the word, which others change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.store(value, Release)
-            }
-            #[inline(always)]
-            unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the word, which others change by atomics only.
-                unsafe { <$atomic>::from_ptr(at) }.fetch_add(value, Relaxed)
             }
             #[inline(always)]
             unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self {

@@ -1,7 +1,7 @@
 //! Memory operations in inline PTX. Loads, stores and atomics need no convergence, so inline
 //! assembly is right for them.
 
-use super::super::access::{GlobalWord, Scope, WholeWord};
+use super::super::access::{AddedWord, GlobalWord, Scope, WholeWord};
 use super::super::work::{LaneWork, Narrow, Work};
 use super::warp::LaneWord;
 use core::arch::asm;
@@ -121,8 +121,8 @@ macro_rules! four {
     }};
 }
 
-macro_rules! gpu_word {
-    ($word:ty, $register:ident, $bits:tt) => {
+macro_rules! gpu_number {
+    ($word:ty, $register:ident, $bits:literal, $sum:literal) => {
         impl WholeWord for $word {
             #[inline(always)]
             fn prefetch(_: *const Self) {}
@@ -163,6 +163,24 @@ macro_rules! gpu_word {
             }
         }
 
+        impl AddedWord for $word {
+            #[inline(always)]
+            unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
+                let old: Self;
+                // SAFETY: the caller vouches for the word, and this accesses no other.
+                unsafe { scoped!(S, "atom.relaxed", concat!("add.", $sum, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
+                old
+            }
+        }
+    };
+}
+gpu_number!(u32, reg32, "32", "u32");
+gpu_number!(u64, reg64, "64", "u64");
+gpu_number!(f32, reg32, "32", "f32");
+gpu_number!(f64, reg64, "64", "f64");
+
+macro_rules! gpu_word {
+    ($word:ty, $register:ident, $bits:tt) => {
         impl GlobalWord for $word {
             #[inline(always)]
             fn prefetch_far(at: *const Self) {
@@ -224,13 +242,6 @@ macro_rules! gpu_word {
             unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
                 // SAFETY: the caller vouches for the word, and this accesses no other.
                 unsafe { scoped!(S, "st.relaxed", concat!("b", $bits, " [{}], {};"), in(reg64) at, in($register) value, options(nostack)) };
-            }
-            #[inline(always)]
-            unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
-                let old: Self;
-                // SAFETY: the caller vouches for the word, and this accesses no other.
-                unsafe { scoped!(S, "atom.relaxed", concat!("add.u", $bits, " {}, [{}], {};"), out($register) old, in(reg64) at, in($register) value, options(nostack)) };
-                old
             }
             #[inline(always)]
             unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self {

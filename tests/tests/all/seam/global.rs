@@ -2,9 +2,10 @@
 //! both widths, and the atomics of words of 128 bits.
 
 use gpu_kernels::double::Double;
-use gpu_kernels::seam::{Atomic, BlockScope, DeviceScope, Global, Scope, SystemScope};
+use gpu_kernels::seam::{Atomic, AtomicNumber, BlockScope, DeviceScope, Global, Scope, SystemScope};
 use gpu_kernels::types::{KeyWord, Scalar};
 use std::collections::HashSet;
+use std::sync::Barrier;
 use std::time::{Duration, Instant};
 use warpnest_tests::{null, parameterized};
 
@@ -145,6 +146,48 @@ fn atomics_lose_nothing_and_return_what_was_there<K: KeyWord>() {
     many_threads::<K, BlockScope>();
     many_threads::<K, DeviceScope>();
     many_threads::<K, SystemScope>();
+}
+
+/// Checks the accesses to floats, whose bits `bits` returns.
+fn floats<T: AtomicNumber + From<f32> + PartialOrd + std::fmt::Debug, S: Scope>(bits: impl Fn(T) -> u64) {
+    const THREADS: usize = 4;
+    const ROUNDS: usize = 100_000;
+    let float = |number: f32| T::from(number);
+    let mut words = Aligned([1.5, 2.5, -0.0, 0.0].map(float));
+    let memory = global(&mut words);
+    for (i, number) in [(0, 1.5), (1, 2.5)] {
+        memory.prefetch(i);
+        let loads = [memory.load(i), memory.load_streaming(i), memory.load_read_only(i), memory.atomic(i).load()];
+        assert_eq!(loads, [float(number); 4]);
+    }
+    memory.store(1, float(-7.25));
+    let word: Atomic<T, S> = memory.atomic(0).scoped();
+    assert_eq!([word.fetch_add(float(0.25)), word.exchange(float(3.0)), word.load()], [1.5, 1.75, 3.0].map(float));
+    let zero: Atomic<T, S> = memory.atomic(2).scoped();
+    assert_eq!(bits(zero.compare_exchange(float(0.0), float(4.0))), bits(float(-0.0)), "its bits are others: it fails");
+    assert_eq!(bits(zero.load()), bits(float(-0.0)));
+    zero.compare_exchange(float(-0.0), float(4.0));
+    let all_there = Barrier::new(THREADS);
+    let add = || {
+        all_there.wait();
+        Vec::from_iter((0..ROUNDS).map(|_| memory.atomic(3).scoped::<S>().fetch_add(float(0.25))))
+    };
+    let mut seen: Vec<T> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..THREADS).map(|_| scope.spawn(add)).collect();
+        workers.into_iter().flat_map(|worker| worker.join().unwrap()).collect()
+    });
+    seen.sort_by(|a, b| a.partial_cmp(b).unwrap());
+    let all = Vec::from_iter((0..THREADS * ROUNDS).map(|i| float(i as f32 / 4.0)));
+    assert_eq!(seen, all, "nothing is lost and nothing is seen twice");
+    assert_eq!(words.0, [3.0, -7.25, 4.0, (THREADS * ROUNDS) as f32 / 4.0].map(float));
+}
+
+#[test]
+fn floats_are_read_written_and_added_to() {
+    floats::<f32, BlockScope>(|float| float.to_bits().into());
+    floats::<f32, DeviceScope>(|float| float.to_bits().into());
+    floats::<f64, DeviceScope>(f64::to_bits);
+    floats::<f64, SystemScope>(f64::to_bits);
 }
 
 /// Returns the word of a number and its complement.

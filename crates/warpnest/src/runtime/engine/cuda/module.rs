@@ -80,7 +80,7 @@ impl Kernels {
         }
         // The lock is not held meanwhile. If two threads want the same kernel, it is loaded twice,
         // and the second one is unloaded.
-        let (name, ptx) = ptx::entry(self.ptx, name).ok_or_else(|| self.failed(name, "has no entry point there"))?;
+        let (name, ptx) = ptx::entry(self.ptx, name).ok_or_else(|| failed(name, ptx::outdated(self.ptx, None, &[])))?;
         let kernel = self.load_entry(name, &ptx)?;
         let mut loaded = self.loaded();
         let first = loaded.entry(name).or_insert_with(|| kernel.clone()).clone();
@@ -98,25 +98,18 @@ impl Kernels {
         if given.clone().eq(kernel.sizes.iter().copied()) {
             return Ok(kernel.function);
         }
-        let (taken, given) = (&kernel.sizes, Vec::from_iter(given));
-        Err(self.failed(name, &format!("takes arguments of {taken:?} bytes there, and {given:?} are given")))
-    }
-
-    fn failed(&self, kernel: &str, fault: &str) -> Error {
-        let fault = format!(
-            "it {fault}: the PTX of {} has the kernels of its library, src/lib.rs, and must be built again after each change of them",
-            self.package
-        );
-        Error::Kernel { kernel: kernel.to_owned(), fault }
+        Err(failed(name, ptx::outdated(self.ptx, Some(&kernel.sizes), &Vec::from_iter(given))))
     }
 
     fn load_entry(&self, name: &str, ptx: &str) -> Result<Kernel> {
         let entered = self.primary.enter()?;
         let sizes = ptx.find(ptx::ENTRY).and_then(|entry| ptx::parameter_sizes(&ptx[entry..]));
-        let sizes = sizes.ok_or_else(|| self.failed(name, "has parameters there that cannot be read"))?.into();
+        let unread = || failed(name, "its parameters in the PTX cannot be read".to_owned());
+        let sizes = sizes.ok_or_else(unread)?.into();
         let module = load(&self.primary, self.package, ptx)?;
         let mut kernel = Kernel { module, function: std::ptr::null_mut(), sizes };
-        let found = CString::new(name).map_err(|_| self.failed(name, "has a zero byte in its name")).and_then(|name| {
+        let zero = |_| failed(name, "it has a zero byte in its name".to_owned());
+        let found = CString::new(name).map_err(zero).and_then(|name| {
             // SAFETY: the module is loaded and the name ends with a zero byte.
             entered.check(unsafe { entered.driver.cuModuleGetFunction(&mut kernel.function, module, name.as_ptr()) })
         });
@@ -138,6 +131,10 @@ impl Drop for Kernels {
         let kernels: Vec<Kernel> = self.loaded().drain().map(|(_, kernel)| kernel).collect();
         kernels.iter().for_each(|kernel| self.unload(kernel));
     }
+}
+
+fn failed(kernel: &str, fault: String) -> Error {
+    Error::Kernel { kernel: kernel.to_owned(), fault }
 }
 
 /// Loads PTX with the driver's compiler, whose log comes with the error.
