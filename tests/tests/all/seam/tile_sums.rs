@@ -34,8 +34,8 @@ impl<K: KeyWord> Sums<K> {
             );
         });
         block.each(&mut held, |thread, held| {
-            for i in 0..3 {
-                args.out.store(3 * (block_first + thread as u64) + i as u64, held[i]);
+            for (i, &word) in (0..).zip(held.iter()) {
+                args.out.store(3 * (block_first + thread as u64) + i, word);
             }
         });
     }
