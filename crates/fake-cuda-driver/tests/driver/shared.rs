@@ -117,9 +117,9 @@ fn streams_of_each_are_streams_of_the_other() {
         warpnest::PageConfig::default().build(&ours.device(), &keys_there, &values_there).unwrap();
     assert_eq!(map.get_many(&keys).unwrap(), values.iter().copied().map(Some).collect::<Vec<_>>());
     session.driver.set_current(0);
-    drop((one, ours));
+    drop((one, ours, map));
     assert_eq!(session.driver.current(), 0);
-    assert_eq!(session.driver.held(0).streams, held - 1, "it lives as long as either");
+    assert_eq!(session.driver.held(0).streams, held - 1, "it lives as long as either, and the map on it");
 
     let ours = device.stream().unwrap();
     // SAFETY: the stream outlives what is made of it.
