@@ -40,7 +40,7 @@ pub(crate) mod constant {
     #[cfg(feature = "cudarc")]
     pub(crate) const STREAM_PER_THREAD: super::Stream = std::ptr::without_provenance_mut(2);
     #[cfg(feature = "cust")]
-    pub const POINTER_ATTRIBUTE_CONTEXT: c_int = 1;
+    pub(crate) const POINTER_ATTRIBUTE_CONTEXT: c_int = 1;
     pub(crate) const POINTER_ATTRIBUTE_MEMORY_TYPE: c_int = 2;
     pub(crate) const JIT_ERROR_LOG_BUFFER: c_uint = 5;
     pub(crate) const JIT_ERROR_LOG_BUFFER_SIZE_BYTES: c_uint = 6;
