@@ -51,7 +51,7 @@ sanitize_test() {
             awk -v jobs="$jobs" -v process="$process" 'NR % jobs == process')
         ((${#names[@]})) || continue
         # Some tests make the driver refuse something on purpose, and some binaries have no test that uses it.
-        WARPNEST_ONLY_CUDA=1 compute-sanitizer --tool "$tool" --error-exitcode 1 --target-processes all \
+        WARPNEST_ONLY_CUDA=1 WARPNEST_POOL=off compute-sanitizer --tool "$tool" --error-exitcode 1 --target-processes all \
             --report-api-errors no --require-cuda-init no "$test" --test-threads=1 --exact "${names[@]}" \
             >"$logs/$tool-$name-$process.txt" 2>&1 &
         running+=($!)

@@ -144,6 +144,8 @@ pub(super) enum Part {
     Refs,
     /// Saving and loading, if asked for: it writes files.
     Files,
+    /// Whole calls of a program of ordinary size, with the memory of their results, if asked for.
+    Calls,
     /// Copies of so many bytes between the host and a GPU, if asked for. Rates are in GB/s, by the
     /// host's clock. The limit is the rate of page-locked memory in the same run.
     Transfers,
@@ -152,6 +154,7 @@ pub(super) enum Part {
 impl Args {
     /// Returns whether a part is to be measured.
     pub(super) fn wants(&self, part: Part) -> bool {
-        self.only.is_empty() && ![Part::Files, Part::Transfers].contains(&part) || self.only.contains(&part)
+        self.only.is_empty() && ![Part::Files, Part::Calls, Part::Transfers].contains(&part)
+            || self.only.contains(&part)
     }
 }

@@ -3,6 +3,7 @@
 // `parts` runs a file for each table or operation, with `input` and what is in `lab` and `maps`;
 // each measurement is a `record`, beside the limits of `roofline`.
 mod args;
+mod calls;
 mod columns;
 mod combine;
 mod compacting;

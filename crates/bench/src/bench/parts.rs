@@ -6,7 +6,7 @@ use super::hashbrown;
 use super::lab::Bench;
 use super::record::Record;
 use super::{
-    columns, combine, compacting, cuckoo, extendible, files, gather, group_by, group_by_lying, join, join_forms,
+    calls, columns, combine, compacting, cuckoo, extendible, files, gather, group_by, group_by_lying, join, join_forms,
     linear, multi, page, page_changes, primitives, refs, rows, skews, sorted, transfers, two_level,
 };
 use warpnest::design::Config;
@@ -74,6 +74,9 @@ impl<'a> Measured<'a> {
         if self.begins(Part::Files, format!("save and load, {} pairs", at.n)) {
             let folder = self.args.files.clone().unwrap_or_else(std::env::temp_dir);
             self.of_files.extend(files::measure(at, &folder)?);
+        }
+        if self.begins(Part::Calls, format!("whole calls, {} rows", at.n)) {
+            self.keep_both(|| calls::measure::<u32>(at), || calls::measure::<u64>(at))?;
         }
         if self.begins(Part::Transfers, format!("transfers, {} bytes", at.n)) {
             self.keep(transfers::measure(at)?);

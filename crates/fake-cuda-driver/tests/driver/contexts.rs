@@ -63,12 +63,12 @@ fn primary(_device: &Device) -> usize {
 fn what_is_dropped_on_a_thread_without_a_context_is_gone() {
     let session = Session::new();
     let device = session.device(0);
-    let before = session.driver.held(0);
+    let before = session.held(&device);
     let stream = device.stream().unwrap();
     let event = stream.record().unwrap();
     let buffer = Buffer::<u32>::zeroed(&device, 1000).unwrap();
     assert_eq!(buffer.download(&stream).unwrap(), [0; 1000]);
     std::thread::spawn(move || drop((stream, event, buffer))).join().unwrap();
-    let after = session.driver.held(0);
+    let after = session.held(&device);
     assert_eq!((before.streams, before.events, before.allocations), (after.streams, after.events, after.allocations));
 }

@@ -134,9 +134,10 @@ fn the_message_of_a_driver_without_memory_for_itself_says_so() {
     let error = device.stream().unwrap_err();
     let Error::OutOfMemory { asked: 0, free, .. } = error else { panic!("{error:?}") };
     assert!(free > 0 && error.to_string().contains("for the driver itself"), "{error}");
-    session.driver.plant(Fault::next("cuMemAlloc_v2", 2));
+    session.driver.plant(Fault::next("cuMemAlloc_v2", 2).lasting());
     let error = warpnest::Buffer::<u32>::zeroed(&device, 25).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { asked: 100, .. }), "{error:?}");
+    session.driver.clear();
     let error = warpnest::Buffer::<u64>::zeroed(&device, fake_cuda_driver::TOTAL_MEMORY).unwrap_err();
     assert!(matches!(error, Error::OutOfMemory { .. }), "{error:?}");
 }

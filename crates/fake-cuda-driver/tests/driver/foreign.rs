@@ -95,7 +95,7 @@ fn a_buffer_that_is_handed_back_holds_up_the_stream_and_is_not_waited_for() {
     let session = Session::new();
     let (device, memory) = deferred(&session, 200);
     let [one, two, last] = [(); 3].map(|()| device.stream().unwrap());
-    let allocations = session.driver.held(0).allocations;
+    let allocations = session.held(&device).allocations;
     let mut copies = [(); 2].map(|()| Buffer::<u32>::zeroed(&device, 200).unwrap());
     without_waiting(&session, || {
         let mut theirs = on(&device, &memory);
@@ -112,7 +112,7 @@ fn a_buffer_that_is_handed_back_holds_up_the_stream_and_is_not_waited_for() {
     for copy in &copies {
         assert_eq!(copy.download(&device.stream().unwrap()).unwrap(), [0x0303_0303; 200]);
     }
-    assert_eq!(session.driver.held(0).allocations, allocations + 2, "it was freed");
+    assert_eq!(session.held(&device).allocations, allocations, "it was freed, or the copies share no memory");
     // A buffer that is dropped is waited for.
     let mut dropped = on(&device, &memory);
     dropped.fill(&one, 5).unwrap();
@@ -134,11 +134,11 @@ fn a_buffer_that_is_handed_back_holds_up_the_stream_and_is_not_waited_for() {
 fn memory_of_the_librarys_own_that_is_handed_back_is_freed() {
     let session = Session::new();
     let device = session.device(0);
-    let before = session.driver.held(0);
+    let before = session.held(&device);
     let mut buffer = Buffer::<u32>::zeroed(&device, 100).unwrap();
     buffer.fill(device.default_stream(), 1).unwrap();
     buffer.hand_back(device.default_stream()).unwrap();
-    assert_eq!(session.driver.held(0).allocations, before.allocations);
+    assert_eq!(session.held(&device).allocations, before.allocations);
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn what_is_no_stream_or_not_where_kernels_can_read_it_is_an_error() {
     let session = Session::new();
     let device = session.device(0);
     let stream = device.default_stream();
-    let held = session.driver.held(0);
+    let held = session.held(&device);
     let handle: *mut c_void = without_provenance_mut(0x77);
     // SAFETY: this driver knows its streams.
     let refused = unsafe { [stream.wait_for_foreign(handle), stream.release_to_foreign(handle)] };
@@ -179,5 +179,5 @@ fn what_is_no_stream_or_not_where_kernels_can_read_it_is_an_error() {
         let error = unsafe { Buffer::<u32>::from_foreign(&device, address, 1) }.unwrap_err();
         assert_eq!(error, Error::Input(InputError::Misaligned { address: address as u64, alignment: 16 }));
     }
-    assert_eq!(session.driver.held(0), held);
+    assert_eq!(session.held(&device), held);
 }

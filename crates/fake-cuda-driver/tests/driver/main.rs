@@ -8,6 +8,7 @@ mod foreign;
 mod host_chunks;
 mod large_copies;
 mod modules;
+mod pool;
 mod shared;
 mod tables;
 mod work;
@@ -36,6 +37,12 @@ impl Session {
     fn device(&self, ordinal: u32) -> Device {
         self.lose(ordinal);
         Device::cuda(ordinal).expect("a new context")
+    }
+
+    /// Returns what the first device holds beside its pool.
+    fn held(&self, device: &Device) -> Held {
+        device.trim_pool();
+        self.driver.held(0)
     }
 
     /// Takes the context from a device, if it has one; it is not made anew.

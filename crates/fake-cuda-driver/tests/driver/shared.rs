@@ -21,7 +21,7 @@ fn streams(session: &Session) -> (Device, Arc<CudaContext>, Arc<CudaStream>, Arc
 fn a_slice_that_is_taken_over_has_what_was_queued_for_it_and_is_freed() {
     let session = Session::new();
     let (device, _context, one, two) = streams(&session);
-    let before = session.driver.held(0).allocations;
+    let before = session.held(&device).allocations;
     let numbers: Vec<u32> = (0..3000).collect();
     let mut slice: CudaSlice<u32> = one.alloc_zeros(3000).unwrap();
     two.memcpy_htod(&numbers, &mut slice).unwrap();
@@ -29,14 +29,14 @@ fn a_slice_that_is_taken_over_has_what_was_queued_for_it_and_is_freed() {
     let buffer = without_waiting(&session, || Buffer::from_cudarc(&device, slice)).unwrap();
     assert_eq!(buffer.download(&device.stream().unwrap()).unwrap(), numbers);
     drop(buffer);
-    assert_eq!(session.driver.held(0).allocations, before);
+    assert_eq!(session.held(&device).allocations, before);
 }
 
 #[test]
 fn a_buffer_that_is_given_away_has_what_was_queued_for_it_on_every_stream() {
     let session = Session::new();
     let (device, _context, one, two) = streams(&session);
-    let before = session.driver.held(0).allocations;
+    let before = session.held(&device).allocations;
     let (ours, mut buffer) = (device.stream().unwrap(), Buffer::<u32>::zeroed(&device, 3000).unwrap());
     buffer.fill(&ours, 7).unwrap();
     let slice = without_waiting(&session, || buffer.into_cudarc(&one)).unwrap();
@@ -44,7 +44,7 @@ fn a_buffer_that_is_given_away_has_what_was_queued_for_it_on_every_stream() {
     assert_eq!(two.clone_dtoh(&slice).unwrap(), [0x0707_0707; 3000]);
     drop(slice);
     one.synchronize().unwrap();
-    assert_eq!(session.driver.held(0).allocations, before);
+    assert_eq!(session.held(&device).allocations, before);
     let empty = Buffer::<u32>::zeroed(&device, 0).unwrap().into_cudarc(&one).unwrap();
     assert_eq!(empty.len(), 0);
     let empty = Buffer::from_cudarc(&device, empty).unwrap();
@@ -98,17 +98,17 @@ fn a_buffer_that_is_lent_is_read_after_it_is_written_and_before_it_is_written_ag
         .unwrap()
         .unwrap();
     assert_eq!(buffer.download(&ours).unwrap(), [0; 1000]);
-    let before = session.driver.held(0);
+    let before = session.held(&device);
     drop((buffer, copy));
     one.synchronize().unwrap();
-    assert_eq!(session.driver.held(0).allocations, before.allocations - 2);
+    assert_eq!(session.held(&device).allocations, before.allocations - 2);
 }
 
 #[test]
 fn streams_of_each_are_streams_of_the_other() {
     let session = Session::new();
     let (device, context, one, _two) = streams(&session);
-    let held = session.driver.held(0).streams;
+    let held = session.held(&device).streams;
     let ours = without_waiting(&session, || Stream::from_cudarc(&device, one.clone())).unwrap();
     let (keys, values) = work::pairs(0, 100);
     let keys_there = Buffer::from_slice(&device, &keys).unwrap();
@@ -119,7 +119,7 @@ fn streams_of_each_are_streams_of_the_other() {
     session.driver.set_current(0);
     drop((one, ours, map));
     assert_eq!(session.driver.current(), 0);
-    assert_eq!(session.driver.held(0).streams, held - 1, "it lives as long as either, and the map on it");
+    assert_eq!(session.held(&device).streams, held - 1, "it lives as long as either, and the map on it");
 
     let ours = device.stream().unwrap();
     // SAFETY: the stream outlives what is made of it.

@@ -26,12 +26,14 @@ fn every_piece_of_work_is_right_on_both_kinds_of_ptx_and_leaves_nothing_behind()
     for ordinal in [0, 1, 3] {
         let device = session.device(ordinal);
         assert_eq!(device.name(), format!("fake device {ordinal}"));
+        device.trim_pool();
         let before = session.driver.held(ordinal as usize);
         assert_eq!((before.retained, before.streams, before.modules), (1, 1, 1), "the default stream, and one kernel");
         for (name, work) in work::ALL {
             eprintln!("{name} on {ordinal}");
             work(&device, &mut || ()).unwrap();
         }
+        device.trim_pool();
         let Held { modules, .. } = session.driver.held(ordinal as usize);
         // What the default stream keeps to bring words to the host stays, and kernels do.
         let expected = Held { modules, allocations: before.allocations + 1, ..before };
@@ -58,12 +60,14 @@ fn functions() -> Vec<&'static str> {
 fn the_work_of_these_tests_calls_every_function_that_the_engine_can_call() {
     let session = Session::new();
     let functions = functions();
-    assert_eq!(functions.len(), 36, "{functions:?}");
+    assert_eq!(functions.len(), 37, "{functions:?}");
     let before: Vec<u64> = functions.iter().map(|name| session.driver.calls(name)).collect();
     let device = session.device(0);
     for (_, work) in work::ALL {
         work(&device, &mut || ()).unwrap();
     }
+    // Memory whose address is known.
+    warpnest::Buffer::<u32>::zeroed(&device, 1).unwrap().address();
     drop(device);
     // A device that goes.
     session.lose(0);
@@ -92,7 +96,7 @@ fn large_files_go_through_page_locked_memory_and_leave_none_behind() {
     assert!(file.len() > 12 << 20);
     // The first one loads what the device keeps.
     work::files(&device, &mut || ()).unwrap();
-    let before = session.driver.held(0);
+    let before = session.held(&device);
     for put_off in [false, true] {
         session.driver.defer(put_off);
         for locked in [true, false] {
@@ -105,7 +109,7 @@ fn large_files_go_through_page_locked_memory_and_leave_none_behind() {
             assert!(session.driver.calls("cuMemAllocHost_v2") > calls);
             session.driver.clear();
             drop(map);
-            assert_eq!(session.driver.held(0), before);
+            assert_eq!(session.held(&device), before);
         }
     }
 }
@@ -148,7 +152,7 @@ fn an_extendible_map_loads_its_kernels_when_it_is_made() {
     // The primitives, which come before anything is changed.
     let other = work::small(&device).and_then(|mut map| map.insert_many(&keys[..1], &values[..1])).unwrap();
     assert_eq!(other, 1);
-    let loaded = session.driver.held(0).modules;
+    let loaded = session.held(&device).modules;
     map.insert_many(&keys, &values).unwrap();
     map.insert_many(&keys, &values).unwrap();
     // Few keys at first: then their buckets alone are looked at.
@@ -156,7 +160,7 @@ fn an_extendible_map_loads_its_kernels_when_it_is_made() {
     map.remove_many(&keys[..145]).unwrap();
     map.shrink_to_fit().unwrap();
     map.to_pairs().unwrap();
-    assert_eq!(session.driver.held(0).modules, loaded);
+    assert_eq!(session.held(&device).modules, loaded);
 }
 
 #[test]

@@ -57,7 +57,7 @@ impl Pool {
     }
 
     fn push(&mut self, chunk: Buffer<u64>) {
-        let (first, units) = (chunk.address() as u64, chunk.len() as u64 / self.unit_words);
+        let (first, units) = (chunk.at() as u64, chunk.len() as u64 / self.unit_words);
         self.addresses.extend((0..units).map(|unit| first + 8 * self.unit_words * unit));
         self.chunks.push(chunk);
     }

@@ -1,8 +1,9 @@
 //! The memory of buffers, and the events of its last uses.
 
 use crate::Result;
-use crate::runtime::engine::{Engine, Queue};
+use crate::runtime::engine::{Engine, LastUse, Queue, Reused};
 use crate::runtime::event::Event;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 /// The alignment of the arrays that kernels take, in bytes, as
@@ -33,6 +34,8 @@ pub struct Allocation {
     bytes: usize,
     owner: Owner,
     uses: Mutex<LastUses>,
+    /// Whether code of others may know the address, and use the memory by it until the drop.
+    is_known: AtomicBool,
 }
 
 /// The count of reading streams from which on finished reads are forgotten.
@@ -44,32 +47,48 @@ const MANY_READS: usize = 16;
 struct LastUses {
     /// The count of all uses so far.
     count: u64,
-    writes: Vec<LastUse>,
-    reads: Vec<LastUse>,
+    writes: Vec<Indexed>,
+    reads: Vec<Indexed>,
 }
 
-/// A use: its index among the uses of the memory, its stream's id, and the event at its end.
+/// A use, with its index among the uses of the memory.
 #[derive(Debug)]
-struct LastUse {
-    number: u64,
-    stream: u64,
-    event: Event,
+struct Indexed {
+    index: u64,
+    last: LastUse,
 }
 
 impl LastUses {
-    fn next(&mut self, stream: u64, event: &Event) -> LastUse {
+    fn next(&mut self, last: LastUse) -> Indexed {
         self.count += 1;
-        LastUse { number: self.count, stream, event: event.clone() }
+        Indexed { index: self.count, last }
     }
 
     fn all(&self) -> impl Iterator<Item = &LastUse> {
-        self.writes.iter().chain(&self.reads)
+        self.writes.iter().chain(&self.reads).map(|indexed| &indexed.last)
     }
 }
 
 impl Allocation {
     pub(crate) fn new(engine: Arc<dyn Engine>, address: usize, bytes: usize, owner: Owner) -> Self {
-        Self { engine, address, bytes, owner, uses: Mutex::default() }
+        Self { engine, address, bytes, owner, uses: Mutex::default(), is_known: AtomicBool::new(false) }
+    }
+
+    /// Allocates memory of the engine for work of the stream with id `stream`.
+    pub(crate) fn take(engine: &Arc<dyn Engine>, bytes: usize, stream: u64) -> Result<Self> {
+        let Reused { address, uses } = engine.take(bytes, stream)?;
+        let mut allocation = Self::new(engine.clone(), address, bytes, Owner::Engine);
+        let before = allocation.uses.get_mut().unwrap_or_else(PoisonError::into_inner);
+        for last in uses {
+            let write = before.next(last);
+            before.writes.push(write);
+        }
+        Ok(allocation)
+    }
+
+    /// Says that code of others knows the address from now on.
+    pub(crate) fn make_known(&self) {
+        self.is_known.store(true, Ordering::Relaxed);
     }
 
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
@@ -93,27 +112,28 @@ impl Allocation {
         self.uses()
             .writes
             .iter()
+            .map(|write| &write.last)
             .filter(|write| write.stream != stream)
-            .try_for_each(|write| queue.wait(&*write.event.0))
+            .try_for_each(|write| queue.wait(&*write.event))
     }
 
     /// Makes the queue of the stream with id `stream` wait for all uses; returns how many there
     /// were.
     pub(crate) fn before_write(&self, stream: u64, queue: &dyn Queue) -> Result<u64> {
         let uses = self.uses();
-        uses.all().filter(|last| last.stream != stream).try_for_each(|last| queue.wait(&*last.event.0))?;
+        uses.all().filter(|last| last.stream != stream).try_for_each(|last| queue.wait(&*last.event))?;
         Ok(uses.count)
     }
 
     pub(crate) fn after_read(&self, stream: u64, event: &Event) {
         let mut uses = self.uses();
-        uses.reads.retain(|read| read.stream != stream);
+        uses.reads.retain(|read| read.last.stream != stream);
         if uses.reads.len() >= MANY_READS {
             // Finished reads need no waiting for. A failed query is kept: whoever waits for it gets
             // the error.
-            uses.reads.retain(|read| !read.event.is_done().unwrap_or(false));
+            uses.reads.retain(|read| !read.last.event.is_done().unwrap_or(false));
         }
-        let read = uses.next(stream, event);
+        let read = uses.next(LastUse { stream, event: event.0.clone() });
         uses.reads.push(read);
     }
 
@@ -122,10 +142,10 @@ impl Allocation {
     pub(crate) fn after_write(&self, stream: u64, event: &Event, waited_for: u64) {
         let mut uses = self.uses();
         // Another thread may have used another part of the buffer meanwhile.
-        let meanwhile = |last: &LastUse| last.number > waited_for && last.stream != stream;
+        let meanwhile = |indexed: &Indexed| indexed.index > waited_for && indexed.last.stream != stream;
         uses.writes.retain(meanwhile);
         uses.reads.retain(meanwhile);
-        let write = uses.next(stream, event);
+        let write = uses.next(LastUse { stream, event: event.0.clone() });
         uses.writes.push(write);
     }
 
@@ -160,12 +180,20 @@ impl Allocation {
 
 impl Drop for Allocation {
     fn drop(&mut self) {
-        // After a driver error the context is lost, and with it the memory: the error cannot be
+        // After a driver error the context is lost, and with it the memory: the errors cannot be
         // reported from here.
-        let _ = self.quiesce();
-        if self.owner == Owner::Engine {
-            // SAFETY: the engine allocated it, and nothing uses it any more.
-            unsafe { self.engine.free(self.address, self.bytes) };
+        if self.owner == Owner::Other {
+            let _ = self.quiesce();
+            return;
         }
+        if *self.is_known.get_mut() {
+            let _ = self.engine.synchronize();
+        }
+        let LastUses { writes, reads, .. } =
+            std::mem::take(self.uses.get_mut().unwrap_or_else(PoisonError::into_inner));
+        let uses = writes.into_iter().chain(reads).map(|indexed| indexed.last).collect();
+        // SAFETY: the engine allocated it. All uses were recorded, or are by others, who must not
+        // use it any more, and whose work has ended.
+        unsafe { self.engine.give(self.address, self.bytes, uses) };
     }
 }

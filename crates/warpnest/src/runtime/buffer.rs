@@ -1,6 +1,6 @@
 //! Arrays in a device's memory.
 
-use crate::runtime::allocation::{ALIGNMENT, Allocation, Owner, Tracked};
+use crate::runtime::allocation::{ALIGNMENT, Allocation, Tracked};
 use crate::runtime::device::Device;
 use crate::runtime::engine::Engine;
 use crate::runtime::stream::Stream;
@@ -18,9 +18,8 @@ const MIN_BYTES: usize = 16;
 /// An array of a plain type in a device's memory.
 ///
 /// A buffer records the events of its last reads and of its last write. Work that any stream does
-/// with it waits for what it depends on, and memory is freed only when no work uses it. So safe
-/// code on several streams cannot race and cannot free too early. Dropping a buffer that is in use
-/// therefore waits.
+/// with it waits for what it depends on, and memory is used again only behind that work. So safe
+/// code on several streams cannot race and cannot free too early.
 ///
 /// [`Buffer::slice`] and [`Buffer::slice_mut`] give a part of a buffer to whatever takes a buffer.
 /// Functions that write a buffer of a given length take a [`BufferSlice`](crate::BufferSlice):
@@ -49,10 +48,10 @@ impl<T: Plain> Buffer<T> {
     /// Returns an array of `length` elements whose contents are whatever the memory held; on the
     /// CPU engine zeros.
     pub(crate) fn uninitialized(device: &Device, length: usize) -> Result<Self> {
-        Self::allocated(device.engine(), length)
+        Self::allocated(device.engine(), device.default_stream(), length)
     }
 
-    fn allocated(engine: &Arc<dyn Engine>, length: usize) -> Result<Self> {
+    fn allocated(engine: &Arc<dyn Engine>, stream: &Stream, length: usize) -> Result<Self> {
         let too_large = || {
             let (free, total) = engine.memory().map_or((0, 0), |memory| (memory.free, memory.total));
             Error::OutOfMemory { asked: u64::MAX, free, total, device: engine.name().to_owned() }
@@ -60,8 +59,7 @@ impl<T: Plain> Buffer<T> {
         let bytes = length.checked_mul(size_of::<T>()).ok_or_else(too_large)?;
         // An empty buffer still has an address.
         let bytes = bytes.max(MIN_BYTES);
-        let address = engine.allocate(bytes)?;
-        Ok(Self::from_allocation(Allocation::new(engine.clone(), address, bytes, Owner::Engine), length))
+        Ok(Self::from_allocation(Allocation::take(engine, bytes, stream.id())?, length))
     }
 
     /// Makes the buffer an array of `length` elements with unspecified contents. Allocates memory
@@ -193,8 +191,8 @@ impl<T: Plain> Buffer<T> {
     pub(crate) fn reserve(&mut self, stream: &Stream, length: usize) -> Result<()> {
         if length > self.capacity() {
             let engine = self.engine();
-            let mut grown = match Self::allocated(engine, length.saturating_add(length / 4)) {
-                Err(Error::OutOfMemory { .. }) => Self::allocated(engine, length)?,
+            let mut grown = match Self::allocated(engine, stream, length.saturating_add(length / 4)) {
+                Err(Error::OutOfMemory { .. }) => Self::allocated(engine, stream, length)?,
                 grown => grown?,
             };
             grown.length = self.length;
@@ -258,7 +256,7 @@ impl<T> Buffer<T> {
 
     /// Fails unless kernels can read the elements where they begin.
     pub(crate) fn check_alignment(&self) -> Result<()> {
-        let address = self.address();
+        let address = self.at();
         if address.is_multiple_of(ALIGNMENT) || self.is_empty() {
             return Ok(());
         }
@@ -268,7 +266,16 @@ impl<T> Buffer<T> {
     /// Returns the address of the first element. It is aligned to 256 bytes; memory of another
     /// library to 16, and a view begins wherever its first element is. Kernels get the pointers
     /// that a launch gives ([`Stream::launch`]).
+    ///
+    /// Code that is told the address may use the memory while the buffer lives. When the buffer is
+    /// dropped, the host waits for all work of the device, since nothing records that code's.
     pub fn address(&self) -> usize {
+        self.allocation.make_known();
+        self.address
+    }
+
+    /// Returns the address, for work that is recorded.
+    pub(crate) fn at(&self) -> usize {
         self.address
     }
 

@@ -5,7 +5,7 @@ use crate::runtime::chunk_settings::HostChunks;
 use crate::runtime::engine::cuda::{self, CudaEngine};
 #[cfg(feature = "cpu")]
 use crate::runtime::engine::{Cores, HostEngine};
-use crate::runtime::engine::{Engine, Memory};
+use crate::runtime::engine::{Engine, Memory, PoolSizes};
 use crate::runtime::machine::Machine;
 use crate::runtime::module::Module;
 use crate::runtime::stream::{Shared, Stream};
@@ -147,6 +147,29 @@ impl Device {
     /// [`Error::Driver`](crate::Error::Driver).
     pub fn memory(&self) -> Result<Memory> {
         self.engine().memory()
+    }
+
+    /// Returns the sizes of the memory that is kept for buffers to come: all 0 on the CPU engine,
+    /// which keeps none.
+    ///
+    /// The driver of a GPU takes 100 µs for the smallest allocation and its release, and more for
+    /// larger ones. So the memory of a dropped buffer is kept, and the next buffer of about its size
+    /// takes it: neither waits. All is given back before there is an
+    /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
+    pub fn pool(&self) -> PoolSizes {
+        self.engine().pool()
+    }
+
+    /// Gives back all memory that is kept, once the work that uses it has ended.
+    pub fn trim_pool(&self) {
+        self.engine().trim_pool();
+    }
+
+    /// Sets how many bytes of memory are kept at most, an eighth of the device's memory by default.
+    /// With 0 none are: all memory is allocated and freed by the driver, as tools that check each
+    /// access need it. The environment variable `WARPNEST_POOL=off` does the same.
+    pub fn set_pool_limit(&self, bytes: usize) {
+        self.engine().set_pool_limit(bytes);
     }
 
     /// Returns a new stream.

@@ -62,6 +62,6 @@ impl<'b> Batch<'b> {
         // SAFETY: it goes into launches of the batch that recorded the buffer. They are ordered
         // against other uses, and the buffer is borrowed until they have their event. If there are
         // elements at an address that is not aligned, nothing is launched.
-        unsafe { Global::new(buffer.address() as *mut T) }
+        unsafe { Global::new(buffer.at() as *mut T) }
     }
 }

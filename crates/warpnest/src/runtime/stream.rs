@@ -97,6 +97,11 @@ impl Stream {
         &*self.order.queue
     }
 
+    /// Returns the number that tells streams apart.
+    pub(crate) fn id(&self) -> u64 {
+        self.order.id
+    }
+
     pub(crate) fn engine(&self) -> &Arc<dyn Engine> {
         &self.shared.engine
     }

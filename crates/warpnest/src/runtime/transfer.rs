@@ -46,7 +46,7 @@ impl<T: Plain> Buffer<T> {
         stream.batch(|batch| {
             batch.reads(self);
             // SAFETY: the slice has as many bytes as the buffer.
-            unsafe { batch.queue()?.download(self.address(), bytes_of_mut(elements)) }
+            unsafe { batch.queue()?.download(self.at(), bytes_of_mut(elements)) }
         })
     }
 
@@ -72,7 +72,7 @@ impl<T: Plain> Buffer<T> {
     /// Returns the first element in the host's memory, after the work that writes the elements now;
     /// `None` where the host does not share the device's memory, or if there are no elements.
     pub(crate) fn in_place(&self, stream: &Stream) -> Result<Option<NonNull<T>>> {
-        let is_shared = self.engine().shares_memory_with_host() && self.address().is_multiple_of(align_of::<T>());
+        let is_shared = self.engine().shares_memory_with_host() && self.at().is_multiple_of(align_of::<T>());
         if !is_shared || self.is_empty() {
             return Ok(None);
         }
@@ -80,14 +80,14 @@ impl<T: Plain> Buffer<T> {
             batch.reads(self);
             batch.queue()?.synchronize()
         })?;
-        Ok(NonNull::new(std::ptr::with_exposed_provenance_mut(self.address())))
+        Ok(NonNull::new(std::ptr::with_exposed_provenance_mut(self.at())))
     }
 
     /// Copies one element to the host, after the work that writes the buffer now; returns when it
     /// is done.
     pub(crate) fn download_at(&self, stream: &Stream, index: usize) -> Result<T> {
         let mut element = [zero::<T>()];
-        let address = self.address() + index * size_of::<T>();
+        let address = self.at() + index * size_of::<T>();
         assert!(index < self.len(), "the buffer has {} elements", self.len());
         stream.batch(|batch| {
             batch.reads(self);
@@ -147,7 +147,7 @@ impl<T: Plain, Tail: ?Sized> Buffer<T, Tail> {
         stream.batch(|batch| {
             batch.writes(buffer);
             // SAFETY: the buffer has as many bytes as the slice.
-            unsafe { batch.queue()?.upload(bytes_of(elements), buffer.address()) }
+            unsafe { batch.queue()?.upload(bytes_of(elements), buffer.at()) }
         })
     }
 

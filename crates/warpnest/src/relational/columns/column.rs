@@ -80,7 +80,7 @@ impl<'q, T: Plain> Column<'q, T> {
     pub(in crate::relational) fn address(&self) -> [usize; 2] {
         match self.0 {
             Source::Slice(slice) => [0, slice.as_ptr().addr()],
-            Source::Buffer(buffer) => [Arc::as_ptr(buffer.engine()).addr(), buffer.address()],
+            Source::Buffer(buffer) => [Arc::as_ptr(buffer.engine()).addr(), buffer.at()],
         }
     }
 

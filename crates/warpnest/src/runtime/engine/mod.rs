@@ -38,6 +38,41 @@ pub struct Memory {
     pub free: u64,
 }
 
+/// The sizes of a device's pool, in bytes; all are 0 where there is none.
+///
+/// A GPU's driver takes long for an allocation and its release. So the memory of buffers that are
+/// dropped is kept for other buffers, up to a limit.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct PoolSizes {
+    /// The bytes that the driver has given: of buffers, and kept.
+    pub held: u64,
+    /// The most bytes that were held at a time.
+    pub most_held: u64,
+    /// The bytes that are kept, without parts of blocks that buffers share.
+    pub kept: u64,
+    /// The most bytes that are kept: [`Device::set_pool_limit`](crate::Device::set_pool_limit).
+    pub limit: u64,
+}
+
+/// The last use of memory by a stream.
+#[derive(Clone, Debug)]
+pub struct LastUse {
+    /// The stream's id.
+    pub stream: u64,
+    /// The event at the end of the use.
+    pub event: Arc<dyn QueueEvent>,
+}
+
+/// Memory that a buffer may have had before.
+#[derive(Debug)]
+pub struct Reused {
+    /// Its address.
+    pub address: usize,
+    /// The uses by which it was had before: work of other streams must wait for them.
+    pub uses: Vec<LastUse>,
+}
+
 /// The engine that a device runs on.
 ///
 /// # Safety
@@ -56,6 +91,35 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
     /// # Safety
     /// `address` must come from `allocate(bytes)` of this engine, and nothing may use it any more.
     unsafe fn free(&self, address: usize, bytes: usize);
+    /// Allocates as [`Engine::allocate`] does, memory for work of the stream with id `stream`. It
+    /// may have uses that have not ended.
+    fn take(&self, bytes: usize, _stream: u64) -> Result<Reused> {
+        Ok(Reused { address: self.allocate(bytes)?, uses: vec![] })
+    }
+    /// Frees an allocation when these uses have ended, which may be later.
+    ///
+    /// # Safety
+    /// `address` must come from `allocate(bytes)` or `take(bytes)` of this engine, and no other use
+    /// of it may be going on or come.
+    unsafe fn give(&self, address: usize, bytes: usize, uses: Vec<LastUse>) {
+        // After a driver error the context is lost, and with it the memory: the error cannot be
+        // reported from here.
+        let _ = uses.iter().try_for_each(|last| last.event.synchronize());
+        // SAFETY: as the caller promises; the uses have ended.
+        unsafe { self.free(address, bytes) }
+    }
+    /// Waits, on the host, for all work of the device, that of other libraries included.
+    fn synchronize(&self) -> Result<()> {
+        Ok(())
+    }
+    /// Returns the sizes of what is kept for allocations to come.
+    fn pool(&self) -> PoolSizes {
+        PoolSizes::default()
+    }
+    /// Gives back memory that is kept for allocations to come.
+    fn trim_pool(&self) {}
+    /// Sets the most bytes that are kept for allocations to come.
+    fn set_pool_limit(&self, _bytes: usize) {}
     /// Allocates page-locked memory of the host, `bytes` bytes (not 0) at a multiple of 16. Copies
     /// from and to it are faster than copies of other memory. `None` if it has none, or none left.
     fn allocate_page_locked(&self, _bytes: usize) -> Option<usize> {

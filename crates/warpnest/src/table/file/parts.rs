@@ -45,7 +45,7 @@ impl<'t> Section<'t> {
         let Range { start, end } = elements;
         assert!(start <= end && end <= buffer.len() as u64, "the buffer has {} elements", buffer.len());
         let size = size_of::<T>() as u64;
-        let address = buffer.address() + (start * size) as usize;
+        let address = buffer.at() + (start * size) as usize;
         self.push((end - start) * size, Extent::Device { tracked: buffer, address });
         self
     }

@@ -73,7 +73,7 @@ impl<T: Plain> Target for Loading<T> {
         assert!(at + bytes.len() as u64 <= capacity, "the buffer has {capacity} bytes");
         // SAFETY: the buffer has these bytes, no other work uses it yet, and other threads put
         // theirs elsewhere.
-        unsafe { stream.queue().upload(bytes, self.buffer.address() + at as usize) }
+        unsafe { stream.queue().upload(bytes, self.buffer.at() + at as usize) }
     }
 }
 

@@ -121,7 +121,6 @@ functions! {
     cuDevicePrimaryCtxRelease_v2(device: Ordinal);
     cuCtxGetCurrent(context: *mut Context);
     cuCtxSetCurrent(context: Context);
-    #[cfg(feature = "cust")]
     cuCtxSynchronize();
     cuPointerGetAttribute(data: *mut c_void, attribute: c_int, address: Address);
     cuMemGetInfo_v2(free: *mut usize, total: *mut usize);

@@ -1,7 +1,7 @@
 //! The CUDA engine: kernels as PTX, through the driver.
 //!
 //! `driver` has the functions that are found when the program runs, `context` the state of a
-//! device. `module` compiles kernels, `queue` launches them, in `event`s' order; `readback`,
+//! device. `module` compiles kernels, `queue` launches them, in `event`s' order. `pool` has the memory of buffers; `readback`,
 //! `staged` and `page_locked` are memory of the host that copies pass through.
 
 mod context;
@@ -12,16 +12,17 @@ mod interop;
 mod module;
 mod modules;
 mod page_locked;
+mod pool;
 mod queue;
 mod readback;
 mod shared;
 mod staged;
 
-use super::{Engine, Machine, Memory, Queue};
+use super::{Engine, LastUse, Machine, Memory, PoolSizes, Queue, Reused};
 use crate::{Error, Module, Result};
 use context::Primary;
-use driver::Address;
 use modules::Modules;
+use pool::Pool;
 use queue::CudaQueue;
 use shared::Shared;
 pub use staged::LargeCopies;
@@ -32,6 +33,7 @@ use std::sync::Arc;
 
 pub(crate) struct CudaEngine {
     shared: Arc<Shared>,
+    pool: Pool,
 }
 
 impl CudaEngine {
@@ -39,7 +41,15 @@ impl CudaEngine {
     pub(crate) fn new(ordinal: u32) -> Result<Self> {
         let primary = Arc::new(Primary::retain(ordinal)?);
         let modules = Modules::new(&primary)?;
-        Ok(Self { shared: Arc::new(Shared { modules, staged: StagedCopies::default(), primary }) })
+        let pool = Pool::new(&primary);
+        Ok(Self { shared: Arc::new(Shared { modules, staged: StagedCopies::default(), primary }), pool })
+    }
+
+    /// Takes memory out of the pool, so that another library can free it by the driver. Returns
+    /// whether it can: a part of a segment cannot.
+    #[cfg(any(feature = "cust", feature = "cudarc"))]
+    pub(super) fn disown(&self, address: usize) -> bool {
+        self.pool.disown(address)
     }
 
     /// Changes how large copies are made from now on.
@@ -51,6 +61,12 @@ impl CudaEngine {
     /// told.
     pub(crate) fn is_lost(&self) -> bool {
         self.shared.primary.is_lost()
+    }
+}
+
+impl Drop for CudaEngine {
+    fn drop(&mut self) {
+        self.pool.close(&self.shared.primary);
     }
 }
 
@@ -83,24 +99,42 @@ unsafe impl Engine for CudaEngine {
     }
 
     fn memory(&self) -> Result<Memory> {
-        self.shared.primary.memory()
+        let Memory { total, free } = self.shared.primary.memory()?;
+        Ok(Memory { total, free: free + self.pool.sizes().kept })
     }
 
     fn allocate(&self, bytes: usize) -> Result<usize> {
-        let entered = self.shared.primary.enter()?;
-        let mut address = 0;
-        // SAFETY: the driver writes the address.
-        let allocated = unsafe { entered.driver.cuMemAlloc_v2(&mut address, bytes) };
-        allocated.map_err(|failure| self.shared.primary.error(failure, bytes as u64))?;
-        Ok(address as usize)
+        pool::allocate(&self.shared.primary, bytes)
     }
 
     unsafe fn free(&self, address: usize, _bytes: usize) {
-        if let Ok(entered) = self.shared.primary.enter() {
-            // SAFETY: `allocate` made it, and nothing uses it. An error means that the context is
-            // lost, with its memory.
-            let _ = entered.check(unsafe { entered.driver.cuMemFree_v2(address as Address) });
-        }
+        pool::free(&self.shared.primary, address);
+    }
+
+    fn take(&self, bytes: usize, stream: u64) -> Result<Reused> {
+        self.pool.take(&self.shared.primary, bytes, stream)
+    }
+
+    unsafe fn give(&self, address: usize, _bytes: usize, uses: Vec<LastUse>) {
+        self.pool.give(&self.shared.primary, address, uses);
+    }
+
+    fn synchronize(&self) -> Result<()> {
+        let entered = self.shared.primary.enter()?;
+        // SAFETY: a context is current.
+        entered.check(unsafe { entered.driver.cuCtxSynchronize() })
+    }
+
+    fn pool(&self) -> PoolSizes {
+        self.pool.sizes()
+    }
+
+    fn trim_pool(&self) {
+        self.pool.trim(&self.shared.primary);
+    }
+
+    fn set_pool_limit(&self, bytes: usize) {
+        self.pool.set_limit(&self.shared.primary, bytes);
     }
 
     fn allocate_page_locked(&self, bytes: usize) -> Option<usize> {

@@ -86,10 +86,12 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
     /// `cudarc` panics if it cannot make the events of a slice.
     pub fn into_cudarc(self, stream: &Arc<CudaStream>) -> Result<CudaSlice<T>> {
         let theirs = self.theirs(stream)?;
-        theirs.order_after_uses(&self)?;
+        primary(&**theirs.engine(), CUDARC)?;
+        let whole = self.owned_by_driver(&theirs)?;
+        theirs.order_after_uses(&whole)?;
         let _entered = primary(&**theirs.engine(), CUDARC)?.enter()?;
-        let (address, length) = (self.address() as u64, self.len());
-        self.into_allocation().hand_on();
+        let (address, length) = (whole.at() as u64, whole.len());
+        whole.into_allocation().hand_on();
         // SAFETY: the driver's cuMemAlloc allocated that many elements, and no other owner frees
         // them. `cudarc`'s stream waits for what initialized them.
         let mut slice = unsafe { stream.upgrade_device_ptr::<T>(address, length) };
@@ -175,7 +177,7 @@ impl<T: Plain + Pod + DeviceRepr> Buffer<T> {
     /// Work on `stream` may use the buffer while this lives.
     unsafe fn lent_to(&self, stream: &Arc<CudaStream>) -> Lent<T> {
         // SAFETY: the buffer has that many elements, and the slice made here frees none of them.
-        let slice = unsafe { stream.upgrade_device_ptr(self.address() as u64, self.len()) };
+        let slice = unsafe { stream.upgrade_device_ptr(self.at() as u64, self.len()) };
         let mut lent = Lent(ManuallyDrop::new(slice));
         written(&mut lent.0, stream);
         lent

@@ -4,6 +4,7 @@ use super::{Other, foreign, primary};
 use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::engine::cuda::driver::{self, constant};
 use crate::runtime::engine::cuda::queue::CudaQueue;
+use crate::runtime::stream::Shared;
 use crate::{Buffer, Device, Result, Stream};
 use bytemuck::Pod;
 use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
@@ -67,13 +68,16 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
     /// then.
     pub fn into_cust(self) -> Result<DeviceBuffer<T>> {
         primary(&**self.engine(), CUST)?;
-        let (address, length) = (self.address(), self.len());
+        let length = self.len();
         if length == 0 {
             // `cust` frees no empty buffer, and this library's have an address.
             // SAFETY: there are no elements, so nothing reads or frees them.
             return Ok(unsafe { DeviceBuffer::from_raw_parts(DevicePointer::null(), 0) });
         }
-        self.into_allocation().release()?;
+        let stream = Stream::new(&Shared::new(self.engine().clone(), None))?;
+        let whole = self.owned_by_driver(&stream)?;
+        let address = whole.at();
+        whole.into_allocation().release()?;
         // SAFETY: the memory was allocated by the driver's cuMemAlloc, and no other owner frees it.
         Ok(unsafe { DeviceBuffer::from_raw_parts(DevicePointer::from_raw(address as u64), length) })
     }
@@ -116,7 +120,7 @@ impl<T: Plain + Pod + DeviceCopy> Buffer<T> {
 
     fn device_slice(&self) -> DeviceSlice<T> {
         // SAFETY: the buffer has that many elements.
-        unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(self.address() as u64), self.len()) }
+        unsafe { DeviceSlice::from_raw_parts(DevicePointer::from_raw(self.at() as u64), self.len()) }
     }
 
     /// Borrows a `cust` buffer for reading: inside `work` it is a [`Buffer`]. Waits, at the

@@ -8,6 +8,7 @@ mod cust;
 use super::CudaEngine;
 use super::context::Primary;
 use super::queue::CudaQueue;
+use crate::runtime::allocation::{Allocation, Owner};
 use crate::runtime::engine::{Engine, Queue};
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::plain::Plain;
@@ -43,6 +44,20 @@ fn cuda_queue(queue: &dyn Queue) -> &CudaQueue {
 }
 
 impl<T: Plain> Buffer<T> {
+    /// Returns the elements in memory that another library can free by the driver: a copy on
+    /// `stream` if they are in memory that buffers share.
+    fn owned_by_driver(self, stream: &Stream) -> Result<Self> {
+        let engine = self.engine().as_any().downcast_ref::<CudaEngine>().expect("the buffer is on a CUDA device");
+        if engine.disown(self.at()) {
+            return Ok(self);
+        }
+        let bytes = (self.len() * size_of::<T>()).max(1);
+        let allocation = Allocation::new(self.engine().clone(), engine.allocate(bytes)?, bytes, Owner::Engine);
+        let mut whole = Self::from_allocation(allocation, self.len());
+        whole.copy_from(stream, &self)?;
+        Ok(whole)
+    }
+
     /// Lends memory of this buffer to `work`, in order with its other uses and with the context
     /// current.
     fn lent<R>(&self, other: Other, stream: &Stream, written: bool, work: impl FnOnce(&CudaQueue) -> R) -> Result<R> {

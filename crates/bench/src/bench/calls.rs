@@ -1,0 +1,74 @@
+//! Benchmarks of whole calls, as a program of ordinary size makes them: with the memory of results
+//! and scratch allocated and released in each, by the host's clock.
+
+use super::input::{Input, key};
+use super::lab::Bench;
+use super::record::{Record, Subject};
+use std::time::Instant;
+use warpnest::primitives::Scratch;
+use warpnest::relational::{GroupBy, Unique, isin_on};
+use warpnest::types::WordKey as Key;
+use warpnest::{Buffer, PageMap};
+
+/// The rows of each key of a column.
+const ROWS_A_KEY: u64 = 8;
+
+/// The fewest times that a call is made: a small one takes microseconds.
+const CALLS: u32 = 101;
+
+/// Measures calls on buffers of `n` keys or rows, each until the host knows that the result is
+/// there and has dropped it.
+pub fn measure<K: Key>(at: Bench<'_>) -> anyhow::Result<Vec<Record>> {
+    let Bench { device, run, n, .. } = at;
+    let stream = device.default_stream();
+    let Input { keys, present, .. } = Input::<K, u32>::new(n);
+    let values = Buffer::from_slice(device, &(0..n as u32).collect::<Vec<_>>())?;
+    let (keys, queries) = (Buffer::from_slice(device, &keys)?, Buffer::from_slice(device, &present)?);
+    let groups = n.div_ceil(ROWS_A_KEY);
+    let column = Buffer::from_slice(device, &(0..n).map(|row| key(row % groups)).collect::<Vec<K>>())?;
+    let among = Buffer::from_slice(device, &(0..groups).step_by(8).map(key).collect::<Vec<K>>())?;
+    let map = PageMap::build(device, &keys, &values)?;
+
+    let mut records = Vec::new();
+    let mut keep = |op, call: &mut dyn FnMut() -> warpnest::Result<u64>, expected: u64| {
+        let (mut times, mut wrong) = (Vec::new(), 0);
+        for _ in 0..at.runs.max(CALLS) {
+            stream.synchronize()?;
+            let start = Instant::now();
+            wrong += call()?.abs_diff(expected);
+            times.push(start.elapsed().as_secs_f64() * 1e3);
+        }
+        times.sort_by(f64::total_cmp);
+        let subject = Subject { table: "calls".to_owned(), op, n, load: 0.0, key_bits: K::BITS, value_bits: 32 };
+        records.push(run.record(subject, times[times.len() / 2], 0.0, wrong));
+        warpnest::Result::<()>::Ok(())
+    };
+    let call_get = &mut || {
+        let answers = map.get_many_on(stream, &queries)?;
+        stream.synchronize()?;
+        Ok(answers.len() as u64)
+    };
+    keep("call_get", call_get, n)?;
+    keep("call_build", &mut || Ok(PageMap::build(device, &keys, &values)?.len() as u64), n)?;
+    let call_unique = &mut || {
+        let found = Unique::of(&column).ids().counts().run_on(stream, &mut Scratch::new(device))?;
+        stream.synchronize()?;
+        Ok(found.keys.len() as u64)
+    };
+    keep("call_unique", call_unique, groups)?;
+    let call_isin = &mut || {
+        let found = isin_on(stream, &mut Scratch::new(device), &column, &among)?;
+        stream.synchronize()?;
+        Ok(found.len() as u64)
+    };
+    keep("call_isin", call_isin, n.div_ceil(32))?;
+    let call_group_by = &mut || {
+        let mut query = GroupBy::new(&column);
+        query.sum(&values);
+        let found = query.run_on(stream, &mut Scratch::new(device))?;
+        stream.synchronize()?;
+        Ok(found.len() as u64)
+    };
+    keep("call_group_by", call_group_by, groups)?;
+    Ok(records)
+}

@@ -1,0 +1,175 @@
+//! The pool: memory of dropped buffers is used again without a wait, behind the work that uses it.
+//! All work is put off until somebody waits for it, so order that is missing is a wrong answer.
+
+use crate::{Session, without_waiting};
+use fake_cuda_driver::TOTAL_MEMORY;
+use warpnest::{Buffer, Device, Error, PageMap};
+
+/// The bytes of a block: more than a part of a segment has.
+const BLOCK: usize = 5 << 20;
+
+/// Returns a device whose work is put off.
+fn deferred(session: &Session) -> Device {
+    let device = session.device(0);
+    session.driver.defer(true);
+    device
+}
+
+/// Returns a buffer of bytes.
+fn bytes(device: &Device, length: usize) -> Buffer<u8> {
+    Buffer::zeroed(device, length).unwrap()
+}
+
+#[test]
+fn memory_is_used_again_without_a_call_that_waits() {
+    let session = Session::new();
+    let device = deferred(&session);
+    for length in [1, 1000, 512 << 10, BLOCK] {
+        drop(bytes(&device, length));
+        let calls = ["cuMemAlloc_v2", "cuMemFree_v2"].map(|call| session.driver.calls(call));
+        without_waiting(&session, || {
+            for spare in [0, length / 16, 0] {
+                let buffer = bytes(&device, length - spare);
+                drop(buffer);
+            }
+        });
+        assert_eq!(calls, ["cuMemAlloc_v2", "cuMemFree_v2"].map(|call| session.driver.calls(call)), "{length}");
+    }
+    let pool = device.pool();
+    assert_eq!((pool.kept, pool.limit), (6 << 20, TOTAL_MEMORY as u64 / 8));
+    assert!(pool.held > pool.kept && pool.most_held >= pool.held, "{pool:?}");
+    device.trim_pool();
+    assert_eq!((device.pool().held, device.pool().kept), (0, 0));
+}
+
+#[test]
+fn small_buffers_share_an_allocation_of_the_driver() {
+    let session = Session::new();
+    let device = session.device(0);
+    // The stream gets its own memory, by which words come to the host.
+    bytes(&device, 4).download(device.default_stream()).unwrap();
+    let before = session.held(&device).allocations;
+    let mut buffers: Vec<Buffer<u32>> = (0..1000).map(|i| Buffer::from_slice(&device, &[i; 100]).unwrap()).collect();
+    assert_eq!(session.held(&device).allocations, before + 1);
+    for (i, buffer) in (0..).zip(&buffers) {
+        assert_eq!(buffer.download(device.default_stream()).unwrap(), [i; 100]);
+    }
+    // While one is left, their memory stays.
+    buffers.truncate(1);
+    assert_eq!(session.held(&device).allocations, before + 1);
+    assert_eq!(buffers[0].download(device.default_stream()).unwrap(), [0; 100]);
+    buffers.clear();
+    assert_eq!(session.held(&device).allocations, before);
+}
+
+#[test]
+fn work_of_another_stream_gets_other_memory_or_waits() {
+    let session = Session::new();
+    for length in [800, BLOCK] {
+        let device = deferred(&session);
+        let (one, two) = (device.stream().unwrap(), device.stream().unwrap());
+        let mut first = bytes(&one.device(), length);
+        let mut copy = bytes(&one.device(), length);
+        first.fill(&one, 7).unwrap();
+        copy.copy_from(&one, &first).unwrap();
+        let place = first.slice(..).unwrap().len();
+        assert_eq!(place, length);
+        drop(first);
+        // The driver has more memory, and the copy has not been done.
+        let allocations = session.driver.held(0).allocations;
+        let mut second = bytes(&two.device(), length);
+        second.fill(&two, 8).unwrap();
+        assert!(length < BLOCK || session.driver.held(0).allocations > allocations, "it is the first one's");
+        assert_eq!(copy.download(&one).unwrap(), vec![7; length]);
+        assert_eq!(second.download(&two).unwrap(), vec![8; length]);
+        drop((copy, second));
+
+        // The driver has no more: then the memory is the first one's, and comes after the copy.
+        let rest = TOTAL_MEMORY - device.pool().held as usize - (3 << 20);
+        let filled = bytes(&device, rest);
+        device.trim_pool();
+        let (mut first, mut copy) = (bytes(&one.device(), BLOCK / 3), bytes(&one.device(), BLOCK / 3));
+        first.fill(&one, 9).unwrap();
+        copy.copy_from(&one, &first).unwrap();
+        drop(first);
+        if let Ok(mut second) = Buffer::<u8>::zeroed(&two.device(), BLOCK / 3) {
+            second.fill(&two, 1).unwrap();
+            two.synchronize().unwrap();
+        }
+        assert_eq!(copy.download(&one).unwrap(), vec![9; BLOCK / 3]);
+        drop(filled);
+    }
+}
+
+#[test]
+fn all_is_given_back_before_an_allocation_fails() {
+    let session = Session::new();
+    let device = session.device(0);
+    drop((0..8).map(|i| bytes(&device, BLOCK + i * (4 << 20))).collect::<Vec<_>>());
+    assert!(device.pool().kept > 0);
+    let free = device.memory().unwrap().free as usize;
+    let all = bytes(&device, free - (8 << 20));
+    assert_eq!(device.pool().kept, 0);
+    drop(all);
+    let error = Buffer::<u8>::zeroed(&device, TOTAL_MEMORY + 1).unwrap_err();
+    assert!(matches!(error, Error::OutOfMemory { asked, .. } if asked == TOTAL_MEMORY as u64 + 1), "{error:?}");
+}
+
+#[test]
+fn no_more_is_kept_than_the_limit_and_what_was_kept_for_longest_goes_first() {
+    let session = Session::new();
+    let device = session.device(0);
+    device.set_pool_limit(3 * BLOCK);
+    let calls = session.driver.calls("cuMemAlloc_v2");
+    let (one, two, three) = (bytes(&device, 2 * BLOCK), bytes(&device, BLOCK), bytes(&device, BLOCK));
+    drop(one);
+    drop(two);
+    assert!(device.pool().kept <= 3 * BLOCK as u64);
+    drop(three);
+    assert!(device.pool().kept <= 3 * BLOCK as u64);
+    drop((bytes(&device, BLOCK), bytes(&device, BLOCK)));
+    assert_eq!(session.driver.calls("cuMemAlloc_v2"), calls + 3);
+    drop(bytes(&device, 2 * BLOCK));
+    assert_eq!(session.driver.calls("cuMemAlloc_v2"), calls + 4);
+
+    device.set_pool_limit(0);
+    assert_eq!((device.pool().held, device.pool().kept), (0, 0));
+    let before = session.driver.held(0).allocations;
+    let (small, large) = (bytes(&device, 10), bytes(&device, BLOCK));
+    assert_eq!(session.driver.held(0).allocations, before + 2);
+    drop((small, large));
+    assert_eq!(session.driver.held(0).allocations, before);
+}
+
+#[test]
+fn memory_whose_address_is_known_is_used_again_when_all_work_has_ended() {
+    let session = Session::new();
+    let device = deferred(&session);
+    let buffer = bytes(&device, 1000);
+    let (address, waits) = (buffer.address(), session.driver.calls("cuCtxSynchronize"));
+    drop(buffer);
+    assert_eq!(session.driver.calls("cuCtxSynchronize"), waits + 1);
+    assert_eq!(bytes(&device, 1000).address(), address);
+}
+
+#[test]
+fn tables_are_built_changed_and_dropped_on_streams_in_turn_with_the_same_memory() {
+    let session = Session::new();
+    let device = deferred(&session);
+    let streams = [(); 3].map(|()| device.stream().unwrap());
+    let mut kept = Vec::new();
+    for round in 0..12u32 {
+        let stream = &streams[round as usize % 3];
+        let keys: Vec<u32> = (0..200).map(|i| i * 7 + round).collect();
+        let mut map = PageMap::build(&stream.device(), &keys, &keys).unwrap();
+        map.erase_many(&keys[..100]).unwrap();
+        let queries = Buffer::from_slice(&stream.device(), &keys).unwrap();
+        kept.push((map.get_many_on(stream, &queries).unwrap(), keys, round));
+        // Its memory is the next map's, and the lookup has not been done.
+        drop((map, queries));
+    }
+    for (answers, keys, round) in kept {
+        let expected: Vec<_> = keys.iter().enumerate().map(|(i, &key)| (i >= 100).then_some(key)).collect();
+        assert_eq!(answers.download(&streams[0]).unwrap(), expected, "{round}");
+    }
+}
