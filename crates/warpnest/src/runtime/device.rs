@@ -153,8 +153,8 @@ impl Device {
     /// which keeps none.
     ///
     /// The driver of a GPU takes 100 µs for the smallest allocation and its release, and more for
-    /// larger ones. So the memory of a dropped buffer is kept, and the next buffer of about its size
-    /// takes it: neither waits. All is given back before there is an
+    /// larger ones. So the memory of a dropped buffer is kept, and the next buffer of about its
+    /// size takes it: neither waits. All is given back before there is an
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory).
     pub fn pool(&self) -> PoolSizes {
         self.engine().pool()

@@ -108,7 +108,7 @@ pub unsafe trait Engine: Debug + Send + Sync + Any {
         // SAFETY: as the caller promises; the uses have ended.
         unsafe { self.free(address, bytes) }
     }
-    /// Waits, on the host, for all work of the device, that of other libraries included.
+    /// Waits, on the host, for all work of the device, also of other libraries.
     fn synchronize(&self) -> Result<()> {
         Ok(())
     }

@@ -1,8 +1,8 @@
 //! The CUDA engine: kernels as PTX, through the driver.
 //!
 //! `driver` has the functions that are found when the program runs, `context` the state of a
-//! device. `module` compiles kernels, `queue` launches them, in `event`s' order. `pool` has the memory of buffers; `readback`,
-//! `staged` and `page_locked` are memory of the host that copies pass through.
+//! device. `module` compiles kernels, `queue` launches them, in `event`s' order. `pool` has the
+//! memory of buffers; `readback`, `staged` and `page_locked` are memory of the host, for copies.
 
 mod context;
 mod driver;

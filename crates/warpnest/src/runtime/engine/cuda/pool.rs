@@ -1,9 +1,9 @@
 //! The memory of buffers that were dropped, kept for the next ones: the driver takes 100 µs for the
 //! smallest allocation and its release, and waits for the device.
 //!
-//! The pool waits for nothing. Memory is kept with the uses of its last owner, and the next one lets
-//! its work wait for these on the device. Work of the same stream comes after them anyway, so that
-//! memory whose uses are of the stream that asks, or have ended, is taken.
+//! The pool waits for nothing. Memory is kept with the uses of its last owner, and the next owner's
+//! work waits for these on the device. Memory is taken first whose uses have ended, or are of the
+//! stream that asks, whose work comes after them anyway.
 //!
 //! Up to [`LARGEST_PART`] bytes are a part of a segment, whose parts have one size, a power of two.
 //! More bytes are a block, of whole [`GRAIN`]s, which is the driver's allocation.
