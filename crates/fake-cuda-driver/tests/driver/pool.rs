@@ -111,8 +111,10 @@ fn all_is_given_back_before_an_allocation_fails() {
     let all = bytes(&device, free - (8 << 20));
     assert_eq!(device.pool().kept, 0);
     drop(all);
-    let error = Buffer::<u8>::zeroed(&device, TOTAL_MEMORY + 1).unwrap_err();
-    assert!(matches!(error, Error::OutOfMemory { asked, .. } if asked == TOTAL_MEMORY as u64 + 1), "{error:?}");
+    for length in [TOTAL_MEMORY + 1, usize::MAX - 9] {
+        let error = Buffer::<u8>::zeroed(&device, length).unwrap_err();
+        assert!(matches!(error, Error::OutOfMemory { asked, .. } if asked == length as u64), "{error:?}");
+    }
 }
 
 #[test]

@@ -200,7 +200,7 @@ impl Pool {
             (size, size)
         } else {
             let size = bytes.checked_next_multiple_of(GRAIN).unwrap_or(bytes);
-            (size, size + size / MOST_SPARE)
+            (size, size.saturating_add(size / MOST_SPARE))
         };
         if let Some(reused) = state.take(size, most, stream, LOOKS) {
             return Ok(reused);
