@@ -3,7 +3,7 @@
 
 use crate::{Session, without_waiting};
 use fake_cuda_driver::TOTAL_MEMORY;
-use warpnest::{Buffer, Device, Error, PageMap};
+use warpnest::{Buffer, Device, Error, PageMap, Stream};
 
 /// The bytes of a block: more than a part of a segment has.
 const BLOCK: usize = 5 << 20;
@@ -62,43 +62,67 @@ fn small_buffers_share_an_allocation_of_the_driver() {
     assert_eq!(session.held(&device).allocations, before);
 }
 
+/// Returns two buffers of bytes on a stream, with a copy of the first one to the second queued.
+fn copied(stream: &Stream, length: usize, byte: u8) -> [Buffer<u8>; 2] {
+    let [mut first, mut copy] = [(); 2].map(|()| bytes(&stream.device(), length));
+    first.fill(stream, byte).unwrap();
+    // What is written there too early would be copied.
+    stream.synchronize().unwrap();
+    copy.copy_from(stream, &first).unwrap();
+    [first, copy]
+}
+
 #[test]
-fn work_of_another_stream_gets_other_memory_or_waits() {
+fn work_of_another_stream_gets_other_memory() {
     let session = Session::new();
     for length in [800, BLOCK] {
         let device = deferred(&session);
         let (one, two) = (device.stream().unwrap(), device.stream().unwrap());
-        let mut first = bytes(&one.device(), length);
-        let mut copy = bytes(&one.device(), length);
-        first.fill(&one, 7).unwrap();
-        copy.copy_from(&one, &first).unwrap();
-        let place = first.slice(..).unwrap().len();
-        assert_eq!(place, length);
+        let [first, copy] = copied(&one, length, 7);
         drop(first);
-        // The driver has more memory, and the copy has not been done.
-        let allocations = session.driver.held(0).allocations;
         let mut second = bytes(&two.device(), length);
+        // The first one's memory is kept, for work of its own stream.
+        assert_eq!(device.pool().kept, if length == BLOCK { 6 << 20 } else { 0 });
         second.fill(&two, 8).unwrap();
-        assert!(length < BLOCK || session.driver.held(0).allocations > allocations, "it is the first one's");
+        two.synchronize().unwrap();
         assert_eq!(copy.download(&one).unwrap(), vec![7; length]);
         assert_eq!(second.download(&two).unwrap(), vec![8; length]);
-        drop((copy, second));
-
-        // The driver has no more: then the memory is the first one's, and comes after the copy.
-        let rest = TOTAL_MEMORY - device.pool().held as usize - (3 << 20);
-        let filled = bytes(&device, rest);
-        device.trim_pool();
-        let (mut first, mut copy) = (bytes(&one.device(), BLOCK / 3), bytes(&one.device(), BLOCK / 3));
-        first.fill(&one, 9).unwrap();
-        copy.copy_from(&one, &first).unwrap();
-        drop(first);
-        if let Ok(mut second) = Buffer::<u8>::zeroed(&two.device(), BLOCK / 3) {
-            second.fill(&two, 1).unwrap();
-            two.synchronize().unwrap();
-        }
-        assert_eq!(copy.download(&one).unwrap(), vec![9; BLOCK / 3]);
-        drop(filled);
     }
+}
+
+#[test]
+fn memory_that_is_all_there_is_left_is_used_again_behind_the_work_of_another_stream() {
+    let session = Session::new();
+    let device = deferred(&session);
+    let (one, two) = (device.stream().unwrap(), device.stream().unwrap());
+    let [first, copy] = copied(&one, BLOCK, 7);
+    let mut all = Vec::new();
+    while let Ok(buffer) = Buffer::<u8>::zeroed(&device, BLOCK) {
+        all.push(buffer);
+    }
+    drop(first);
+    let mut second = bytes(&two.device(), BLOCK);
+    second.fill(&two, 8).unwrap();
+    two.synchronize().unwrap();
+    assert!(copy.download(&one).unwrap() == vec![7; BLOCK], "the copy is of what was written later");
+}
+
+#[test]
+fn answers_on_another_stream_than_the_tables_wait_for_what_used_their_memory() {
+    let session = Session::new();
+    let device = deferred(&session);
+    let (one, two) = (device.stream().unwrap(), device.stream().unwrap());
+    let keys: Vec<u32> = (0..200).collect();
+    let map = PageMap::build(&one.device(), &keys, &keys).unwrap();
+    let [queries, others] = [&keys[..100], &keys[100..]].map(|keys| Buffer::from_slice(&device, keys).unwrap());
+    let mut copy = Buffer::<u32>::zeroed(&device, 100).unwrap();
+    let answers = map.get_many_on(&one, &queries).unwrap();
+    copy.copy_from(&one, answers.values()).unwrap();
+    drop(answers);
+    let answers = map.get_many_on(&two, &others).unwrap();
+    two.synchronize().unwrap();
+    assert_eq!(copy.download(&one).unwrap(), keys[..100]);
+    assert_eq!(answers.values().download(&two).unwrap(), keys[100..]);
 }
 
 #[test]
