@@ -1,6 +1,7 @@
-//! What a back end must offer to access words of the device's memory, and the scopes of atomics.
+//! The operations on words of the device's memory that a back end must implement, and the scopes of
+//! atomics.
 
-/// The set of threads that an atomic operation is atomic for.
+/// The set of threads relative to which an operation is atomic.
 pub trait Scope: Copy {
     #[doc(hidden)]
     const LEVEL: u8;
@@ -26,11 +27,12 @@ impl Scope for SystemScope {
 }
 
 /// The accesses to the device's memory that each back end implements. Only
-/// [`Global`](super::Global) and [`Atomic`](super::Atomic) use them, and their methods say what
-/// each does.
+/// [`Global`](super::Global) and [`Atomic`](super::Atomic) call these methods; their documentation
+/// says what each access does.
 ///
 /// # Safety
-/// The methods access `at`, which must be allocated and aligned; the plain ones must not race.
+/// The methods access the word at `at`, which must be allocated and aligned. The plain accesses
+/// must not race.
 #[allow(clippy::missing_safety_doc, missing_docs)]
 pub trait WholeWord: Sized {
     fn prefetch(at: *const Self);

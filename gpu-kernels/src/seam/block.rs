@@ -1,21 +1,22 @@
-//! The execution model: a block of threads, tiles of lanes in step, and the memory that a block
-//! shares.
+//! The execution model: a block of threads, tiles whose lanes run in step, and the memory that the
+//! threads of a block share.
 
 use super::global::Global;
 use super::word::Word;
 
-/// The number of lanes of a warp.
+/// The count of lanes of a warp.
 pub const LANES: usize = 32;
 
-/// A thread block, held by code that is the same for all its threads.
+/// A thread block. Code that holds this value is the same for all threads of the block.
 ///
-/// What one thread does is in a closure that is given to the block. A thread's index exists only
-/// there, and the closure cannot reach the block, so a barrier in divergent code cannot be written.
-/// State that one thread keeps from one closure to the next is in a [`Block::Local`].
+/// The work of one thread is in a closure that is given to the block. A thread's index exists only
+/// in such a closure, and the closure cannot reach the block, so a barrier in divergent code cannot
+/// be written. State that one thread keeps from one closure to the next is in a [`Block::Local`].
 ///
 /// # What does not compile
 ///
-/// Threads run at once, so none may change what the code around the closures holds:
+/// Threads run at the same time, so no thread may change a variable of the code around the
+/// closures:
 ///
 /// ```compile_fail,E0594
 /// # use gpu_kernels::seam::Block;
@@ -26,8 +27,8 @@ pub const LANES: usize = 32;
 /// }
 /// ```
 ///
-/// A cell does not help; what threads count together is in shared or global memory, or a
-/// [`Block::count`]:
+/// A cell does not help. What threads count together is in shared or global memory, or is counted
+/// by [`Block::count`]:
 ///
 /// ```compile_fail,E0277
 /// # use gpu_kernels::seam::Block;
@@ -38,7 +39,7 @@ pub const LANES: usize = 32;
 /// }
 /// ```
 ///
-/// No barrier stands in what one thread does, in a branch or out of one:
+/// A thread's closure cannot contain a barrier, whether in a branch or outside of one:
 ///
 /// ```compile_fail,E0500
 /// # use gpu_kernels::seam::Block;
@@ -51,8 +52,7 @@ pub const LANES: usize = 32;
 /// }
 /// ```
 ///
-/// A thread's state is reached in closures alone: outside them no thread is running whose state it
-/// could be.
+/// A thread's state can only be reached inside closures, because no thread is running outside them:
 ///
 /// ```compile_fail,E0614
 /// # use gpu_kernels::seam::Block;
@@ -62,7 +62,8 @@ pub const LANES: usize = 32;
 /// }
 /// ```
 pub trait Block: Sized {
-    /// The type of one `T` for each thread: a register on the GPU, an array on the CPU.
+    /// The type of the state that each thread keeps, one `T` a thread: a register on the GPU, an
+    /// array on the CPU.
     type Local<T>;
     /// The type of an array in the block's shared memory.
     type Shared<T: Word>: Shared<T>;
@@ -72,9 +73,9 @@ pub trait Block: Sized {
     type Strided: Block;
 
     /// Returns the block with as many threads as suit the back end, for kernels that process their
-    /// work in strides of [`Block::threads`]. That is all threads on the GPU, one on the CPU.
+    /// work in strides of [`Block::threads`]. The GPU uses all threads of the block, the CPU one.
     ///
-    /// Tiles of such a block have one lane on the CPU.
+    /// On the CPU, a tile of the returned block has one lane.
     fn strided(&mut self) -> &mut Self::Strided;
     /// Returns the index of this block in the grid.
     fn index(&self) -> u32;
@@ -89,22 +90,22 @@ pub trait Block: Sized {
         self.index() as u64 * self.threads() as u64
     }
 
-    /// Gives every thread its state.
+    /// Initializes the state of every thread.
     fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> Self::Local<T>;
 
-    /// Runs `work` on every thread, without a barrier: threads must not depend on each other's work
+    /// Runs `work` on every thread, without a barrier. Threads must not depend on each other's work
     /// until the next [`Block::phase`] or [`Block::count`] has ended.
     fn each<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
 
-    /// Runs `work` on every thread, as [`Block::each`] does, for threads that keep nothing.
+    /// Runs `work` on every thread, as [`Block::each`] does, for threads without state.
     #[inline(always)]
     fn each_thread(&mut self, work: impl Fn(u32) + Sync) {
         let mut nothing = self.local(|_| ());
         self.each(&mut nothing, |thread, _| work(thread));
     }
 
-    /// Runs `work` for each item of the grid's threads that there is, one thread an item, without a
-    /// barrier.
+    /// Runs `work` once for each item below `items`, without a barrier. Each thread of the grid
+    /// takes the item whose index is the thread's index in the grid.
     #[inline(always)]
     fn each_item(&mut self, items: u64, work: impl Fn(u64) + Sync) {
         let first = self.first_thread();
@@ -120,15 +121,15 @@ pub trait Block: Sized {
     /// Runs `work` on every thread, then waits at a barrier.
     fn phase<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
 
-    /// Runs `work` on every thread, then waits at a barrier; returns for how many threads it was
-    /// true.
+    /// Runs `work` on every thread, then waits at a barrier. Returns the count of threads for which
+    /// `work` returned true.
     fn count<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) -> bool + Sync) -> u32;
 
-    /// Divides the block into tiles and runs `work` with each one.
+    /// Divides the block into tiles and runs `work` with each tile.
     fn tiles(&mut self, work: impl Fn(&mut Self::Tile) + Sync);
 
-    /// Divides the block as [`Block::tiles`] does, and gives each tile the state of its threads:
-    /// their part of the block's `local`.
+    /// Divides the block as [`Block::tiles`] does, and gives each tile the part of the block's
+    /// `local` that belongs to its threads.
     fn tiles_of<T>(
         &mut self,
         local: &mut Self::Local<T>,
@@ -139,32 +140,32 @@ pub trait Block: Sized {
     fn sync(&mut self);
 }
 
-/// The state that the lanes of a block's tile keep.
+/// The state of a tile's lanes, as a part of the state of a block's threads.
 pub type TileLocal<B, T> = <<B as Block>::Tile as Tile>::Local<T>;
 
-/// A tile: the lanes of one warp, in step, that can vote and read each other's registers without a
-/// barrier.
+/// A tile: the lanes of one warp, which run in step. They can vote and read each other's registers
+/// without a barrier.
 pub trait Tile {
-    /// The type of one `T` for each lane.
+    /// The type of the state that each lane keeps, one `T` a lane.
     type Local<T>;
 
     /// Returns the index, within the block, of this tile's first thread.
     fn first_thread(&self) -> u32;
 
-    /// Gives every lane its state.
+    /// Initializes the state of every lane.
     fn local<T>(&mut self, initial: impl Fn(u32) -> T + Sync) -> Self::Local<T>;
 
     /// Runs `work` on every lane.
     fn each<T>(&mut self, local: &mut Self::Local<T>, work: impl Fn(u32, &mut T) + Sync);
 
-    /// Collects the votes of all lanes: bit `i` is set if `test` holds for lane `i`.
+    /// Collects the votes of all lanes: bit `i` is set if `test` returns true for lane `i`.
     fn ballot<T>(&mut self, local: &Self::Local<T>, test: impl Fn(u32, &T) -> bool + Sync) -> u32;
 
     /// Returns the result of `read` on lane `lane` to all lanes.
     fn pick<T>(&mut self, local: &Self::Local<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32;
 
-    /// Tells every lane the sum of `read` over the lanes before it, and over all lanes (both
-    /// wrapping).
+    /// Computes the sum of `read` over the lanes before each lane, and over all lanes (both
+    /// wrapping). Passes both sums to `tell` on every lane.
     fn exclusive_sum<T, N: Word>(
         &mut self,
         local: &mut Self::Local<T>,
@@ -172,13 +173,14 @@ pub trait Tile {
         tell: impl Fn(u32, &mut T, N, N) + Sync,
     );
 
-    /// Tells every lane the highest lane that holds the same word, by `tell(lane, state, twin)`, or
-    /// itself if it holds none. `read` gives a word, and a class, which is the same for equal words
-    /// and should differ in the lower 8 bits for others.
+    /// Finds for every lane the highest lane with the same word, its twin, and calls `tell(lane,
+    /// state, twin)`. A lane without a word is its own twin. `read` returns a word and its class.
+    /// Equal words must have the same class; different words should have classes that differ in the
+    /// lower 8 bits.
     ///
-    /// A lane may be told itself though a higher one holds the same word: always on a CPU, where
-    /// lanes do not wait for each other, and now and then on a GPU. A lane that others are told is
-    /// told itself.
+    /// A lane may get itself as its twin although a higher lane holds the same word. On a CPU,
+    /// where lanes do not wait for each other, that is always so; on a GPU it happens now and then.
+    /// A lane that is the twin of other lanes is also its own twin.
     fn twins<T, N: Word>(
         &mut self,
         local: &mut Self::Local<T>,
@@ -186,13 +188,14 @@ pub trait Tile {
         tell: impl Fn(u32, &mut T, u32) + Sync,
     );
 
-    /// Counts the lanes' items by class, in `ROWS` rows. They are counted in the order of the rows,
-    /// and in each row in the order of the lanes. Each item adds one to the counter of its class
-    /// and is told what the counter held.
+    /// Counts the lanes' items by class, in `ROWS` rows. The items are counted in the order of the
+    /// rows, and within each row in the order of the lanes. Each item adds one to the counter of
+    /// its class, and `tell` gets the counter's value before the addition.
     ///
-    /// Classes have `bits` bits, at most 10. The counter of class 0 is index `first`, which must be
-    /// even; the others follow it. Counters have 16 bits, two in a word of `counters`, and must not
-    /// overflow. Other tiles must not use the same counters until the next barrier.
+    /// A class is a value of `bits` bits, at most 10. The counter of class 0 has index `first`,
+    /// which must be even, and the counters of the other classes follow it. Counters have 16 bits,
+    /// two in a word of `counters`, and must not overflow. Other tiles must not use the same
+    /// counters until the next barrier.
     fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut Self::Local<T>,
@@ -206,18 +209,18 @@ pub trait Tile {
 
 /// An array in a block's shared memory. Its words have arbitrary values at first.
 ///
-/// Reads and writes of different threads to one word need a barrier between them ([`Block::phase`]
-/// ends with one), or the atomic operations.
+/// If one thread writes a word and another thread reads or writes it, there must be a barrier
+/// between the two accesses ([`Block::phase`] ends with one), or both must be atomic operations.
 pub trait Shared<T: Word>: Copy + Sync {
-    /// The type of the same memory as words of another type.
+    /// The type that [`Shared::cast`] returns: the same memory as words of another type.
     type As<U: Word>: Shared<U>;
-    /// Whether [`Shared::staged`] gives the target itself. Then the words of one record should be
-    /// adjacent. In shared memory, whose banks threads share, the same word of all records should
-    /// be.
+    /// Whether [`Shared::staged`] returns the target itself. If so, the words of one record should
+    /// be adjacent. If not, the same word of all records should be adjacent, because of the banks
+    /// of shared memory.
     const IN_PLACE: bool;
-    /// Returns an array in which `length` words are prepared that end up at `target`. It is this
-    /// array, from which the block has to copy them; or it is the target itself, if the device's
-    /// memory is as near to a block.
+    /// Returns an array in which the block prepares `length` words for `target`. On a GPU that is
+    /// this array, and the block has to copy the words to `target` afterwards. On a back end whose
+    /// device memory is as near as shared memory, it is `target` itself.
     fn staged(self, target: Global<T>, length: u32) -> Self;
     /// Returns the same memory as words of another type. An array of `u32` is aligned for `u64` at
     /// its start.
@@ -231,19 +234,20 @@ pub trait Shared<T: Word>: Copy + Sync {
     fn clear(self, first: u32, count: u32) {
         (first..first + count).for_each(|index| self.set(index, T::default()));
     }
-    /// Adds to word `index`, wrapping; returns what it held.
+    /// Adds to word `index`, wrapping. Returns the old value.
     fn fetch_add(self, index: u32, value: T) -> T;
-    /// Raises word `index` to at least `value`; returns what it held.
+    /// Raises word `index` to at least `value`. Returns the old value.
     fn fetch_max(self, index: u32, value: T) -> T;
-    /// Writes `value` to word `index`; returns what it held.
+    /// Writes `value` to word `index`. Returns the old value.
     fn exchange(self, index: u32, value: T) -> T;
-    /// Sets the bits of `value` in word `index`; returns what it held.
+    /// Sets the bits of `value` in word `index`. Returns the old value.
     fn fetch_or(self, index: u32, value: T) -> T;
-    /// Writes `value` to word `index` if it holds `expected`; returns what it held.
+    /// Writes `value` to word `index` if that contains `expected`. Returns the old value.
     fn compare_exchange(self, index: u32, expected: T, value: T) -> T;
-    /// Reads word `index`, which other threads may be changing by the atomic operations.
+    /// Reads word `index` while other threads may be changing it by atomic operations.
     fn load_relaxed(self, index: u32) -> T;
-    /// Reads two words, the first of which has an even index, as [`Shared::load_relaxed`] does.
+    /// Reads two words as [`Shared::load_relaxed`] does. `index`, the index of the first word, is
+    /// even.
     #[inline(always)]
     fn load_pair_relaxed(self, index: u32) -> [T; 2] {
         [self.load_relaxed(index), self.load_relaxed(index + 1)]

@@ -4,16 +4,16 @@ use super::access::{DeviceScope, Scope};
 use super::word::{AtomicNumber, AtomicWord, Word};
 use core::marker::PhantomData;
 
-/// A pointer to an array in the device's memory, as kernels take it.
+/// A pointer to an array in the device's memory, as a kernel gets it among its arguments.
 ///
-/// The code that makes a `Global` vouches for every access that a kernel makes through it. After
-/// that its methods are safe to call, as the kernels' algorithms are written down once and checked
-/// on every back end.
+/// The code that makes a `Global` vouches for every access that a kernel makes through it. The
+/// methods are safe to call because each kernel's algorithm exists once and is checked on every
+/// back end.
 #[derive(Debug)]
 #[repr(transparent)]
 pub struct Global<T>(*mut T);
 
-// These are written by hand, because an address is copied whatever it points to.
+// These are written by hand, because an address can be copied whatever type it points to.
 impl<T> Clone for Global<T> {
     #[inline(always)]
     fn clone(&self) -> Self {
@@ -22,8 +22,8 @@ impl<T> Clone for Global<T> {
 }
 impl<T> Copy for Global<T> {}
 
-// SAFETY: a `Global` is an address; `Global::new` makes its maker answer for all accesses, also by
-// other threads.
+// SAFETY: a `Global` is an address. The caller of `Global::new` vouches for all accesses, including
+// those by other threads.
 unsafe impl<T> Send for Global<T> {}
 // SAFETY: as above.
 unsafe impl<T> Sync for Global<T> {}
@@ -32,17 +32,17 @@ impl<T> Global<T> {
     /// Wraps an address on the device.
     ///
     /// # Safety
-    /// For as long as the kernel runs, every element that it reaches through this pointer must be
+    /// While the kernel runs, every element that it accesses through this pointer must be
     /// allocated. The array's start must be aligned to 16 bytes. No access may race with a plain
-    /// load or store of an element meanwhile.
+    /// load or store of the same element.
     #[inline(always)]
     pub const unsafe fn new(pointer: *mut T) -> Self {
         Self(pointer)
     }
 
-    /// Returns the array at an address that the host wrote and a kernel has read. On a GPU only
-    /// wide, hinted and atomic accesses may be made through it. The compiler would not know that
-    /// plain accesses are to the device's memory (the PTX lint finds them).
+    /// Returns the array at an address that the host wrote to memory and a kernel read. On a GPU
+    /// only wide, hinted and atomic accesses may be made through it, because the compiler does not
+    /// know that the address is in the device's memory. The PTX lint finds plain accesses.
     ///
     /// # Safety
     /// As for [`Global::new`].
@@ -51,10 +51,12 @@ impl<T> Global<T> {
         Self(core::ptr::with_exposed_provenance_mut(address as usize))
     }
 
-    /// Returns the null pointer: no array, for a kernel's optional inputs and outputs.
+    /// Returns the null pointer, which stands for no array in a kernel's optional inputs and
+    /// outputs.
     ///
     /// # Safety
-    /// The kernel must not access it: its text says that this argument may be null.
+    /// The kernel must not access it; the kernel's documentation says that this argument may be
+    /// null.
     #[inline(always)]
     pub const unsafe fn null() -> Self {
         Self(core::ptr::null_mut())
@@ -72,7 +74,7 @@ impl<T> Global<T> {
         self.0.is_null()
     }
 
-    /// Returns whether this array begins where the other one does.
+    /// Returns whether this array begins at the same address as `other`.
     #[inline(always)]
     pub fn is_at<U>(self, other: Global<U>) -> bool {
         core::ptr::addr_eq(self.0, other.0)
@@ -104,21 +106,21 @@ impl<T> Global<T> {
 }
 
 impl<T: AtomicWord> Global<T> {
-    /// Loads an element plainly. No other thread may write it meanwhile.
+    /// Loads an element plainly. No other thread may write the element at the same time.
     #[inline(always)]
     pub fn load(self, index: u64) -> T {
         // SAFETY: the maker of the pointer vouched for the kernel's accesses.
         unsafe { self.at(index).read() }
     }
 
-    /// Loads data that is read once: it should not stay in the caches.
+    /// Loads an element that is read once and should not stay in the caches.
     #[inline(always)]
     pub fn load_streaming(self, index: u64) -> T {
         // SAFETY: as in `load`.
         unsafe { T::load_streaming(self.at(index)) }
     }
 
-    /// Loads data that no thread of this launch writes.
+    /// Loads an element that no thread of this launch writes.
     #[inline(always)]
     pub fn load_read_only(self, index: u64) -> T {
         // SAFETY: as in `load`.
@@ -132,14 +134,15 @@ impl<T: AtomicWord> Global<T> {
         unsafe { self.at(index).write(value) }
     }
 
-    /// Prefetches `index`, which will be read soon. Helps a CPU, whose threads come one after the
-    /// other; does nothing on a GPU, which hides the latency behind its other warps.
+    /// Prefetches element `index`, which will be read soon. This helps a CPU, which runs threads
+    /// one after the other. It does nothing on a GPU, which hides the latency behind its other
+    /// warps.
     #[inline(always)]
     pub fn prefetch(self, index: u64) {
         T::prefetch(self.at(index));
     }
 
-    /// Returns the element as an atomic of the whole device.
+    /// Returns the element as an atomic with device scope.
     #[inline(always)]
     pub fn atomic(self, index: u64) -> Atomic<T, DeviceScope> {
         Atomic(self.at(index), PhantomData)
@@ -147,15 +150,15 @@ impl<T: AtomicWord> Global<T> {
 }
 
 impl<T: Word> Global<T> {
-    /// Loads two neighbours in one access; `index` must be even. No thread of this launch may write
-    /// them.
+    /// Loads two adjacent elements in one access; `index` must be even. No thread of this launch
+    /// may write them.
     #[inline(always)]
     pub fn load_pair_read_only(self, index: u64) -> [T; 2] {
         // SAFETY: as in `load`; an even index keeps the alignment of two words.
         unsafe { T::load_pair_read_only(self.at(index)) }
     }
 
-    /// Loads two neighbours in one access, of data that is read once: it should not stay in the
+    /// Loads two adjacent elements in one access. They are read once and should not stay in the
     /// caches. `index` must be even.
     #[inline(always)]
     pub fn load_pair_streaming(self, index: u64) -> [T; 2] {
@@ -163,61 +166,62 @@ impl<T: Word> Global<T> {
         unsafe { T::load_pair_streaming(self.at(index)) }
     }
 
-    /// Stores two neighbours in one access; `index` must be even.
+    /// Stores two adjacent elements in one access; `index` must be even.
     #[inline(always)]
     pub fn store_pair(self, index: u64, values: [T; 2]) {
         // SAFETY: as in `load_pair_read_only`.
         unsafe { T::store_pair(self.at(index), values) }
     }
 
-    /// Loads two neighbours in one access, which other threads may be changing by atomic
-    /// operations. Each word is whole, but they need not be of one moment. `index` must be even.
+    /// Loads two adjacent elements in one access while other threads may be changing them by atomic
+    /// operations. Each word is read as a whole, but the two may be of different moments. `index`
+    /// must be even.
     #[inline(always)]
     pub fn load_pair_relaxed(self, index: u64) -> [T; 2] {
         // SAFETY: as in `load_pair_read_only`.
         unsafe { T::atomic_load_pair(self.at(index)) }
     }
 
-    /// Loads four neighbours, 16 bytes at once, of data that is read once: it should not stay in
+    /// Loads four adjacent elements, 16 bytes at a time. They are read once and should not stay in
     /// the caches. `index` must be a multiple of 4.
     #[inline(always)]
     pub fn load_four_streaming(self, index: u64) -> [T; 4] {
-        // SAFETY: as in `load`; such an index keeps the alignment of 16 bytes.
+        // SAFETY: as in `load`; an index that is a multiple of 4 keeps the alignment of 16 bytes.
         unsafe { T::load_four_streaming(self.at(index)) }
     }
 
-    /// Loads four neighbours, 16 bytes at once. `index` must be a multiple of 4. No other thread
-    /// may write them meanwhile.
+    /// Loads four adjacent elements, 16 bytes at a time. `index` must be a multiple of 4. No other
+    /// thread may write them at the same time.
     #[inline(always)]
     pub fn load_four(self, index: u64) -> [T; 4] {
         // SAFETY: as in `load_four_streaming`.
         unsafe { T::load_four(self.at(index)) }
     }
 
-    /// Loads four neighbours, 16 bytes at once. `index` must be a multiple of 4. No thread of this
-    /// launch may write them.
+    /// Loads four adjacent elements, 16 bytes at a time. `index` must be a multiple of 4. No thread
+    /// of this launch may write them.
     #[inline(always)]
     pub fn load_four_read_only(self, index: u64) -> [T; 4] {
         // SAFETY: as in `load_four_streaming`.
         unsafe { T::load_four_read_only(self.at(index)) }
     }
 
-    /// Stores four neighbours, 16 bytes at once, of data that is not soon read again. `index` must
-    /// be a multiple of 4.
+    /// Stores four adjacent elements, 16 bytes at a time, that are not read again soon. `index`
+    /// must be a multiple of 4.
     #[inline(always)]
     pub fn store_four_streaming(self, index: u64, values: [T; 4]) {
         // SAFETY: as in `load_four_streaming`.
         unsafe { T::store_four_streaming(self.at(index), values) }
     }
 
-    /// Stores data that is not soon read again: it should not stay in the caches.
+    /// Stores an element that is not read again soon and should not stay in the caches.
     #[inline(always)]
     pub fn store_streaming(self, index: u64, value: T) {
         // SAFETY: as in `load`.
         unsafe { T::store_streaming(self.at(index), value) }
     }
 
-    /// Prefetches the line of 128 bytes that `index` is in to the cache of the whole device.
+    /// Prefetches the 128-byte line that contains element `index` into the L2 cache.
     #[inline(always)]
     pub fn prefetch_far(self, index: u64) {
         T::prefetch_far(self.at(index));
@@ -225,8 +229,8 @@ impl<T: Word> Global<T> {
 }
 
 impl Global<u8> {
-    /// Stores a byte plainly, at the end of an array whose length is no multiple of a word's. No
-    /// other thread may access the same byte.
+    /// Stores a byte plainly, for the end of an array whose length is not a multiple of a word's
+    /// size. No other thread may access the same byte.
     #[inline(always)]
     pub fn store_byte(self, index: u64, byte: u8) {
         // SAFETY: as in `load`.
@@ -234,8 +238,8 @@ impl Global<u8> {
     }
 }
 
-/// A word of the device's memory that many threads change. All operations are relaxed: they order
-/// nothing but the word.
+/// A word of the device's memory that many threads change. All operations are relaxed: they do not
+/// order accesses to other words.
 #[derive(Clone, Copy, Debug)]
 pub struct Atomic<T, S: Scope>(*mut T, PhantomData<S>);
 
@@ -249,18 +253,19 @@ impl<T: AtomicWord, S: Scope> Atomic<T, S> {
     /// Loads the word.
     #[inline(always)]
     pub fn load(self) -> T {
-        // SAFETY: the maker of the `Global` that this came from vouched for the kernel's accesses.
+        // SAFETY: the caller of `Global::new` vouched for all accesses that the kernel makes
+        // through it.
         unsafe { T::atomic_load::<S>(self.0) }
     }
 
-    /// Replaces the word; returns what it was.
+    /// Replaces the word. Returns the old value.
     #[inline(always)]
     pub fn exchange(self, value: T) -> T {
         // SAFETY: as in `load`.
         unsafe { T::atomic_exchange::<S>(self.0, value) }
     }
 
-    /// Replaces the word if it is `expected`, bit by bit; returns what it was.
+    /// Replaces the word if it equals `expected`, bit by bit. Returns the old value.
     #[inline(always)]
     pub fn compare_exchange(self, expected: T, value: T) -> T {
         // SAFETY: as in `load`.
@@ -269,10 +274,10 @@ impl<T: AtomicWord, S: Scope> Atomic<T, S> {
 }
 
 impl<T: AtomicNumber, S: Scope> Atomic<T, S> {
-    /// Adds to the word; returns what it was. Integers wrap. The sum of floats depends on the order
-    /// of the threads, and a GPU takes subnormal numbers of 32 bits as zeros.
+    /// Adds to the word. Returns the old value. Integers wrap. The sum of floats depends on the
+    /// order of the threads, and a GPU treats subnormal numbers of 32 bits as zeros.
     ///
-    /// Floats have no other operation that computes:
+    /// There is no other arithmetic operation for floats:
     ///
     /// ```compile_fail,E0599
     /// # use gpu_kernels::seam::Global;
@@ -296,7 +301,7 @@ impl<T: Word, S: Scope> Atomic<T, S> {
         unsafe { T::atomic_store::<S>(self.0, value) }
     }
 
-    /// Raises the word to at least `value`; returns what it was.
+    /// Raises the word to at least `value`. Returns the old value.
     #[inline(always)]
     pub fn fetch_max(self, value: T) -> T {
         // SAFETY: as in `load`.

@@ -1,17 +1,17 @@
-//! Declaring a kernel once, for the GPU and for the CPU.
+//! The declaration of a kernel, which is written once for the GPU and the CPU.
 
-/// An entry point of a kernel for one choice of types: all that an engine needs to know of it
-/// besides the arguments.
+/// An entry point of a kernel for one choice of types. It contains everything that an engine needs
+/// to know of the kernel besides the arguments.
 ///
-/// The functions that run blocks are compiled once, in the crate that declares the kernel. Those
-/// that check blocks are compiled in the program that launches the kernel, or once, too, with this
-/// crate's feature `precompiled-checks`.
+/// The functions that run blocks are compiled once, in the crate that declares the kernel. The
+/// functions that check blocks are compiled in the program that launches the kernel. With this
+/// crate's feature `precompiled-checks` they are compiled in the declaring crate, too.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug)]
 pub struct Entry {
     /// The name of the entry point in the PTX.
     pub name: &'static str,
-    /// The package that declares the kernel, whose PTX has the entry point.
+    /// The package that declares the kernel, and whose PTX contains the entry point.
     pub package: &'static str,
     /// The count of threads of a block.
     pub threads: u32,
@@ -19,8 +19,8 @@ pub struct Entry {
     pub shared_bytes: usize,
     /// The size in bytes of the struct that holds the arguments.
     pub size: usize,
-    /// The offset of each parameter in that struct and its size, in bytes, in the order of the
-    /// parameters.
+    /// The offset of each parameter in the struct of the arguments and the parameter's size, both
+    /// in bytes, in the order of the parameters.
     pub parameters: &'static [(usize, usize)],
     /// The function that runs blocks on the CPU; `None` without this crate's feature `cpu`.
     pub run: Option<RunBlocks>,
@@ -29,24 +29,26 @@ pub struct Entry {
     pub check: Option<CheckBlock>,
 }
 
-/// A function that runs some blocks of a grid, one after the other, on this CPU thread: address of
-/// the arguments, blocks, size of the grid.
+/// A function that runs a range of a grid's blocks, one after the other, on this CPU thread. Its
+/// arguments are the address of the kernel's arguments, the range of blocks, and the count of
+/// blocks in the grid.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type RunBlocks = unsafe fn(*const (), core::ops::Range<u32>, u32);
 
-/// A function that runs one block with the threads of each phase in shuffled order: address of the
-/// arguments, block, size of the grid.
+/// A function that runs one block with the threads of each phase in shuffled order. Its arguments
+/// are the address of the kernel's arguments, the index of the block, the count of blocks in the
+/// grid, and the checker.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type CheckBlock = unsafe fn(*const (), u32, u32, &super::checked::Checker);
 
 /// A kernel with its arguments, as the host launches it.
 ///
-/// [`kernel!`](crate::kernel) implements it. The GPU's engine takes the name and the arguments, the
-/// CPU's engines run the blocks.
+/// [`kernel!`](crate::kernel) implements this trait. The GPU's engine uses the name and the
+/// arguments; the CPU's engines run the blocks.
 ///
 /// # Safety
-/// The struct at [`Kernel::values`] must be the one that [`Kernel::entry`] was made for, and live
-/// as long as the kernel.
+/// The struct at [`Kernel::values`] must be of the type that [`Kernel::entry`] was made for, and
+/// must live as long as the kernel.
 #[cfg(not(target_arch = "nvptx64"))]
 pub unsafe trait Kernel: Send + Sync {
     /// Returns the entry point for the types of the arguments.
@@ -62,35 +64,36 @@ pub unsafe trait Kernel: Send + Sync {
     fn threads(&self) -> u32 {
         self.entry().threads
     }
-    /// Returns the size in bytes of a block's dynamic shared array, whose length the arguments
-    /// determine; 0 if there is none.
+    /// Returns the size in bytes of a block's dynamic shared array, whose length is computed from
+    /// the arguments, or 0 if the kernel has no such array.
     fn dynamic_bytes(&self) -> usize {
         0
     }
-    /// Visits every argument in order: its address and its size in bytes.
+    /// Calls `visit` for every argument in order, with its address and its size in bytes.
     fn arguments(&self, visit: &mut dyn FnMut(*const (), usize)) {
         for &(offset, size) in self.entry().parameters {
             visit(self.values().wrapping_byte_add(offset), size);
         }
     }
-    /// Runs some blocks of the grid, one after the other, on this CPU thread.
+    /// Runs the given blocks of the grid, one after the other, on this CPU thread.
     ///
     /// # Panics
-    /// If the kernel was declared without the feature `cpu` of this crate.
+    /// If the crate that declares the kernel was compiled without the feature `cpu` of this crate.
     ///
     /// # Safety
-    /// As for a launch: the pointers among the arguments must be good for what the kernel does with
-    /// them.
+    /// As for a launch: the pointers among the arguments must be valid for the accesses that the
+    /// kernel makes.
     unsafe fn run_on_cpu(&self, blocks: core::ops::Range<u32>, grid: u32) {
         let run = self.entry().run.expect("the feature `cpu` of gpu-kernels compiles kernels for the CPU");
-        // SAFETY: the arguments are of the entry's struct, by the trait's contract; the caller
-        // vouches for the pointers.
+        // SAFETY: the arguments are in the struct that the entry was made for, by the trait's
+        // contract. The caller vouches for the pointers.
         unsafe { run(self.values(), blocks, grid) }
     }
     /// Runs one block with the threads of each phase in shuffled order, and records conflicts.
     ///
     /// # Panics
-    /// If the kernel was declared without the feature `checked` of this crate.
+    /// If the crate that declares the kernel was compiled without the feature `checked` of this
+    /// crate.
     ///
     /// # Safety
     /// As for [`Kernel::run_on_cpu`].
@@ -120,36 +123,38 @@ pub unsafe trait Kernel: Send + Sync {
 /// }
 /// ```
 ///
-/// The method `run` is what a block does; it takes the shared arrays in the order of the
-/// declaration. The arguments are copied to a local first: where `self` was used itself, LLVM left
-/// `extendible_divide` with an array on the stack.
+/// The method `run` contains the work of a block. Its parameters are the shared arrays in the order
+/// of the declaration. The arguments are first copied to a local: when `self` was used directly,
+/// LLVM left an array of `extendible_divide` on the stack.
 ///
-/// This gives `struct Name<K, V>` whose fields are the arguments: on the host a value of it is a
-/// launch. With one type parameter there is an entry point for each of `u32` and `u64`
-/// (`entry_point_u32` …), with two for each pair. If the second one is a `Payload`, there is also
-/// one for each key without a value, named as if there were only the key. On the host,
-/// `Name::<u32, u64>::ENTRY` is what an engine needs to know of an entry point.
+/// The macro declares `struct Name<K, V>`, whose fields are the arguments. On the host, a value of
+/// this struct is a launch. With one type parameter there is an entry point for each of `u32` and
+/// `u64` (`entry_point_u32` …); with two there is an entry point for each pair of types. If the
+/// second parameter is a `Payload`, there is also an entry point for each key type without a value,
+/// named as if the key were the only parameter. On the host, `Name::<u32, u64>::ENTRY` contains
+/// what an engine needs to know of an entry point.
 ///
-/// Arguments become parameters one by one, so that LLVM sees which are pointers to global memory;
-/// scalars go together in one `repr(C)` struct. Shared arrays are declared here, once, because each
-/// expansion on the GPU is an array of its own.
+/// Arguments become separate parameters, so that LLVM sees which of them are pointers to global
+/// memory. Scalars are together in one `repr(C)` struct. Shared arrays are declared here, once,
+/// because on the GPU each expansion of the macro for an array makes another array.
 ///
-/// After the threads, `resident 2` asks for so few registers that 2 blocks fit a multiprocessor.
-/// `wide atomics` says that wide keys or values are changed by atomics of 128 bits: PTX for GPUs
-/// that have none has only the entry point of the narrowest types.
+/// `resident 2` after the threads limits registers so that 2 blocks fit on a multiprocessor. `wide
+/// atomics` says that keys or values of 64 bits are changed by atomics of 128 bits. PTX for GPUs
+/// that lack such atomics then contains only the entry point of the narrowest types.
 ///
-/// `cpu cores` says that a core of a CPU, which runs all threads of a block, runs the method
-/// `cores` in their place. It has the parameters of `run`, does the same to the arguments' memory,
-/// and is for kernels whose threads share work that one of them does in another loop.
+/// `cpu cores` says that a CPU core, which runs all threads of a block, calls the method `cores`
+/// instead of `run`. `cores` has the parameters of `run` and has the same effect on the arguments'
+/// memory. It is for kernels whose threads share work that a single core does faster in a loop of
+/// another form.
 ///
-/// `dynamic words: u32 = |kernel| kernel.plan.words` is a shared array as long as the launch says:
-/// the host computes its length from the arguments. The array comes before all others in `run`. A
-/// GPU's blocks may then have more than 48 KiB (`Machine::block_words` in `warpnest` says how
-/// much).
+/// `dynamic words: u32 = |kernel| kernel.plan.words` declares a shared array whose length the host
+/// computes from the arguments at the launch. The array is the first shared array among the
+/// parameters of `run`. The blocks of a GPU may then have more than 48 KiB (`Machine::block_words`
+/// in `warpnest` returns how much).
 ///
-/// A kernel of two variants has a constant after its types and a name for each of its values:
-/// `Name<K: KeyWord; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant` gives the
-/// same arguments to the other kernel.
+/// A kernel with two variants has a constant after its types and a name for each value of the
+/// constant: `Name<K: KeyWord; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant`
+/// turns a launch of one variant into a launch of the other, with the same arguments.
 #[macro_export]
 macro_rules! kernel {
     (
@@ -181,7 +186,7 @@ macro_rules! kernel {
     };
 }
 
-/// The entry points of a kernel, or of both variants of one that has a constant.
+/// The entry points of a kernel, or of both variants of a kernel that has a constant.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! kernel_variants {
@@ -193,7 +198,7 @@ macro_rules! kernel_variants {
         $entry:literal, $entry_if_true:literal; $($rest:tt)*
     ) => {
         impl<$($generic: $bound,)* const $const: bool> $name<$($generic,)* $const> {
-            /// Gives the same arguments to the kernel whose constant is `TO`.
+            /// Returns the same arguments as a launch of the variant whose constant is `TO`.
             pub fn variant<const TO: bool>(self) -> $name<$($generic,)* TO> {
                 let Self { $($argument),* } = self;
                 $name { $($argument),* }
@@ -204,12 +209,13 @@ macro_rules! kernel_variants {
     };
 }
 
-/// Declares a kernel that only cores of a CPU run, one thread a block, where the work of a GPU is
-/// divided in another way. It has no entry point in the PTX.
+/// Declares a kernel that only CPU cores run, with one thread a block, because a GPU divides the
+/// same work in another way. The kernel has no entry point in the PTX.
 ///
-/// The declaration is the same as for [`kernel!`](crate::kernel), without shared arrays and
-/// variants. The method `run` is public, since nothing calls it on a GPU. A launch of several
-/// blocks whose threads are many is shared out among cores.
+/// The declaration has the form of [`kernel!`](crate::kernel), without shared arrays and variants.
+/// The method `run` is public because nothing calls it on a GPU. The declared count of threads
+/// tells the engine how much work a block does: a launch of several blocks with many threads is
+/// divided among the cores.
 #[macro_export]
 macro_rules! cores_kernel {
     (

@@ -1,17 +1,17 @@
-//! The seam between GPU and CPU: all that differs between them is in this module, a folder or file
-//! for each back end.
+//! The seam between GPU and CPU. Everything that differs between them is in this module, in a
+//! folder or file for each back end.
 //!
-//! * [`Block`] and [`Tile`] (`block`): who runs, and where they wait for each other.
-//! * [`Shared`]: memory of one block. [`Global`] and [`Atomic`] (`global`): memory of the device,
-//!   by [`Word`]s.
+//! * [`Block`] and [`Tile`] (`block`): threads and lanes, and their barriers.
+//! * [`Shared`]: the memory of one block. [`Global`] and [`Atomic`] (`global`): the memory of the
+//!   device, accessed by [`Word`]s.
 //! * [`pause`], [`opaque`], [`vectorized`] (`compute`, `work`): what one thread does by itself.
-//! * [`kernel!`](crate::kernel): declares a kernel once, for both.
+//! * [`kernel!`](crate::kernel): declares a kernel once, for GPU and CPU.
 //!
-//! `access` and `work` say what a back end must offer besides.
+//! `access` and `work` contain the further traits that a back end must implement.
 //!
 //! There are three back ends: `gpu` (the NVPTX target), [`cpu`] and [`checked`]. On `cpu` a block
-//! runs on one thread of the CPU, its threads one after the other. On `checked` they run in
-//! shuffled order, and conflicts within a phase are reported.
+//! runs on one thread of the CPU, and the block's threads run one after the other. On `checked` the
+//! block's threads run in shuffled order, and conflicts within a phase are reported.
 
 mod access;
 mod block;

@@ -1,4 +1,4 @@
-//! Machine words: those that kernels compute with, and those that they change as a whole.
+//! Machine words that kernels compute with, and words that kernels change atomically as a whole.
 
 use super::access::{AddedWord, GlobalWord, WholeWord};
 use super::backend;
@@ -12,7 +12,7 @@ pub trait Word: AtomicNumber + GlobalWord + backend::SharedWord {
     fn minus(self, other: Self) -> Self;
     /// Returns the bits that are set in either word.
     fn either(self, other: Self) -> Self;
-    /// Returns the comparison of [`equal_of_four`](super::equal_of_four).
+    /// Returns the result of [`equal_of_four`](super::equal_of_four).
     fn equal_of_four(words: [Self; 4], mask: Self, other: Self) -> u32;
 }
 impl Word for u32 {
@@ -53,7 +53,7 @@ impl Word for u64 {
     }
 }
 
-/// A word that threads load, exchange, and compare and exchange as a whole: `u32`, `u64`, `f32`,
+/// A word that threads load, exchange and compare-and-exchange as a whole: `u32`, `u64`, `f32`,
 /// `f64`, or `u128` where the GPU has atomics of 128 bits (compute capability 9.0).
 pub trait AtomicWord: WholeWord + Plain + PartialEq + Default {}
 impl AtomicWord for u32 {}
@@ -62,7 +62,7 @@ impl AtomicWord for u128 {}
 impl AtomicWord for f32 {}
 impl AtomicWord for f64 {}
 
-/// A number that threads add to as a whole: `u32`, `u64`, `f32` or `f64`.
+/// A number that threads can add to atomically: `u32`, `u64`, `f32` or `f64`.
 pub trait AtomicNumber: AtomicWord + AddedWord {}
 impl AtomicNumber for u32 {}
 impl AtomicNumber for u64 {}

@@ -4,8 +4,8 @@
 pub trait Work {
     /// The result type.
     type Output;
-    /// Runs the work. It must be possible to inline all that it calls, so it has no closures that
-    /// LLVM may leave as calls.
+    /// Runs the work. All functions that it calls must be inlined, so it has no closures that LLVM
+    /// may leave as calls.
     fn run(self) -> Self::Output;
 }
 
@@ -13,15 +13,15 @@ pub trait Work {
 pub trait LaneWork {
     /// The result type.
     type Output;
-    /// Runs the work, as [`Work::run`] does, with the vectors that there are.
+    /// Runs the work, as [`Work::run`] does, with the vectors that this CPU has.
     fn run<L: Lanes>(self, lanes: L) -> Self::Output;
 }
 
-/// The comparisons that the vectors of a back end have instructions for.
+/// The comparisons for which a back end's vectors have instructions.
 pub trait Lanes: Copy {
-    /// Compares eight words. For each word `i`, bit `i` tells whether its upper half is `upper`.
-    /// Bit `8 + i` tells whether all bits of the word are set, and bit `16 + i` whether all bits of
-    /// its upper half are set.
+    /// Compares eight words. In the result, bit `i` tells whether the upper half of word `i` is
+    /// `upper`. Bit `8 + i` tells whether all bits of word `i` are set, and bit `16 + i` whether
+    /// all bits of its upper half are set.
     #[inline(always)]
     fn compare_eight(self, words: [u64; 8], upper: u32) -> u32 {
         let mut flags = 0;
@@ -44,7 +44,7 @@ pub trait Lanes: Copy {
     }
 }
 
-/// The vectors of every back end, which are none.
+/// The [`Lanes`] of every back end, which use no vector instructions.
 #[derive(Clone, Copy, Debug)]
 pub struct Narrow;
 

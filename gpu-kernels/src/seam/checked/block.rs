@@ -1,4 +1,4 @@
-//! A block, its tiles and its shared arrays, all of whose uses go to the checker.
+//! A block, its tiles and its shared arrays. Every access to the arrays is reported to the checker.
 
 use super::super::block::LANES;
 use super::super::cpu::{array_of, count_one};
@@ -24,8 +24,7 @@ impl<'c, const THREADS: usize> CheckedBlock<'c, THREADS> {
 
     /// Returns a shared array of `length` random words.
     ///
-    /// # Safety
-    /// The handle must not be used once the block or the checker is gone, or from another CPU
+    /// The handle must not be used after the block or the checker is dropped, or from another CPU
     /// thread.
     pub unsafe fn shared<T: Word>(&mut self, length: usize) -> CheckedShared<T> {
         self.arrays.push((0..length).map(|_| self.checker.random()).collect());
@@ -173,7 +172,7 @@ impl Tile for CheckedTile<'_> {
     }
 }
 
-/// Returns the sums of the values before each, and of all.
+/// Returns the sum of the values before each value, and the sum of all values.
 #[inline(never)]
 fn sums_before<N: Word>(values: [N; LANES]) -> ([N; LANES], N) {
     let mut sum = N::default();
@@ -185,7 +184,7 @@ fn sums_before<N: Word>(values: [N; LANES]) -> ([N; LANES], N) {
     (before, sum)
 }
 
-/// Returns the last lane that holds the same word as `lane`, or `lane` if that holds none.
+/// Returns the last lane that holds the same word as `lane`, or `lane` if it holds no word.
 #[inline(never)]
 fn last_twin<N: Word>(held: &[Option<N>], lane: u32) -> u32 {
     let own = held[lane as usize];
@@ -203,7 +202,7 @@ pub struct CheckedShared<T> {
     log: *const Log,
 }
 
-// SAFETY: a checked block runs on one CPU thread; the bound is for closures.
+// SAFETY: a checked block runs on one CPU thread. Only the bounds on closures require `Sync`.
 unsafe impl<T> Sync for CheckedShared<T> {}
 
 impl<T: Word> CheckedShared<T> {
@@ -212,8 +211,9 @@ impl<T: Word> CheckedShared<T> {
         assert!(index < self.length, "index {index} is beyond a shared array of {}", self.length);
         let word = self.words.wrapping_add(index as usize);
         let parts = size_of::<T>() / 4;
-        // SAFETY: the block owns the array, and borrows the checker with the log; it outlives its
-        // kernel, which alone holds this handle. The index is checked above.
+        // SAFETY: the block owns the array, and borrows the checker that contains the log. The
+        // block outlives its kernel, and only that kernel holds this handle. The index is checked
+        // above.
         unsafe {
             (*self.log).record_use(self.array, index as usize * parts, parts, writes, plain);
             let old = word.read();

@@ -1,10 +1,11 @@
-//! The checking back end: the threads of every phase run in shuffled order. It counts the words of
-//! shared memory that one thread writes while another reads or writes them in the same phase.
+//! The checking back end. It runs the threads of every phase in shuffled order, and counts the
+//! words of shared memory that one thread writes while another reads or writes them in the same
+//! phase.
 //!
-//! The plain CPU back end hides a missing barrier, because thread 0 always comes first. This one
-//! does not: the order changes from phase to phase, shared memory starts with random words, and
-//! every conflict is reported. The [`Checker`] has what all kernels have in common; `block` is what
-//! they run on.
+//! The plain CPU back end hides a missing barrier, because thread 0 always comes first. The
+//! checking back end reveals it: the order changes from phase to phase, shared memory starts with
+//! random words, and every conflict is reported. [`Checker`] contains the code that does not depend
+//! on the kernel; `block` contains the blocks that kernels run on.
 
 mod block;
 
@@ -14,27 +15,27 @@ use super::std::cell::RefCell;
 use super::std::vec::Vec;
 use core::cell::Cell;
 
-/// The collector of what checked blocks report. They run one after the other.
+/// The collector of the conflicts in checked blocks, which run one after the other.
 ///
-/// What all kernels have in common is here, behind calls: inlined into every phase of every kernel
-/// it took most of the time to compile them.
+/// Code that does not depend on the kernel is here, in functions that are not inlined. When it was
+/// inlined into every phase of every kernel, it took most of the time to compile them.
 #[derive(Debug, Default)]
 pub struct Checker {
     random: Cell<u64>,
     conflicts: Cell<u64>,
     log: Log,
-    /// The memory of orders that no phase uses at the moment.
+    /// The buffers for thread orders that no phase uses at the moment.
     orders: RefCell<Vec<Vec<u32>>>,
 }
 
 impl Checker {
-    /// Returns a checker whose shuffles follow from `seed`.
+    /// Returns a checker whose shuffles are determined by `seed`.
     pub fn new(seed: u64) -> Self {
         Self { random: Cell::new(seed ^ 0x9e37_79b9_7f4a_7c15), ..Self::default() }
     }
 
-    /// Returns the count of words that two threads used in one phase, at least one of them writing,
-    /// without an atomic operation.
+    /// Returns the count of words in conflict. A word is in conflict if two threads used it in one
+    /// phase, at least one of them wrote it, and at least one access was not atomic.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.get()
     }
@@ -55,16 +56,16 @@ impl Checker {
         order.clear();
         order.extend(0..length);
         for last in (1..order.len()).rev() {
-            // The upper half of the word is used as a fraction: a division would take longer than
-            // all the rest.
+            // The upper half of the random word is used as a fraction, because a division would
+            // take longer than everything else here.
             order.swap(last, (((self.random() >> 32) * (last as u64 + 1)) >> 32) as usize);
         }
         order.iter().for_each(|&number| visit(number));
         self.orders.borrow_mut().push(order);
     }
 
-    /// Calls `work` in random order as each of the `threads` threads that begin with thread
-    /// `first`, with its index among them.
+    /// Calls `work` in random order for each of `threads` threads, the first of which has index
+    /// `first` in the block. `work` gets the index relative to `first`.
     #[inline(never)]
     fn each_thread(&self, first: u32, threads: u32, work: &mut dyn FnMut(u32)) {
         self.shuffled(threads, &mut |thread| {
@@ -82,7 +83,7 @@ impl Checker {
 /// The use of 32 bits of shared memory in a phase.
 #[derive(Clone, Copy, Debug)]
 struct Use {
-    /// The phase of the use: uses in earlier phases no longer count.
+    /// The phase of the use. Uses in earlier phases no longer count.
     phase: u32,
     thread: u32,
     others: bool,
@@ -100,37 +101,39 @@ impl Use {
     }
 }
 
-/// The log of what the threads of one block do in a phase.
+/// The log of the accesses to shared memory by the threads of one block in one phase.
 #[derive(Debug, Default)]
 struct Log {
     thread: Cell<u32>,
     phase: Cell<u32>,
-    /// The count of arrays of this block.
+    /// The count of this block's arrays.
     arrays: Cell<u32>,
-    /// The uses of every array, for each 32 bits separately, since the same memory may be used as
-    /// words of different types. Uses by earlier blocks belong to earlier phases.
+    /// The uses of every array. Each 32 bits have an entry of their own, since the same memory may
+    /// be used as words of different types. Uses by earlier blocks have the index of an earlier
+    /// phase.
     uses: RefCell<Vec<Vec<Use>>>,
-    /// The conflicts of this phase: the array and the offset in it.
+    /// The conflicts of this phase, each as the index of the array and the offset in it.
     conflicts: RefCell<Vec<(u32, usize)>>,
 }
 
 impl Log {
-    /// Begins a block, which has no arrays.
+    /// Begins a block, which has no arrays yet.
     fn begin(&self) {
         self.arrays.set(0);
-        // No array counts as used in the first phase.
+        // A new phase index makes all recorded uses old, so in the first phase no word counts as
+        // used.
         self.phase.set(self.phase.get() + 1);
     }
 
-    /// Adds an array of `length` times 32 bits; returns its index.
+    /// Adds an array of `length` units of 32 bits. Returns its index.
     fn add(&self, length: usize) -> u32 {
         let (number, mut uses) = (self.arrays.get(), self.uses.borrow_mut());
         self.arrays.set(number + 1);
         if uses.len() == number as usize {
             uses.push(Vec::new());
         }
-        // As long as the longest array that had this index: what is beyond an array is checked
-        // before.
+        // The entry is as long as the longest array so far with this index. Accesses beyond the
+        // array itself are refused before they are recorded.
         let uses = &mut uses[number as usize];
         uses.resize(length.max(uses.len()), Use::NONE);
         number
@@ -155,7 +158,7 @@ impl Log {
         }
     }
 
-    /// Ends a phase; returns the count of words that were used in conflict.
+    /// Ends a phase. Returns the count of words that were used in conflict.
     fn barrier(&self) -> u64 {
         let uses = self.uses.borrow();
         let mut conflicts = self.conflicts.borrow_mut();

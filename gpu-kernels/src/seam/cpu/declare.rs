@@ -1,9 +1,9 @@
-//! What `kernel!` adds on the host: an entry for each choice of types, with the functions that run
-//! its blocks.
+//! The items that `kernel!` adds on the host: an entry for each choice of types, with the functions
+//! that run the kernel's blocks.
 
-/// The items that a kernel declaration adds on the host: the constant `ENTRY`, an
-/// [`Entry`](crate::seam::Entry) named by the types as the GPU's entry points are, and the `Kernel`
-/// implementation.
+/// The items that a kernel declaration adds on the host. They are the constant `ENTRY`, an
+/// [`Entry`](crate::seam::Entry) named by the types as the GPU's entry points are, and the
+/// implementation of `Kernel`.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! backend_kernel {
@@ -67,7 +67,7 @@ macro_rules! backend_cores_kernel {
     };
 }
 
-/// No function that runs a block on the checking back end.
+/// The absence of a function that runs a block on the checking back end.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! no_check {
@@ -76,9 +76,10 @@ macro_rules! no_check {
     };
 }
 
-/// The entry, a constant of the types, and the `Kernel` implementation.
+/// The entry, which is a constant that depends on the types, and the implementation of `Kernel`.
 ///
-/// The macro named first gives the function that runs blocks on the checking back end.
+/// The first argument names the macro that gives the function that runs blocks on the checking back
+/// end.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! host_kernel {
@@ -166,9 +167,9 @@ macro_rules! dynamic_bytes {
     };
 }
 
-/// The function that runs blocks on the CPU, out of one for each choice of types, which are
-/// compiled in the crate that declares the kernel: a program that launches it has nothing of it to
-/// compile.
+/// The function that runs blocks on the CPU, selected among the functions for all choices of types.
+/// These are compiled in the crate that declares the kernel, so a program that launches the kernel
+/// need not compile them.
 #[cfg(feature = "cpu")]
 #[doc(hidden)]
 #[macro_export]
@@ -213,7 +214,7 @@ macro_rules! run_function {
         [$($generic:ident),*]
     ) => {
         unsafe fn run(values: *const (), blocks: core::ops::Range<u32>, grid: u32) {
-            // SAFETY: the caller gives the address of the entry's struct.
+            // SAFETY: the caller passes the address of the struct that the entry was made for.
             let kernel = unsafe { *values.cast::<$name<$($generic,)* $($const)?>>() };
             $(
                 let length = kernel.dynamic_words() as usize;
@@ -223,8 +224,8 @@ macro_rules! run_function {
             )?
             $(
                 let mut storage = $crate::seam::cpu::SharedStorage::<$word>::new($length);
-                // SAFETY: the storage outlives the blocks, which run here on this thread, one after
-                // the other.
+                // SAFETY: the storage outlives the blocks, which run in this loop on this thread,
+                // one after the other.
                 let $shared = unsafe { storage.handle($length) };
             )*
             for index in blocks {
@@ -235,7 +236,7 @@ macro_rules! run_function {
     };
 }
 
-/// Runs a block: by the method for cores, if the kernel has one.
+/// Runs a block. If the kernel has a method for cores, that method runs it.
 #[cfg(feature = "cpu")]
 #[doc(hidden)]
 #[macro_export]
@@ -259,8 +260,8 @@ macro_rules! check_block {
     }};
 }
 
-/// The function that runs a block on the checking back end, out of one for each choice of types,
-/// which are compiled in the crate that declares the kernel.
+/// The function that runs a block on the checking back end, selected among the functions for all
+/// choices of types. These are compiled in the crate that declares the kernel.
 #[cfg(all(feature = "checked", feature = "precompiled-checks"))]
 #[doc(hidden)]
 #[macro_export]
@@ -311,7 +312,7 @@ macro_rules! check_function {
             grid: u32,
             checker: &$crate::seam::checked::Checker,
         ) {
-            // SAFETY: the caller gives the address of the entry's struct.
+            // SAFETY: the caller passes the address of the struct that the entry was made for.
             let kernel = unsafe { *values.cast::<$name<$($generic,)* $($const)?>>() };
             let mut block = $crate::seam::checked::CheckedBlock::<$threads>::new(block, grid, checker);
             $(

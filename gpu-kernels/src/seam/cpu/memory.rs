@@ -1,8 +1,8 @@
 //! Memory operations on the CPU. The scope of an atomic makes no difference here.
 //!
-//! Loads acquire and stores release, which the seam does not promise. A scan in place reads a tile
-//! and publishes its sum, and another block then writes the tile. On a GPU the sum's dependence on
-//! what was read orders these accesses; Rust needs the order stated.
+//! Loads acquire and stores release, although the seam does not promise it. A scan in place reads a
+//! tile and publishes its sum, and another block then writes the tile. On a GPU the dependence of
+//! the sum on the words that were read orders these accesses; Rust needs the order stated.
 
 use super::super::access::{AddedWord, GlobalWord, Scope, WholeWord};
 use super::super::work::{LaneWork, Narrow, Work};
@@ -12,26 +12,26 @@ use core::sync::atomic::{
 };
 use portable_atomic::{AtomicF32, AtomicF64, AtomicU128};
 
-/// Whether threads run in step, so that all of them pay for a branch that some take.
+/// Whether threads run in step, so that a branch that some threads take costs time on all threads.
 pub const IN_STEP: bool = false;
 
 /// The factor by which an array that is [`staged`](super::super::Shared::staged) may be larger than
-/// on a GPU: what fits the caches of a core.
+/// on a GPU. An array of this size fits the caches of a core.
 pub const STAGED_TIMES: usize = 64;
 
-/// The operations of a word in shared memory, whose threads come one after the other.
+/// The operations on a word in shared memory, which only one CPU thread accesses.
 #[allow(missing_docs)]
 pub trait SharedWord: Sized {
     fn larger(self, other: Self) -> Self;
 }
 
-/// Yields to other threads. Blocks run on all cores, and there may be more threads than cores: the
-/// thread that is waited for must get its turn.
+/// Yields to other threads. Blocks run on all cores, and there may be more threads than cores, so
+/// the thread that this one waits for must get a chance to run.
 pub fn pause() {
     super::super::std::thread::yield_now();
 }
 
-/// Returns `word` as it is: the CPU's compiler may optimize as it likes.
+/// Returns `word` as it is, because the CPU's compiler may optimize as it likes.
 #[inline(always)]
 pub fn opaque(word: u32) -> u32 {
     word
@@ -43,16 +43,17 @@ pub fn upper_product(a: u32, b: u32) -> u32 {
     ((a as u64 * b as u64) >> 32) as u32
 }
 
-/// Returns a product and `addend`, wrapping.
+/// Returns the sum of a product and `addend`, wrapping.
 #[inline(always)]
 pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
     (a as u64 * b as u64).wrapping_add(addend)
 }
 
-/// Runs `work`, compiled for AVX2 and the bit operations that came with it if this CPU has them.
+/// Runs `work`. The code is compiled for AVX2 and the bit operations that came with AVX2, if this
+/// CPU has them.
 ///
-/// With debug assertions there is only what every CPU can run: with a second version of all work
-/// the kernels take 1.6 times as long to compile.
+/// With debug assertions there is only the version that every CPU can run, because with a second
+/// version of all work the kernels take 1.6 times as long to compile.
 #[inline(always)]
 pub fn vectorized<W: Work>(work: W) -> W::Output {
     #[cfg(all(target_arch = "x86_64", not(debug_assertions)))]
@@ -69,7 +70,7 @@ pub fn vectorized<W: Work>(work: W) -> W::Output {
     work.run()
 }
 
-/// Runs `work` as [`vectorized`] does, and tells it which vectors there are.
+/// Runs `work` as [`vectorized`] does, and passes it the vectors that this CPU has.
 #[inline(always)]
 pub fn vectorized_by_lanes<W: LaneWork>(work: W) -> W::Output {
     #[cfg(target_arch = "x86_64")]
@@ -86,7 +87,7 @@ pub fn vectorized_by_lanes<W: LaneWork>(work: W) -> W::Output {
     work.run(Narrow)
 }
 
-/// The vectors of AVX2. Whoever has one knows that this CPU has AVX2, BMI1, BMI2, LZCNT and POPCNT.
+/// The vectors of AVX2. A value proves that this CPU has AVX2, BMI1, BMI2, LZCNT and POPCNT.
 #[cfg(target_arch = "x86_64")]
 #[derive(Clone, Copy, Debug)]
 pub struct Wide(());
@@ -113,10 +114,11 @@ impl super::super::work::Lanes for Wide {
         #[inline]
         #[target_feature(enable = "avx2")]
         fn compare(words: &[u64; 8], upper: u32) -> u32 {
-            // SAFETY: two loads of 32 bytes are the 64 of the array.
+            // SAFETY: the two loads of 32 bytes read the 64 bytes of the array.
             let [a, b] = [0, 1].map(|i| unsafe { _mm256_loadu_si256((&raw const *words).cast::<__m256i>().add(i)) });
             let (a, b) = (_mm256_castsi256_ps(a), _mm256_castsi256_ps(b));
-            // A shuffle is within 128 bits, which leaves words 0, 1, 4, 5, 2, 3, 6, 7.
+            // A shuffle works within 128 bits, so the words are now in the order 0, 1, 4, 5, 2, 3,
+            // 6, 7.
             let uppers = _mm256_castps_si256(_mm256_shuffle_ps::<0b11_01_11_01>(a, b));
             let lowers = _mm256_castps_si256(_mm256_shuffle_ps::<0b10_00_10_00>(a, b));
             let (uppers, both) = (
@@ -129,7 +131,7 @@ impl super::super::work::Lanes for Wide {
             };
             equal(uppers, upper) | equal(both, u32::MAX) << 8 | equal(uppers, u32::MAX) << 16
         }
-        // SAFETY: the CPU has AVX2, or there would be no `Wide`.
+        // SAFETY: the CPU has AVX2, because otherwise no `Wide` would exist.
         unsafe { compare(&words, upper) }
     }
     #[inline(always)]
@@ -138,11 +140,11 @@ impl super::super::work::Lanes for Wide {
         #[inline]
         #[target_feature(enable = "avx2")]
         fn nonzero(bytes: &[u8; 32]) -> u32 {
-            // SAFETY: a load of 32 bytes is all of the array.
+            // SAFETY: the load of 32 bytes reads the whole array.
             let bytes = unsafe { _mm256_loadu_si256((&raw const *bytes).cast()) };
             !_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())) as u32
         }
-        // SAFETY: the CPU has AVX2, or there would be no `Wide`.
+        // SAFETY: the CPU has AVX2, because otherwise no `Wide` would exist.
         unsafe { nonzero(&bytes) }
     }
 }
@@ -153,7 +155,7 @@ pub fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
     #[cfg(target_arch = "x86_64")]
     {
         use core::arch::x86_64::{_mm_and_si128, _mm_cmpeq_epi32, _mm_loadu_si128, _mm_movemask_epi8, _mm_set1_epi32};
-        // SAFETY: SSE2 is part of x86-64, and four words are the 16 bytes that are loaded.
+        // SAFETY: SSE2 is part of x86-64, and the four words are the 16 bytes that are loaded.
         unsafe {
             let held = _mm_and_si128(_mm_loadu_si128((&raw const words).cast()), _mm_set1_epi32(mask as i32));
             let equal = _mm_cmpeq_epi32(held, _mm_set1_epi32(other as i32));
@@ -202,17 +204,20 @@ macro_rules! cpu_whole_word {
             }
             #[inline(always)]
             unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
-                // SAFETY: the caller vouches for the word, which others change by atomics only.
+                // SAFETY: the caller vouches for the word, which other threads change by atomics
+                // only.
                 unsafe { <$atomic>::from_ptr(at) }.load(Acquire)
             }
             #[inline(always)]
             unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the word, which others change by atomics only.
+                // SAFETY: the caller vouches for the word, which other threads change by atomics
+                // only.
                 unsafe { <$atomic>::from_ptr(at) }.swap(value, Relaxed)
             }
             #[inline(always)]
             unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the word, which others change by atomics only.
+                // SAFETY: the caller vouches for the word, which other threads change by atomics
+                // only.
                 let word = unsafe { <$atomic>::from_ptr(at) };
                 word.compare_exchange(expected, value, Relaxed, Relaxed).unwrap_or_else(|current| current)
             }
@@ -228,7 +233,8 @@ macro_rules! cpu_number {
         impl AddedWord for $word {
             #[inline(always)]
             unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the word, which others change by atomics only.
+                // SAFETY: the caller vouches for the word, which other threads change by atomics
+                // only.
                 unsafe { <$atomic>::from_ptr(at) }.fetch_add(value, Relaxed)
             }
         }
@@ -268,7 +274,8 @@ macro_rules! cpu_word {
             }
             #[inline(always)]
             unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2] {
-                // SAFETY: the caller vouches for both words, which others change by atomics only.
+                // SAFETY: the caller vouches for both words, which other threads change by atomics
+                // only.
                 let pair = unsafe { [<$atomic>::from_ptr(at), <$atomic>::from_ptr(at.wrapping_add(1))] };
                 pair.map(|word| word.load(Relaxed))
             }
@@ -299,12 +306,14 @@ macro_rules! cpu_word {
             }
             #[inline(always)]
             unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
-                // SAFETY: the caller vouches for the word, which others change by atomics only.
+                // SAFETY: the caller vouches for the word, which other threads change by atomics
+                // only.
                 unsafe { <$atomic>::from_ptr(at) }.store(value, Release)
             }
             #[inline(always)]
             unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the word, which others change by atomics only.
+                // SAFETY: the caller vouches for the word, which other threads change by atomics
+                // only.
                 unsafe { <$atomic>::from_ptr(at) }.fetch_max(value, Relaxed)
             }
         }

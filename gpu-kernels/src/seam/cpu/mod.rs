@@ -1,8 +1,8 @@
-//! The CPU's back end: a block is one CPU thread, which runs the block's threads one after the
+//! The CPU's back end. A block is one CPU thread, which runs the threads of the block one after the
 //! other in each phase.
 //!
-//! `memory` has the accesses to the device's memory, and vectors; `storage` keeps shared arrays
-//! from block to block; `declare` is the host's half of `kernel!`.
+//! `memory` contains the accesses to the device's memory, and vectors. `storage` keeps the memory
+//! of shared arrays for later blocks. `declare` is the host's half of `kernel!`.
 
 #[macro_use]
 mod declare;
@@ -15,7 +15,7 @@ use super::block::LANES;
 use super::{Block, Global, Shared, Tile, Word};
 use core::mem::MaybeUninit;
 
-/// A block of `THREADS` threads on this CPU thread.
+/// A block of `THREADS` threads that runs on this CPU thread.
 #[derive(Debug)]
 pub struct CpuBlock<const THREADS: usize> {
     alone: AloneBlock,
@@ -89,7 +89,7 @@ impl<const THREADS: usize> Block for CpuBlock<THREADS> {
     fn sync(&mut self) {}
 }
 
-/// A block of one thread: strided work is done in one loop, in order.
+/// A block of one thread, which does strided work in one loop, in order.
 #[derive(Debug)]
 pub struct AloneBlock {
     index: u32,
@@ -146,7 +146,7 @@ impl Block for AloneBlock {
     fn sync(&mut self) {}
 }
 
-/// A tile of `COUNT` threads of a block, run one after the other: a warp's, or one thread.
+/// A tile of `COUNT` threads of a block, which run one after the other: a warp, or a single thread.
 #[derive(Debug)]
 pub struct CpuTile<const COUNT: usize> {
     pub(super) first: u32,
@@ -228,19 +228,20 @@ impl<const COUNT: usize> Tile for CpuTile<COUNT> {
     }
 }
 
-/// Returns what `initial` gives for each index in order, as `core::array::from_fn` does, which is
-/// ten times as much to compile. What there is of it stays in memory if `initial` panics.
+/// Returns the values of `initial` for each index in order, as `core::array::from_fn` does, which
+/// takes ten times as long to compile. If `initial` panics, the values made so far are not dropped.
 #[inline(always)]
 pub(super) fn array_of<T, const LENGTH: usize>(initial: impl Fn(u32) -> T) -> [T; LENGTH] {
     let mut values = [const { MaybeUninit::<T>::uninit() }; LENGTH];
     for number in 0..LENGTH {
         values[number].write(initial(number as u32));
     }
-    // SAFETY: all values are written, and an array of them is laid out as one of what may be.
+    // SAFETY: all values are written, and an array of `T` has the layout of an array of
+    // `MaybeUninit<T>`.
     unsafe { (&raw const values).cast::<[T; LENGTH]>().read() }
 }
 
-/// Adds one to 16-bit counter `number` and returns what it held.
+/// Adds one to the 16-bit counter with index `number`. Returns the old value.
 #[inline(always)]
 pub(super) fn count_one(counters: impl Shared<u32>, number: u32) -> u32 {
     let half = number % 2 * 16;
@@ -254,12 +255,12 @@ pub struct CpuShared<T> {
     length: u32,
 }
 
-// SAFETY: all threads of a block run on one CPU thread (`SharedStorage::handle` demands it); the
-// bound is for closures.
+// SAFETY: all threads of a block run on one CPU thread (`SharedStorage::handle` requires it). Only
+// the bounds on closures require `Sync`.
 unsafe impl<T> Sync for CpuShared<T> {}
 
-/// Panics out of line, and takes its arguments by value: a message that borrows index and length
-/// keeps them in memory.
+/// Panics. The function is not inlined and takes its arguments by value, because a message that
+/// borrows the index and the length would keep them in memory.
 #[cold]
 #[inline(never)]
 fn beyond(index: u32, length: u32) -> ! {
@@ -296,8 +297,8 @@ impl<T: Word> Shared<T> for CpuShared<T> {
     }
     #[inline(always)]
     fn get(self, index: u32) -> T {
-        // SAFETY: `at` checked the index, and `SharedStorage::handle` that the storage lives and is
-        // used by this thread.
+        // SAFETY: `at` checked the index. The caller of `SharedStorage::handle` vouched that the
+        // storage lives and only this thread uses it.
         unsafe { self.at(index).read() }
     }
     #[inline(always)]
@@ -309,7 +310,8 @@ impl<T: Word> Shared<T> for CpuShared<T> {
     fn clear(self, first: u32, count: u32) {
         let end = first as u64 + count as u64;
         assert!(end <= self.length as u64, "{count} words from {first} on are beyond a shared array");
-        // SAFETY: as in `get`, for all of these words; a word of zeros is one of `T`, a u32 or u64.
+        // SAFETY: as in `get`, for all of these words. Zero bytes are a valid `T`, which is `u32`
+        // or `u64`.
         unsafe { self.words.wrapping_add(first as usize).write_bytes(0, count as usize) }
     }
     #[inline(always)]

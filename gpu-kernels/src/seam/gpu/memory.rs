@@ -6,7 +6,7 @@ use super::super::work::{LaneWork, Narrow, Work};
 use super::warp::LaneWord;
 use core::arch::asm;
 
-/// Whether threads run in step, so that all of them pay for a branch that some take.
+/// Whether threads run in step, so that a branch that some threads take costs time on all threads.
 pub const IN_STEP: bool = true;
 
 /// Compares four words one after the other.
@@ -16,7 +16,7 @@ pub fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
     bit(0) | bit(1) | bit(2) | bit(3)
 }
 
-/// Runs `work` as it is: threads are a GPU's vectors.
+/// Runs `work` as it is, because a GPU's vectors are its threads.
 #[inline(always)]
 pub fn vectorized<W: Work>(work: W) -> W::Output {
     work.run()
@@ -29,10 +29,10 @@ pub fn vectorized_by_lanes<W: LaneWork>(work: W) -> W::Output {
 }
 
 /// The factor by which an array that is [`staged`](super::super::Shared::staged) may be larger than
-/// shared memory has words for.
+/// shared memory.
 pub const STAGED_TIMES: usize = 1;
 
-/// The operations of a word in shared memory.
+/// The operations on a word in shared memory.
 ///
 /// # Safety
 /// The methods access `at`, the address of a word in the block's shared memory.
@@ -49,19 +49,19 @@ pub trait SharedWord: LaneWord {
     unsafe fn shared_load_pair_relaxed(at: u32) -> [Self; 2];
 }
 
-/// Waits a moment.
+/// Waits for a short time.
 #[inline(always)]
 pub fn pause() {
-    // SAFETY: touches nothing.
+    // SAFETY: the instruction accesses no memory.
     unsafe { asm!("nanosleep.u32 32;", options(nomem, nostack)) };
 }
 
-/// Returns `word` as a word of unknown origin: see [`opaque`](crate::seam::opaque). It costs
-/// nothing: ptxas sees through it.
+/// Returns `word` as a word of unknown origin (see [`opaque`](crate::seam::opaque)). This costs
+/// nothing, because ptxas removes the move.
 #[inline(always)]
 pub fn opaque(word: u32) -> u32 {
     let same: u32;
-    // SAFETY: computes; needs no convergence.
+    // SAFETY: the instruction only computes, and needs no convergence.
     unsafe { asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) word, options(nomem, nostack)) };
     same
 }
@@ -70,25 +70,25 @@ pub fn opaque(word: u32) -> u32 {
 #[inline(always)]
 pub fn upper_product(a: u32, b: u32) -> u32 {
     let upper: u32;
-    // SAFETY: computes; needs no convergence.
+    // SAFETY: the instruction only computes, and needs no convergence.
     unsafe {
         asm!("mul.hi.u32 {}, {}, {};", out(reg32) upper, in(reg32) a, in(reg32) b, options(pure, nomem, nostack));
     }
     upper
 }
 
-/// Returns a product and `addend`, wrapping.
+/// Returns the sum of a product and `addend`, wrapping.
 #[inline(always)]
 pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
     let sum: u64;
-    // SAFETY: computes; needs no convergence.
+    // SAFETY: the instruction only computes, and needs no convergence.
     unsafe {
         asm!("mad.wide.u32 {}, {}, {}, {};", out(reg64) sum, in(reg32) a, in(reg32) b, in(reg64) addend, options(pure, nomem, nostack));
     }
     sum
 }
 
-/// Expands to the same instruction in the three scopes.
+/// Expands to the instruction with the scope `$scope`.
 macro_rules! scoped {
     ($scope:ty, $before:literal, $after:expr, $($operands:tt)*) => {
         match <$scope>::LEVEL {
@@ -99,7 +99,7 @@ macro_rules! scoped {
     };
 }
 
-/// Expands to accesses of 16 bytes each to four words.
+/// Expands to a load or a store of four words, 16 bytes at a time.
 macro_rules! four {
     (load $hint:literal, "32", $register:ident, $at:ident) => {{
         let (a, b, c, d): (u32, u32, u32, u32);
@@ -252,8 +252,8 @@ macro_rules! gpu_word {
             }
         }
 
-        // Shared memory is reachable by no Rust reference, so `nomem` holds; without `pure` these
-        // stay in order among themselves and around the barriers.
+        // No Rust reference reaches shared memory, so `nomem` is correct. Without `pure` these
+        // instructions keep their order among themselves and relative to the barriers.
         impl SharedWord for $word {
             #[inline(always)]
             unsafe fn shared_load(at: u32) -> Self {
@@ -312,7 +312,8 @@ macro_rules! gpu_word {
             #[inline(always)]
             unsafe fn shared_load_pair_relaxed(at: u32) -> [Self; 2] {
                 let (first, second): (Self, Self);
-                // SAFETY: the caller vouches for both words; no Rust reference reaches these.
+                // SAFETY: the caller vouches for both words; no Rust reference reaches shared
+                // memory.
                 unsafe { asm!(concat!("ld.relaxed.cta.shared.v2.b", $bits, " {{{}, {}}}, [{}];"), out($register) first, out($register) second, in(reg32) at, options(nomem, nostack)) };
                 [first, second]
             }
@@ -322,14 +323,15 @@ macro_rules! gpu_word {
 gpu_word!(u32, reg32, "32");
 gpu_word!(u64, reg64, "64");
 
-/// Joins two registers to a word of 128 bits.
+/// Joins two registers into a word of 128 bits.
 #[inline(always)]
 fn joined(low: u64, high: u64) -> u128 {
     (high as u128) << 64 | low as u128
 }
 
 /// The accesses to words of 128 bits. The atomics need compute capability 9.0 and PTX 8.3. So does
-/// the only load that is whole beside them: two registers at once (`v2.b64`) may be of two moments.
+/// the relaxed load, which is the only load that reads such a word as a whole while others change
+/// it: the two registers of a `v2.b64` load may be of different moments.
 impl WholeWord for u128 {
     #[inline(always)]
     fn prefetch(_: *const Self) {}
@@ -354,7 +356,7 @@ impl WholeWord for u128 {
     #[inline(always)]
     unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
         let (low, high): (u64, u64);
-        // SAFETY: the caller vouches for the word; its 128-bit registers are local.
+        // SAFETY: the caller vouches for the word; the 128-bit registers are local to the assembly.
         unsafe {
             scoped!(S, "{{ .reg .b128 whole; ld.relaxed", "b128 whole, [{2}]; mov.b128 {{{0}, {1}}}, whole; }}",
                 out(reg64) low, out(reg64) high, in(reg64) at, options(nostack))
@@ -364,7 +366,7 @@ impl WholeWord for u128 {
     #[inline(always)]
     unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
         let (low, high): (u64, u64);
-        // SAFETY: the caller vouches for the word; its 128-bit registers are local.
+        // SAFETY: the caller vouches for the word; the 128-bit registers are local to the assembly.
         unsafe {
             scoped!(S, "{{ .reg .b128 old, new; mov.b128 new, {{{3}, {4}}}; atom.relaxed", "exch.b128 old, [{2}], new; mov.b128 {{{0}, {1}}}, old; }}",
                 out(reg64) low, out(reg64) high, in(reg64) at, in(reg64) value as u64, in(reg64) (value >> 64) as u64, options(nostack))
@@ -374,7 +376,7 @@ impl WholeWord for u128 {
     #[inline(always)]
     unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
         let (low, high): (u64, u64);
-        // SAFETY: the caller vouches for the word; its 128-bit registers are local.
+        // SAFETY: the caller vouches for the word; the 128-bit registers are local to the assembly.
         unsafe {
             scoped!(S, "{{ .reg .b128 old, expected, new; mov.b128 expected, {{{3}, {4}}}; mov.b128 new, {{{5}, {6}}}; atom.relaxed",
                 "cas.b128 old, [{2}], expected, new; mov.b128 {{{0}, {1}}}, old; }}",

@@ -1,10 +1,10 @@
 //! The GPU's back end: `core::arch::nvptx`, LLVM's NVPTX intrinsics and inline PTX, under
 //! rust-cuda's names.
 //!
-//! [`thread`] and [`warp`] have the names of rust-cuda's `cuda_std`, which no available compiler
-//! can build (docs/toolchain.md). Two rules matter only here: convergent operations are intrinsics,
-//! never inline assembly; atomic operations order nothing. `memory` has the accesses to the
-//! device's memory in inline PTX, `shared` the arrays of a block.
+//! [`thread`] and [`warp`] use the names of rust-cuda's `cuda_std`, which no available compiler can
+//! build (docs/toolchain.md). Two rules matter only here. Convergent operations are intrinsics,
+//! never inline assembly. Atomic operations do not order other accesses. `memory` contains the
+//! accesses to the device's memory in inline PTX, and `shared` the arrays of a block.
 
 pub mod memory;
 #[macro_use]
@@ -81,7 +81,7 @@ impl<const THREADS: u32> Block for GpuBlock<THREADS> {
 /// The warp that this thread belongs to.
 pub struct GpuTile;
 
-/// All lanes, as a warp's mask.
+/// The mask of all lanes of a warp.
 const ALL: u32 = u32::MAX;
 
 impl GpuTile {
@@ -90,11 +90,12 @@ impl GpuTile {
         thread::thread_idx_x() % LANES as u32
     }
 
-    /// Returns the lanes of `peers` whose class has the same `bit` as this lane's class.
+    /// Returns the lanes of `peers` whose class has the same value in bit `bit` as this lane's
+    /// class.
     #[inline(always)]
     fn peers(peers: u32, class: u32, bit: u32) -> u32 {
-        // The bit is opaque, because LLVM would otherwise test it twice, once for the vote and once
-        // for the choice.
+        // The mask of the bit is opaque, because LLVM would otherwise test the bit twice: once for
+        // the vote and once to select the mask.
         let set = class & memory::opaque(1 << bit) != 0;
         let votes = warp::warp_vote_ballot(ALL, set);
         peers & (votes ^ if set { 0 } else { u32::MAX })
@@ -133,8 +134,8 @@ impl Tile for GpuTile {
     ) {
         let lane = Self::lane();
         let value = read(lane, &local.0);
-        // These are doubling steps (Hillis and Steele, 1986): after each step a lane has the sum of
-        // twice as many lanes up to itself.
+        // These are doubling steps (Hillis and Steele, 1986). Each step doubles the count of lanes,
+        // up to and including this lane, whose values `sum` contains.
         let mut sum = value;
         let mut distance = 1;
         while distance < LANES as u32 {
@@ -179,7 +180,8 @@ impl Tile for GpuTile {
     ) {
         let earlier_lanes = (1 << warp::lane_id()) - 1;
         let (mut peers, mut held) = ([ALL; ROWS], [0; ROWS]);
-        // One vote a bit is faster than `match.any` (docs/two-level.md, "Tried and dropped").
+        // One vote for each bit is faster than `match.any` (docs/two-level.md, "Tried and
+        // dropped").
         for row in 0..ROWS {
             for bit in 0..8 {
                 peers[row] = Self::peers(peers[row], class(&local.0, row), bit);
@@ -192,7 +194,7 @@ impl Tile for GpuTile {
                 }
             }
         }
-        // The last lane of each class counts for all of them, row after row.
+        // Row after row, the last lane of each class adds the count of all lanes of that class.
         for row in 0..ROWS {
             let class = class(&local.0, row);
             if warp::highest_bit(peers[row]) == warp::lane_id() {
@@ -243,7 +245,8 @@ macro_rules! backend_kernel {
     };
 }
 
-/// The entry points, left out if they need atomics of 128 bits and the target has none.
+/// The given entry points, which are left out if they need atomics of 128 bits and the target has
+/// none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! with_atomics {
@@ -256,14 +259,14 @@ macro_rules! with_atomics {
     };
 }
 
-/// The length of a dynamic array, which the host computes.
+/// The method that computes the length of a dynamic array. Only the host has it.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! dynamic_length {
     ($($declaration:tt)*) => {};
 }
 
-/// The items that a `cores_kernel!` declaration adds on the GPU: none.
+/// The items that a `cores_kernel!` declaration adds on the GPU, which are none.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! backend_cores_kernel {
@@ -272,9 +275,10 @@ macro_rules! backend_cores_kernel {
 
 /// An entry point in the PTX.
 ///
-/// An entry point exists in the crate that is compiled to PTX, and in no crate that this one
-/// depends on, whose kernels are in PTX of their own: `warpnest-build` sets the `cfg` for the one
-/// alone. For some kernels alone it sets their names, and finds these in the PTX again.
+/// The entry points exist only in the crate that is compiled to PTX. The crates that it depends on
+/// have PTX of their own for their kernels. `warpnest-build` sets the `cfg` `warpnest_entry_points`
+/// for that one crate. To build only some kernels, it sets the names of these kernels instead, and
+/// looks for the `@kernel` comments in the PTX.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entry_point {
@@ -287,8 +291,8 @@ macro_rules! entry_point {
         #[cfg($name)]
         core::arch::global_asm!(concat!("//@kernel ", stringify!($name)));
         $(
-            // This is a comment in the PTX, which `warpnest-build` turns into directives: Rust has
-            // no attribute for them.
+            // `warpnest-build` turns this comment in the PTX into directives, because Rust has no
+            // attribute for them.
             #[cfg(any(warpnest_entry_points, $name))]
             core::arch::global_asm!(concat!(
                 "//@launch_bounds ", $entry, " maxntid=", stringify!($threads), " minnctapersm=", stringify!($resident)
@@ -308,10 +312,10 @@ macro_rules! entry_point {
     };
 }
 
-/// Handles a panic, which is a bug. With `-Cpanic=immediate-abort` none is compiled in, but the
-/// item must exist.
+/// Handles a panic, which would be a bug. With `-Cpanic=immediate-abort` no panic is compiled in,
+/// but the item must exist.
 #[panic_handler]
 fn panic(_: &core::panic::PanicInfo) -> ! {
-    // SAFETY: a trap ends the launch; it touches nothing.
+    // SAFETY: a trap ends the launch and accesses no memory.
     unsafe { core::arch::nvptx::trap() }
 }

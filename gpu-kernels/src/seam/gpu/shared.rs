@@ -1,10 +1,10 @@
-//! Shared memory: 32-bit addresses and inline PTX, because accesses through a generic pointer are
-//! slow.
+//! Shared memory, which is accessed by 32-bit addresses and inline PTX, because accesses through a
+//! generic pointer are slow.
 
 use super::super::{Global, Shared, Word};
 use core::marker::PhantomData;
 
-/// An array in the block's shared memory, by its 32-bit address.
+/// An array in the block's shared memory, represented by its 32-bit address.
 pub struct GpuShared<T>(u32, PhantomData<T>);
 
 impl<T> Clone for GpuShared<T> {
@@ -20,7 +20,7 @@ impl<T> GpuShared<T> {
     ///
     /// # Safety
     /// `address` must be the address of a shared array of this kernel that is long enough for every
-    /// index used.
+    /// index that is used.
     #[inline(always)]
     pub unsafe fn new(address: u32) -> Self {
         Self(address, PhantomData)
@@ -45,7 +45,7 @@ impl<T: Word> Shared<T> for GpuShared<T> {
     }
     #[inline(always)]
     fn get(self, index: u32) -> T {
-        // SAFETY: `GpuShared::new` vouched for the array.
+        // SAFETY: the caller of `GpuShared::new` vouched for the array.
         unsafe { T::shared_load(self.at(index)) }
     }
     #[inline(always)]
@@ -90,29 +90,29 @@ impl<T: Word> Shared<T> for GpuShared<T> {
     }
 }
 
-// The memory behind all other shared arrays, of which each launch has as much as it asked for.
+// The memory behind all other shared arrays. Each launch has as much of it as it requested.
 core::arch::global_asm!(".extern .shared .align 16 .b8 dynamic_words[];");
 
 /// Returns the block's dynamic shared array.
 #[inline(always)]
 pub fn dynamic_array<T>() -> GpuShared<T> {
     let address: u32;
-    // SAFETY: reads an address. The launch asks for as many bytes as the kernel's own method says,
-    // and a kernel's indices stay below that length.
+    // SAFETY: the instruction reads an address. The launch requests as many bytes as the kernel's
+    // own method returns, and a kernel's indices stay below that length.
     unsafe {
         core::arch::asm!("mov.u32 {}, dynamic_words;", out(reg32) address, options(pure, nomem, nostack));
         GpuShared::new(address)
     }
 }
 
-/// Declares a shared array. Each expansion is an array of its own, so only `kernel!` uses it, once
-/// for each array and entry.
+/// Declares a shared array. Each expansion declares another array, so only `kernel!` uses this
+/// macro, once for each array and entry.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! shared_array {
     ($word:ty, $length:expr) => {{
         let address: u32;
-        // SAFETY: the block declares its own array and reads its address; a kernel's indices stay
+        // SAFETY: the block declares its own array and reads its address. A kernel's indices stay
         // below its length.
         unsafe {
             core::arch::asm!(

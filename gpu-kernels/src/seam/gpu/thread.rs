@@ -1,4 +1,4 @@
-//! Threads, blocks and the grid.
+//! The indices of threads and blocks, and the barriers of a block.
 
 use core::arch::nvptx;
 
@@ -10,21 +10,21 @@ unsafe extern "C" {
 /// Returns the thread's index in its block.
 #[inline(always)]
 pub fn thread_idx_x() -> u32 {
-    // SAFETY: reads a special register.
+    // SAFETY: the intrinsic reads a special register.
     unsafe { nvptx::_thread_idx_x() as u32 }
 }
 
 /// Returns the block's index in the grid.
 #[inline(always)]
 pub fn block_idx_x() -> u32 {
-    // SAFETY: reads a special register.
+    // SAFETY: the intrinsic reads a special register.
     unsafe { nvptx::_block_idx_x() as u32 }
 }
 
-/// Returns the count of blocks.
+/// Returns the count of blocks in the grid.
 #[inline(always)]
 pub fn grid_dim_x() -> u32 {
-    // SAFETY: reads a special register.
+    // SAFETY: the intrinsic reads a special register.
     unsafe { nvptx::_grid_dim_x() as u32 }
 }
 
@@ -35,7 +35,7 @@ pub fn sync_threads() {
     unsafe { nvptx::_syncthreads() }
 }
 
-/// Waits for all threads of the block; returns for how many `predicate` is not 0.
+/// Waits for all threads of the block. Returns the count of threads whose `predicate` is not 0.
 #[inline(always)]
 pub fn sync_threads_count(predicate: u32) -> u32 {
     // SAFETY: `Block` keeps barriers out of divergent code.

@@ -1,4 +1,4 @@
-//! The lanes of a warp.
+//! The operations of the lanes of a warp.
 
 unsafe extern "C" {
     #[link_name = "llvm.nvvm.read.ptx.sreg.laneid"]
@@ -14,37 +14,38 @@ unsafe extern "C" {
 /// Returns the lane's index in its warp.
 #[inline(always)]
 pub fn lane_id() -> u32 {
-    // SAFETY: reads a special register.
+    // SAFETY: the intrinsic reads a special register.
     unsafe { read_lane() }
 }
 
-/// Waits for the lanes in `mask`; their memory accesses before it come before those after it.
+/// Waits for the lanes in `mask`. Their memory accesses before this call come before their accesses
+/// after it.
 #[inline(always)]
 pub fn sync_warp(mask: u32) {
     // SAFETY: `Tile` calls it with all of the mask's lanes in step.
     unsafe { sync(mask) }
 }
 
-/// Returns the votes of the lanes in `mask`.
+/// Returns the mask of the lanes in `mask` whose `predicate` is true.
 #[inline(always)]
 pub fn warp_vote_ballot(mask: u32, predicate: bool) -> u32 {
     // SAFETY: `Tile` calls it with all of the mask's lanes in step.
     unsafe { ballot(mask, predicate) }
 }
 
-/// Returns the `value` that lane `lane` of the warp holds.
+/// Returns the `value` of lane `lane` of the warp.
 #[inline(always)]
 pub fn warp_shuffle_idx(mask: u32, value: u32, lane: u32) -> u32 {
     // SAFETY: `Tile` calls it with all of the mask's lanes in step, and names a lane of the mask.
     unsafe { shuffle(mask, value, lane, 31) }
 }
 
-/// Returns the index of the highest bit that is set; there must be one. It takes one instruction,
-/// where `leading_zeros` takes two.
+/// Returns the index of the highest bit that is set. At least one bit must be set. This takes one
+/// instruction, where `leading_zeros` takes two.
 #[inline(always)]
 pub fn highest_bit(word: u32) -> u32 {
     let bit: u32;
-    // SAFETY: computes; needs no convergence.
+    // SAFETY: the instruction only computes, and needs no convergence.
     unsafe { core::arch::asm!("bfind.u32 {}, {};", out(reg32) bit, in(reg32) word, options(pure, nomem, nostack)) };
     bit
 }
