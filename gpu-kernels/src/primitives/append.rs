@@ -1,5 +1,5 @@
-//! Appending to an output: the threads of all blocks reserve offsets for what they have found.
-//! Blocks append in the order in which they get there.
+//! Appending to an output: the threads of all blocks reserve offsets for the items that they have.
+//! Blocks append in the order in which they reserve.
 
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
@@ -9,9 +9,9 @@ pub const THREADS: usize = 256;
 /// The count of warps of a block that appends.
 pub const WARPS: usize = THREADS / 32;
 
-/// Reserves output offsets for each thread: `found` says how many, and `target` where the thread
-/// keeps the first of them. `next`, 0 before the launch, becomes the count of all offsets that are
-/// reserved.
+/// Reserves output offsets for each thread. `found` returns how many offsets a thread needs, and
+/// the first of them is written to the place that `target` returns. `next`, which is 0 before the
+/// launch, counts all reserved offsets.
 #[inline(always)]
 pub fn reserve<T, B: Block>(
     block: &mut B,
@@ -54,8 +54,8 @@ pub fn reserve<T, B: Block>(
 }
 
 /// Writes the items that the threads of the block have staged to the reserved part of the output,
-/// neighbours together. Items beyond `capacity` are left out. `sums` and `start` are as [`reserve`]
-/// left them.
+/// adjacent threads to adjacent offsets. Items beyond `capacity` are left out. `sums` and `start`
+/// are as [`reserve`] left them.
 #[inline(always)]
 pub fn write_staged<T: Scalar, L, B: Block>(
     block: &mut B,
@@ -78,14 +78,14 @@ pub fn write_staged<T: Scalar, L, B: Block>(
     });
 }
 
-/// A pair that is appended, if there is one, and its output offset.
+/// The pair that a thread appends, if it has one, and the pair's output offset.
 struct Appended<K, W> {
     pair: Option<(K, W)>,
     target: u64,
 }
 
-/// Appends the pairs that the threads have, which `pair_of` gives by the index of the thread in the
-/// grid. Pairs beyond `capacity` are left out, but counted by `next`. A set has no values.
+/// Appends the pairs of the threads: `pair_of` returns the pair of the thread with a given index in
+/// the grid. Pairs beyond `capacity` are left out, but counted by `next`. A set has no values.
 #[inline(always)]
 pub fn append_pairs<K: KeyWord, V: Payload, B: Block>(
     block: &mut B,

@@ -1,4 +1,4 @@
-//! How items are combined to sums, minima and maxima, and where results are written.
+//! The functions that combine items to sums, minima and maxima, and the arrays of the results.
 
 use crate::column::ColumnParams;
 use crate::seam::Global;
@@ -14,9 +14,9 @@ pub enum Combine {
     SumOfUpper,
     /// The sum of floating-point numbers, as `f64`.
     SumOfFloats,
-    /// The least, by [`ColumnParams::min_rank`].
+    /// The least item, by [`ColumnParams::min_rank`].
     Min,
-    /// The greatest, by [`ColumnParams::max_rank`].
+    /// The greatest item, by [`ColumnParams::max_rank`].
     Max,
 }
 
@@ -24,20 +24,20 @@ pub enum Combine {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ReduceParams {
-    /// How items are added and compared.
+    /// The type of the items, by which they are added and compared.
     pub column: ColumnParams,
     /// The count of items.
     pub items: u64,
-    /// The count of segments, below 2^32 - 1, if no count on the device says it.
+    /// The count of segments, below 2^32 - 1; a count in the device's memory may replace it.
     pub segments: u64,
-    /// A [`Combine`].
+    /// The function, a [`Combine`] as an integer.
     pub combine: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 impl ReduceParams {
-    /// Combines two results, which are 0 of no items: sums or ranks.
+    /// Combines two results, which are sums or ranks. The result for no items is 0.
     #[inline(always)]
     pub(super) fn combined(self, a: u64, b: u64) -> u64 {
         if self.combine == Combine::Sum as u32 || self.combine == Combine::SumOfUpper as u32 {
@@ -78,7 +78,7 @@ impl ReduceParams {
     }
 }
 
-/// The arrays of results: one of the two is null.
+/// The arrays of results, one of which is null.
 #[derive(Clone, Copy)]
 pub(super) struct Results<W> {
     pub sums: Global<u64>,
@@ -96,7 +96,7 @@ impl<W: Scalar> Results<W> {
         }
     }
 
-    /// Combines a result that was stored with more items.
+    /// Combines the stored result of a segment with the result `more` of other items.
     #[inline(always)]
     pub fn add(self, segment: u64, more: u64) {
         let held =

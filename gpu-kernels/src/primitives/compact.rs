@@ -6,10 +6,11 @@ use crate::types::{KeyWord, Scalar};
 
 /// The count of threads of a block.
 const THREADS: usize = 256;
-/// The most items of a thread.
+/// The maximal count of items of a thread.
 const MAX_ITEMS: usize = 28;
 
-/// Returns the count of items of a thread: fewer for wide items, so that they fit the registers.
+/// Returns the count of items of a thread. It is smaller for wide items, so that they fit the
+/// registers.
 const fn items<T: Scalar>() -> usize {
     if T::BITS == 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
@@ -21,8 +22,8 @@ pub const fn tile<T: Scalar>() -> u64 {
 
 const WARPS: u32 = THREADS as u32 / 32;
 
-/// Returns the count of words in which a compaction of `items` items publishes its sums. All must
-/// be 0 at first.
+/// Returns the count of words in which a compaction of `items` items publishes its sums. All words
+/// must be 0 before the launch.
 pub const fn state_words<T: Scalar>(items: u64) -> u64 {
     look_back::words::<u32>(items.div_ceil(tile::<T>()))
 }
@@ -37,8 +38,8 @@ pub struct CompactParams {
 
 kernel! {
     /// Writes the items `input[i]` whose bit `i mod 32` of `keep[i / 32]` is set to the front of
-    /// `output`, in their order. Their count goes to `count`. `output` is not `input`. One block a
-    /// [`tile`]; `state` has [`state_words`].
+    /// `output`, in their order, and their count to `count`. `output` must not be `input`. The
+    /// launch has one block for each [`tile`]; `state` has [`state_words`].
     Compact<T: Scalar>, "compact", threads 256, resident 4, cpu cores, shared ticket: u64 = 1, shared sums: u32 = 17;
     { input: Global<T>, keep: Global<u32>, output: Global<T>, count: Global<u32>, state: Global<u64>, plan: CompactParams }
 }
@@ -70,13 +71,13 @@ pub struct RunsParams {
     pub items: u64,
     /// The first constant that the keys are mixed with.
     pub a: u64,
-    /// The second constant.
+    /// The second constant that the keys are mixed with.
     pub b: u64,
 }
 
 kernel! {
-    /// Compacts mixed keys as [`Compact`] does, but writes them unmixed, and writes their offsets
-    /// in the input to `ends`.
+    /// Compacts mixed keys as [`Compact`] does, but writes the keys unmixed to `output`, and their
+    /// indices in the input to `ends`.
     CompactRuns<K: KeyWord>, "compact_runs", threads 256, resident 4, cpu cores, shared ticket: u64 = 1, shared sums: u32 = 17;
     {
         input: Global<K>, keep: Global<u32>, output: Global<K>, ends: Global<u32>, count: Global<u32>, state: Global<u64>,
@@ -116,13 +117,13 @@ impl<K: KeyWord> CompactRuns<K> {
 pub struct SortedRunsParams {
     /// The count of keys, below 2^32.
     pub items: u64,
-    /// The most runs that are written; all are counted.
+    /// The maximal count of runs that are written; all runs are counted.
     pub capacity: u64,
 }
 
 kernel! {
-    /// Compacts sorted keys as [`Compact`] does, and sets `starts[r + 1]` to the index behind the
-    /// last item of run `r`, and `starts[0]` to 0. `keep` has a bit for the last of each run.
+    /// Compacts sorted keys as [`Compact`] does. Sets `starts[r + 1]` to the index after the last
+    /// item of run `r`, and `starts[0]` to 0. `keep` has a set bit for the last item of each run.
     SortedRuns<K: KeyWord>, "sorted_runs", threads 256, resident 4, cpu cores, shared ticket: u64 = 1, shared sums: u32 = 17;
     {
         input: Global<K>, keep: Global<u32>, output: Global<K>, starts: Global<u32>, count: Global<u32>, state: Global<u64>,
@@ -167,7 +168,7 @@ impl<K: KeyWord> SortedRuns<K> {
     }
 }
 
-/// The input of a compaction, and the words where sums are published.
+/// The input of a compaction, and the words in which tiles publish sums.
 struct Source<T> {
     input: Global<T>,
     keep: Global<u32>,
@@ -176,7 +177,7 @@ struct Source<T> {
     plan: CompactParams,
 }
 
-/// Hands each kept item to `write`, with its offsets in the output and in the input.
+/// Passes each kept item to `write`, with its offsets in the output and in the input.
 #[inline(always)]
 fn compact<T: Scalar, B: Block>(
     block: &mut B,
@@ -194,8 +195,8 @@ fn compact<T: Scalar, B: Block>(
             held.keep = keep_of(from.keep, first, left, lane, items::<T>() as u32);
             let (first, left) = rows::<T>(&from.plan, ticket.get(0) + look_back::ahead(tiles), first_thread);
             held.ahead = keep_of(from.keep, first, left, lane, items::<T>() as u32);
-            // All items are loaded, kept or not, so that the loads need not wait for the words of
-            // `keep`.
+            // All items are loaded, whether they are kept or not, so that the loads need not wait
+            // for the words of `keep`.
             let (first, left) = rows::<T>(&from.plan, ticket.get(0), first_thread);
             let input = from.input.offset(first + lane as u64);
             for row in 0..items::<T>() {
@@ -247,7 +248,7 @@ fn compact<T: Scalar, B: Block>(
     });
 }
 
-/// Compacts a tile by one thread.
+/// Compacts a tile with one thread.
 #[inline(always)]
 fn compact_in_turn<T: Scalar, B: Block>(
     block: &mut B,
@@ -263,7 +264,7 @@ fn compact_in_turn<T: Scalar, B: Block>(
     let first = index * tile::<T>();
     let here = items.saturating_sub(first).min(tile::<T>());
     let words = here.div_ceil(32);
-    // The bits of a word that are of items.
+    // The bits of a word of `keep` that belong to items.
     let word = |number: u64| {
         let beyond = (32 * (number + 1)).saturating_sub(here) as u32;
         keep.load_read_only(first / 32 + number) & u32::MAX >> beyond
@@ -279,7 +280,7 @@ fn compact_in_turn<T: Scalar, B: Block>(
             target += 32;
             continue;
         }
-        // At most 64 steps: each clears a bit.
+        // At most 64 steps, because each step clears a bit.
         while bits != 0 {
             let item = at + bits.trailing_zeros() as u64;
             write(target, item, input.load_streaming(item));
@@ -292,29 +293,29 @@ fn compact_in_turn<T: Scalar, B: Block>(
     }
 }
 
-/// The state of a thread: item `i` is of its warp's row `i`, and the words are of the row with the
-/// lane's index.
+/// The state of a thread. `items[i]` is the thread's item in row `i` of its warp. The other fields
+/// belong to the row whose index is the thread's lane.
 struct Held<T> {
     items: [T; MAX_ITEMS],
-    /// The bits of the items of the row that are kept.
+    /// The bits of the row's kept items.
     keep: u32,
     /// The count of kept items in the rows before.
     before: u32,
-    /// The bits of the items that are kept in the row of the tile [`look_back::ahead`].
+    /// The bits of the kept items of the same row in the tile [`look_back::ahead`].
     ahead: u32,
 }
 
-/// Returns the bits of the kept items of row `row`, of the `rows` rows of a warp. The warp's first
-/// item is `first`, and with it `left` items remain.
+/// Returns the bits of the kept items of row `row`, where a warp has `rows` rows. `first` is the
+/// warp's first item, and `left` the count of items from there to the end of the input.
 #[inline(always)]
 fn keep_of(keep: Global<u32>, first: u64, left: u32, row: u32, rows: u32) -> u32 {
     let beyond = (row * 32 + 32).saturating_sub(left);
     if row >= rows || beyond >= 32 { 0 } else { keep.load_read_only(first / 32 + row as u64) & u32::MAX >> beyond }
 }
 
-/// Returns the first item of the warp that begins with `thread`, and the count of items that
-/// remain, this one included. (The count may be capped, but never below what the warp's rows
-/// reach.)
+/// Returns the first item of the warp that begins with `thread`, and the count of items from there
+/// to the end of the input. The count is capped, but never below the count of items in the warp's
+/// rows.
 #[inline(always)]
 fn rows<T: Scalar>(plan: &CompactParams, index: u64, thread: u32) -> (u64, u32) {
     let first = index * tile::<T>() + thread as u64 * items::<T>() as u64;
@@ -322,8 +323,8 @@ fn rows<T: Scalar>(plan: &CompactParams, index: u64, thread: u32) -> (u64, u32) 
 }
 
 kernel! {
-    /// Inverts the bits of all items in `keep`, and the bits behind them in the last word: kept
-    /// items are left out, and left-out items are kept. One thread a word.
+    /// Inverts the bits of all items in `keep`, and the bits after them in the last word: kept
+    /// items are then left out, and left-out items are kept. One thread inverts a word.
     Invert<>, "flip", threads 256;
     { keep: Global<u32>, plan: CompactParams }
 }
@@ -343,8 +344,8 @@ impl Invert {
 }
 
 kernel! {
-    /// Sets bit `i mod 32` of `keep[i / 32]` if `keys[i]`, of `items` sorted keys, is the last of
-    /// its run of equal keys. Bits past the last key become 0.
+    /// Sets bit `i mod 32` of `keep[i / 32]` if `keys[i]` is the last key of its run of equal keys.
+    /// There are `items` keys, which are sorted. Bits after the last key become 0.
     LastOfEach<K: KeyWord>, "last_of_each", threads 256, cpu cores;
     { keys: Global<K>, keep: Global<u32>, plan: CompactParams }
 }
@@ -380,7 +381,8 @@ impl<K: KeyWord> LastOfEach<K> {
     }
 }
 
-/// The flags of the keys `first..end`, by one thread. `first` is a multiple of 32.
+/// The work of one thread that sets the flags of the keys `first..end`. `first` is a multiple of
+/// 32.
 struct FlagsInTurn<K> {
     keys: Global<K>,
     keep: Global<u32>,
@@ -397,7 +399,7 @@ impl<K: KeyWord> Work for FlagsInTurn<K> {
         let Self { keys, keep, first, end, items } = self;
         let mut at = first;
         while at < end {
-            // The last key of all has none behind it.
+            // The last key of all has no next key to compare with.
             let compared = (items - 1 - at).min(32);
             let mut bits = if compared < 32 { 1 << compared } else { 0 };
             for item in 0..compared {

@@ -1,10 +1,11 @@
-//! Flags, one bit per item: as bytes, counted, and as the items that get a default.
+//! Flags, one bit an item: expanding them to bytes, counting them, and writing a default to the
+//! items whose flag is 0.
 
 use crate::seam::{Block, Global, Shared, Tile, Work, vectorized};
 use crate::types::ValueWord;
 
-/// The count of flags that a thread of [`ExpandFlags`] expands, and of bytes that it writes: the
-/// most that one instruction moves.
+/// The count of flags that a thread of [`ExpandFlags`] expands. The thread writes as many bytes,
+/// which is the most that one instruction can store.
 pub const EXPANDED: u64 = 16;
 /// The count of flags that a thread of [`CountFlags`] reads at once.
 pub const COUNTED: u64 = 128;
@@ -18,8 +19,8 @@ pub struct FlagsParams {
 }
 
 kernel! {
-    /// Sets byte `i` of `output` to bit `i mod 32` of `flags[i / 32]`, for each item, and writes
-    /// nothing behind them. One thread for [`EXPANDED`] items.
+    /// Sets byte `i` of `output` to bit `i mod 32` of `flags[i / 32]` for each item `i`, and writes
+    /// no bytes after them. One thread expands [`EXPANDED`] items.
     ExpandFlags<>, "expand_flags", threads 256, cpu cores;
     { flags: Global<u32>, output: Global<u8>, plan: FlagsParams }
 }
@@ -47,8 +48,8 @@ impl ExpandFlags {
     }
 }
 
-/// Writes the bytes of the items that begin at `first`: [`EXPANDED`] items, or as many as there
-/// are. `first` is a multiple of that, and item `first` has bit 0 of `flags`.
+/// Writes the bytes of [`EXPANDED`] items starting at `first`, or of fewer items if the array ends
+/// earlier. `first` is a multiple of [`EXPANDED`], and item `first` has bit 0 of `flags`.
 #[inline(always)]
 fn expand(output: Global<u8>, first: u64, items: u64, flags: u32) {
     let words = [bytes_of(flags), bytes_of(flags >> 4), bytes_of(flags >> 8), bytes_of(flags >> 12)];
@@ -74,11 +75,12 @@ fn expand(output: Global<u8>, first: u64, items: u64, flags: u32) {
 /// Returns the lowest four bits of a word as bytes.
 #[inline(always)]
 fn bytes_of(flags: u32) -> u32 {
-    // Bit `i` is moved up by 0, 7, 14 and 21 bits, of which one move ends at bit 8 i.
+    // The product moves bit `i` up by 0, 7, 14 and 21 bits, and one of these moves ends at bit 8 i.
     ((flags & 0xf) * (1 | 1 << 7 | 1 << 14 | 1 << 21)) & 0x0101_0101
 }
 
-/// The bytes of the items `first..end`, by one thread. `first` is a multiple of 32.
+/// The work of one thread that writes the bytes of the items `first..end`. `first` is a multiple of
+/// 32.
 struct ExpandInTurn {
     flags: Global<u32>,
     output: Global<u8>,
@@ -106,13 +108,13 @@ impl Work for ExpandInTurn {
 pub struct FillParams {
     /// The count of items, each of which has a flag.
     pub items: u64,
-    /// The word that items without a set flag get.
+    /// The word that is written to items whose flag is 0.
     pub value: u64,
 }
 
 kernel! {
     /// Sets `values[i]` to the plan's value for each item whose bit `i mod 32` of `flags[i / 32]`
-    /// is 0. Reads the flags alone. One thread for 32 items.
+    /// is 0. The kernel does not read the values. One thread processes 32 items.
     FillAbsent<V: ValueWord>, "fill_absent", threads 256, cpu cores;
     { flags: Global<u32>, values: Global<V>, plan: FillParams }
 }
@@ -123,12 +125,13 @@ impl<V: ValueWord> FillAbsent<V> {
         let args = self;
         let value = V::from_u64(args.plan.value);
         let block_first = block.first_thread();
-        // A lane reads a word, and the warp writes the items of one word after the other.
+        // Each lane reads one word of flags. Then the warp writes the items of these words, word
+        // after word.
         block.tiles(|warp| {
             let first = block_first + warp.first_thread() as u64;
             let mut bits = warp.local(|lane| args.absent(first + lane as u64));
             let mut words = warp.ballot(&bits, |_, &bits| bits != 0);
-            // At most 32 steps: each clears a bit.
+            // At most 32 steps, because each step clears a bit.
             while words != 0 {
                 let word = words.trailing_zeros();
                 let picked = warp.pick(&bits, word, |&bits| bits);
@@ -148,7 +151,7 @@ impl<V: ValueWord> FillAbsent<V> {
         let first = block.first_thread();
         for word in first..self.plan.items.div_ceil(32).min(first + block.threads() as u64) {
             let mut bits = self.absent(word);
-            // At most 32 steps: each clears a bit.
+            // At most 32 steps, because each step clears a bit.
             while bits != 0 {
                 self.values.store(32 * word + bits.trailing_zeros() as u64, value);
                 bits &= bits - 1;
@@ -156,7 +159,7 @@ impl<V: ValueWord> FillAbsent<V> {
         }
     }
 
-    /// Returns the bits of a word whose items get the value.
+    /// Returns the bits of a word that belong to items whose flag is 0.
     #[inline(always)]
     fn absent(&self, word: u64) -> u32 {
         let beyond = (32 * (word + 1)).saturating_sub(self.plan.items);
@@ -165,8 +168,9 @@ impl<V: ValueWord> FillAbsent<V> {
 }
 
 kernel! {
-    /// Adds the count of items whose bit `i mod 32` of `flags[i / 32]` is set to `count[0]`.
-    /// However many blocks there are share the words; [`COUNTED`] items a thread are one round.
+    /// Adds the count of items whose bit `i mod 32` of `flags[i / 32]` is set to `count[0]`. A
+    /// launch may have any count of blocks. Each thread reads [`COUNTED`] flags at a time, a group
+    /// of four words.
     CountFlags<>, "count_flags", threads 256, cpu cores, shared total: u64 = 1;
     { flags: Global<u32>, count: Global<u64>, plan: FlagsParams }
 }
@@ -175,7 +179,7 @@ impl CountFlags {
     #[inline(always)]
     fn run<B: Block>(self, block: &mut B, total: B::Shared<u64>) {
         let args = self;
-        // The words behind the last whole round are the first block's.
+        // The first block counts the words after the last whole group of four.
         let quads = args.plan.items / COUNTED;
         let (first_thread, step) = (block.first_thread(), block.grid() as u64 * block.threads() as u64);
         let mut counts = block.local(|_| 0u32);
@@ -229,7 +233,7 @@ impl CountFlags {
         }
     }
 
-    /// Returns the count of set bits of a word behind the last whole round.
+    /// Returns the count of set bits of a word after the last whole group of four.
     #[inline(always)]
     fn rest(&self, word: u64) -> u32 {
         let beyond = (32 * (word + 1)).saturating_sub(self.plan.items);
@@ -237,7 +241,7 @@ impl CountFlags {
     }
 }
 
-/// The count of set bits of the words `first..end`, by one thread.
+/// The work of one thread that counts the set bits of the words `first..end`.
 struct CountInTurn {
     flags: Global<u32>,
     first: u64,

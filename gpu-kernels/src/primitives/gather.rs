@@ -1,9 +1,9 @@
-//! Copying rows of an array by their indices.
+//! Gathering: copying the rows of an array that an array of indices names.
 
 use crate::hash::Divisor;
 use crate::seam::{Block, Global};
 
-/// The count of words of a wide piece: 16 bytes, the most that one instruction moves.
+/// The count of words of a wide piece: 16 bytes, the most that one instruction can load.
 pub const WIDE: u64 = 4;
 
 /// The scalar arguments of [`GatherRows`].
@@ -14,18 +14,19 @@ pub struct GatherParams {
     pub rows: u64,
     /// The count of rows of the source.
     pub sources: u64,
-    /// The count of 32-bit words of a piece: 1, or [`WIDE`] if both arrays are aligned to as much.
+    /// The count of 32-bit words of a piece: [`WIDE`] if both arrays are aligned to wide pieces, or
+    /// 1.
     pub width: u64,
     /// The count of pieces of a row.
     pub pieces: Divisor,
 }
 
 kernel! {
-    /// Copies row `indices[i]` of `source` to row `i` of `output`. One thread a piece of the
-    /// output.
+    /// Copies row `indices[i]` of `source` to row `i` of `output`. One thread copies a piece of a
+    /// row.
     ///
-    /// The row becomes zeros if the source has no such row, or if `found` is not null and its bit
-    /// `i mod 32` of word `i / 32` is 0.
+    /// Row `i` becomes zeros if the source has no row `indices[i]`, or if `found` is not null and
+    /// bit `i mod 32` of its word `i / 32` is 0.
     GatherRows<>, "gather_rows", threads 256, cpu cores;
     { source: Global<u32>, indices: Global<u32>, found: Global<u32>, output: Global<u32>, plan: GatherParams }
 }
@@ -56,7 +57,7 @@ impl GatherRows {
     fn cores<B: Block>(self, block: &mut B) {
         let GatherParams { rows, width, pieces, .. } = self.plan;
         let first = block.first_thread();
-        // Whole rows are copied, except that the first and the last row of the block may be cut.
+        // Whole rows are copied. Only the first and the last row of the block may be partial.
         let words = pieces.get() as u64 * width;
         let mut index = first * width;
         let end = ((first + block.threads() as u64) * width).min(rows * words);
@@ -71,7 +72,7 @@ impl GatherRows {
         }
     }
 
-    /// Returns the row of the source, if there is one and it was found.
+    /// Returns the row of the source for a row of the output, or `None` if that becomes zeros.
     #[inline(always)]
     fn source_of(&self, row: u64) -> Option<u64> {
         let source_row = self.indices.load_read_only(row) as u64;

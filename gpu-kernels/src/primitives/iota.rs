@@ -1,4 +1,4 @@
-//! Numbering items.
+//! Writing ascending indices.
 
 use crate::seam::{Block, Global};
 
@@ -8,14 +8,14 @@ use crate::seam::{Block, Global};
 pub struct IotaParams {
     /// The count of items.
     pub items: u64,
-    /// The index of the first item.
+    /// The value of the first item.
     pub first: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 kernel! {
-    /// Sets `output[i]` to `first + i`. One thread an item.
+    /// Sets `output[i]` to `first + i`. One thread writes an item.
     Iota<>, "iota", threads 256;
     { output: Global<u32>, plan: IotaParams }
 }

@@ -2,31 +2,31 @@
 //! Prefix Scan with Decoupled Look-back*, NVIDIA technical report NVR-2016-002).
 //!
 //! Blocks take tiles in the order in which they start ([`take_ticket`]). A block first publishes
-//! the sum of a later tile ([`ahead`]); the first blocks publish the sum of their own tile too.
-//! Then it walks back over what was published, and adds sums until it meets a tile that knows its
-//! whole prefix. That gives the sum of all tiles up to its own, which it publishes as its own
-//! prefix. A block that waits waits only for blocks that have started. So no block waits for ever
-//! on a machine that lets started blocks go on.
+//! the sum of a later tile ([`ahead`]); the first blocks also publish the sum of their own tile.
+//! Then a block walks back over the published sums and adds them, until it meets a tile whose
+//! prefix is published. The result is the sum of all tiles up to its own, which it publishes as its
+//! own prefix. A block waits only for blocks that have started, so no block waits forever on a
+//! machine that lets started blocks make progress.
 //!
-//! A block goes on only when the sum of its own tile has been published. It may then overwrite the
-//! tile: the block that published the sum has read it.
+//! A block has its result only after the sum of its own tile was published. It may then overwrite
+//! the tile, because the block that published the sum has finished reading it.
 //!
-//! **State.** What a tile publishes has its status in the same word as its value. Relaxed accesses
-//! are therefore enough: no other data is read on the strength of the status. A 32-bit sum takes
-//! one word; a 64-bit sum takes two halves with a status each. Halves with the same status belong
-//! together: a tile publishes each status once, and the second is published by a block that has
-//! seen the first. All words must start as 0.
+//! **State.** A tile publishes its status in the same word as its value. Relaxed accesses are
+//! therefore enough, because no other data is read as a consequence of the status. A 32-bit sum
+//! takes one word. A 64-bit sum takes two words, each with one half and a status. Halves with the
+//! same status belong together: a tile publishes each status once, and the block that publishes the
+//! second status has seen the first. All words must be 0 before the launch.
 
 use crate::seam::{Block, Global, Shared, Tile, pause};
 use crate::types::Scalar;
 
 /// The status of a tile whose own sum is published.
 const SUM: u64 = 1;
-/// The status of a tile whose prefix is published: the sum of it and of all earlier tiles.
+/// The status of a tile whose prefix is published: the sum of this and all earlier tiles.
 const PREFIX: u64 = 2;
 
-/// Returns the count of words in which `tiles` tiles publish their sums, with the ticket counter
-/// before them.
+/// Returns the count of words that the look-back of `tiles` tiles needs: the ticket counter, and
+/// after it the words in which the tiles publish their sums.
 pub const fn words<T: Scalar>(tiles: u64) -> u64 {
     1 + tiles * parts::<T>()
 }
@@ -35,8 +35,8 @@ const fn parts<T: Scalar>() -> u64 {
     T::BITS as u64 / 32
 }
 
-/// Gives this block the next tile, and ends with a barrier. After it the tile's index is in word 0
-/// of `ticket`. The counter is word 0 of `state`.
+/// Gives this block the next tile, whose index is then in word 0 of `ticket`. Ends with a barrier.
+/// The ticket counter is word 0 of `state`.
 #[inline(always)]
 pub fn take_ticket<B: Block>(block: &mut B, ticket: impl Shared<u64>, state: Global<u64>) {
     let mut nothing = block.local(|_| ());
@@ -51,9 +51,9 @@ pub fn take_ticket<B: Block>(block: &mut B, ticket: impl Shared<u64>, state: Glo
 const UNDER_WAY: u64 = 512;
 
 /// Returns the distance, in tiles, at which a block publishes the sum of a later tile. It is the
-/// count of tiles that are processed at once, so that a block finds the sums of all earlier tiles
-/// when it needs them. Reading a tile twice costs less than waiting for tiles that started a moment
-/// earlier: the second read comes from the cache.
+/// count of tiles that are processed at the same time, so that a block finds the sums of all
+/// earlier tiles when it needs them. A block reads its tile twice, but the second read comes from
+/// the cache and takes less time than waiting for tiles that started slightly earlier.
 #[inline(always)]
 pub fn ahead(tiles: u64) -> u64 {
     (tiles / 2).clamp(1, UNDER_WAY)
@@ -67,8 +67,8 @@ fn publish<T: Scalar>(state: Global<u64>, tile: u64, status: u64, value: T) {
     }
 }
 
-/// Returns the status and value that `tile` has published; the status is 0 if it has published
-/// nothing yet.
+/// Returns the status and value that `tile` has published; the status is 0 if there is no published
+/// value yet.
 #[inline(always)]
 fn published<T: Scalar>(state: Global<u64>, tile: u64) -> (u64, T) {
     let low = state.atomic(1 + tile * parts::<T>()).load();
@@ -81,16 +81,16 @@ fn published<T: Scalar>(state: Global<u64>, tile: u64) -> (u64, T) {
     (if high >> 32 == status { status } else { 0 }, T::from_u64(low & 0xffff_ffff | high << 32))
 }
 
-/// The count of tiles that a lane reads in one step back.
+/// The count of tiles whose words a lane reads in one step of the look-back.
 const WINDOW: usize = 4;
 
-/// Adds up the [`WINDOW`] tiles before `end`, or only those from the nearest one that knows its
-/// prefix, and says whether there is one. Waits until they have published something. What comes
-/// before the first tile counts as a known prefix of 0.
+/// Waits until the [`WINDOW`] tiles before `end` have published something, then adds up their
+/// values, back to the nearest published prefix. Returns whether there is a prefix among them, and
+/// the sum. A prefix of 0 is assumed before the first tile.
 #[inline(always)]
 fn sum_of_window<T: Scalar>(state: Global<u64>, end: u64) -> (bool, T) {
-    // At most until these tiles have published: their blocks started before this one, and wait
-    // only for tiles before them.
+    // At most until these tiles have published: their blocks started before this one, and wait only
+    // for earlier tiles.
     loop {
         let (mut statuses, mut values) = ([PREFIX; WINDOW], [T::default(); WINDOW]);
         for back in 0..WINDOW {
@@ -114,15 +114,16 @@ fn sum_of_window<T: Scalar>(state: Global<u64>, end: u64) -> (bool, T) {
     }
 }
 
-/// The state of a lane of the warp that looks back.
+/// The state of a lane in the warp that looks back.
 struct Walk<T> {
-    /// The value that this lane contributes: first the sum of its warp, then what a tile published.
+    /// The value that this lane contributes: first the sum of its warp, later a sum of published
+    /// values.
     value: T,
-    /// The sum of the warps before its own.
+    /// The sum of the block's warps before the warp whose index is this lane.
     before: T,
     /// The sum of the tile.
     own: T,
-    /// The tile before which all tiles are still to be added.
+    /// The end of the tiles whose values are still to be added.
     end: u64,
     /// Whether `value` is a prefix.
     prefix: bool,
@@ -130,11 +131,11 @@ struct Walk<T> {
     sum: T,
 }
 
-/// Turns the sums of a block's warps, in the first `warps` words of `sums`, into device-wide
-/// prefixes: the sum of all that comes before each warp. The word behind them becomes the sum up to
-/// the end of this tile. The next `warps` words have the sums of the warps of the tile [`ahead`],
-/// if it is one of the `tiles`. The tile's index is in word 0 of `ticket`. A barrier must come
-/// before, and one comes after.
+/// Replaces the sums of a block's warps, the first `warps` words of `sums`, by device-wide
+/// prefixes: the sum of all items before each warp. The word after them becomes the sum up to the
+/// end of this tile. The next `warps` words must contain the sums of the warps of the tile
+/// [`ahead`], if there is such a tile among the `tiles`. The tile's index is in word 0 of `ticket`.
+/// There must be a barrier before the call; the function ends with one.
 #[inline(always)]
 pub fn sum_before<T: Scalar, B: Block>(
     block: &mut B,
@@ -180,8 +181,8 @@ pub fn sum_before<T: Scalar, B: Block>(
                 }
             },
         );
-        // Each lane takes one window at a time.
-        // At most as many steps as tiles before this one: the first one knows its prefix.
+        // Each lane reads one window at a time. At most as many steps as there are earlier tiles,
+        // because the first tile publishes its prefix.
         while warp.ballot(&lanes, |_, walk| walk.prefix) == 0 {
             warp.each(&mut lanes, |lane, walk| {
                 let nearer = lane as u64 * WINDOW as u64;
@@ -208,16 +209,17 @@ pub fn sum_before<T: Scalar, B: Block>(
     block.sync();
 }
 
-/// Publishes the sum of `tile`, by the one thread of its block, and returns the sum of all tiles
-/// before it. Each block publishes the sum of its own tile here, so blocks of this kind are all of
-/// a launch. `own` must be known before the tile is overwritten.
+/// Publishes the sum `own` of `tile`, and returns the sum of all tiles before it. It is for blocks
+/// of one thread. Since each block publishes only the sum of its own tile, all blocks of a launch
+/// must call this function. The tile must not be overwritten before `own` is computed.
 #[inline(always)]
 pub fn sum_before_in_turn<T: Scalar>(state: Global<u64>, tile: u64, own: T) -> T {
     if tile != 0 {
         publish(state, tile, SUM, own);
     }
     let (mut before, mut end) = (T::default(), tile);
-    // At most as many steps as tiles before this one: the first one knows its prefix.
+    // At most as many steps as there are earlier tiles, because the first tile publishes its
+    // prefix.
     loop {
         let (prefix, sum) = sum_of_window(state, end);
         before = before.plus(sum);

@@ -1,11 +1,10 @@
-//! Building blocks of the tables, each for itself:
+//! Algorithms that the tables use, each independent of any table:
 //!
-//! * sums over tiles in one pass ([`look_back`]), and what is made of them: [`scan`], [`compact`],
-//!   and [`radix`] partition and sort;
-//! * [`reduce`], by the functions of `combine`; histograms of many values ([`wide_histogram`]);
-//! * [`gather`] and [`scatter`] of rows, [`flags`], indices in order ([`iota`]);
-//! * how blocks [`append`] to an output, and how a few words are read back to the host
-//!   ([`readback`]).
+//! * sums over tiles in one pass ([`look_back`]), and the algorithms that use them: [`scan`],
+//!   [`compact`], and [`radix`] partition and sort;
+//! * [`reduce`] by the functions of `combine`; histograms of wide bit fields ([`wide_histogram`]);
+//! * [`gather`] and [`scatter`] of rows, [`flags`], and ascending indices ([`iota`]);
+//! * [`append`] to an output by many blocks, and [`readback`] of a few words to the host.
 
 pub mod append;
 mod combine;

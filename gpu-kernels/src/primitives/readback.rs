@@ -1,5 +1,5 @@
-//! Reading a few words back to the host sooner than a copy does: the host sees them arrive, word by
-//! word.
+//! Reading a few words back to the host in less time than a copy takes: the host polls the memory
+//! that the kernel writes, and sees the words arrive.
 
 use crate::seam::{Block, Global, SystemScope};
 
@@ -18,9 +18,9 @@ pub struct ReadbackParams {
 }
 
 kernel! {
-    /// Writes `words[first + i]`, with the epoch above it, to `readback[i]` in host memory. The
-    /// host may poll that memory meanwhile: a word that shows the epoch has arrived. One thread a
-    /// word.
+    /// Writes `words[first + i]`, with the epoch in the upper half, to `readback[i]` in host
+    /// memory. The host may poll that memory during the launch: a word with the epoch has arrived.
+    /// One thread writes a word.
     Readback<>, "readback", threads 256;
     { words: Global<u32>, readback: Global<u64>, plan: ReadbackParams }
 }

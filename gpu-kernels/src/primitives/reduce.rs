@@ -1,9 +1,10 @@
 //! Sums, minima and maxima of the segments of an array.
 //!
-//! A block reduces the segments that begin in its tile, as far as the tile reaches, and the head of
-//! the tile: the items of a segment that began before it. Then the heads are added to their
-//! segments. Items are combined in an order that depends on nothing but the segments. So sums of
-//! floating-point numbers are the same from run to run.
+//! A block reduces two kinds of items of its tile: the segments that begin in the tile, as far as
+//! they are in it, and the head, which contains the items of a segment that began in an earlier
+//! tile. A second kernel adds the heads to the results of their segments. The order in which items
+//! are combined depends only on the segments, so sums of floating-point numbers are the same in
+//! every run.
 
 use super::combine::Results;
 pub use super::combine::{Combine, ReduceParams, SumKind};
@@ -14,26 +15,27 @@ use crate::types::Scalar;
 const THREADS: u32 = 256;
 /// The count of items of a tile.
 pub const TILE: u64 = 4096;
-/// The most items of a segment that one thread reduces.
+/// The maximal length of a segment that a single thread reduces, in items.
 const SHORT: u64 = 32;
-/// The most segments of a tile that are longer.
+/// The maximal count of longer segments in a tile.
 const MAX_LONG: u32 = TILE as u32 / (SHORT as u32 + 1);
-/// The most segments that the threads of a block reduce together, a part of the threads each.
+/// The maximal count of long segments that a block reduces at the same time, each with an equal
+/// part of the threads.
 const AT_ONCE: u32 = 8;
-/// The index of the segment of a tile's head if there is none.
+/// The id of the head's segment in a tile that has no head.
 const NONE: u32 = u32::MAX;
 
 kernel! {
     /// Reduces, for each segment `s`, the items `starts[s]..starts[s + 1]` of `values`, as far as
-    /// they are in the tile where the segment begins. The results of sums go to `sums`, which is
-    /// null if the least or greatest items are wanted: those go to `results`.
+    /// they are in the tile where the segment begins. Sums are written to `sums`; minima and maxima
+    /// are written to `results`, and `sums` is then null.
     ///
     /// The head of tile `t`, whose segment `head_ids[t]` began in an earlier tile, is reduced to
-    /// `heads[t]`; `head_ids[t]` is all ones if there is none. One block a [`TILE`], and one if
-    /// there are no items.
+    /// `heads[t]`; `head_ids[t]` is all ones if the tile has no head. The launch has a block for
+    /// each [`TILE`], and one block if there are no items.
     ///
-    /// `segments_on`, if it is not null, has the count of segments; it may be more than the
-    /// `segments` of the plan, which are the most that are reduced. `starts` ascends; otherwise
+    /// `segments_on` points to the count of segments, unless it is null. Of more than the
+    /// `segments` of the plan, only the first `segments` are reduced. If `starts` does not ascend,
     /// results are unspecified.
     ReduceSegments<W: Scalar>, "reduce_segments", threads 256, resident 4, cpu cores, shared staging: W = 4096,
         shared long: u32 = 128, shared partials: u64 = 256;
@@ -50,8 +52,8 @@ impl<W: Scalar> ReduceSegments<W> {
         let segments = args.segments();
         let tile = args.tile(block, segments, |block, item| starts_below(block, args.starts, segments, item));
         let mut nothing = block.local(|_| ());
-        // Word 0 of `long` is the count of segments that take more than one thread. The head is the
-        // first of them, if there is one.
+        // Word 0 of `long` is the count of segments that more than one thread reduces. The head, if
+        // there is one, is the first of these.
         block.phase(&mut nothing, |thread, _| {
             let mut item = tile.first + thread as u64;
             while item < tile.end {
@@ -73,7 +75,7 @@ impl<W: Scalar> ReduceSegments<W> {
         let segments = args.segments();
         let tile = args.tile(block, segments, |_, item| {
             let (mut low, mut high) = (0, segments);
-            // At most 64 steps: each halves the range.
+            // At most 64 steps, because each step halves the range.
             while low < high {
                 let middle = (low + high) / 2;
                 if (args.starts.load_read_only(middle) as u64) < item {
@@ -110,7 +112,7 @@ impl<W: Scalar> ReduceSegments<W> {
         }
     }
 
-    /// Returns the block's tile; `starts_below` counts the segments that start below an item.
+    /// Returns the block's tile. `starts_below` counts the segments that start below an item.
     #[inline(always)]
     fn tile<B: Block>(&self, block: &mut B, segments: u64, starts_below: impl Fn(&mut B, u64) -> u64) -> Tile {
         let number = block.index() as u64;
@@ -137,7 +139,7 @@ impl<W: Scalar> ReduceSegments<W> {
         (start, stop)
     }
 
-    /// Reduces the segments that take one thread, and lists the others.
+    /// Reduces each short segment with one thread, and lists the long segments.
     #[inline(always)]
     fn reduce_short<B: Block>(&self, block: &mut B, tile: &Tile, staging: impl Shared<W>, long: impl Shared<u32>) {
         let (plan, results) = (self.plan, self.results());
@@ -163,7 +165,7 @@ impl<W: Scalar> ReduceSegments<W> {
         });
     }
 
-    /// Reduces the segments that were listed, several at a time, each by a part of the threads.
+    /// Reduces the listed long segments, several at a time, each with an equal part of the threads.
     #[inline(always)]
     fn reduce_long<B: Block>(
         &self,
@@ -178,7 +180,7 @@ impl<W: Scalar> ReduceSegments<W> {
         let count = long.get(0).min(MAX_LONG + 1);
         let at_once = count.next_power_of_two().min(AT_ONCE);
         let width = THREADS / at_once;
-        // The items of the long segment that a thread has a share of.
+        // The items of the long segment with index `place` in the list.
         let long_range = |place: u32| {
             if place >= count {
                 (0, 0)
@@ -221,21 +223,21 @@ impl<W: Scalar> ReduceSegments<W> {
 /// The tile of a block.
 struct Tile {
     number: u64,
-    /// The items of the tile.
+    /// The items of the tile are `first..end`.
     first: u64,
     end: u64,
-    /// The segments that begin in it.
+    /// The segments that begin in the tile are `from..to`.
     from: u64,
     to: u64,
-    /// The first item that belongs to no segment of an earlier tile.
+    /// The end of the head: the first item that does not belong to a segment of an earlier tile.
     head_end: u64,
-    /// The segment that the items before that one belong to, or [`NONE`].
+    /// The id of the segment that the head belongs to, or [`NONE`].
     head_id: u32,
 }
 
 kernel! {
     /// Adds the heads of tiles, which [`ReduceSegments`] has written with the same arguments, to
-    /// the results of their segments. One block a tile.
+    /// the results of their segments. The launch has one block for each tile.
     AddHeads<W: Scalar>, "add_heads", threads 256, cpu cores, shared partials: u64 = 256;
     {
         starts: Global<u32>, sums: Global<u64>, results: Global<W>, head_ids: Global<u32>, heads: Global<u64>,
@@ -279,8 +281,8 @@ impl<W: Scalar> AddHeads<W> {
         Results { sums: self.sums, values: self.results, plan }.add(id as u64, sum);
     }
 
-    /// Returns the segment whose heads the block of a tile adds, and the tile of the segment's last
-    /// head. It is the segment of the tile's own head.
+    /// Returns the segment whose heads the block of `tile` adds, and the tile of the segment's last
+    /// head. There is such a segment if the tile's own head is the first head of its segment.
     #[inline(always)]
     fn segment(&self, tile: u64, tiles: u32) -> Option<(u32, u64)> {
         let id = self.head_ids.load_read_only(tile);
@@ -292,13 +294,13 @@ impl<W: Scalar> AddHeads<W> {
     }
 }
 
-/// Combines each `width` partial results in the first of them. A barrier comes before it and ends
-/// it.
+/// Combines each group of `width` partial results into the first of the group. There must be a
+/// barrier before the call; the function ends with one.
 #[inline(always)]
 fn add_up<B: Block>(block: &mut B, partials: impl Shared<u64>, width: u32, plan: ReduceParams) {
     let mut nothing = block.local(|_| ());
     let mut half = width / 2;
-    // At most ten steps: each halves the width.
+    // At most ten steps, because each step halves the width.
     while half != 0 {
         block.phase(&mut nothing, |thread, _| {
             if thread % width < half {
@@ -309,14 +311,14 @@ fn add_up<B: Block>(block: &mut B, partials: impl Shared<u64>, width: u32, plan:
     }
 }
 
-/// Returns the count of starts below `item`, of `segments` that ascend. The threads of a block look
-/// at as many starts at once.
+/// Returns the count of starts below `item`, among `segments` ascending starts. Each thread of the
+/// block examines one start per step.
 #[inline(always)]
 fn starts_below<B: Block>(block: &mut B, starts: Global<u32>, segments: u64, item: u64) -> u64 {
     let below = |segment: u64| (starts.load_read_only(segment) as u64) < item;
     let (mut low, mut high) = (0, segments);
     let mut nothing = block.local(|_| ());
-    // At most 64 steps: each leaves less than half of the range.
+    // At most 64 steps, because each step leaves less than half of the range.
     while low < high {
         let step = (high - low).div_ceil(THREADS as u64);
         let count = block.count(&mut nothing, |thread, _| {

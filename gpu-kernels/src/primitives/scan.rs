@@ -7,12 +7,13 @@ use crate::types::Scalar;
 
 /// The count of threads of a block.
 const THREADS: usize = 256;
-/// The most items of a thread.
+/// The maximal count of items of a thread.
 const MAX_ITEMS: usize = 32;
-/// The count of items that a thread reads and writes at once.
+/// The count of items that a thread loads or stores at a time.
 const FOUR: usize = 4;
 
-/// Returns the count of items of a thread: fewer for wide items, so that they fit the registers.
+/// Returns the count of items of a thread. It is smaller for wide items, so that they fit the
+/// registers.
 const fn items<T: Scalar>() -> usize {
     if T::BITS == 32 { MAX_ITEMS } else { 8 }
 }
@@ -24,8 +25,8 @@ pub const fn tile<T: Scalar>() -> u64 {
 
 const WARPS: u32 = THREADS as u32 / 32;
 
-/// Returns the count of words in which a scan of `items` items publishes its sums. All must be 0 at
-/// first.
+/// Returns the count of words in which a scan of `items` items publishes its sums. All words must
+/// be 0 before the launch.
 pub const fn state_words<T: Scalar>(items: u64) -> u64 {
     look_back::words::<T>(items.div_ceil(tile::<T>()))
 }
@@ -38,8 +39,8 @@ pub struct ScanParams {
     pub items: u64,
 }
 
-/// The state of a thread: `fours[i]` is its part of its warp's row `i`, whose lanes hold
-/// neighbouring parts.
+/// The state of a thread. `fours[i]` is the thread's part of row `i` of its warp; adjacent lanes
+/// hold adjacent parts of the row.
 struct Held<T> {
     fours: [[T; FOUR]; MAX_ITEMS / FOUR],
     /// The sum of the warp's rows so far.
@@ -49,15 +50,15 @@ struct Held<T> {
 }
 
 kernel! {
-    /// Sets `output[i]` to the wrapping sum of `input[..i]`, and `total`, if it is not null, to the
-    /// sum of all items. `output` may be `input`. One block a [`tile`]; `state` has
-    /// [`state_words`].
+    /// Sets `output[i]` to the wrapping sum of `input[..i]`. Unless `total` is null, sets it to the
+    /// sum of all items. `output` may be `input`. The launch has one block for each [`tile`];
+    /// `state` has [`state_words`].
     Scan<T: Scalar>, "scan", threads 256, resident 4, cpu cores, shared ticket: u64 = 1, shared sums: T = 17;
     { input: Global<T>, output: Global<T>, total: Global<T>, state: Global<u64>, plan: ScanParams }
 }
 
 kernel! {
-    /// Sets `output[i]` to the wrapping sum of `input[..=i]`; otherwise as [`Scan`].
+    /// Sets `output[i]` to the wrapping sum of `input[..=i]`. Everything else is as for [`Scan`].
     InclusiveScan<T: Scalar>, "inclusive_scan", threads 256, resident 4, cpu cores,
         shared ticket: u64 = 1, shared sums: T = 17;
     { input: Global<T>, output: Global<T>, state: Global<u64>, plan: ScanParams }
@@ -80,7 +81,7 @@ impl<T: Scalar> InclusiveScan<T> {
     #[inline(always)]
     fn as_scan(self) -> Scan<T> {
         let Self { input, output, state, plan } = self;
-        // SAFETY: a scan allows no total, which is the last item here.
+        // SAFETY: `Scan` allows a null `total`. An inclusive scan has the total in its last item.
         let total = unsafe { Global::null() };
         Scan { input, output, total, state, plan }
     }
@@ -98,7 +99,7 @@ impl<T: Scalar> InclusiveScan<T> {
 }
 
 impl<T: Scalar> Scan<T> {
-    /// Scans a tile, each item of which is added to its own sum if the scan is inclusive.
+    /// Scans a tile. If the scan is inclusive, each item is added to its own sum.
     #[inline(always)]
     fn scan<B: Block, const INCLUSIVE: bool>(self, block: &mut B, ticket: B::Shared<u64>, sums: B::Shared<T>) {
         let args = self;
@@ -176,7 +177,7 @@ impl<T: Scalar> Scan<T> {
         }
     }
 
-    /// Adds a thread's items of the tile ahead, which are not kept.
+    /// Adds up a thread's items of the tile ahead, without keeping the items.
     #[inline(always)]
     fn add_ahead(&self, tile: u64, thread: u32, held: &mut Held<T>) {
         let (first, left) = rows::<T>(&self.plan, tile, thread);
@@ -197,7 +198,7 @@ impl<T: Scalar> Scan<T> {
         }
     }
 
-    /// Writes a thread's sums, to which the sum before its warp is added.
+    /// Adds the sum before the warp to a thread's sums, and writes them.
     #[inline(always)]
     fn store(&self, tile: u64, thread: u32, held: &mut Held<T>, before: T) {
         let (first, left) = rows::<T>(&self.plan, tile, thread);
@@ -222,7 +223,7 @@ impl<T: Scalar> Scan<T> {
         }
     }
 
-    /// Scans a tile by one thread.
+    /// Scans a tile with one thread.
     #[inline(always)]
     fn scan_in_turn<const INCLUSIVE: bool>(self, index: u64) {
         let Self { input, output, total, state, plan } = self;
@@ -244,7 +245,7 @@ impl<T: Scalar> Scan<T> {
     }
 }
 
-/// The sum of `here` items.
+/// The work of one thread that adds up `here` items.
 struct Sum<T> {
     from: Global<T>,
     here: u64,
@@ -277,9 +278,9 @@ fn whole<T: Scalar>(plan: &ScanParams, index: u64) -> bool {
     (index + 1) * tile::<T>() <= plan.items
 }
 
-/// Returns the first item of a thread, which has neighbouring items in each row of its warp, and
-/// the count of items that remain, this one included. (The count may be capped, but never below
-/// what any thread's rows reach.)
+/// Returns the first item of a thread, and the count of items from there to the end of the input. A
+/// thread has [`FOUR`] adjacent items in each row of its warp. The count is capped, but never below
+/// what the thread's rows reach.
 #[inline(always)]
 fn rows<T: Scalar>(plan: &ScanParams, index: u64, thread: u32) -> (u64, u32) {
     let of_warp = (thread & !31) as u64 * items::<T>() as u64;

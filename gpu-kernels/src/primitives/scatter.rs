@@ -1,4 +1,4 @@
-//! Copying the rows of an array to where indices say.
+//! Scattering: copying the rows of an array to the rows that an array of indices names.
 
 use crate::hash::Divisor;
 use crate::seam::{Block, Global};
@@ -18,11 +18,11 @@ pub struct ScatterParams {
 
 kernel! {
     /// Copies row `sources[i]` of `values`, or row `i` if `sources` is null, to row `indices[i]` of
-    /// `output`. One thread a word that is copied.
+    /// `output`. One thread copies a word.
     ///
-    /// Every row that `sources` names must be there. A row is left out if the output has no row of
-    /// its index. Where several rows have the same index, each word of the output's row comes from
-    /// one of them.
+    /// Every row that `sources` names must exist. A row is left out if the output has no row with
+    /// its index. If several rows have the same index, each word of the output's row comes from one
+    /// of them.
     ScatterRows<T: Scalar>, "scatter_rows", threads 256;
     { values: Global<T>, sources: Global<u32>, indices: Global<u32>, output: Global<T>, plan: ScatterParams }
 }

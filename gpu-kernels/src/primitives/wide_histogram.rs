@@ -1,4 +1,4 @@
-//! Counting the values of a wide bit field, of which there are more than fit on chip.
+//! A histogram of a bit field that has more values than there can be counters in shared memory.
 
 use crate::seam::{Block, Global, Shared, Work, vectorized};
 use crate::types::KeyWord;
@@ -9,8 +9,8 @@ const THREADS: u32 = 256;
 const ITEMS: u32 = 16;
 /// The count of keys that a block counts at a time.
 pub const TILE: u64 = (THREADS * ITEMS) as u64;
-/// The binary logarithm of the count of a block's slots. Each has a value, and behind all values a
-/// counter.
+/// The binary logarithm of the count of slots in a block's shared memory. A slot has one word for a
+/// value, and one for its counter; the counters follow after all values.
 const SLOT_BITS: u32 = 11;
 const SLOTS: u32 = 1 << SLOT_BITS;
 
@@ -35,14 +35,15 @@ impl WideHistogramParams {
 }
 
 kernel! {
-    /// Adds to `counts[v]` how many keys have value `v` in the bit field. However many blocks there
-    /// are share the keys.
+    /// Adds to `counts[v]` the count of keys with value `v` in the bit field. A launch may have any
+    /// count of blocks, which share the keys.
     ///
-    /// A block counts a tile at a time. In each slot on chip it counts one of the tile's values,
-    /// and adds what it counted to memory; other values are added key by key. A frequent value gets
-    /// a slot, unless another frequent one takes it. Slots follow from values by another hash
-    /// function in each tile. So copies of a value rarely meet in memory, whatever the keys and
-    /// their order. Where threads take turns, the first block counts all keys.
+    /// A block processes one tile at a time. A slot on chip counts one of the tile's values, and
+    /// its count is added to memory at the end of the tile; other values are added to memory key by
+    /// key. A frequent value usually gets a slot, unless it collides with another frequent value.
+    /// Each tile maps values to slots by another hash function. So atomic additions of the same
+    /// value to memory are rare, whatever the keys and their order. On CPU cores the first block
+    /// counts all keys.
     WideHistogram<K: KeyWord>, "wide_histogram", threads 256, cpu cores, shared slots: u32 = 4096;
     { keys: Global<K>, counts: Global<u32>, plan: WideHistogramParams }
 }
@@ -89,8 +90,8 @@ impl<K: KeyWord> WideHistogram<K> {
                 for i in 0..ITEMS {
                     let (value, item) = (held[i as usize], i * THREADS + thread);
                     if item < left {
-                        // The last one stays. So every slot that is read below has a value of this
-                        // tile.
+                        // The last write to a slot wins. So every slot that is read below contains
+                        // a value of this tile.
                         let slot = slot_of.slot(value);
                         if slots.load_relaxed(slot) != value {
                             slots.exchange(slot, value);
@@ -127,17 +128,17 @@ impl<K: KeyWord> WideHistogram<K> {
 
     #[inline(always)]
     fn cores<B: Block>(self, block: &mut B, _: B::Shared<u32>) {
-        // One thread counts all keys: locked additions of several threads take longer.
+        // One thread counts all keys, because atomic additions by several threads take longer.
         if block.index() == 0 {
             vectorized(CountInTurn { keys: self.keys, counts: self.counts, plan: self.plan });
         }
     }
 }
 
-/// The count of keys whose counts are prefetched at once.
+/// The count of keys whose counters are prefetched at a time.
 const AHEAD: usize = 32;
 
-/// The count of all keys by one thread.
+/// The work of one thread that counts all keys.
 struct CountInTurn<K> {
     keys: Global<K>,
     counts: Global<u32>,

@@ -1,35 +1,36 @@
-//! Counting how often each digit occurs, for several digits at once.
+//! A histogram of the values of several digits at once.
 
 use super::{Digit, MAX_BITS_IN_TURN};
 use crate::seam::{Block, Global, STAGED_TIMES, Shared, Work, vectorized};
 use crate::types::KeyWord;
 
-/// The most counters: digits times the values of each.
+/// The maximal count of counters: the count of digits times the count of values of each digit.
 pub const MAX_COUNTERS: u32 = 4096;
 
-/// The count of counters in a block's memory: a CPU's digits have more values.
+/// The count of counters in a block's shared memory. It is larger on a CPU, whose digits have more
+/// values.
 const COUNTERS: usize = if STAGED_TIMES == 1 { MAX_COUNTERS as usize } else { 6 << MAX_BITS_IN_TURN };
 
-/// The count of keys that a thread reads at once.
+/// The count of keys that a thread loads at a time.
 const ITEMS: usize = 8;
 
 /// The arguments of a histogram.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct HistogramParams {
-    /// The first digit. The others have as many bits each, and follow it upwards.
+    /// The first digit. The other digits have the same count of bits each, and follow it upwards.
     pub digit: Digit,
     /// The count of keys.
     pub items: u64,
-    /// The count of digits. The digits have at most [`MAX_COUNTERS`] values together.
+    /// The count of digits. Together the digits have at most [`MAX_COUNTERS`] values.
     pub digits: u32,
     /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
 kernel! {
-    /// Adds to `counts[d << bits | v]` how many keys have value `v` in digit `d`. However many
-    /// blocks there are share the keys.
+    /// Adds to `counts[d << bits | v]` the count of keys with value `v` in digit `d`. A launch may
+    /// have any count of blocks, which share the keys.
     Histogram<K: KeyWord>, "radix_histogram", threads 256, cpu cores, shared counters: u32 = COUNTERS;
     { keys: Global<K>, counts: Global<u32>, plan: HistogramParams }
 }
@@ -83,7 +84,8 @@ impl<K: KeyWord> Histogram<K> {
         });
     }
 
-    // A part of the keys, which are adjacent. A block alone counts in the device's memory.
+    // Counts an adjacent part of the keys. A block that is alone counts in the device's memory
+    // directly.
     #[inline(always)]
     fn cores<B: Block>(self, block: &mut B, counters: B::Shared<u32>) {
         let Self { keys, counts, plan } = self;
@@ -106,7 +108,7 @@ impl<K: KeyWord> Histogram<K> {
     }
 }
 
-/// The count of adjacent keys by one thread.
+/// The work of one thread that counts the digits of adjacent keys.
 struct CountInTurn<K, S> {
     keys: Global<K>,
     items: u64,
@@ -119,7 +121,7 @@ impl<K: KeyWord, S: Shared<u32>> Work for CountInTurn<K, S> {
 
     #[inline(always)]
     fn run(self) {
-        // The usual counts of digits are compiled without an inner loop.
+        // For the usual counts of digits, the code is compiled without an inner loop.
         match self.plan.digits {
             1 => self.count::<1>(),
             3 => self.count::<3>(),
@@ -132,7 +134,7 @@ impl<K: KeyWord, S: Shared<u32>> Work for CountInTurn<K, S> {
 }
 
 impl<K: KeyWord, S: Shared<u32>> CountInTurn<K, S> {
-    /// Counts so many digits, or as many as the plan says if that is 0.
+    /// Counts `DIGITS` digits for each key, or the count of digits in the plan if `DIGITS` is 0.
     #[inline(always)]
     fn count<const DIGITS: u32>(self) {
         let Self { keys, items, plan: HistogramParams { digit, digits, .. }, counters } = self;

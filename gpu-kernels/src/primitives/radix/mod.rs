@@ -1,13 +1,14 @@
-//! Stable radix partition by any bit field, and from it a radix sort: one histogram of all digits,
-//! then one pass a digit. This follows Adinets and Merrill, *Onesweep: A Faster Least Significant
-//! Digit Radix Sort for GPUs* (2022).
+//! A stable radix partition by any bit field, and a radix sort made of such partitions: one
+//! histogram of all digits, then one pass per digit. This follows Adinets and Merrill, *Onesweep: A
+//! Faster Least Significant Digit Radix Sort for GPUs* (2022).
 //!
-//! A pass moves every item to the offset of its digit, in the order of the input ([`Partition`]).
-//! [`Histogram`] counts the digits of all passes in one reading of the keys. An exclusive
-//! [`Scan`](crate::primitives::scan::Scan) over the counts says where each digit's items begin.
+//! A pass moves the items to the offsets of their digits, in the order of the input
+//! ([`Partition`]). [`Histogram`] counts the digits of all passes in one reading of the keys. An
+//! exclusive [`Scan`](crate::primitives::scan::Scan) over the counts gives the offset where each
+//! digit's items begin.
 //!
-//! `partition_plan` has the sizes, `partition` the pass and `tile` how a block orders its tile,
-//! which splits share; `partition_in_turn` is a tile by one thread.
+//! `partition_plan` contains the sizes, `partition` the pass, and `tile` the ordering of a block's
+//! tile, which splits use too. `partition_in_turn` processes a tile with one thread.
 
 mod histogram;
 mod partition;
@@ -23,10 +24,10 @@ pub use tile::tile;
 use crate::hash::HashFunctions;
 use crate::types::{KeyWord, Scalar};
 
-/// The most bits of a digit.
+/// The maximal count of bits of a digit.
 pub const MAX_BITS: u32 = 10;
 
-/// The most bits of a digit where the threads of a block take turns.
+/// The maximal count of bits of a digit on CPU cores.
 pub const MAX_BITS_IN_TURN: u32 = 11;
 
 /// The word that digits are taken from.
@@ -35,7 +36,7 @@ pub const MAX_BITS_IN_TURN: u32 = 11;
 pub enum DigitOf {
     /// The key.
     Key = 0,
-    /// The bucket that the first hash function gives the key.
+    /// The bucket to which the first hash function maps the key.
     Bucket = 1,
     /// The key [`mixed`](KeyWord::mixed) with the first function's constants. A pass writes the
     /// keys mixed, so later passes take their digits from [`DigitOf::Key`].
@@ -48,19 +49,19 @@ pub enum DigitOf {
 pub struct Digit {
     /// The hash functions; the first gives a key its bucket.
     pub functions: HashFunctions,
-    /// A [`DigitOf`] as a number.
+    /// The word that the digit is taken from, a [`DigitOf`] as an integer.
     pub of: u32,
     /// The digit's lowest bit.
     pub shift: u32,
-    /// The count of bits: 1 to [`MAX_BITS`], or to [`MAX_BITS_IN_TURN`] where the threads of a
-    /// block take turns.
+    /// The count of bits: 1 to [`MAX_BITS`], or to [`MAX_BITS_IN_TURN`] on CPU cores.
     pub bits: u32,
     /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
 impl Digit {
-    /// Returns the digit of the key itself: `bits` of its bits, beginning with bit `shift`.
+    /// Returns the digit that consists of `bits` bits of the key itself, beginning with bit
+    /// `shift`.
     pub const fn of_key(shift: u32, bits: u32) -> Self {
         Self { functions: HashFunctions::NONE, of: DigitOf::Key as u32, shift, bits, padding: 0 }
     }
@@ -77,13 +78,13 @@ impl Digit {
         }
     }
 
-    /// Returns the digit of `word`, in the word's own width.
+    /// Returns the digit in `word`, computed in the word's own width.
     #[inline(always)]
     fn field<S: Scalar>(&self, word: S) -> u32 {
         word.bits_from(self.shift) & (self.bins() - 1)
     }
 
-    /// Mixes the keys if digits are of mixed keys.
+    /// Mixes the keys if the digits are taken from mixed keys.
     #[inline(always)]
     fn mix<K: KeyWord, const N: usize>(&self, keys: &mut [K; N]) {
         if self.of == DigitOf::MixedKey as u32 {
@@ -93,9 +94,9 @@ impl Digit {
         }
     }
 
-    /// Returns the digits of many keys, which are mixed already if digits are of mixed keys. `of`
-    /// is checked once, and not for each key: on the GPU the loops are unrolled, and the path that
-    /// is taken should be short.
+    /// Returns the digits of many keys, which must be mixed already if digits are taken from mixed
+    /// keys. `of` is checked once, not for each key: on the GPU the loops are unrolled, and the
+    /// executed path should be short.
     #[inline(always)]
     fn of_each<K: KeyWord, const N: usize>(&self, keys: &[K; N]) -> [u32; N] {
         let mut digits = [0; N];

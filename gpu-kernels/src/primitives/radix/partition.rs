@@ -1,4 +1,4 @@
-//! One pass: a stable partition of pairs by one digit.
+//! One pass of the radix sort: a stable partition of pairs by one digit.
 
 #![allow(clippy::needless_range_loop, reason = "loops by index unroll on the GPU, iterators over arrays may not")]
 
@@ -13,36 +13,36 @@ use crate::primitives::look_back;
 use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The state of a thread: item `i` is of its warp's row `i`.
+/// The state of a thread. Item `i` is the thread's item in row `i` of its warp.
 struct Held<K, V> {
     keys: [K; MAX_ITEMS],
     values: [V; MAX_ITEMS],
-    /// The item's digit above its rank among the items of the warp with that digit; later the
-    /// item's offset in the tile.
+    /// For each item, its digit in the upper bits, and below it the item's rank among the warp's
+    /// items with that digit. Later the item's offset in the tile.
     offsets: [u32; MAX_ITEMS],
-    /// The output targets of the items that this thread writes from the staging words.
+    /// The output offsets of the items that this thread writes from the staging words.
     targets: [u32; MAX_ITEMS],
 }
 
 kernel! {
     /// Moves the pairs `first..end` to the offsets of their digits, in the order of the input. The
-    /// pairs with digit `d` begin at `digit_starts[d]`, less `base`. Keys are mixed first if digits
-    /// are of mixed keys. `next_starts[d]` becomes the start of the next portion's pairs with digit
-    /// `d`. One block a [`tile`]; `state` has
+    /// pairs with digit `d` begin at `digit_starts[d] - base`. Keys are mixed first if digits are
+    /// of mixed keys. `next_starts[d]` becomes the start of the next portion's pairs with digit
+    /// `d`. The launch has one block for each [`tile`]; `state` has
     /// [`state_words`](super::state_words).
     ///
     /// A warp ranks its items row by row ([`Tile::count_in_order`]). The block adds up its warps'
-    /// counters and publishes each digit's sum. While the tiles before it do the same, it orders
-    /// its keys in shared memory: neighbours there go to neighbouring targets, so that they can be
-    /// written together. The values follow through the same staging words.
+    /// counters and publishes the sum of each digit. While the earlier tiles do the same, the block
+    /// orders its keys in shared memory. Keys that are adjacent there have adjacent targets, so
+    /// that they are written together. The values are then staged in the same words.
     ///
-    /// Blocks of cores, whose threads take turns, have `in_turn` pairs each. They take
-    /// digits of up to [`MAX_BITS_IN_TURN`](super::MAX_BITS_IN_TURN) bits, and of none, which only
-    /// copies. If the first value is right behind the first key, keys and values are side by side.
+    /// On CPU cores a block has `in_turn` pairs. Its digits have up to
+    /// [`MAX_BITS_IN_TURN`](super::MAX_BITS_IN_TURN) bits, or no bits if the pass only copies. If
+    /// the first value is directly after the first key, each key is next to its value.
     ///
-    /// The last tile is filled up with items of the last digit, which come after all others. They
-    /// are left out only of the published sums and of the output. For keys without values the value
-    /// arrays are not used.
+    /// The last tile is filled up with items of the last digit, which come after all real items.
+    /// They are left out only from the published sums and from the output. For keys without values
+    /// the value arrays are not used.
     Partition<K: KeyWord, V: Payload>, "radix_partition", threads 512, resident 2, cpu cores,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_BITS, shared sums: u32 = 16;
     {
@@ -95,8 +95,8 @@ impl<K: KeyWord, V: Payload> Partition<K, V> {
     }
 }
 
-/// The partition of a tile by the threads of a block: the arguments, the index of the tile, and the
-/// block's memory for items and for a word of each digit.
+/// The partition of one tile by a block: the arguments, the tile's index, and the block's shared
+/// memory for items and for one word per digit.
 #[derive(Clone, Copy)]
 struct TilePartition<K: KeyWord, V: Payload, T, M, S> {
     args: Partition<K, V>,
@@ -106,13 +106,13 @@ struct TilePartition<K: KeyWord, V: Payload, T, M, S> {
 }
 
 impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> TilePartition<K, V, T, M, S> {
-    /// Returns what tiles publish: a word for each pair of digits.
+    /// Returns the words that tiles publish: one word for each pair of digits.
     #[inline(always)]
     fn published(&self) -> Published {
         Published { words: self.args.state.offset(1), pairs: self.args.plan.digit.bins() / 2 }
     }
 
-    /// Returns the count of items of the tile, and the first of them.
+    /// Returns the count of items of the tile and the index of its first item.
     #[inline(always)]
     fn here(&self) -> (u32, u64) {
         let plan = &self.args.plan;
@@ -120,13 +120,13 @@ impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> Til
         (opaque(plan.end.saturating_sub(first).min(tile::<K, V>()) as u32), first)
     }
 
-    /// Loads the keys, and has each item's digit and rank as its offset.
+    /// Loads the keys, and stores each item's digit and rank in `offsets`.
     #[inline(always)]
     fn rank<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>) {
         let (digit, counters, pairs) =
             (self.args.plan.digit, self.staging.cast::<u32>(), self.args.plan.digit.bins() / 2);
-        // A word has two 16-bit counters, so the counters of a warp take as many words as there are
-        // pairs of digits.
+        // A word has two 16-bit counters, so the counters of a warp take one word for each pair of
+        // digits.
         block.each(held, |thread, _| {
             let mut word = thread;
             while word < WARPS * pairs {
@@ -152,7 +152,7 @@ impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> Til
                     }
                 }
             });
-            // Four rows are read at a time, so that they need not wait for each other.
+            // Four rows are read at a time, so that the rows need not wait for each other.
             for group in 0..items::<K, V>() / 4 {
                 warp.count_in_order::<_, 4>(
                     held,
@@ -169,7 +169,7 @@ impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> Til
         block.sync();
     }
 
-    /// Publishes the sums of each pair of digits in the tile. The counters become the offsets where
+    /// Publishes the tile's sums of each pair of digits. Replaces the counters by the offsets where
     /// each warp's items of each digit begin.
     #[inline(always)]
     fn add_up<B: Block>(&self, block: &mut B, sum: &mut B::Local<DigitSums>, sums: impl Shared<u32>) {
@@ -193,8 +193,8 @@ impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> Til
         });
     }
 
-    /// Finds the offset of each item in the tile, loads the values, and puts the keys at their
-    /// offsets.
+    /// Computes the offset of each item in the tile, loads the values, and writes the keys to their
+    /// offsets in shared memory.
     #[inline(always)]
     fn stage_keys<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>) {
         let (counters, pairs) = (self.staging.cast::<u32>(), self.args.plan.digit.bins() / 2);
@@ -216,7 +216,8 @@ impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> Til
         });
     }
 
-    /// Finds the start of each digit's items in the output, less their start in the tile.
+    /// Computes, for each digit, the start of its items in the output minus their start in the
+    /// tile.
     #[inline(always)]
     fn find_starts<B: Block>(&self, block: &mut B, sum: &mut B::Local<DigitSums>) {
         let (args, published) = (self.args, self.published());
@@ -244,7 +245,7 @@ impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> Til
         });
     }
 
-    /// Writes the items, thread after thread, in their staged order.
+    /// Writes the staged items to the output, adjacent threads adjacent items.
     #[inline(always)]
     fn write<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>) {
         let (args, staged_keys) = (self.args, self.staging.cast::<K>());

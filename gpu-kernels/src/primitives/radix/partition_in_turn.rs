@@ -1,4 +1,4 @@
-//! A tile of a pass, processed by one thread, which takes pairs in the order of the input.
+//! A tile of a pass that one thread processes, pair by pair in the order of the input.
 
 use super::partition_plan::{PartitionArrays, PartitionParams};
 use super::tile::{PREFIX, Published, SUM};
@@ -6,8 +6,8 @@ use super::{Digit, DigitOf};
 use crate::seam::{Global, Shared, Word, Work, vectorized};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The pass over a tile by one thread: it counts the pairs of each digit, and then writes each pair
-/// to the next offset of its digit.
+/// The pass over a tile by one thread, which first counts the pairs of each digit and then writes
+/// each pair to the next offset of its digit.
 pub(super) struct PartitionInTurn<K: KeyWord, V: Payload, S> {
     pub args: PartitionArrays<K, V>,
     pub plan: PartitionParams,
@@ -15,7 +15,7 @@ pub(super) struct PartitionInTurn<K: KeyWord, V: Payload, S> {
     pub starts: S,
     /// The tile's index.
     pub index: u32,
-    /// The index of the tile's first pair. `here` is how many pairs the tile has.
+    /// The index of the tile's first pair. `here` is the count of the tile's pairs.
     pub first: u64,
     pub here: u32,
 }
@@ -23,8 +23,8 @@ pub(super) struct PartitionInTurn<K: KeyWord, V: Payload, S> {
 impl<K: KeyWord, V: Payload, S: Shared<u32>> PartitionInTurn<K, V, S> {
     #[inline(always)]
     pub fn run(self) {
-        // A pass by digits of keys is compiled without hash functions. Keys are beside their values
-        // only between passes.
+        // A pass by digits of keys is compiled without hash functions. Keys are next to their
+        // values only between passes.
         let beside = (is_beside(self.args.keys, self.args.values), is_beside(self.args.keys_out, self.args.values_out));
         match (self.plan.digit.of == DigitOf::Key as u32, beside) {
             (false, (false, false)) => self.move_pairs::<true, false, false>(),
@@ -65,13 +65,13 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> PartitionInTurn<K, V, S> {
         }
     }
 
-    /// Returns whether there is no other tile.
+    /// Returns whether this is the only tile.
     #[inline(always)]
     fn alone(&self) -> bool {
         self.first == self.plan.first && self.first + self.here as u64 == self.plan.end
     }
 
-    /// Sets the starts of digits from the starts among all pairs, if there is no other tile.
+    /// Sets `starts` from the starts of the digits among all pairs. This is for the only tile.
     #[inline(always)]
     fn take_all(&self) {
         for digit in 0..self.plan.digit.bins() {
@@ -119,7 +119,7 @@ struct Tile<K: KeyWord, V: Payload, const HASHED: bool, const BESIDE: bool> {
 }
 
 impl<K: KeyWord, V: Payload, const HASHED: bool, const BESIDE: bool> Tile<K, V, HASHED, BESIDE> {
-    /// Returns a key, mixed if digits are of mixed keys, and its value.
+    /// Returns a key, which is mixed if digits are of mixed keys, and its value.
     #[inline(always)]
     fn pair(&self, item: u64) -> (K, V::Word) {
         let (mut key, value) = if BESIDE {
@@ -136,7 +136,7 @@ impl<K: KeyWord, V: Payload, const HASHED: bool, const BESIDE: bool> Tile<K, V, 
         (key, value)
     }
 
-    /// Returns the digit of a key that [`Tile::pair`] gave.
+    /// Returns the digit of a key that [`Tile::pair`] returned.
     #[inline(always)]
     fn digit(&self, key: K) -> u32 {
         if HASHED && self.digit.of == DigitOf::Bucket as u32 {
@@ -147,7 +147,7 @@ impl<K: KeyWord, V: Payload, const HASHED: bool, const BESIDE: bool> Tile<K, V, 
     }
 }
 
-/// Counting the pairs of each digit.
+/// The work of counting the pairs of each digit.
 struct Count<K: KeyWord, V: Payload, S, const HASHED: bool, const BESIDE: bool> {
     from: Tile<K, V, HASHED, BESIDE>,
     starts: S,
@@ -168,7 +168,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>, const HASHED: bool, const BESIDE: b
     }
 }
 
-/// Writing each pair to the next offset of its digit.
+/// The work of writing each pair to the next offset of its digit.
 struct Scatter<K: KeyWord, V: Payload, S, const HASHED: bool, const BESIDE: bool, const BESIDE_OUT: bool> {
     from: Tile<K, V, HASHED, BESIDE>,
     keys_out: Global<K>,
@@ -176,8 +176,9 @@ struct Scatter<K: KeyWord, V: Payload, S, const HASHED: bool, const BESIDE: bool
     starts: S,
 }
 
-/// The distance to the pair whose line is prefetched when one is written. Otherwise each first
-/// write to a line would wait for it, and all later writes with it.
+/// The distance from the pair that is written to the later pair whose cache line is prefetched.
+/// Without the prefetch each first write to a line would wait for the line, and all later writes
+/// would wait with it.
 const AHEAD: u64 = 16;
 
 impl<K: KeyWord, V: Payload, S: Shared<u32>, const HASHED: bool, const BESIDE: bool, const BESIDE_OUT: bool> Work
@@ -206,7 +207,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>, const HASHED: bool, const BESIDE: b
     }
 }
 
-/// Writing pairs in their order, as two arrays.
+/// The work of writing pairs in their order, as two arrays.
 struct Copy<K: KeyWord, V: Payload, const HASHED: bool, const BESIDE: bool> {
     from: Tile<K, V, HASHED, BESIDE>,
     keys_out: Global<K>,
@@ -230,7 +231,7 @@ impl<K: KeyWord, V: Payload, const HASHED: bool, const BESIDE: bool> Work for Co
     }
 }
 
-/// Returns whether each key is beside its value.
+/// Returns whether each key is next to its value.
 #[inline(always)]
 fn is_beside<K: KeyWord, W: Word>(keys: Global<K>, values: Global<W>) -> bool {
     size_of::<K>() == size_of::<W>() && values.is_at(keys.offset(1))

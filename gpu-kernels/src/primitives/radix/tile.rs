@@ -1,8 +1,8 @@
-//! What the kernels that order a tile of pairs by a digit share: the offsets of items, and the sums
-//! of digits.
+//! Code for kernels that order a tile of pairs by a digit: the offsets of items, and the sums of
+//! digits.
 //!
-//! Digits go in pairs: their two 16-bit counters share a word, and their sums are published in the
-//! halves of a 64-bit word.
+//! Digits are processed in pairs: the two 16-bit counters of a pair share a word, and the two sums
+//! are published in the halves of a 64-bit word.
 
 use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, opaque, pause};
 use crate::types::{KeyWord, Payload};
@@ -10,17 +10,18 @@ use crate::types::{KeyWord, Payload};
 /// The count of threads of a block.
 pub const THREADS: usize = 512;
 pub const WARPS: u32 = THREADS as u32 / 32;
-/// The most items of a thread.
+/// The maximal count of items of a thread.
 pub const MAX_ITEMS: usize = 16;
 
-/// The count of 64-bit words for the warps' counters, and then for staging the items.
+/// The count of 64-bit words of staging, which hold the warps' counters first and the items later.
 pub const STAGING_WORDS: usize = 4096;
-/// The 16-bit counters, for each warp as many as a digit has values, fill the staging words.
+/// The 16-bit counters fill the staging words: each warp has one for each value of a digit.
 const _: () = assert!(STAGING_WORDS * 4 == (WARPS as usize) << super::MAX_BITS);
-/// The keys of a tile, or its values, fill them too.
+/// The keys or the values of a tile fill the staging words, too.
 const _: () = assert!(STAGING_WORDS as u64 == tile::<u64, u64>() && STAGING_WORDS as u64 * 2 == tile::<u32, u32>());
 
-/// Returns the count of items of a thread: fewer for wide items, so that they fit the registers.
+/// Returns the count of items of a thread. It is smaller for wide items, so that they fit the
+/// registers.
 pub const fn items<K: KeyWord, V: Payload>() -> usize {
     if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ITEMS } else { MAX_ITEMS / 2 }
 }
@@ -30,7 +31,7 @@ pub const fn tile<K: KeyWord, V: Payload>() -> u64 {
     (THREADS * items::<K, V>()) as u64
 }
 
-/// The count of bits of a rank, which stands below the digit.
+/// The count of bits of a rank, which is stored below the digit.
 pub const RANK_BITS: u32 = 16;
 pub const RANK_MASK: u32 = (1 << RANK_BITS) - 1;
 
@@ -40,7 +41,7 @@ pub fn item_of_row<K: KeyWord, V: Payload>(thread: u32, row: usize) -> u32 {
     (thread & !31) * items::<K, V>() as u32 + row as u32 * 32 + thread % 32
 }
 
-/// Reads the items of a thread from a tile of `here` items; items beyond these are not read.
+/// Loads the items of a thread from a tile of `here` items, without reading beyond these.
 #[inline(always)]
 pub fn load_rows<K: KeyWord, V: Payload, T: Word>(
     tile_of: Global<T>,
@@ -62,8 +63,7 @@ pub fn load_rows<K: KeyWord, V: Payload, T: Word>(
     }
 }
 
-/// Prefetches the items of a thread's warp before [`load_rows`]: each lane asks for one line of
-/// them.
+/// Prefetches the items of a thread's warp before [`load_rows`]: each lane prefetches one line.
 #[inline(always)]
 pub fn prefetch_rows<K: KeyWord, V: Payload, T: Word>(tile_of: Global<T>, here: u32, thread: u32) {
     let line = (128 / size_of::<T>()) as u32;
@@ -81,7 +81,7 @@ pub struct DigitSums {
     pub start: u32,
 }
 
-/// Adds up `sets` counters of a pair of digits, `pairs` words apart.
+/// Adds up the counters of a pair of digits in `sets` sets, which are `pairs` words apart.
 #[inline(always)]
 pub fn sum_of_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32) -> u64 {
     let mut counts = 0;
@@ -91,11 +91,11 @@ pub fn sum_of_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32)
     (counts & 0xffff) as u64 | (counts as u64 >> 16) << 32
 }
 
-/// Turns the counters into the offsets where each set's items of each digit begin. `sets` is at
+/// Replaces the counters by the offsets where each set's items of each digit begin. `sets` is at
 /// most the count of warps.
 #[inline(always)]
 pub fn begin_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32, sum: &DigitSums) {
-    // All reads come first, so that they need not wait for the writes.
+    // All reads come first, so that no read waits for a write.
     let mut counts = [0; WARPS as usize];
     for set in 0..WARPS {
         if set < sets {
@@ -111,8 +111,8 @@ pub fn begin_sets(counters: impl Shared<u32>, sets: u32, pairs: u32, pair: u32, 
     }
 }
 
-/// Returns the offset of an item in the tile, from its digit above its rank. The counters of its
-/// set, which begin at word `set`, must be the offsets where the digits begin.
+/// Returns the offset of an item in the tile. `ranked` has its digit above its rank. The counters
+/// of its set, which begin at word `set`, must have been replaced by [`begin_sets`].
 #[inline(always)]
 pub fn offset_in_tile(counters: impl Shared<u32>, set: u32, ranked: u32) -> u32 {
     let (digit, rank) = (ranked >> RANK_BITS, ranked & RANK_MASK);
@@ -120,8 +120,8 @@ pub fn offset_in_tile(counters: impl Shared<u32>, set: u32, ranked: u32) -> u32 
     opaque(begin + rank)
 }
 
-/// Gives each thread the count of items with digits before its own, of `pairs` pairs of digits.
-/// There is no barrier at the end.
+/// Sets each thread's `start` to the count of the tile's items with smaller digits, where there are
+/// `pairs` pairs of digits. There is no barrier at the end.
 #[inline(always)]
 pub fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, sums: impl Shared<u32>, pairs: u32) {
     block.tiles_of(local, |warp, local| {
@@ -141,7 +141,7 @@ pub fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, s
     block.each(local, |thread, sum| {
         if thread < pairs {
             for warp in 0..WARPS {
-                // All sums are read, so that the reads need not wait for each other.
+                // All sums are read, so that no read waits for another.
                 let earlier = sums.get(warp);
                 sum.start += if warp < thread / 32 { earlier } else { 0 };
             }
@@ -149,16 +149,16 @@ pub fn exclusive_sum<B: Block>(block: &mut B, local: &mut B::Local<DigitSums>, s
     });
 }
 
-/// The status of a word with the sums of two neighbouring digits of a tile: each half has 30 bits
-/// and the status above them.
+/// The status of a word with the sums of two adjacent digits of a tile. Each half has a sum of 30
+/// bits and a status above it.
 pub const SUM: u64 = 0x4000_0000_4000_0000;
 pub const PREFIX: u64 = 0x8000_0000_8000_0000;
 const SUMS: u64 = 0x3fff_ffff_3fff_ffff;
 
-/// The count of tiles that one step back reads.
+/// The count of tiles whose words one step of the look-back reads.
 const WINDOW: usize = 4;
 
-/// The words that consecutive tiles publish: one word for each pair of digits.
+/// The words that all tiles publish: one word for each tile and pair of digits.
 #[derive(Clone, Copy)]
 pub struct Published {
     pub words: Global<u64>,
@@ -172,15 +172,15 @@ impl Published {
         self.words.atomic((tile * self.pairs + pair) as u64)
     }
 
-    /// Returns the sums of the tiles before `tile`: see
+    /// Returns the sums of the tiles before `tile`, by the method of
     /// [`look_back`](crate::primitives::look_back). Here one thread looks back for two digits.
     #[inline(always)]
     pub fn before(&self, tile: u32, pair: u32) -> u64 {
         let mut sums = 0;
         let mut end = tile;
         let mut known = tile == 0;
-        // At most as many steps as tiles before this one, the first of which knows its sum. It
-        // waits only for blocks that started before this one.
+        // At most as many steps as there are earlier tiles, because the first tile knows its sum.
+        // The thread waits only for blocks that started before its own.
         while !known {
             // Several words are read at once, so that each step back takes as long as one read.
             let mut words = [PREFIX; WINDOW];
@@ -189,8 +189,8 @@ impl Published {
                     words[back] = self.word(end - 1 - back as u32, pair).load();
                 }
             }
-            // There is no early exit: on the GPU the loop is to be unrolled. Both halves have the
-            // same status.
+            // There is no early exit, so that LLVM unrolls the loop on the GPU. Both halves have
+            // the same status.
             let mut missing = false;
             for back in 0..WINDOW {
                 let low = words[back] as u32;
