@@ -7,13 +7,13 @@
 //! design.
 //!
 //! **Layout.** A bucket is eight words of the wider of key and value: tags, then values, if there
-//! are any ([`form`]). The mixed key, as a fraction of its range, determines the bucket. What the
-//! bucket's index does not tell is the *remainder*. The tag holds it together with the index of the
-//! *candidate*, which says which of its buckets the pair is in. Tag and bucket index together give
-//! the key back, so no key is stored and none is reserved.
+//! are any ([`form`]). The mixed key, as a fraction of its range, determines the home bucket. The
+//! rest of the mixed key is the *remainder*. The tag contains the remainder and the index of the
+//! *candidate*, which says which of its possible buckets the pair is in. The key can be computed
+//! from the tag and the bucket's index, so no key is stored and none is reserved.
 //!
-//! Read [`form`] first, then `lookup`, where the search for a key is. `build` makes the page of a
-//! block, `change` adds to tables and removes from them, and `walk` reads all of one.
+//! Read [`form`] first, then `lookup`, which searches a key. `build` makes the page of a block,
+//! `change` adds pairs to tables and removes them, and `walk` reads all pairs of a table.
 
 mod build;
 mod change;

@@ -1,4 +1,4 @@
-//! The way of a page from a table into shared memory, and out again.
+//! Copying a page from the table's memory to shared memory, and back.
 
 use super::probe::Page;
 use super::source::THREADS;
@@ -7,8 +7,8 @@ use crate::seam::{Global, Shared};
 use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// Loads a page from the table's memory, where it begins at `from`. With `VALUES` that are false,
-/// words for values become 0.
+/// Loads a page from the table's memory, where it begins at `from`. If `VALUES` is false, the words
+/// of values become 0 instead.
 #[inline(always)]
 pub(in crate::page) fn load_page<const VALUES: bool, F: Form, W: Scalar>(
     thread: u32,
@@ -17,7 +17,7 @@ pub(in crate::page) fn load_page<const VALUES: bool, F: Form, W: Scalar>(
 ) {
     let (mut first, halves) = (thread, 2 * page.layout.page_buckets);
     while first < halves {
-        // Several loads are under way at once.
+        // Several loads are issued before the first of them is used.
         let mut fours = [[W::default(); 4]; LOADS];
         for i in 0..LOADS {
             let half = first + i as u32 * THREADS as u32;
@@ -40,11 +40,12 @@ pub(in crate::page) fn load_page<const VALUES: bool, F: Form, W: Scalar>(
     }
 }
 
-/// The count of parts of a page that a thread loads at once.
+/// The count of half buckets that a thread loads at a time.
 const LOADS: usize = 2;
 
-/// Writes a page to the table's memory, half a bucket per thread. If words for values are the
-/// indices of pairs, `value_of` turns them into values; it is told the index of the word, too.
+/// Writes a page to the table's memory, half a bucket per thread. If the words of values contain
+/// indices of pairs, `value_of` converts them to values; its first argument is the word's index in
+/// the table's page.
 #[inline(always)]
 pub(in crate::page) fn write_page<const REPEATS: bool, F: Form, K: KeyWord, V: Payload>(
     thread: u32,

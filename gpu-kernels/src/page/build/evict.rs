@@ -1,4 +1,4 @@
-//! Evicting pairs of a page for those that found all of their candidates full.
+//! Evicting pairs of a page, to free slots for unplaced pairs, whose candidates are all full.
 
 use super::fill::ThreadOf;
 use super::lists::{CHOSEN, List};
@@ -11,21 +11,23 @@ use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, Scalar};
 
 impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
-    /// Returns the count of slots in all candidates of a pair.
+    /// Returns the count of slots in all candidates of a pair together. These slots have indices
+    /// from 0.
     #[inline(always)]
     pub fn reach(&self) -> u32 {
         self.layout.candidates * F::SLOTS
     }
 
-    /// Returns the candidate, its bucket and the slot there for index `reached` of a pair's slots.
+    /// Returns the index of the candidate with slot `reached` of a pair, its bucket, and the index
+    /// of the slot in the bucket.
     #[inline(always)]
     fn reached(&self, home: u32, remainder: W, reached: u32) -> (u32, u32, u32) {
         let number = reached / F::SLOTS;
         (number, self.layout.candidate(home, remainder, number), reached % F::SLOTS)
     }
 
-    /// Returns what slot index `reached` is to a pair that was left: whether its key is there, or a
-    /// pair that could go on to candidate `number` of its own.
+    /// Returns what an unplaced pair can do with slot `reached`. The slot has the key already, or
+    /// its pair can move to its own candidate `number`, or neither.
     #[inline(always)]
     pub fn evictable(&self, home: u32, remainder: W, reached: u32, number: u32) -> Option<Eviction> {
         let (own, bucket, slot) = self.reached(home, remainder, reached);
@@ -36,25 +38,26 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         self.later(bucket, tag, number).is_some().then_some(Eviction::Movable)
     }
 
-    /// Returns the index of the slot for a pair that was left, and the candidate that the pair
-    /// there goes on to. That candidate is none if the slot holds the key already. One thread calls
-    /// this.
+    /// Returns the index of the slot for an unplaced pair, and the candidate to which the pair in
+    /// that slot moves. The candidate is `None` if the slot contains the key already. One thread
+    /// calls this.
     #[inline(always)]
     pub fn first_eviction(&self, home: u32, remainder: W) -> Option<(u32, Option<u32>)> {
         let evictable = |reached: u32, later: u32| self.evictable(home, remainder, reached, later);
-        // No pair goes on to candidate 0.
+        // No pair moves to candidate 0, so this finds only the key itself.
         if let Some(reached) = (0..self.reach()).find(|&reached| evictable(reached, 0) == Some(Eviction::Repeated)) {
             return Some((reached, None));
         }
-        // The first candidate that will do is taken: then all that are passed over are full.
+        // The lowest candidate with an eviction is chosen, because then all candidates that the
+        // moved pair passes over are full.
         (1..self.layout.candidates).find_map(|later| {
             let reached = (0..self.reach()).find(|&reached| evictable(reached, later).is_some())?;
             Some((reached, Some(later)))
         })
     }
 
-    /// Gives a pair that was left the slot that [`Page::first_eviction`] found, and its value;
-    /// returns whether its key is new.
+    /// Stores an unplaced pair in the slot that [`Page::first_eviction`] found. Returns whether its
+    /// key is new.
     #[inline(always)]
     pub fn go_in(&self, home: u32, remainder: W, (reached, later): (u32, Option<u32>), value: W) -> bool {
         if let Some(later) = later {
@@ -66,18 +69,18 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         later.is_some()
     }
 
-    /// Returns the index of the word of the value in slot index `reached` of a pair.
+    /// Returns the index of the word for the value in slot `reached` of a pair.
     #[inline(always)]
     pub fn value_of(&self, home: u32, remainder: W, reached: u32) -> u32 {
         let (_, bucket, slot) = self.reached(home, remainder, reached);
         self.at(F::TAG_WORDS + slot, bucket)
     }
 
-    /// Moves the pair in slot index `reached` on to its candidate `later`, before which all of its
-    /// candidates are full, and gives that slot to the pair that was left.
+    /// Moves the pair in slot `reached` to its candidate `later`, before which all of its
+    /// candidates are full, and stores the unplaced pair in that slot.
     ///
-    /// Returns the index of the word for the moved pair's value. One thread may do this at a time,
-    /// and no thread may insert pairs meanwhile.
+    /// Returns the index of the word for the moved pair's value. Only one thread may do this at a
+    /// time, and no other thread may insert pairs at the same time.
     #[inline(always)]
     pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) -> u32 {
         let (number, bucket, slot) = self.reached(home, remainder, reached);
@@ -103,8 +106,8 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         moved_to
     }
 
-    /// Returns the pair with `tag` in `bucket` and a free slot in its candidate `number`, if that
-    /// candidate comes later than the bucket and is not full.
+    /// Returns the pair with `tag` in `bucket` and a free slot in the pair's candidate `number`, if
+    /// that candidate comes after its current one and is not full.
     #[inline(always)]
     fn later(&self, bucket: u32, tag: W, number: u32) -> Option<Later<W>> {
         let (moved, from) = self.layout.untag(tag);
@@ -125,39 +128,40 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     }
 }
 
-/// What a slot is to a pair that found all of its candidates full.
+/// The possible uses of a slot for an unplaced pair.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Eviction {
-    /// The pair's key is there, since an eviction made space for another pair of it.
+    /// The slot contains the pair's key, because an eviction made space for another pair with that
+    /// key.
     Repeated,
-    /// The pair that is there can go to a later candidate.
+    /// The pair in the slot can move to a later candidate.
     Movable,
 }
 
-/// A free slot for a pair that is evicted.
+/// A pair that can be evicted, and a free slot for it.
 struct Later<W> {
-    /// The home of the pair. `moved` is its remainder.
+    /// The home bucket of the pair. `moved` is its remainder.
     home: u32,
     moved: W,
     bucket: u32,
-    /// The word of tags with a free slot. `free` tells which slot that is.
+    /// The word of tags with the free slot. `free` tells which slot of that word is free.
     word: u32,
     free: W,
 }
 
-/// An eviction for a pair that is left, in one word: the larger word is better, and 0 is none.
+/// An eviction for an unplaced pair, in one word. A larger word is a better choice, and 0 is none.
 #[derive(Clone, Copy)]
 struct EvictionChoice(u32);
 
 impl EvictionChoice {
-    /// Returns the choice if the key is in slot `reached` already.
+    /// Returns the choice for a key that is in slot `reached` already.
     #[inline(always)]
     fn repeated(reached: u32) -> Self {
         Self(u32::MAX << 16 | reached)
     }
 
-    /// Returns the choice that the pair in slot `reached` goes on to candidate `later`. A lower
-    /// `later` is better, since then all candidates that the pair passes over are full.
+    /// Returns the choice to move the pair in slot `reached` to its candidate `later`. A lower
+    /// `later` is better, because then all candidates that the pair passes over are full.
     #[inline(always)]
     fn moving(reached: u32, later: u32) -> Self {
         Self((MAX_CANDIDATES - later + 1) << 16 | reached)
@@ -168,7 +172,7 @@ impl EvictionChoice {
         self.0 & 0xffff
     }
 
-    /// Returns the candidate that the pair in the slot goes on to, if there is one.
+    /// Returns the candidate to which the pair in the slot moves, if it moves.
     #[inline(always)]
     fn later(self) -> Option<u32> {
         let above = self.0 >> 16;
@@ -176,9 +180,9 @@ impl EvictionChoice {
     }
 }
 
-/// Evicts pairs for those that are left, one after the other; returns whether that failed. Ends
-/// with a barrier. `moved` is told the words for the value of a pair that was evicted: the one that
-/// it had, which by then is another pair's, and the one that it has.
+/// Evicts pairs to store the unplaced pairs, one after the other. Returns whether that failed. Ends
+/// with a barrier. `moved` is called for each evicted pair with the indices of the old and the new
+/// word of its value; by then the old word belongs to another pair.
 #[inline(always)]
 pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
@@ -205,8 +209,8 @@ pub fn evict_for_unplaced<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, 
     let mut entry_index = 0;
     while entry_index < count {
         let choice_at = CHOSEN + entry_index % 2;
-        // There is a thread for each slot within reach and each candidate that its pair could go on
-        // to.
+        // Each thread tries a slot of the pair's candidates, and a later candidate for the pair in
+        // that slot.
         block.phase(threads, |thread, _| {
             let (home, remainder, _) = sought(entry_index);
             let mut number = thread;

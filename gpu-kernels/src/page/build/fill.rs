@@ -1,4 +1,4 @@
-//! Giving the pairs of a page their slots.
+//! Storing the pairs of a page in slots.
 
 use super::lists::{INSERTED, List, Lists};
 use super::probe::{Counts, InsertResult, Page, Seek};
@@ -15,8 +15,8 @@ pub struct Thread<K, V, W> {
     pub pairs: ([K; MAX_READ_AHEAD], [V; MAX_READ_AHEAD]),
     pub seek: Seek<W>,
     pub entry: Entry<K, W>,
-    /// The count of keys that the thread inserted, less those that it removed again. It is modulo
-    /// 2^32, since a thread also removes keys that others inserted.
+    /// The count of keys that the thread inserted minus the count of keys that it removed again. It
+    /// is modulo 2^32, since a thread also removes keys that other threads inserted.
     pub inserted: u32,
 }
 
@@ -24,7 +24,7 @@ pub struct Thread<K, V, W> {
 pub type ThreadOf<K, V> = Thread<K, WordOf<V>, <K as KeyWord>::PackedWord<V>>;
 
 impl<K: KeyWord, V: Scalar, W: Scalar> Thread<K, V, W> {
-    /// Returns the state of a thread that is about to insert these pairs.
+    /// Returns the state of a thread that will insert `pairs` next.
     #[inline(always)]
     pub fn new(pairs: ([K; MAX_READ_AHEAD], [V; MAX_READ_AHEAD])) -> Self {
         let entry = Entry { pair: 0, mixed: K::default(), value_word: W::from_u64(0) };
@@ -32,8 +32,8 @@ impl<K: KeyWord, V: Scalar, W: Scalar> Thread<K, V, W> {
     }
 }
 
-/// Gives pairs slots of their home by counting, as long as it has some; spills the others to the
-/// list.
+/// Assigns pairs to slots of their home buckets by counting, until a bucket is full. Spills the
+/// other pairs to the list.
 #[inline(always)]
 pub fn count_slots<const REPEATS: bool, F: Form, K: KeyWord, V: Payload>(
     thread: u32,
@@ -46,7 +46,7 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: KeyWord, V: Payload>(
     let pairs = source.pairs;
     let mut first = thread;
     while first < pairs {
-        // While these pairs get their slots, the next ones are being loaded.
+        // While these pairs are stored, the next pairs are being loaded.
         let some = state.pairs;
         state.pairs = source.load::<REPEATS>(first + (read::<K, V>() * THREADS) as u32);
         for i in 0..read::<K, V>() {
@@ -68,10 +68,11 @@ pub fn count_slots<const REPEATS: bool, F: Form, K: KeyWord, V: Payload>(
     }
 }
 
-/// Lets the spilled pairs search for slots, or all pairs if `spilled` is none. Ends with a barrier.
+/// Searches slots for the spilled pairs, or for all pairs if `spilled` is `None`. Ends with a
+/// barrier.
 ///
-/// With `COUNT` the pairs are those whose home is full, their keys are unique, and the counts say
-/// which buckets have slots. Without it, the words of tags say that.
+/// With `COUNT` the homes of the pairs are full, their keys are unique, and the counts tell which
+/// buckets have free slots. Without `COUNT` the words of tags tell that.
 #[inline(always)]
 pub fn search_slots<
     const COUNT: bool,
@@ -92,8 +93,8 @@ pub fn search_slots<
 ) {
     let Lists { over, left, repeats: listing } = lists;
     let count = spilled.unwrap_or(source.pairs);
-    // Pairs are taken from the last to the first: of a key with many pairs, most then find a later
-    // one there already.
+    // Pairs are taken from the last to the first, so that most pairs of a frequent key find a later
+    // pair of the key in the page already.
     let entry_of = |entry_index: u32| {
         if spilled.is_some() {
             source.unpacked::<REPEATS>(over.entries.get(entry_index))
@@ -103,7 +104,7 @@ pub fn search_slots<
     };
     block.tiles_of(threads, |warp, threads| {
         let mut first = warp.first_thread();
-        // If the list of left pairs has overflowed, this search has failed and ends early.
+        // If the list of unplaced pairs has overflowed, the search has failed and ends early.
         while first < count && warp.ballot(threads, |_, _| left.overflowed()) == 0 {
             warp.each(threads, |lane, thread| {
                 thread.seek.inserted = Some(InsertResult::Left);
@@ -116,10 +117,9 @@ pub fn search_slots<
                     }
                 }
             });
-            // All lanes go bucket by bucket together: those that are done must not run ahead, or
-            // the lanes would diverge.
-            // At most seven candidates a lane, and a probe is repeated only if another thread took
-            // a slot of the bucket, or set a filter bit.
+            // All lanes probe their next buckets together. Lanes that are done must not run ahead,
+            // because then the lanes would diverge. At most seven candidates a lane, and a probe is
+            // repeated only if another thread took a slot of the bucket, or set a filter bit.
             while warp.ballot(threads, |_, thread| thread.seek.inserted.is_none()) != 0 {
                 warp.each(threads, |_, thread| {
                     if thread.seek.inserted.is_some() {
@@ -143,8 +143,8 @@ pub fn search_slots<
     block.sync();
 }
 
-/// Ends the search of a pair: counts it, lists it if it is left or its key is repeated, and stores
-/// its value.
+/// Ends the search of a pair: counts it, stores its value, and lists it if it is unplaced or its
+/// key is repeated.
 #[inline(always)]
 fn settle<const COUNT: bool, const REPEATS: bool, F: Form, K: KeyWord, V: Payload>(
     thread: &mut ThreadOf<K, V>,
@@ -167,7 +167,7 @@ fn settle<const COUNT: bool, const REPEATS: bool, F: Form, K: KeyWord, V: Payloa
     }
     if !in_order::<REPEATS, V>() {
         // If a key is repeated in spite of the promise, each slot keeps the value of the pair that
-        // took it. So no two slots have the value of one pair.
+        // took the slot. So no two slots have the value of the same pair.
         if is_new {
             page.words.set(at, thread.entry.value_word);
         }
@@ -184,16 +184,16 @@ pub fn count_inserted<K, V, W, B: Block>(
     lengths: impl Shared<u32>,
     header: Global<u64>,
 ) {
-    // There is one addition per block: a word takes about one per nanosecond, and one from each
-    // warp would be a tenth of the time of all pages.
+    // There is one addition per block: a word takes about one addition per nanosecond, so one per
+    // warp would take a tenth of the time of all pages.
     block.tiles_of(threads, |warp, threads| {
         warp.exclusive_sum(
             threads,
             |_, thread| thread.inserted,
             |lane, _, _, total| {
                 if lane == 0 {
-                    // A warp may have removed more than it inserted: the sum over the block is
-                    // right, modulo 2^32.
+                    // A warp may have removed more keys than it inserted. The sum over the block is
+                    // still right, modulo 2^32.
                     lengths.fetch_add(INSERTED, total);
                 }
             },

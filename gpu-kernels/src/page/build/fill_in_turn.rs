@@ -1,4 +1,4 @@
-//! Giving the pairs of a page their slots by one thread, in the order of the pairs.
+//! Storing the pairs of a page in slots by one thread, in the order of the pairs.
 
 use super::lists::List;
 use super::repeat_list::Listing;
@@ -10,8 +10,9 @@ use crate::split::pairs::AT_ONCE;
 use crate::types::{KeyWord, Payload, Scalar};
 use core::marker::PhantomData;
 
-/// The insertion of a page's pairs by one thread. They get slots of their home, or of the bucket
-/// beside it, by counting, as long as these have some; the others are spilled to the list.
+/// The insertion of a page's pairs by one thread. It assigns pairs by counting to slots of their
+/// home bucket, or of the other bucket of the line, until these are full. It spills the other pairs
+/// to the list.
 ///
 /// If a key has a slot already, the later value replaces the earlier one, and the key is listed.
 /// The output is the count of keys inserted.
@@ -20,7 +21,7 @@ pub struct FillInTurn<'s, const REPEATS: bool, F, K: KeyWord, V: Payload, Counte
     pub layout: &'s Layout,
     /// The page, which is built in the table's own memory.
     pub words: Global<K::PackedWord<V>>,
-    /// The count of slots of each bucket that have been asked for.
+    /// The count of slots of each bucket that pairs have requested.
     pub counts: Counters,
     pub over: List<PackedEntry, Lengths>,
     pub listing: L,
@@ -33,7 +34,7 @@ struct Prepared<K, V, W> {
     mixed: [K; AT_ONCE],
     values: [V; AT_ONCE],
     homes: [u32; AT_ONCE],
-    /// The tags that the pairs have at home, and those that they have beside it.
+    /// The tags that the pairs have in the home bucket, and in the other bucket of the line.
     tags: [[W; AT_ONCE]; 2],
 }
 
@@ -55,7 +56,7 @@ where
         let (mut even, mut odd) = (Prepared::default(), Prepared::default());
         let (mut first, mut others, step) = (0, 0, AT_ONCE as u32);
         self.prepare(first, &mut even);
-        // While some pairs get their slots, the buckets of the next ones are being fetched.
+        // While some pairs are stored, the buckets of the next pairs are being fetched.
         while first < self.source.pairs {
             let (second, third) = (first.saturating_add(step), first.saturating_add(2 * step));
             self.prepare(second, &mut odd);
@@ -79,8 +80,8 @@ where
     Lengths: Shared<u32>,
     L: Listing<K::PackedWord<V>>,
 {
-    /// Prepares the pairs that begin at index `first`, and prefetches their buckets. Elements
-    /// beyond the last pair are unspecified.
+    /// Prepares the pairs starting at index `first`, and prefetches their buckets. Elements after
+    /// the last pair are unspecified.
     #[inline(always)]
     fn prepare(&self, first: u32, pairs: &mut Prepared<K, V::Word, K::PackedWord<V>>) {
         let layout = *self.layout;
@@ -97,8 +98,8 @@ where
         }
     }
 
-    /// Gives slots to the pairs that begin at index `first`; returns how many got none. These are
-    /// the spilled pairs, and those whose key has a slot already.
+    /// Stores the pairs starting at index `first`. Returns the count of pairs that got no slot
+    /// here: they were spilled, or their key has a slot already.
     #[inline(always)]
     fn insert(&self, pairs: &Prepared<K, V::Word, K::PackedWord<V>>, first: u32) -> u32 {
         let Self { source, words, counts, over, listing, .. } = *self;
@@ -118,7 +119,7 @@ where
                     continue;
                 }
             }
-            // Whether the home is full cannot be predicted, so no branch depends on it.
+            // It cannot be predicted whether the home is full, so no branch depends on it.
             let full = counts.get(home) >= F::SLOTS;
             let (filter_word, filter_bit) = filter::<F, K::PackedWord<V>>(tags[0].minus(Scalar::from_u64(1)));
             let filter_bit = if full { filter_bit } else { Scalar::from_u64(0) };

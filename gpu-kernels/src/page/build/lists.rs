@@ -1,5 +1,5 @@
-//! The lists of a page's pairs that have no slot yet, and the words of shared memory behind their
-//! lengths.
+//! The lists of a page's pairs without a slot, and other words of shared memory after the lengths
+//! of these lists.
 
 use crate::seam::{STAGED_TIMES, Shared};
 use crate::types::{Payload, Scalar};
@@ -27,7 +27,7 @@ impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
         }
     }
 
-    /// Returns how many entries were pushed.
+    /// Returns the count of entries that were pushed.
     #[inline(always)]
     pub fn length(&self) -> u32 {
         self.lengths.get(self.number)
@@ -40,19 +40,19 @@ impl<Entries, Lengths: Shared<u32>> List<Entries, Lengths> {
     }
 }
 
-/// The lists of pairs that have no slot yet, in a block's memory `M`, with their lengths in `N`.
+/// The lists of pairs without a slot, in a block's memory `M`. Their lengths are in `N`.
 #[derive(Clone, Copy)]
 pub struct Lists<V: Payload, M: Shared<u64>, N, Repeats> {
-    /// Pairs that found their home full.
+    /// The pairs that found their home bucket full.
     pub over: List<M::As<V::PackedEntry>, N>,
-    /// Pairs that found all of their candidates full.
+    /// The unplaced pairs, which found all of their candidates full.
     pub left: List<M::As<V::PackedEntry>, N>,
-    /// Keys that pages met again.
+    /// The list of keys that occur again.
     pub repeats: Repeats,
 }
 
 impl<V: Payload, M: Shared<u64>, N: Copy, Repeats> Lists<V, M, N, Repeats> {
-    /// Returns the lists in these words, of which there are `times` as many as a GPU has.
+    /// Returns the lists in these arrays, which are `times` as long as on a GPU.
     #[inline(always)]
     pub fn new(over: M, left: M, lengths: N, times: usize, repeats: Repeats) -> Self {
         let in_word = 64 / <V::PackedEntry as Scalar>::BITS * times as u32;
@@ -65,7 +65,7 @@ impl<V: Payload, M: Shared<u64>, N: Copy, Repeats> Lists<V, M, N, Repeats> {
         Self { over: list(over, 0, MAX_HOME_FULL), left: list(left, 1, MAX_UNPLACED), repeats }
     }
 
-    /// Empties the lists, by one thread.
+    /// Empties the lists. One thread calls this.
     #[inline(always)]
     pub fn clear(&self)
     where
@@ -75,27 +75,27 @@ impl<V: Payload, M: Shared<u64>, N: Copy, Repeats> Lists<V, M, N, Repeats> {
     }
 }
 
-/// The first of two words behind the lengths of the lists, which take turns to hold the chosen
-/// eviction.
+/// The first of two words after the lengths of the lists. They contain the chosen eviction, in
+/// alternation.
 pub const CHOSEN: u32 = 2;
-/// The word behind these: the count of keys that the block inserted.
+/// The index of the word with the count of keys that the block inserted.
 pub const INSERTED: u32 = 4;
-/// The word behind that: whether the block has ended early.
+/// The index of the word that tells whether the block has ended early.
 pub const IN_VAIN: u32 = 5;
-/// The word behind that: the length of the page's own part of the list of repeated keys.
+/// The index of the word with the length of the page's own part of the list of repeated keys.
 pub const OWN_LENGTH: u32 = 6;
 
-/// The count of these words.
+/// The count of words: the lengths of the lists, and the words after them.
 pub const LENGTHS: usize = 7;
 
-/// The most pairs of a page that are spilled to the list when their home is full; twice as many if
-/// an entry is half a word.
+/// The maximal count of pairs of a page that are spilled to the list because their home is full. It
+/// is twice as large if an entry is half a word.
 pub const MAX_HOME_FULL: usize = 512;
-/// The most pairs of a page that may be left when their candidates are full; twice as many if an
-/// entry is half a word.
+/// The maximal count of unplaced pairs of a page, whose candidates are all full. It is twice as
+/// large if an entry is half a word.
 pub const MAX_UNPLACED: usize = 64;
 
-/// The words of the list of pairs whose home is full.
+/// The count of words of the list of pairs whose home is full.
 pub const OVER_WORDS: usize = MAX_HOME_FULL * STAGED_TIMES;
-/// The words of the list of pairs whose candidates are full.
+/// The count of words of the list of unplaced pairs.
 pub const LEFT_WORDS: usize = MAX_UNPLACED * STAGED_TIMES;

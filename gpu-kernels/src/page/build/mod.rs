@@ -1,12 +1,12 @@
-//! Building a table. [`pages`] has the kernels, and `one_page` what a block does from beginning to
-//! end: where its pairs come from ([`source`]), the [`lists`] of those that have no slot yet, what
-//! one pair does in the page ([`probe`], [`evict`]), and loops of that over the block ([`fill`]).
-//! [`copy`] brings a page to the table. [`one_page_in_turn`] is a page by one thread of a CPU, with
-//! [`fill_in_turn`] for most pairs.
+//! Building a table. [`pages`] contains the kernels, and `one_page` the whole work of a block. The
+//! block reads its pairs ([`source`]) and keeps [`lists`] of the pairs without a slot. [`probe`]
+//! and [`evict`] insert one pair into the page, and [`fill`] loops over the pairs of the block.
+//! [`copy`] writes the page to the table. [`one_page_in_turn`] builds a page with one CPU thread,
+//! which inserts most pairs by [`fill_in_turn`].
 //!
-//! A build without order first takes a [`sample`] of the keys. Pages then list the keys that they
-//! met again ([`repeat_list`]), and [`resolve`] finds their last values. [`starts`] is for pairs
-//! that are in the order of their pages.
+//! A build without order first takes a [`sample`] of the keys. Pages then list the keys that occur
+//! again ([`repeat_list`]), and [`resolve`] finds the last value of each listed key. [`starts`] is
+//! for pairs that are in the order of their pages.
 
 pub(super) mod copy;
 pub(super) mod evict;

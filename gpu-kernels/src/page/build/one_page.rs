@@ -13,7 +13,7 @@ use crate::split;
 use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// The arguments of a block's build.
+/// The arguments of the kernel that a block needs to build its page.
 pub(super) struct Job<K: KeyWord, V: Payload> {
     pub sources: Sources<K, V>,
     pub words_out: Global<K::PackedWord<V>>,
@@ -21,12 +21,12 @@ pub(super) struct Job<K: KeyWord, V: Payload> {
     pub zeroed: bool,
 }
 
-/// The build of a page: its pairs, and the block's memory `M` with lengths in `N`.
+/// The build of a page: its pairs, and the block's memory `M`. The lengths of lists are in `N`.
 struct PageBuild<'b, const REPEATS: bool, F, K: KeyWord, V: Payload, M: Shared<u64>, N, L> {
     job: &'b Job<K, V>,
     source: Source<'b, K, V>,
     page: PageIn<'b, F, K, V, M>,
-    /// The counts of slots, which are behind the page.
+    /// The counts of slots, which are after the page in the block's memory.
     counts: Counts<M::As<u32>>,
     lists: Lists<V, M, N, L>,
 }
@@ -51,7 +51,7 @@ pub(super) fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Blo
         lists,
     };
     let mut threads = block.local(|thread| Thread::new(build.source.load_first::<REPEATS>(thread)));
-    // The header is read after the pairs, so that there is one wait for both.
+    // The header is read after the pairs are requested, so that there is only one wait for both.
     if split::overflowed(job.header) {
         return;
     }
@@ -60,13 +60,13 @@ pub(super) fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Blo
     if L::LISTS && left.lengths.get(IN_VAIN) != 0 {
         return;
     }
-    // Most pairs get a slot of their home by counting, which is faster than searching.
+    // Most pairs get a slot of their home bucket by counting, which is faster than searching.
     let counted = build.source.pairs <= MAX_COUNTED;
     if counted {
         build.count(block, &mut threads);
     }
-    // Then the others search. If more were spilled than the list holds, all pairs search: those
-    // that have a slot find it.
+    // Then the other pairs search. If more pairs were spilled than the list can contain, all pairs
+    // search; a pair with a slot finds its own slot.
     let spilled = if counted { over.length() } else { u32::MAX };
     if spilled != 0 {
         build.search(block, &mut threads, spilled);
@@ -98,8 +98,8 @@ where
     N: Shared<u32>,
     L: Listing<K::PackedWord<V>>,
 {
-    /// Empties page, counts and lists. Tags become empty; values become 0 only where something is
-    /// to be compared with them.
+    /// Empties the page, the counts and the lists. All tags become 0. Values become 0 only if
+    /// values will be compared with them.
     #[inline(always)]
     fn clear<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
         let Self { page, counts, lists: Lists { over, left, repeats: listing }, .. } = *self;
@@ -129,7 +129,8 @@ where
         });
     }
 
-    /// Gives pairs slots of their homes by counting, and lists those that find their home full.
+    /// Assigns pairs to slots of their home buckets by counting, and lists the pairs whose home is
+    /// full.
     #[inline(always)]
     fn count<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
         let Self { source, page, counts, lists: Lists { over, repeats: listing, .. }, .. } = *self;
@@ -147,8 +148,7 @@ where
         }
     }
 
-    /// Has the spilled pairs, of which there are so many, search a slot, or all pairs if the list
-    /// does not hold them.
+    /// Searches slots for the `spilled` pairs, or for all pairs if the list cannot contain these.
     #[inline(always)]
     fn search<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>, spilled: u32) {
         let Self { source, page, counts, lists, .. } = *self;
@@ -159,8 +159,8 @@ where
             search_slots::<true, false, F, K, V, B, M>(block, threads, &source, page, counts, lists, Some(spilled));
             listed = left.length() <= left.most;
             if !listed {
-                // If keys have many copies in spite of the promise, these take all slots of their
-                // candidates. A search by the tags finds the copies.
+                // Keys that have many copies in spite of the promise may fill all of their
+                // candidates. A search by the tags then finds the copies.
                 block.sync();
                 block.phase(threads, |thread, _| {
                     if thread == 0 {
@@ -175,8 +175,8 @@ where
         }
     }
 
-    /// Evicts pairs for those that have found no slot. The header has their count, and counts the
-    /// page as failed if there is no slot for them.
+    /// Evicts pairs to store the unplaced pairs. The header counts the unplaced pairs, and counts
+    /// the page as failed if some of them cannot be stored.
     #[inline(always)]
     fn evict<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
         let Self { source, page, lists: Lists { left, repeats: listing, .. }, .. } = *self;

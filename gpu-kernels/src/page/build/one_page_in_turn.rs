@@ -13,8 +13,8 @@ use crate::split;
 use crate::types::{KeyWord, Payload};
 use core::marker::PhantomData;
 
-/// The build of a page: its pairs, where it becomes, and the block's memory `M` with lengths in
-/// `N`.
+/// The build of a page: its pairs, its words in the table's memory, and the block's memory `M`. The
+/// lengths of lists are in `N`.
 struct PageInTurn<'b, const REPEATS: bool, F, K: KeyWord, V: Payload, M: Shared<u64>, N, L> {
     source: Source<'b, K, V>,
     in_place: Global<K::PackedWord<V>>,
@@ -89,8 +89,7 @@ where
     N: Shared<u32>,
     L: Listing<K::PackedWord<V>>,
 {
-    /// Has the spilled pairs, of which there are so many, search a slot, or all pairs if the list
-    /// does not hold them.
+    /// Searches slots for the `spilled` pairs, or for all pairs if the list cannot contain these.
     #[inline(always)]
     fn search_all(&self, spilled: u32, inserted: &mut u32) {
         let Lists { over, left, .. } = self.lists;
@@ -99,8 +98,8 @@ where
             self.search::<true>(Some(spilled), inserted);
             listed = left.length() <= left.most;
             if !listed {
-                // If keys have many copies in spite of the promise, these take all slots of their
-                // candidates. A search by the tags finds the copies.
+                // Keys that have many copies in spite of the promise may fill all of their
+                // candidates. A search by the tags then finds the copies.
                 left.lengths.set(left.number, 0);
             }
         }
@@ -109,8 +108,8 @@ where
         }
     }
 
-    /// Lets the spilled pairs search for slots, or all pairs if `spilled` is none. With `COUNT`
-    /// their keys are unique, and the counts say which buckets have slots.
+    /// Searches slots for the spilled pairs, or for all pairs if `spilled` is `None`. With `COUNT`
+    /// their keys are unique, and the counts tell which buckets have free slots.
     #[inline(always)]
     fn search<const COUNT: bool>(&self, spilled: Option<u32>, inserted: &mut u32) {
         let Self { source, in_place, page, counts, lists: Lists { over, left, repeats: listing } } = *self;
@@ -119,13 +118,13 @@ where
             None => source.entry_in_turn::<REPEATS>(entry_index),
         };
         let (mut entry_index, count) = (0, spilled.unwrap_or(source.pairs));
-        // If the list of left pairs has overflowed, this search has failed and ends early.
+        // If the list of unplaced pairs has overflowed, the search has failed and ends early.
         while entry_index < count && !left.overflowed() {
             let entry = entry_of(entry_index);
             match page.search_in_turn::<COUNT, K>(&entry, spilled.is_some(), in_place, counts) {
                 (InsertResult::New, _) => *inserted = inserted.wrapping_add(1),
-                // The later value replaces the earlier one; if keys are repeated in spite of the
-                // promise, it does not.
+                // The later value replaces the earlier one, except if keys are repeated in spite of
+                // the promise.
                 (InsertResult::Repeated, at) => {
                     if F::VALUES && REPEATS {
                         page.words.set(at, entry.value_word);
@@ -140,7 +139,7 @@ where
     }
 }
 
-/// Evicts pairs for those that are left, one after the other; returns whether that failed.
+/// Evicts pairs to store the unplaced pairs, one after the other. Returns whether that failed.
 #[inline(always)]
 pub(in crate::page) fn evict_in_turn<const REPEATS: bool, F: Form, K: KeyWord, V: Payload>(
     source: &Source<'_, K, V>,

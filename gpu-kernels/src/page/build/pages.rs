@@ -15,29 +15,29 @@ use crate::types::{KeyWord, Payload, WordOf};
 pub struct BuildParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The distance between the first pairs of two neighbouring pages, if their counts are known
-    /// and not their starts. The pairs of page `p` begin at `p` times this.
+    /// The distance between the first pairs of two adjacent pages, used if `counts` is given and
+    /// `starts` is not. The pairs of page `p` begin at `p` times this.
     pub page_capacity: u64,
-    /// The count of pairs, if there is one page and nothing else is known.
+    /// The count of pairs, used if there is one page, without counts and starts.
     pub pairs: u64,
-    /// The flag of pairs from a [`Split`](crate::split::Split): 1 if they come from one.
+    /// 1 if the pairs come from a [`Split`](crate::split::Split), or 0.
     pub split: u32,
-    /// The flag of a cleared table: 1 if all of its words are 0 already.
+    /// 1 if all words of the table are 0 already, or 0.
     pub zeroed: u32,
 }
 
 kernel! {
     /// Builds every page from its pairs, with a block for each page.
     ///
-    /// The pairs of page `p` begin at `p` times the plan's page capacity, and there are `counts[p]`
-    /// of them. If there are no counts, they are from `starts[p]` to `starts[p + 1]`. If there are
-    /// neither, the page has all pairs.
+    /// If `counts` is not null, page `p` has `counts[p]` pairs, which begin at `p` times the plan's
+    /// page capacity. Otherwise, if `starts` is not null, its pairs are those from `starts[p]` to
+    /// `starts[p + 1]`. If both are null, the only page has all pairs.
     ///
-    /// If a split has lost pairs, nothing is built. If a page cannot be built, the header says so,
-    /// and that page is unfinished.
+    /// If a split has lost pairs, no page is built. If a page cannot be built, the header counts it
+    /// as failed, and the page is unfinished.
     ///
-    /// With `REPEATS` keys may be repeated: of all pairs of a key, the last one wins. If `values`
-    /// is null all values are 0, and the keys may come from a split of keys alone.
+    /// With `REPEATS` keys may be repeated, and the last pair of a key wins. If `values` is null,
+    /// all values are 0, and the keys may come from a split of keys alone.
     BuildPages<K: KeyWord, V: Payload; const REPEATS: bool>, "page_build" | "page_build_in_order", threads 384, resident 4, cpu cores,
         shared page_memory: u64 = PAGE_MEMORY, shared over: u64 = OVER_WORDS, shared left: u64 = LEFT_WORDS,
         shared spilled: u32 = LENGTHS;
@@ -100,17 +100,17 @@ pub struct UnorderedParams {
 }
 
 kernel! {
-    /// Builds every page as [`BuildPages`] does if keys are unique, from pairs that are in no
-    /// order, and finds out whether they are.
+    /// Builds every page from pairs that are in no order. It does so as [`BuildPages`] does for
+    /// unique keys, and finds out whether keys are repeated.
     ///
-    /// Of the pairs of a repeated key one is inserted, and the key is listed in `repeats` for each
-    /// of the others: its home bucket, and its remainder. Each page has a part of the list, and its
-    /// length behind all entries; what does not fit goes to a common part. The header's
-    /// [`LISTED`](crate::page::header::LISTED) and
-    /// [`REPEATED`](crate::page::header::REPEATED) count them. Now and then a key is listed that is
-    /// not repeated. Without values nothing is listed.
+    /// One pair of a repeated key is inserted. For each of its other pairs the key is listed in
+    /// `repeats`, by its home bucket and its remainder. Each page has its own part of the list,
+    /// whose length is stored after all entries. Further keys go to a common part. The header's
+    /// [`LISTED`](crate::page::header::LISTED) and [`REPEATED`](crate::page::header::REPEATED)
+    /// count the keys in both. Occasionally a key is listed that is not repeated. Without values no
+    /// key is listed.
     ///
-    /// Once the list has overflowed, pages stay unfinished.
+    /// After the list has overflowed, pages are left unfinished.
     BuildPagesUnordered<K: KeyWord, V: Payload>, "page_build_unordered", threads 384, resident 4, cpu cores,
         shared page_memory: u64 = PAGE_MEMORY, shared over: u64 = OVER_WORDS, shared left: u64 = LEFT_WORDS,
         shared spilled: u32 = LENGTHS;

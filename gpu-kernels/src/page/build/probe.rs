@@ -1,16 +1,17 @@
 //! Inserting pairs into a page in shared memory.
 //!
-//! The page's words are stored as rows: word `w` of bucket `b` has index `w · page_buckets + b`.
-//! Threads that process different buckets so meet few bank conflicts.
+//! The page's words are stored as rows: word `w` of bucket `b` has index `w · page_buckets + b`. So
+//! threads that process different buckets have few bank conflicts.
 //!
-//! Most pairs get a slot at home by counting ([`Counts`]). The others go on to their other
-//! candidates. If keys are unique, they get a slot of the first candidate that has one left, by
-//! counting too ([`Page::take`]).
+//! Most pairs get a slot of their home bucket by counting ([`Counts`]). The other pairs continue
+//! with their other candidates. If keys are unique, a pair also gets its slot by counting, in the
+//! first candidate that has a free slot ([`Page::take`]).
 //!
-//! If keys may be repeated, the pairs search ([`Page::step`]): a pair takes the first free slot by
-//! a compare-and-exchange of the whole word of tags. A word that is full stays full. So all pairs
-//! of one key follow the same probe sequence and meet where the first of them stopped. No key is
-//! inserted twice by searching, and one that counting put at home is seen there.
+//! If keys may be repeated, pairs search ([`Page::step`]): a pair takes the first free slot by a
+//! compare-and-exchange of the whole word of tags. A full word stays full. So all pairs of one key
+//! follow the same probe sequence and meet in the slot that the first of them took. No key is
+//! inserted twice by searching, and the search also sees a key that counting has stored in its home
+//! bucket.
 
 use super::repeat_list::Listing;
 use super::source::Entry;
@@ -25,18 +26,18 @@ use core::marker::PhantomData;
 pub enum InsertResult {
     /// The pair is in a slot that was free.
     New,
-    /// The pair's key was there already.
+    /// The pair's key was in the page already.
     Repeated,
-    /// The pair's candidates are all full.
+    /// All candidates of the pair are full.
     Left,
 }
 
-/// The search for a pair's slot.
+/// The state of the search for a pair's slot.
 #[derive(Clone, Copy)]
 pub struct Seek<W> {
     pub home: u32,
     pub remainder: W,
-    /// The bucket of the next probe. `number` is which of the candidates it is.
+    /// The bucket of the next probe. `number` is the index of this candidate.
     bucket: u32,
     number: u32,
     /// The index of the word for the pair's value, once the key has a slot.
@@ -45,15 +46,15 @@ pub struct Seek<W> {
     pub inserted: Option<InsertResult>,
 }
 
-/// A slot that has the tag that was sought.
+/// A slot whose tag equals the tag that was searched.
 #[derive(Clone, Copy)]
 pub struct Found<W> {
-    /// The index of the word of tags, and that word as it was read.
+    /// The index of the word of tags, and the value of that word when it was read.
     pub word: u32,
     pub held: W,
     /// The index of the tag's lowest bit in that word.
     pub shift: u32,
-    /// The index of the word for the pair's value, and the slot.
+    /// The index of the word for the pair's value, and the index of the slot in its bucket.
     pub at: u32,
     pub slot: u32,
 }
@@ -98,7 +99,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         if S::IN_PLACE { bucket * BUCKET_WORDS + word } else { word * self.layout.page_buckets + bucket }
     }
 
-    /// Returns the index of the value's word for the tag that `equal` reports in tag word `word`.
+    /// Returns the index of the word for the value whose tag `equal` reports in tag word `word`.
     #[inline(always)]
     pub fn value_at(&self, word: u32, bucket: u32, equal: W) -> u32 {
         self.at(F::TAG_WORDS + word * F::TAGS + tag_number::<F, W>(equal), bucket)
@@ -111,8 +112,8 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
     }
 
-    /// Puts a pair into slot `slot` of `bucket`, which no other thread may take. Threads may do
-    /// this at the same time.
+    /// Stores a pair in slot `slot` of `bucket`, which no other thread may take. Several threads
+    /// may do this at the same time.
     #[inline(always)]
     pub fn put(&self, bucket: u32, slot: u32, tag: W, value: W) {
         let (word, number) = (slot / F::TAGS, slot % F::TAGS);
@@ -122,9 +123,9 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// Removes all but one of several pairs of one key in `bucket`, all of which are at home there;
-    /// the one that stays gets the largest value. Lists them, and returns how many were removed.
-    /// One thread per bucket may do this.
+    /// Removes all but one of several pairs of one key whose home is `bucket` and that are stored
+    /// there. The remaining pair gets the largest value. Lists the removed pairs, and returns their
+    /// count. One thread per bucket may do this.
     #[inline(always)]
     pub fn unite_repeats(&self, bucket: u32, listing: impl Listing<W>) -> u32 {
         let tag_of = |slot: u32| self.tag_in(bucket, slot);
@@ -155,7 +156,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
                             self.words.set(value_at, W::default());
                         }
                         self.words.set(at, self.words.get(at) ^ tag << (slot % F::TAGS * F::tag_bits::<W>()));
-                        // The tags of pairs at home are their remainders, plus 1.
+                        // The tag of a pair in its home bucket is its remainder plus 1.
                         listing.push(bucket, tag.minus(W::from_u64(1)));
                         taken += 1;
                     }
@@ -165,7 +166,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         taken
     }
 
-    /// Returns the start of the search for a slot for a pair.
+    /// Returns the initial state of the search for a pair's slot.
     #[inline(always)]
     pub fn seek(&self, home: u32, remainder: W) -> Seek<W> {
         Seek { home, remainder, bucket: home, number: 0, at: 0, inserted: None }
@@ -176,7 +177,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     pub fn tags(&self, bucket: u32) -> [W; BUCKET_WORDS as usize] {
         let mut held = [W::default(); BUCKET_WORDS as usize];
         if S::IN_PLACE {
-            // Loads of two words are half as many.
+            // Loading two words at a time takes half as many loads.
             for pair in 0..F::TAG_WORDS.div_ceil(2) {
                 let two = self.words.load_pair_relaxed(self.at(2 * pair, bucket));
                 (held[2 * pair as usize], held[2 * pair as usize + 1]) = (two[0], two[1]);
@@ -189,7 +190,8 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         held
     }
 
-    /// Returns the slot that has this tag, in words of tags that a bucket had.
+    /// Returns the slot that has `tag`, where `held` are the words of tags that were read from the
+    /// bucket.
     #[inline(always)]
     pub fn slot_in(&self, held: &[W; BUCKET_WORDS as usize], bucket: u32, tag: W) -> Option<Found<W>> {
         let mut found = None;
@@ -210,11 +212,11 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         found
     }
 
-    /// Gives a pair a slot of its home, unless that is full or another thread changes it. Returns
-    /// whether its key is new, and the index of the word for its value. Threads may do this at the
-    /// same time.
+    /// Stores a pair in a slot of its home bucket, unless the bucket is full or another thread
+    /// changes it at the same time. Returns whether its key is new, and the index of the word for
+    /// its value. Several threads may do this at the same time.
     ///
-    /// All threads do the same, so that the threads of a warp do not diverge.
+    /// All threads execute the same instructions, so that the threads of a warp do not diverge.
     #[inline(always)]
     pub fn add_at_home(&self, home: u32, remainder: W) -> Option<(bool, u32)> {
         let (tag, held) = (self.layout.tag(remainder, 0), self.tags(home));
@@ -241,12 +243,12 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         has.then_some((is_new, self.value_at(word, home, chosen)))
     }
 
-    /// Probes one bucket. Threads may do this at the same time.
+    /// Probes one bucket. Several threads may do this at the same time.
     #[inline(always)]
     pub fn step(&self, seek: &mut Seek<W>) {
         let tag = self.layout.tag(seek.remainder, seek.number);
         let held = self.tags(seek.bucket);
-        // The first word with a free slot.
+        // This finds the first word with a free slot.
         let (mut word, mut free, mut old) = (0, W::default(), W::default());
         for back in 0..F::TAG_WORDS {
             let at = F::TAG_WORDS - 1 - back;
@@ -273,12 +275,12 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// Takes a slot of one bucket by counting, if it has one left. Threads may do this at the same
-    /// time.
+    /// Takes a slot of one bucket by counting, if the bucket has a free slot. Several threads may
+    /// do this at the same time.
     #[inline(always)]
     pub fn take(&self, seek: &mut Seek<W>, counts: Counts<impl Shared<u32>>, value: W) {
-        // A load comes first: it is cheaper than an addition, and counts do not grow much beyond
-        // the slots.
+        // A load comes first, because it is cheaper than an addition, and so that counts do not
+        // grow far beyond the count of slots.
         let slot = if counts.has(seek.bucket) < F::SLOTS { counts.add(seek.bucket) } else { F::SLOTS };
         if slot < F::SLOTS {
             self.put(seek.bucket, slot, self.layout.tag(seek.remainder, seek.number), value);
@@ -288,13 +290,13 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// Searches for a slot for a pair, by one thread, in a page that is built in the table's own
-    /// memory at `words`.
+    /// Searches a slot for a pair, by one thread, in a page that is built in the table's own memory
+    /// at `words`.
     ///
-    /// Returns the result, and where the value of the pair's key is if the key was there already.
-    /// With `COUNT` it cannot be there.
+    /// Returns the result, and the index of the value's word if the key was in the page already.
+    /// With `COUNT` the key cannot be there.
     ///
-    /// If the pair was spilled, it is neither at home nor beside it, and both are full.
+    /// If the pair was spilled, it is not in its home line, and both buckets of that line are full.
     #[inline(always)]
     pub fn search_in_turn<const COUNT: bool, K: KeyWord>(
         &self,
@@ -324,7 +326,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// Goes from a full bucket to the next candidate.
+    /// Advances from a full bucket to the next candidate.
     #[inline(always)]
     pub fn go_on(&self, seek: &mut Seek<W>) {
         if seek.number == 0 {
@@ -339,11 +341,11 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     }
 }
 
-/// The most pairs that may ask for slots of their homes: more do not fit in a count.
+/// The maximal count of pairs of a page that is built by counting, because counts have 16 bits.
 pub const MAX_COUNTED: u32 = 0xffff;
 
-/// The count of slots of each bucket that have been asked for, in 16 bits each, or in 32 where
-/// pages are built in the table's own memory.
+/// The count of slots of each bucket that pairs have requested. A count has 16 bits, or 32 bits
+/// where pages are built in the table's own memory.
 #[derive(Clone, Copy)]
 pub struct Counts<S> {
     pub words: S,
@@ -358,8 +360,8 @@ impl<S: Shared<u32>> Counts<S> {
         (self.first + bucket / 2, bucket % 2 * 16)
     }
 
-    /// Asks for a slot of a bucket; returns its index. If that is the count of slots or more, the
-    /// bucket is full.
+    /// Requests a slot of a bucket and returns its index. The bucket is full if the index is not
+    /// below the count of slots.
     #[inline(always)]
     pub fn add(&self, bucket: u32) -> u32 {
         if S::IN_PLACE {
@@ -369,7 +371,8 @@ impl<S: Shared<u32>> Counts<S> {
         self.words.fetch_add(word, 1 << shift) >> shift & 0xffff
     }
 
-    /// Returns the count of slots of a bucket that have been asked for, while other threads ask.
+    /// Returns the count of slots of a bucket that were requested, while other threads may request
+    /// more.
     #[inline(always)]
     pub fn has(&self, bucket: u32) -> u32 {
         if S::IN_PLACE {

@@ -1,5 +1,4 @@
-//! The list of the keys that pages meet again, in a build that does not know whether keys are
-//! unique.
+//! The list of the keys that occur again, in a build that does not know whether keys are unique.
 
 use super::lists::OWN_LENGTH;
 use crate::page::form::header;
@@ -7,21 +6,21 @@ use crate::seam::{Global, Shared};
 use crate::types::{Payload, Scalar};
 use core::marker::PhantomData;
 
-/// What a page does with a pair whose key has a slot already, if keys are neither promised to be
-/// unique nor in order.
+/// The reaction of a page to a pair whose key has a slot already, if keys are neither promised to
+/// be unique nor in order.
 pub(in crate::page) trait Listing<W>: Copy + Sync {
     /// Whether repeated keys are listed at all.
     const LISTS: bool;
-    /// Returns whether the list has overflowed, so that pages are built in vain. Other blocks may
-    /// make it overflow meanwhile.
+    /// Returns whether the list has overflowed, so that it is useless to build more pages. Other
+    /// blocks may make it overflow at the same time.
     fn overflowed(self) -> bool;
     /// Lists the key with this remainder and this home bucket within the page.
     fn push(self, home: u32, remainder: W);
-    /// Ends the page's list. One thread calls this, after a barrier.
+    /// Ends the page's list and stores its length. One thread calls this, after a barrier.
     fn end(self);
 }
 
-/// No list: keys are unique, or their pairs are in order.
+/// The absence of a list, because keys are unique or their pairs are in order.
 #[derive(Clone, Copy)]
 pub(in crate::page) struct NoListing;
 
@@ -37,13 +36,14 @@ impl<W> Listing<W> for NoListing {
     fn end(self) {}
 }
 
-/// The list of repeated keys of all pages: two words each, the home bucket and the remainder.
+/// The list of repeated keys of all pages. An entry has two words, the home bucket and the
+/// remainder.
 ///
-/// Every page has a part of its own, whose length is in shared memory: a word of global memory that
-/// all keys are counted in would be what the build waits for. Behind these parts is a common one,
-/// for pages with more.
+/// Every page has its own part, whose length is in shared memory, because additions of all keys to
+/// one word of global memory would be the bottleneck of the build. After these parts there is a
+/// common part for pages with more keys.
 ///
-/// Keys alone have nothing to resolve, so nothing is listed.
+/// For keys without values there is nothing to resolve, so no key is listed.
 #[derive(Clone, Copy)]
 pub(in crate::page) struct RepeatList<V, S> {
     entries: Global<u64>,
@@ -53,7 +53,7 @@ pub(in crate::page) struct RepeatList<V, S> {
     page: u32,
     /// The first bucket of the page.
     first_bucket: u32,
-    /// The shared memory whose word [`OWN_LENGTH`] is the length of the page's part.
+    /// The shared memory that contains the length of the page's part in word [`OWN_LENGTH`].
     lengths: S,
     payload: PhantomData<fn() -> V>,
 }
@@ -96,7 +96,7 @@ impl<W: Scalar, V: Payload, S: Shared<u32>> Listing<W> for RepeatList<V, S> {
         let entry = if number < own {
             self.page * own + number
         } else {
-            // Once the list has overflowed nobody waits for additions to the one word.
+            // After the list has overflowed no thread waits for an addition to its common length.
             if <Self as Listing<W>>::overflowed(self) {
                 return;
             }
@@ -123,8 +123,8 @@ impl<W: Scalar, V: Payload, S: Shared<u32>> Listing<W> for RepeatList<V, S> {
 }
 
 impl<V, S> RepeatList<V, S> {
-    /// Returns the list of a page. The arguments are the page's index, and then how many buckets a
-    /// page has.
+    /// Returns the list of a page. The pair of arguments is the page's index and the count of
+    /// buckets of a page.
     #[inline(always)]
     pub fn new(
         entries: Global<u64>,
@@ -136,7 +136,7 @@ impl<V, S> RepeatList<V, S> {
         Self { entries, header, sizes, page, first_bucket: page * page_buckets, lengths, payload: PhantomData }
     }
 
-    /// Returns the lengths of the pages' own parts, which are behind the entries.
+    /// Returns the array of the lengths of the pages' own parts, which is after the entries.
     #[inline(always)]
     fn lengths_out(&self) -> Global<u32> {
         self.entries.offset(REPEAT_WORDS * self.sizes.entries()).cast()
@@ -144,28 +144,28 @@ impl<V, S> RepeatList<V, S> {
 }
 
 /// The list of the repeated keys of a batch that is added to pages with pairs. A key that was in
-/// its page before the batch is repeated only if the batch has two pairs of it.
+/// its page before the batch is repeated only if the batch contains the key twice.
 #[derive(Clone, Copy)]
 pub(in crate::page) struct BatchList<L, S> {
     pub list: L,
     /// Whether there is a list. There is none if keys are promised to be unique.
     pub listed: bool,
-    /// A bit for each word of the page, beginning with word `first`: whether a pair of the batch
-    /// had the slot with this word for its value. All are 0 at first.
+    /// A bit for each word of the page, starting at word `first`: whether the word contains the
+    /// value of a pair of the batch. All bits are 0 at first.
     pub touched: S,
     pub first: u32,
 }
 
 impl<L, S: Shared<u32>> BatchList<L, S> {
-    /// Notes that a pair has the slot of whose value this is the word's index; returns whether it
-    /// is the first pair of the batch to have that slot.
+    /// Records that a pair of the batch has the slot whose value is in word `at`. Returns whether
+    /// it is the first such pair.
     #[inline(always)]
     pub fn is_first<W>(&self, at: u32) -> bool
     where
         L: Listing<W>,
     {
         let bit = 1 << (at % 32);
-        // The first pair to set the bit need not be the one that took the slot.
+        // The first pair to set the bit may be another pair than the one that took the slot.
         !L::LISTS || self.touched.fetch_or(self.first + at / 32, bit) & bit == 0
     }
 }

@@ -1,9 +1,9 @@
-//! Resolving repeated keys after a build without order: each gets the value of its last pair.
+//! Resolving repeated keys after a build without order: each key gets the value of its last pair.
 //!
-//! The pages have listed their repeated keys ([`repeat_list`](super::repeat_list)). These are put
-//! in an index ([`IndexRepeats`]); one pass over the input finds the last position of each
-//! ([`FindLast`]); its value goes to the key's slot ([`StoreLast`]). A key that is listed without
-//! being repeated keeps the value that it has.
+//! The pages have listed their repeated keys ([`repeat_list`](super::repeat_list)). First the
+//! listed keys are stored in an index ([`IndexRepeats`]). Then one pass over the input finds the
+//! last position of each key ([`FindLast`]), and the value at that position is stored in the key's
+//! slot ([`StoreLast`]). A listed key that is not repeated keeps its value.
 
 use super::repeat_list::{ListSizes, REPEAT_WORDS};
 use crate::page::form::{Layout, with_form};
@@ -11,18 +11,18 @@ use crate::page::lookup::table::locate;
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The 32-bit words of the filter, which a block holds in shared memory.
+/// The count of 32-bit words of the filter, which a block keeps in shared memory.
 pub const FILTER_WORDS: usize = 1 << 13;
 const FILTER_BITS: u32 = FILTER_WORDS.ilog2() + 5;
 
-/// Returns the cell of the index where the search for a key begins.
+/// Returns the cell of the index at which the search for a key starts.
 #[inline(always)]
 fn cell<K: KeyWord>(mixed: K, index_bits: u32) -> u32 {
     (mixed.bits_from(0).wrapping_mul(0x9e37_79b1) as u64 >> (32 - index_bits)) as u32
 }
 
-/// Returns what tells a key in a cell from others, and from none, which is 0. Different keys may
-/// share it.
+/// Returns a fingerprint of a key, which is not 0, the value of an empty cell. Different keys may
+/// have the same fingerprint.
 #[inline(always)]
 fn fingerprint<K: KeyWord>(mixed: K) -> u32 {
     (mixed.bits_from(0) ^ mixed.bits_from(K::BITS - 32).rotate_left(7)).max(1)
@@ -45,15 +45,15 @@ pub struct RepeatsParams {
     pub sizes: ListSizes,
     /// The count of entries in the list's common part.
     pub common: u64,
-    /// The bits of a cell's position: the index has 2^`index_bits` cells, at most half of which are
-    /// taken, and `index_bits` is at most 32.
+    /// The count of bits of a cell's position. The index has 2^`index_bits` cells, of which at most
+    /// half are used, and `index_bits` is at most 32.
     pub index_bits: u32,
-    /// The bits of a word of the table: 32 or 64.
+    /// The count of bits of a word of the table: 32 or 64.
     pub word_bits: u32,
 }
 
 impl RepeatsParams {
-    /// Returns whether the list has this entry.
+    /// Returns whether `entry` is the index of a used entry of the list.
     #[inline(always)]
     fn is_listed(&self, list: Global<u64>, entry: u64) -> bool {
         let ListSizes { pages, own, .. } = self.sizes;
@@ -68,12 +68,13 @@ impl RepeatsParams {
 }
 
 kernel! {
-    /// Puts the listed keys in the index, with a thread for each entry that the list has space for.
-    /// Behind the entries of `list` are the lengths of the pages' own parts.
+    /// Stores the listed keys in the index, with one thread for each entry for which the list has
+    /// space. After the entries of `list` are the lengths of the pages' own parts.
     ///
     /// `keys_out` gets the mixed key of every entry. A cell of `index` is the index of an entry
-    /// plus 1, or 0; of several entries of one key, one is in the index. `told` has the key's
-    /// fingerprint in the same cell, and `filter` a bit for every key. All are 0 at first.
+    /// plus 1, or 0. If several entries have the same key, only one of them is in the index. `told`
+    /// has the key's fingerprint in the same cell, and `filter` has a bit for every key. All words
+    /// of the three arrays are 0 at first.
     IndexRepeats<K: KeyWord>, "page_index_repeats", threads 256;
     {
         list: Global<u64>, keys_out: Global<K>, index: Global<u32>, told: Global<u32>, filter: Global<u32>,
@@ -106,16 +107,18 @@ impl<K: KeyWord> IndexRepeats<K> {
             let (word, bit) = filter(mixed);
             let word = args.filter.atomic(word as u64);
             let mut held = word.load();
-            // At most 32 steps: it fails only if another thread set a bit of the word.
+            // At most 32 steps: a step fails only if another thread set a bit of the word.
             while held & bit == 0 {
                 let before = word.compare_exchange(held, held | bit);
                 held = if before == held { held | bit } else { before };
             }
             let mut at = cell(mixed, index_bits);
-            // At most as many steps as cells, half of which may be taken: an empty one ends it.
+            // At most as many steps as there are cells: an empty cell ends the loop, and half of
+            // the cells are empty.
             loop {
                 let there = args.index.atomic(at as u64).compare_exchange(0, entry as u32 + 1);
-                // The entry there may not have stored its key yet; the list has it.
+                // The entry in the cell may not have stored its key yet, so the key is read from
+                // the list.
                 if there == 0 {
                     args.told.store(at as u64, fingerprint(mixed));
                     return;
@@ -139,39 +142,40 @@ pub struct LastParams {
     pub b: u64,
     /// The count of keys of the input.
     pub keys: u64,
-    /// The bits of a cell's index.
+    /// The count of bits of a cell's index.
     pub index_bits: u32,
-    /// The rounds of each block.
+    /// The count of rounds of each block.
     pub rounds: u32,
 }
 
-/// The threads of a block of [`FindLast`].
+/// The count of threads of a block of [`FindLast`].
 const THREADS: usize = 512;
-/// The count of keys that a thread reads at once.
+/// The count of keys that a thread reads at a time.
 const KEYS_AT_ONCE: usize = 4;
-/// The count of keys of a round of a block of [`FindLast`].
+/// The count of keys that a block of [`FindLast`] reads in one round.
 pub const LAST_ROUND: u64 = (THREADS * KEYS_AT_ONCE) as u64;
-/// The count of keys that must wait for a look at the index before the block makes it.
+/// The count of waiting keys with which a block starts to search the index.
 const ENOUGH: u32 = THREADS as u32;
-/// The most keys that may wait: one less than enough, and then the keys of a whole round.
+/// The maximal count of waiting keys: almost [`ENOUGH`] from earlier rounds, and all keys of one
+/// round.
 const MAX_WAITING: usize = ENOUGH as usize + THREADS * KEYS_AT_ONCE;
 
-/// The state of a thread of [`FindLast`]: which keys of a round pass the filter.
+/// The keys of one round that pass the filter, as the state of a thread of [`FindLast`].
 struct Passing {
-    /// A bit for each of them.
+    /// A bit for each key of the thread.
     bits: u32,
-    /// The count of keys that pass in earlier lanes; in the first lane, where the warp's keys begin
-    /// in the queue.
+    /// The count of keys that pass in earlier lanes. In the first lane it is the index in the queue
+    /// where the warp's keys begin.
     before: u32,
 }
 
 kernel! {
-    /// Finds the last position of each key of the index, with a block for `rounds` times
-    /// [`LAST_ROUND`] keys of the input: `lasts[entry]` becomes the position plus 1. All `lasts`
-    /// are 0 at first.
+    /// Finds the last position of each key of the index. `lasts[entry]` becomes the position plus
+    /// 1; all `lasts` are 0 at first. A block processes `rounds` times [`LAST_ROUND`] keys of the
+    /// input.
     ///
-    /// A copy of the filter in shared memory spares most other keys the look into the index. Those
-    /// that pass wait in a queue until there is work for all threads.
+    /// A copy of the filter in shared memory excludes most keys that are not in the index. The keys
+    /// that pass the filter wait in a queue until there is work for all threads.
     FindLast<K: KeyWord>, "page_find_last", threads 512, shared bits: u32 = FILTER_WORDS,
         shared queue: u32 = MAX_WAITING, shared waiting: u32 = 1;
     {
@@ -252,13 +256,14 @@ impl<K: KeyWord> FindLast<K> {
         }
     }
 
-    /// Notes a position of the input, if its key is in the index.
+    /// Records a position of the input if its key is in the index.
     #[inline(always)]
     fn note(&self, position: u64) {
         let LastParams { a, b, index_bits, .. } = self.plan;
         let mixed = self.keys.load_read_only(position).mixed(a, b);
         let mut at = cell(mixed, index_bits);
-        // At most as many steps as cells, half of which may be taken: an empty one ends it.
+        // At most as many steps as there are cells: an empty cell ends the loop, and half of the
+        // cells are empty.
         loop {
             let told = self.told.load_read_only(at as u64);
             if told == 0 {
@@ -280,8 +285,8 @@ impl<K: KeyWord> FindLast<K> {
 }
 
 kernel! {
-    /// Gives each listed key the value of its last pair, with a thread for each entry that the list
-    /// has space for.
+    /// Stores the value of its last pair for each listed key, with one thread for each entry for
+    /// which the list has space.
     StoreLast<K: KeyWord, V: Payload>, "page_store_last", threads 256;
     {
         listed: Global<K>, lasts: Global<u32>, values: Global<WordOf<V>>, words: Global<u64>, plan: RepeatsParams,

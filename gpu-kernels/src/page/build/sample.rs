@@ -4,7 +4,7 @@ use crate::page::form::header;
 use crate::seam::{Block, Global};
 use crate::types::KeyWord;
 
-/// The most cells that a sampled key is compared with.
+/// The maximal count of cells with which a sampled key is compared.
 const TRIES: u32 = 16;
 
 /// The scalar arguments of [`Sample`].
@@ -17,21 +17,22 @@ pub struct SampleParams {
     pub b: u64,
     /// The count of keys of the input.
     pub keys: u64,
-    /// The bits of a position in the input: there are no more than 2^`position_bits` keys.
+    /// The count of bits of a position in the input, which has at most 2^`position_bits` keys.
     pub position_bits: u32,
-    /// The bits of a cell's index: there are 2^`cell_bits` cells.
+    /// The count of bits of a cell's index: there are 2^`cell_bits` cells.
     pub cell_bits: u32,
 }
 
 kernel! {
-    /// Draws a key for each thread, at positions that are all different, and adds to the header's
-    /// [`header::SAMPLED`] how many of them were drawn before.
+    /// Draws one key per thread, at positions that are all different. Adds the count of keys that
+    /// were already drawn before to the header's [`header::SAMPLED`].
     ///
-    /// There are at most 2^`position_bits` threads. A thread whose position is beyond the keys
-    /// draws none; less than half of all positions are. All `cells` are 0 at first.
+    /// There are at most 2^`position_bits` threads. A thread whose position is beyond the input
+    /// draws no key; this is so for less than half of all positions. All `cells` are 0 at first.
     ///
-    /// A key is told by 32 bits of its mixed key and, roughly, by the cell, so now and then a key
-    /// is taken for another one. If it meets only others in all of its tries, it is not counted.
+    /// A key is identified by 32 bits of its mixed key and, roughly, by the cell, so occasionally
+    /// two different keys are taken for one. A key that meets only other keys in all of its tries
+    /// is not counted.
     Sample<K: KeyWord>, "page_sample", threads 256;
     { keys: Global<K>, cells: Global<u32>, header: Global<u64>, plan: SampleParams }
 }
@@ -53,7 +54,8 @@ impl<K: KeyWord> Sample<K> {
             let (mut cell, told_by) = (mixed.scaled(1 << cell_bits), mixed.bits_from(0).max(1));
             for _ in 0..TRIES {
                 let at = args.cells.atomic(cell as u64);
-                // Most copies of a frequent key need no exchange, of which a word takes few.
+                // Most copies of a frequent key need no exchange. That matters because exchanges of
+                // the same word are slow.
                 let mut held = at.load();
                 if held == 0 {
                     held = at.compare_exchange(0, told_by);
@@ -73,8 +75,9 @@ impl<K: KeyWord> Sample<K> {
     }
 }
 
-/// Returns the image of a number below 2^`bits` under a permutation, which `a` chooses. Positions
-/// must look random: copies of a key may be neighbours, or at equal distances.
+/// Returns the image of a number below 2^`bits` under a permutation, which depends on `a`.
+/// Positions must look random, because copies of a key may be adjacent or at equal distances in the
+/// input.
 #[inline(always)]
 pub fn position(number: u64, a: u64, bits: u32) -> u64 {
     let (mask, half) = ((1 << bits) - 1, (bits / 2).max(1));

@@ -1,4 +1,4 @@
-//! The pairs that a page is built from, and how the threads of a block share them.
+//! The pairs from which a page is built, and their division among the threads of a block.
 
 use crate::page::form::Layout;
 use crate::seam::Global;
@@ -6,13 +6,13 @@ use crate::split::bins;
 use crate::split::pairs::{AT_ONCE, Pairs, in_order};
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// The threads of a block.
+/// The count of threads of a block.
 pub(in crate::page) const THREADS: usize = 384;
 
-/// The most pairs that a thread reads at once.
+/// The maximal count of pairs that a thread reads at a time.
 pub(in crate::page) const MAX_READ_AHEAD: usize = 4;
 
-/// Returns the count of pairs that a thread reads at once: 16 bytes of keys, and of values.
+/// Returns the count of pairs that a thread reads at a time: 16 bytes of keys, and 16 of values.
 #[inline(always)]
 pub(in crate::page) const fn read<K: KeyWord, V: Payload>() -> usize {
     MAX_READ_AHEAD * 32 / <K::PackedWord<V> as Scalar>::BITS as usize
@@ -25,14 +25,14 @@ pub struct Sources<K: KeyWord, V: Payload> {
     pub values: Global<V::Word>,
     pub counts: Global<u32>,
     pub starts: Global<u32>,
-    /// The start of a page's pairs, if `counts` says how many they are: for page `p` it is `p`
-    /// times this.
+    /// The distance between the first pairs of adjacent pages, used if `counts` is not null. The
+    /// pairs of page `p` begin at `p` times this.
     pub page_capacity: u64,
     /// The count of all pairs.
     pub pairs: u64,
     pub layout: Layout,
-    /// Whether the pairs come from a split: then their keys are mixed already, and they are stored
-    /// as [`Pairs`].
+    /// Whether the pairs come from a split, so that their keys are mixed already, and the pairs are
+    /// stored as [`Pairs`].
     pub split: bool,
 }
 
@@ -55,7 +55,7 @@ impl<K: KeyWord, V: Payload> Sources<K, V> {
 #[derive(Clone, Copy)]
 pub struct Source<'s, K: KeyWord, V: Payload> {
     all: &'s Sources<K, V>,
-    /// The index of the page's first pair: indices and offsets of pairs fit in 32 bits.
+    /// The index of the page's first pair. Indices and offsets of pairs fit in 32 bits.
     first: u32,
     pub pairs: u32,
 }
@@ -66,7 +66,7 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         (self.first + pair) as u64
     }
 
-    /// Returns the value of a pair that is in order; 0 if there are no values.
+    /// Returns the value of a pair if pairs are in order, or 0 if there are no values.
     #[inline(always)]
     pub fn value(&self, pair: u64) -> V::Word {
         if self.all.values.is_null() {
@@ -81,13 +81,14 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         if self.all.split { key } else { key.mixed(a, b) }
     }
 
-    /// Returns the entry of a pair that was spilled to a list, unpacked.
+    /// Returns the entry of a pair that was spilled to a list, in unpacked form.
     #[inline(always)]
     pub fn unpacked<const REPEATS: bool>(&self, entry: V::PackedEntry) -> Entry<K, K::PackedWord<V>> {
         Entry::whole::<V>(entry).unwrap_or_else(|| self.entry::<REPEATS>(entry.to_u64() as u32))
     }
 
-    /// Does [`Source::unpacked`] for [`Source::entry_in_turn`].
+    /// Returns the unpacked entry, as [`Source::unpacked`] does, in the form of
+    /// [`Source::entry_in_turn`].
     #[inline(always)]
     pub fn unpacked_in_turn<const REPEATS: bool>(&self, entry: V::PackedEntry) -> Entry<K, K::PackedWord<V>> {
         Entry::whole::<V>(entry).unwrap_or_else(|| self.entry_in_turn::<REPEATS>(entry.to_u64() as u32))
@@ -100,8 +101,8 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         Entry { pair, mixed: self.mixed(key), value_word: self.value_word::<REPEATS>(pair, value) }
     }
 
-    /// Returns the entry of a pair for one thread that takes pairs in their order: it has the value
-    /// itself.
+    /// Returns the entry of a pair for one thread that inserts pairs in their order. It contains
+    /// the value itself.
     #[inline(always)]
     pub fn entry_in_turn<const REPEATS: bool>(&self, pair: u32) -> Entry<K, K::PackedWord<V>> {
         let (key, value) = self.pair::<REPEATS>(pair);
@@ -109,7 +110,7 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         Entry { pair, mixed: self.mixed(key), value_word: Scalar::from_u64(value.to_u64()) }
     }
 
-    /// Returns a pair, with its value if that is needed.
+    /// Returns a pair. The value is loaded only if the page needs it.
     #[inline(always)]
     fn pair<const REPEATS: bool>(&self, pair: u32) -> (K, V::Word) {
         let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
@@ -117,23 +118,23 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         if self.all.split { pairs.load(pair) } else { pairs.load_apart(pair) }
     }
 
-    /// Returns the first pairs as [`Source::load`] reads them, or whatever is stored there if the
-    /// page has fewer. So there is one wait for both the pairs and their count.
+    /// Returns a thread's first pairs as [`Source::load`] does, without waiting for the page's
+    /// count of pairs. If the page has fewer pairs, the result contains unspecified words.
     #[inline(always)]
     pub fn load_first<const REPEATS: bool>(&self, thread: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
         let room = if self.all.counts.is_null() { self.pairs } else { self.all.page_capacity as u32 };
         self.load_below::<REPEATS>(thread, room)
     }
 
-    /// Returns a thread's pairs, beginning at `first`, as far as there are any; values only if they
-    /// are needed.
+    /// Returns a thread's pairs, starting at `first`, as far as there are pairs. Values are loaded
+    /// only if the page needs them.
     #[inline(always)]
     pub fn load<const REPEATS: bool>(&self, first: u32) -> ([K; MAX_READ_AHEAD], [V::Word; MAX_READ_AHEAD]) {
         self.load_below::<REPEATS>(first, self.pairs)
     }
 
-    /// Returns the mixed keys and the values of the pairs that begin at `first`. Elements beyond
-    /// the last pair are unspecified.
+    /// Returns the mixed keys and the values of the pairs starting at `first`. Elements after the
+    /// last pair are unspecified.
     #[inline(always)]
     pub fn load_mixed<const REPEATS: bool>(&self, first: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let pairs = Pairs::<REPEATS, K, V>::new(self.all.keys, self.all.values);
@@ -173,9 +174,9 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         (keys, values)
     }
 
-    /// Returns the word that a page in shared memory holds for a pair's value. If the order of
-    /// pairs matters, that is the pair's index plus 1, of which the greatest stays; it is replaced
-    /// by the value in the end.
+    /// Returns the word that a page in shared memory contains for a pair's value. If the order of
+    /// pairs matters, it is the pair's index plus 1. The greatest index of a key remains, and is
+    /// replaced by the value at the end.
     #[inline(always)]
     pub fn value_word<const REPEATS: bool>(&self, pair: u32, value: V::Word) -> K::PackedWord<V> {
         if const { in_order::<REPEATS, V>() } {
@@ -191,12 +192,12 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
 pub struct Entry<K, W> {
     pub pair: u32,
     pub mixed: K,
-    /// The word that is stored for its value.
+    /// The word that is stored in the page for the pair's value.
     pub value_word: W,
 }
 
 impl<K: KeyWord, W: Scalar> Entry<K, W> {
-    /// Returns the entry that a word has as a whole; nothing if it is the index of a pair.
+    /// Returns the entry that a packed word contains, or `None` if the word is the index of a pair.
     #[inline(always)]
     fn whole<V: Payload>(entry: V::PackedEntry) -> Option<Self> {
         let entry = entry.to_u64();
@@ -209,7 +210,7 @@ impl<K: KeyWord, W: Scalar> Entry<K, W> {
         }
     }
 
-    /// Returns the entry in one word: what its insertion needs if that fits, else its index.
+    /// Returns the entry in one word: the mixed key and the value if they fit, or the pair's index.
     #[inline(always)]
     pub fn packed<V: Payload>(&self) -> V::PackedEntry {
         Scalar::from_u64(if W::BITS != 32 {

@@ -1,4 +1,4 @@
-//! The starts of the pages' pairs, once the pairs are in the order of their pages.
+//! The offsets at which the pages' pairs begin, for pairs that are in the order of their pages.
 
 use crate::page::form::Layout;
 use crate::seam::{Block, Global};
@@ -15,10 +15,10 @@ pub struct StartsParams {
 }
 
 kernel! {
-    /// Sets `starts[p]` to the offset of the first key of page `p` or of a later one, and
+    /// Sets `starts[p]` to the offset of the first key whose page is not below `p`, and
     /// `starts[pages]` to the count of keys.
     ///
-    /// One thread per start does a binary search, with far fewer accesses than there are keys.
+    /// One thread per start does a binary search, which reads far fewer keys than there are.
     Starts<K: KeyWord>, "page_starts", threads 256;
     { keys: Global<K>, starts: Global<u32>, plan: StartsParams }
 }
@@ -35,7 +35,7 @@ impl<K: KeyWord> Starts<K> {
                 return;
             }
             let (mut low, mut high) = (0, keys);
-            // At most 64 steps: each halves the range.
+            // At most 64 steps, because each step halves the range.
             while low < high {
                 let middle = low.midpoint(high);
                 let mixed = args.keys.load_read_only(middle).mixed(layout.a, layout.b);

@@ -17,22 +17,22 @@ use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 kernel! {
-    /// Adds to every page its pairs of a batch, which come from a split or are all for the one page
-    /// there is, with a block for each page. The header's [`header::LENGTH`] counts the keys that
-    /// are new.
+    /// Adds the pairs of a batch to every page, with a block for each page. The pairs come from a
+    /// split, or all belong to the only page. The header's [`header::LENGTH`] counts the new keys.
     ///
-    /// With `REPEATS` pairs are in the order of the batch, and a key's last pair counts. Without it
-    /// some pair of the key counts. If another pair of the batch has the same key, it is listed in
+    /// With `REPEATS` pairs are in the order of the batch, and a key's last pair wins. Without it
+    /// any pair of a key may win. In that case a key with several pairs in the batch is listed in
     /// `repeats`, as by [`BuildPagesUnordered`](crate::page::BuildPagesUnordered), whose plan this
-    /// is. If `repeats` is null nothing is listed.
+    /// kernel uses. If `repeats` is null no key is listed.
     ///
-    /// If a split has lost pairs, nothing is done. A page that cannot take its pairs stays as it
-    /// is, and [`header::FAILED`] counts it. A page that one thread changes in the table's own
-    /// memory may have got some of them. A page that comes after the list has overflowed stays as
-    /// it is, too.
+    /// If a split has lost pairs, nothing is done. A page without slots for its pairs stays
+    /// unchanged, and [`header::FAILED`] counts it. If one thread changes such a page in the
+    /// table's own memory, some of the pairs may have been added. After the list has overflowed,
+    /// further pages stay unchanged, too.
     ///
-    /// In a table with holes pairs are pulled back first, or the page fails. On a GPU `REPEATS`
-    /// needs a table without holes, unless there are keys alone.
+    /// In a table with holes, pairs are first pulled back to earlier candidates; if that is
+    /// impossible, the page fails. On a GPU `REPEATS` requires a table without holes, unless there
+    /// are keys alone.
     AddToPages<K: KeyWord, V: Payload; const REPEATS: bool>, "page_add" | "page_add_in_order", threads 384, resident 4, cpu cores,
         shared page_memory: u64 = PAGE_MEMORY, shared over: u64 = OVER_WORDS, shared left: u64 = LEFT_WORDS,
         shared spilled: u32 = LENGTHS;
@@ -56,7 +56,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
         let list = args.list(block.index(), spilled);
         let memory = (page_memory, over, left, spilled);
         with_form!(args.plan.build.layout.slots, K, V, F => {
-            // Keys alone have nothing to list.
+            // For keys without values no key is listed.
             if REPEATS || V::VALUE_BITS == 0 {
                 args.add::<F, _, _, _>(block, memory, NoListing);
             } else {
@@ -128,7 +128,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
             return;
         }
         let mut failed = false;
-        // Indices of pairs cannot be moved in the place of values.
+        // Pairs can be moved only if the page contains values, not indices of pairs.
         if const { !in_order::<REPEATS, V>() } && !idle && layout.holes != 0 {
             let displaced = (over.cast::<u32>(), 2 * OVER_WORDS as u32);
             failed = !pull_back::<F, _, B>(block, add.page, displaced, lengths);
@@ -162,8 +162,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> AddToPages<K, V, REPEATS> {
     }
 }
 
-/// The addition of a batch to a page: its pairs, where the page comes from and goes to, and the
-/// block's memory `M` with lengths in `N`.
+/// The addition of a batch to a page: its pairs, the page in the table and on chip, and the lists
+/// in the block's memory `M`. The lengths of lists are in `N`.
 struct PageAdd<'b, const REPEATS: bool, F, K: KeyWord, V: Payload, M: Shared<u64>, N, L> {
     source: Source<'b, K, V>,
     in_place: Global<K::PackedWord<V>>,
@@ -211,15 +211,15 @@ where
         });
     }
 
-    /// Lets the pairs search that [`add_at_home`] has spilled; returns whether the page cannot take
-    /// them. Ends with a barrier.
+    /// Searches slots for the pairs that [`add_at_home`] has spilled. Returns whether the page has
+    /// no slots for them. Ends with a barrier.
     #[inline(always)]
     fn elsewhere<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) -> bool {
         let Self { source, page, lists, .. } = *self;
         let spilled = lists.over.length();
         let listed = spilled <= lists.over.most;
         if !listed && L::LISTS {
-            // All pairs would have to search again, and be taken for repeated ones.
+            // All pairs would have to search again, and would then be taken for repeated pairs.
             return true;
         }
         let (mut first, count) = (0, if listed { spilled } else { source.pairs });
@@ -231,16 +231,17 @@ where
                     state.entry = if listed {
                         source.unpacked::<REPEATS>(lists.over.entries.get(entry_index))
                     } else {
-                        // From the last to the first: most copies of a key then find a later one.
+                        // Pairs are taken from the last to the first, so that most copies of a key
+                        // find a later copy.
                         source.entry::<REPEATS>(source.pairs - 1 - entry_index)
                     };
                     let mixed = state.entry.mixed;
                     state.seek = page.seek(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
                 }
             });
-            // Threads go bucket by bucket together, or the threads of a warp would diverge. At most
-            // seven candidates a thread, and a probe is repeated only if another thread took a slot
-            // of the bucket, or set a filter bit.
+            // Threads probe their next buckets together, because otherwise the threads of a warp
+            // would diverge. At most seven candidates a thread, and a probe is repeated only if
+            // another thread took a slot of the bucket, or set a filter bit.
             loop {
                 let pending = block.count(threads, |_, state| {
                     if state.seek.inserted.is_none() {
@@ -263,8 +264,8 @@ where
         false
     }
 
-    /// Ends the search of a pair: lists it if it is left or its key comes again in the batch, or
-    /// stores its value.
+    /// Ends the search of a pair: stores its value, or lists it if it is unplaced or its key occurs
+    /// again in the batch.
     #[inline(always)]
     fn settle(&self, state: &mut ThreadOf<K, V>) {
         let Self { page, lists, .. } = *self;
@@ -286,7 +287,7 @@ where
         }
     }
 
-    /// Evicts pairs for those that have found no slot; returns whether there is none for them.
+    /// Evicts pairs to store the unplaced pairs. Returns whether some of them cannot be stored.
     #[inline(always)]
     fn evict<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) -> bool {
         let Self { source, in_place, page, lists: Lists { left, repeats: touched, .. } } = *self;
@@ -295,8 +296,9 @@ where
             return false;
         }
         block.sync();
-        // Where indices stand for values, the value of a pair that was there before is moved in the
-        // table itself, to a slot that was free.
+        // If the page contains indices of pairs, the values of old pairs are only in the table. So
+        // the value of an old pair that is evicted is moved there, to the word of its new slot,
+        // which was free.
         let moved = |from: u32, to: u32| {
             if const { in_order::<REPEATS, V>() } && page.words.get(to) == Scalar::from_u64(0) {
                 let at = |word: u32| (word % buckets * BUCKET_WORDS + word / buckets) as u64;
@@ -311,7 +313,7 @@ where
     fn write<B: Block>(&self, block: &mut B, threads: &mut B::Local<ThreadOf<K, V>>) {
         let Self { source, in_place, page, .. } = *self;
         block.phase(threads, |thread, _| {
-            // A pair that was there before has no index, and its value stays.
+            // A pair that was in the page before has no index, and its value in the table stays.
             let value_of = |at: u64, number: K::PackedWord<V>| match number.to_u64() {
                 0 => in_place.load(at),
                 number => Scalar::from_u64(source.value(number - 1).to_u64()),
@@ -321,7 +323,8 @@ where
     }
 }
 
-/// Adds pairs as far as they find their key or a free slot at home; spills the others to the list.
+/// Adds pairs that find their key or a free slot in their home bucket. Spills the other pairs to
+/// the list.
 #[inline(always)]
 fn add_at_home<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, L: Listing<K::PackedWord<V>>>(
     thread: u32,
@@ -343,7 +346,7 @@ fn add_at_home<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, L: Listing<
                 let added = page.add_at_home(home, remainder);
                 let (is_new, at) = added.unwrap_or((false, 0));
                 state.inserted = state.inserted.wrapping_add(is_new as u32);
-                // A key that comes again in the batch is listed later, where its pairs meet again.
+                // A key that occurs again in the batch is listed later, when its pairs search.
                 if added.is_some() && listing.is_first(at) {
                     if const { in_order::<REPEATS, V>() } {
                         page.words.fetch_max(at, value_word);

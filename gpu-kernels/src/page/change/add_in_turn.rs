@@ -70,8 +70,8 @@ pub(super) fn add_in_turn<F: Form, K: KeyWord, V: Payload, const REPEATS: bool, 
     }
 }
 
-/// Adds pairs as far as they find their key or a free slot, and lists the others as left; returns
-/// how many keys are new.
+/// Adds pairs that find their key or a free slot, and lists the other pairs as unplaced. Returns
+/// the count of new keys.
 #[inline(always)]
 fn add_pairs<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, L: Listing<K::PackedWord<V>>>(
     source: &Source<'_, K, V>,

@@ -1,11 +1,11 @@
 //! Adding single pairs in the table's own memory, for batches that are small beside the table.
 //!
 //! A pair takes the first free slot of its candidates by a compare-and-exchange of the word of
-//! tags. No thread of the launch removes pairs, so a bucket that is full stays full. All pairs of
-//! one key follow the same probe sequence and meet where the first of them stopped.
+//! tags. No thread of the launch removes pairs, so a full bucket stays full. Therefore all pairs of
+//! one key follow the same probe sequence and meet in the slot that the first of them took.
 //!
-//! Of equal keys the last pair counts. An index of the batch's keys, which is small enough for the
-//! L2 cache, tells which keys are repeated; [`StoreRepeated`] gives these the last value.
+//! The last pair of equal keys wins. An index of the batch's keys, which is small enough for the L2
+//! cache, tells which keys are repeated; [`StoreRepeated`] stores the last values of these.
 
 use super::in_memory::InMemory;
 use crate::page::build::evict::evict_for_unplaced;
@@ -19,8 +19,8 @@ use crate::page::lookup::table::locate;
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The most pairs of a batch that may find all of their candidates full: such pairs of one page are
-/// inserted one after the other.
+/// The maximal count of pairs of a batch whose candidates are all full. It is small because such
+/// pairs of one page are inserted one after the other.
 pub const MAX_LEFT: u32 = 1024;
 
 /// The bit of a cell of the index that is set once the cell is in the list of repeated keys.
@@ -34,43 +34,43 @@ pub struct AddParams {
     pub layout: Layout,
     /// The count of pairs, less than 2^31.
     pub pairs: u64,
-    /// The bits of a cell's position: the index has 2^`index_bits` cells, at most half of which are
-    /// taken.
+    /// The count of bits of a cell's position. The index has 2^`index_bits` cells, of which at most
+    /// half are used.
     pub index_bits: u32,
     /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
-/// A pair that looks for its slot.
+/// A pair that is being added.
 struct Adding<K, V, W> {
     key: K,
-    /// Whether there is such a pair, and it is not left to another lane, or to the first pair with
-    /// its key.
+    /// Whether this lane adds the pair. It does not if there is no such pair, or if another lane or
+    /// the first pair with the same key adds it.
     wanted: bool,
     value: V,
     /// The first bucket of the page.
     page_first: u32,
     seek: Seek<W>,
-    /// The position of the cell in the index plus 1, if an equal key was there already, and the
-    /// cell is to be listed; else 0.
+    /// The position in the index of a cell that this lane has to list, plus 1; 0 if there is none.
+    /// The cell contains an earlier pair with an equal key.
     repeated: u32,
-    /// The position of the cell in the list of repeated keys, counted from the first position of
-    /// its warp.
+    /// The position of that cell in the list of repeated keys, relative to the first position of
+    /// the warp.
     position: u32,
 }
 
 kernel! {
-    /// Adds pair `i` by thread `i`. The header's [`header::LENGTH`] counts the keys that are new.
-    /// Of equal keys in a warp the last one's pair is added for all, and of equal keys in the index
-    /// the first one's: threads would wait for each other.
+    /// Adds pair `i` by thread `i`. The header's [`header::LENGTH`] counts the new keys. Among
+    /// equal keys of a warp only the last pair is added, and among equal keys in the index only the
+    /// first pair. Otherwise these threads would wait for each other.
     ///
     /// `index` and the header are 0 at first. A cell of the index is 0, or 1 plus the index of a
-    /// pair. Of equal keys it has the last pair, and a bit that says so. Without an index, which
-    /// may be null, keys are unique. `repeated` gets the cells of repeated keys, each once, and
-    /// [`header::REPEATED`] counts them. There is space for all pairs.
+    /// pair. For equal keys it contains the last pair and the bit [`LISTED`]. `index` may be null
+    /// if keys are unique. `repeated` gets the cell of each repeated key once, and
+    /// [`header::REPEATED`] counts these. It must have space for all pairs.
     ///
-    /// Pairs whose candidates are all full are in `left`, by index, up to [`MAX_LEFT`];
-    /// [`header::LEFT`] counts them.
+    /// `left` gets the indices of unplaced pairs, whose candidates are all full, up to
+    /// [`MAX_LEFT`]. [`header::LEFT`] counts these pairs.
     AddDirectly<K: KeyWord, V: Payload>, "page_add_directly", threads 256;
     {
         keys: Global<K>, values: Global<WordOf<V>>, words: Global<u64>, index: Global<u32>, repeated: Global<u32>,
@@ -127,7 +127,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
             if !F::VALUES || warp.ballot(pairs, |_, pair| pair.repeated != 0) == 0 {
                 return;
             }
-            // One word takes few additions, so a warp makes one.
+            // A warp makes only one addition, because additions to the same word are slow.
             warp.exclusive_sum(
                 pairs,
                 |_, pair| (pair.repeated != 0) as u32,
@@ -153,7 +153,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         });
     }
 
-    /// Reads the key of a pair, if there is one.
+    /// Reads the key of a pair, if there is a pair with this index.
     #[inline(always)]
     fn read(&self, number: u64) -> Adding<K, V::Word, K::PackedWord<V>> {
         let (seek, wanted) = (Seek::ended(InsertResult::Left), number < self.plan.pairs);
@@ -161,7 +161,8 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         Adding { key, wanted, value: Default::default(), page_first: 0, seek, repeated: 0, position: 0 }
     }
 
-    /// Starts to add a pair: reads its value, and looks where it cannot be a new one.
+    /// Starts the addition of a pair: reads its value, and first looks for an earlier pair of its
+    /// key.
     #[inline(always)]
     fn start<F: Form>(&self, layout: &Layout, number: u64, pair: &mut Adding<K, V::Word, K::PackedWord<V>>) {
         let mixed = pair.key.mixed(layout.a, layout.b);
@@ -180,7 +181,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
             }
         }
         pair.seek = page.seek(home, remainder);
-        // Beyond a hole may be the key itself.
+        // The key itself may be stored after a hole in its probe sequence.
         if layout.holes != 0
             && page.filtered(home, remainder)
             && let Some(found) = page.find(home, remainder)
@@ -189,16 +190,19 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
         }
     }
 
-    /// Enters a pair in the index. Returns nothing if its key was not there. Else it returns the
-    /// position of the key's cell plus 1 if this pair is the first to find it, or 0.
+    /// Enters a pair in the index. Returns `None` if its key was not in the index. Otherwise
+    /// returns the position of the key's cell plus 1 if this pair is the first that finds the key
+    /// there, or 0.
     #[inline(always)]
     fn enter(&self, key: K, mixed: K, number: u32) -> Option<u32> {
         let mask = (1 << self.plan.index_bits) - 1;
         let mut cell = mixed.bits_from(0).wrapping_mul(0x9e37_79b1) >> (32 - self.plan.index_bits);
-        // At most as many steps as cells, half of which may be taken: an empty one ends it.
+        // At most as many steps as there are cells: an empty cell ends the loop, and half of the
+        // cells are empty.
         loop {
             let at = self.index.atomic(cell as u64);
-            // Most copies of a frequent key need no exchange, of which a word takes few.
+            // Most copies of a frequent key need no exchange. That matters because exchanges of the
+            // same word are slow.
             let mut there = at.load();
             if there == 0 {
                 there = at.compare_exchange(0, number + 1);
@@ -207,13 +211,14 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
                 }
             }
             if self.keys.load_read_only((there & !LISTED) as u64 - 1) == key {
-                // Without the bit the first pair's index is there, which may be the greater one.
+                // Without the bit the cell contains the first pair's index, which may be the
+                // greater one.
                 if there < LISTED {
                     let was = at.compare_exchange(there, LISTED | there.max(number + 1));
                     if was == there {
                         return Some(cell + 1);
                     }
-                    // Nothing but the bit's being set has changed the cell.
+                    // The exchange failed, which means that another thread has set the bit.
                     there = was;
                 }
                 let listed = LISTED | (number + 1);
@@ -227,7 +232,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
     }
 }
 
-/// Returns the page whose first bucket this is, in the table's own memory.
+/// Returns the page whose first bucket is `page_first`, in the table's own memory.
 #[inline(always)]
 pub(in crate::page) fn page_at<F: Form, K: KeyWord, V: Payload>(
     words: Global<u64>,
@@ -239,11 +244,11 @@ pub(in crate::page) fn page_at<F: Form, K: KeyWord, V: Payload>(
 }
 
 kernel! {
-    /// Evicts pairs for those that [`AddDirectly`] left, at most [`MAX_LEFT`]. Blocks share the
-    /// pages; the pairs of a page come one after the other.
+    /// Evicts pairs to store the unplaced pairs of [`AddDirectly`], at most [`MAX_LEFT`]. Each page
+    /// belongs to one block, which inserts the pairs of the page one after the other.
     ///
-    /// The header's [`header::LENGTH`] counts the keys that are new, and [`header::FAILED`] is not
-    /// 0 if some pair found no slot.
+    /// The header's [`header::LENGTH`] counts the new keys. [`header::FAILED`] is not 0 if some
+    /// pair could not be stored.
     EvictLeft<K: KeyWord, V: Payload>, "page_evict_left", threads 384,
         shared entry: u64 = 1, shared lengths: u32 = LENGTHS, shared own: u32 = MAX_LEFT as usize;
     {
@@ -328,8 +333,8 @@ impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
             number += 1;
         }
         block.each(&mut threads, |_, thread| {
-            // A pair whose key an eviction has inserted already is not a new one, so threads have
-            // inserted few in all.
+            // A pair whose key an earlier eviction has inserted is not counted. The total is small,
+            // so additions by single threads are good enough.
             if thread.inserted != 0 {
                 self.header.atomic(header::LENGTH).fetch_add(thread.inserted as u64);
             }
@@ -353,8 +358,8 @@ pub struct StoreRepeatedParams {
 }
 
 kernel! {
-    /// Gives the key of each listed cell of [`AddDirectly`]'s index the value of its last pair,
-    /// with a thread for each.
+    /// Stores the last value of the key in each listed cell of [`AddDirectly`]'s index, with one
+    /// thread for each cell.
     StoreRepeated<K: KeyWord, V: Payload>, "page_store_repeated", threads 256;
     {
         keys: Global<K>, values: Global<WordOf<V>>, words: Global<u64>, index: Global<u32>, repeated: Global<u32>,

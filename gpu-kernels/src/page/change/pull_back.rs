@@ -1,4 +1,4 @@
-//! Pulling pairs of a page back to earlier candidates, where slots have become free.
+//! Pulling pairs of a page back to earlier candidates in which slots have become free.
 
 use crate::page::build::probe::Page;
 use crate::page::build::source::THREADS;
@@ -6,16 +6,16 @@ use crate::page::form::{Form, tags_in};
 use crate::seam::{Block, Shared};
 use crate::types::Scalar;
 
-/// The count of displaced pairs in a page, in the list of [`pull_back`]: the position of its length
-/// among the lengths.
+/// The index, among the lengths, of the length of [`pull_back`]'s list, which contains the
+/// displaced pairs of a page: the pairs that are not in their home bucket.
 const DISPLACED: u32 = 1;
 
-/// Pulls pairs back to the first of their candidates that has a free slot, until none has one
-/// earlier than its own. Then sets the filter bits for the pairs that stay displaced, and no
+/// Moves pairs to the first of their candidates that has a free slot, until no candidate before a
+/// pair's own has one. Then sets the filter bits for the pairs that stay displaced, and clears all
 /// others. So the page is as after a build. Begins and ends with a barrier.
 ///
-/// If the list, of `most` words, cannot hold all displaced pairs, none of this is done, and the
-/// result is false.
+/// If the list, of `most` words, cannot contain all displaced pairs, the page stays unchanged, and
+/// the result is false.
 #[inline(always)]
 pub(in crate::page) fn pull_back<F: Form, W: Scalar, B: Block>(
     block: &mut B,
@@ -24,7 +24,7 @@ pub(in crate::page) fn pull_back<F: Form, W: Scalar, B: Block>(
     lengths: impl Shared<u32>,
 ) -> bool {
     let buckets = page.layout.page_buckets;
-    // A thread keeps where the pair was that it has just moved.
+    // For the pair that a thread has just moved, it keeps the pair's old slot.
     let mut vacated = block.local(|_| None::<u32>);
     let threads = &mut vacated;
     block.phase(threads, |thread, _| {
@@ -48,9 +48,9 @@ pub(in crate::page) fn pull_back<F: Form, W: Scalar, B: Block>(
     if count > most {
         return false;
     }
-    // A round moves pairs, and then frees the slots that they had: until then nobody takes those.
-    // At most six times as many rounds as pairs: one that moves comes to a lower candidate, since
-    // its tag names one of seven. (A file with another tag is refused.)
+    // A round moves pairs, and then frees their old slots, so no thread takes these in between. At
+    // most six times as many rounds as pairs: a moved pair gets to a lower candidate, and its tag
+    // names one of seven. (A file with another tag is refused.)
     loop {
         let (mut first, mut moved) = (0, 0);
         while first < count {
@@ -122,7 +122,7 @@ pub(in crate::page) fn pull_back_in_turn<F: Form, W: Scalar>(page: Page<'_, F, W
     }
 }
 
-/// Calls `work` with each slot of the bucket that has a pair that is not at home.
+/// Calls `work` with each slot of the bucket whose pair is not in its home bucket.
 #[inline(always)]
 fn each_displaced<F: Form, W: Scalar>(page: Page<'_, F, W, impl Shared<W>>, bucket: u32, mut work: impl FnMut(u32)) {
     let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));

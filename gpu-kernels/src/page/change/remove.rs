@@ -13,12 +13,12 @@ use crate::split::pairs::AT_ONCE;
 use crate::types::{KeyWord, Nothing, Payload, Scalar};
 
 kernel! {
-    /// Removes from every page its keys of a batch, which come from a split or are all for the one
-    /// page there is, with a block for each page, and pulls pairs back to slots that are free then.
-    /// The header's [`header::LENGTH`] counts the keys that were there.
+    /// Removes the keys of a batch from every page, with a block for each page, and moves pairs to
+    /// earlier candidates with free slots. The keys come from a split, or all belong to the only
+    /// page. The header's [`header::LENGTH`] counts the keys that were found.
     ///
     /// If a split has lost keys, nothing is done. [`header::HOLES`] counts the pages in which holes
-    /// stay, for too many pairs are displaced.
+    /// remain because too many pairs are displaced.
     RemoveFromPages<K: KeyWord, V: Payload>, "page_remove", threads 384, resident 4, cpu cores,
         shared page_memory: u64 = PAGE_MEMORY, shared over: u64 = OVER_WORDS, shared lengths: u32 = LENGTHS;
     {
@@ -26,7 +26,8 @@ kernel! {
     }
 }
 
-/// The position, among the lengths, of the length of the list of keys that are not at home.
+/// The index, among the lengths, of the length of the list of keys that are not in their home
+/// bucket.
 const ELSEWHERE: u32 = 0;
 
 /// The state of a thread.
@@ -61,7 +62,7 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
     ) {
         let BuildParams { layout, page_capacity, pairs, split, .. } = self.plan;
         let Self { keys, counts, header, .. } = self;
-        // SAFETY: keys alone have no values, and the sources of counted pages no starts.
+        // SAFETY: keys alone have no values, and the sources of counted pages need no starts.
         let (values, starts) = unsafe { (Global::null(), Global::null()) };
         let sources =
             Sources::<K, Nothing> { keys, values, counts, starts, page_capacity, pairs, layout, split: split != 0 };
@@ -86,7 +87,8 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
         });
         let listed = lengths.get(ELSEWHERE);
         if listed != 0 {
-            // If the list cannot hold all keys that are not at home, all keys are sought again.
+            // If the list cannot contain all keys that are not in their home bucket, all keys are
+            // searched again.
             let (count, all) = if listed <= most { (listed, false) } else { (source.pairs, true) };
             block.phase(&mut threads, |thread, state| {
                 let mut entry = thread;
@@ -146,7 +148,7 @@ impl<K: KeyWord, V: Payload> RemoveFromPages<K, V> {
     }
 }
 
-/// Removes keys that are at home; lists those that may be elsewhere.
+/// Removes keys that are in their home bucket. Lists the keys that may be in other candidates.
 #[inline(always)]
 fn remove_at_home<F: Form, K: KeyWord, W: Scalar>(
     thread: u32,
@@ -158,7 +160,7 @@ fn remove_at_home<F: Form, K: KeyWord, W: Scalar>(
 ) {
     let mut first = thread;
     while first < source.pairs {
-        // While these keys are removed, the next ones are being loaded.
+        // While these keys are removed, the next keys are being loaded.
         let some = state.keys;
         state.keys = source.load::<false>(first + (read::<K, Nothing>() * THREADS) as u32).0;
         for i in 0..read::<K, Nothing>() {

@@ -1,7 +1,7 @@
 //! Removing single pairs in the table's own memory, for batches that are small beside the table.
 //!
-//! A compare-and-exchange clears the tag. A full bucket then has a hole, so that a free slot no
-//! longer says that no pair of its probe sequence comes later.
+//! A compare-and-exchange clears the tag. If the bucket was full, it then has a hole: its free slot
+//! does not imply that no pair of its probe sequence is in a later candidate.
 
 use super::direct::page_at;
 use crate::page::build::probe::Page;
@@ -27,23 +27,23 @@ struct Removing<K, W> {
     page_first: u32,
     home: u32,
     remainder: W,
-    /// The candidate that is probed next; the search has ended if it is `u32::MAX`.
+    /// The candidate that is probed next, or [`ENDED`] after the search.
     number: u32,
     /// The index of the word of the pair's value, if this thread has removed the pair.
     at: Option<u32>,
-    /// Whether the bucket was full.
+    /// Whether the bucket of the removed pair was full.
     hole: bool,
 }
 
 const ENDED: u32 = u32::MAX;
 
 kernel! {
-    /// Removes key `i` by thread `i`. Of equal keys one removes the pair, and only one of a warp
-    /// tries: threads would wait for each other.
+    /// Removes key `i` by thread `i`. Of the threads with equal keys one removes the pair. Only one
+    /// thread of a warp tries, because otherwise they would wait for each other.
     ///
-    /// The header's [`header::LENGTH`] counts the pairs that were removed, and [`header::HOLES`] is
-    /// set if one of them was in a full bucket. If `found` is not null, it and `values`, which may
-    /// be null, get the same answers as from a lookup.
+    /// The header's [`header::LENGTH`] counts the removed pairs, and [`header::HOLES`] is set if
+    /// one of them was in a full bucket. If `found` is not null, `found` and `values` get the
+    /// answers of a lookup; `values` may be null.
     RemoveDirectly<K: KeyWord, V: Payload>, "page_remove_directly", threads 256;
     {
         keys: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, header: Global<u64>,
@@ -77,7 +77,7 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
                 });
             }
             if !self.found.is_null() {
-                // Nobody writes values, so they are still there.
+                // No thread writes values, so the values of removed pairs are unchanged.
                 let value = |key: &Removing<K, K::PackedWord<V>>| {
                     let at = key.at?;
                     let word = if F::VALUES { page(key.page_first).words.get(at) } else { Scalar::from_u64(0) };
@@ -113,7 +113,8 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
         key
     }
 
-    /// Probes one bucket. Other threads remove pairs meanwhile, so a free slot says nothing.
+    /// Probes one bucket. Other threads remove pairs at the same time, so a free slot does not end
+    /// the search.
     #[inline(always)]
     fn step<F: Form, W: Scalar>(&self, page: &Page<'_, F, W, impl Shared<W>>, key: &mut Removing<K, W>) {
         match page.remove_candidate(key.home, key.remainder, key.number) {

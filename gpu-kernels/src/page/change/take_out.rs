@@ -1,5 +1,5 @@
-//! Finding pairs in a page, taking them out, and pulling others back to slots that are free then.
-//! All of this is done by threads at the same time.
+//! Finding pairs in a page, removing them, and moving other pairs to the slots that are then free.
+//! Several threads may do this at the same time.
 
 use crate::page::build::probe::{Found, Page};
 use crate::page::form::{Form, filter, tags_in};
@@ -7,9 +7,8 @@ use crate::seam::Shared;
 use crate::types::Scalar;
 
 impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
-    /// Returns the index of the candidate that has the key with this home and remainder, the word
-    /// of tags there as it was read, and the tag that `equal` reports in that word, if the key is
-    /// there. Other threads may be changing the page.
+    /// Returns the slot of the key with this home and remainder, if the key is in the page. Other
+    /// threads may be changing the page.
     #[inline(always)]
     pub fn find(&self, home: u32, remainder: W) -> Option<Found<W>> {
         let mut number = 0;
@@ -24,22 +23,22 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         None
     }
 
-    /// Returns the slot of `bucket` that has this tag, if there is one. Other threads may be
-    /// changing the page.
+    /// Returns the slot of `bucket` that has this tag, if there is such a slot. Other threads may
+    /// be changing the page.
     #[inline(always)]
     pub fn find_in(&self, bucket: u32, tag: W) -> Option<Found<W>> {
         self.slot_in(&self.tags(bucket), bucket, tag)
     }
 
-    /// Removes the pair with this home and remainder from its candidate `number`, while other
-    /// threads may remove pairs, too.
+    /// Removes the pair with this home and remainder from its candidate `number`. Other threads may
+    /// remove pairs at the same time.
     ///
     /// Returns the index of the word of its value, and whether the bucket was full. If the pair is
-    /// not there, returns whether some pair of its class had to leave the bucket.
+    /// not in this bucket, returns whether the bucket's filter bit for the pair's class is set.
     #[inline(always)]
     pub fn remove_candidate(&self, home: u32, remainder: W, number: u32) -> Result<(u32, bool), bool> {
         let (bucket, tag) = (self.layout.candidate(home, remainder, number), self.layout.tag(remainder, number));
-        // At most as many steps as tags in a word: others only clear some.
+        // At most as many steps as tags in a word, because other threads only clear tags.
         loop {
             let held = self.tags(bucket);
             let Some(found) = self.slot_in(&held, bucket, tag) else {
@@ -59,8 +58,8 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         }
     }
 
-    /// Removes the pair with this home and remainder from candidate `number` or a later one;
-    /// returns whether it was there. Other threads may remove pairs at the same time.
+    /// Removes the pair with this home and remainder from candidate `number` or a later one.
+    /// Returns whether the pair was found. Other threads may remove pairs at the same time.
     #[inline(always)]
     pub fn remove_from(&self, home: u32, remainder: W, mut number: u32) -> bool {
         // The loop should not be unrolled.
@@ -74,9 +73,9 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         false
     }
 
-    /// Copies the pair in a slot to the first of its candidates that has a free slot, if that comes
-    /// earlier; returns the index of the new slot, counted over the page. Threads may do this at
-    /// the same time with different pairs, and none of them frees a slot meanwhile.
+    /// Copies the pair in a slot to the first of its candidates that has a free slot, if that
+    /// candidate comes before its current one. Returns the index of the new slot in the page.
+    /// Threads may do this at the same time with different pairs, while no thread frees a slot.
     #[inline(always)]
     pub fn move_back(&self, bucket: u32, slot: u32) -> Option<u32> {
         let (remainder, own) = self.layout.untag(self.tag_now(bucket, slot));
@@ -102,10 +101,11 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         None
     }
 
-    /// Frees a slot that holds a pair. Threads may do this at the same time with different slots.
+    /// Frees a slot that contains a pair. Threads may do this at the same time with different
+    /// slots.
     #[inline(always)]
     pub fn vacate(&self, bucket: u32, slot: u32) {
-        // There is no borrow: the tag is there.
+        // The subtraction does not borrow from other tags, because the slot contains this tag.
         let shift = slot % F::TAGS * F::tag_bits::<W>();
         self.words.fetch_add(self.at(slot / F::TAGS, bucket), W::default().minus(self.tag_now(bucket, slot) << shift));
     }
@@ -115,15 +115,15 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     pub fn clear_filters(&self, bucket: u32) {
         for word in 0..F::TAG_WORDS {
             let (at, bits) = (self.at(word, bucket), F::tag_bits::<W>() * tags_in::<F>(word));
-            // Filter bits are above the tags, if there are any.
+            // Filter bits are above the tags of the word, if the word has filter bits.
             if bits < W::BITS {
                 self.words.set(at, self.words.get(at) & (W::from_u64(1) << bits).minus(W::from_u64(1)));
             }
         }
     }
 
-    /// Sets the filter bit for the pair in a slot, which is not at home. Threads may do this at the
-    /// same time.
+    /// Sets the filter bit for the pair in a slot of another bucket than its home. Threads may do
+    /// this at the same time.
     #[inline(always)]
     pub fn set_filter(&self, bucket: u32, slot: u32) {
         let (remainder, number) = self.layout.untag(self.tag_now(bucket, slot));
@@ -132,14 +132,14 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         self.words.fetch_or(self.at(word, home), bit);
     }
 
-    /// Returns whether a pair of the remainder's class had to leave this home.
+    /// Returns whether the filter bit of the remainder's class is set in this home bucket.
     #[inline(always)]
     pub fn filtered(&self, home: u32, remainder: W) -> bool {
         let (word, bit) = filter::<F, W>(remainder);
         self.words.load_relaxed(self.at(word, home)) & bit != W::default()
     }
 
-    /// Returns the tag in a slot, while other threads change other tags of its word.
+    /// Returns the tag in a slot, while other threads may change other tags in the same word.
     #[inline(always)]
     fn tag_now(&self, bucket: u32, slot: u32) -> W {
         let mask = (W::from_u64(1) << F::tag_bits::<W>()).minus(W::from_u64(1));

@@ -1,30 +1,31 @@
-//! How a bucket packs its pairs, or keys alone: three forms each, from many slots with short tags
-//! to few with long ones.
+//! The forms in which a bucket packs pairs, or keys alone. There are three of each, from many slots
+//! with short tags to few slots with long tags.
 
 use crate::types::{KeyWord, Payload, Scalar};
 
 /// The count of words in a bucket.
 pub const BUCKET_WORDS: u32 = 8;
 
-/// The division of a bucket's eight words: first words of tags, then a value for each slot; or
-/// words of tags alone.
+/// The division of a bucket's eight words. The first words contain tags, and the other words a
+/// value for each slot. In buckets of keys alone all words contain tags.
 ///
-/// A tag is [`Layout::tag`](super::Layout::tag), and 0 in an empty slot. Above the tags of a word
+/// A tag is a [`Layout::tag`](super::Layout::tag), or 0 in an empty slot. Above the tags of a word
 /// are filter bits.
 pub trait Form {
     /// The count of words of tags.
     const TAG_WORDS: u32;
-    /// The count of slots, and so of values.
+    /// The count of slots, which is also the count of values.
     const SLOTS: u32;
-    /// The count of tags in a word; the last word has the rest.
+    /// The count of tags in a word. The last word may have fewer tags.
     const TAGS: u32;
-    /// The count of classes of remainders; each has a filter bit.
+    /// The count of classes of remainders. Each class has a filter bit.
     const CLASSES: u32;
     /// Whether the slots have values.
     const VALUES: bool = Self::TAG_WORDS < BUCKET_WORDS;
     /// Returns the count of bits in a tag.
     fn tag_bits<W: Scalar>() -> u32;
-    /// Returns the filter bit of class `class`: its word, and its bit index in that word.
+    /// Returns the index of the word with the filter bit of class `class`, and the bit's index in
+    /// that word.
     fn filter<W: Scalar>(class: u32) -> (u32, u32);
 }
 
@@ -52,8 +53,8 @@ pub struct Thirds<const WORDS: u32>;
 /// ```
 pub struct Halves<const WORDS: u32>;
 
-/// The form with tags of all bits of a word but one, in `WORDS` words: for every width and for 2^4
-/// buckets or more.
+/// The form with tags of all bits of a word except one, in `WORDS` words: for every width and for
+/// 2^4 buckets or more.
 ///
 /// ```text
 /// word     31 (63)  30 (62)        0
@@ -75,7 +76,7 @@ pub type Fifteen = Halves<BUCKET_WORDS>;
 /// The form of eight slots without values.
 pub type Eight = Wholes<BUCKET_WORDS>;
 
-/// The most slots of a bucket.
+/// The maximal count of slots of a bucket.
 pub const MAX_SLOTS: usize = TwentyFour::SLOTS as usize;
 
 impl<const WORDS: u32> Form for Thirds<WORDS> {
@@ -123,15 +124,15 @@ impl<const WORDS: u32> Form for Wholes<WORDS> {
     }
 }
 
-/// The properties of a form that its choice depends on.
+/// The properties of a form by which a table chooses it.
 #[derive(Clone, Copy)]
 pub(in crate::page) struct Choice {
     pub slots: u32,
     pub tag_bits: u32,
 }
 
-/// Returns the forms that buckets may have, the form with the most slots first; if words have 64
-/// bits, only the last one will do.
+/// Returns the forms that buckets may have, in descending order of their slots. If words have 64
+/// bits, only the last form is possible.
 pub(in crate::page) fn choices<K: KeyWord, V: Payload>() -> [Choice; 3] {
     fn of<F: Form, W: Scalar>() -> Choice {
         Choice { slots: F::SLOTS, tag_bits: F::tag_bits::<W>() }
@@ -143,8 +144,8 @@ pub(in crate::page) fn choices<K: KeyWord, V: Payload>() -> [Choice; 3] {
     }
 }
 
-/// Runs `$run` with `$form` as the form of buckets of `$slots` slots, for these keys and payload:
-/// wide words have one form only.
+/// Runs `$run` with `$form` as the form of buckets of `$slots` slots, for these types. Wide words
+/// have only one form.
 macro_rules! with_form {
     ($slots:expr, $key:ty, $payload:ty, $form:ident => $run:expr) => {{
         use crate::page::form::{Eight, Fifteen, Five, Form, Four, Six, TwentyFour};
@@ -170,15 +171,15 @@ macro_rules! with_form {
 }
 pub(in crate::page) use with_form;
 
-/// Returns the filter bit for a remainder: the index of its word, and the bit in it.
+/// Returns the index of the word with the filter bit for a remainder, and a mask of that bit.
 #[inline(always)]
 pub fn filter<F: Form, W: Scalar>(remainder: W) -> (u32, W) {
     let (word, bit) = F::filter::<W>(remainder.bits_from(0) % F::CLASSES);
     (word, W::from_u64(1) << bit)
 }
 
-/// Returns a word with `unit` in each of its first `tags` tags. It is written out without a loop,
-/// so that the compiler sees a constant.
+/// Returns a word with `unit` in each of its first `tags` tags. The function has no loop, so that
+/// the compiler sees a constant.
 #[inline(always)]
 fn repeated<F: Form, W: Scalar>(unit: W, tags: u32) -> W {
     let bits = F::tag_bits::<W>();
@@ -198,8 +199,8 @@ pub const fn tags_in<F: Form>(word: u32) -> u32 {
     if word + 1 < F::TAG_WORDS { F::TAGS } else { F::SLOTS - (F::TAG_WORDS - 1) * F::TAGS }
 }
 
-/// Returns the highest bit of each tag of `held`, which is tag word `word`, that equals `tag`. Tags
-/// above the lowest equal one may be reported too; the lowest one is always right.
+/// Returns the highest bit of each tag of `held` that equals `tag`, where `held` is tag word
+/// `word`. Tags above the lowest equal tag may be reported falsely.
 #[inline(always)]
 pub fn equal<F: Form, W: Scalar>(held: W, word: u32, tag: W) -> W {
     let top = W::from_u64(1) << (F::tag_bits::<W>() - 1);

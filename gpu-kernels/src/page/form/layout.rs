@@ -1,4 +1,5 @@
-//! Where the pairs of a table are: home, remainder, candidates, and the way back to the key.
+//! The buckets in which the pairs of a table may be stored: home, remainder and candidates, and the
+//! computation of the key from them.
 
 use super::bucket::{Choice, choices};
 use super::sizes::{MAX_CANDIDATES, MIN_BUCKETS, MIN_CANDIDATES};
@@ -14,27 +15,28 @@ pub struct Layout {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The bits of a page's index: there are 2^`page_bits` pages.
+    /// The count of bits of a page's index: there are 2^`page_bits` pages.
     pub page_bits: u32,
     /// The count of buckets in a page.
     pub page_buckets: u32,
-    /// The count of slots in a bucket, which determines the form: 6, 5 or 4; for keys alone 24, 15
-    /// or 8.
+    /// The count of slots in a bucket, which determines the form. It is 6, 5 or 4, or for keys
+    /// alone 24, 15 or 8.
     pub slots: u32,
-    /// The count of buckets that a pair may be in: [`MIN_CANDIDATES`] to [`MAX_CANDIDATES`].
+    /// The count of buckets in which a pair may be stored: [`MIN_CANDIDATES`] to
+    /// [`MAX_CANDIDATES`].
     pub candidates: u32,
     /// The count of remainders; every remainder is below this.
     pub remainders: u64,
-    /// 1 if pairs may have been removed from full buckets. Then a bucket with an empty slot does
-    /// not end a search.
+    /// 1 if pairs may have been removed from full buckets. In that case a bucket with an empty slot
+    /// does not end a search.
     pub holes: u32,
     /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
 impl Layout {
-    /// Returns the layout of 2^`page_bits` pages of `page_buckets` buckets, at least
-    /// [`MIN_BUCKETS`] in all, for the given types.
+    /// Returns the layout of 2^`page_bits` pages of `page_buckets` buckets for the given types.
+    /// There must be at least [`MIN_BUCKETS`] buckets in total.
     pub fn new<K: KeyWord, V: Payload>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
         let buckets = (page_buckets as u64) << page_bits;
         let (slots, candidates) = Self::form_for::<K, V>(buckets);
@@ -51,11 +53,11 @@ impl Layout {
         }
     }
 
-    /// Returns the slots of a bucket, and the candidates of a pair, for a table of `buckets`
-    /// buckets.
+    /// Returns the count of slots of a bucket, and the count of candidates of a pair, for a table
+    /// of `buckets` buckets.
     ///
-    /// A bucket has as many slots as fit beside tags that are long enough for [`MIN_CANDIDATES`]. A
-    /// pair then has as many candidates as the tags can number.
+    /// The form is the one with the most slots whose tags are long enough for [`MIN_CANDIDATES`]. A
+    /// pair then has as many candidates as its tags can distinguish, up to [`MAX_CANDIDATES`].
     pub fn form_for<K: KeyWord, V: Payload>(buckets: u64) -> (u32, u32) {
         let [short @ .., whole] = choices::<K, V>();
         for choice in short {
@@ -67,8 +69,8 @@ impl Layout {
         (whole.slots, MAX_CANDIDATES)
     }
 
-    /// Returns the forms of a table, the form with the most slots first: the slots per bucket, and
-    /// the least count of buckets with which a table has that form.
+    /// Returns the forms of a table in descending order of their slots. For each form this is the
+    /// count of slots per bucket, and the minimal count of buckets of a table with the form.
     pub fn forms<K: KeyWord, V: Payload>() -> [(u32, u64); 3] {
         let [short @ .., whole] = choices::<K, V>();
         let of_short = |choice: Choice| {
@@ -95,7 +97,7 @@ impl Layout {
     /// Returns the home bucket of a mixed key, counted within its page.
     #[inline(always)]
     pub fn home_in_page<K: KeyWord>(&self, mixed: K) -> u32 {
-        // This is the home bucket less the page's first one, since there are 2^page_bits pages.
+        // This is the home bucket minus the page's first bucket, since there are 2^page_bits pages.
         (mixed << self.page_bits).scaled(self.page_buckets)
     }
 
@@ -104,26 +106,26 @@ impl Layout {
     pub fn remainder<K: KeyWord, W: Scalar>(&self, mixed: K) -> W {
         if W::BITS == 32 {
             // From one key of a bucket to the next, the position within the bucket's part of the
-            // range grows by the count of buckets. That times `remainders` is no less than the
+            // range grows by the count of buckets. This count times `remainders` is at least the
             // range, so the keys get different remainders.
             let within = mixed.within_part(self.buckets());
             W::from_u64(within.scaled_wide(K::from_u64(self.remainders)).to_u64())
         } else {
-            // Tags are long enough for the low bits of the mixed key, which cost less.
+            // Tags are long enough for the low bits of the mixed key, which are cheaper to compute.
             W::from_u64(mixed.to_u64() & (self.remainders - 1))
         }
     }
 
-    /// Returns the tag of a pair with `remainder` that is in candidate `number`. It is never 0, the
-    /// tag of an empty slot.
+    /// Returns the tag of a pair with `remainder` in its candidate `number`. It is never 0, the tag
+    /// of an empty slot.
     #[inline(always)]
     pub fn tag<W: Scalar>(&self, remainder: W, number: u32) -> W {
         W::from_u64(remainder.to_u64() + number as u64 * self.remainders + 1)
     }
 
-    /// Returns the remainder, and the index of the candidate, of a pair with this tag, which is not
-    /// 0 and is one that [`Layout::tag`] makes: [`CheckTags`](crate::page::CheckTags) looks for
-    /// others.
+    /// Returns the remainder and the index of the candidate of a pair with this tag. The tag must
+    /// be one that [`Layout::tag`] returns; [`CheckTags`](crate::page::CheckTags) counts other
+    /// tags.
     #[inline(always)]
     pub fn untag<W: Scalar>(&self, tag: W) -> (W, u32) {
         let remainders = W::from_u64(self.remainders);
@@ -136,9 +138,9 @@ impl Layout {
         (remainder, number)
     }
 
-    /// Returns the bucket, within the page, that is candidate `number` of a pair with home bucket
-    /// `home` and `remainder`. For each candidate and remainder this is a permutation of the page's
-    /// buckets.
+    /// Returns the index in the page of the bucket that is candidate `number` of a pair with home
+    /// bucket `home` and `remainder`. For each candidate and remainder this is a permutation of the
+    /// page's buckets.
     #[inline(always)]
     pub fn candidate<W: Scalar>(&self, home: u32, remainder: W, number: u32) -> u32 {
         match number {
@@ -151,8 +153,8 @@ impl Layout {
         }
     }
 
-    /// Returns the distance of candidate `number`, at least 2, from home: 2 to the count of the
-    /// page's buckets less 1.
+    /// Returns the distance of candidate `number`, at least 2, from the home bucket. The distance
+    /// is between 2 and the count of the page's buckets minus 1.
     #[inline(always)]
     fn distance<W: Scalar>(&self, remainder: W, number: u32) -> u32 {
         let mut x = remainder.bits_from(0).wrapping_mul(0x9e37_79b1).wrapping_add(number.wrapping_mul(0x85eb_ca77));
@@ -160,8 +162,8 @@ impl Layout {
         2 + (x ^ x >> 16).scaled(self.page_buckets - 2)
     }
 
-    /// Returns the home, within the page, of a pair that is in `bucket` as candidate `number`: the
-    /// inverse of [`Layout::candidate`].
+    /// Returns the index in the page of the home bucket of a pair that is in `bucket` as candidate
+    /// `number`. This is the inverse of [`Layout::candidate`].
     #[inline(always)]
     pub fn home_of<W: Scalar>(&self, bucket: u32, remainder: W, number: u32) -> u32 {
         match number {
@@ -174,7 +176,7 @@ impl Layout {
         }
     }
 
-    /// Returns the words from which the first mixed key of each home bucket follows.
+    /// Returns the words by which the first mixed key of each home bucket is computed.
     #[inline(always)]
     pub fn homes<K: KeyWord>(&self) -> Homes {
         let (most, buckets) = (K::ALL_ONES.to_u64(), self.buckets() as u64);
@@ -199,7 +201,7 @@ impl Layout {
         if W::BITS > 32 {
             return K::from_u64(first.wrapping_add(remainder.wrapping_sub(first) & (self.remainders - 1)));
         }
-        // A key's remainder is its index in the bucket, or one more: docs/page-map.md.
+        // A key's remainder is its index in the bucket, or that index plus 1 (docs/page-map.md).
         let mixed = K::from_u64(first.wrapping_add(remainder));
         if mixed.scaled(self.buckets()) == home && self.remainder::<K, W>(mixed).to_u64() == remainder {
             mixed
@@ -209,7 +211,7 @@ impl Layout {
     }
 }
 
-/// The words that tell where home buckets begin in the range of mixed keys. They are the same for
+/// The words by which the first mixed key of each home bucket is computed. They are the same for
 /// all keys of a table, and computing them takes divisions.
 #[derive(Clone, Copy, Debug)]
 pub struct Homes {
@@ -233,7 +235,7 @@ impl FirstMixed for Homes {
     }
 }
 
-/// The first mixed key of the one home bucket that is asked for.
+/// The first mixed key of a home bucket, for code that needs no other home bucket.
 impl FirstMixed for u64 {
     #[inline(always)]
     fn first(&self, _: u32) -> u64 {
@@ -241,8 +243,8 @@ impl FirstMixed for u64 {
     }
 }
 
-/// Returns the count of remainders of the keys of a bucket. It is the count of mixed keys for each
-/// of `buckets`, rounded up, and to a power of two if words `W` are wide.
+/// Returns the count of remainders of the keys of a bucket. It is the average count of mixed keys
+/// per bucket, rounded up, or rounded up to a power of two if words `W` are wide.
 fn remainders<K: KeyWord, W: Scalar>(buckets: u64) -> u64 {
     if W::BITS == 32 { K::ALL_ONES.to_u64() / buckets + 1 } else { 1 << (K::BITS - buckets.ilog2()) }
 }

@@ -1,5 +1,5 @@
-//! The form of a table: how a `bucket` packs its pairs, where a pair may be ([`Layout`]), the
-//! `sizes` of pages, and the words of a build's [`header`].
+//! The form of a table: the packing of pairs in a `bucket`, the buckets in which a pair may be
+//! stored ([`Layout`]), the `sizes` of pages, and the words of a build's [`header`].
 
 mod bucket;
 pub mod header;

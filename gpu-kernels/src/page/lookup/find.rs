@@ -25,10 +25,10 @@ struct Query<K, W> {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of
-    /// `found[i / 32]` says which.
+    /// Answers query `i` by thread `i`. `values[i]` becomes the value, or 0 if the key is absent.
+    /// Bit `i mod 32` of `found[i / 32]` tells whether it is present.
     ///
-    /// `values` may be null. `words` are the words of the buckets.
+    /// `values` may be null. `words` are the words of the table's buckets.
     Find<K: KeyWord, V: Payload>, "page_find", threads 256, cpu cores;
     { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindParams }
 }
@@ -77,11 +77,10 @@ impl<K: KeyWord, V: Payload> Find<K, V> {
     }
 }
 
-/// The queries of a lookup from index `first` to `end`, to be answered where threads do not run in
-/// step.
+/// The lookup of the queries `first..end` where threads do not run in step.
 ///
-/// First the home buckets of some of them are computed, which a CPU does for several at once. Then
-/// they are answered one after the other.
+/// The home buckets of a group of queries are computed first, which a CPU can vectorize. Then the
+/// queries are answered one after the other.
 struct InTurn<F, K: KeyWord, V: Payload> {
     lookup: Lookup<K, V::Word>,
     words: Global<K::PackedWord<V>>,
@@ -91,7 +90,8 @@ struct InTurn<F, K: KeyWord, V: Payload> {
     form: PhantomData<F>,
 }
 
-/// The homes of the queries that share a word of found-bits, and their tags at home and beside it.
+/// The homes of the queries that share a word of found bits, and their tags at home and in the
+/// other bucket of the line.
 #[derive(Clone, Copy, Default)]
 struct Sought<W> {
     homes: [u32; AT_ONCE],
@@ -111,13 +111,13 @@ impl<F: Form, K: KeyWord, V: Payload> Work for InTurn<F, K, V> {
 }
 
 impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
-    /// Answers all queries, with their values if `VALUES` says so.
+    /// Answers all queries, and writes values if `VALUES` is true.
     #[inline(always)]
     fn all<const VALUES: bool>(&self) {
         let (mut even, mut odd) = (Sought::default(), Sought::default());
         let (mut first, step) = (self.first, AT_ONCE as u64);
         self.seek(first, &mut even);
-        // While some queries are answered, the buckets of the next ones are being fetched.
+        // While some queries are answered, the buckets of the next queries are being fetched.
         while first + 2 * step <= self.end {
             self.seek(first + step, &mut odd);
             self.answer::<true, VALUES>(first, &even);
@@ -132,7 +132,7 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
         }
     }
 
-    /// Computes the homes of the queries that begin at index `first`, and prefetches these buckets.
+    /// Computes the homes of the queries starting at index `first`, and prefetches these buckets.
     #[inline(always)]
     fn seek(&self, first: u64, sought: &mut Sought<K::PackedWord<V>>) {
         let here = self.end.saturating_sub(first).min(AT_ONCE as u64) as usize;
@@ -162,16 +162,16 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
         (sought.tags[0][i], sought.tags[1][i]) = (layout.tag(remainder, 0), layout.tag(remainder, 1));
     }
 
-    /// Answers the queries that begin at index `first`. With `WHOLE` there are as many as share a
-    /// word.
+    /// Answers the queries starting at index `first`. With `WHOLE` there is a whole group, whose
+    /// found bits fill a word.
     #[inline(always)]
     fn answer<const WHOLE: bool, const VALUES: bool>(&self, first: u64, sought: &Sought<K::PackedWord<V>>) {
         let Self { lookup, words, ref layout, .. } = *self;
         let (homes, tags) = (&sought.homes, &sought.tags);
         let values = lookup.values.offset(first);
         let here = if WHOLE { AT_ONCE } else { AT_ONCE.min((self.end - first) as usize) };
-        // Queries whose keys are at home, or beside it, come first: nearly all are. Of most others
-        // the filter at home says that they are absent.
+        // Nearly all present keys are in their home line, so that line is searched first. For most
+        // other keys the filter at home tells that they are absent.
         let (mut absent, mut missed) = (0, 0);
         for i in 0..here {
             let home = homes[i] as u64 * BUCKET_WORDS as u64;
@@ -188,7 +188,7 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
             }
         }
         let mut found = !(absent | missed) & u32::MAX >> (AT_ONCE - here);
-        // At most 32 steps: each clears a bit.
+        // At most 32 steps, because each step clears a bit.
         while missed != 0 {
             let i = missed.trailing_zeros() as usize;
             missed &= missed - 1;

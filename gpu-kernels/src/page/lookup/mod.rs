@@ -1,4 +1,4 @@
-//! Looking keys up: the search in a [`table`] as kernels hold it, and many keys at once ([`find`]).
+//! Looking keys up: the search in a [`table`] by kernels, and the lookup of many keys ([`find`]).
 
 pub(super) mod find;
 pub(super) mod table;

@@ -1,13 +1,13 @@
-//! A table as kernels hold it, and the search for a key in it.
+//! A table as an argument of kernels, and the search for a key in it.
 
 use crate::page::form::{BUCKET_WORDS, Form, Layout, equal, filter, tag_number, tags_in, with_form};
 use crate::seam::{Global, IN_STEP, Word, equal_of_four};
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// The most buckets of a table that is in a CPU's nearer caches already.
+/// The maximal count of buckets of a table that a CPU is expected to have in its nearer caches.
 pub(in crate::page) const MAX_NEAR_BUCKETS: u32 = 1 << 13;
 
-/// A table as kernels hold it.
+/// A table as an argument of kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<K: KeyWord, V: Payload> {
     pub(in crate::page) words: Global<K::PackedWord<V>>,
@@ -15,22 +15,23 @@ pub struct Table<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> Table<K, V> {
-    /// Returns the table whose buckets are at the address.
+    /// Returns the table whose buckets are at `words`.
     #[inline(always)]
     pub fn new(words: Global<K::PackedWord<V>>, layout: Layout) -> Self {
         Self { words, layout }
     }
 
-    /// Prefetches the home bucket of a key, given its mixed key, for a lookup that comes soon.
+    /// Prefetches the home bucket of a key, given by its mixed key, for a lookup that follows soon.
     #[inline(always)]
     pub fn prefetch(&self, mixed: K) {
         self.words.prefetch(mixed.scaled(self.layout.buckets()) as u64 * BUCKET_WORDS as u64);
     }
 
-    /// Returns the value of `key`, or for keys alone some word that says that the key is present.
+    /// Returns the value of `key` if it is present. For keys alone the value is an unspecified
+    /// word.
     ///
-    /// Nearly always one bucket is read, and seldom more than the two of a line. No thread of the
-    /// launch may change the table.
+    /// Nearly always one bucket is read, and seldom more than the two buckets of a line. No thread
+    /// of the launch may change the table.
     #[inline(always)]
     pub fn get(&self, key: K) -> Option<V::Word> {
         self.get_mixed(key.mixed(self.layout.a, self.layout.b))
@@ -69,8 +70,8 @@ fn get<F: Form, K: KeyWord, V: Payload>(words: Global<K::PackedWord<V>>, layout:
     if at_home.answer.is_some() || !at_home.filtered {
         return at_home.answer;
     }
-    // A key of this class had to leave: it is in the first of its candidates that was not full.
-    // This is rare, so the loop should not be unrolled.
+    // A key of this class had to leave its home. It is in the first of its candidates that was not
+    // full. This is rare, so the loop should not be unrolled.
     let home_in_page = layout.home_in_page(mixed);
     let page_first = home - home_in_page;
     let mut number = 1;
@@ -85,7 +86,8 @@ fn get<F: Form, K: KeyWord, V: Payload>(words: Global<K::PackedWord<V>>, layout:
     None
 }
 
-/// Returns the value of a key that [`near`] did not find, given its home and its tag there.
+/// Returns the value of a key that [`near`] did not find, given its home and its tag in the home
+/// bucket.
 #[inline(always)]
 pub(in crate::page) fn beyond_line<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
@@ -99,16 +101,16 @@ pub(in crate::page) fn beyond_line<F: Form, K: KeyWord, V: Payload>(
     far::<F, K, V>(words, layout, home, tag.minus(Scalar::from_u64(1)))
 }
 
-/// Returns whether a key of the same class as one with this tag at home had to leave that home,
-/// which begins at word `first`.
+/// Returns whether the filter bit is set for the class of a key with `tag`, in the key's home
+/// bucket, which begins at word `first`.
 #[inline(always)]
 pub(in crate::page) fn filtered<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: W) -> bool {
     let (filter_word, filter_bit) = filter::<F, W>(tag.minus(Scalar::from_u64(1)));
     words.load_read_only(first + filter_word as u64) & filter_bit != Scalar::from_u64(0)
 }
 
-/// Returns the value of a key that [`near`] did not find, and of whose class some had to leave
-/// home. It is a function of its own, so that queries that do not need it are not slowed down.
+/// Returns the value of a key that [`near`] did not find and whose filter bit is set. It is a
+/// separate function, so that it does not slow down the other queries.
 #[cold]
 #[inline(never)]
 fn far<F: Form, K: KeyWord, V: Payload>(
@@ -126,8 +128,8 @@ fn far<F: Form, K: KeyWord, V: Payload>(
         if equal != 0 {
             return Some(answer_at::<F, K, V>(words, first, equal));
         }
-        // The first candidates are not checked for empty slots: a key that is asked for is present,
-        // most often.
+        // The first candidates are not checked for empty slots, because a key that gets here is
+        // usually present.
         if layout.holes == 0 && number > 2 && equal_tags::<F, _>(words, first, Scalar::from_u64(0)) != 0 {
             return None;
         }
@@ -135,11 +137,12 @@ fn far<F: Form, K: KeyWord, V: Payload>(
     None
 }
 
-/// Returns the slots of a pair at home, and beside it if `beside` is set, in the form that
-/// [`answer_at`] takes; 0 if the pair is not there.
+/// Returns the slots of a pair in its home bucket, and also in the other bucket of the line if
+/// `beside` is set, in the form that [`answer_at`] takes. Returns 0 if the pair is in neither
+/// bucket.
 ///
-/// The home begins at word `first`. `tags` are those that the pair has at home and beside it. Where
-/// threads do not run in step, work that few queries need is better left to those queries.
+/// The home begins at word `first`. `tags` are the pair's tags in the two buckets. Where threads do
+/// not run in step, work that few queries need should be left to these queries.
 #[inline(always)]
 pub(in crate::page) fn near<F: Form, W: Scalar>(words: Global<W>, first: u64, tags: [W; 2], beside: bool) -> u64 {
     let equal = equal_tags::<F, _>(words, first, tags[0]) as u64;
@@ -149,16 +152,17 @@ pub(in crate::page) fn near<F: Form, W: Scalar>(words: Global<W>, first: u64, ta
     equal | (equal_tags::<F, _>(words, first ^ BUCKET_WORDS as u64, tags[1]) as u64) << 32
 }
 
-/// Returns whether two buckets are a line of a CPU's cache, so that probing both is cheap.
+/// Returns whether the two buckets of a line share a CPU's cache line, so that probing both is
+/// cheap.
 #[inline(always)]
 pub(in crate::page) const fn one_line<F: Form, K: KeyWord, V: Payload>() -> bool {
     <K::PackedWord<V> as Scalar>::BITS == 32 && F::TAG_WORDS <= 4
 }
 
-/// Returns the value in the slot of the lowest bit of `equal`.
+/// Returns the value in the slot of the lowest set bit of `equal`.
 ///
-/// `equal` has in its lower half the [`equal_tags`] of the bucket that begins at word `first`, and
-/// in its upper half the [`equal_tags`] of the bucket beside it.
+/// `equal` contains, in its lower half, the [`equal_tags`] of the bucket that begins at word
+/// `first`, and in its upper half the [`equal_tags`] of the other bucket of the line.
 #[inline(always)]
 pub(in crate::page) fn answer_at<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
@@ -171,7 +175,7 @@ pub(in crate::page) fn answer_at<F: Form, K: KeyWord, V: Payload>(
     Scalar::from_u64(words.load_read_only(value_at::<F>(first, equal)).to_u64())
 }
 
-/// Returns the index of the value's word for [`answer_at`].
+/// Returns the index of the word that [`answer_at`] reads.
 #[inline(always)]
 pub(in crate::page) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
     // Buckets begin at multiples of eight words, and have at most eight slots with values, so there
@@ -179,8 +183,8 @@ pub(in crate::page) fn value_at<F: Form>(first: u64, equal: u64) -> u64 {
     (first ^ (equal.trailing_zeros() / 4) as u64) + F::TAG_WORDS as u64
 }
 
-/// Returns the index of the word of a key's value, if the key is there. The kernel may change
-/// values meanwhile.
+/// Returns the index of the word of a key's value, if the key is present. The kernel may be
+/// changing values.
 #[inline(always)]
 pub(in crate::page) fn locate<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
@@ -199,7 +203,7 @@ pub(in crate::page) fn locate<F: Form, K: KeyWord, V: Payload>(
     None
 }
 
-/// Returns which slots of the bucket that begins at word `first` have this tag. For such a slot
+/// Returns the slots of the bucket that begins at word `first` whose tag is `tag`. For such a slot
 /// with a value, some of the four bits from `4 · slot` to `4 · slot + 3` are set.
 #[inline(always)]
 pub(in crate::page) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u64, tag: W) -> u32 {
@@ -213,7 +217,7 @@ pub(in crate::page) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u
     } else {
         for word in 0..F::TAG_WORDS {
             let equal = equal::<F, W>(words.load_read_only(first + word as u64), word, tag);
-            // Tags above the lowest equal one may be reported, too.
+            // Tags above the lowest equal tag may be reported falsely.
             if !F::VALUES {
                 slots |= (equal != Scalar::from_u64(0)) as u32;
             } else if equal != Scalar::from_u64(0) {
@@ -224,7 +228,7 @@ pub(in crate::page) fn equal_tags<F: Form, W: Scalar>(words: Global<W>, first: u
     slots
 }
 
-/// Looks for the pair with `tag` in `bucket`, and for the filter bit of `remainder`.
+/// Searches the pair with `tag` in `bucket`, and reads the filter bit of `remainder`.
 #[inline(always)]
 fn look<F: Form, K: KeyWord, V: Payload>(
     words: Global<K::PackedWord<V>>,
@@ -233,8 +237,8 @@ fn look<F: Form, K: KeyWord, V: Payload>(
     tag: K::PackedWord<V>,
 ) -> Look<V::Word> {
     let first = bucket as u64 * BUCKET_WORDS as u64;
-    // A bucket of one sector of 32 bytes is read at once. Of a bucket of two, the second is read
-    // only for tags or for a value.
+    // A bucket of one 32-byte sector is read as a whole. Of a bucket of two sectors, the second
+    // sector is read only for tags or for a value.
     let whole = <K::PackedWord<V> as Scalar>::BITS == 32 || F::TAG_WORDS > 4;
     let tags = words.load_four_read_only(first);
     let rest = if whole { words.load_four_read_only(first + 4) } else { Default::default() };
@@ -253,7 +257,7 @@ fn look<F: Form, K: KeyWord, V: Payload>(
             }
             continue;
         }
-        // The lowest equal tag comes last: it is right.
+        // The lowest equal tag is processed last, because only the lowest is always right.
         for back in 0..count {
             let number = count - 1 - back;
             let top = F::tag_bits::<K::PackedWord<V>>() * (number + 1) - 1;

@@ -1,4 +1,4 @@
-//! Walking over all pairs of a table, one thread per bucket.
+//! Reading all pairs of a table, one thread per bucket.
 
 use crate::page::form::{BUCKET_WORDS, Form, Homes, Layout};
 use crate::primitives::append::THREADS;
@@ -14,7 +14,7 @@ pub struct Walk<'l, F, K: KeyWord, V: Payload> {
     types: PhantomData<fn() -> F>,
 }
 
-/// A bucket as a thread holds it.
+/// A bucket whose words a thread holds in registers.
 pub struct Bucket<W> {
     words: [W; BUCKET_WORDS as usize],
     /// The count of its pairs.
@@ -25,10 +25,11 @@ pub struct Bucket<W> {
     pub(in crate::page) in_page: u32,
 }
 
-/// The 64-bit words in which the threads of a block stage the keys, or the values, of their
-/// buckets, if these have values. A bucket has four of 64 bits, or at most six of 32.
+/// The count of 64-bit words in which the threads of a block stage the keys or the values of
+/// buckets with values. Such a bucket has four keys of 64 bits, or at most six of 32.
 pub const STAGED: usize = 4 * THREADS;
-/// The staging words of buckets of any form: buckets of keys alone have at most 24 keys of 32 bits.
+/// The count of staging words for buckets of any form. Buckets of keys alone have at most 24 keys
+/// of 32 bits.
 pub const MAX_STAGED: usize = 12 * THREADS;
 
 impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {
@@ -37,8 +38,8 @@ impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {
         Self { words, layout, homes: layout.homes::<K>(), types: PhantomData }
     }
 
-    /// Returns the block's buckets, one for each thread; threads beyond the last bucket get empty
-    /// ones.
+    /// Returns the block's buckets, one for each thread. Threads beyond the last bucket get an
+    /// empty bucket.
     #[inline(always)]
     pub fn buckets<B: Block>(&self, block: &mut B) -> B::Local<Bucket<K::PackedWord<V>>> {
         let first = block.first_thread();
@@ -47,12 +48,12 @@ impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {
 
     #[inline(always)]
     pub(in crate::page) fn take(&self, number: u64) -> Bucket<K::PackedWord<V>> {
-        // Buckets are numbered with 32 bits, since a division of 32 bits is several times as fast
-        // as one of 64.
+        // Indices of buckets have 32 bits here, since a 32-bit division is several times as fast as
+        // a 64-bit division.
         let in_page = number as u32 % self.layout.page_buckets;
         let mut bucket = Bucket { words: Default::default(), pairs: 0, target: 0, in_page };
         if number < self.layout.buckets() as u64 {
-            // Whole sectors are loaded at once.
+            // Whole sectors are loaded in one access.
             for half in 0..2 {
                 let four = self.words.load_four_streaming(number * BUCKET_WORDS as u64 + 4 * half as u64);
                 for word in 0..4 {
@@ -78,7 +79,7 @@ impl<'l, F: Form, K: KeyWord, V: Payload> Walk<'l, F, K, V> {
         }
     }
 
-    /// Returns the tag in a slot, 0 if that is empty.
+    /// Returns the tag in a slot, or 0 if the slot is empty.
     #[inline(always)]
     pub(in crate::page) fn tag(&self, bucket: &Bucket<K::PackedWord<V>>, slot: u32) -> K::PackedWord<V> {
         let bits = F::tag_bits::<K::PackedWord<V>>();

@@ -1,4 +1,4 @@
-//! Checking the tags of a table that comes from a file, before anything relies on them.
+//! Checking the tags of a table from a file, before other code relies on them.
 
 use super::buckets::{Bucket, Walk};
 use crate::page::form::{Form, Layout, with_form};
@@ -14,11 +14,11 @@ pub struct CheckParams {
 }
 
 kernel! {
-    /// Counts the pairs of all buckets, and those whose tag no insertion makes: it names a
-    /// candidate that there is not. There is one thread per bucket.
+    /// Counts the pairs of all buckets, and the tags that no insertion can make because they name a
+    /// candidate that does not exist. There is one thread per bucket.
     ///
-    /// `counts[0]`, 0 at first, becomes the count of pairs, and `counts[1]`, 0 at first, the count
-    /// of wrong tags.
+    /// `counts[0]` becomes the count of pairs, and `counts[1]` the count of wrong tags. Both are 0
+    /// at first.
     CheckTags<K: KeyWord, V: Payload>, "page_check_tags", threads 256, cpu cores;
     { words: Global<<K as KeyWord>::PackedWord<V>>, counts: Global<u64>, plan: CheckParams }
 }
@@ -32,7 +32,7 @@ impl<K: KeyWord, V: Payload> CheckTags<K, V> {
             let walk = Walk::<F, K, V>::new(args.words, &layout);
             let mut buckets = walk.buckets(block);
             block.tiles_of(&mut buckets, |warp, buckets| {
-                // A bucket has fewer pairs than 2^16, and so have 32 of them.
+                // The pairs of 32 buckets are fewer than 2^16, so each count fits in 16 bits.
                 let counts_of = |bucket: &Bucket<K::PackedWord<V>>| bucket.pairs | wrong_tags(&walk, bucket) << 16;
                 warp.exclusive_sum(buckets, |_, bucket| counts_of(bucket), |lane, _, _, total| {
                     if lane == 0 {
@@ -55,7 +55,7 @@ impl<K: KeyWord, V: Payload> CheckTags<K, V> {
     }
 }
 
-/// The check of some buckets by one thread.
+/// The work of one thread that checks some buckets.
 struct CheckBuckets<'w, 'l, F, K: KeyWord, V: Payload> {
     walk: &'w Walk<'l, F, K, V>,
     first: u64,
@@ -87,10 +87,10 @@ fn add(all: Global<u64>, [pairs, wrong]: [u64; 2]) {
     }
 }
 
-/// Returns the count of tags of a bucket that are larger than any that an insertion makes.
+/// Returns the count of tags of a bucket that are larger than any tag that an insertion can make.
 #[inline(always)]
 fn wrong_tags<F: Form, K: KeyWord, V: Payload>(walk: &Walk<'_, F, K, V>, bucket: &Bucket<K::PackedWord<V>>) -> u32 {
-    // The largest remainder in the last candidate. Tags have bits for it.
+    // This is the tag of the largest remainder in the last candidate.
     let most: K::PackedWord<V> = Scalar::from_u64(walk.layout.remainders * walk.layout.candidates as u64);
     let mut wrong = 0;
     for slot in 0..F::SLOTS {

@@ -1,4 +1,4 @@
-//! Walking over all pairs of a table by one thread, which writes them out, or gives them ids.
+//! Reading all pairs of a table by one thread, which writes them out or gives them ids.
 
 use super::buckets::{Bucket, Walk};
 use crate::page::form::{FirstMixed, Form, MAX_SLOTS};
@@ -9,15 +9,16 @@ use crate::types::{KeyWord, Payload, Scalar, WordOf};
 #[derive(Clone, Copy)]
 pub struct Output<K, V: Payload> {
     pub keys: Global<K>,
-    /// The values; not used if they become ids.
+    /// The values, which are not used if values become ids.
     pub values: Global<WordOf<V>>,
     pub capacity: u64,
-    /// The count of pairs that blocks have reserved output for.
+    /// The count of pairs for which blocks have reserved output.
     pub count: Global<u64>,
 }
 
-/// Writes out the keys of the block's buckets, one for each of its threads. With `NUMBER` their
-/// values become the indices of the keys in the output; otherwise values, if any, are written out.
+/// Writes out the keys of the block's buckets, as many as the block has threads. With `NUMBER` the
+/// indices of the keys in the output become their values. Otherwise the values, if there are any,
+/// are written out.
 #[inline(always)]
 pub fn walk_in_turn<const NUMBER: bool, F: Form, K: KeyWord, V: Payload, B: Block>(
     block: &B,
@@ -29,13 +30,13 @@ pub fn walk_in_turn<const NUMBER: bool, F: Form, K: KeyWord, V: Payload, B: Bloc
     if first < end {
         let pairs = vectorized(Count { walk, first, end });
         let target = output.count.atomic(0).fetch_add(pairs);
-        // What other blocks have reserved must not be written.
+        // Output that other blocks have reserved must not be overwritten.
         let output = Output { capacity: output.capacity.min(target + pairs), ..output };
         vectorized(WriteOut::<NUMBER, _, _, _> { walk, first, end, target, output });
     }
 }
 
-/// The count of the pairs in some buckets.
+/// The work of counting the pairs in some buckets.
 struct Count<'w, 'l, F, K: KeyWord, V: Payload> {
     walk: &'w Walk<'l, F, K, V>,
     first: u64,
@@ -50,7 +51,7 @@ impl<F: Form, K: KeyWord, V: Payload> Work for Count<'_, '_, F, K, V> {
     }
 }
 
-/// The output of the pairs in some buckets, beginning at index `target`.
+/// The work of writing out the pairs in some buckets, starting at index `target` of the output.
 struct WriteOut<'w, 'l, const NUMBER: bool, F, K: KeyWord, V: Payload> {
     walk: &'w Walk<'l, F, K, V>,
     first: u64,
@@ -67,8 +68,8 @@ impl<const NUMBER: bool, F: Form, K: KeyWord, V: Payload> Work for WriteOut<'_, 
         for number in first..end {
             let mut bucket = walk.take(number);
             let keys = keys_of(walk, number, &bucket);
-            // Slots are filled in order, but whether the last ones are cannot be foreseen. So each
-            // is written where the next key will be.
+            // Slots are filled in order, but it cannot be predicted how many are full. So each key
+            // is written to the offset that the next one may overwrite.
             for slot in 0..F::SLOTS {
                 if target < output.capacity {
                     output.keys.store(target, keys[slot as usize]);
@@ -90,10 +91,10 @@ impl<const NUMBER: bool, F: Form, K: KeyWord, V: Payload> Work for WriteOut<'_, 
     }
 }
 
-/// Returns the keys in the slots of a bucket that hold one; others are unspecified.
+/// Returns the keys in the slots of a bucket. Elements for empty slots are unspecified.
 ///
-/// Nearly all keys are at home or beside it, which does for vectors. The others are computed one by
-/// one.
+/// Nearly all keys are in their home line, and these are computed with vectors. The other keys are
+/// computed one by one.
 #[inline(always)]
 fn keys_of<F: Form, K: KeyWord, V: Payload>(
     walk: &Walk<'_, F, K, V>,
@@ -116,7 +117,7 @@ fn keys_of<F: Form, K: KeyWord, V: Payload>(
         let mixed: K = layout.mixed_in::<K, K::PackedWord<V>>(&first, home, remainder.to_u64());
         keys[slot as usize] = mixed.unmixed(layout.a, layout.b);
     }
-    // At most as many steps as slots: each clears a bit.
+    // At most as many steps as slots, because each step clears a bit.
     while far != 0 {
         let slot = far.trailing_zeros();
         far &= far - 1;

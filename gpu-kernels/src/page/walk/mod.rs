@@ -1,6 +1,6 @@
-//! Walking over all pairs of a table, a thread per bucket ([`buckets`]) or by one thread of a CPU
-//! ([`in_turn`]): to write them out ([`unpack`]), to give keys dense ids ([`number`]), or to
-//! [`check`] the tags of a file.
+//! Reading all pairs of a table, with a thread per bucket ([`buckets`]) or by one thread of a CPU
+//! ([`in_turn`]). The kernels write the pairs out ([`unpack`]), give keys dense ids ([`number`]),
+//! or [`check`] the tags of a file.
 
 pub(super) mod buckets;
 pub(super) mod check;

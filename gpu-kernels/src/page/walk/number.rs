@@ -1,4 +1,4 @@
-//! Numbering the keys of a table, which makes a compacting table of a page table.
+//! Giving ids to the keys of a table, which turns a page table into a compacting table.
 
 use super::buckets::{STAGED, Walk};
 use super::in_turn::{Output, walk_in_turn};
@@ -27,11 +27,11 @@ pub struct ValuesParams {
 }
 
 kernel! {
-    /// Gives every key an id, in the order in which blocks reserve their ranges. There is one
+    /// Gives every key an id, in the order in which blocks reserve ranges of ids. There is one
     /// thread per bucket.
     ///
     /// The id becomes the key's value, and `keys_out[id]` becomes the key, up to the capacity.
-    /// `count[0]`, 0 at first, becomes the count of keys.
+    /// `count[0]`, which is 0 at first, becomes the count of keys.
     Number<K: KeyWord>, "page_number", threads 256, cpu cores,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = STAGED;
     { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberParams }
@@ -80,7 +80,7 @@ kernel! {
     /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every pair. There is one
     /// thread per bucket.
     ///
-    /// All bits are 0 at first, and no two values are equal.
+    /// All bits are 0 at first. No two values are equal.
     FlagValues<K: KeyWord>, "page_mark_values", threads 256;
     { words: Global<K>, bits: Global<u32>, plan: ValuesParams }
 }
@@ -107,10 +107,10 @@ impl<K: KeyWord> FlagValues<K> {
 }
 
 kernel! {
-    /// Replaces every value by the count of smaller values that are flagged in `bits`. There is one
+    /// Replaces every value by the count of smaller values whose bit in `bits` is set. There is one
     /// thread per bucket.
     ///
-    /// `before[i]` is how many are flagged in the words before `bits[i]`.
+    /// `before[i]` is the count of set bits in the words before `bits[i]`.
     RankValues<K: KeyWord>, "page_rank_values", threads 256;
     { words: Global<K>, bits: Global<u32>, before: Global<u32>, plan: ValuesParams }
 }
