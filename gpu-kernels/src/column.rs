@@ -1,8 +1,8 @@
-//! The values of a column as words that kernels add and compare.
+//! The values of a column as words that kernels can add and compare.
 
 use crate::types::Scalar;
 
-/// How the values of a column are added and compared.
+/// The parameters by which the values of a column are added and compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct ColumnParams {
@@ -12,57 +12,57 @@ pub struct ColumnParams {
     pub flip: u64,
     /// The bits above a 32-bit word whose highest bit is set, when it is added to a 64-bit sum.
     pub sign: u64,
-    /// How far the order is turned, so that the NaNs at both of its ends are at one.
+    /// The distance by which the order is rotated, so that the NaNs at both ends are together at
+    /// one end.
     pub nans: u64,
 }
 
 impl ColumnParams {
-    /// Returns how unsigned integers are added and compared.
+    /// Returns the parameters for unsigned integers.
     pub const fn unsigned() -> Self {
         Self { flip_negative: 0, flip: 0, sign: 0, nans: 0 }
     }
 
-    /// Returns how signed integers of `bits` bits are added and compared.
+    /// Returns the parameters for signed integers of `bits` bits.
     pub const fn signed(bits: u32) -> Self {
         Self { flip_negative: 0, flip: 1 << (bits - 1), sign: if bits == 32 { !0 << 32 } else { 0 }, nans: 0 }
     }
 
-    /// Returns how floating-point numbers of `bits` bits are compared: -0 is less than 0, and a NaN
-    /// is neither the least nor the greatest while there is a number. Their words are not added.
+    /// Returns the parameters for floating-point numbers of `bits` bits: -0 is less than 0, and a
+    /// NaN is the least or the greatest value only if all values are NaNs. Their words are not
+    /// added.
     pub const fn float(bits: u32) -> Self {
         let highest = 1 << (bits - 1);
-        // The NaNs of one sign.
+        // This is the count of NaNs of one sign.
         let nans = (1 << if bits == 32 { 23 } else { 52 }) - 1;
         Self { flip_negative: highest - 1, flip: highest, sign: 0, nans }
     }
 
-    /// Returns the same, but that a NaN is both the least and the greatest value.
+    /// Returns the same parameters, except that a NaN is both the least and the greatest value.
     #[must_use]
     pub const fn with_nans_first(self) -> Self {
         Self { nans: self.nans.wrapping_neg(), ..self }
     }
 
-    /// Returns the rank of a value where the least value is wanted: the least value has the
-    /// greatest rank.
+    /// Returns the rank of a value in a search for the least value, which has the greatest rank.
     #[inline(always)]
     pub fn min_rank<W: Scalar>(self, word: W) -> W {
         turned(!self.ordered(word), self.nans)
     }
 
-    /// Returns the rank of a value where the greatest value is wanted: that value has the greatest
-    /// rank.
+    /// Returns the rank of a value in a search for the greatest value, which has the greatest rank.
     #[inline(always)]
     pub fn max_rank<W: Scalar>(self, word: W) -> W {
         turned(self.ordered(word), self.nans)
     }
 
-    /// Returns the value whose [`ColumnParams::min_rank`] this is.
+    /// Returns the value whose [`ColumnParams::min_rank`] is `rank`.
     #[inline(always)]
     pub fn of_min_rank<W: Scalar>(self, rank: W) -> W {
         self.unordered(!turned(rank, self.nans.wrapping_neg()))
     }
 
-    /// Returns the value whose [`ColumnParams::max_rank`] this is.
+    /// Returns the value whose [`ColumnParams::max_rank`] is `rank`.
     #[inline(always)]
     pub fn of_max_rank<W: Scalar>(self, rank: W) -> W {
         self.unordered(turned(rank, self.nans.wrapping_neg()))
@@ -87,7 +87,7 @@ impl ColumnParams {
         word.to_u64() | if is_negative(word) { self.sign } else { 0 }
     }
 
-    /// Returns the upper half of a 64-bit integer, as a 64-bit one.
+    /// Returns the upper half of a 64-bit integer, extended to 64 bits.
     #[inline(always)]
     pub fn upper_half<W: Scalar>(self, word: W) -> u64 {
         let word = word.to_u64();
@@ -115,7 +115,8 @@ mod tests {
     use super::ColumnParams;
     use crate::types::Scalar;
 
-    /// Checks that values are in their order, and come back from their ranks.
+    /// Checks that ranks are in the order of the values, and that values are recovered from their
+    /// ranks.
     fn check<W: Scalar>(column: ColumnParams, ascending: &[W]) {
         assert!(ascending.is_sorted_by_key(|&word| column.max_rank(word)));
         assert!(ascending.iter().rev().is_sorted_by_key(|&word| column.min_rank(word)));
@@ -135,7 +136,7 @@ mod tests {
         assert_eq!(ColumnParams::unsigned().max_rank(7u32), 7);
     }
 
-    /// Checks NaNs of both signs, with the least payload and the greatest.
+    /// Checks NaNs of both signs, with the least and the greatest payload.
     #[test]
     fn nans_are_behind_all_numbers_or_before_them() {
         for nan in [1, u64::MAX >> 12].map(|payload| 0x7ff << 52 | payload) {

@@ -1,5 +1,4 @@
-//! Words of two halves, one above the other, which are changed as a whole: the slots of the linear
-//! table.
+//! Words of two halves that are changed as a whole: the slots of the linear table.
 
 use crate::seam::{Global, Lanes};
 use crate::types::{KeyWord, Scalar};
@@ -53,13 +52,13 @@ macro_rules! double {
     };
 }
 
-/// Joins the words of two accesses to pairs.
+/// Joins the words of two accesses to two words each.
 #[inline(always)]
 fn four<T: Copy>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 4] {
     [a, b, c, d]
 }
 
-/// Joins the words of two accesses to four words.
+/// Joins the words of two accesses to four words each.
 #[inline(always)]
 fn eight<T: Copy>([a, b, c, d]: [T; 4], [e, f, g, h]: [T; 4]) -> [T; 8] {
     [a, b, c, d, e, f, g, h]
@@ -90,8 +89,8 @@ double! {
 
 /// The word of two halves of type `H`.
 pub type Doubled<H> = <H as Scalar>::Double;
-/// The word type for keys and values of a table that stores both as halves of one word: the wider
-/// of the two.
+/// The word type for the keys and values of a table that stores both as halves of one word. It is
+/// the wider of the two types.
 pub type Half<K, V> = <K as KeyWord>::PackedWord<V>;
-/// A word that holds a key and its value: 64 bits if both have 32, else 128.
+/// A word that contains a key and its value: 64 bits if both have 32 bits, else 128.
 pub type PackedPair<K, V> = Doubled<Half<K, V>>;

@@ -1,12 +1,12 @@
-//! Hash functions h₀ … h₄ that map a key to a slot, drawn from random constants.
+//! Hash functions h₀ … h₄ that map a key to a slot, with random constants.
 
 use crate::types::KeyWord;
 
 /// The most hash functions that a table may use.
 pub const MAX_FUNCTIONS: usize = 5;
 
-/// A divisor below 2^32 with its reciprocal, for an exact remainder of any 64-bit number without a
-/// division instruction on the GPU.
+/// A divisor below 2^32 with its reciprocal, which gives the exact remainder of any 64-bit number
+/// without a division instruction on the GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Divisor {
@@ -15,7 +15,7 @@ pub struct Divisor {
 }
 
 impl Divisor {
-    /// Returns the divisor `d`; 0 counts as 1.
+    /// Returns the divisor `d`, or 1 if `d` is 0.
     pub const fn new(d: u32) -> Self {
         let divisor = if d == 0 { 1 } else { d as u64 };
         Self { reciprocal: u64::MAX / divisor, divisor }
@@ -35,7 +35,8 @@ impl Divisor {
     /// Returns the exact `x / d` and `x mod d`.
     #[inline(always)]
     pub fn divided(self, x: u64) -> (u64, u64) {
-        // Barrett: the estimated quotient is at most 2 too small, since reciprocal > 2^64/d - 2.
+        // By Barrett's method, the estimated quotient is at most 2 too small, since reciprocal >
+        // 2^64/d - 2.
         let mut quotient = ((x as u128 * self.reciprocal as u128) >> 64) as u64;
         let mut rest = x - quotient * self.divisor;
         for _ in 0..2 {
@@ -65,7 +66,7 @@ pub enum Formula {
     XorWrapping = 4,
 }
 
-/// A family of hash functions: how a key and two random constants give a slot.
+/// A family of hash functions, each of which maps a key to a slot by two random constants.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Family {
@@ -77,8 +78,8 @@ pub struct Family {
 }
 
 impl Family {
-    /// Returns the family of `formula` onto `slots` slots, of which `count` functions are used.
-    /// `prime` is unused by [`Formula::Mix`].
+    /// Returns the family of `formula` onto `slots` slots. A table uses `count` functions of the
+    /// family. `prime` is unused by [`Formula::Mix`].
     pub const fn new(formula: Formula, count: u32, slots: u32, prime: u32) -> Self {
         Self { prime: Divisor::new(prime), slots: Divisor::new(slots), formula: formula as u32, count }
     }
@@ -131,19 +132,18 @@ pub struct HashFunctions {
     family: Family,
 }
 
-/// The slot that every key has under a function that the table does not have (whose index is at or
-/// beyond the count).
+/// The slot of every key under a function whose index is not below the table's count of functions.
 pub const NO_SLOT: u32 = u32::MAX;
 
 impl HashFunctions {
-    /// No functions, for what has a field for them and does not use it.
+    /// No functions, for structs that have a field for functions but do not use it.
     pub const NONE: Self = Self { constants: [[0; 2]; MAX_FUNCTIONS], family: Family::new(Formula::Mix, 0, 1, 0) };
 
     /// Returns the first `count` functions (1 to 5) onto `slots` slots. `prime` is unused by
     /// [`Formula::Mix`].
     ///
-    /// The constants are taken as `formula` needs them: below the prime for the exact linear form,
-    /// whole words otherwise.
+    /// The constants have the range that `formula` needs: below the prime for the exact linear
+    /// form, whole words otherwise.
     pub fn new(
         formula: Formula,
         count: u32,
@@ -157,8 +157,8 @@ impl HashFunctions {
         let constants = core::array::from_fn(|_| {
             let (a, b) = (random(), random());
             let (a, b) = match (formula, key_bits) {
-                // The constant a must not be 0 modulo p, or the function would send every key to
-                // one slot.
+                // The constant a must not be 0 modulo p, because the function would then send every
+                // key to one slot.
                 (Formula::Linear, _) => (1 + a % (prime.get() as u64).max(2).wrapping_sub(1), prime.remainder(b)),
                 (Formula::LinearWrapping, 32) => ((a | 1) & 0xffff_ffff, b & 0xffff_ffff),
                 (Formula::LinearWrapping, _) => (a | 1, b),
@@ -183,7 +183,7 @@ impl HashFunctions {
         self.family.slots()
     }
 
-    /// Returns the key modulo the prime: keys that agree here share all their slots under
+    /// Returns the key modulo the prime. Keys with the same residue share all their slots under
     /// [`Formula::Linear`].
     #[inline(always)]
     pub fn residue<K: KeyWord>(&self, key: K) -> u64 {
@@ -193,8 +193,8 @@ impl HashFunctions {
     /// Returns the slot of `key` under function `function`, or [`NO_SLOT`] if the table has fewer
     /// functions.
     ///
-    /// `function` should be a constant once loops are unrolled: on the GPU a constant index keeps
-    /// the constants out of local memory.
+    /// `function` should be a constant once loops are unrolled, because on the GPU a constant index
+    /// keeps the constants out of local memory.
     #[inline(always)]
     pub fn slot<K: KeyWord>(&self, function: usize, key: K) -> u32 {
         if function as u32 >= self.family.count {
@@ -203,13 +203,13 @@ impl HashFunctions {
         self.family.slot(self.constants[function], key)
     }
 
-    /// Returns whether the functions follow [`Formula::Mix`].
+    /// Returns whether the formula of the functions is [`Formula::Mix`].
     #[inline(always)]
     pub(crate) fn is_mix(&self) -> bool {
         self.family.is_mix()
     }
 
-    /// Returns the slot of `key` under function `function`, which follows [`Formula::Mix`].
+    /// Returns the slot of `key` under function `function`, whose formula is [`Formula::Mix`].
     #[inline(always)]
     pub(crate) fn mixed<K: KeyWord>(&self, function: usize, key: K) -> u32 {
         self.family.mixed(self.constants[function], key)
@@ -222,10 +222,11 @@ impl HashFunctions {
         key.mixed(a, b)
     }
 
-    /// Visits the slots of `key` in the order of the functions until `visit` gives an answer.
+    /// Calls `visit` with the slots of `key` in the order of the functions until `visit` returns an
+    /// answer.
     #[inline(always)]
     pub fn search<K: KeyWord, R>(&self, key: K, mut visit: impl FnMut(u32) -> Option<R>) -> Option<R> {
-        // The visits are written out, because LLVM does not unroll a loop with an early exit, and
+        // The calls are written out, because LLVM does not unroll a loop with an early exit, and
         // then indexes the constants in local memory.
         macro_rules! visit_each {
             ($($function:literal)*) => {

@@ -1,8 +1,8 @@
 //! The types that tables take: 32- and 64-bit unsigned keys and values.
 //!
 //! Tables with a [`Payload`] beside each key are maps or sets, and their kernels have entry points
-//! for both. Keys are mixed by a bijection ([`KeyWord::mixed`]), so what keeps them mixed, or keeps
-//! a part of them, computes them back.
+//! for both. Keys are mixed by a bijection ([`KeyWord::mixed`]), so code that stores mixed keys, or
+//! a part of them, can compute the keys.
 
 use crate::seam::{AtomicWord, Global, Lanes, Word};
 use core::ops::{BitAnd, BitOr, BitXor, Not, Shl, Shr};
@@ -15,7 +15,8 @@ mod sealed {
     impl Sealed for super::Nothing {}
 }
 
-/// What keys and values have in common: an unsigned word, moved to and from 64 bits without loss.
+/// The common properties of keys and values: an unsigned word, converted to and from 64 bits
+/// without loss.
 pub trait Scalar:
     Word
     + sealed::Sealed
@@ -37,21 +38,23 @@ pub trait Scalar:
     const INDEX: usize;
     /// The word with every bit set.
     const ALL_ONES: Self;
-    /// The word that two such words make.
+    /// The word that consists of two such words.
     type Double: Double<Half = Self>;
     /// Zero-extends to 64 bits.
     fn to_u64(self) -> u64;
-    /// Returns the 32 bits that begin at bit `shift`, which must be one of the word's bits.
+    /// Returns the 32 bits starting at bit `shift`, which must be the index of one of the word's
+    /// bits.
     fn bits_from(self, shift: u32) -> u32;
     /// Takes the low bits of `wide`.
     fn from_u64(wide: u64) -> Self;
-    /// Returns the part of the range that the word is in, if the range has `whole` equal parts: the
-    /// count of parts that lie below it.
+    /// Returns the index of the part that contains the word, if the range of words is divided into
+    /// `whole` equal parts.
     fn scaled(self, whole: u32) -> u32;
-    /// Returns the part as in [`Scalar::scaled`], with a `whole` as wide as the word.
+    /// Returns the index of the part as [`Scalar::scaled`] does, with a `whole` as wide as the
+    /// word.
     fn scaled_wide(self, whole: Self) -> Self;
-    /// Returns the position of the word within its part, of the `whole` equal parts of
-    /// [`Scalar::scaled`], as a fraction of the range.
+    /// Returns the position of the word within its part, if the range is divided as in
+    /// [`Scalar::scaled`]. The position is scaled to the whole range.
     fn within_part(self, whole: u32) -> Self;
     /// Returns the count of zeros below the lowest bit that is set.
     fn low_zeros(self) -> u32;
@@ -102,7 +105,7 @@ scalar!(u64, u128, 1);
 pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     /// The type of half of the word.
     type Half: KeyWord + ValueWord;
-    /// The array of such words that has 32 bytes, a sector of the GPU's memory: one thread reads it
+    /// The array of such words that has 32 bytes, a sector of the GPU's memory. One thread reads it
     /// as fast as one word.
     type Sector: Copy + AsRef<[Self]>;
     /// The count of words of a sector.
@@ -110,7 +113,7 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     /// The word with every bit set.
     const ALL_ONES: Self;
 
-    /// Returns the word of two halves.
+    /// Returns the word that consists of two halves.
     fn of(upper: Self::Half, lower: Self::Half) -> Self;
     /// Returns the upper half.
     fn upper(self) -> Self::Half;
@@ -118,45 +121,45 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     fn lower(self) -> Self::Half;
 
     /// Reads the words of a sector, whose first word has index `first`. No thread of this launch
-    /// may write them.
+    /// may write these words.
     fn read_sector(memory: Global<Self>, first: u64) -> Self::Sector;
-    /// Loads the words of a sector, which other threads may be changing: each word is whole, but
-    /// they need not be of one moment.
+    /// Loads the words of a sector while other threads may be changing them. Each word is read as a
+    /// whole, but the words may be of different moments.
     fn load_sector_relaxed(memory: Global<Self>, first: u64) -> Self::Sector;
 
     /// The array of such words that has 64 bytes, a line of a CPU's cache.
     type Line: Copy + AsRef<[Self]>;
     /// Loads the words of a line, whose first word has index `first`. No other thread may write
-    /// them meanwhile.
+    /// them at the same time.
     fn load_line(memory: Global<Self>, first: u64) -> Self::Line;
-    /// Loads the words of a line, which other threads may be changing, as
+    /// Loads the words of a line while other threads may be changing them, as
     /// [`Double::load_sector_relaxed`] does.
     fn load_line_relaxed(memory: Global<Self>, first: u64) -> Self::Line;
-    /// Compares the words of a line, several at once where a CPU can. For each word `i`, bit `i`
-    /// tells whether its upper half is `upper`. Bit `8 + i` tells whether the word has every bit
-    /// set, and bit `16 + i` whether its upper half has.
+    /// Compares the words of a line, with vectors if the CPU has them. In the result, bit `i` tells
+    /// whether the upper half of word `i` is `upper`. Bit `8 + i` tells whether all bits of word
+    /// `i` are set, and bit `16 + i` whether all bits of its upper half are set.
     fn compare_line(lanes: impl Lanes, line: Self::Line, upper: Self::Half) -> u32;
 }
 
 /// A key of a table: `u32` or `u64`. Every value of the type is a legal key.
 pub trait KeyWord: Scalar {
-    /// The word type for keys and values of a table that stores both in words of one type: the
-    /// wider of the two.
+    /// The word type for the keys and values of a table that stores both in words of one type. It
+    /// is the wider of the two types.
     type PackedWord<V: Payload>: KeyWord + ValueWord;
 
-    /// Returns a bijection of the keys under which every bit depends on every bit of the key, by
-    /// two random words (`b` is used as an odd multiplier). The shifts and the first multiplier are
-    /// from published bijective mixers: for 32 bits C. Wellons' hash-prospector (0x21f0aaad), for
-    /// 64 bits J. Maiga's "mx3" (0xe9846af9b1a615d).
+    /// Returns the image of the key under a bijection by two random words, in which every bit
+    /// depends on every bit of the key. `b` is used as an odd multiplier. The shifts and the first
+    /// multiplier are from published bijective mixers: for 32 bits C. Wellons' hash-prospector
+    /// (0x21f0aaad), for 64 bits J. Maiga's "mx3" (0xe9846af9b1a615d).
     fn mixed(self, a: u64, b: u64) -> Self;
 
-    /// Returns the key whose [`KeyWord::mixed`] this is.
+    /// Returns the key whose [`KeyWord::mixed`] is this word.
     #[inline(always)]
     fn unmixed(self, a: u64, b: u64) -> Self {
         self.unmixed_by(a, inverse_multiplier(b))
     }
 
-    /// Does [`KeyWord::unmixed`] by the [`inverse_multiplier`] of `b`.
+    /// Returns the result of [`KeyWord::unmixed`], computed with the [`inverse_multiplier`] of `b`.
     fn unmixed_by(self, a: u64, inverse_of_b: u64) -> Self;
 
     /// Returns the upper 32 bits of [`KeyWord::mixed`].
@@ -165,8 +168,8 @@ pub trait KeyWord: Scalar {
         self.mixed(a, b).bits_from(Self::BITS - 32)
     }
 
-    /// Returns the sum `a·k + b` before the reduction by a prime; `wrapping` computes it modulo
-    /// 2^32 or 2^64, the key's own width.
+    /// Returns the sum `a·k + b` before the reduction by a prime. If `wrapping` is true, it is
+    /// computed modulo 2^32 or 2^64, the key's own width.
     fn linear(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64;
 
     /// Returns the sum `(a ^ k) + b` before the reduction by a prime, in the arithmetic of
@@ -183,16 +186,17 @@ impl ValueWord for u64 {}
 pub trait Payload: sealed::Sealed + Copy + core::fmt::Debug + Send + Sync + 'static {
     /// The value type; for [`Nothing`] a word that is neither read nor written.
     type Word: ValueWord;
-    /// The count of bits of the value: 0 if there is none.
+    /// The count of bits of the value, or 0 if there is no value.
     const VALUE_BITS: u32;
     /// The index of this type in the names of the kernels that take any payload.
     const PAYLOAD_INDEX: usize;
     /// The [`KeyWord::PackedWord`] of a 32-bit key and this payload.
     type PackedWith32: KeyWord + ValueWord;
-    /// The word for a pair of a 32-bit key and this payload, where one word holds both; for any
-    /// other pair it holds the pair's index.
+    /// The word for a pair of a 32-bit key and this payload, if one word can contain both. For any
+    /// other pair it contains the pair's index.
     type PackedEntry: Scalar;
-    /// The word type of a cuckoo table's slots: 64 bits wide if there is a value, else the key.
+    /// The word type of a cuckoo table's slots: 64 bits wide if there is a value, else as wide as
+    /// the key.
     type SlotWord<K: KeyWord>: Scalar;
 }
 impl Payload for u32 {
@@ -230,8 +234,9 @@ pub type WordOf<V> = <V as Payload>::Word;
 /// The [`Payload::SlotWord`] of `V` beside keys `K`.
 pub type SlotWordOf<K, V> = <V as Payload>::SlotWord<K>;
 
-/// Returns the inverse of `odd`, an odd number, modulo 2^64 and so modulo 2^32 too. Each of
-/// Newton's steps doubles the count of correct bits; `odd` is its own inverse in the lowest three.
+/// Returns the inverse of `odd`, an odd number, modulo 2^64 and therefore modulo 2^32, too. Each of
+/// Newton's steps doubles the count of correct bits; in the lowest three bits `odd` is its own
+/// inverse.
 #[inline(always)]
 const fn inverse(odd: u64) -> u64 {
     let mut inverse = odd;
@@ -243,8 +248,8 @@ const fn inverse(odd: u64) -> u64 {
     inverse
 }
 
-/// Returns the inverse of the odd multiplier that [`KeyWord::mixed`] makes of `b`. Where many keys
-/// are unmixed it is an argument: LLVM may compute it again for each of them.
+/// Returns the inverse of the odd multiplier that [`KeyWord::mixed`] makes of `b`. Code that
+/// unmixes many keys passes it as an argument, because LLVM may compute it again for each key.
 #[inline(always)]
 pub const fn inverse_multiplier(b: u64) -> u64 {
     inverse(b | 1)
@@ -267,7 +272,7 @@ impl KeyWord for u32 {
     }
     #[inline(always)]
     fn unmixed_by(self, a: u64, inverse_of_b: u64) -> u32 {
-        // A shift by less than half of the width takes two more to undo.
+        // Undoing a shift by less than half of the width takes two more shifts.
         let mut x = self ^ self >> 15 ^ self >> 30;
         x = x.wrapping_mul(inverse_of_b as u32);
         x = x ^ x >> 15 ^ x >> 30;
@@ -276,7 +281,7 @@ impl KeyWord for u32 {
     }
     #[inline(always)]
     fn linear(self, a: u64, b: u64, _residue: impl Fn(u64) -> u64, wrapping: bool) -> u64 {
-        // Exact: a, b and k are below 2^32, so the sum is below 2^64.
+        // The sum is exact: a, b and k are below 2^32, so it is below 2^64.
         let sum = a * self as u64 + b;
         if wrapping { sum as u32 as u64 } else { sum }
     }
@@ -309,8 +314,8 @@ impl KeyWord for u64 {
     }
     #[inline(always)]
     fn linear(self, a: u64, b: u64, residue: impl Fn(u64) -> u64, wrapping: bool) -> u64 {
-        // Exact: the key is reduced first, which changes nothing modulo the prime and keeps the
-        // product below 2^64.
+        // The sum is exact: the key is reduced first, which changes nothing modulo the prime and
+        // keeps the product below 2^64.
         if wrapping { a.wrapping_mul(self).wrapping_add(b) } else { a * residue(self) + b }
     }
     #[inline(always)]

@@ -1,5 +1,5 @@
-//! Building: every thread inserts one pair; then keys are counted, and copies of repeated keys are
-//! found.
+//! Building: every thread inserts one pair. Then a second kernel counts the keys and finds copies
+//! of repeated keys.
 
 use super::{Slot, Table, fillers, header};
 use crate::hash::{HashFunctions, MAX_FUNCTIONS, NO_SLOT};
@@ -17,11 +17,11 @@ pub struct InsertParams {
     pub pairs: u64,
     /// The most exchanges that one thread makes before it declares failure.
     pub chain_limit: u32,
-    /// The switch for statistics: 1 to count exchanges, else 0.
+    /// 1 to count exchanges, else 0.
     pub statistics: u32,
 }
 
-/// A pair that is being inserted, by the first word of its slots.
+/// A pair that is being inserted, represented by the first word of its slots.
 struct Journey<W> {
     item: W,
     slot: u32,
@@ -29,14 +29,14 @@ struct Journey<W> {
 }
 
 kernel! {
-    /// Inserts pair `i` by thread `i` (Alcantara 2011, §4.3.1.2, listing 4.1). The slots must be
-    /// [`Slots::EMPTY`], the header 0.
+    /// Inserts pair `i` by thread `i` (Alcantara 2011, §4.3.1.2, listing 4.1). Before the launch
+    /// all slots must be [`Slots::EMPTY`], and the header must be 0.
     ///
-    /// An evicted pair goes on to its next slot. A thread is done when it meets an empty slot, or
+    /// An evicted pair goes to its next slot. A thread is done when it finds an empty slot, or
     /// another copy of the key that it carries; one of the two copies then remains. On a long
-    /// eviction chain it looks for such a copy in all the key's slots, so that copies do not make a
-    /// build fail. Blocks have 64 threads (Alcantara 2011), so that a long chain keeps few threads
-    /// waiting.
+    /// eviction chain the thread searches such a copy in all slots of the key, so that copies do
+    /// not make a build fail. Blocks have 64 threads (Alcantara 2011), so that a long chain keeps
+    /// few threads waiting.
     ///
     /// For a set `values` is not used.
     Insert<K: KeyWord, V: Payload>, "cuckoo_insert", threads 64, shared totals: u64 = 2;
@@ -61,9 +61,8 @@ impl<K: KeyWord, V: Payload> Insert<K, V> {
         block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
             let mut journeys = tile.local(|lane| start(&table, &args, first + lane as u64));
-            // The lanes go exchange by exchange: on the CPU, each lane's next slot is being fetched
-            // while the others go on.
-            // At most `chain_limit` exchanges a lane.
+            // All lanes do one exchange at a time. On the CPU, each lane's next slot is being
+            // fetched while the other lanes exchange. At most `chain_limit` exchanges a lane.
             while tile.ballot(&journeys, |_, journey| journey.slot != NO_SLOT) != 0 {
                 tile.each(&mut journeys, |_, journey| {
                     if journey.slot != NO_SLOT {
@@ -90,11 +89,11 @@ impl<K: KeyWord, V: Payload> Insert<K, V> {
     }
 }
 
-/// Reads pair `index` and finds its first slot; [`NO_SLOT`] if there is nothing to insert.
+/// Reads pair `index` and finds its first slot, or [`NO_SLOT`] if there is no pair to insert.
 #[inline(always)]
 fn start<K: KeyWord, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, index: u64) -> Journey<SlotWordOf<K, V>> {
     let nothing = Journey { item: Slots::<K, V>::EMPTY, slot: NO_SLOT, exchanges: 0 };
-    // Once one thread has failed the build is void, so the others need not begin.
+    // After one thread has failed the build is void, so other threads need not start.
     if index >= args.plan.pairs || args.header.atomic(header::FAILED).load() != 0 {
         return nothing;
     }
@@ -111,8 +110,8 @@ fn start<K: KeyWord, V: Payload>(table: &Table<K, V>, args: &Insert<K, V>, index
             raise(args.header, header::REPEATED);
         }
         if V::VALUE_BITS != 0 {
-            // If keys are repeated, `StoreValues` decides; until then the cell holds one of the
-            // values, whole.
+            // If keys are repeated, `StoreValues` stores the last value later. Until then the cell
+            // contains one of the values as a whole.
             args.header.atomic(header::CELL_VALUE).store(value.to_u64());
         }
         return nothing;
@@ -162,15 +161,15 @@ fn step<K: KeyWord, V: Payload>(
 /// The count of exchanges after which a thread checks for another copy of its key in the table.
 const CHECK_EVERY: u32 = 16;
 
-/// Returns whether `key` is in one of `slots` now. A thread that carries a copy of it may then drop
-/// its own.
+/// Returns whether `key` is in one of `slots` now. If so, a thread that carries a copy of the key
+/// may drop its copy.
 ///
-/// Copies of two keys that share all their slots could otherwise evict each other for ever, each
-/// thread finding the other key in every slot. The key is not lost: the copy that was seen was in
-/// its slot at that moment. A thread that carries it away can drop it only on seeing another one.
-/// (That needs reads and exchanges in one order for all threads. The atomics of GPUs and of x86
-/// have such an order; relaxed atomics need not. [`Last`](super::Last) detects the keys that were
-/// lost without it.)
+/// Without this, copies of two keys that share all their slots could evict each other forever,
+/// because each thread finds the other key in every slot. The key is not lost: the copy that was
+/// seen was in its slot at that moment, and a thread that evicts it can drop it only after seeing
+/// another copy. (That requires one order of reads and exchanges for all threads. The atomics of
+/// GPUs and of x86 have such an order; relaxed atomics need not. [`Last`](super::Last) detects keys
+/// that were lost for lack of it.)
 #[inline(always)]
 fn in_one_of<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slots: &[u32; MAX_FUNCTIONS]) -> bool {
     let mut found = false;
@@ -183,7 +182,7 @@ fn in_one_of<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slots: &[u32; 
     found
 }
 
-/// Sets a flag that many threads may set. It is written once or a few times, and otherwise only
+/// Sets a flag that many threads may set. The flag is written only a few times, and otherwise only
 /// read.
 #[inline(always)]
 pub(super) fn raise(words: Global<u64>, flag: u64) {
@@ -194,10 +193,10 @@ pub(super) fn raise(words: Global<u64>, flag: u64) {
 
 /// Returns the next slot of a key evicted from `current`: round-robin over its *distinct* slots.
 ///
-/// Listing 4.1 (Alcantara 2011) takes the first function that gives the current slot and goes on
-/// with the next one. When two functions of a key agree, that sequence may never reach a slot
-/// behind them; §4.3.1.2 names the problem, for tables of a few hundred items. Here a function
-/// counts only if no earlier one gives its slot, so the sequence visits them all.
+/// Listing 4.1 (Alcantara 2011) takes the first function that gives the current slot and continues
+/// with the next function. When two functions of a key agree, that sequence may never reach the
+/// slots of later functions; §4.3.1.2 names the problem, for tables of a few hundred items. Here a
+/// function counts only if no earlier function gives its slot, so the sequence visits all slots.
 #[inline(always)]
 pub fn next_slot(slots: &[u32; MAX_FUNCTIONS], current: u32) -> u32 {
     let mut next = slots[0];
@@ -217,12 +216,13 @@ pub fn next_slot(slots: &[u32; MAX_FUNCTIONS], current: u32) -> u32 {
 
 kernel! {
     /// Counts the keys after the insertion, slot `i` by thread `i`. A copy of the key in the slot
-    /// of an earlier function shows that the key was repeated. Does nothing after a failure.
+    /// of an earlier function shows that the key was repeated. After a failed insertion the kernel
+    /// does nothing.
     ///
-    /// In a map copies stay where they are: lookups find the earliest one, which gets the value of
-    /// the last pair. In a set they are erased (Alcantara 2011, §4.4), but no slot becomes empty:
-    /// [`fillers`]. All earlier slots are read at once, one for each key on average. That is about
-    /// half of what looking up every key reads.
+    /// In a map copies stay: lookups find the earliest copy, which gets the value of the last pair.
+    /// In a set they are erased (Alcantara 2011, §4.4), but their slots do not become empty
+    /// ([`fillers`]). Only the slots of earlier functions are read, on average one for each key.
+    /// That is about half of the reads of a lookup of every key.
     Census<K: KeyWord, V: Payload>, "cuckoo_census", threads 256;
     { words: Global<Slot<K, V>>, header: Global<u64>, functions: HashFunctions }
 }
@@ -254,8 +254,8 @@ impl<K: KeyWord, V: Payload> Census<K, V> {
             let earlier = has_earlier_copy(&table, Slots::<K, V>::key_of(*item), slot);
             if earlier {
                 raise(args.header, header::REPEATED);
-                // The copy that was seen may be erased as well, but not the one that the first
-                // function with a copy leads to.
+                // The copy that was seen may be erased at the same time, but not the copy in the
+                // slot of the first function with a copy.
                 if V::VALUE_BITS == 0 && !fillers::put_filler(&table, slot) {
                     raise(args.header, header::FAILED);
                 }
@@ -270,8 +270,8 @@ impl<K: KeyWord, V: Payload> Census<K, V> {
     }
 }
 
-/// Returns whether the build has failed. `in_this_launch` says that this may change while others
-/// read it: then a cached read is not allowed.
+/// Returns whether the build has failed. If `in_this_launch` is true, other threads may be changing
+/// the flag, so a cached read is not allowed.
 #[inline(always)]
 fn failed(words: Global<u64>, in_this_launch: bool) -> bool {
     let failed =
@@ -279,12 +279,11 @@ fn failed(words: Global<u64>, in_this_launch: bool) -> bool {
     failed != 0
 }
 
-/// Returns whether `key`, found in `slot`, is also in a slot of a function before the one that
-/// leads to `slot`.
+/// Returns whether `key`, found in `slot`, is also in a slot of an earlier function.
 #[inline(always)]
 pub(crate) fn has_earlier_copy<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slot: u32) -> bool {
     let mut items = [Slots::<K, V>::EMPTY; MAX_FUNCTIONS - 1];
-    // All reads come before the comparisons, so that the reads need not wait for each other.
+    // All reads come before the comparisons, so that no read waits for another.
     for_each_earlier(table, key, slot, |function, earlier| items[function] = table.slots.item_at(earlier));
     items.iter().any(|&item| item != Slots::<K, V>::EMPTY && Slots::<K, V>::key_of(item) == key)
 }
@@ -295,8 +294,8 @@ fn for_each_earlier<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slot: u
     let slots = table.functions.slots_of(key);
     let mut before = true;
     for (function, &earlier) in slots[..MAX_FUNCTIONS - 1].iter().enumerate() {
-        // A key of a damaged table may be in no slot of its own: behind its last function there is
-        // none.
+        // A key of a damaged table may be in none of its slots, so the loop also ends after its
+        // last function.
         before &= earlier != slot && earlier != NO_SLOT;
         if before {
             visit(function, earlier);

@@ -19,8 +19,8 @@ pub struct FindParams {
 
 kernel! {
     /// Answers query `i` by thread `i` (Alcantara 2011, §4.3.2, listing 4.2). `values[i]` becomes
-    /// the value or 0, and bit `i mod 32` of `found[i / 32]` says which. `values` may be null; for
-    /// a set it is null.
+    /// the value, or 0 if the key is absent. Bit `i mod 32` of `found[i / 32]` tells whether it is
+    /// present. `values` may be null, and is null for a set.
     Find<K: KeyWord, V: Payload>, "cuckoo_find", threads 256, cpu cores;
     {
         queries: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>,
@@ -51,7 +51,7 @@ impl<K: KeyWord, V: Payload> Find<K, V> {
     }
 }
 
-/// A table's functions, which tell the slots without reading memory.
+/// The functions of a table, by which slots are computed without reading memory.
 #[derive(Clone, Copy)]
 struct Functions(HashFunctions);
 

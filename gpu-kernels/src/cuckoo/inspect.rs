@@ -1,4 +1,4 @@
-//! Inspecting a table: where its keys are.
+//! Counting the probes that lookups of a table's keys need.
 
 use super::build::has_earlier_copy;
 use super::{Slot, Table, fillers};

@@ -1,5 +1,5 @@
-//! Values for pairs that an exchange does not move, and for repeated keys: the last pair in input
-//! order wins.
+//! Storing values that exchanges do not move, and the values of repeated keys: the last pair in
+//! input order wins.
 
 use super::build::raise;
 use super::{Slot, Table, header};
@@ -17,8 +17,8 @@ pub struct PairsParams {
     pub pairs: u64,
 }
 
-/// Reads the key of pair `index` and prefetches its first slot, which is [`NO_SLOT`] if there is
-/// none to search. The key is in the table, once.
+/// Reads the key of pair `index` and prefetches its first slot. Returns both, or [`NO_SLOT`] if
+/// there is no slot to search.
 #[inline(always)]
 fn locate<K: KeyWord, V: Payload>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> (K, u32) {
     if index >= pairs {
@@ -37,9 +37,9 @@ kernel! {
     /// Raises `last[slot of key i]` to `i` by thread `i`. `last` must be 0 everywhere, or null.
     /// Declares the build failed if a key is not in the table.
     ///
-    /// A key should never be missing. But the insertion lets a thread drop a copy on seeing another
-    /// one, with relaxed reads; a machine that reordered them could lose the key. Every such drop
-    /// raises [`header::REPEATED`], and this pass follows.
+    /// No key should be missing. But the insertion lets a thread drop a copy after seeing another
+    /// copy by relaxed reads, and a machine that reorders the reads could lose the key. Every such
+    /// drop sets [`header::REPEATED`], and then this kernel is launched.
     Last<K: KeyWord, V: Payload>, "cuckoo_last", threads 256;
     { keys: Global<K>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
 }
@@ -67,8 +67,8 @@ impl<K: KeyWord, V: Payload> Last<K, V> {
 }
 
 kernel! {
-    /// Writes value `i` to the slot of key `i` by thread `i`, if `last` is null or names `i`. So
-    /// the last pair of a repeated key wins, as in `HashMap::from_iter`.
+    /// Writes value `i` to the slot of key `i` by thread `i`, if `last` is null or contains `i` for
+    /// the slot. So the last pair of a repeated key wins, as in `HashMap::from_iter`.
     StoreValues<K: KeyWord, V: ValueWord>, "cuckoo_store_values", threads 256;
     { keys: Global<K>, values: Global<V>, words: Global<Slot<K, V>>, header: Global<u64>, last: Global<u32>, plan: PairsParams }
 }

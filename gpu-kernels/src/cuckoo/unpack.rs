@@ -1,5 +1,5 @@
-//! Writing out all pairs of a table, or the keys of a set. The two-level table, which has its keys
-//! in slots and a cell, too, is written out by the same kernel.
+//! Writing out all pairs of a table, or the keys of a set. The kernel also writes out two-level
+//! tables, whose keys are in slots and a cell, too.
 
 use super::build::has_earlier_copy;
 use super::{Slot, Table, fillers};
@@ -19,19 +19,20 @@ pub struct UnpackParams {
     pub slots: u64,
     /// The capacity of the output, in pairs.
     pub capacity: u64,
-    /// The flag of copies: 1 if copies of a key may be in several slots of a map. Then only the
-    /// copy that lookups find is written.
+    /// 1 if copies of a key may be in several slots of a map. In that case only the copy that
+    /// lookups find is written.
     pub copies: u32,
-    /// A word that is not used: the plan has no padding.
+    /// An unused field, so that the struct has no padding.
     pub padding: u32,
 }
 
 kernel! {
-    /// Writes the pairs of all slots and of the cell to `keys_out` and `values_out`, up to their
-    /// capacity; in a set the keys alone. There is one thread per slot, and one for the cell.
+    /// Writes the pairs of all slots and of the cell to `keys_out` and `values_out`, up to the
+    /// capacity. In a set it writes the keys alone. There is one thread per slot, and one for the
+    /// cell.
     ///
-    /// `count[0]`, 0 at first, becomes the count of pairs. Their order is that in which blocks
-    /// reserve their output. `values_out` may be null in a set.
+    /// `count[0]`, which is 0 at first, becomes the count of pairs. The pairs are in the order in
+    /// which blocks reserve their output. `values_out` may be null in a set.
     Unpack<K: KeyWord, V: Payload>, "cuckoo_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         words: Global<Slot<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>,

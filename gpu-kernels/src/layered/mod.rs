@@ -1,4 +1,4 @@
-//! Tables that stand on another table: dense ids (compacting) and many values a key (multimap).
+//! Tables on top of another table: dense ids (compacting) and many values per key (multimap).
 
 pub mod compacting;
 pub mod multi;

@@ -1,5 +1,5 @@
-//! What a multimap needs beside sorted pairs and its id table: where a key's values are, and
-//! getting them. The id table is a page table ([`crate::page`]) or a cuckoo table.
+//! The lookups of a multimap, which consists of sorted pairs and an id table: finding and gathering
+//! the values of keys. The id table is a page table ([`crate::page`]) or a cuckoo table.
 
 use crate::cuckoo;
 use crate::page::{self, Layout};
@@ -17,7 +17,8 @@ pub struct RunsParams {
     pub queries: u64,
 }
 
-/// The arrays of a lookup of runs. The runs follow each other, and run `r` ends with `lasts[r]`.
+/// The arrays of a lookup of runs. The runs are adjacent, and the last index of run `r` is
+/// `lasts[r]`.
 struct Lookup<K> {
     queries: Global<K>,
     count: u64,
@@ -29,7 +30,7 @@ struct Lookup<K> {
     wide_counts: Global<u64>,
 }
 
-/// Answers query `i` by thread `i` of the grid: `run_of` gives the run of a key.
+/// Answers query `i` by thread `i` of the grid. `run_of` returns the index of a key's run.
 #[inline(always)]
 fn answer<K: KeyWord, B: Block>(block: &mut B, lookup: &Lookup<K>, run_of: impl Fn(K) -> Option<u32> + Sync) {
     block.each_item(lookup.count, |index| {
@@ -52,8 +53,9 @@ fn answer<K: KeyWord, B: Block>(block: &mut B, lookup: &Lookup<K>, run_of: impl 
 
 kernel! {
     /// Finds the run of the values of query `i` by thread `i`. The run begins at `starts[i]`, and
-    /// `counts[i]` and `wide_counts[i]` are its count of values; all are 0 if there is no such key.
-    /// Each of the three may be null. The runs follow each other, and run `r` ends with `lasts[r]`.
+    /// `counts[i]` and `wide_counts[i]` are its count of values; all are 0 if the key is absent.
+    /// Each of the three arrays may be null. The runs are adjacent, and the last index of run `r`
+    /// is `lasts[r]`.
     Runs<K: KeyWord>, "multi_runs", threads 256;
     {
         queries: Global<K>, words: Global<u64>, lasts: Global<u32>, starts: Global<u32>, counts: Global<u32>,
@@ -74,7 +76,7 @@ impl<K: KeyWord> Runs<K> {
 }
 
 kernel! {
-    /// Finds runs as [`Runs`] does, by a cuckoo table.
+    /// Finds runs as [`Runs`] does, in a cuckoo table.
     RunsOfCuckoo<K: KeyWord>, "multi_runs_of_cuckoo", threads 256;
     {
         queries: Global<K>, words: Global<Slot<K, u32>>, header: Global<u64>, lasts: Global<u32>, starts: Global<u32>,
@@ -106,8 +108,8 @@ pub struct GatherParams {
 
 kernel! {
     /// Writes the values of query `i` to `output`, from `offsets[i]` up to `offsets[i + 1]`, or up
-    /// to `total` for the last query. They begin at `values[starts[i]]`. One thread for each of the
-    /// `total` values, however they are distributed over the queries.
+    /// to `total` for the last query. The values are read starting at `values[starts[i]]`. There is
+    /// one thread for each of the `total` values, whatever their distribution over the queries.
     Gather<T: Scalar>, "multi_gather", threads 256, shared bounds: u64 = 2;
     { values: Global<T>, starts: Global<u32>, offsets: Global<u64>, output: Global<T>, plan: GatherParams }
 }
@@ -117,9 +119,9 @@ impl<T: Scalar> Gather<T> {
     fn run<B: Block>(self, block: &mut B, bounds: B::Shared<u64>) {
         let args = self;
         let GatherParams { queries, total } = args.plan;
-        // Finds the last query in `low..high` whose values begin at `output_index` or before.
+        // Returns the last query in `low..high` whose output begins at or before `output_index`.
         let query_of = |output_index: u64, mut low: u64, mut high: u64| {
-            // At most 64 steps: each halves the range.
+            // At most 64 steps, because each step halves the range.
             while high - low > 1 {
                 let middle = low.midpoint(high);
                 if args.offsets.load_read_only(middle) <= output_index {
@@ -133,8 +135,8 @@ impl<T: Scalar> Gather<T> {
         let first = block.first_thread();
         let last_thread = block.threads() - 1;
         let mut nothing = block.local(|_| ());
-        // The queries of the block's first and last values are found first; all others are between
-        // them.
+        // The queries of the block's first and last values are found first; the queries of its
+        // other values are between these two.
         block.phase(&mut nothing, |thread, _| {
             if thread == 0 || thread == last_thread {
                 let output_index = (first + thread as u64).min(total - 1);

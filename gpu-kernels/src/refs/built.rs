@@ -1,4 +1,4 @@
-//! Refs of the tables of one key a slot, all but the linear one.
+//! Refs of the tables with one value per key, except the linear map.
 
 use super::{MapRef, SetRef, asked};
 use crate::hash::HashFunctions;
@@ -12,7 +12,7 @@ use core::marker::PhantomData;
 /// [`Nothing`](crate::types::Nothing).
 ///
 /// A lookup nearly always reads one bucket: 32 bytes, or 64 if keys or values have 64 bits.
-/// It only reads: keys and values stay as they are while the kernel runs ([`refs`](super)).
+/// The ref only reads: keys and values stay unchanged while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PageRef<K: KeyWord, V: Payload> {
@@ -24,7 +24,8 @@ pub struct PageRef<K: KeyWord, V: Payload> {
 impl<K: KeyWord, V: Payload> PageRef<K, V> {
     const BYTES: usize = size_of::<Global<u64>>() + size_of::<page::Layout>();
 
-    /// Returns the ref of the table whose buckets are at `words`; null if it is empty.
+    /// Returns the ref of the table whose buckets are at `words`, which is null if the table is
+    /// empty.
     #[inline]
     pub fn new(words: Global<u64>, layout: page::Layout) -> Self {
         Self { words, layout, types: PhantomData }
@@ -45,7 +46,7 @@ asked! { PageRef, Payload }
 /// [`Nothing`](crate::types::Nothing).
 ///
 /// A lookup reads at most one slot for each hash function, one after the other.
-/// It only reads: keys and values stay as they are while the kernel runs ([`refs`](super)).
+/// The ref only reads: keys and values stay unchanged while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CuckooRef<K: KeyWord, V: Payload> {
@@ -57,7 +58,8 @@ pub struct CuckooRef<K: KeyWord, V: Payload> {
 impl<K: KeyWord, V: Payload> CuckooRef<K, V> {
     const BYTES: usize = 2 * size_of::<Global<u64>>() + size_of::<HashFunctions>();
 
-    /// Returns the ref of the table of these slots, functions and [`header`](cuckoo::header).
+    /// Returns the ref of the table with these slots and functions and this
+    /// [`header`](cuckoo::header).
     #[inline]
     pub fn new(words: Global<Slot<K, V>>, header: Global<u64>, functions: HashFunctions) -> Self {
         Self { words, header, functions }
@@ -77,7 +79,7 @@ asked! { CuckooRef, Payload }
 /// A two-level map as a kernel's argument.
 ///
 /// A lookup reads the seed of the key's bucket, and then at most one slot in each sub-table.
-/// It only reads: keys and values stay as they are while the kernel runs ([`refs`](super)).
+/// The ref only reads: keys and values stay unchanged while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct TwoLevelRef<K: KeyWord, V: ValueWord> {
@@ -90,7 +92,8 @@ pub struct TwoLevelRef<K: KeyWord, V: ValueWord> {
 impl<K: KeyWord, V: ValueWord> TwoLevelRef<K, V> {
     const BYTES: usize = 3 * size_of::<Global<u64>>() + size_of::<two_level::Layout>();
 
-    /// Returns the ref of the table of these slots, seeds and [`header`](two_level::header).
+    /// Returns the ref of the table with these slots and seeds and this
+    /// [`header`](two_level::header).
     #[inline]
     pub fn new(words: Global<Slot<K, V>>, seeds: Global<u32>, header: Global<u64>, layout: two_level::Layout) -> Self {
         Self { words, seeds, header, layout }
@@ -110,7 +113,7 @@ asked! { TwoLevelRef, ValueWord }
 /// A sorted map as a kernel's argument.
 ///
 /// A lookup reads one group of keys, 64 or 128 bytes, in each level of the index.
-/// It only reads: keys and values stay as they are while the kernel runs ([`refs`](super)).
+/// The ref only reads: keys and values stay unchanged while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SortedRef<K: KeyWord, V: ValueWord> {
@@ -138,14 +141,14 @@ impl<K: KeyWord, V: ValueWord> SortedRef<K, V> {
         self.table().rank(key).map(|rank| self.values.load_read_only(rank as u64))
     }
 
-    /// Returns the count of keys below `key`, in the order of the words: the rank of the first pair
-    /// of a range that begins at it.
+    /// Returns the count of keys below `key`, in the order of the words. This is the rank of the
+    /// first pair of a range that begins at `key`.
     #[inline(always)]
     pub fn lower_bound(&self, key: K) -> u32 {
         self.table().lower_bound(key)
     }
 
-    /// Returns the key and value of a rank, if there are so many pairs.
+    /// Returns the key and value with rank `rank`, if there are more than `rank` pairs.
     #[inline(always)]
     pub fn pair(&self, rank: u32) -> Option<(K, V)> {
         let at = rank as u64;
@@ -158,8 +161,9 @@ asked! { SortedRef, ValueWord }
 /// An extendible map as a kernel's argument.
 ///
 /// A lookup reads the key's segment, the index of its bucket, the address of the bucket's page, and
-/// the bucket's line: four accesses, one after the other, of which the first and the third are in
-/// caches. It only reads: keys and values stay as they are while the kernel runs ([`refs`](super)).
+/// the bucket's line. These are four dependent accesses, of which the first and the third are in
+/// caches. The ref only reads: keys and values stay unchanged while the kernel runs
+/// ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ExtendibleRef<K: KeyWord, V: ValueWord> {

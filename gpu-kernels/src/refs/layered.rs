@@ -1,4 +1,4 @@
-//! Refs of the tables that stand on a map from keys to ids.
+//! Refs of the tables on top of a map from keys to ids.
 
 use super::{MapRef, SetRef};
 use crate::seam::Global;
@@ -7,7 +7,8 @@ use core::marker::PhantomData;
 
 /// A multimap as a kernel's argument; `R` is the ref of its table of keys.
 ///
-/// It only reads: keys and their values stay as they are while the kernel runs ([`refs`](super)).
+/// The ref only reads: keys and their values stay unchanged while the kernel runs
+/// ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MultiRef<K: KeyWord, V: ValueWord, R> {
@@ -18,8 +19,8 @@ pub struct MultiRef<K: KeyWord, V: ValueWord, R> {
 }
 
 impl<K: KeyWord, V: ValueWord, R> MultiRef<K, V, R> {
-    /// Returns the ref of the map whose keys have the indices of their runs in `runs`. The runs
-    /// follow each other in `values`, and run `r` ends with `lasts[r]`.
+    /// Returns the ref of the multimap in which `runs` maps each key to the index of its run. The
+    /// runs are adjacent in `values`, and the last index of run `r` is `lasts[r]`.
     #[inline]
     pub fn new(runs: R, lasts: Global<u32>, values: Global<V>) -> Self {
         Self { runs, lasts, values, keys: PhantomData }
@@ -40,9 +41,10 @@ impl<K: KeyWord, V: ValueWord, R: MapRef<K, u32>> MultiRef<K, V, R> {
         values.end - values.next
     }
 
-    /// Returns the values of the key, in the order of the input; none if it is not in the map.
+    /// Returns the values of the key, in the order of the input, or none if the key is absent.
     ///
-    /// One thread reads them one by one: keys with very many keep it busy, and its warp with it.
+    /// One thread reads the values one by one, so a key with very many values keeps the thread and
+    /// its warp busy.
     #[inline(always)]
     pub fn values(&self, key: K) -> Values<V> {
         let (mut next, mut end) = (0, 0);
@@ -93,7 +95,7 @@ impl<V: ValueWord> ExactSizeIterator for Values<V> {}
 
 /// A compacting table as a kernel's argument; `R` is the ref of its map from keys to ids.
 ///
-/// It only reads: keys and ids stay as they are while the kernel runs ([`refs`](super)).
+/// The ref only reads: keys and ids stay unchanged while the kernel runs ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CompactingRef<K: KeyWord, R> {
@@ -123,7 +125,7 @@ impl<K: KeyWord, R: MapRef<K, u32>> CompactingRef<K, R> {
         self.ids.get(key)
     }
 
-    /// Returns the key of an id, if there are so many.
+    /// Returns the key with id `id`, if there is such a key.
     #[inline(always)]
     pub fn key(&self, id: u32) -> Option<K> {
         if (id as u64) < self.len { Some(self.keys.load_read_only(id as u64)) } else { None }

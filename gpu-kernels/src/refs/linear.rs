@@ -1,4 +1,4 @@
-//! Refs of a linear map: to ask it, and to change it.
+//! Refs of a linear map, for lookups and for changes.
 
 use super::{MapRef, SetRef, asked};
 use crate::double::PackedPair;
@@ -8,15 +8,15 @@ use crate::seam::{Block, Global, Tile};
 use crate::table::fold::Fold;
 use crate::types::{KeyWord, ValueWord};
 
-/// A linear map as a kernel's argument, which no thread changes meanwhile.
+/// A linear map as a kernel's argument. No thread changes the map while the kernel runs.
 ///
-/// A lookup reads buckets of 32 bytes from the key's home to its slot, or to the first one with an
-/// empty slot. The ref only reads: keys and values stay as they are while the kernel runs
-/// ([`refs`](super)). A kernel changes them by [`LinearRefMut`].
+/// A lookup reads buckets of 32 bytes from the key's home to its slot, or to the first bucket with
+/// an empty slot. The ref only reads: keys and values stay unchanged while the kernel runs
+/// ([`refs`](super)). A kernel can change a linear map by [`LinearRefMut`].
 ///
-/// With keys or values of 64 bits a kernel's declaration says `wide atomics` behind its threads
-/// ([`kernel!`](crate::kernel)). Then PTX for GPUs that have none has no entry point for these
-/// types.
+/// If keys or values have 64 bits, the kernel's declaration says `wide atomics` after its threads
+/// ([`kernel!`](crate::kernel)). PTX for GPUs without such atomics then has no entry point for
+/// these types.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LinearRef<K: KeyWord, V: ValueWord> {
@@ -28,7 +28,7 @@ pub struct LinearRef<K: KeyWord, V: ValueWord> {
 impl<K: KeyWord, V: ValueWord> LinearRef<K, V> {
     const BYTES: usize = 2 * size_of::<Global<u64>>() + size_of::<Layout>();
 
-    /// Returns the ref of the table of these slots and this header.
+    /// Returns the ref of the table with these slots and this header.
     #[inline]
     pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self { words, header, layout }
@@ -42,47 +42,47 @@ impl<K: KeyWord, V: ValueWord> LinearRef<K, V> {
 
 asked! { LinearRef, ValueWord }
 
-/// The most buckets that an insertion through a ref probes, and those with linear probing, whose
+/// The most buckets that an insertion through a ref probes, without and with linear probing, whose
 /// searches are longer.
 ///
-/// It ends searches in a table that has hardly an empty slot left. With one slot in twenty empty,
-/// less than one search in 10^9 is as long as this.
+/// The limit ends searches in a table that has hardly any empty slots left. With one slot in twenty
+/// empty, less than one search in 10^9 reaches the limit.
 const MAX_PROBED_BUCKETS: [u32; 2] = [512, 16384];
 
-/// A linear map that is lent to a kernel exclusively, as its argument: threads insert, look up,
-/// combine and remove, all at the same time.
+/// A linear map that is lent exclusively to a kernel, as its argument. The kernel's threads insert,
+/// look up, combine and remove, all at the same time.
 ///
-/// **Beside other threads** of the kernel, the only ones that use the map while it runs. Each
-/// operation is atomic: operations on one key give what they would give in some sequential order,
-/// and a lookup beside an insertion gives the value before or after it, and nothing else. They
-/// order no other memory: what a thread wrote elsewhere before it inserted a key may not be visible
-/// yet to one that finds the key.
+/// **Concurrency.** Only threads of this kernel use the map while it runs. Each operation is
+/// atomic: operations on one key have the results of some sequential order, and a lookup during an
+/// insertion returns the value before or after it, and nothing else. Operations do not order other
+/// memory: what a thread wrote elsewhere before it inserted a key may not be visible yet to a
+/// thread that finds the key.
 ///
-/// **Capacity.** A kernel cannot make the table grow: reserve capacity beforehand. The table's load
-/// does not bind a kernel, which may fill it to the last slot. Searches for absent keys then read
-/// much of it, until a batch of insertions makes it grow. An insertion that finds no slot among the
-/// first buckets of its search (512, or 16,384 with linear probing) says so, and changes nothing.
-/// In a table of a load of up to .95 that does not happen. A removed key's slot stays that key's
-/// own until the host makes a batch of insertions.
+/// **Capacity.** A kernel cannot make the table grow: reserve capacity beforehand. The maximal load
+/// of the table does not limit a kernel, which may fill it to the last slot. Searches for absent
+/// keys then read much of the table, until a batch of insertions makes it grow. An insertion that
+/// finds no slot among the first buckets of its search (512, or 16,384 with linear probing) reports
+/// that and changes nothing. In a table with a load of up to .95 that does not happen. The slot of
+/// a removed key remains reserved for that key until the host makes a batch of insertions.
 ///
-/// With keys or values of 64 bits a kernel's declaration says `wide atomics` behind its threads
-/// ([`kernel!`](crate::kernel)). Then PTX for GPUs that have none has no entry point for these
-/// types.
+/// If keys or values have 64 bits, the kernel's declaration says `wide atomics` after its threads
+/// ([`kernel!`](crate::kernel)). PTX for GPUs without such atomics then has no entry point for
+/// these types.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct LinearRefMut<K: KeyWord, V: ValueWord>(LinearRef<K, V>);
 
 impl<K: KeyWord, V: ValueWord> LinearRefMut<K, V> {
-    /// Returns the ref of the table of these slots and this header, which counts the changes.
+    /// Returns the ref of the table with these slots and this header, which counts the changes.
     #[inline]
     pub fn new(words: Global<PackedPair<K, V>>, header: Global<u64>, layout: Layout) -> Self {
         Self(LinearRef::new(words, header, layout))
     }
 
-    /// Runs `work` for each item of the grid's threads that there is, one thread an item, with the
-    /// thread's hold of the map. No barrier comes before or behind it.
+    /// Runs `work` once for each item below `items`, by one thread of the grid each, and passes it
+    /// the thread's access to the map. There is no barrier before or after it.
     ///
-    /// What the threads change is counted by warp behind the work.
+    /// After the work, each warp adds its changes to the counts in the header.
     #[inline(always)]
     pub fn each_item<B: Block>(&self, block: &mut B, items: u64, work: impl Fn(u64, &mut LinearThread<K, V>) + Sync) {
         let first = block.first_thread();
@@ -116,7 +116,7 @@ impl<K: KeyWord, V: ValueWord> LinearRefMut<K, V> {
     }
 }
 
-/// The counts of what a thread changed.
+/// The counts of a thread's changes.
 #[derive(Clone, Copy, Debug, Default)]
 struct Changes {
     taken: u32,
@@ -132,7 +132,7 @@ impl Changes {
     }
 }
 
-/// A thread's hold of a map that its kernel changes.
+/// A thread's access to a map that its kernel changes.
 #[derive(Debug)]
 pub struct LinearThread<K: KeyWord, V: ValueWord> {
     table: InUse<K, V>,
@@ -153,32 +153,32 @@ impl<K: KeyWord, V: ValueWord> LinearThread<K, V> {
         self.get(key).is_some()
     }
 
-    /// Gives the key the value. The result has the value that it had before, or says that there was
-    /// no slot for it.
+    /// Inserts the key, or replaces its value. The result contains the old value, or says that
+    /// there was no slot for the key.
     #[inline(always)]
     pub fn insert(&mut self, key: K, value: V) -> Inserted<V> {
         self.put(key, value, IfHeld::Replace)
     }
 
-    /// Gives the key the value unless it has one. The result has the value that it had before,
-    /// which it keeps, or says that there was no slot for it.
+    /// Inserts the key unless it has a value. The result contains the value that the key had and
+    /// keeps, or says that there was no slot for the key.
     #[inline(always)]
     pub fn get_or_insert(&mut self, key: K, value: V) -> Inserted<V> {
         self.put(key, value, IfHeld::Keep)
     }
 
-    /// Combines the value of the key with another one, which a key without a value gets. The result
-    /// has the value that it had before, or says that there was no slot for it. `fold` must be of
-    /// numbers as wide as the values.
+    /// Combines the value of the key with `value`; a key without a value gets `value`. The result
+    /// contains the old value, or says that there was no slot for the key. `fold` must be a
+    /// function of numbers as wide as the values.
     ///
-    /// Threads with one key try again until each has changed the slot: where many have the same
-    /// key, `BulkMap::combine_many` is far faster.
+    /// Threads with the same key retry until each has changed the slot. If many threads have the
+    /// same key, `BulkMap::combine_many` is far faster.
     #[inline(always)]
     pub fn combine(&mut self, key: K, value: V, fold: Fold) -> Inserted<V> {
         self.put(key, value, IfHeld::Combine(fold))
     }
 
-    /// Removes the key; returns the value that it had.
+    /// Removes the key. Returns the value that it had.
     #[inline(always)]
     pub fn remove(&mut self, key: K) -> Option<V> {
         let removed = self.table.remove(key);

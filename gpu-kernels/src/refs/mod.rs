@@ -1,8 +1,8 @@
-//! Tables as arguments of kernels: each is one argument, through which a thread looks keys up.
+//! Tables as arguments of kernels: each table is one argument, in which a thread looks keys up.
 //!
 //! The host makes a ref of a table for one launch (`Uses::table` in `warpnest`). A kernel takes it
-//! by value, beside its other arguments, and asks it in any thread, in branches and loops. All keys
-//! are found, also the one that has a cell beside the slots of some tables.
+//! by value, beside its other arguments, and calls its methods in any thread, in branches and
+//! loops. All keys are found, including the key that some tables keep in a cell beside the slots.
 //!
 //! | ref | table | answers |
 //! |---|---|---|
@@ -16,15 +16,16 @@
 //! | [`CompactingRef`] | compacting table | `id`, `key`, `contains` |
 //! | [`LinearRefMut`] | linear map, lent exclusively | `get`, `insert`, `remove` and others |
 //!
-//! **Changes, and what runs beside.** A kernel changes keys and values by [`LinearRefMut`] alone,
-//! which says what its threads see of each other. All other refs only read: they have no method
-//! that changes anything, and no thread of the launch may change the table in another way. The host
-//! lets no launch and no batch change a table while a kernel holds its ref. Changes that are queued
-//! earlier, on any stream, are done before the kernel begins, and later ones begin when it is done.
-//! Lookups of the host, and other kernels that only read, may run at the same time. A lent map is
-//! this kernel's alone: lookups of the host, too, come before or after it.
+//! **Changes, and concurrent work.** A kernel changes keys and values only by [`LinearRefMut`],
+//! whose documentation says what its threads see of each other's changes. All other refs only read:
+//! they have no method that changes anything, and no thread of the launch may change the table in
+//! another way. No other launch or batch changes a table while a kernel has its ref. Changes that
+//! are queued earlier, on any stream, are done before the kernel begins, and later changes begin
+//! when it is done. Lookups by the host, and other kernels that only read, may run at the same
+//! time. A table that is lent exclusively is used by this kernel alone: lookups by the host come
+//! before or after it, too.
 //!
-//! Functions can be generic over the kind of table, by [`MapRef`] and [`SetRef`].
+//! Functions can be generic over the kind of table, with the bounds [`MapRef`] and [`SetRef`].
 
 mod built;
 mod layered;
@@ -39,19 +40,19 @@ pub use crate::table::fold::{Fold, FoldKind};
 
 use crate::types::{KeyWord, ValueWord};
 
-/// A table of keys `K` that a thread asks.
+/// A table of keys `K` in which a thread looks keys up.
 pub trait SetRef<K: KeyWord>: Copy + Send + Sync {
     /// Returns whether the table has the key.
     fn contains(&self, key: K) -> bool;
 }
 
-/// A table of keys `K` and values `V` that a thread asks.
+/// A table of keys `K` and values `V` in which a thread looks keys up.
 pub trait MapRef<K: KeyWord, V: ValueWord>: SetRef<K> {
     /// Returns the value of the key.
     fn get(&self, key: K) -> Option<V>;
 }
 
-/// The methods and traits of a ref, from its method `answer`.
+/// The methods and traits of a ref, implemented by its method `answer`.
 macro_rules! asked {
     ($name:ident, $bound:ident) => {
         impl<K: KeyWord, V: $bound> $name<K, V> {
@@ -80,7 +81,8 @@ macro_rules! asked {
                 self.answer(key)
             }
         }
-        // The interpreter, and a driver that copies arguments, read all bytes of one.
+        // The interpreter, and a driver that copies arguments, read all bytes of a ref, so it must
+        // not have padding.
         const _: () = assert!(size_of::<$name<u32, u32>>() == $name::<u32, u32>::BYTES);
         const _: () = assert!(size_of::<$name<u64, u64>>() == $name::<u64, u64>::BYTES);
     };

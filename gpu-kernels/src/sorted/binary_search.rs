@@ -14,20 +14,20 @@ pub struct BinarySearchParams {
     pub queries: u64,
 }
 
-/// The state of a query: the range where its key may still be, and its answer.
+/// The state of a query: the range that may still contain its key, and its answer.
 struct Query<K, V> {
     key: K,
     /// The start of the range: the keys before it are smaller.
     low: u64,
-    /// The end of the range: the key there and all keys behind it are not smaller.
+    /// The end of the range: the key at this index and all later keys are not smaller.
     high: u64,
     answer: Option<V>,
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values_out[i]` becomes the value of the first sorted key
-    /// that equals it, or 0. Bit `i mod 32` of `found[i / 32]` says whether there is one. A query
-    /// takes about `lg n` dependent reads.
+    /// Answers query `i` by thread `i`. `values_out[i]` becomes the value of the first sorted key
+    /// that equals the query, or 0. Bit `i mod 32` of `found[i / 32]` tells whether there is such a
+    /// key. A query takes about `lg n` dependent reads.
     BinarySearch<K: KeyWord, V: ValueWord>, "binary_search", threads 256;
     {
         keys: Global<K>, values: Global<V>, queries: Global<K>, values_out: Global<V>, found: Global<u32>,
@@ -50,9 +50,8 @@ impl<K: KeyWord, V: ValueWord> BinarySearch<K, V> {
                 let key = if there { args.queries.load_streaming(index) } else { K::default() };
                 Query { key, low: 0, high: if there { keys } else { 0 }, answer: None }
             });
-            // The lanes go step by step: on the CPU, each lane's next key is being fetched while
-            // the others go on.
-            // At most 64 steps: each halves the range.
+            // All lanes do one step at a time. On the CPU, each lane's next key is being fetched
+            // while the other lanes search. At most 64 steps, because each step halves the range.
             while tile.ballot(&queries, |_, query| query.low < query.high) != 0 {
                 tile.each(&mut queries, |_, query| {
                     if query.low < query.high {

@@ -1,4 +1,4 @@
-//! Counting the keys below each of many queries, and in each of many ranges.
+//! Counting the keys below each of many queries, or in each of many ranges.
 
 use super::{Layout, Search, Table};
 use crate::seam::{Block, Global, Tile};
@@ -12,20 +12,21 @@ pub struct BoundsParams {
     pub layout: Layout,
     /// The count of queries.
     pub queries: u64,
-    /// The bound: 0 counts the keys below a query, 1 also those that equal it.
+    /// The kind of bound: 0 counts the keys below a query, 1 also the keys that equal it.
     pub upper: u32,
     /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
-/// A query, and whether all keys are counted for it.
+/// A query, and whether its result is the count of all keys.
 struct Bound<K> {
     search: Search<K>,
     all: bool,
 }
 
 kernel! {
-    /// Sets `ranks[i]` to the count of keys below query `i`, or not above it, by thread `i`.
+    /// Sets `ranks[i]` to the count of keys below query `i`, or below or equal to it, by thread
+    /// `i`.
     Bounds<K: KeyWord>, "sorted_bounds", threads 256;
     { queries: Global<K>, keys: Global<K>, ranks: Global<u32>, plan: BoundsParams }
 }
@@ -42,8 +43,8 @@ impl<K: KeyWord> Bounds<K> {
             let mut bounds = tile.local(|lane| {
                 let index = first + lane as u64;
                 let key = if index < count { args.queries.load_streaming(index) } else { K::default() };
-                // Keys that are not above a key are below the next one; no key is above the last
-                // one.
+                // The keys that are not above a key are the keys below the next one. No key is
+                // above the last one.
                 let (above, all) = (key.plus(K::from_u64(upper as u64)), upper != 0 && key == K::ALL_ONES);
                 Bound { search: Search::new(above), all }
             });

@@ -22,9 +22,9 @@ struct Query<K, V> {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values_out[i]` becomes the value of the first key that
-    /// equals it, or 0. Bit `i mod 32` of `found[i / 32]` says whether there is one. `values_out`
-    /// may be null: then no value is read.
+    /// Answers query `i` by thread `i`. `values_out[i]` becomes the value of the first key that
+    /// equals the query, or 0. Bit `i mod 32` of `found[i / 32]` tells whether there is such a key.
+    /// If `values_out` is null, no value is read.
     Find<K: KeyWord, V: ValueWord>, "sorted_find", threads 256;
     {
         queries: Global<K>, keys: Global<K>, values: Global<V>, values_out: Global<V>, found: Global<u32>,
@@ -44,7 +44,7 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
             let first = block_first + tile.first_thread() as u64;
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;
-                // Lanes without a query search along, and their answers are not written.
+                // Lanes without a query take part in the search, and their answers are not written.
                 let key = if index < count { args.queries.load_streaming(index) } else { K::default() };
                 Query { search: Search::new(key), answer: None }
             });

@@ -8,14 +8,14 @@ use crate::types::KeyWord;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct IndexParams {
-    /// The count of keys, unless it is in memory.
+    /// The count of keys, which is used if `count` is null.
     pub keys: u64,
 }
 
 kernel! {
-    /// Writes all that stands behind the sorted keys, as [`Layout`] says: their padding, and the
-    /// levels of the index. `count[0]` is the count of keys; `count` may be null, if the plan has
-    /// the count. A thread writes one entry, and there are at least as many threads as entries.
+    /// Writes everything after the sorted keys as described at [`Layout`]: their padding, and the
+    /// levels of the index. `count[0]` is the count of keys; if `count` is null, the plan has the
+    /// count. A thread writes one entry, and there are at least as many threads as entries.
     Index<K: KeyWord>, "sorted_index", threads 256;
     { keys: Global<K>, count: Global<u32>, plan: IndexParams }
 }
@@ -33,7 +33,7 @@ impl<K: KeyWord> Index<K> {
                 return;
             }
             let level = level_of(&layout, entry);
-            // The entry is read straight from the keys, so that no level waits for the one below.
+            // The entry is read from the keys, so that no level waits for the level below.
             let last_of_group = ((entry - level.first + 1) << level.shift) - 1;
             args.keys.store(entry, if last_of_group < keys { args.keys.load(last_of_group) } else { K::ALL_ONES });
         });

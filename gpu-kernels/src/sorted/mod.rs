@@ -1,18 +1,19 @@
-//! A sorted array of keys and an index over it, so that a binary search reads one or two lines of
-//! memory and not one a step.
+//! A sorted array of keys with an index, which lets a binary search read one or two lines of memory
+//! per level instead of one line per step.
 //!
-//! The sorted array is what the cuckoo table was compared with (Alcantara 2011, §4.5.1). The index
-//! is the directory of Rao and Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*
-//! (1999). It is a search tree without pointers beside an array that does not change.
-//! docs/sort-by-key.md describes all of it.
+//! The cuckoo table was compared with a sorted array (Alcantara 2011, §4.5.1). The index is the
+//! directory of Rao and Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*
+//! (1999): a search tree without pointers beside an array that does not change. docs/sort-by-key.md
+//! describes the whole design.
 //!
-//! **Layout.** Level 0 is the sorted keys. Level `l + 1` has the last key of each full group of
-//! [`GROUP`] in level `l`. The top level has less than a group. The levels stand one behind the
-//! other. Each is padded to whole groups with keys that are all ones, at least one of them. So a
-//! search reads whole groups and checks for no end, since nothing is above such a key.
+//! **Layout.** Level 0 contains the sorted keys. Level `l + 1` contains the last key of each full
+//! group of [`GROUP`] keys in level `l`. The top level has fewer keys than a group. The levels are
+//! stored one after the other. Each level is padded to whole groups with keys that are all ones, at
+//! least one of them. Since no key is above such a key, a search reads whole groups and never
+//! checks for the end.
 //!
-//! [`Table`], below, is the search. `index` writes the levels, `find` and `bounds` are launches of
-//! searches, and `binary_search` is for arrays without an index.
+//! [`Table`], below, is the search. `index` writes the levels, `find` and `bounds` launch searches,
+//! and `binary_search` is for arrays without an index.
 
 mod binary_search;
 mod bounds;
@@ -33,8 +34,8 @@ const GROUP_BITS: u32 = 4;
 /// The count of keys of a group: 64 bytes of narrow keys, 128 of wide ones.
 pub const GROUP: u64 = 1 << GROUP_BITS;
 
-/// Returns the count of key slots that `entries` of a level take: whole groups, with at least one
-/// slot behind the last entry.
+/// Returns the count of key slots of a level with `entries` entries: whole groups, with at least
+/// one slot after the last entry.
 pub const fn padded_entries(entries: u64) -> u64 {
     (entries / GROUP + 1) * GROUP
 }
@@ -43,10 +44,10 @@ pub const fn padded_entries(entries: u64) -> u64 {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct Level {
-    /// The slot where the level's entries begin.
+    /// The index of the slot where the level's entries begin.
     pub first: u64,
-    /// The binary logarithm of the distance of its keys: the level has the last of each `2^shift`
-    /// keys.
+    /// The binary logarithm of the distance between its keys: the level contains the last of each
+    /// `2^shift` keys.
     pub shift: u64,
 }
 
@@ -65,7 +66,8 @@ impl Layout {
     #[inline(always)]
     pub const fn new(keys: u64) -> Self {
         let mut layout = Self { keys, top: Level { first: 0, shift: 0 } };
-        // At most sixteen steps: each level has a sixteenth of the entries.
+        // At most sixteen steps, because each level has a sixteenth of the entries of the level
+        // below.
         while layout.entries_of(layout.top) >= GROUP {
             layout.top = layout.above(layout.top);
         }
@@ -83,14 +85,14 @@ impl Layout {
         self.keys >> level.shift
     }
 
-    /// Returns the level that has every [`GROUP`]th entry of `level`.
+    /// Returns the level that contains every [`GROUP`]th entry of `level`.
     #[inline(always)]
     const fn above(&self, level: Level) -> Level {
         Level { first: level.first + padded_entries(self.entries_of(level)), shift: level.shift + GROUP_BITS as u64 }
     }
 
-    /// Returns the level that `level` has every [`GROUP`]th entry of, if it is not the keys
-    /// themselves.
+    /// Returns the level below `level`, which contains all keys of `level` and those between them;
+    /// `None` for the keys themselves.
     #[inline(always)]
     pub const fn below(&self, level: Level) -> Option<Level> {
         if level.shift == 0 {
@@ -101,7 +103,7 @@ impl Layout {
     }
 }
 
-/// Sorted keys and their index, as kernels hold them.
+/// Sorted keys and their index as an argument of kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<K> {
     keys: Global<K>,
@@ -109,7 +111,7 @@ pub struct Table<K> {
 }
 
 impl<K: KeyWord> Table<K> {
-    /// Returns the keys and index at `keys`, which have that layout.
+    /// Returns the table of the keys and index at `keys`, which have the layout `layout`.
     #[inline(always)]
     pub fn new(keys: Global<K>, layout: Layout) -> Self {
         Self { keys, layout }
@@ -121,7 +123,7 @@ impl<K: KeyWord> Table<K> {
         self.search(key).below
     }
 
-    /// Returns the rank of `key`, if it is there: of equal keys, the rank of the first.
+    /// Returns the rank of `key`, if it is present. Of equal keys this is the rank of the first.
     #[inline(always)]
     pub fn rank(&self, key: K) -> Option<u32> {
         self.search(key).found(&self.layout)
@@ -139,9 +141,9 @@ impl<K: KeyWord> Table<K> {
         search
     }
 
-    /// Takes the searches of a tile down to the keys, step by step: on the CPU, each lane's next
-    /// group is being fetched while the others go on. `step` is [`Search::step`] of all searches
-    /// that a lane has.
+    /// Takes the searches of a tile down to the keys, level by level. On the CPU, each lane's next
+    /// group is being fetched while the other lanes search. `step` calls [`Search::step`] for all
+    /// searches of a lane.
     #[inline(always)]
     fn descend<T, L: Tile>(
         &self,
@@ -162,11 +164,11 @@ impl<K: KeyWord> Table<K> {
 #[derive(Clone, Copy, Debug)]
 struct Search<K> {
     key: K,
-    /// The count of entries below the key in the level that was searched last: the index of its
-    /// group in the next one.
+    /// The count of entries below the key in the level that was searched last, which is also the
+    /// index of the key's group in the next level.
     below: u32,
-    /// Whether the key was among the entries that were read there: if so, the first that is not
-    /// below it is the key.
+    /// Whether the key was among the entries that were read in that level. If so, it is the first
+    /// entry that is not below it.
     met: bool,
 }
 
@@ -176,12 +178,13 @@ impl<K: KeyWord> Search<K> {
         Self { key, below: 0, met: false }
     }
 
-    /// Searches the group of `level` that the levels above led to; `next` is the level below.
+    /// Searches the group of `level` that the search of the level above has found. `next` is the
+    /// level below.
     ///
-    /// Two comparisons leave four neighbours, which are read at once. That makes three reads, all
-    /// of one line of 64 bytes; wide keys take four reads of one or two lines. The last entry of a
-    /// group is never below the key. Either it stands in the level above, as the first one that is
-    /// not below the key, or it is all ones.
+    /// Two comparisons leave four adjacent entries, which are read together. That makes three
+    /// reads, all in one line of 64 bytes; wide keys take four reads in one or two lines. The last
+    /// entry of a group is never below the key: it is all ones, or it is the first entry in the
+    /// level above that is not below the key.
     #[inline(always)]
     fn step(&mut self, table: &Table<K>, level: Level, next: Option<Level>) {
         let first = self.below as u64 * GROUP;
@@ -202,10 +205,10 @@ impl<K: KeyWord> Search<K> {
         }
     }
 
-    /// Returns the rank of the key, if it is there and the search has come to the keys.
+    /// Returns the rank of the key, if it is present and the keys themselves have been searched.
     #[inline(always)]
     fn found(&self, layout: &Layout) -> Option<u32> {
-        // The padding behind the last key is all ones.
+        // The padding after the last key is all ones.
         (self.met && (self.below as u64) < layout.keys).then_some(self.below)
     }
 }

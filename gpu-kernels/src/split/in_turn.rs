@@ -1,4 +1,4 @@
-//! A tile of a split, processed by one thread, which takes pairs in the order of the input.
+//! A tile of a split that one thread processes, pair by pair in the order of the input.
 
 use super::header;
 use super::pairs::{AT_ONCE, Pairs, in_order};
@@ -7,14 +7,14 @@ use crate::primitives::radix::tile::{PREFIX, Published, SUM, tile};
 use crate::seam::{Shared, Work};
 use crate::types::{KeyWord, Nothing, Payload, Scalar};
 
-/// The split of a region's tile by one thread: it counts the pairs of each bin, and then writes
-/// each to the next offset of its bin.
+/// The split of a region's tile by one thread, which first counts the pairs of each bin and then
+/// writes each pair to the next offset of its bin.
 ///
-/// If keys may be repeated and some bin is skewed, it does nothing. The output tells whether it
-/// split the tile.
+/// If keys may be repeated and some bin is skewed, nothing is written. The output tells whether the
+/// tile was split.
 ///
-/// The tile's part of a bin comes from an atomic addition. If the order of the pairs matters, it
-/// comes from what the tiles before this one publish.
+/// An atomic addition reserves the tile's part of each bin. If the order of the pairs matters, the
+/// part is computed from the sums that earlier tiles publish.
 pub(super) struct SplitInTurn<'a, K: KeyWord, V: Payload, const REPEATS: bool, S> {
     pub args: &'a SplitArrays<K, V>,
     pub plan: SplitParams,
@@ -107,8 +107,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
         }
     }
 
-    /// Returns the mixed keys of the tile's pairs that begin at index `item`, and their values.
-    /// Elements beyond the last pair are unspecified.
+    /// Returns the mixed keys and the values of the tile's pairs starting at index `item`. Elements
+    /// after the last pair are unspecified.
     #[inline(always)]
     fn load_mixed(&self, item: u32) -> ([K; AT_ONCE], [V::Word; AT_ONCE]) {
         let (args, plan) = (self.args, self.plan);
@@ -135,14 +135,14 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
     }
 
     /// Replaces the tile's count of each bin in `starts` by the output offset where the tile's part
-    /// begins.
+    /// of the bin begins.
     #[inline(always)]
     fn take_parts(&self) {
         let (args, starts, plan, pairs) = (self.args, self.starts, self.plan, (1 << self.plan.bits) / 2);
         let ordered = const { in_order::<REPEATS, V>() };
         let first_pair = self.tile.region as u64 * pairs as u64;
         let published = Published { words: args.state.offset(1 + first_pair * plan.tiles as u64), pairs };
-        // Two counts are in one word, as where threads run in step.
+        // A word has two counts, as in the GPU's code.
         let own = |pair: u32| starts.get(2 * pair) as u64 | (starts.get(2 * pair + 1) as u64) << 32;
         if ordered {
             let status = if self.tile.index == 0 { PREFIX } else { SUM };
@@ -174,7 +174,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
         }
     }
 
-    /// Returns the start of bin `number` of the output, and its capacity in pairs.
+    /// Returns the start of the output's bin with index `number`, and its capacity in pairs.
     #[inline(always)]
     fn bin_of_output(&self, number: u64) -> (u32, u32) {
         let (starts, plan) = (self.args.starts_out, self.plan);
@@ -187,17 +187,17 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, S: Shared<u32>> SplitInTurn<'_
     }
 }
 
-/// The most bins that [`Ranks`] can count for.
+/// The most bins for which [`Ranks`] can count.
 const FEW_BINS: u32 = 8;
 
-/// The count of [`AT_ONCE`] pairs that came for each of few bins, in one register. A counter in
-/// memory can be added to only when the last sum is available again, which takes as long as all the
-/// rest.
+/// The count of pairs of each bin within a group of [`AT_ONCE`] pairs, for few bins, in one
+/// register. An addition to a counter in memory has to wait for the previous addition, which takes
+/// as long as everything else.
 #[derive(Default)]
 struct Ranks(u64);
 
 impl Ranks {
-    /// Counts a pair of this bin; returns how many came before it.
+    /// Counts a pair of this bin. Returns the count of earlier pairs of the bin.
     #[inline(always)]
     fn next(&mut self, bin: u32) -> u32 {
         let rank = self.of(bin);

@@ -1,4 +1,4 @@
-//! Splitting pairs into bins by some bits of their mixed keys; each bin has a capacity of its own.
+//! Splitting pairs into bins by some bits of their mixed keys. Each bin has a capacity.
 
 use crate::primitives::look_back;
 use crate::primitives::radix::tile::{DigitSums, MAX_ITEMS, STAGING_WORDS, tile};
@@ -12,42 +12,42 @@ use super::pairs::in_order;
 use super::plan::{InputTile, MAX_SPLIT_BITS, SplitArrays, SplitParams};
 use super::together::SplitTogether;
 
-/// The share of all pairs, one in so many, that earlier splits must have dropped for a later one to
-/// look for repeated keys in every tile.
+/// The divisor of the count of all pairs: if earlier splits dropped more than this share, a later
+/// split looks for repeated keys in every tile.
 const MANY_DROPPED: u64 = 8;
 
 kernel! {
-    /// Splits each region of the input into bins by the plan's bits, with a block for each tile of
-    /// each region.
+    /// Splits each region of the input into bins by the bits that the plan names, with a block for
+    /// each tile of each region.
     ///
-    /// Bin `d` of region `r` has index `r · bins + d`. It begins at its index times the plan's bin
-    /// capacity, and gets `counts_out[number]` pairs. If `starts_out` is not null, the bin goes
-    /// from `starts_out[number]` to `starts_out[number + 1]`.
+    /// Bin `d` of region `r` has index `n = r · bins + d`. It begins at `n` times the plan's bin
+    /// capacity, and gets `counts_out[n]` pairs. If `starts_out` is not null, the bin goes from
+    /// `starts_out[n]` to `starts_out[n + 1]` instead.
     ///
     /// The keys of the output are mixed, and its format is [`Pairs`](super::Pairs). The input of
-    /// later levels has the same format. If keys and values are side by side, both are stored in
-    /// `keys_out`, which then has the capacity for both. The input's regions have `counts_in`
-    /// pairs; if that is null, there is one region of all pairs. All regions of the first split
-    /// have the bins of region 0.
+    /// later levels has the same format. If keys and values are side by side, `keys_out` contains
+    /// both and has the capacity for both. Region `r` of the input has `counts_in[r]` pairs; if
+    /// `counts_in` is null, all pairs are in one region. All regions of the first split have the
+    /// bins of region 0.
     ///
-    /// `counts_out` must be 0 at first, and so must `state`, which has
+    /// `counts_out` and `state` must be 0 at first. `state` has
     /// [`state_words`](super::state_words).
     ///
-    /// A bin that gets more pairs than its capacity loses some, but they are counted, and the
-    /// header's word for this level is set.
+    /// A bin that gets more pairs than its capacity loses some of them. The lost pairs are counted,
+    /// too, and the header's overflow word for this level is set.
     ///
-    /// Keys may be repeated; then pairs of a tile may be dropped whose key comes again in it. That
-    /// happens if the tile has a skewed bin, as each has with a limit of 0, or if earlier splits
-    /// dropped many pairs. The last pair of a key in a tile is never dropped.
+    /// If keys may be repeated, pairs whose key occurs again in the same tile may be dropped. That
+    /// happens if the tile has a skewed bin (every bin is skewed if the limit is 0), or if earlier
+    /// splits dropped many pairs. The last pair of a key in a tile is never dropped.
     ///
-    /// A tile is processed as in [`Partition`](crate::primitives::radix::Partition), but bins have
-    /// capacities that are known before the keys are counted, so no histogram is needed. If the
-    /// order need not be kept, ranks come from a shared counter, and tiles reserve their part of a
+    /// A tile is processed as in [`Partition`](crate::primitives::radix::Partition). But the
+    /// capacities of bins are known before the keys are counted, so no histogram is needed. If the
+    /// order does not matter, ranks come from a shared counter, and tiles reserve their part of a
     /// bin by one atomic addition instead of looking back.
     ///
-    /// With `REPEATS` keys may be repeated: the split keeps the order of the pairs of a bin, unless
-    /// they are keys alone. Without, the values of the first split may be null: they are the
-    /// indices of the pairs then.
+    /// With `REPEATS` keys may be repeated, and the split keeps the order of the pairs of a bin,
+    /// unless there are keys alone. Without `REPEATS` the values of the first split may be null;
+    /// the indices of the pairs then become the values.
     Split<K: KeyWord, V: Payload; const REPEATS: bool>, "page_split" | "page_split_in_order", threads 512, resident 2, cpu cores,
         shared ticket: u64 = 1, shared staging: u64 = STAGING_WORDS, shared starts: u32 = 1 << MAX_SPLIT_BITS,
         shared sums: u32 = 16, shared kept: u32 = 1;
@@ -85,7 +85,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
         self.split::<B, true>(block, (ticket, staging, starts, sums, kept));
     }
 
-    /// Splits the block's tile. With `ALONE` one thread does, unless many pairs are to be dropped.
+    /// Splits the block's tile. With `ALONE` one thread splits it, unless many pairs have to be
+    /// dropped.
     #[inline(always)]
     fn split<B: Block, const ALONE: bool>(
         self,
@@ -115,12 +116,13 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
         };
         let first = index as u64 * tile::<K, V>();
         if first >= size {
-            // No block waits for an empty tile: those behind it are empty, too.
+            // No block waits for an empty tile, because all later tiles of the region are empty,
+            // too.
             return;
         }
         let here = opaque((size - first).min(tile::<K, V>()) as u32);
         let first = region as u64 * args.plan.region_capacity + first;
-        // The first split's regions are parts of one input.
+        // The regions of the first split are parts of one input and share their bins.
         let region = if args.plan.level == 0 { 0 } else { region };
         let tile = InputTile { region, index, size, first, here };
         let Split { keys, values, keys_out, values_out, starts_out, counts_out, state, header, plan, .. } = args;
@@ -150,7 +152,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
     }
 
     /// Returns whether earlier splits dropped so many pairs that a page could get too many pairs
-    /// without a skewed bin in any tile.
+    /// although no tile has a skewed bin.
     #[inline(always)]
     fn has_dropped_many(self) -> bool {
         let mut dropped = 0;

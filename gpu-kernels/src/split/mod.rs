@@ -1,10 +1,10 @@
-//! The split: rows are put into bins by some bits of their mixed keys, once or several times. The
-//! pages of a table, and the bins of group-by and of joins, are what it makes.
+//! The split divides rows into bins by some bits of their mixed keys, once or several times. It
+//! makes the pages of a table, and the bins of group-by and joins.
 //!
-//! [`Split`] is in `kernel`. It splits a tile by the threads of a block `together`, which `write`
-//! their rows in the end, or by one thread `in_turn`; `plan` has the arguments of both, `pairs` the
-//! format of what they read and write. A block's threads keep their rows as in `held`, and
-//! `repeats` drops those whose key comes again. `bins` says where the rows of a bin are in the end.
+//! [`Split`] is in `kernel`. The threads of a block split a tile `together` and `write` its rows at
+//! the end; on CPU cores one thread splits it `in_turn`. `plan` has the arguments of both ways, and
+//! `pairs` the format of input and output. `held` is the state of a block's threads. `repeats`
+//! drops rows whose key occurs again. `bins` finds the rows of a bin after the splits.
 
 pub(crate) mod bins;
 mod held;
@@ -23,20 +23,20 @@ pub use plan::{MAX_SPLIT_BITS, SplitParams, state_words};
 
 use crate::seam::Global;
 
-/// The first words of the header of what is split.
+/// The first words of the header of a build or a relational operation that uses splits.
 pub mod header {
-    /// The most splits.
+    /// The most splits of one input.
     pub const LEVELS: u64 = 3;
-    /// The first of one word per split: how many pairs it dropped because their key comes again in
-    /// the same tile. They precede the words that are set to 0 before the last split is repeated,
-    /// since that split reads the counts of earlier ones.
+    /// The first of one word per split: the count of pairs that the split dropped because their key
+    /// occurs again in the same tile. These words precede the words that are set to 0 before the
+    /// last split is repeated, since that split reads the counts of earlier splits.
     pub const DROPPED: u64 = 0;
     /// The first of one word per split: 1 if one of its bins got more pairs than its capacity.
     pub const OVERFLOW: u64 = 3;
 }
 
-/// Returns whether a split has lost pairs, by the header that no thread of the launch changes in
-/// this.
+/// Returns whether a split has lost pairs, by a header whose overflow words no thread of the launch
+/// changes.
 #[inline(always)]
 pub(crate) fn overflowed(header: Global<u64>) -> bool {
     let mut overflowed = 0;

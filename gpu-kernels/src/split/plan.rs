@@ -3,11 +3,12 @@
 use crate::seam::Global;
 use crate::types::Payload;
 
-/// The most bits of a split. A tile may need twice as many bins, for pairs that are absent or
-/// dropped.
+/// The most bits of a split. A tile may need twice as many bins, because absent or dropped pairs
+/// get a bin, too.
 pub const MAX_SPLIT_BITS: u32 = crate::primitives::radix::MAX_BITS - 1;
 
-/// Returns the count of words that a split publishes in if it keeps the order; all must be 0.
+/// Returns the count of words in which a split that keeps the order publishes sums. All must be 0
+/// before the launch.
 pub const fn state_words(regions: u64, tiles: u64, bits: u32) -> u64 {
     1 + regions * tiles * ((1 << bits) / 2)
 }
@@ -20,28 +21,28 @@ pub struct SplitParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The distance between the beginnings of two neighbouring regions of the input, in pairs.
+    /// The distance between the beginnings of two adjacent regions of the input, in pairs.
     pub region_capacity: u64,
     /// The count of pairs, if the input is one region.
     pub pairs: u64,
-    /// The distance between the beginnings of two neighbouring bins of the output, in pairs, unless
-    /// the bins' starts are given.
+    /// The distance between the beginnings of two adjacent bins of the output, in pairs, unless the
+    /// bins' starts are given.
     pub bin_capacity: u32,
     /// The count of tiles for each region.
     pub tiles: u32,
-    /// The lowest bit of a mixed key that determines its bin.
+    /// The index of the lowest of the bits of a mixed key that determine its bin.
     pub shift: u32,
     /// The count of bits that determine the bin.
     pub bits: u32,
-    /// The most pairs of a tile in one bin that are likely unless keys are repeated; a bin with
-    /// more is skewed. 0 if repeated keys of all bins are to be sought.
+    /// The maximal count of pairs of a tile in one bin that is likely without repeated keys; a bin
+    /// with more pairs is skewed. If it is 0, repeated keys are searched in all bins.
     pub skew_limit: u32,
     /// The index of this split: 0 for the first one, whose keys are not mixed yet.
     pub level: u32,
 }
 
-/// The target of items that are not written: behind every output, even with the items of a tile
-/// added.
+/// The target of items that are not written. It is beyond every output, even if the items of a tile
+/// are added to it.
 pub(super) const NOWHERE: u32 = 0xffff_0000;
 
 /// The arrays of a split: the arguments of [`Split`](super::Split) with the same names.
@@ -65,7 +66,7 @@ pub(super) struct InputTile {
     pub index: u32,
     /// The count of pairs in the region.
     pub size: u64,
-    /// The index of the tile's first pair. `here` is how many pairs the tile has.
+    /// The index of the tile's first pair. `here` is the count of the tile's pairs.
     pub first: u64,
     pub here: u32,
 }

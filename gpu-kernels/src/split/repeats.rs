@@ -1,16 +1,16 @@
-//! Dropping repeated keys of a tile: docs/page-map.md, "A split".
+//! Dropping repeated keys of a tile (docs/page-map.md, "A split").
 
 use super::held::Held;
 use crate::primitives::radix::tile::{THREADS, item_of_row, items, tile};
 use crate::seam::{Block, Shared, opaque};
 use crate::types::{KeyWord, Payload};
 
-/// Flags those `suspect` items whose key comes again in the tile: most of them if they are many,
-/// perhaps none if they are few.
+/// Flags `suspect` items whose key occurs again in the tile: most of these items if there are many,
+/// perhaps none if there are few.
 ///
-/// There are as many cells as a tile has items. A mixed key's upper bits determine its cell, and
-/// the lower bits then identify the key. The cell holds them below the index of the last item that
-/// came.
+/// There is a cell for each item of a tile. The upper bits of a mixed key determine its cell, and
+/// the lower bits then identify the key. The cell contains the lower bits, and above them the index
+/// of the last item with this cell.
 #[inline(always)]
 pub(super) fn drop_repeats<K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
@@ -23,9 +23,8 @@ pub(super) fn drop_repeats<K: KeyWord, V: Payload, B: Block>(
     let item_bits = tile::<K, V>().ilog2();
     let rest_bits = K::BITS - item_bits;
     let rest_mask = (K::from_u64(1) << rest_bits).minus(K::from_u64(1));
-    // The upper bits alone are the same within a bin, so the cell comes from a mix of all bits,
-    // which differs within a bin. It also differs from tile to tile: two keys that share a cell in
-    // one tile do not in the next.
+    // The keys of a bin have the same upper bits, so the cell comes from a mix of all bits. It also
+    // differs from tile to tile, so that two keys that share a cell in one tile do not in the next.
     let cell_and_rest = |key: K, tile_index: u32| {
         let spread = key.mixed(tile_index as u64, 0x9e37_79b9_7f4a_7c15);
         (spread.bits_from(rest_bits), spread & rest_mask)

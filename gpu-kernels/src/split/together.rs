@@ -1,5 +1,5 @@
-//! A tile of a split, processed by all threads of a block together: how its pairs are loaded,
-//! ranked within their bins, and staged in the order of the bins.
+//! A tile of a split that all threads of a block process: loading its pairs, ranking them within
+//! their bins, and staging them in the order of the bins.
 
 use crate::primitives::radix::tile::{
     DigitSums, MAX_ITEMS, PREFIX, Published, RANK_BITS, SUM, THREADS, WARPS, begin_sets, exclusive_sum, item_of_row,
@@ -14,12 +14,12 @@ use super::pairs::{Pairs, in_order};
 use super::plan::{InputTile, SplitArrays, SplitParams};
 use super::repeats::drop_repeats;
 
-/// The share of a tile's pairs of bins, one in so many, that must be skewed for repeated keys to be
-/// sought in the other bins, too.
+/// The divisor of the count of bin pairs: if more than this share of a tile's bins is skewed,
+/// repeated keys are searched in all bins.
 const MANY_SKEWED_BINS: u32 = 16;
 
-/// The split of a region's tile by a block: the threads count the pairs of each bin, put the pairs
-/// in the order of the bins, and write them.
+/// The split of a region's tile by a block, whose threads count the pairs of each bin, put the
+/// pairs in the order of the bins, and write them.
 #[derive(Clone, Copy)]
 pub(super) struct SplitTogether<K: KeyWord, V: Payload, const REPEATS: bool, M, S> {
     pub args: SplitArrays<K, V>,
@@ -32,7 +32,8 @@ pub(super) struct SplitTogether<K: KeyWord, V: Payload, const REPEATS: bool, M, 
 }
 
 impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>> SplitTogether<K, V, REPEATS, M, S> {
-    /// The count of sets of counters: the order of a bin's pairs is kept by one for each warp.
+    /// The count of sets of counters. To keep the order of a bin's pairs, each warp has its own
+    /// set.
     const SETS: u32 = if in_order::<REPEATS, V>() { WARPS } else { 1 };
 
     /// Returns whether keys and values are written side by side.
@@ -53,7 +54,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         key.bits_from(self.plan.shift) & (self.bins() - 1)
     }
 
-    /// Returns what the tiles of the region publish.
+    /// Returns the words that the tiles of the region publish.
     #[inline(always)]
     pub fn published(&self) -> Published {
         let (plan, pairs) = (self.plan, self.bins() / 2);
@@ -66,7 +67,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         !REPEATS && V::VALUE_BITS != 0 && self.args.values.is_null()
     }
 
-    /// Loads the values of a thread's items, which the input has beside the keys or not at all.
+    /// Loads the values of a thread's items from an array of values, or takes the items' indices if
+    /// there is none.
     #[inline(always)]
     pub fn load_values(&self, thread: u32, values: &mut [V::Word; MAX_ITEMS]) {
         let InputTile { first, here, .. } = self.tile;
@@ -109,8 +111,9 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         });
     }
 
-    /// Computes the ranks of items within their bins, and once more if repeated keys were dropped.
-    /// Returns the bits of the bins: absent items go to a bin behind the others.
+    /// Computes the ranks of items within their bins, again each time after repeated keys were
+    /// dropped. Returns the count of bits of a bin's index, which is larger if absent items need a
+    /// bin after the others.
     #[inline(always)]
     pub fn rank<B: Block>(
         &self,
@@ -123,7 +126,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         let InputTile { here, index, .. } = self.tile;
         let mut bits = plan.bits + (here as u64 != tile::<K, V>()) as u32;
         let (mut again, mut thinned, mut many) = (REPEATS, false, skewed_before);
-        // At most three times: repeated keys are dropped twice.
+        // At most three rounds, because repeated keys are dropped at most twice.
         loop {
             let set_words = 1 << (bits - 1);
             self.count(block, held, bits);
@@ -136,8 +139,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
             if skewed_bins == 0 && !many {
                 break;
             }
-            // Keys of skewed bins come first and by themselves, so that no others take their cells.
-            // The others follow only if many keys are repeated.
+            // Keys of skewed bins are searched first, without other keys that could take their
+            // cells. The keys of other bins follow only if many keys are repeated.
             let only_skewed = skewed_bins != 0 && !thinned && plan.skew_limit != 0;
             let suspect = |key: K| !only_skewed || self.starts.get(self.bin_of(key)) != 0;
             drop_repeats::<K, V, B>(block, held, self.staging.cast::<K>(), here, index, suspect);
@@ -148,14 +151,14 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         bits
     }
 
-    /// Counts the items of each bin, and has each item's bin and rank as its offset.
+    /// Counts the items of each bin, and stores each item's bin and rank in `offsets`.
     #[inline(always)]
     fn count<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>, bits: u32) {
         let (plan, here, bins) = (self.plan, self.tile.here, self.bins());
         let (counters, set_words) = (self.staging.cast::<u32>(), 1 << (bits - 1));
         block.phase(held, |thread, held| {
-            // These values are opaque, here and below, so that what depends on them is computed
-            // when it is needed, and not in the first round and then kept.
+            // These values are opaque, here and below, so that words that depend on them are
+            // computed when they are needed, and not in the first round and then kept in registers.
             let (here, shift) = (opaque(here), opaque(plan.shift));
             for row in 0..items::<K, V>() {
                 let absent = item_of_row::<K, V>(thread, row) >= here || held.dropped >> row & 1 != 0;
@@ -170,7 +173,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         if const { in_order::<REPEATS, V>() } {
             block.tiles_of(held, |warp, held| {
                 let set = warp.first_thread() / 32 * 2 * set_words;
-                // Four rows are counted at a time, so that they need not wait for each other.
+                // Four rows are counted at a time, so that the rows need not wait for each other.
                 for group in 0..items::<K, V>() / 4 {
                     warp.count_in_order::<_, 4>(
                         held,
@@ -203,8 +206,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         sum.tile = if thread < set_words { sum_of_sets(counters, Self::SETS, set_words, thread) } else { 0 };
     }
 
-    /// Adds up the counters of two bins, and returns whether one of them is skewed; so do the bins'
-    /// words.
+    /// Adds up the counters of two bins, and returns whether one of them is skewed. Writes for each
+    /// of the two bins whether it is skewed to `starts`.
     #[inline(always)]
     fn find_skew(&self, thread: u32, sum: &mut DigitSums, set_words: u32) -> bool {
         self.add_up(thread, sum, set_words);
@@ -232,8 +235,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         }
     }
 
-    /// Has the offset of each item in the tile, and puts the keys there. `kept` becomes the count
-    /// of items that were not dropped.
+    /// Computes the offset of each item in the tile, and writes the keys to their offsets in the
+    /// staging. `kept` becomes the count of items that were not dropped.
     #[inline(always)]
     pub fn stage<B: Block>(
         &self,

@@ -1,5 +1,5 @@
-//! The writing of a split's tile: where its part of each bin begins, and its items, which are
-//! staged in the order of the bins.
+//! Writing a split's tile: computing where the tile's part of each bin begins, and writing the
+//! items, which are staged in the order of the bins.
 
 use crate::primitives::radix::tile::{DigitSums, MAX_ITEMS, PREFIX, THREADS, items, tile};
 use crate::seam::{Block, Shared};
@@ -12,7 +12,8 @@ use super::plan::{InputTile, NOWHERE};
 use super::together::SplitTogether;
 
 impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>> SplitTogether<K, V, REPEATS, M, S> {
-    /// Finds the starts of the bins in the output, less their starts in the tile.
+    /// Computes the starts of the tile's parts of bins in the output minus their starts in the
+    /// tile.
     #[inline(always)]
     pub fn find_starts<B: Block>(&self, block: &mut B, sum: &mut B::Local<DigitSums>) {
         let (args, plan) = (self.args, self.plan);
@@ -24,8 +25,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
                 let before = if ordered {
                     published.before(index, thread)
                 } else {
-                    // Two counts are in one word, as in the sum. The addition comes now and not
-                    // earlier: neighbours in a bin should be written at about the same time.
+                    // A word has two counts, as the sum has. The addition is as late as possible,
+                    // so that adjacent parts of a bin are written at about the same time.
                     let counts = args.counts_out.cast::<u64>();
                     counts.atomic(region as u64 * pairs as u64 + thread as u64).fetch_add(sum.tile)
                 };
@@ -60,14 +61,16 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         });
     }
 
-    /// Returns the offset in the output of a staged item with this key, of which so many are kept.
+    /// Returns the output offset of staged item `item`, which has this key, or [`NOWHERE`] if the
+    /// item is not among the `kept` items.
     #[inline(always)]
     fn target_of(&self, key: K, item: u32, kept: impl Shared<u32>) -> u32 {
         let target = self.starts.get(self.bin_of(key)).wrapping_add(item);
         if item < kept.get(0) { target } else { NOWHERE }
     }
 
-    /// Writes keys and values side by side, thread after thread, in the order of the staging.
+    /// Writes keys and values side by side in the order of the staging, adjacent threads adjacent
+    /// items.
     #[inline(always)]
     pub fn write_side_by_side<B: Block>(
         &self,
@@ -99,7 +102,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         });
     }
 
-    /// Writes the keys in the order of the staging, and then, if there are any, the values.
+    /// Writes the keys in the order of the staging, and then the values, if there are any.
     #[inline(always)]
     pub fn write_apart<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>, kept: impl Shared<u32>) {
         let (args, staged_keys, staged_values) = (self.args, self.staging.cast::<K>(), self.staging.cast::<V::Word>());

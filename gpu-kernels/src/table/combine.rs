@@ -1,4 +1,4 @@
-//! Combining values with those that keys have, for tables that cannot do so in place.
+//! Combining new values with the values that keys have, for tables that cannot do so in place.
 
 use super::fold::Fold;
 use crate::seam::{Block, Global};
@@ -12,13 +12,13 @@ pub struct CombineFoundParams {
     pub items: u64,
     /// The function.
     pub fold: Fold,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 kernel! {
-    /// Combines each value with the one that a lookup of its key has found: bit `i mod 32` of
-    /// `found[i / 32]` says whether `held[i]` is that. One thread a value.
+    /// Combines `values[i]` with `held[i]` if bit `i mod 32` of `found[i / 32]` is set. `held` and
+    /// `found` are the answers of a lookup of the values' keys. One thread processes a value.
     CombineFound<W: Scalar>, "combine_found", threads 256;
     { held: Global<W>, found: Global<u32>, values: Global<W>, plan: CombineFoundParams }
 }
@@ -40,17 +40,17 @@ impl<W: Scalar> CombineFound<W> {
     }
 }
 
-/// How a number becomes one of another type.
+/// The conversion of a number to another type.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Cast {
-    /// Its low bits, and zeros above.
+    /// Takes the low bits, and sets higher bits to 0.
     Bits = 0,
-    /// An `f64` becomes the nearest `f32`.
+    /// Converts an `f64` to the nearest `f32`.
     Narrow = 1,
-    /// A `u32` becomes the nearest floating-point number.
+    /// Converts a `u32` to the nearest floating-point number.
     Float = 2,
-    /// The upper 32 bits of a word of 64.
+    /// Takes the upper 32 bits of a word of 64.
     Upper = 3,
 }
 
@@ -60,14 +60,15 @@ pub enum Cast {
 pub struct CastParams {
     /// The count of numbers.
     pub items: u64,
-    /// A [`Cast`].
+    /// The conversion, a [`Cast`] as an integer.
     pub cast: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 kernel! {
-    /// Writes the numbers of `from` to `to`, as the plan says. One thread a number.
+    /// Writes the numbers of `from` to `to`, converted as the plan says. One thread converts a
+    /// number.
     CastNumbers<A: Scalar, T: Scalar>, "cast_numbers", threads 256;
     { from: Global<A>, to: Global<T>, plan: CastParams }
 }

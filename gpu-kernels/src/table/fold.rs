@@ -1,24 +1,24 @@
-//! Functions by which a new value of a key is combined with the one that the key has.
+//! Functions that combine a new value of a key with the value that the key has.
 
 use crate::column::ColumnParams;
 use crate::primitives::reduce::SumKind;
 use crate::types::Scalar;
 
-/// What becomes of two values of one key.
+/// The kind of a function that combines two values of one key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum FoldKind {
-    /// Their sum, as wide as they are; a sum of integers wraps.
+    /// Their sum, in the width of the values. A sum of integers wraps.
     Sum = 0,
-    /// The lesser one; of a NaN and a number the number.
+    /// The lesser value, or the number if the other value is a NaN.
     Min = 1,
-    /// The greater one; of a NaN and a number the number.
+    /// The greater value, or the number if the other value is a NaN.
     Max = 2,
 }
 
-/// A function of two numbers of a type, in a word: its lowest four bits are [`Fold::CLASS`], then
-/// follow the [`FoldKind`], the [`SumKind`] of the numbers, and in the upper half the bits of a
-/// number.
+/// A function of two numbers of a type, encoded in a word. Its lowest four bits are
+/// [`Fold::CLASS`]. Above them are the [`FoldKind`], the [`SumKind`] of the numbers, and in the
+/// upper half the count of bits of a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct Fold(u32);
@@ -28,7 +28,8 @@ const NUMBER_SHIFT: u32 = 8;
 const BITS_SHIFT: u32 = 16;
 
 impl Fold {
-    /// The lowest four bits of every such word, which tell it from the indices of other operations.
+    /// The lowest four bits of every such word, which distinguish it from the indices of other
+    /// operations.
     pub const CLASS: u32 = 4;
 
     /// Returns the function of two numbers of `bits` bits: 32 or 64.
@@ -36,7 +37,7 @@ impl Fold {
         Self(Self::CLASS | (kind as u32) << KIND_SHIFT | (numbers as u32) << NUMBER_SHIFT | bits << BITS_SHIFT)
     }
 
-    /// Returns the function that a word stands for, if it is one of numbers of `bits` bits.
+    /// Returns the function that a word encodes, if it is a function of numbers of `bits` bits.
     #[inline(always)]
     pub fn of_word(word: u32, bits: u32) -> Option<Self> {
         let (kind, number) = (word >> KIND_SHIFT & 0xf, word >> NUMBER_SHIFT & 0xff);
@@ -44,7 +45,7 @@ impl Fold {
         if word & 0xf == Self::CLASS && is_one && word >> BITS_SHIFT == bits { Some(Self(word)) } else { None }
     }
 
-    /// Returns the word that stands for the function.
+    /// Returns the word that encodes the function.
     #[inline(always)]
     pub const fn word(self) -> u32 {
         self.0
@@ -56,7 +57,7 @@ impl Fold {
         self.0 >> KIND_SHIFT & 0xf == FoldKind::Sum as u32
     }
 
-    /// Returns whether the function takes the lesser number.
+    /// Returns whether the function returns the lesser number.
     #[inline(always)]
     pub const fn is_min(self) -> bool {
         self.0 >> KIND_SHIFT & 0xf == FoldKind::Min as u32
@@ -75,7 +76,7 @@ impl Fold {
         }
     }
 
-    /// Returns how the numbers are compared.
+    /// Returns the parameters by which the numbers are compared.
     #[inline(always)]
     pub const fn column(self) -> ColumnParams {
         let bits = self.0 >> BITS_SHIFT;
@@ -86,7 +87,7 @@ impl Fold {
         }
     }
 
-    /// Returns the numbers combined, which may be in wider words.
+    /// Combines two numbers, which may be stored in wider words.
     #[inline(always)]
     pub fn of<W: Scalar>(self, held: W, value: W) -> W {
         if W::BITS == 64 && self.0 >> BITS_SHIFT == 32 {

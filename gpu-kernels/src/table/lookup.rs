@@ -1,4 +1,4 @@
-//! Looking up many keys: writing the answers, and the whole lookup for tables whose keys have a few
+//! Looking up many keys: writing answers, and complete lookups in tables whose keys have a few
 //! slots each.
 
 use crate::hash::{MAX_FUNCTIONS, NO_SLOT};
@@ -6,7 +6,7 @@ use crate::seam::{Block, Global, Tile};
 use crate::table::slots::{Slots, cell};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The arrays of a lookup: see [`answer`].
+/// The arrays of a lookup by [`answer`].
 #[derive(Clone, Copy, Debug)]
 pub struct Lookup<K, V> {
     /// The keys to look up.
@@ -15,21 +15,22 @@ pub struct Lookup<K, V> {
     pub count: u64,
     /// The values of the queries, or 0. May be null.
     pub values: Global<V>,
-    /// The flags of the queries: bit `i mod 32` of word `i / 32` says whether query `i` was found.
+    /// The found flags: bit `i mod 32` of word `i / 32` tells whether the key of query `i` was
+    /// found.
     pub found: Global<u32>,
 }
 
-/// The state of a query: the slots still to be read, and its answer.
+/// The state of a query: the slots that have not been read yet, and its answer.
 struct Query<K, V> {
     key: K,
-    /// The slots still to be read, in order. [`NO_SLOT`] stands behind the last one, and first once
-    /// the answer is known.
+    /// The slots that have not been read yet, in order, and [`NO_SLOT`] after them. Once the answer
+    /// is known, the first is [`NO_SLOT`].
     slots: [u32; MAX_FUNCTIONS],
     answer: Option<V>,
 }
 
-/// Answers query `i` by thread `i` of the grid. `slots_of` names the slots of a key in the order in
-/// which they are read. `header` begins with the table's [`cell`].
+/// Answers query `i` by thread `i` of the grid. `slots_of` returns the slots of a key in the order
+/// in which they are read. `header` begins with the table's [`cell`].
 #[inline(always)]
 pub fn answer<K: KeyWord, V: Payload, B: Block>(
     block: &mut B,
@@ -42,9 +43,8 @@ pub fn answer<K: KeyWord, V: Payload, B: Block>(
     block.tiles(|tile| {
         let first = block_first + tile.first_thread() as u64;
         let mut queries = tile.local(|lane| start(lookup, slots, header, first + lane as u64, &slots_of));
-        // The lanes go probe by probe: on the CPU, each lane's next slot is being fetched while the
-        // others go on.
-        // At most as many probes a lane as a key has slots.
+        // All lanes do one probe at a time. On the CPU, each lane's next slot is being fetched
+        // while the other lanes probe. At most as many probes a lane as a key has slots.
         while tile.ballot(&queries, |_, query| query.slots[0] != NO_SLOT) != 0 {
             tile.each(&mut queries, |_, query| {
                 if query.slots[0] != NO_SLOT {
@@ -115,8 +115,8 @@ fn step<K: KeyWord, V: Payload>(slots: &Slots<K, V>, query: &mut Query<K, WordOf
             query.slots[0] = NO_SLOT;
         }
         None => {
-            // The array is shifted, not indexed: on the GPU an index that varies would put it into
-            // local memory.
+            // The array is shifted instead of indexed, because on the GPU a variable index would
+            // put it into local memory.
             query.slots = [rest[0], rest[1], rest[2], rest[3], NO_SLOT];
             if query.slots[0] != NO_SLOT {
                 slots.prefetch(query.slots[0]);

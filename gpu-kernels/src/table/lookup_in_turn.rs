@@ -1,4 +1,4 @@
-//! Looking up many keys of tables whose keys have a few slots each, by one thread.
+//! Looking up many keys by one thread, in tables whose keys have a few slots each.
 
 use super::lookup::Lookup;
 use super::slots::{Slots, cell};
@@ -8,21 +8,21 @@ use crate::types::{KeyWord, Payload, WordOf};
 
 /// The slots of a table's keys, in the order in which they are read.
 pub trait Probed<K>: Copy {
-    /// Prefetches what tells the slots of `key`.
+    /// Prefetches the words from which the slots of `key` are computed.
     fn prefetch(&self, key: K);
-    /// Returns slot `number` of `key`, or [`NO_SLOT`] behind the last one.
+    /// Returns slot `number` of `key`, or [`NO_SLOT`] after its last slot.
     fn slot(&self, number: usize, key: K) -> u32;
 }
 
-/// The count of queries that are answered together: enough to hide how long a read takes. It is a
-/// multiple of 32.
+/// The count of queries that are answered as a group, a multiple of 32. It is large enough to hide
+/// the latency of a read.
 const TOGETHER: usize = 128;
 
-/// The queries of a lookup from index `first`, a multiple of 32, to `end`.
+/// The queries `first..end` of a lookup. `first` is a multiple of 32.
 ///
-/// All of a group are asked for their first slot, those that are left for their second one, and so
-/// on. Each slot is prefetched a round before it is read. What is left is written down without a
-/// branch, since nobody can foresee it.
+/// The first slots of all queries of a group are read, then the second slots of the queries that
+/// are left, and so on. Each slot is prefetched one round before it is read. The list of queries
+/// that are left is written without a branch, since a branch would be unpredictable.
 pub struct LookupInTurn<P, K: KeyWord, V: Payload> {
     pub lookup: Lookup<K, WordOf<V>>,
     pub slots: Slots<K, V>,
@@ -32,7 +32,8 @@ pub struct LookupInTurn<P, K: KeyWord, V: Payload> {
     pub end: u64,
 }
 
-/// A group of queries and their answers. The queries that are left have their indices in `left`.
+/// A group of queries and their answers. `left` contains the indices of the queries that are not
+/// answered yet.
 struct Group<K, W> {
     keys: [K; TOGETHER],
     answers: [W; TOGETHER],
@@ -72,7 +73,7 @@ impl<P: Probed<K>, K: KeyWord, V: Payload> Work for LookupInTurn<P, K, V> {
 }
 
 impl<P: Probed<K>, K: KeyWord, V: Payload> LookupInTurn<P, K, V> {
-    /// Reads the queries that begin at index `first`.
+    /// Reads the queries starting at index `first`.
     #[inline(always)]
     fn seek(&self, group: &mut Group<K, WordOf<V>>, first: u64, here: usize) {
         for query in 0..here {
@@ -85,7 +86,8 @@ impl<P: Probed<K>, K: KeyWord, V: Payload> LookupInTurn<P, K, V> {
         group.found = [0; TOGETHER / 32];
     }
 
-    /// Finds and prefetches slot `number` of the keys that are left; returns how many have one.
+    /// Computes and prefetches slot `number` of the `left` remaining keys. Returns the count of
+    /// keys that have such a slot.
     #[inline(always)]
     fn choose(&self, group: &mut Group<K, WordOf<V>>, number: usize, left: usize) -> usize {
         let mut kept = 0;
@@ -100,14 +102,14 @@ impl<P: Probed<K>, K: KeyWord, V: Payload> LookupInTurn<P, K, V> {
         kept
     }
 
-    /// Reads the slots of the keys that are left; returns for how many that was not enough.
+    /// Reads the slots of the remaining keys. Returns the count of keys that need another probe.
     #[inline(always)]
     fn probe(&self, group: &mut Group<K, WordOf<V>>, left: usize) -> usize {
         let mut kept = 0;
         for entry in 0..left {
             let query = group.left[entry] as usize % TOGETHER;
             let (item, value) = self.slots.pair_at(group.slots[entry]);
-            // Key and value of an empty slot are all ones.
+            // In an empty slot both key and value are all ones.
             let hit = Slots::<K, V>::key_of(item) == group.keys[query];
             if V::VALUE_BITS != 0 {
                 group.answers[query] = if hit { value } else { group.answers[query] };

@@ -1,6 +1,6 @@
-//! Code that several kinds of tables share: [`lookup`]s of many keys and their answers
-//! (`lookup_in_turn` by one thread), the [`slots`] of cuckoo tables, functions that combine values
-//! ([`fold`]) and what tables that cannot do so in place do instead ([`combine`]), `rank`s.
+//! Code that several kinds of tables share: [`lookup`]s of many keys (by one thread:
+//! `lookup_in_turn`), the [`slots`] of cuckoo tables, functions that combine values ([`fold`]), the
+//! kernels of tables that cannot combine values in place ([`combine`]), and `rank`s.
 
 pub mod combine;
 pub mod fold;

@@ -1,9 +1,9 @@
-//! Ranks among indices that are flagged.
+//! Ranks among flagged values.
 
 use crate::seam::Global;
 
-/// Returns the count of values below `value` that are flagged in `bits`; `before[i]` is the count
-/// of flags in the words before `bits[i]`.
+/// Returns the count of values below `value` whose bit in `bits` is set. `before[i]` is the count
+/// of set bits in the words before `bits[i]`.
 #[inline(always)]
 pub(crate) fn rank(value: u32, bits: Global<u32>, before: Global<u32>) -> u32 {
     let word = (value / 32) as u64;

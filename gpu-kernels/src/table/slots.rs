@@ -1,10 +1,10 @@
-//! The slots of cuckoo tables, and what a probe reads in a slot.
+//! The slots of cuckoo tables, and the probe of a slot.
 //!
-//! **Layout.** A slot of 32-bit keys and values is one 64-bit word: the key above, the value below
-//! (Alcantara 2011, §4.3.1.2). Any other pair takes two words, the key's and then the value's. In a
-//! set ([`Nothing`](crate::types::Nothing)) a slot is one word of the key's own width.
-//! [`Slots::EMPTY`] stands for an empty slot. As a word of a 32-bit pair, or as a key alone, it is
-//! the key [`Scalar::ALL_ONES`]. That key is therefore kept in a cell of the table's header, so
+//! **Layout.** A slot of 32-bit keys and values is one 64-bit word with the key in the upper half
+//! and the value in the lower half (Alcantara 2011, §4.3.1.2). A pair of any other types takes two
+//! words, the key's and then the value's. In a set ([`Nothing`](crate::types::Nothing)) a slot is
+//! one word of the key's own width. An empty slot contains [`Slots::EMPTY`], which is also the word
+//! of the key [`Scalar::ALL_ONES`]. This key is therefore kept in a cell of the table's header, so
 //! that no key and no value is reserved.
 
 use crate::seam::Global;
@@ -14,25 +14,26 @@ use core::marker::PhantomData;
 /// The word of an empty slot, where words have 64 bits.
 pub const EMPTY: u64 = u64::MAX;
 
-/// The words of a table's header that say whether it has the key that is all ones.
+/// The words of a table's header that contain the key that is all ones.
 pub mod cell {
     use super::{Global, ValueWord};
 
-    /// The word that says whether the table has the key: 0 if it does not.
+    /// The index of the word that tells whether the table has the key. The word is 0 if it does
+    /// not.
     pub const HELD: u64 = 0;
-    /// The key's value.
+    /// The index of the word with the key's value.
     pub const VALUE: u64 = 1;
 
-    /// Returns the value of the key that is all ones, if the table of this header has it; for a set
-    /// any word. No thread of the launch may change it.
+    /// Returns the value of the key that is all ones, or an unspecified word for a set, if the
+    /// table with this header has the key. No thread of the launch may change the cell.
     #[inline(always)]
     pub fn value<V: ValueWord>(header: Global<u64>) -> Option<V> {
         (header.load_read_only(HELD) != 0).then(|| V::from_u64(header.load_read_only(VALUE)))
     }
 }
 
-/// A slot of a table of `K` to `V`: [`slot_words`] words of type [`Payload::SlotWord`]. It is used
-/// only behind a pointer.
+/// A slot of a table of `K` to `V`: [`slot_words`] words of type [`Payload::SlotWord`]. It is only
+/// the target type of pointers.
 #[derive(Debug)]
 pub struct Slot<K, V>(PhantomData<(K, V)>);
 
@@ -51,7 +52,7 @@ pub const fn slot_bytes<K: KeyWord, V: Payload>() -> u64 {
     slot_words::<K, V>() * size_of::<SlotWordOf<K, V>>() as u64
 }
 
-/// An array of slots as kernels hold it.
+/// An array of slots as an argument of kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct Slots<K: KeyWord, V: Payload> {
     words: Global<SlotWordOf<K, V>>,
@@ -97,7 +98,7 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
         self.words.atomic(Self::word_of(slot)).load()
     }
 
-    /// Exchanges the first word of a slot for `item`; returns what it held.
+    /// Exchanges the first word of a slot for `item`. Returns the old word.
     #[inline(always)]
     pub fn exchange(&self, slot: u32, item: SlotWordOf<K, V>) -> SlotWordOf<K, V> {
         self.words.atomic(Self::word_of(slot)).exchange(item)
@@ -115,8 +116,8 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
         if packed::<K, V>() {
             self.words.atomic(Self::word_of(slot)).store(Self::item(key, value));
         } else {
-            // The store is atomic, because a promise of unique keys may be broken: then several
-            // threads write.
+            // The store is atomic, because several threads write if a promise of unique keys is
+            // broken.
             self.words.atomic(Self::word_of(slot) + 1).store(Scalar::from_u64(value.to_u64()));
         }
     }
@@ -130,8 +131,8 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
         }
     }
 
-    /// Reads `slot`, which no thread of the launch may change, in one access. Returns the value of
-    /// `key`, that it is certainly absent, or `None`: go on.
+    /// Reads `slot` in one access. Returns the value of `key`, that the key is absent, or `None` if
+    /// the next slot must be probed. No thread of the launch may change the slot.
     #[inline(always)]
     pub fn probe(&self, slot: u32, key: K) -> Option<Option<WordOf<V>>> {
         let (item, value) = if packed::<K, V>() {
@@ -146,10 +147,11 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
         Self::verdict(item, key, Scalar::from_u64(value))
     }
 
-    /// Returns the verdict of a probe that read `item`: found, certainly absent, or (`None`) go on.
+    /// Returns the result of a probe that read `item`: that the key is found or absent, or `None`
+    /// if the next slot must be probed.
     ///
     /// A key starts at its first slot and leaves a slot only when another key takes it, and no slot
-    /// becomes empty again. So a key cannot be behind an empty slot.
+    /// becomes empty again. So a key cannot be in a slot after an empty one.
     #[inline(always)]
     pub fn verdict<T>(item: SlotWordOf<K, V>, key: K, found: T) -> Option<Option<T>> {
         if item == Self::EMPTY {
@@ -158,8 +160,8 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
         (Self::key_of(item) == key).then_some(Some(found))
     }
 
-    /// Returns the first word of a slot and its value, which means nothing if the slot is empty or
-    /// there are keys alone. No other thread may change the slot.
+    /// Returns the first word of a slot and its value. The value is unspecified if the slot is
+    /// empty or there are keys alone. No other thread may change the slot.
     #[inline(always)]
     pub fn pair_at(&self, slot: u32) -> (SlotWordOf<K, V>, WordOf<V>) {
         if V::VALUE_BITS == 0 {
@@ -175,9 +177,9 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> Slots<K, V> {
-    /// Writes a slot whose first word is `item`, with another value if one is given. Other threads
-    /// may read its key. A slot of one word is written in any case, so that the threads of a warp
-    /// write whole sectors.
+    /// Writes a slot whose first word is `item`, with another value if `value` is given. Other
+    /// threads may read its key. A slot of one word is always written, so that the threads of a
+    /// warp write whole sectors.
     #[inline(always)]
     pub fn put_back(&self, slot: u32, item: SlotWordOf<K, V>, value: Option<V>) {
         match value {

@@ -1,4 +1,4 @@
-//! Building the buckets: a parallel cuckoo hash in shared memory for each.
+//! Building the buckets, each by a parallel cuckoo hash in shared memory.
 
 use super::{Layout, MAX_SUB_TABLES, header};
 use crate::seam::{Block, Global, Shared};
@@ -28,15 +28,15 @@ pub struct BuildParams {
     pub seeds: u32,
     /// The most rounds with one seed.
     pub rounds: u32,
-    /// The switch for statistics: 1 to count rounds, else 0.
+    /// 1 to count rounds, else 0.
     pub statistics: u32,
     /// An unused field, which fills the struct up.
     pub padding: u32,
 }
 
-/// The sub-table of an item that is in none.
+/// The sub-table of an item that is in no sub-table.
 const OUT: u32 = u32::MAX;
-/// The item of a slot that is empty.
+/// The index of the item in an empty slot.
 const NONE: u32 = u32::MAX;
 
 /// An item that is being inserted into the bucket.
@@ -44,9 +44,9 @@ const NONE: u32 = u32::MAX;
 struct Item {
     /// The slots of the item in the sub-tables, 16 bits each.
     packed_slots: u64,
-    /// The sub-table that the item wrote itself to last, or [`OUT`].
+    /// The sub-table in which the item last wrote its index to a slot, or [`OUT`].
     table: u32,
-    /// Whether there is an item whose key is not the one that is kept in the header.
+    /// Whether there is an item, and its key is not the key that is kept in the header.
     live: bool,
 }
 
@@ -57,28 +57,29 @@ impl Item {
     }
 }
 
-/// The words of shared memory besides the words of items and slots.
+/// The words of shared memory besides the items and slots.
 mod word {
-    /// The word for the cell: 1 + the index of the last item whose key is all ones, or 0.
+    /// The index of the cell's word, which is 1 + the index of the last item whose key is all ones,
+    /// or 0.
     pub const CELL: u32 = 0;
-    /// The count of slots that hold an item.
+    /// The index of the word with the count of slots that contain an item.
     pub const OCCUPIED: u32 = 1;
 }
 
 kernel! {
-    /// Builds bucket `b` by block `b`, from its pairs in their input order. If there are more than
-    /// the capacity it raises [`header::OVERFLOW`] and builds nothing.
+    /// Builds bucket `b` by block `b`, from its pairs in their input order. If there are more pairs
+    /// than the capacity, it sets [`header::OVERFLOW`] and builds nothing.
     ///
-    /// All items that are in no sub-table write themselves to their slots in the first sub-table.
-    /// An item that finds another item in its slot, after a barrier, goes on to the second
-    /// sub-table, and so on. An item that loses in the last begins again, as does each item that
-    /// was overwritten, in its turn. Sub-table `t` is written in step `t` only, and each item
-    /// checks its slot in the next step, so no step reads what it writes. If a round leaves no item
-    /// out, the bucket is built; if there are too many rounds, it begins anew with another seed.
+    /// All items that are in no sub-table write their index to their slots in the first sub-table.
+    /// An item that finds another item in its slot, after a barrier, tries the second sub-table,
+    /// and so on. An item that loses in the last sub-table starts again, as does each item that was
+    /// overwritten. Sub-table `t` is written in step `t` only, and each item checks its slot in the
+    /// next step, so no step reads the sub-table that it writes. If every item has a slot after a
+    /// round, the bucket is built. After too many rounds, the block starts again with another seed.
     ///
-    /// A slot holds the index of an item. Copies of a key have the same slots, and each regards a
-    /// slot with one of them as its own. They move together, end in one slot, and the last of them
-    /// in input order wins it.
+    /// A slot contains the index of an item. Copies of a key have the same slots, and each copy
+    /// accepts a slot that contains any of them. They move together and end in one slot, which the
+    /// last copy in input order wins.
     BuildBuckets<K: KeyWord, V: ValueWord>, "two_level_build", threads 128, resident 12,
         shared pairs: u64 = 2 * MAX_IN_BUCKET as usize, shared slots: u32 = MAX_SLOTS as usize, shared words: u32 = 2;
     {
@@ -108,7 +109,7 @@ impl<K: KeyWord, V: ValueWord> BuildBuckets<K, V> {
         bucket.load(block, &mut items);
         let (mut tried, mut built, mut seed) = (0, false, 0);
         while !built && tried < args.plan.seeds {
-            // The seed is mixed, so that the seeds of neighbours and of later attempts are
+            // The seed is mixed, so that the seeds of adjacent buckets and of later attempts are
             // unrelated.
             seed = (number ^ tried << 27).mix(args.plan.seed as u64, 0x9e37_79b9 ^ tried as u64);
             tried += 1;
@@ -124,8 +125,8 @@ impl<K: KeyWord, V: ValueWord> BuildBuckets<K, V> {
     }
 }
 
-/// The build of a bucket by a block: the arguments, the bucket's index and its pairs, and the
-/// block's memory for pairs, for the indices of the items in slots, and for a few words.
+/// The build of a bucket by a block: the arguments, the bucket's index and pairs, and the block's
+/// memory for pairs, for the indices of the items in slots, and for a few words.
 struct Bucket<K: KeyWord, V: ValueWord, P, S, W> {
     args: BuildBuckets<K, V>,
     number: u32,
@@ -142,14 +143,15 @@ impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> B
         Slots::<K, V>::key_of(Scalar::from_u64(self.pairs.get(item)))
     }
 
-    /// Returns whether the slot that the item wrote itself to holds another key.
+    /// Returns whether the slot to which the item last wrote its index contains an item with
+    /// another key.
     #[inline(always)]
     fn lost(&self, item: &Item, number: u32) -> bool {
         let holder = self.slots.get(item.slot_in_bucket(item.table));
         holder != number && self.key_of(holder) != self.key_of(number)
     }
 
-    /// Loads the pairs. Keys of all ones are for the cell, and not live.
+    /// Loads the pairs. Items whose keys are all ones belong in the cell, and are not live.
     #[inline(always)]
     fn load<B: Block>(&self, block: &mut B, items: &mut B::Local<[Item; ITEMS]>) {
         let Self { args, start, size, pairs, words, .. } = *self;
@@ -184,7 +186,7 @@ impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> B
         });
     }
 
-    /// Empties the slots, and computes each item's slots by a seed.
+    /// Empties the slots, and computes each item's slots for a seed.
     #[inline(always)]
     fn begin<B: Block>(&self, block: &mut B, items: &mut B::Local<[Item; ITEMS]>, seed: u32) {
         let layout = self.args.plan.layout;
@@ -208,8 +210,8 @@ impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> B
         });
     }
 
-    /// Has the items write themselves to their slots, round after round, and returns whether a
-    /// round left none out.
+    /// Lets the items write their indices to their slots, round after round. Returns whether every
+    /// item had a slot after a round.
     #[inline(always)]
     fn place<B: Block>(&self, block: &mut B, items: &mut B::Local<[Item; ITEMS]>) -> bool {
         let Self { args, slots, .. } = *self;
@@ -222,11 +224,11 @@ impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> B
                 block.phase(items, |thread, items| {
                     for i in 0..ITEMS {
                         let (item, number) = (&mut items[i], thread + i as u32 * THREADS);
-                        // The item is out of the previous sub-table, or of all (`OUT` precedes the
-                        // first sub-table).
+                        // The item has lost its slot in the previous sub-table, or it is in no
+                        // sub-table (`OUT` precedes the first sub-table).
                         if item.live && item.table == table.wrapping_sub(1) && (table == 0 || self.lost(item, number)) {
-                            // The exchange is atomic, because many may write here, and one must
-                            // win.
+                            // The exchange is atomic, because several threads may write to this
+                            // slot, and one of them must win.
                             slots.exchange(item.slot_in_bucket(table), number);
                             item.table = table;
                         }
@@ -257,8 +259,8 @@ impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> B
         built
     }
 
-    /// Writes the slots, and counts the occupied ones. Copies of a key share a slot, which gets the
-    /// last copy.
+    /// Writes the slots, and counts the occupied slots. Copies of a key share a slot, which gets
+    /// the last copy.
     #[inline(always)]
     fn write<B: Block>(&self, block: &mut B, items: &mut B::Local<[Item; ITEMS]>, built: bool) {
         let Self { args, number: bucket, pairs, slots, words, .. } = *self;
@@ -288,7 +290,7 @@ impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> B
         });
     }
 
-    /// Tells the host how the build went. One thread does this.
+    /// Reports the result of the build to the host. One thread does this.
     #[inline(always)]
     fn report(&self, tried: u32, built: bool, seed: u32) {
         let Self { args, number, size, pairs, words, .. } = *self;

@@ -19,8 +19,8 @@ pub struct FindParams {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values[i]` becomes the value or 0, and bit `i mod 32` of
-    /// `found[i / 32]` says which. `values` may be null.
+    /// Answers query `i` by thread `i`. `values[i]` becomes the value, or 0 if the key is absent.
+    /// Bit `i mod 32` of `found[i / 32]` tells whether it is present. `values` may be null.
     Find<K: KeyWord, V: ValueWord>, "two_level_find", threads 256, cpu cores;
     {
         queries: Global<K>, words: Global<Slot<K, V>>, seeds: Global<u32>, header: Global<u64>, values: Global<V>,
@@ -51,7 +51,7 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
     }
 }
 
-/// The seeds of a table's buckets, which tell the slots.
+/// The seeds of a table's buckets, by which slots are computed.
 #[derive(Clone, Copy)]
 struct Buckets {
     seeds: Global<u32>,

@@ -1,4 +1,4 @@
-//! Inspecting a table: where its keys are.
+//! Counting the keys in each sub-table.
 
 use super::{Layout, MAX_SUB_TABLES};
 use crate::seam::{Block, Global, Shared};

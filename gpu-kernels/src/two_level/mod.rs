@@ -2,16 +2,17 @@
 //! phases Sahu, *Two Phase Cuckoo's Hashing on GPU* (2015), describes one by one.
 //!
 //! A first-level hash function sends every key to one of many buckets, as in the perfect hashing of
-//! Fredman, Komlós and Szemerédi (1984). A bucket is small enough to be built in shared memory: a
-//! parallel cuckoo hash with a few sub-tables ([`BuildBuckets`]), whose functions follow from a
-//! seed of the bucket's own. A lookup reads at most one slot in each sub-table ([`Find`]).
-//! docs/two-level.md describes all of it.
+//! Fredman, Komlós and Szemerédi (1984). A bucket is small enough to be built in shared memory. It
+//! is a parallel cuckoo hash with a few sub-tables ([`BuildBuckets`]), whose functions depend on
+//! the bucket's own seed. A lookup reads at most one slot in each sub-table ([`Find`]).
+//! docs/two-level.md describes the whole design.
 //!
-//! **Layout.** The slots ([`slots`](crate::table::slots)) stand bucket by bucket, sub-table by
-//! sub-table. Beside them are the seeds of the buckets.
+//! **Layout.** The slots ([`slots`](crate::table::slots)) are ordered by bucket, and within a
+//! bucket by sub-table. Beside them are the seeds of the buckets.
 //!
-//! Pairs come in the order of their buckets (a radix partition). `starts` finds where each bucket
-//! begins, `build` makes its sub-tables, `find` looks up, `inspect` measures.
+//! A radix partition puts the pairs in the order of their buckets. `starts` finds where each bucket
+//! begins, `build` makes its sub-tables, `find` looks keys up, and `inspect` counts the keys of
+//! sub-tables.
 
 mod build;
 mod find;
@@ -31,13 +32,13 @@ use crate::types::{KeyWord, ValueWord};
 /// The most sub-tables of a bucket.
 pub const MAX_SUB_TABLES: usize = 4;
 
-/// The words beside the slots: results of a build, and the cell of the key that is all ones.
+/// The words beside the slots: the results of a build, and the cell of the key that is all ones.
 pub mod header {
-    /// The flag of the cell: 1 if the table has the key that is all ones.
+    /// 1 if the table has the key that is all ones.
     pub const CELL: u64 = crate::table::slots::cell::HELD;
     /// The value of that key.
     pub const CELL_VALUE: u64 = crate::table::slots::cell::VALUE;
-    /// The flag of overflow: 1 if a bucket got more items than its capacity.
+    /// 1 if a bucket got more items than its capacity.
     pub const OVERFLOW: u64 = 2;
     /// The count of buckets that could not be built with any of the seeds that they tried.
     pub const FAILED: u64 = 3;
@@ -57,14 +58,14 @@ pub mod header {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Layout {
-    /// The hash functions of the first level; the first of them gives a key its bucket.
+    /// The hash functions of the first level. The first of them maps a key to its bucket.
     pub buckets: HashFunctions,
-    /// The functions onto the slots of a sub-table, one for each of them.
+    /// The family of functions onto the slots of a sub-table, with one function for each sub-table.
     pub slot_hashes: Family,
 }
 
-/// The constants that a bucket's seed is combined with for each sub-table. The first three pairs
-/// are from (Sahu 2015), which has no fourth table.
+/// The constants with which a bucket's seed is combined for each sub-table. The first three pairs
+/// are from (Sahu 2015), which has no fourth sub-table.
 const SEEDED: [[u32; 2]; MAX_SUB_TABLES] = [[0xffff, 0xcba9], [0x7531, 0xbeef], [0xd9f1, 0x337a], [0x5a4d, 0x86c3]];
 
 impl Layout {
@@ -80,9 +81,9 @@ impl Layout {
         self.buckets.slot(0, key)
     }
 
-    /// Returns the slot of `key` in sub-table `table` (a constant once loops are unrolled), counted
-    /// from the first slot of its bucket. The bucket's seed is `seed`. [`NO_SLOT`] if there are
-    /// fewer sub-tables.
+    /// Returns the slot of `key` in sub-table `table` (a constant once loops are unrolled),
+    /// relative to the first slot of its bucket, whose seed is `seed`. Returns [`NO_SLOT`] if there
+    /// are fewer sub-tables.
     #[inline(always)]
     pub fn slot_in_bucket<K: KeyWord>(&self, seed: u32, table: usize, key: K) -> u32 {
         if table as u32 >= self.slot_hashes.count() {
@@ -94,7 +95,7 @@ impl Layout {
     }
 }
 
-/// A table as kernels hold it.
+/// A table as an argument of kernels.
 #[derive(Clone, Copy, Debug)]
 pub struct Table<K: KeyWord, V: ValueWord> {
     slots: Slots<K, V>,
@@ -103,14 +104,14 @@ pub struct Table<K: KeyWord, V: ValueWord> {
 }
 
 impl<K: KeyWord, V: ValueWord> Table<K, V> {
-    /// Returns the table whose slots and seeds are at the addresses.
+    /// Returns the table whose slots are at `words` and whose seeds are at `seeds`.
     #[inline(always)]
     pub fn new(words: Global<Slot<K, V>>, seeds: Global<u32>, layout: Layout) -> Self {
         Self { slots: Slots::new(words), seeds, layout }
     }
 
-    /// Returns the slots of `key`, in the order in which lookups read them; [`NO_SLOT`] stands
-    /// behind the last.
+    /// Returns the slots of `key`, in the order in which lookups read them, and [`NO_SLOT`] after
+    /// the last one.
     #[inline(always)]
     pub fn slots_of(&self, key: K) -> [u32; MAX_FUNCTIONS] {
         let bucket = self.layout.bucket(key);
@@ -126,14 +127,14 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         slots
     }
 
-    /// Returns the value of `key`: at most one probe a sub-table. No thread of the launch may
-    /// change the table. The key that is all ones is not found here but in the [`header`].
+    /// Returns the value of `key`, by at most one probe per sub-table. No thread of the launch may
+    /// change the table. The key that is all ones is not found here; it is in the [`header`].
     #[inline(always)]
     pub fn get(&self, key: K) -> Option<V> {
         let slots = self.slots_of(key);
         let mut answer = None;
-        // The loop goes by index: on the GPU, an array that is iterated over by value lies on the
-        // stack.
+        // The loop uses an index, because on the GPU an array that is iterated over by value is put
+        // on the stack.
         for table in 0..MAX_SUB_TABLES {
             if answer.is_none() && slots[table] != NO_SLOT {
                 answer = self.slots.probe(slots[table], key);

@@ -1,4 +1,4 @@
-//! Finding where each bucket's pairs begin, once they are in the order of their buckets.
+//! Finding where each bucket's pairs begin, for pairs that are in the order of their buckets.
 
 use crate::hash::HashFunctions;
 use crate::seam::{Block, Global};
@@ -8,7 +8,7 @@ use crate::types::KeyWord;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct StartsParams {
-    /// The hash functions; the first gives a key its bucket.
+    /// The hash functions. The first of them maps a key to its bucket.
     pub functions: HashFunctions,
     /// The count of pairs.
     pub pairs: u64,
@@ -18,9 +18,9 @@ pub struct StartsParams {
 pub const KEYS: usize = 4;
 
 kernel! {
-    /// Sets `starts[b]` to the offset of the first pair of bucket `b` or of a later one. `starts`
-    /// has one word more than there are buckets. A thread compares [`KEYS`] keys with the ones
-    /// before them; there is one comparison more than there are keys.
+    /// Sets `starts[b]` to the offset of the first pair whose bucket is not below `b`. `starts` has
+    /// one word more than there are buckets. A thread compares each of [`KEYS`] keys with the key
+    /// before it. There is one comparison more than there are keys.
     BucketStarts<K: KeyWord>, "two_level_starts", threads 256;
     { keys: Global<K>, starts: Global<u32>, plan: StartsParams }
 }
@@ -46,8 +46,8 @@ impl<K: KeyWord> BucketStarts<K> {
                     }
                 }
             }
-            // The bucket after the previous key's bucket: it and all buckets up to the key's own
-            // begin here.
+            // All buckets from this one, the one after the previous key's bucket, to the key's own
+            // bucket begin here.
             let mut next = if first == 0 { 0 } else { functions.slot(0, args.keys.load(first - 1)) + 1 };
             for i in 0..KEYS {
                 let index = first + i as u64;

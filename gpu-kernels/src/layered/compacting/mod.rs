@@ -1,6 +1,6 @@
-//! What a compacting table needs beside its id table: rows in reverse, ids for keys, and keys by
-//! their ids. The id table is a page table ([`crate::page`]), which numbers its keys itself, or a
-//! cuckoo table, whose keys are numbered here (`number`).
+//! The kernels of a compacting table that its id table does not have: rows in reverse, ids for
+//! keys, and keys by their ids. The id table is a page table ([`crate::page`]), which gives ids to
+//! its keys itself, or a cuckoo table, whose keys get ids here (`number`).
 
 mod number;
 
@@ -19,8 +19,8 @@ pub struct RowsParams {
 }
 
 kernel! {
-    /// Writes `keys` to `keys_out` in reverse order, and to `rows_out[i]` the index of the row that
-    /// `keys_out[i]` is from. One thread a row.
+    /// Writes `keys` to `keys_out` in reverse order, and to `rows_out[i]` the index of the row from
+    /// which `keys_out[i]` comes. One thread writes a row.
     ReverseRows<K: KeyWord>, "reverse_rows", threads 256;
     { keys: Global<K>, keys_out: Global<K>, rows_out: Global<u32>, plan: RowsParams }
 }
@@ -42,8 +42,8 @@ impl<K: KeyWord> ReverseRows<K> {
 }
 
 kernel! {
-    /// Sets `counts[i]` to the count of set bits of `bits[i]`. One thread a word; the plan's `rows`
-    /// is the count of words.
+    /// Sets `counts[i]` to the count of set bits of `bits[i]`. One thread counts the bits of a
+    /// word; the plan's `rows` is the count of words.
     CountBits<>, "count_bits", threads 256;
     { bits: Global<u32>, counts: Global<u32>, plan: RowsParams }
 }
@@ -66,15 +66,15 @@ impl CountBits {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct KeysOfParams {
-    /// The count of ids that have been given out.
+    /// The count of ids that are in use.
     pub ids: u64,
     /// The count of queries.
     pub queries: u64,
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `keys_out[i]` becomes the key with id `queries[i]`, or 0.
-    /// Bit `i mod 32` of `found[i / 32]` says whether there is one.
+    /// Answers query `i` by thread `i`. `keys_out[i]` becomes the key with id `queries[i]`, or 0.
+    /// Bit `i mod 32` of `found[i / 32]` tells whether there is such a key.
     KeysOf<T: Scalar>, "keys_of", threads 256;
     { queries: Global<u32>, keys: Global<T>, keys_out: Global<T>, found: Global<u32>, plan: KeysOfParams }
 }

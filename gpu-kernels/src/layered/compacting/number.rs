@@ -1,6 +1,6 @@
-//! Numbering the keys of a cuckoo or a two-level table by a prefix sum over the slots (Alcantara
-//! 2011, §4.4), and the key that is in no slot. The page table has its own numbering
-//! (`page::walk::number`), which computes keys back from their slots.
+//! Giving ids to the keys of a cuckoo or a two-level table, including the key in the cell, by a
+//! prefix sum over the slots (Alcantara 2011, §4.4). The page table has its own kernel
+//! (`page::walk::number`), which computes keys from their slots.
 
 use crate::cuckoo::{self, has_earlier_copy};
 use crate::hash::HashFunctions;
@@ -10,7 +10,7 @@ use crate::table::rank::rank;
 use crate::table::slots::{EMPTY, Slot, Slots, cell};
 use crate::types::KeyWord;
 
-/// The arguments of kernels that number the keys in slots.
+/// The arguments of kernels over the keys in slots.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SlotsParams {
@@ -18,18 +18,17 @@ pub struct SlotsParams {
     pub functions: HashFunctions,
     /// The count of slots.
     pub slots: u64,
-    /// The end of the values that count: keys with this value or a greater one are ignored. Such
-    /// are the copies of a key that broke the promise to be unique, which have no value yet.
+    /// The end of the valid values: keys with this value or a greater one are ignored. They are
+    /// copies of a key that broke the promise of unique keys, and have no id yet.
     pub end: u64,
-    /// The flag of copies: 1 if copies of a key may be in several slots, as in a cuckoo table whose
-    /// build met a key twice. Then only the copy that lookups find counts. 0 if no key is in two
-    /// slots.
+    /// 1 if copies of a key may be in several slots, as in a cuckoo table whose build met a key
+    /// twice. Then only the copy that lookups find counts. 0 if no key is in two slots.
     pub copies: u32,
-    /// The capacity for keys, if they are to be numbered.
+    /// The capacity of the array of keys, if the keys get ids.
     pub capacity: u32,
 }
 
-/// A table whose slots, and then its cell, are processed by a thread each.
+/// A table whose slots, and after them its cell, are its rows. A thread processes one row.
 struct Rows<K: KeyWord> {
     slots: Slots<K, u32>,
     table: cuckoo::Table<K, u32>,
@@ -42,9 +41,9 @@ struct Row {
     /// The first word of the slot; [`EMPTY`] if the row is not a slot.
     item: u64,
     value: u32,
-    /// Whether the row has a key to be numbered.
+    /// Whether the row has a key that counts.
     held: bool,
-    /// The index of the key, once it has one.
+    /// The id of the key, once it has one.
     target: u64,
 }
 
@@ -91,8 +90,8 @@ impl<K: KeyWord> Rows<K> {
 
 kernel! {
     /// Gives every key an id, in the order in which blocks append. The id becomes the key's value,
-    /// and the key becomes `keys_out[id]` if `id` is below the capacity. `count[0]`, 0 at first,
-    /// becomes the count of ids. One thread a slot, and one for the cell.
+    /// and the key becomes `keys_out[id]` if `id` is below the capacity. `count[0]`, which is 0 at
+    /// first, becomes the count of ids. There is one thread per slot, and one for the cell.
     NumberSlots<K: KeyWord>, "slots_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = append::THREADS;
     { words: Global<Slot<K, u32>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: SlotsParams }
@@ -109,7 +108,8 @@ impl<K: KeyWord> NumberSlots<K> {
         append::reserve(block, &mut rows, (sums, start), args.count, |row| row.held as u32, |row| &mut row.target);
         block.phase(&mut rows, |thread, row| {
             if row.held {
-                // The cell's row looks like an empty slot, whose key is the one that is all ones.
+                // The row of the cell looks like an empty slot, whose word is also the word of the
+                // key that is all ones.
                 staged.set((row.target - start.get(0)) as u32, Slots::<K, u32>::key_of(row.item));
                 row.value = row.target as u32;
             }
@@ -121,7 +121,7 @@ impl<K: KeyWord> NumberSlots<K> {
 
 kernel! {
     /// Sets bit `value mod 32` of `bits[value / 32]` for the value of every key. All bits are 0 at
-    /// first, and no two values are equal. One thread a slot, and one for the cell.
+    /// first, and no two values are equal. There is one thread per slot, and one for the cell.
     FlagSlotValues<K: KeyWord>, "slots_mark_values", threads 256;
     { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, plan: SlotsParams }
 }
@@ -141,9 +141,9 @@ impl<K: KeyWord> FlagSlotValues<K> {
 }
 
 kernel! {
-    /// Replaces every value by its rank: the count of smaller values that are flagged in `bits`.
-    /// `before[i]` is the count of flags in the words before `bits[i]`. One thread a slot, and one
-    /// for the cell.
+    /// Replaces every value by its rank: the count of smaller values whose bit in `bits` is set.
+    /// `before[i]` is the count of set bits in the words before `bits[i]`. There is one thread per
+    /// slot, and one for the cell.
     RankSlotValues<K: KeyWord>, "slots_rank_values", threads 256;
     { words: Global<Slot<K, u32>>, header: Global<u64>, bits: Global<u32>, before: Global<u32>, plan: SlotsParams }
 }

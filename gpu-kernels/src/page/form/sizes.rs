@@ -6,7 +6,6 @@ use crate::types::{KeyWord, Payload, Scalar};
 
 /// The maximal count of buckets in which a pair may be stored: its home, the other bucket of the
 /// same line, and five other buckets of the page.
-/// elsewhere in the page.
 pub const MAX_CANDIDATES: u32 = 7;
 /// The minimal count of candidates of a pair. With fewer candidates, too many pairs would find all
 /// of them full.
