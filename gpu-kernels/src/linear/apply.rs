@@ -1,4 +1,4 @@
-//! Batches of many operations that run at once.
+//! Batches of many operations that run at the same time.
 
 use super::batch_in_turn::Batch;
 use super::line::Told;
@@ -10,16 +10,16 @@ use crate::seam::{Block, Global, Shared, Tile};
 use crate::table::fold::Fold;
 use crate::types::{KeyWord, ValueWord};
 
-/// What an operation does with its key. A word of a [`Fold`] is an operation, too: it combines the
-/// value of the key with the given one.
+/// The effect of an operation on its key. The word of a [`Fold`] is an operation, too: it combines
+/// the value of the key with the given one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Operation {
     /// Looks the key up.
     Get = 0,
-    /// Gives the key the value.
+    /// Inserts the key, or replaces its value.
     Insert = 1,
-    /// Gives the key the value unless it has one.
+    /// Inserts the key unless it has a value.
     GetOrInsert = 2,
     /// Removes the key.
     Remove = 3,
@@ -33,7 +33,7 @@ fn inserts<V: ValueWord>(operation: u32) -> bool {
         || Fold::of_word(operation, V::BITS).is_some()
 }
 
-/// Returns what an operation that inserts does with the value of a key that is present.
+/// Returns the effect of an inserting operation on the value of a key that is present.
 #[inline(always)]
 fn if_held<V: ValueWord, const MIXED: bool>(operation: u32) -> IfHeld {
     match Fold::of_word(operation, V::BITS) {
@@ -53,13 +53,12 @@ pub struct ApplyParams {
     pub first: u64,
     /// The index of the last operation, plus one.
     pub end: u64,
-    /// The [`Operation`] of all, if there are no kinds.
+    /// The [`Operation`] of all keys, used without [`Apply`]'s `kinds`.
     pub operation: u32,
-    /// The flag for reusing slots of removed keys: 1 if these may be used again, and then all
-    /// operations must insert.
+    /// 1 if slots of removed keys may be used again; all operations must then be insertions.
     pub anywhere: u32,
-    /// The limit of slot requests, if there is a `pending` array: new keys may take a slot while
-    /// the header's word `ASKED` is below this.
+    /// The limit of slot requests, if there is a `pending` array. New keys may take a slot while
+    /// the header's word `ASKED` is below the limit.
     pub max_asked: u64,
 }
 
@@ -88,35 +87,35 @@ impl<K: KeyWord, V: ValueWord> Insertion<K, V> {
 /// The result of an operation.
 #[derive(Default)]
 struct Done<V> {
-    /// The value that its key had before.
+    /// The value that the operation's key had before.
     before: Option<V>,
     taken: bool,
     gained: bool,
     lost: bool,
     refused: bool,
     emptied: bool,
-    /// Whether the operation was to be done.
+    /// Whether the operation must be done.
     wanted: bool,
-    /// Whether this thread does it.
+    /// Whether this thread does it. If not, another thread does it for this one.
     leads: bool,
 }
 
 kernel! {
-    /// Does the operations of the plan's range, with one thread for each, all at the same time.
+    /// Does the operations of the plan's range, all at the same time, with one thread for each.
     ///
-    /// With `MIXED` operation `i` is the [`Operation`] or [`Fold`] `kinds[i]`, and other words do
-    /// nothing. Without it, all are the plan's [`Operation`], and `kinds` is null. Operation `i`
-    /// applies to `keys[i]` and, if it inserts, `values[i]`.
+    /// With `MIXED` operation `i` is the [`Operation`] or [`Fold`] in `kinds[i]`; other words have
+    /// no effect. Without it, all operations are the plan's [`Operation`], and `kinds` is null.
+    /// Operation `i` applies to `keys[i]` and, if it inserts, `values[i]`.
     ///
     /// Bit `i mod 32` of `before[i / 32]` tells whether the key was present before. `answers[i]`
-    /// becomes the value that it had, or for `GetOrInsert` the one that it has now, or 0. Both
+    /// becomes the value that it had, or for `GetOrInsert` the value that it has now, or 0. Both
     /// arrays may be null.
     ///
-    /// If `pending` is not null, only the operations whose bits are set there are done, and those
-    /// that were refused stay pending.
+    /// If `pending` is not null, only the operations whose bit is set there are done, and the
+    /// refused operations stay pending.
     ///
-    /// Operations of a block that combine values of one key in the same way are made one first. If
-    /// all operations remove, a warp does only one of its operations for each key.
+    /// The operations of a block that combine values of one key in the same way are merged first.
+    /// If all operations remove, a warp does only one of its operations for each key.
     Apply<K: KeyWord, V: ValueWord; const MIXED: bool>, "linear_apply" | "linear_apply_mixed", threads 256, resident 6, wide atomics, cpu cores,
         shared slots: u32 = SLOTS, shared leaders: u32 = THREADS, shared combined: u64 = THREADS;
     {
@@ -160,7 +159,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
             if done.leads {
                 args.apply(index, done, || same_keys.combined(thread));
             } else if done.wanted && !combines && !args.answers.is_null() {
-                // Another operation of the block removes the key, or combines the values of both.
+                // Another operation of the warp removes the key.
                 args.answers.store_streaming(index, V::default());
             }
         });
@@ -188,26 +187,27 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
         }
     }
 
-    /// Returns whether only operations that are pending are done.
+    /// Returns whether only pending operations are done.
     #[inline(always)]
     fn counted(&self) -> bool {
         !self.pending.is_null()
     }
 
-    /// Returns whether an operation is to be done.
+    /// Returns whether an operation must be done.
     #[inline(always)]
     fn is_wanted(&self, index: u64) -> bool {
         let pending = || self.pending.load_streaming(index / 32) >> (index % 32) & 1 != 0;
         index < self.plan.end && (!self.counted() || pending())
     }
 
-    /// Returns the fold of an operation that is to be done and combines values.
+    /// Returns the fold of an operation, if it must be done and combines values.
     #[inline(always)]
     fn fold_of(&self, index: u64) -> Option<Fold> {
         if self.is_wanted(index) { Fold::of_word(self.kinds.load_streaming(index), V::BITS) } else { None }
     }
 
-    /// Does an operation; `combined` is the value of all operations of the block that it leads.
+    /// Does an operation. `combined` returns the merged value of all operations that this thread
+    /// leads.
     #[inline(always)]
     fn apply(&self, index: u64, done: &mut Done<V>, combined: impl Fn() -> V) {
         let args = *self;
@@ -250,7 +250,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
         }
     }
 
-    /// Answers the operations that others have done with their own.
+    /// Answers the operations that their leaders have done.
     #[inline(always)]
     fn tell_led<B: Block>(
         &self,
@@ -277,7 +277,8 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
         });
     }
 
-    /// Writes the bits of keys that were present before, and of operations that stay pending.
+    /// Writes the bits of keys that were present before, and of refused operations, which stay
+    /// pending.
     #[inline(always)]
     fn write_bits<B: Block>(&self, block: &mut B, done: &mut B::Local<Done<V>>) {
         let (args, end) = (*self, self.plan.end);
@@ -291,7 +292,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
                 let index = warp_first + lane as u64;
                 if lane == 0 && index < end {
                     if !args.before.is_null() {
-                        // Bits of the word that were computed before are kept, but none behind the
+                        // Bits of the word from earlier launches are kept, except bits after the
                         // last operation.
                         let there = u32::MAX >> (32 - (end - index).min(32) as u32);
                         let others = if args.counted() { args.before.load(index / 32) & !wanted & there } else { 0 };
@@ -305,7 +306,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
         });
     }
 
-    /// Does a batch that is all insertions or all removals, in a block whose threads run in turn.
+    /// Does a batch of insertions only or of removals only on CPU cores.
     #[inline(always)]
     fn change_in_turn<B: Block>(self, block: &mut B) {
         let Self { keys, values, words, header, answers, before, pending, plan, .. } = self;
@@ -315,7 +316,7 @@ impl<K: KeyWord, V: ValueWord, const MIXED: bool> Apply<K, V, MIXED> {
             batch.remove(block)
         } else {
             let if_held = if_held::<V, MIXED>(operation);
-            // SAFETY: requests that are not counted do not access the word.
+            // SAFETY: if requests are not counted, the word is not accessed.
             let asked = if pending.is_null() { unsafe { Global::null() } } else { header.offset(header::ASKED) };
             batch.insert::<true>(block, Told { if_held, anywhere: anywhere != 0, asked, max_asked })
         };
@@ -341,8 +342,8 @@ pub struct InsertingParams {
 }
 
 kernel! {
-    /// Adds to the header's word `INSERTING` the count of the plan's operations that insert, with
-    /// one thread for each.
+    /// Adds the count of the plan's operations that insert to the header's word `INSERTING`, with
+    /// one thread for each operation.
     CountInserting<>, "linear_count_inserting", threads 256;
     { kinds: Global<u32>, header: Global<u64>, plan: InsertingParams }
 }

@@ -1,4 +1,4 @@
-//! A batch of changes of one kind by one thread of a CPU.
+//! A batch of changes of one kind, done by one CPU thread.
 
 use super::line::{AloneSlots, Home, How, LineCells, Lines, MAX_NEAR_LINES};
 use super::slot::{IfHeld, Inserted};
@@ -8,24 +8,24 @@ use crate::double::{Half, PackedPair};
 use crate::seam::{Block, Global, LaneWork, Lanes, vectorized_by_lanes};
 use crate::types::{KeyWord, ValueWord};
 
-/// The count of changes whose lines are prefetched at once: those that share a word of bits.
+/// The count of changes whose lines are prefetched as a group, which share a word of bits.
 const AT_ONCE: usize = 32;
 
-/// The arguments of a batch of changes that are all of one kind.
+/// The arguments of a batch whose changes are all of one kind.
 #[derive(Clone, Copy)]
 pub(super) struct Batch<K: KeyWord, V: ValueWord> {
     pub keys: Global<K>,
-    /// May be null, also if the changes insert: then all have one value.
+    /// The values. If this is null and the changes insert, `value` is the value of all keys.
     pub values: Global<V>,
     pub value: u64,
     pub words: Global<PackedPair<K, V>>,
     pub header: Global<u64>,
-    /// Become the values that the keys had, or have now if they are kept. May be null.
+    /// The output: the values that the keys had, or have now if they are kept. May be null.
     pub answers: Global<V>,
-    /// The bits of the keys that were present. May be null.
+    /// The output of bits for the keys that were present. May be null.
     pub before: Global<u32>,
-    /// The bits of the changes to be done, and then of those that were refused. If null, all are to
-    /// be done.
+    /// The bits of the changes that must be done, which become the bits of the refused changes. If
+    /// this is null, all changes must be done.
     pub pending: Global<u32>,
     pub layout: Layout,
     /// The index of the first change, a multiple of 32 if there are bits.
@@ -33,7 +33,7 @@ pub(super) struct Batch<K: KeyWord, V: ValueWord> {
     pub end: u64,
 }
 
-/// What a batch of changes did.
+/// The counts of a batch's effects.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Totals {
     pub taken: u32,
@@ -44,8 +44,8 @@ pub(super) struct Totals {
 }
 
 impl<K: KeyWord, V: ValueWord> Batch<K, V> {
-    /// Does the insertions of a block whose threads run in turn. The grid may have any size: its
-    /// blocks share the batch.
+    /// Does the insertions of a block on CPU cores. The grid may have any size: its blocks share
+    /// the batch.
     #[inline(always)]
     pub fn insert<const ANSWERS: bool>(self, block: &impl Block, how: impl How) -> Totals {
         let (batch, words) = (self.part(block), self.words);
@@ -75,7 +75,7 @@ impl<K: KeyWord, V: ValueWord> Batch<K, V> {
         self
     }
 
-    /// Computes the homes of the keys that begin at index `first`, and prefetches their lines.
+    /// Computes the homes of the keys starting at index `first`, and prefetches their lines.
     #[inline(always)]
     fn prepare(&self, cells: &impl LineCells, first: u64, homes: &mut [Home; AT_ONCE]) {
         let here = self.end.saturating_sub(first).min(AT_ONCE as u64) as usize;
@@ -101,8 +101,9 @@ impl<K: KeyWord, V: ValueWord> Batch<K, V> {
         Home::of::<PackedPair<K, V>>(&self.layout, resized(self.keys.load_streaming(index)))
     }
 
-    /// Runs `change` with the index, key and home of every change to be done, in order. Returns how
-    /// many of their keys were there before, how many were not, and how many were refused.
+    /// Calls `change` with the index, key and home of every change that must be done, in order.
+    /// Returns the counts of keys that were present before, of keys that were not, and of refused
+    /// keys.
     #[inline(always)]
     fn each<const ANSWERS: bool>(
         &self,
@@ -134,7 +135,8 @@ impl<K: KeyWord, V: ValueWord> Batch<K, V> {
                 }
             }
             if ANSWERS && !self.before.is_null() {
-                // Bits that were computed before are kept, but none behind the last change.
+                // Bits of the word from earlier launches are kept, except bits after the last
+                // change.
                 let there = u32::MAX >> (32 - here);
                 let others = if counted { self.before.load(first / step) & !wanted & there } else { 0 };
                 self.before.store(first / step, others | before);
@@ -152,15 +154,15 @@ impl<K: KeyWord, V: ValueWord> Batch<K, V> {
     }
 }
 
-/// The outcome of a change.
+/// The result of a change.
 struct Changed<V> {
     answer: V,
-    /// Whether the key was there before.
+    /// Whether the key was present before.
     before: bool,
     refused: bool,
 }
 
-/// Insertions.
+/// The insertions of a batch.
 struct Inserting<C, H, K: KeyWord, V: ValueWord, const ANSWERS: bool> {
     cells: C,
     batch: Batch<K, V>,
@@ -177,7 +179,7 @@ impl<C: LineCells<Word = PackedPair<K, V>>, H: How, K: KeyWord, V: ValueWord, co
         let Self { cells, batch, how } = self;
         let layout = batch.layout;
         let lines = Lines { lanes, cells, layout };
-        // The new keys that take no empty slot: all other new keys take one.
+        // The count of new keys that take no empty slot. All other new keys take one.
         let mut slotless = 0;
         let counts = batch.each::<ANSWERS>(&cells, |index, key, home| {
             let value = given(batch.values, index, batch.value);
@@ -196,7 +198,7 @@ impl<C: LineCells<Word = PackedPair<K, V>>, H: How, K: KeyWord, V: ValueWord, co
     }
 }
 
-/// Removals.
+/// The removals of a batch.
 struct Removing<C, K: KeyWord, V: ValueWord> {
     cells: C,
     batch: Batch<K, V>,

@@ -1,4 +1,4 @@
-//! Batches whose values are combined with those that keys have, and that ask for no answers.
+//! Batches that combine values with the values of keys, and that need no answers.
 
 use super::batch_in_turn::Batch;
 use super::line::Told;
@@ -20,21 +20,21 @@ pub struct CombineParams {
     pub first: u64,
     /// The index of the last pair, plus one.
     pub end: u64,
-    /// The value of every key, if there is no array of values.
+    /// The value of every key, if the kernel's `values` is null.
     pub value: u64,
     /// The function.
     pub fold: Fold,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 kernel! {
-    /// Combines the value of every key of the plan's range with the given one, with one thread per
-    /// key. A key without a value gets the given one; there must be a slot for it. `values` may be
-    /// null: then the plan has the value of all keys.
+    /// Combines the value of every key of the plan's range with the given value, with one thread
+    /// per key. A key without a value gets the given value, and there must be a slot for it. If
+    /// `values` is null, the plan contains the value of all keys.
     ///
-    /// With `ANYWHERE` slots of removed keys are used again. Threads with one key try again until
-    /// each has changed the slot: few rows should have the same key.
+    /// With `ANYWHERE` slots of removed keys are used again. Threads with the same key retry until
+    /// each has changed the slot, so few rows should have the same key.
     Combine<K: KeyWord, V: ValueWord; const ANYWHERE: bool>, "linear_combine" | "linear_combine_anywhere", threads 256, resident 8, wide atomics, cpu cores;
     { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: CombineParams }
 }
@@ -48,7 +48,7 @@ impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Combine<K, V, ANYWHERE> {
         let block_first = first + block.first_thread();
         let (in_use, filling) =
             (InUse::new(args.words, args.header, layout), Filling::new(args.words, args.header, layout));
-        // For each thread, whether a slot was taken, and whether a key is new.
+        // For each thread: whether it took a slot, and whether its key is new.
         let mut done = block.local(|thread| {
             let index = block_first + thread as u64;
             if index >= end {
@@ -72,8 +72,8 @@ impl<K: KeyWord, V: ValueWord, const ANYWHERE: bool> Combine<K, V, ANYWHERE> {
     #[inline(always)]
     fn cores<B: Block>(self, block: &mut B) {
         let Self { keys, values, words, header, plan: CombineParams { layout, first, end, value, fold, .. } } = self;
-        // SAFETY: a batch without answers accesses none of these arrays, and requests that are not
-        // counted do not access the word.
+        // SAFETY: a batch without answers accesses none of these arrays, and the word is not
+        // accessed if requests are not counted.
         let (answers, before, pending, asked) =
             unsafe { (Global::null(), Global::null(), Global::null(), Global::null()) };
         let batch = Batch { keys, values, value, words, header, answers, before, pending, layout, first, end };

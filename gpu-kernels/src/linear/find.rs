@@ -20,10 +20,10 @@ pub struct FindParams {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values[i]` is the value or 0, and bit `i mod 32` of
-    /// `found[i / 32]` says which.
+    /// Answers query `i` by thread `i`. `values[i]` becomes the value, or 0 if the key is absent.
+    /// Bit `i mod 32` of `found[i / 32]` tells whether it is present.
     ///
-    /// `values` may be null. No thread may change the table meanwhile.
+    /// `values` may be null. No thread may change the table during the launch.
     Find<K: KeyWord, V: ValueWord>, "linear_find", threads 256, wide atomics, cpu cores;
     {
         queries: Global<K>, words: Global<PackedPair<K, V>>, header: Global<u64>, values: Global<V>, found: Global<u32>,
@@ -72,7 +72,7 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
     }
 }
 
-/// Returns the value of a key in a table that no thread changes meanwhile.
+/// Returns the value of a key in a table that no thread changes at the same time.
 #[inline(always)]
 pub(crate) fn find_in_unchanging<K: KeyWord, V: ValueWord>(
     words: Global<PackedPair<K, V>>,
@@ -89,7 +89,7 @@ pub(crate) fn find_in_unchanging<K: KeyWord, V: ValueWord>(
 }
 
 /// Returns the value of a key that is not K. The search is the same as in
-/// [`slot::get`](super::slot::get), but a word is read once, and by loads that may be cached.
+/// [`slot::get`](super::slot::get), but each word is read only once, by loads that may be cached.
 #[inline(always)]
 fn get<W: Double>(words: Global<W>, layout: &Layout, key: W::Half) -> Option<W::Half> {
     let (mut probe, mut left) = (layout.probe::<W>(key), layout.buckets());

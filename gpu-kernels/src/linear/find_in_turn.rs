@@ -1,4 +1,4 @@
-//! Lookups by one thread of a CPU: some queries at once, line by line.
+//! Lookups by one CPU thread, which processes groups of queries line by line.
 
 use super::line::{Home, MAX_NEAR_LINES, Seen, first_of_line, look};
 use super::table::{in_cell, resized};
@@ -8,15 +8,15 @@ use crate::seam::{Global, LaneWork, Lanes};
 use crate::table::lookup::Lookup;
 use crate::types::{KeyWord, Scalar, ValueWord};
 
-/// The count of queries that are answered at once: those that share a word of found-bits.
+/// The count of queries of a group, which share a word of found bits.
 const AT_ONCE: usize = 32;
 
-/// The queries of a lookup from index `first`, a multiple of 32, to `end`. No thread may change the
-/// table meanwhile.
+/// The queries `first..end` of a lookup. `first` is a multiple of 32. No thread may change the
+/// table at the same time.
 ///
-/// The lines of some of them are computed and prefetched while those before are answered. An answer
-/// takes no branch, since nobody can foresee whether a key is there, or its line full. The queries
-/// that have to look at another line do so together.
+/// The lines of a group are computed and prefetched while the group before is answered. An answer
+/// takes no branch, since it is unpredictable whether a key is present or its line full. The
+/// queries of a group that need another line read it together.
 pub(super) struct FindInTurn<K: KeyWord, V: ValueWord> {
     pub lookup: Lookup<K, V>,
     pub words: Global<PackedPair<K, V>>,
@@ -26,11 +26,11 @@ pub(super) struct FindInTurn<K: KeyWord, V: ValueWord> {
     pub end: u64,
 }
 
-/// Queries that are answered at once.
+/// A group of queries.
 struct Sought<H> {
     keys: [H; AT_ONCE],
     homes: [Home; AT_ONCE],
-    /// Whether the key that is all ones may be among them.
+    /// Whether the group may contain the key that is all ones.
     beside: bool,
 }
 
@@ -66,8 +66,8 @@ impl<K: KeyWord, V: ValueWord> LaneWork for FindInTurn<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
-    /// Computes the homes of the queries that begin at index `first`, and prefetches their lines.
-    /// Queries behind the end are the next block's.
+    /// Computes the homes of the queries starting at index `first`, and prefetches their lines.
+    /// Queries at or after `end` belong to the next block.
     #[inline(always)]
     fn seek(&self, first: u64, sought: &mut Sought<Half<K, V>>) {
         let here = self.lookup.count.saturating_sub(first).min(AT_ONCE as u64) as usize;
@@ -90,7 +90,7 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
         }
     }
 
-    /// Computes the home of one query; returns whether its key lives beside the table.
+    /// Computes the home of one query. Returns whether its key is stored in the cell.
     #[inline(always)]
     fn seek_one(&self, first: u64, i: usize, sought: &mut Sought<Half<K, V>>) -> bool {
         let key = self.lookup.queries.load_streaming(first + i as u64);
@@ -99,14 +99,14 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
         key == K::ALL_ONES
     }
 
-    /// Answers the queries that begin at index `first`. With `WHOLE` there are as many as share a
-    /// word, and values are to be written.
+    /// Answers the queries starting at index `first`. With `WHOLE` there is a whole group, and
+    /// values are written.
     #[inline(always)]
     fn answer<const WHOLE: bool>(&self, lanes: impl Lanes, first: u64, sought: &Sought<Half<K, V>>) {
         let values = self.lookup.values.offset(first);
         let here = if WHOLE { AT_ONCE } else { AT_ONCE.min((self.end - first) as usize) };
         let has_values = WHOLE || !self.lookup.values.is_null();
-        // The slots of each key, and the empty ones of its line.
+        // The slots of each key, and the empty slots of its line.
         let (mut own, mut empty) = ([0; AT_ONCE], [0; AT_ONCE]);
         for i in 0..here {
             let (seen, value) = self.probe(lanes, sought.homes[i].line::<PackedPair<K, V>>(), sought.keys[i]);
@@ -141,14 +141,14 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
         self.lookup.found.store(first / AT_ONCE as u64, found);
     }
 
-    /// Answers the open queries, whose home lines are full, in rounds of one line each; returns
-    /// which keys are there.
+    /// Answers the open queries, whose home lines are full, one more line each in every round.
+    /// Returns which keys are present.
     #[inline(always)]
     fn answer_open(&self, lanes: impl Lanes, values: Global<V>, sought: &Sought<Half<K, V>>, mut open: u32) -> u32 {
         let (mut lines, mut found) = ([0; AT_ONCE], 0);
         each(open, |i| lines[i] = sought.homes[i].line::<PackedPair<K, V>>());
-        // A table with an empty slot, as all have but those that a kernel filled, ends every search
-        // before that.
+        // The limit matters only in a table without an empty slot, which only a kernel can fill.
+        // Otherwise every search ends earlier.
         let mut left = self.layout.lines;
         // At most as many steps as lines.
         while open != 0 && left > 1 {
@@ -170,18 +170,19 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
         found
     }
 
-    /// Looks for a key in a line, without a branch; returns also its value, or any.
+    /// Searches a key in a line without a branch. Also returns its value, which is unspecified if
+    /// the key is absent.
     #[inline(always)]
     fn probe(&self, lanes: impl Lanes, line: u32, key: Half<K, V>) -> (Seen, Half<K, V>) {
         let first = first_of_line::<PackedPair<K, V>>(line);
         let seen = look::<PackedPair<K, V>>(lanes, <PackedPair<K, V>>::load_line(self.words, first), key);
-        // Slot 0 if the key is not there.
+        // The slot is 0 if the key is absent.
         let slot = first + (seen.own.trailing_zeros() % 8) as u64;
         (seen, self.words.load_read_only(slot).lower())
     }
 }
 
-/// Does something with the index of each bit that is set.
+/// Calls `work` with the index of each bit that is set.
 #[inline(always)]
 fn each(mut bits: u32, mut work: impl FnMut(usize)) {
     // At most 32 steps: each clears a bit.

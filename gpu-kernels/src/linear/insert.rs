@@ -1,5 +1,5 @@
-//! Batches that only insert and ask for no answers. They need fewer registers than
-//! [`Apply`](super::Apply), so more threads wait for memory at once.
+//! Batches that only insert and need no answers. The kernel needs fewer registers than
+//! [`Apply`](super::Apply), so more threads can wait for memory at the same time.
 
 use super::batch_in_turn::Batch;
 use super::line::Replacing;
@@ -22,19 +22,20 @@ pub struct InsertParams {
 }
 
 kernel! {
-    /// Gives every key of the plan's range its value, with one thread per key. There must be a slot
-    /// for each. Of equal keys in a warp one is inserted: threads would wait for each other.
+    /// Inserts every key of the plan's range, or replaces its value, with one thread per key. There
+    /// must be a slot for each. Of equal keys in a warp only one is inserted, because otherwise
+    /// threads would wait for each other.
     ///
     /// With `ANYWHERE` slots of removed keys are used again.
     Insert<K: KeyWord, V: ValueWord; const ANYWHERE: bool>, "linear_insert" | "linear_insert_anywhere", threads 256, resident 8, wide atomics, cpu cores;
     { keys: Global<K>, values: Global<V>, words: Global<PackedPair<K, V>>, header: Global<u64>, plan: InsertParams }
 }
 
-/// A pair, and what became of it.
+/// A pair, and the result of its insertion.
 struct Row<K, V> {
     key: K,
     value: V,
-    /// Whether the pair is to be inserted.
+    /// Whether this thread must insert the pair.
     wanted: bool,
     /// Whether a slot was taken, and whether the key is new.
     taken: bool,

@@ -1,5 +1,4 @@
-//! Writing out all pairs, counting them, and measuring how far keys are from where their search
-//! begins.
+//! Writing out all pairs, counting them, and measuring how many slots the searches for keys read.
 
 use super::slot::{is_empty, value_of};
 use super::table::{in_cell, resized};
@@ -23,8 +22,8 @@ kernel! {
     /// Writes the pairs of all slots and of the cell to `keys_out` and `values_out`, up to their
     /// capacity. There is one thread per slot.
     ///
-    /// `count[0]`, 0 at first, becomes the count of pairs. Their order is that in which blocks
-    /// reserve their output.
+    /// `count[0]`, which is 0 at first, becomes the count of pairs. The pairs are in the order in
+    /// which blocks reserve their output.
     Unpack<K: KeyWord, V: ValueWord>, "linear_unpack", threads 256, wide atomics, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         words: Global<PackedPair<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>,
@@ -54,7 +53,7 @@ impl<K: KeyWord, V: ValueWord> Unpack<K, V> {
 
 kernel! {
     /// Adds the count of keys, and the count of slots that are not empty, to the header's counters,
-    /// which are 0. There is one thread per slot. `H` is half of a word.
+    /// which are 0 at first. There is one thread per slot. `H` is half of a word.
     Recount<H: KeyWord>, "linear_recount", threads 256, wide atomics;
     { words: Global<Doubled<H>>, header: Global<u64>, plan: InspectParams }
 }
@@ -78,12 +77,12 @@ impl<H: KeyWord> Recount<H> {
 }
 
 kernel! {
-    /// Counts the keys in slots by the count of slots that a search for them reads. There is one
-    /// thread per slot.
+    /// Makes a histogram of the count of slots that a search reads for each key in a slot. There is
+    /// one thread per slot.
     ///
-    /// `histogram[n]` counts keys that take n slots, and its last word also those that take more.
-    /// `H` is half of a word. `totals[0]` becomes the sum of n over all keys, `totals[1]` the
-    /// largest n. All must be 0 at first.
+    /// `histogram[n]` counts the keys whose search reads n slots, and its last word also the keys
+    /// with longer searches. `H` is half of a word. `totals[0]` becomes the sum of n over all keys,
+    /// and `totals[1]` the largest n. All words are 0 at first.
     ProbeLengths<H: KeyWord>, "linear_probe_lengths", threads 256, wide atomics;
     { words: Global<Doubled<H>>, histogram: Global<u64>, totals: Global<u64>, plan: InspectParams }
 }
@@ -105,7 +104,7 @@ impl<H: KeyWord> ProbeLengths<H> {
             let (bucket, within) = ((slot / of_bucket as u64) as u32, (slot % of_bucket as u64) as u32);
             let mut probe = layout.probe::<Doubled<H>>(word.upper());
             let mut length = 1 + (within + of_bucket - probe.start) % of_bucket;
-            // At most as many steps as buckets, since they lead to every bucket.
+            // At most as many steps as buckets, because the steps lead to every bucket.
             while probe.bucket != bucket {
                 layout.advance(&mut probe);
                 length += of_bucket;

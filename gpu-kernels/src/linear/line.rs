@@ -1,20 +1,22 @@
-//! A line of two buckets, compared as a whole. A CPU has it in its cache with the first of them.
+//! A line of two buckets, compared as a whole. When a CPU reads the first bucket, the whole line
+//! gets into its cache.
 //!
-//! What cannot be decided by a key's home line is left to [`slot`].
+//! If the home line of a key is not enough, [`slot`] does the operation.
 
 use super::slot::{self, IfHeld, Inserted, is_empty, removed, value_of};
 use super::{Cells, Layout, Slots, slots_of_line};
 use crate::double::Double;
 use crate::seam::{Global, Lanes};
 
-/// The count of lines up to which a table is in a core's nearest cache: prefetching is in vain.
+/// The most lines of a table that fits in a core's nearest cache, so that prefetching does not
+/// help.
 pub(super) const MAX_NEAR_LINES: u32 = 1 << 12;
 
-/// The words of slots that are loaded by lines.
+/// The words of slots, loaded by lines.
 pub(super) trait LineCells: Cells + Copy {
     /// Whether no other thread accesses the words.
     const ALONE: bool;
-    /// Returns the words of a line, each as it was at some moment of the call.
+    /// Returns the words of a line. Each word was read at some moment of the call.
     fn line(&self, line: u32) -> <Self::Word as Double>::Line;
     /// Prefetches a line.
     fn prefetch(&self, line: u32);
@@ -32,8 +34,7 @@ impl<W: Double> LineCells for Slots<W> {
     }
 }
 
-/// The slots of a table that no other thread accesses: one block is the whole grid, and its threads
-/// run in turn.
+/// The slots of a table that only one CPU thread accesses, because one block is the whole grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AloneSlots<W>(pub Global<W>);
 
@@ -81,7 +82,7 @@ pub(super) fn first_of_line<W: Double>(line: u32) -> u64 {
     line as u64 * slots_of_line::<W>() as u64
 }
 
-/// The slot where the search for a key begins.
+/// The slot at which the search for a key begins.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Home(u32);
 
@@ -99,12 +100,13 @@ impl Home {
         self.0 / slots_of_line::<W>()
     }
 
-    /// Returns the first slot of the flagged ones of the home line, in the order of a search.
+    /// Returns the first slot of the home line that has a flag, in the order of a search.
     #[inline(always)]
     fn first<W: Double>(self, flags: u32) -> u64 {
         let in_bucket = bits_of_bucket::<W>();
         let (bucket, start) = (self.0 / W::IN_SECTOR, self.0 % W::IN_SECTOR);
-        // The home bucket comes first, and the other one 16 bits above. Each is a circle.
+        // The flags of the home bucket come first, and 16 bits above are the flags of the other
+        // bucket. The order in each bucket is cyclic.
         let (here, other) = (flags >> (bucket % 2 * W::IN_SECTOR), flags >> ((bucket + 1) % 2 * W::IN_SECTOR));
         let buckets = (here & in_bucket) | (other & in_bucket) << 16;
         let from_start = (buckets | buckets << W::IN_SECTOR) >> start & (in_bucket | in_bucket << 16);
@@ -114,7 +116,8 @@ impl Home {
     }
 }
 
-/// The slots of a line that hold a key, that are empty, and that hold no key: a bit each.
+/// The slots of a line that contain the key, that are empty, and that contain no key, as a bit
+/// each.
 #[derive(Clone, Copy)]
 pub(super) struct Seen {
     pub own: u32,
@@ -129,19 +132,19 @@ pub(super) fn look<W: Double>(lanes: impl Lanes, line: W::Line, key: W::Half) ->
     Seen { own: flags & 0xff, empty: flags >> 8 & 0xff, free: flags >> 16 & 0xff }
 }
 
-/// How a batch inserts.
+/// The options by which a batch inserts.
 pub(super) trait How: Copy {
-    /// Returns what happens to the value that a key has already.
+    /// Returns what happens to the value of a key that is present.
     fn if_held(self) -> IfHeld;
-    /// Returns whether slots of removed keys are used again: see [`slot`](super::slot).
+    /// Returns whether slots of removed keys are used again (see [`slot`](super::slot)).
     fn anywhere(self) -> bool;
     /// Returns whether requests for a slot are counted.
     fn is_counted(self) -> bool;
-    /// Counts a request; returns whether a slot may be taken.
+    /// Counts a request. Returns whether a slot may be taken.
     fn may_take(self) -> bool;
 }
 
-/// New values replace old ones.
+/// The insertion by which new values replace old ones.
 #[derive(Clone, Copy)]
 pub(super) struct Replacing<const ANYWHERE: bool>;
 
@@ -164,12 +167,12 @@ impl<const ANYWHERE: bool> How for Replacing<ANYWHERE> {
     }
 }
 
-/// A way of inserting that is known when the kernel runs.
+/// Options that are known only when the kernel runs.
 #[derive(Clone, Copy)]
 pub(super) struct Told {
     pub if_held: IfHeld,
     pub anywhere: bool,
-    /// The count of requests for a slot. If null, all of them get one.
+    /// The count of requests for a slot. If it is null, every request gets a slot.
     pub asked: Global<u64>,
     pub max_asked: u64,
 }
@@ -193,7 +196,7 @@ impl How for Told {
     }
 }
 
-/// A table as one thread of a CPU changes it, with the vectors that there are.
+/// A table that one CPU thread changes, and the vectors that this CPU has.
 #[derive(Clone, Copy)]
 pub(super) struct Lines<L, C> {
     pub lanes: L,
@@ -208,16 +211,15 @@ impl<L: Lanes, C: LineCells> Lines<L, C> {
         look::<C::Word>(self.lanes, self.cells.line(home.line::<C::Word>()), key)
     }
 
-    /// Inserts a key that is not K into its home line if that can be decided there. Else it leaves
-    /// that to [`slot::insert_anywhere`] or [`slot::insert_in_place`], which say what else may be
-    /// done meanwhile. For a key that is absent, a slot is
-    /// requested once.
+    /// Inserts a key that is not K into its home line if that line is enough. Otherwise
+    /// [`slot::insert_anywhere`] or [`slot::insert_in_place`] inserts it; their documentation says
+    /// what other threads may do at the same time. An absent key requests a slot once.
     #[inline(always)]
     pub fn insert(&self, (key, value): (HalfOf<C>, HalfOf<C>), home: Home, how: impl How) -> Inserted<HalfOf<C>> {
         let Self { cells, layout, .. } = self;
         let (seen, word) = (self.look(key, home), C::Word::of(key, value));
-        // Without a removed key in the line, it does not matter whether slots of such are used
-        // again. Among several threads, the first empty slot then is the same for all of them.
+        // Without a tombstone in the line, it does not matter whether tombstones may be reused. All
+        // threads then find the same first empty slot.
         let plain = seen.free == seen.empty;
         let (if_held, anywhere) = (how.if_held(), how.anywhere());
         // Whether a slot may be taken without a request.
@@ -248,7 +250,7 @@ impl<L: Lanes, C: LineCells> Lines<L, C> {
         if !may && inserted.refused && how.may_take() { insert(true) } else { inserted }
     }
 
-    /// Does [`slot::remove_and_empty`], in the home line if the key is there.
+    /// Removes a key as [`slot::remove_and_empty`] does, in the home line if the key is there.
     #[inline(always)]
     pub fn remove_and_empty(&self, key: HalfOf<C>, home: Home) -> Option<(HalfOf<C>, bool)> {
         let seen = self.look(key, home);

@@ -1,21 +1,22 @@
-//! The table that is in use while it changes: open addressing on words of 64 or 128 bits, after
+//! The table that is used while it changes: open addressing on words of 64 or 128 bits, after
 //! (Farrell 2020).
 //!
-//! Every state of a slot is one word, and every change of it is one atomic operation on that word
+//! Every state of a slot is one word, and every change is one atomic operation on that word
 //! ([`slot`]). So threads may insert, look up and remove at the same time. docs/linear.md describes
 //! the whole design.
 //!
-//! **Layout.** A bucket is 32 bytes, four slots of 64 bits or two of 128: what one thread can read
-//! as fast as one slot. Two buckets are a line of 64 bytes, which a random access moves anyway.
+//! **Layout.** A bucket is 32 bytes: four slots of 64 bits, or two of 128. One thread can read it
+//! as fast as one slot. Two buckets are a line of 64 bytes, the unit of a random access to memory.
 //!
-//! A key has a home line, a bucket there, and a slot where its search begins. Behind a full bucket
-//! comes the other bucket of the line. Behind a full line comes another line, by a step of the
-//! key's own ([`Layout::probe`]). All buckets before the bucket of a key are full.
+//! A key has a home line, a bucket there, and a slot at which its search begins. After a full
+//! bucket the search continues in the other bucket of the line. After a full line it continues in
+//! another line, whose distance depends on the key ([`Layout::probe`]). All buckets before the
+//! bucket of a key are full.
 //!
-//! After [`slot`] read `table`, which has the operations of one thread. The others are launches:
-//! `apply` is for batches of any operations, `insert`, `combine` and `find` for batches of one
-//! kind, `rehash` and `inspect` for whole tables. `same_keys` makes one operation of all in a block
-//! that combine values of one key. One thread of a CPU takes a batch by `line`
+//! After [`slot`] read `table`, which contains the operations of one thread. The other files
+//! contain launches: `apply` is for batches of any operations, `insert`, `combine` and `find` for
+//! batches of one kind, `rehash` and `inspect` for whole tables. `same_keys` merges the operations
+//! of a block that combine values of one key. One CPU thread processes a batch by `line`
 //! (`batch_in_turn`, `find_in_turn`).
 
 mod apply;
@@ -47,20 +48,20 @@ use crate::types::{KeyWord, Scalar};
 
 /// The header words beside the slots.
 pub mod header {
-    /// The cell of the key that is all ones: a word like a slot's, 0 if the key is absent, else
-    /// with 1 above its value.
+    /// The cell of the key that is all ones. Its word is 0 if the key is absent; otherwise it has 1
+    /// in the upper half and the value in the lower half.
     pub const CELL: u64 = 0;
-    /// How often operations have asked for a slot, where that is counted. The words before it are
+    /// The count of requests for a slot, if requests are counted. The words before this one are
     /// enough for the widest cell.
     pub const ASKED: u64 = 2;
-    /// The count of a batch's operations that insert, where that is counted.
+    /// The count of a batch's operations that insert, if they are counted.
     pub const INSERTING: u64 = 3;
-    /// The word where the counters begin: the counters of the first stripe, then of the next
-    /// stripe.
+    /// The first word of the counters, which are ordered by stripe.
     pub const COUNTERS: u64 = 16;
-    /// The count of stripes; each block counts in one of them, so that not all wait for one word.
+    /// The count of stripes. Each block counts in one stripe, so that blocks do not all wait for
+    /// one word.
     pub const STRIPES: u64 = 32;
-    /// The counter, in a stripe, of slots that were empty and are not any more.
+    /// The counter, in a stripe, of empty slots that were taken.
     pub const TAKEN: u64 = 0;
     /// The counter of keys that became present.
     pub const GAINED: u64 = 1;
@@ -76,7 +77,7 @@ pub mod header {
     pub const WORDS: usize = (COUNTERS + STRIPES * STRIPE) as usize;
 }
 
-/// Returns the header's word where the counters of this block's stripe begin.
+/// Returns the index of the header's word where the counters of this block's stripe begin.
 #[inline(always)]
 pub(crate) fn stripe_of(block: &impl Block) -> u64 {
     header::COUNTERS + block.index() as u64 % header::STRIPES * header::STRIPE
@@ -106,35 +107,35 @@ pub struct Layout {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The count of lines: 2 or more, and a prime unless `linear` is 1, so that every step leads to
-    /// every line.
+    /// The count of lines, which is at least 2. It is a prime unless `linear` is 1, so that every
+    /// step leads to every line.
     pub lines: u32,
-    /// The flag of linear probing: 1 if the next line is the adjacent one, and 0 if it is a step of
-    /// the key's own away.
+    /// 1 for linear probing, where the next line is the adjacent one. 0 if the distance to the next
+    /// line depends on the key.
     pub linear: u32,
 }
 
-/// The state of the search for a key.
+/// The position of the search for a key.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Probe {
-    /// The bucket of the next probe, at first the one where the search begins.
+    /// The bucket of the next probe, which is at first the home bucket.
     pub bucket: u32,
-    /// The count of buckets of the line that were probed before: 0 or 1.
+    /// The count of buckets of this line that were probed already: 0 or 1.
     second: u32,
     /// The distance to the next line.
     step: u32,
-    /// The slot that is first in each bucket; the others follow in a circle.
+    /// The slot at which the search of each bucket starts. The other slots follow cyclically.
     pub start: u32,
 }
 
 impl Layout {
-    /// Returns the start of the search for `key` in a table of words `W`. A key that is narrower
-    /// than half of a word is treated as one that is not.
+    /// Returns the start of the search for `key` in a table of words `W`. A narrower key is widened
+    /// to half of a word first.
     #[inline(always)]
     pub fn probe<W: Double>(&self, key: W::Half) -> Probe {
         let mixed = key.mixed(self.a, self.b);
-        // The upper bits determine the line, the lowest ones the bucket and the slot, and the lower
-        // 32 the step.
+        // The upper bits determine the line, the lowest bits the bucket and the slot, and the lower
+        // 32 bits the step.
         let low = mixed.bits_from(0);
         let step = if self.linear != 0 { 1 } else { 1 + low.wrapping_mul(0x9e37_79b1).scaled(self.lines - 1) };
         let bucket = 2 * mixed.scaled(self.lines) + low / W::IN_SECTOR % 2;
@@ -147,7 +148,7 @@ impl Layout {
         key.mixed(self.a, self.b).bits_from(0)
     }
 
-    /// Goes from a bucket to the next one.
+    /// Advances from a bucket to the next one.
     #[inline(always)]
     pub fn advance(&self, probe: &mut Probe) {
         probe.bucket ^= 1;
@@ -160,7 +161,8 @@ impl Layout {
         }
     }
 
-    /// Returns the line where the search for `key` goes on after `line`, in a table of words `W`.
+    /// Returns the line in which the search for `key` continues after `line`, in a table of words
+    /// `W`.
     #[inline(always)]
     fn next_line<W: Double>(&self, line: u32, key: W::Half) -> u32 {
         let next = line + self.probe::<W>(key).step;
@@ -180,23 +182,23 @@ impl Layout {
     }
 }
 
-/// Returns the count of slots in two buckets, which are a line of 64 bytes.
+/// Returns the count of slots of a line of 64 bytes, which is two buckets.
 pub const fn slots_of_line<W: Double>() -> u32 {
     2 * W::IN_SECTOR
 }
 
-/// The words of slots that threads share. All operations are relaxed, since each word is whole by
-/// itself.
+/// The words of slots, shared by threads. All operations are relaxed, since no other data depends
+/// on a word.
 pub trait Cells {
     /// A slot's word.
     type Word: Double;
-    /// Returns the words of a bucket, each as it was at some moment of the call.
+    /// Returns the words of a bucket. Each word was read at some moment of the call.
     fn bucket(&self, bucket: u32) -> <Self::Word as Double>::Sector;
     /// Loads one word.
     fn load(&self, slot: u64) -> Self::Word;
-    /// Replaces a word; returns what it was.
+    /// Replaces a word. Returns the old word.
     fn exchange(&self, slot: u64, word: Self::Word) -> Self::Word;
-    /// Replaces a word if it is `expected`; returns what it was.
+    /// Replaces a word if it is `expected`. Returns the old word.
     fn compare_exchange(&self, slot: u64, expected: Self::Word, word: Self::Word) -> Self::Word;
 }
 

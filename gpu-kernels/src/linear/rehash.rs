@@ -20,7 +20,7 @@ kernel! {
     /// Inserts the keys of the old slots into the new table, which has more slots than there are
     /// keys. There is one thread per slot.
     ///
-    /// The key that lives beside the slots is in the header already. `H` is half of a word.
+    /// The key that has a cell is in the header already. `H` is half of a word.
     Rehash<H: KeyWord>, "linear_rehash", threads 256, wide atomics;
     { old: Global<Doubled<H>>, words: Global<Doubled<H>>, header: Global<u64>, plan: RehashParams }
 }

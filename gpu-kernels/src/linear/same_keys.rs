@@ -1,8 +1,8 @@
-//! Operations of a block that combine values of one key: one thread does them for all.
+//! Merging the operations of a block that combine values of one key, so that one thread does them.
 //!
-//! One change of a slot takes as long as a trip to the memory and back, and threads with one key
-//! would wait for each other. So the block makes one operation of them first, in its own memory.
-//! The order in which that happens is the order of the operations.
+//! One change of a slot takes as long as an access to memory, and threads with the same key would
+//! wait for each other. So the block first merges their operations in shared memory. The order in
+//! which values are merged becomes the order of the operations.
 
 use crate::seam::{Block, Shared};
 use crate::table::fold::Fold;
@@ -13,16 +13,15 @@ pub(super) const THREADS: usize = 256;
 /// The count of slots of the table of a block's keys.
 pub(super) const SLOTS: usize = 1024;
 
-/// Returns the slot where the search for a key and a function begins, before it is taken modulo
-/// [`SLOTS`].
+/// Returns the slot at which the search for a key and a function begins, not yet modulo [`SLOTS`].
 #[inline(always)]
 fn first_slot<K: KeyWord>(key: K, fold: Fold) -> u32 {
-    // The factors differ, since the two halves of a narrow key are one.
+    // The factors differ, since the two halves of a narrow key are the same.
     let (low, high) = (key.bits_from(0), key.bits_from(K::BITS - 32));
     (low.wrapping_mul(0x9e37_79b1) ^ high.wrapping_mul(0x85eb_ca6b) ^ fold.word().wrapping_mul(0xc2b2_ae35)) >> 16
 }
 
-/// An operation that combines.
+/// An operation that combines values.
 #[derive(Clone, Copy)]
 pub(super) struct Row<K, V> {
     pub key: K,
@@ -30,8 +29,8 @@ pub(super) struct Row<K, V> {
     pub value: V,
 }
 
-/// The memory of a block: a table of the threads that came first with their key and function, and
-/// for each thread the index of that first thread and a value.
+/// The memory of a block: a table of the leaders, which are the first threads with their key and
+/// function. For each thread there are also the index of its leader and a value.
 #[derive(Clone, Copy)]
 pub(super) struct SameKeys<N, W> {
     pub slots: N,
@@ -39,14 +38,13 @@ pub(super) struct SameKeys<N, W> {
     pub values: W,
 }
 
-/// The bits above the leader's index that tell what became of its operation.
+/// The bits above the leader's index, which contain the result of its operation.
 const HELD: u32 = 1 << 16;
 const REFUSED: u32 = 1 << 17;
 
 impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
-    /// Finds the leader of each row, the first thread with its key and function, and combines the
-    /// values of the others with the leader's value. `row` returns the operation of a thread, if it
-    /// combines.
+    /// Finds the leader of each row, and combines the values of the leader's other rows with its
+    /// value. `row` returns the operation of a thread, if it combines values.
     #[inline(always)]
     pub fn meet<K: KeyWord, V: ValueWord>(self, block: &mut impl Block, row: impl Fn(u32) -> Option<Row<K, V>> + Sync) {
         let mut nothing = block.local(|_| ());
@@ -60,7 +58,8 @@ impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
             let Some(Row { key, fold, value }) = row(thread) else { return };
             self.values.set(thread, value.to_u64());
             let mut slot = first_slot(key, fold);
-            // At most as many steps as slots, which are more than threads: an empty one ends it.
+            // At most as many steps as slots. There are more slots than threads, so an empty slot
+            // ends the loop.
             loop {
                 slot %= SLOTS as u32;
                 let other = self.slots.compare_exchange(slot, 0, thread + 1);
@@ -90,31 +89,31 @@ impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
                 }
                 seen = now;
             }
-            // What a leader has combined before is the value that this row finds.
+            // The value that the leader had before is the value that this row finds.
             self.values.set(thread, seen);
         });
     }
 
-    /// Returns whether a thread leads.
+    /// Returns whether a thread is a leader.
     #[inline(always)]
     pub fn leads(self, thread: u32) -> bool {
         self.leaders.get(thread) == thread
     }
 
-    /// Returns whether another thread leads this one, after [`SameKeys::finish`].
+    /// Returns whether another thread is this thread's leader, after [`SameKeys::finish`].
     #[inline(always)]
     pub fn is_led(self, thread: u32) -> bool {
         self.leaders.get(thread) & (HELD - 1) != thread
     }
 
-    /// Returns the values of all rows of a leader, combined.
+    /// Returns the combined value of all rows of a leader.
     #[inline(always)]
     pub fn combined<V: ValueWord>(self, leader: u32) -> V {
         V::from_u64(self.values.get(leader))
     }
 
-    /// Writes down what became of a leader's operation: the value that its key had, and whether
-    /// there was no slot.
+    /// Stores the result of a leader's operation: the value that its key had, and whether there was
+    /// no slot.
     #[inline(always)]
     pub fn finish<V: ValueWord>(self, leader: u32, before: Option<V>, refused: bool) {
         let (held, refused) = (if before.is_some() { HELD } else { 0 }, if refused { REFUSED } else { 0 });
@@ -122,7 +121,7 @@ impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
         self.leaders.set(leader, leader | held | refused);
     }
 
-    /// Returns the value that a row behind its leader found, or `None` if there was no slot.
+    /// Returns the value that a row with another leader found, or `None` if there was no slot.
     #[inline(always)]
     pub fn found<V: ValueWord>(self, thread: u32, fold: Fold) -> Option<V> {
         let leader = self.leaders.get(thread);
@@ -144,7 +143,7 @@ mod tests {
     use crate::table::fold::{Fold, FoldKind};
     use crate::types::KeyWord;
 
-    /// Checks that the keys of a block begin at many slots, so that few of them meet.
+    /// Checks that the keys of a block begin at many different slots.
     fn spread<K: KeyWord>(key: impl Fn(u64) -> u64) {
         let fold = Fold::new(FoldKind::Sum, SumKind::Unsigned, 32);
         let mut keys_of = [0; SLOTS];

@@ -1,9 +1,8 @@
-//! The whole protocol by which threads change a slot while others do the same, over any kind of
-//! atomic cell.
+//! The protocol by which threads change a slot at the same time, over any kind of atomic cell.
 //!
-//! **States.** A word has a key in its upper half and its value in the lower one ([`Double`]). K is
-//! the key that is all ones, as wide as a half. It lives beside the table, so words whose upper
-//! half is K can mean something else.
+//! **States.** A word has a key in its upper half and its value in the lower half ([`Double`]). K
+//! is the key that is all ones, as wide as a half. It has a cell beside the table, so words whose
+//! upper half is K can have another meaning.
 //!
 //! ```text
 //! word     means                       becomes
@@ -12,26 +11,26 @@
 //! (K, k)   k was here and was removed  (k, v); while no thread removes also (j, v), j another key
 //! ```
 //!
-//! A search goes on to the next bucket only where no slot is empty. A full bucket never gets an
-//! empty slot again: a removal from it leaves the tombstone (K, k). So all buckets before a key's
-//! bucket are full, and a search may end at a bucket with an empty slot.
+//! A search continues in the next bucket only if no slot of this bucket is empty. A full bucket
+//! never gets an empty slot again, because a removal from it leaves the tombstone (K, k). So all
+//! buckets before a key's bucket are full, and a search may end at a bucket with an empty slot.
 //!
-//! Three rules give every key at most one slot, whatever threads do at the same time:
+//! Three rules ensure that every key has at most one slot, whatever threads do at the same time:
 //!
-//! * **While all happens at once** ([`insert_in_place`], [`remove`]), a slot that a key has had
-//!   stays its own, and none becomes empty. All threads with one key reach its own slot, or the
-//!   first empty one, in the same order, and one compare-and-exchange decides.
-//! * **While keys are only inserted** ([`insert_anywhere`]), slots are taken and never given up. A
-//!   thread probes the buckets up to the first one with an empty slot. It takes the first tombstone
-//!   that it saw, or else the first empty slot. If that succeeds the slot has been free all the
-//!   time, so no other thread with the same key can have passed it by. One that saw it free would
-//!   have taken it or one before it. A slot before it that was free for the other thread was free
-//!   for this one, too.
+//! * **While operations of all kinds run** ([`insert_in_place`], [`remove`]), a slot stays reserved
+//!   for the key that it has had, and no slot becomes empty. All threads with one key reach its own
+//!   slot, or the first empty slot, in the same order, and one compare-and-exchange decides.
+//! * **While keys are only inserted** ([`insert_anywhere`]), slots are taken and never freed. A
+//!   thread probes the buckets up to the first bucket with an empty slot. It takes the first
+//!   tombstone that it saw, or else the first empty slot. If that succeeds, the slot was free all
+//!   the time. So no other thread with the same key can have skipped it: that thread would have
+//!   taken this slot or an earlier one. An earlier slot that was free for the other thread was free
+//!   for this thread, too.
 //! * **While keys are only removed** ([`remove_and_empty`]), no thread takes a slot. A bucket with
-//!   an empty slot may get more of them.
+//!   an empty slot may get more empty slots.
 //!
-//! A key's tombstone never comes before the slot that holds the key: the key would have taken it.
-//! So a search may end there, too.
+//! A key's tombstone never comes before the slot that contains the key, because the key would have
+//! taken it. So a search may also end at the key's tombstone.
 
 use super::{Layout, Probe};
 use crate::double::Double;
@@ -55,13 +54,13 @@ pub fn removed<W: Double>(key: W::Half) -> W {
     W::of(W::Half::ALL_ONES, key)
 }
 
-/// Returns the value in a word, if it holds a key.
+/// Returns the value in a word that contains a key.
 #[inline(always)]
 pub fn value_of<W: Double>(word: W) -> Option<W::Half> {
     if word.upper() == W::Half::ALL_ONES { None } else { Some(word.lower()) }
 }
 
-/// Returns the owner of the slot: the key that it holds or held; K if it is empty.
+/// Returns the owner of the slot: the key that it contains or contained, or K if it is empty.
 #[inline(always)]
 fn owner<W: Double>(word: W) -> W::Half {
     let key = word.upper();
@@ -71,7 +70,7 @@ fn owner<W: Double>(word: W) -> W::Half {
 /// The result of an insertion.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Inserted<V> {
-    /// The value that the key had.
+    /// The value that the key had before.
     pub before: Option<V>,
     /// Whether the slot was empty.
     pub taken: bool,
@@ -96,18 +95,18 @@ impl<V> Inserted<V> {
     }
 }
 
-/// What happens to the value that a key has already.
+/// The effect of an insertion on the value of a key that is present.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum IfHeld {
     /// The new value replaces it.
     Replace,
     /// The old value stays.
     Keep,
-    /// A function makes one value of both.
+    /// A function combines both values.
     Combine(Fold),
 }
 
-/// The slots of a bucket that are a key's own, empty, or removed: a bit each.
+/// The slots of a bucket that the key owns, that are empty, and that are removed, as a bit each.
 #[derive(Clone, Copy)]
 struct Seen {
     own: u32,
@@ -126,7 +125,7 @@ fn look<W: Double>(words: W::Sector, key: W::Half) -> Seen {
     seen
 }
 
-/// Returns the first of the flagged slots of the probe's bucket, in its order.
+/// Returns the first of the flagged slots of the probe's bucket, in the order of the search.
 #[inline(always)]
 fn first<W: Double>(flags: u32, probe: &Probe) -> u64 {
     let from_start = (flags | flags << W::IN_SECTOR) >> probe.start;
@@ -134,12 +133,12 @@ fn first<W: Double>(flags: u32, probe: &Probe) -> u64 {
     probe.bucket as u64 * W::IN_SECTOR as u64 + within as u64
 }
 
-/// Returns the word of a bucket whose slot is a key's own: there is one.
+/// Returns the word of the bucket's slot that the key owns. There must be such a slot.
 #[inline(always)]
 fn owned<W: Double>(words: W::Sector, key: W::Half) -> W {
     let words = words.as_ref();
     let mut owned = words[0];
-    // By keys and not by the slot's index, by which the compiler would index an array in memory.
+    // Keys are compared, because with the slot's index the compiler would index an array in memory.
     for i in 1..W::IN_SECTOR as usize {
         if owner(words[i]) == key {
             owned = words[i];
@@ -148,8 +147,8 @@ fn owned<W: Double>(words: W::Sector, key: W::Half) -> W {
     owned
 }
 
-/// Gives a key its value, which `word` holds, in a slot that is its own and stays so. `seen`
-/// returns what the slot held a moment ago, if that matters.
+/// Writes the value in `word` to a slot that its key owns and keeps. `seen` returns an earlier word
+/// of the slot, if that is needed.
 #[inline(always)]
 pub(super) fn write_owned<C: Cells>(
     cells: &C,
@@ -162,7 +161,7 @@ pub(super) fn write_owned<C: Cells>(
         cells.exchange(slot, word)
     } else {
         let mut seen = seen();
-        // At most one step more than other threads change the slot meanwhile.
+        // At most one step more than other threads change the slot at the same time.
         loop {
             let new = match (value_of(seen), if_held) {
                 (Some(_), IfHeld::Keep) => break seen,
@@ -179,10 +178,10 @@ pub(super) fn write_owned<C: Cells>(
     Inserted { before: value_of(before), taken: false, refused: false }
 }
 
-/// Inserts a key that is not K. Other threads may insert, look up and remove; no thread may
-/// [`insert_anywhere`].
+/// Inserts a key that is not K. Other threads may insert in place, look up and remove; no thread
+/// may [`insert_anywhere`].
 ///
-/// Without `may_take` the key is refused unless it has a slot of its own already.
+/// If `may_take` is false, the key is refused unless it owns a slot already.
 #[inline(always)]
 pub fn insert_in_place<C: Cells>(
     cells: &C,
@@ -195,8 +194,8 @@ pub fn insert_in_place<C: Cells>(
     insert_in_place_within(cells, layout, (key, value), if_held, may_take, u32::MAX)
 }
 
-/// Does [`insert_in_place`] in the first buckets that a search for the key passes, at most so many:
-/// a key that has no slot in them, and for which none is empty, is refused.
+/// Inserts a key as [`insert_in_place`] does, but probes at most `buckets` buckets. A key that
+/// finds neither its own slot nor an empty slot there is refused.
 #[inline(always)]
 pub fn insert_in_place_within<C: Cells>(
     cells: &C,
@@ -228,7 +227,7 @@ pub fn insert_in_place_within<C: Cells>(
             if owner(now) == key {
                 return write_owned(cells, slot, word, if_held, || now);
             }
-            // Another key took the slot: this bucket is probed once more.
+            // Another key took the slot, so this bucket is probed again.
         } else {
             return Inserted::REFUSED;
         }
@@ -236,11 +235,11 @@ pub fn insert_in_place_within<C: Cells>(
     Inserted::REFUSED
 }
 
-/// Inserts a key that is not K into the first tombstone up to the first bucket with an empty slot,
-/// or else into that empty slot.
+/// Inserts a key that is not K into the first tombstone before the end of its search, or else into
+/// the empty slot that ends the search.
 ///
-/// Other threads may do the same and look up; no thread may remove or [`insert_in_place`]. Without
-/// `may_take` a key that is absent is refused.
+/// Other threads may do the same and look up; no thread may remove or [`insert_in_place`]. If
+/// `may_take` is false, an absent key is refused.
 #[inline(always)]
 pub fn insert_anywhere<C: Cells>(
     cells: &C,
@@ -251,7 +250,7 @@ pub fn insert_anywhere<C: Cells>(
     may_take: bool,
 ) -> Inserted<Half<C>> {
     let word = C::Word::of(key, value);
-    // At most one search more than slots that other threads take meanwhile.
+    // At most one search more than other threads take slots at the same time.
     loop {
         let (mut probe, mut left) = (layout.probe::<C::Word>(key), layout.buckets());
         let mut free = None;
@@ -259,7 +258,7 @@ pub fn insert_anywhere<C: Cells>(
         while left != 0 {
             let words = cells.bucket(probe.bucket);
             let seen = look::<C::Word>(words, key);
-            // A tombstone of the key's own is free, for itself as for others.
+            // The key's own tombstone is as free as any other.
             let own = seen.own & !seen.removed;
             if own != 0 {
                 let slot = first::<C::Word>(own, &probe);
@@ -279,15 +278,14 @@ pub fn insert_anywhere<C: Cells>(
         }
         let Some(slot) = free else { return Inserted::REFUSED };
         let seen = cells.load(slot);
-        // If another thread has taken the slot meanwhile, perhaps with the same key, the search
-        // starts again.
+        // If another thread has taken the slot, perhaps with the same key, the search starts again.
         if value_of(seen).is_none() && cells.compare_exchange(slot, seen, word) == seen {
             return Inserted { before: None, taken: is_empty(seen), refused: false };
         }
     }
 }
 
-/// Removes a key that is not K; returns the value that it had. Other threads may insert in place,
+/// Removes a key that is not K. Returns the value that it had. Other threads may insert in place,
 /// look up and remove, but not [`remove_and_empty`].
 #[inline(always)]
 pub fn remove<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Half<C>> {
@@ -295,12 +293,12 @@ pub fn remove<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Half
     value_of(cells.exchange(found.slot, removed(key)))
 }
 
-/// Removes a key that is not K; returns the value that it had, and whether its slot is empty now.
+/// Removes a key that is not K. Returns the value that it had, and whether its slot is empty now.
 /// Other threads may do the same and look up; no thread may insert, or [`remove`].
 #[inline(always)]
 pub fn remove_and_empty<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<(Half<C>, bool)> {
     let Found { slot, beside_empty } = find(cells, layout, key)?;
-    // No probe sequence of a present key goes past a bucket with an empty slot.
+    // No search for a present key continues after a bucket with an empty slot.
     let word = if beside_empty { Double::ALL_ONES } else { removed(key) };
     value_of(cells.exchange(slot, word)).map(|value| (value, beside_empty))
 }
@@ -312,14 +310,14 @@ pub fn get<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Half<C>
     if owner(word) == key { value_of(word) } else { None }
 }
 
-/// The slot of a key.
+/// The slot that contains a key.
 struct Found {
     slot: u64,
     /// Whether its bucket has an empty slot.
     beside_empty: bool,
 }
 
-/// Returns the slot that holds the key, if there is one.
+/// Returns the slot that contains the key, if there is one.
 #[inline(always)]
 fn find<C: Cells>(cells: &C, layout: &Layout, key: Half<C>) -> Option<Found> {
     let (mut probe, mut left) = (layout.probe::<C::Word>(key), layout.buckets());

@@ -1,5 +1,5 @@
-//! A table as kernels hold it, in three kinds: their types keep apart what must not happen in one
-//! launch.
+//! A table as an argument of kernels, in three types, which separate operations that must not
+//! happen in the same launch.
 
 use super::slot::{self, IfHeld, Inserted};
 use super::{Layout, Slots, header};
@@ -8,9 +8,9 @@ use crate::seam::{Atomic, DeviceScope, Global};
 use crate::types::{KeyWord, Scalar, ValueWord};
 
 /// A table in use: threads may insert, look up and remove at the same time. The slot of a removed
-/// key stays its own.
+/// key stays reserved for that key.
 ///
-/// No thread of the launch may hold the table as another kind.
+/// No thread of the launch may use the table through another type.
 #[derive(Clone, Copy, Debug)]
 pub struct InUse<K: KeyWord, V: ValueWord> {
     words: Global<PackedPair<K, V>>,
@@ -21,21 +21,20 @@ pub struct InUse<K: KeyWord, V: ValueWord> {
 /// A table that is being filled: threads may insert and look up at the same time, and slots of
 /// removed keys are used again.
 ///
-/// It has no operation that removes, and no thread of the launch may hold the table as another
-/// kind.
+/// It has no operation that removes, and no thread of the launch may use the table through another
+/// type.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<K: KeyWord, V: ValueWord>(InUse<K, V>);
 
 /// A table that is being emptied: threads may remove and look up at the same time, and slots become
-/// empty where that cuts off no key.
+/// empty if no search for another key needs them.
 ///
-/// It has no operation that inserts, and no thread of the launch may hold the table as another
-/// kind.
+/// It has no operation that inserts, and no thread of the launch may use the table through another
+/// type.
 #[derive(Clone, Copy, Debug)]
 pub struct Emptying<K: KeyWord, V: ValueWord>(InUse<K, V>);
 
-/// Returns a key or value as half of a word, or half of a word as the key or value that it was
-/// before.
+/// Converts a key or value to half of a word, or half of a word back to the key or value.
 #[inline(always)]
 pub(super) fn resized<To: Scalar>(from: impl Scalar) -> To {
     To::from_u64(from.to_u64())
@@ -66,8 +65,8 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
         Self { words, header, layout }
     }
 
-    /// Gives the key the value, or keeps or combines the one that it has, according to `if_held`.
-    /// Without `may_take` a key that is absent, and had no slot before, is refused.
+    /// Inserts the key, or replaces, keeps or combines its value, according to `if_held`. If
+    /// `may_take` is false, an absent key that has had no slot before is refused.
     #[inline(always)]
     pub fn insert(&self, key: K, value: V, if_held: IfHeld, may_take: bool) -> Inserted<V> {
         if key == K::ALL_ONES {
@@ -77,8 +76,8 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
         slot::insert_in_place(&Slots(self.words), &self.layout, key, value, if_held, may_take).map(resized)
     }
 
-    /// Does [`InUse::insert`] with `may_take`, but probes at most so many buckets: a key that has
-    /// no slot in them, and for which none is empty, is refused.
+    /// Inserts the key as [`InUse::insert`] does with `may_take`, but probes at most `buckets`
+    /// buckets. A key that finds neither its own slot nor an empty slot there is refused.
     #[inline(always)]
     pub fn insert_within(&self, key: K, value: V, if_held: IfHeld, buckets: u32) -> Inserted<V> {
         if key == K::ALL_ONES {
@@ -88,7 +87,7 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
         slot::insert_in_place_within(&Slots(self.words), &self.layout, pair, if_held, true, buckets).map(resized)
     }
 
-    /// Removes the key; returns the value that it had.
+    /// Removes the key. Returns the value that it had.
     #[inline(always)]
     pub fn remove(&self, key: K) -> Option<V> {
         if key == K::ALL_ONES {
@@ -120,7 +119,7 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
             IfHeld::Keep => cell.compare_exchange(Default::default(), word),
             IfHeld::Combine(fold) => {
                 let mut seen = cell.load();
-                // At most one step more than other threads change the cell meanwhile.
+                // At most one step more than other threads change the cell at the same time.
                 loop {
                     let new = in_cell(seen).map_or(word, |held| cell_of(fold.of(held, word.lower())));
                     let now = cell.compare_exchange(seen, new);
@@ -136,7 +135,7 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> Filling<K, V> {
-    /// Returns the same table for filling. No thread may hold it as [`InUse`] any more.
+    /// Returns the same table for filling. No thread may use it as [`InUse`] any more.
     #[inline(always)]
     pub(super) fn of(table: InUse<K, V>) -> Self {
         Self(table)
@@ -148,8 +147,8 @@ impl<K: KeyWord, V: ValueWord> Filling<K, V> {
         Self(InUse::new(words, header, layout))
     }
 
-    /// Gives the key the value, or keeps or combines the one that it has, according to `if_held`.
-    /// Without `may_take` a key that is absent is refused.
+    /// Inserts the key, or replaces, keeps or combines its value, according to `if_held`. If
+    /// `may_take` is false, an absent key is refused.
     #[inline(always)]
     pub fn insert(&self, key: K, value: V, if_held: IfHeld, may_take: bool) -> Inserted<V> {
         if key == K::ALL_ONES {
@@ -173,7 +172,7 @@ impl<K: KeyWord, V: ValueWord> Emptying<K, V> {
         Self(InUse::new(words, header, layout))
     }
 
-    /// Removes the key; returns the value that it had, and whether its slot is empty now.
+    /// Removes the key. Returns the value that it had, and whether its slot is empty now.
     #[inline(always)]
     pub fn remove(&self, key: K) -> Option<(V, bool)> {
         if key == K::ALL_ONES {

@@ -12,8 +12,8 @@ use super::pairs::in_order;
 use super::plan::{InputTile, MAX_SPLIT_BITS, SplitArrays, SplitParams};
 use super::together::SplitTogether;
 
-/// The divisor of the count of all pairs: if earlier splits dropped more than this share, a later
-/// split looks for repeated keys in every tile.
+/// A later split looks for repeated keys in every tile if earlier splits dropped more than the
+/// count of all pairs divided by this.
 const MANY_DROPPED: u64 = 8;
 
 kernel! {

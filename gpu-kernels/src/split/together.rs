@@ -14,8 +14,8 @@ use super::pairs::{Pairs, in_order};
 use super::plan::{InputTile, SplitArrays, SplitParams};
 use super::repeats::drop_repeats;
 
-/// The divisor of the count of bin pairs: if more than this share of a tile's bins is skewed,
-/// repeated keys are searched in all bins.
+/// Repeated keys are searched in all bins if more pairs of bins are skewed than the count of pairs
+/// of bins divided by this.
 const MANY_SKEWED_BINS: u32 = 16;
 
 /// The split of a region's tile by a block, whose threads count the pairs of each bin, put the
