@@ -1,12 +1,11 @@
 //! Operations on the records of a bucket.
 //!
-//! **Layout.** A bucket is an array of lines of 64 bytes, which is what a random access moves
-//! anyway. A line has its keys first and then their values: eight of each if both have 32 bits,
-//! else four of each. A search for a key begins at its home line and ends at a line with an empty
-//! slot.
+//! **Layout.** A bucket is an array of lines of 64 bytes, the unit of a random access to memory. A
+//! line contains its keys first and then their values: eight of each if both have 32 bits, else
+//! four of each. A search for a key begins at its home line and ends at a line with an empty slot.
 //!
-//! **No reserved keys.** Keys are kept mixed, and all keys of a bucket come from one part of the
-//! range. So words that would be keys of another part stand for an empty slot and for a tombstone.
+//! **No reserved keys.** Keys are stored mixed, and all keys of a bucket come from one part of the
+//! range. So words that would be keys of another part represent an empty slot and a tombstone.
 
 use crate::seam::Global;
 use crate::types::{KeyWord, Scalar};
@@ -21,16 +20,16 @@ pub const fn records_of_line<W: Scalar>() -> u32 {
     256 / W::BITS
 }
 
-/// Returns the count of lines of a bucket of `records` records, `of_line` to a line. There is one
-/// extra line for each eight that the records fill, so that at most eight ninths of the slots are
-/// taken. A full line sends searches on to the next line; without spare slots more lines would be
-/// full. Fewer than eight lines get no extra line.
+/// Returns the count of lines of a bucket of `records` records, with `of_line` records to a line.
+/// There is one extra line for each eight lines that the records fill, so that at most eight ninths
+/// of the slots are used. Searches continue after a full line, and without spare slots more lines
+/// would be full. Fewer than eight lines get no extra line.
 pub const fn lines_for(records: u32, of_line: u32) -> u32 {
     let lines = records / of_line;
     lines + lines / 8
 }
 
-/// A bucket as kernels hold it.
+/// The words of a bucket as kernels access them.
 #[derive(Clone, Copy, Debug)]
 pub struct Bucket<W> {
     words: Global<W>,
@@ -39,9 +38,9 @@ pub struct Bucket<W> {
     removed: W,
 }
 
-/// The contents of a line, one bit for each slot.
+/// The slots of a line with certain contents, one bit for each slot.
 struct Seen {
-    /// The slot of the key that is searched.
+    /// The slot with the key that is searched.
     own: u32,
     empty: u32,
     removed: u32,
@@ -57,8 +56,8 @@ pub struct Found {
 }
 
 impl<W: KeyWord> Bucket<W> {
-    /// Returns the bucket of these words. `lowest` says that its keys are of the lowest part of the
-    /// range; otherwise there is another part below. `ones` is the highest mixed key.
+    /// Returns the bucket at `words`. `lowest` tells whether its keys are in the lowest part of the
+    /// range; otherwise there is a part below. `ones` is the highest mixed key.
     #[inline(always)]
     pub fn new(words: Global<W>, lines: u32, lowest: bool, ones: u64) -> Self {
         let [empty, removed] = free_words(lowest, ones);
@@ -111,7 +110,7 @@ impl<W: KeyWord> Bucket<W> {
         keys
     }
 
-    /// Loads the keys of a line while other threads may be changing it.
+    /// Loads the keys of a line while other threads may be changing them.
     #[inline(always)]
     fn load_relaxed(&self, line: u32) -> [W; MAX_LINE_KEYS] {
         let mut keys = [W::default(); MAX_LINE_KEYS];
@@ -153,40 +152,40 @@ impl<W: KeyWord> Bucket<W> {
         self.seek(mixed, |line| self.keys(line))
     }
 
-    /// Removes a key; returns its value if this thread removed it. Other threads may remove keys
-    /// too.
+    /// Removes a key. Returns its value if this thread removed it. Other threads may remove keys at
+    /// the same time.
     #[inline(always)]
     pub fn remove(&self, mixed: W) -> Option<W> {
         let found = self.seek(mixed, |line| self.load_relaxed(line))?;
         let value = self.value(found);
-        // No key has gone past a line with an empty slot. In any other line a tombstone keeps the
-        // keys behind it reachable.
+        // No search continues after a line with an empty slot. In any other line a tombstone keeps
+        // later keys reachable.
         let left = if found.beside_empty { self.empty } else { self.removed };
         if self.words.atomic(found.word).compare_exchange(mixed, left) == mixed { Some(value) } else { None }
     }
 
-    /// Returns the value of a key that is there.
+    /// Returns the value of a key that was found.
     #[inline(always)]
     pub fn value(&self, found: Found) -> W {
         self.words.load_read_only(found.word + records_of_line::<W>() as u64)
     }
 
-    /// Gives a key that is in the bucket another value. No other thread may do so.
+    /// Replaces the value of a key that was found. No other thread may write this value.
     #[inline(always)]
     pub fn set_value(&self, found: Found, value: W) {
         self.words.atomic(found.word + records_of_line::<W>() as u64).store(value);
     }
 
     /// Inserts a key that is not in the bucket into the first free slot of its probe sequence, and
-    /// returns whether there was one. Other threads may insert other keys; no thread may remove
-    /// keys.
+    /// returns whether there was a free slot. Other threads may insert other keys; no thread may
+    /// remove keys.
     #[inline(always)]
     pub fn insert(&self, mixed: W, value: W) -> bool {
         let records = records_of_line::<W>();
         let (mut line, mut left) = (self.home(mixed), self.lines);
         let start = mixed.bits_from(0) % records;
-        // At most as many lines as the bucket has. A line is read once more only if another thread
-        // took a slot of it.
+        // At most as many lines as the bucket has. A line is read again only if another thread took
+        // a slot of it.
         while left != 0 {
             let seen = self.look(&self.load_relaxed(line), mixed);
             let free = seen.empty | seen.removed;
@@ -194,8 +193,8 @@ impl<W: KeyWord> Bucket<W> {
                 (line, left) = (self.next(line), left - 1);
                 continue;
             }
-            // Each key begins at another slot of the line, so that not all keys compete for the
-            // same slot.
+            // The slot at which the search in a line begins depends on the key, so that not all
+            // keys compete for the same slot.
             let turned = free >> start | free << (records - start);
             let slot = (turned.trailing_zeros() + start) % records;
             let held = if seen.empty >> slot & 1 != 0 { self.empty } else { self.removed };
@@ -204,41 +203,42 @@ impl<W: KeyWord> Bucket<W> {
                 self.words.atomic(word + records as u64).store(value);
                 return true;
             }
-            // Another key took the slot, so this line is read once more.
+            // Another key took the slot, so this line is read again.
         }
         false
     }
 
-    /// Returns the word of the key in a slot.
+    /// Returns the index of the word with the key of slot `number`.
     #[inline(always)]
     fn word_of_slot(number: u32) -> u64 {
         let records = records_of_line::<W>();
         (number / records) as u64 * Self::line_words() + (number % records) as u64
     }
 
-    /// Returns the record in slot `number`, if there is one. No thread may change it meanwhile.
+    /// Returns the record in slot `number`, if the slot contains one. No thread may change it at
+    /// the same time.
     #[inline(always)]
     pub fn record(&self, number: u32) -> Option<(W, W)> {
         let key = self.key(number)?;
         Some((key, self.words.load_streaming(Self::word_of_slot(number) + records_of_line::<W>() as u64)))
     }
 
-    /// Returns the key in slot `number`, if there is one.
+    /// Returns the key in slot `number`, if the slot contains one.
     #[inline(always)]
     pub fn key(&self, number: u32) -> Option<W> {
         let key = self.words.load_streaming(Self::word_of_slot(number));
         if key == self.empty || key == self.removed { None } else { Some(key) }
     }
 
-    /// Returns the count of groups of four words, as [`Bucket::write_four`] numbers them.
+    /// Returns the count of groups of four words, which [`Bucket::write_four`] writes.
     #[inline(always)]
     pub fn fours(&self) -> u32 {
         self.lines * Self::line_words() as u32 / 4
     }
 
     /// Writes a group of four words of a bucket whose lines have their records in front. `held`
-    /// gives the count of records that came to a line, which may be more than it holds. `word`
-    /// gives a word of a record.
+    /// returns the count of records that requested a slot of a line, which may be more than the
+    /// line has. `word` returns the word with a given index among the staged records.
     #[inline(always)]
     pub fn write_four(&self, four: u32, held: impl Fn(u32) -> u32, word: impl Fn(u32) -> W) {
         let records = records_of_line::<W>();
@@ -266,21 +266,21 @@ impl<W: KeyWord> Bucket<W> {
     }
 }
 
-/// Returns the home line of a key, where its search begins, of `lines` lines.
+/// Returns the home line of a key, at which its search begins, among `lines` lines.
 #[inline(always)]
 pub fn home_line<W: KeyWord>(mixed: W, lines: u32) -> u32 {
-    // The multiplication uses the lowest bits, because the keys of a bucket do not share those.
+    // The multiplication uses the lowest bits, because they differ among the keys of a bucket.
     mixed.bits_from(0).wrapping_mul(0x9e37_79b1).scaled(lines)
 }
 
-/// Returns the line after another one.
+/// Returns the line after `line`, cyclically.
 #[inline(always)]
 pub fn next_line(line: u32, lines: u32) -> u32 {
     if line + 1 == lines { 0 } else { line + 1 }
 }
 
-/// Returns the words of an empty slot and of a tombstone in a bucket: keys of another part of the
-/// range.
+/// Returns the words of an empty slot and of a tombstone in a bucket, which would be keys of
+/// another part of the range.
 pub const fn free_words(lowest: bool, ones: u64) -> [u64; 2] {
     if lowest { [ones, ones - 1] } else { [0, 1] }
 }

@@ -16,8 +16,9 @@ pub struct FindParams {
 }
 
 kernel! {
-    /// Answers query `i` by thread `i`: `values[i]` becomes the value or 0, and bit `i mod 32` of
-    /// `found[i / 32]` says which. `values` may be null. No thread may change the table meanwhile.
+    /// Answers query `i` by thread `i`. `values[i]` becomes the value, or 0 if the key is absent.
+    /// Bit `i mod 32` of `found[i / 32]` tells whether it is present. `values` may be null. No
+    /// thread may change the table during the launch.
     Find<K: KeyWord, V: ValueWord>, "extendible_find", threads 256;
     {
         queries: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
@@ -36,7 +37,7 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
         let block_first = block.first_thread();
         block.tiles(|tile| {
             let first = block_first + tile.first_thread() as u64;
-            // On the CPU each lane's line is being fetched while the others go on.
+            // On the CPU each lane's line is being fetched while the other lanes search.
             let mut queries = tile.local(|lane| {
                 let index = first + lane as u64;
                 let key = if index < count { args.queries.load_streaming(index) } else { K::default() };
@@ -48,7 +49,7 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
                 if first + (lane as u64) < count
                     && let Some(found) = bucket.find(*mixed)
                 {
-                    // No value is read unless values are wanted.
+                    // The value is read only if `values` is not null.
                     let value = if wants_values { bucket.value(found) } else { Scalar::from_u64(0) };
                     *answer = Some(V::from_u64(value.to_u64()));
                 }
@@ -69,8 +70,8 @@ pub struct SearchParams {
 }
 
 kernel! {
-    /// Finds which of the mixed keys whose bits are set in `last` are not in the table. It sets bit
-    /// `i mod 32` of `fresh[i / 32]` for such a `keys[i]`.
+    /// Finds which of the mixed keys with a set bit in `last` are not in the table. For each of
+    /// these, sets bit `i mod 32` of `fresh[i / 32]`, where `i` is the key's index.
     Locate<K: KeyWord, V: ValueWord>, "extendible_locate", threads 256;
     {
         keys: Global<K>, last: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, fresh: Global<u32>,
@@ -108,8 +109,8 @@ impl<K: KeyWord, V: ValueWord> Locate<K, V> {
 }
 
 kernel! {
-    /// Writes the values of the mixed keys whose bits are set in `last` and not in `fresh`. All of
-    /// them are in the table, and different.
+    /// Writes the values of the mixed keys whose bit is set in `last` and not in `fresh`. All of
+    /// these keys are in the table, and no two are equal.
     Update<K: KeyWord, V: ValueWord>, "extendible_update", threads 256;
     {
         keys: Global<K>, values: Global<V>, last: Global<u32>, fresh: Global<u32>, segments: Global<u64>,

@@ -1,5 +1,5 @@
-//! Visiting the whole table: all pairs, the depths that bucket tables need, and moving all buckets
-//! to fewer pages.
+//! Kernels over the whole table: writing out all pairs, finding the depths that bucket tables need,
+//! and moving all buckets to fewer pages.
 
 use super::bucket::records_of_line;
 use super::{HeaderTable, Layout, Pages, Table, WordOf, counts, span};
@@ -13,7 +13,7 @@ use crate::types::{KeyWord, Scalar, ValueWord};
 pub struct InspectParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The end of the bucket indices: all are below it.
+    /// The end of the range of bucket indices in use.
     pub used: u64,
 }
 
@@ -23,16 +23,16 @@ pub struct InspectParams {
 pub struct UnpackParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The end of the bucket indices: all are below it.
+    /// The end of the range of bucket indices in use.
     pub used: u64,
-    /// The count of pairs that the output holds.
+    /// The capacity of the output, in pairs.
     pub capacity: u64,
 }
 
 kernel! {
     /// Writes the pairs of all buckets to `keys_out` and `values_out`, up to their capacity.
-    /// `count[0]`, 0 at first, becomes the count of pairs. They are in the order in which blocks
-    /// append. One thread a slot.
+    /// `count[0]`, which is 0 at first, becomes the count of pairs. The pairs are in the order in
+    /// which blocks append. One thread writes the pair of a slot.
     Unpack<K: KeyWord, V: ValueWord>, "extendible_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackParams }
 }
@@ -73,8 +73,9 @@ pub struct RedirectParams {
 }
 
 kernel! {
-    /// Sets the depth that each bucket table needs: the depth of its deepest bucket. It goes to
-    /// `depths`, all 0 at first, at the lowest index of the table's segments. One thread a bucket.
+    /// Computes the depth that each bucket table needs, which is the depth of its deepest bucket.
+    /// Writes it to `depths`, all 0 at first, at the lowest index of the table's segments. One
+    /// thread processes a bucket.
     TableDepths<>, "extendible_table_depths", threads 256;
     { segments: Global<u64>, pages: Global<u64>, depths: Global<u32>, plan: InspectParams }
 }
@@ -112,13 +113,13 @@ impl TableDepths {
 /// Returns the bucket table with index `table` of a list.
 #[inline(always)]
 fn entries(addresses: Global<u64>, table: u64) -> Global<u32> {
-    // SAFETY: these are addresses of bucket tables, which the host names with the launch.
+    // SAFETY: these are addresses of bucket tables, which the host lists with the launch.
     unsafe { Global::at_address(addresses.load_read_only(table)) }
 }
 
 kernel! {
-    /// Copies all buckets to other pages, next to each other. `forward[i]` becomes the new index of
-    /// bucket `i`. The count of `WRITTEN`, 0 at first, becomes the count of buckets. A tile a
+    /// Copies all buckets to other pages without gaps. `forward[i]` becomes the new index of bucket
+    /// `i`. The count `WRITTEN`, which is 0 at first, becomes the count of buckets. A tile copies a
     /// bucket.
     Repack<K: KeyWord, V: ValueWord>, "extendible_repack", threads 256;
     {
@@ -171,7 +172,8 @@ impl<K: KeyWord, V: ValueWord> Repack<K, V> {
 }
 
 kernel! {
-    /// Replaces the bucket indices in all bucket tables by the new ones. One thread an entry.
+    /// Replaces the bucket indices in all bucket tables by the new ones. One thread replaces an
+    /// entry.
     Redirect<>, "extendible_redirect", threads 256;
     { addresses: Global<u64>, forward: Global<u32>, plan: RedirectParams }
 }

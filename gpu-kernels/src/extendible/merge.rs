@@ -1,5 +1,5 @@
-//! Merging buckets with their buddies after a removal. The pairs of buckets are found first, depth
-//! by depth; then each record moves at most once.
+//! Merging buckets with their buddies after a removal. First the pairs of buckets are found, depth
+//! by depth. Then each record moves at most once.
 
 use super::{BucketHeader, HeaderTable, Layout, Pages, State, Table, counts, span};
 use crate::primitives::append::{self, WARPS};
@@ -12,7 +12,7 @@ use crate::types::{KeyWord, ValueWord};
 pub struct MergeParams {
     /// The table's layout.
     pub layout: Layout,
-    /// The end of the bucket indices: all are below it.
+    /// The end of the range of bucket indices in use.
     pub used: u64,
     /// The most records that a bucket and its buddy may have together to be merged.
     pub most: u64,
@@ -20,10 +20,10 @@ pub struct MergeParams {
 
 kernel! {
     /// Merges buckets with their buddies. A bucket that is the lower half of a larger part of the
-    /// range absorbs the upper half. It does so if that half is a bucket of the same depth, and
-    /// both together have at most `most` records. Only headers are changed. `merged`, which has
-    /// capacity for every bucket, gets the indices of the absorbed buckets. One thread a bucket;
-    /// the kernel is repeated until nothing is merged.
+    /// range absorbs the upper half if this is a bucket of the same depth, and both together have
+    /// at most `most` records. Only headers are changed. `merged`, which has capacity for every
+    /// bucket, gets the indices of the absorbed buckets. One thread processes a bucket. The kernel
+    /// is launched again until no buckets are merged.
     MergeBuddies<>, "extendible_merge_buddies", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>, plan: MergeParams }
 }
@@ -49,15 +49,15 @@ impl MergeBuddies {
     }
 }
 
-/// Lets a bucket absorb its buddy, if that is allowed; returns the buddy's index.
+/// Lets a bucket absorb its buddy, if that is allowed. Returns the buddy's index.
 #[inline(always)]
 fn take_in(table: &HeaderTable, most: u64, number: u32) -> Option<u32> {
     let BucketHeader { first, state } = table.header(number);
     if !state.is_live() || state.depth() == 0 || first & span(state.depth()) != 0 {
         return None;
     }
-    // The directory is unchanged, and of merged buckets the lowest one is left: so it is the bucket
-    // that the buddy's lowest hash position leads to.
+    // The directory is unchanged, and the lowest of merged buckets remains. So the buddy is the
+    // bucket to which the directory maps the buddy's lowest hash position.
     let buddy = table.bucket_at(first + span(state.depth()));
     let other = table.header(buddy).state;
     if !other.is_live() || other.depth() != state.depth() {
@@ -67,8 +67,8 @@ fn take_in(table: &HeaderTable, most: u64, number: u32) -> Option<u32> {
     if records as u64 > most {
         return None;
     }
-    // No other thread changes these two now: at this depth the buddy is no bucket's lower half, and
-    // this one no bucket's upper half.
+    // No other thread changes these two buckets now: at this depth the buddy is no bucket's lower
+    // half, and this bucket no bucket's upper half.
     table.set_state(buddy, State::merged(other.depth(), number));
     table.set_state(number, State::live(state.depth() - 1, records));
     Some(buddy)
@@ -89,8 +89,8 @@ pub struct AroundParams {
 kernel! {
     /// Merges as [`MergeBuddies`] does, but only the buckets at the hash positions of `keys` and
     /// their buddies. It is for keys that were just removed, if no other buckets could be merged
-    /// before. The count of `DEEPEST_MERGED` becomes 1 if a merged bucket was as deep as its bucket
-    /// table. One thread a key.
+    /// before. The count `DEEPEST_MERGED` becomes 1 if a merged bucket was as deep as its bucket
+    /// table. One thread processes a key.
     MergeAround<K: KeyWord>, "extendible_merge_around", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>,
@@ -124,12 +124,12 @@ impl<K: KeyWord> MergeAround<K> {
 }
 
 /// Merges the bucket of a hash position with its buddy, if that is allowed and no other thread has
-/// done it. Returns the index of the absorbed bucket.
+/// merged them. Returns the index of the absorbed bucket.
 #[inline(always)]
 fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Global<u64>) -> Option<u32> {
     let mut state = table.header(table.bucket_at(hash_position)).state;
-    // A bucket that was merged before leads to the bucket that absorbed it.
-    // At most 32 steps: each leads to a less deep bucket. No bucket of a file is merged.
+    // A merged bucket contains the index of the bucket that absorbed it. At most 32 steps: each
+    // leads to a less deep bucket. No bucket of a file is merged.
     while state.is_merged() {
         state = table.header(state.records()).state;
     }
@@ -138,7 +138,7 @@ fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Glo
         return None;
     }
     // These are the buckets of the lower and the upper half of the larger part. Of merged buckets
-    // the one with the lowest hash position is left.
+    // the one with the lowest hash position remains.
     let first = hash_position & !(2 * span(depth) - 1);
     let (lower, upper) = (table.bucket_at(first), table.bucket_at(first + span(depth)));
     let (one, other) = (table.header(lower).state, table.header(upper).state);
@@ -149,8 +149,8 @@ fn claim_around(table: &HeaderTable, most: u64, hash_position: u64, counted: Glo
     if records as u64 > most {
         return None;
     }
-    // Several threads may have come here. At this depth only the thread whose exchange succeeds
-    // changes the two.
+    // Several threads may get here. At this depth only the thread whose exchange succeeds changes
+    // the two buckets.
     let merged = State::merged(depth, lower);
     if table.header_at(upper).atomic(1).compare_exchange(other.0, merged.0) != other.0 {
         return None;
@@ -173,8 +173,8 @@ pub struct MergedParams {
 }
 
 kernel! {
-    /// Moves the records of merged buckets to those that absorbed them, and points the directory
-    /// there. A tile a bucket.
+    /// Moves the records of merged buckets to the buckets that absorbed them, and updates the
+    /// directory. A tile moves the records of a bucket.
     Absorb<K: KeyWord, V: ValueWord>, "extendible_absorb", threads 256;
     { merged: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>, plan: MergedParams }
 }
@@ -211,8 +211,8 @@ impl<K: KeyWord, V: ValueWord> Absorb<K, V> {
                 let mut record = lane;
                 while record < from.slots() {
                     if let Some((mixed, value)) = from.record(record) {
-                        // Together they have no more records than a bucket holds, so there is a
-                        // slot.
+                        // There is a slot, because both buckets together have no more records than
+                        // a bucket may have.
                         to.insert(mixed, value);
                     }
                     record += 32;
@@ -239,7 +239,7 @@ pub struct ReleaseParams {
 }
 
 kernel! {
-    /// Frees the buckets of a list: their indices are appended to `free`. One thread a bucket.
+    /// Frees the buckets of a list by appending their indices to `free`. One thread frees a bucket.
     Release<>, "extendible_release", threads 256;
     { list: Global<u32>, free: Global<u32>, pages: Global<u64>, plan: ReleaseParams }
 }

@@ -1,20 +1,22 @@
 //! Extendible hashing after Hu, Xi and Lin, *Extendible Hashing Method Based on GPU* (gEHT, 2015):
-//! a table that grows and shrinks bucket by bucket. docs/extendible.md describes all of it.
+//! a table that grows and shrinks bucket by bucket. docs/extendible.md describes the whole design.
 //!
 //! **Directory.** A key's hash, as a fraction of its range, first selects one of `roots` parts of
-//! that range, and then, bit after bit, halves of the part. A bucket of local depth d has the keys
-//! of what d halvings leave of a part. The *segment table* has an entry for each group of parts and
-//! each sequence of as many bits as the global depth. The entry points to a *bucket table*, which
-//! has a bucket index for each part of the group. A bucket table is shared by all segments that
-//! agree in as many bits as its own depth.
+//! that range. Each further bit of the hash then selects a half of what is left. A bucket of local
+//! depth d contains the keys that are left after d such halvings. The *segment table* has an entry
+//! for each group of parts and each sequence of bits whose length is the global depth. The entry
+//! points to a *bucket table*, which has a bucket index for each part of the group. All segments
+//! that agree in the first bits share a bucket table; the count of these bits is the depth of the
+//! bucket table.
 //!
-//! **Buckets** are in pages of [`PAGE`], each with a [`BucketHeader`]. Keys are kept mixed
+//! **Buckets** are in pages of [`PAGE`], and each has a [`BucketHeader`]. Keys are stored mixed
 //! ([`bucket`]).
 //!
-//! After [`bucket`] read `find`, which also finds what a batch meets before anything changes. A
-//! batch of insertions is `predict`, which buckets overflow and what they are divided into, and
-//! `split`, which makes these on chip and inserts the others. A batch of removals is `remove` and
-//! `merge`, of buddies. `inspect` is for whole tables.
+//! After [`bucket`] read `find`, which also finds the keys of a batch before anything changes. For
+//! a batch of insertions, `predict` computes which buckets overflow and how they are divided.
+//! `split` builds the new buckets on chip, and inserts the other keys. For a batch of removals,
+//! `remove` removes keys, and `merge` merges buckets with their buddies. `inspect` is for whole
+//! tables.
 
 pub mod bucket;
 mod find;
@@ -46,10 +48,10 @@ pub const fn page_words(lines: u32) -> u64 {
     HEADER_WORDS + PAGE * lines as u64 * bucket::LINE_WORDS
 }
 
-/// The greatest depth of the directory: a hash has 32 bits.
+/// The greatest depth of the directory, because 32 bits of the hash select halves.
 pub const MAX_DEPTH: u32 = 32;
 
-/// The counts of the kernels of a batch, all 0 at first.
+/// The words in which the kernels of a batch count, all 0 at first.
 pub mod counts {
     /// The count of nodes that were found.
     pub const NODES: u64 = 0;
@@ -57,7 +59,7 @@ pub mod counts {
     pub const LEAVES: u64 = 1;
     /// The depth of the deepest leaf.
     pub const DEEPEST: u64 = 2;
-    /// The flag of directory growth: 1 if a leaf is deeper than its bucket table.
+    /// 1 if a leaf is deeper than its bucket table.
     pub const NEEDS: u64 = 3;
     /// The count of records that were removed.
     pub const REMOVED: u64 = 4;
@@ -65,13 +67,13 @@ pub mod counts {
     pub const MERGED: u64 = 5;
     /// The count of buckets that have a new index.
     pub const WRITTEN: u64 = 6;
-    /// The flag of a deepest merge: 1 if a bucket was merged that was as deep as its bucket table.
+    /// 1 if a bucket was merged that was as deep as its bucket table.
     pub const DEEPEST_MERGED: u64 = 7;
     /// The count of words.
     pub const WORDS: usize = 8;
 }
 
-/// The layout of a table: its hash and its division.
+/// The layout of a table: its hash and the division of the hash range.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Layout {
@@ -79,15 +81,15 @@ pub struct Layout {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The count of parts of the hash range, one for each bucket of depth 0: from 2 to 2^31, a
-    /// multiple of the parts of a group.
+    /// The count of parts of the hash range, with one bucket of depth 0 each. It is from 2 to 2^31,
+    /// and a multiple of the count of parts of a group.
     pub roots: u32,
-    /// The binary logarithm of the count of entries of a bucket table, which is the count of parts
-    /// of a group.
+    /// The binary logarithm of the count of entries of a bucket table, which is also the count of
+    /// parts of a group.
     pub table_bits: u32,
     /// The count of lines of a bucket.
     pub lines: u32,
-    /// The most records of a bucket, at most the slots of its lines.
+    /// The most records of a bucket, at most the count of slots of its lines.
     pub records: u32,
     /// The global depth.
     pub depth: u32,
@@ -113,21 +115,21 @@ impl Layout {
     #[inline(always)]
     pub fn segment(&self, hash_position: u64, depth: u32) -> u64 {
         let group = hash_position >> (32 + self.table_bits);
-        // The first halving is given by the highest bit of the position in its part, and by the
-        // lowest bit of the segment index. So existing indices stay valid when the directory
-        // doubles (Hu 2015, §2.1).
+        // The first halving depends on the highest bit of the position in its part, which is the
+        // lowest of these bits of the segment index. So existing indices stay valid when the
+        // directory doubles (Hu 2015, §2.1).
         let halves = (hash_position as u32).reverse_bits() as u64 & ((1 << depth) - 1);
         group + self.groups() as u64 * halves
     }
 
-    /// Returns the entry of a hash position in its bucket table.
+    /// Returns the index of the entry for a hash position in its bucket table.
     #[inline(always)]
     pub fn entry(&self, hash_position: u64) -> u64 {
         (hash_position >> 32) & ((1 << self.table_bits) - 1)
     }
 }
 
-/// Returns the length of the range of a bucket of depth `depth`, in hash positions.
+/// Returns the length, in hash positions, of the range of a bucket of depth `depth`.
 #[inline(always)]
 pub fn span(depth: u32) -> u64 {
     (1 << 32) >> depth
@@ -140,7 +142,7 @@ pub struct Segment(pub u64);
 const ADDRESS_BITS: u32 = 56;
 
 impl Segment {
-    /// Returns the entry for a bucket table at this address, which must be below 2^56.
+    /// Returns the entry for a bucket table at address `address`, which must be below 2^56.
     pub fn new(address: u64, depth: u32) -> Self {
         Self(address | (depth as u64) << ADDRESS_BITS)
     }
@@ -159,13 +161,14 @@ impl Segment {
 
     #[inline(always)]
     fn table(self) -> Global<u32> {
-        // SAFETY: the host writes addresses of tables that live as long as the directory, and names
-        // them with each launch.
+        // SAFETY: the host writes addresses of tables that live as long as the directory, and lists
+        // the tables with each launch.
         unsafe { Global::at_address(self.address()) }
     }
 }
 
-/// The state of a bucket: its depth and its record count, or that it is free or merged. One word.
+/// The state of a bucket, in one word: its depth and its record count, or that it is free or
+/// merged.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct State(pub u64);
 
@@ -174,7 +177,7 @@ const FREE: u64 = 1 << 8;
 const MERGED: u64 = 2 << 8;
 
 impl State {
-    /// The state of an index that no bucket has now.
+    /// The state of an index that no bucket uses.
     pub const FREE: Self = Self(FREE);
 
     /// Returns the state of a bucket with `records` records.
@@ -188,7 +191,7 @@ impl State {
         Self(depth as u64 | MERGED | (into as u64) << 32)
     }
 
-    /// Returns whether the index is in use by a bucket.
+    /// Returns whether a bucket uses the index.
     #[inline(always)]
     pub fn is_live(self) -> bool {
         self.0 & KIND == 0
@@ -205,41 +208,41 @@ impl State {
         self.0 as u32 & 0xff
     }
 
-    /// Returns the record count of a bucket; for a merged bucket the index of the bucket that
-    /// absorbed it.
+    /// Returns the record count of a bucket. For a merged bucket returns the index of the bucket
+    /// that absorbed it.
     #[inline(always)]
     pub fn records(self) -> u32 {
         (self.0 >> 32) as u32
     }
 }
 
-/// The header of a bucket, kept apart from its records: the start of its part of the range, and its
+/// The header of a bucket, which is stored apart from its records: the start of its range, and its
 /// state.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct BucketHeader {
-    /// The lowest hash position of its keys.
+    /// The lowest hash position of the bucket's range.
     pub first: u64,
     /// The state of the bucket.
     pub state: State,
 }
 
 impl BucketHeader {
-    /// Returns the hash position behind the highest one.
+    /// Returns the hash position after the highest one of the bucket's range.
     #[inline(always)]
     pub fn end(&self) -> u64 {
         self.first + span(self.state.depth())
     }
 }
 
-/// The addresses of the pages of a table of such keys and values. The type is used only behind a
-/// pointer.
+/// The addresses of the pages of a table of keys `K` and values `V`. The type is only the target
+/// type of pointers.
 #[derive(Debug)]
 pub struct Pages<K, V>(PhantomData<(K, V)>);
 
-/// The word type for keys and values alike: the wider of the two.
+/// The word type of both keys and values: the wider of the two types.
 pub type WordOf<K, V> = <K as KeyWord>::PackedWord<V>;
 
-/// A table as kernels hold it.
+/// A table as an argument of kernels.
 #[derive(Debug)]
 pub struct Table<K, V> {
     segments: Global<u64>,
@@ -247,7 +250,7 @@ pub struct Table<K, V> {
     layout: Layout,
 }
 
-/// A table of which only the headers are used: these are the same whatever the keys and values.
+/// A table of which only the headers are used, which do not depend on the types of keys and values.
 type HeaderTable = Table<u32, u32>;
 
 impl<K, V> Clone for Table<K, V> {
@@ -280,8 +283,8 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     #[inline(always)]
     fn page(&self, bucket: u32) -> Global<u64> {
         let address = self.pages.cast::<u64>().load_read_only(bucket as u64 / PAGE);
-        // SAFETY: the host writes addresses of pages that live as long as the table, and names them
-        // with each launch.
+        // SAFETY: the host writes addresses of pages that live as long as the table, and lists the
+        // pages with each launch.
         unsafe { Global::at_address(address) }
     }
 
@@ -307,7 +310,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         self.header_at(bucket).atomic(1).store(state.0);
     }
 
-    /// Returns the bucket with an index, whose keys have hash positions of at least `first`.
+    /// Returns bucket `number`, whose keys have hash positions of at least `first`.
     #[inline(always)]
     fn bucket(&self, number: u32, first: u64) -> Bucket<WordOf<K, V>> {
         let from = HEADER_WORDS + number as u64 % PAGE * self.layout.lines as u64 * bucket::LINE_WORDS;
@@ -331,8 +334,8 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     }
 
     /// Points all directory entries of a bucket's range, which begins at `first` and has depth
-    /// `depth`, to `bucket`. No bucket table of the range may be less deep: its entry would cover
-    /// more than the range.
+    /// `depth`, to `bucket`. No bucket table of the range may be less deep than the bucket, because
+    /// its entry would cover more than the range.
     #[inline(always)]
     fn install(&self, first: u64, depth: u32, bucket: u32) {
         let Layout { depth: global, .. } = self.layout;
@@ -342,8 +345,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         while hash_position < end {
             let segment = self.segment(self.layout.segment(hash_position, global));
             segment.table().atomic(entry).store(bucket);
-            // The segments that share the table are next to each other in the order of hash
-            // positions.
+            // The segments that share the table are adjacent in the order of hash positions.
             hash_position += span(segment.depth());
         }
     }

@@ -1,22 +1,22 @@
-//! Predicting which buckets a batch of new keys will overflow, and into which they must be split,
-//! before anything moves (Hu 2015, §2.5).
+//! Predicting which buckets a batch of new keys will overflow, and into which buckets they must be
+//! split, before anything moves (Hu 2015, §2.5).
 //!
-//! New keys are in the order of their hash positions, so the new keys of a bucket, and of any half
-//! of it, are next to each other.
+//! New keys are in the order of their hash positions, so the new keys of a bucket, or of any half
+//! of it, are adjacent.
 
 use super::{BucketHeader, Layout, Pages, SearchParams, Segment, State, Table, counts, span};
 use crate::primitives::append::{self, WARPS};
 use crate::seam::{Block, Global, Tile};
 use crate::types::{KeyWord, Scalar, ValueWord};
 
-/// The count of 64-bit words of a node: a bucket, or a part of one, that cannot hold its keys. They
-/// are: its first hash position; the bucket, and above it the depth of the part; the index of its
-/// first new key; the index behind its last one.
+/// The count of 64-bit words of a node: a bucket, or a part of one, that cannot hold its keys. Word
+/// 0 is its first hash position. Word 1 is the bucket's index, with the depth of the part above it.
+/// Words 2 and 3 are the range of the indices of its new keys.
 pub const NODE_WORDS: u64 = 4;
-/// The count of 64-bit words of a leaf: a bucket that is to be built. The first two are its first
-/// hash position, and its depth with its record count above it. The other two are the bucket that
-/// it is a part of, with the index of its first new key above it, and the index behind its last new
-/// key.
+/// The count of 64-bit words of a leaf: a bucket that must be built. Word 0 is its first hash
+/// position. Word 1 is its state: its depth, with its record count above it. Word 2 is the index of
+/// the bucket of which it is a part, with the index of its first new key above it. Word 3 is the
+/// index after its last new key.
 pub const LEAF_WORDS: u64 = 4;
 
 /// A bucket, or a part of one, that must be divided.
@@ -42,12 +42,12 @@ impl Node {
     }
 }
 
-/// A bucket that is to be built.
+/// A bucket that must be built.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Leaf {
     pub first: u64,
     pub state: State,
-    /// The bucket that the leaf is a part of.
+    /// The index of the bucket of which the leaf is a part.
     pub source: u32,
     /// The range of the indices of its new keys.
     pub keys: [u64; 2],
@@ -74,20 +74,19 @@ impl Leaf {
     }
 }
 
-/// Returns the words of a leaf of depth 0 without records: a bucket of an empty table, in part
+/// Returns the words of a leaf of depth 0 without records, for a bucket of an empty table in part
 /// `root` of the range.
 pub fn root_leaf(root: u64) -> [u64; LEAF_WORDS as usize] {
     Leaf { first: root << 32, state: State::live(0, 0), source: Leaf::NO_SOURCE, keys: [0, 0] }.words()
 }
 
-/// Returns the index of the first of the `pairs` new keys from `from` on whose hash position is not
-/// below `end`.
+/// Returns the index of the first new key, starting at index `from`, whose hash position is not
+/// below `end`. There are `pairs` new keys.
 #[inline(always)]
 pub(super) fn end_of_run<K: KeyWord>(keys: Global<K>, layout: &Layout, from: u64, pairs: u64, end: u64) -> u64 {
-    // Runs are short: steps that double find their end sooner than a binary search over all keys
-    // would.
+    // Runs are short, so steps that double find the end sooner than a binary search over all keys.
     let (mut low, mut step) = (from, 1);
-    // At most 64 steps: each doubles.
+    // At most 64 steps: each doubles `step`.
     while low + step < pairs && layout.hash_position(keys.load_read_only(low + step)) < end {
         low += step;
         step *= 2;
@@ -95,8 +94,8 @@ pub(super) fn end_of_run<K: KeyWord>(keys: Global<K>, layout: &Layout, from: u64
     lower_bound(keys, layout, low, (low + step).min(pairs), end)
 }
 
-/// Returns the index of the first new key in `low..high` whose hash position is not below `bound`;
-/// or `high`.
+/// Returns the index of the first new key in `low..high` whose hash position is not below `bound`,
+/// or `high` if there is no such key.
 #[inline(always)]
 fn lower_bound<K: KeyWord>(keys: Global<K>, layout: &Layout, mut low: u64, mut high: u64, bound: u64) -> u64 {
     // At most 64 steps: each halves the range.
@@ -111,7 +110,7 @@ fn lower_bound<K: KeyWord>(keys: Global<K>, layout: &Layout, mut low: u64, mut h
     low
 }
 
-/// Returns whether new key `index`, of a bucket, is the first new key of that bucket.
+/// Returns whether new key `index` is the first new key of the bucket with this header.
 #[inline(always)]
 pub(super) fn is_first<K: KeyWord>(keys: Global<K>, layout: &Layout, index: u64, header: &BucketHeader) -> bool {
     index == 0 || layout.hash_position(keys.load_read_only(index - 1)) < header.first
@@ -119,7 +118,7 @@ pub(super) fn is_first<K: KeyWord>(keys: Global<K>, layout: &Layout, index: u64,
 
 kernel! {
     /// Writes the buckets that cannot hold their new keys to `nodes`, which has capacity for all of
-    /// them. One thread a key.
+    /// them. One thread processes a key.
     Overflows<K: KeyWord, V: ValueWord>, "extendible_overflows", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, nodes: Global<u64>, counts: Global<u64>,
@@ -148,7 +147,7 @@ impl<K: KeyWord, V: ValueWord> Overflows<K, V> {
     }
 }
 
-/// Returns the bucket of new key `index`, if this is the bucket's first new key and the bucket
+/// Returns the bucket of new key `index`, if the key is the bucket's first new key and the bucket
 /// cannot hold its new keys.
 #[inline(always)]
 fn overflow<K: KeyWord, V: ValueWord>(table: &Table<K, V>, keys: Global<K>, pairs: u64, index: u64) -> Option<Node> {
@@ -176,7 +175,7 @@ pub struct DivideParams {
     pub nodes: u64,
 }
 
-/// The result for half of a node.
+/// One half of a node, which is either a leaf or a node.
 #[derive(Clone, Copy)]
 enum Half {
     Leaf(Leaf),
@@ -184,7 +183,8 @@ enum Half {
 }
 
 /// The state of a lane. It counts the records of a node: records of the lower half in the lower 32
-/// bits, the others above. The first two lanes also have the result for one half each.
+/// bits, and records of the upper half above. The first two lanes also have one half of the node
+/// each.
 struct Counted {
     halves: u64,
     total: u64,
@@ -193,8 +193,9 @@ struct Counted {
 }
 
 kernel! {
-    /// Halves the nodes. The halves that a bucket can hold go to `leaves`, the others to `next`;
-    /// each must have capacity for two more entries a node. A tile a node.
+    /// Divides each node into halves. Halves that fit in a bucket are written to `leaves`, and the
+    /// others to `next`. Each of the two must have capacity for two more entries per node. A tile
+    /// divides a node.
     Divide<K: KeyWord, V: ValueWord>, "extendible_divide", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, pages: Global<Pages<K, V>>, nodes: Global<u64>, next: Global<u64>, leaves: Global<u64>,
@@ -207,7 +208,8 @@ impl<K: KeyWord, V: ValueWord> Divide<K, V> {
     fn run<B: Block>(self, block: &mut B, sums: B::Shared<u32>, start: B::Shared<u64>) {
         let args = self;
         let DivideParams { layout, nodes } = args.plan;
-        // SAFETY: a node names its bucket, so no segment is read through the null pointer.
+        // SAFETY: a node contains the index of its bucket, so no segment is read through the null
+        // pointer.
         let table = Table::<K, V>::new(unsafe { Global::null() }, args.pages, layout);
         let block_first = block.first_thread();
         let mut counted = block.local(|_| Counted { halves: 0, total: 0, half: None, target: 0 });
@@ -225,7 +227,7 @@ impl<K: KeyWord, V: ValueWord> Divide<K, V> {
                 while record < bucket.slots() {
                     if let Some(key) = bucket.key(record) {
                         let hash_position = layout.hash_position(K::from_u64(key.to_u64()));
-                        // A node may be a part of its bucket.
+                        // A node may be only a part of its bucket.
                         if hash_position >= node.first && hash_position < middle + half {
                             counted.halves += if hash_position < middle { 1 } else { 1 << 32 };
                         }
@@ -299,8 +301,8 @@ pub struct NeedsParams {
 
 kernel! {
     /// Records the depth of each leaf that is deeper than its bucket table in `needs`, all 0 at
-    /// first. Its index there is the index of the leaf's first segment in a directory that is as
-    /// deep as the deepest leaf. One thread a leaf.
+    /// first. The index in `needs` is the index of the leaf's first segment in a directory that is
+    /// as deep as the deepest leaf. One thread processes a leaf.
     Needs<>, "extendible_needs", threads 256;
     { leaves: Global<u64>, segments: Global<u64>, needs: Global<u32>, counts: Global<u64>, plan: NeedsParams }
 }
@@ -319,7 +321,7 @@ impl Needs {
                 let segment = Segment(args.segments.load_read_only(layout.segment(first, layout.depth)));
                 if depth > segment.depth() {
                     args.needs.atomic(layout.segment(first, depth)).fetch_max(depth);
-                    // The flag is the same whichever thread sets it.
+                    // All threads write the same value.
                     args.counts.atomic(counts::NEEDS).store(1);
                 }
             }

@@ -1,5 +1,5 @@
-//! Removing keys: each leaves a tombstone, or an empty slot where that cuts off no other key (Hu
-//! 2015, §2.4).
+//! Removing keys. A removed key leaves a tombstone, or an empty slot if no search for another key
+//! needs a tombstone (Hu 2015, §2.4).
 
 use super::{Layout, Pages, Table, WordOf, counts};
 use crate::seam::{Block, Global, Tile};
@@ -17,10 +17,10 @@ pub struct RemoveParams {
 }
 
 kernel! {
-    /// Removes key `i` by thread `i`: `values[i]` becomes the value that it had, or 0, and bit `i
-    /// mod 32` of `found[i / 32]` says which. Of equal keys only one is answered as found, and of
-    /// those in a warp only the last one is looked for. `values` may be null. No thread may insert
-    /// or look up meanwhile.
+    /// Removes key `i` by thread `i`. `values[i]` becomes the value that it had, or 0 if it was
+    /// absent. Bit `i mod 32` of `found[i / 32]` tells whether it was present. Of equal keys only
+    /// one is reported as found, and of equal keys in a warp only the last one is searched.
+    /// `values` may be null. No thread may insert or look up during the launch.
     Remove<K: KeyWord, V: ValueWord>, "extendible_remove", threads 256;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,
@@ -60,7 +60,7 @@ impl<K: KeyWord, V: ValueWord> Remove<K, V> {
 
 /// A key that is removed.
 struct Removal<K, V> {
-    /// The mixed key, unless there is none, or another lane removes it.
+    /// The mixed key, or `None` if there is no key or another lane removes it.
     mixed: Option<K>,
     answer: Option<V>,
 }

@@ -18,8 +18,9 @@ pub struct CopyParams {
 }
 
 kernel! {
-    /// Copies bucket tables: pair `i` of `addresses` gives the source and the target. A thread
-    /// copies four entries, 16 bytes; the count of entries of a table is a multiple of four.
+    /// Copies bucket tables. Pair `i` of `addresses` contains the source and the target of a copy.
+    /// A thread copies four entries, 16 bytes; the count of entries of a table is a multiple of
+    /// four.
     CopyTables<>, "extendible_copy_tables", threads 256;
     { addresses: Global<u64>, plan: CopyParams }
 }
@@ -34,7 +35,7 @@ impl CopyTables {
             let index = first + thread as u64;
             if index < args.plan.tables * fours {
                 let [from, to] = args.addresses.load_pair_read_only(2 * (index / fours));
-                // SAFETY: these are addresses of bucket tables, which the host names with the
+                // SAFETY: these are addresses of bucket tables, which the host lists with the
                 // launch.
                 let (from, to) = unsafe { (Global::<u32>::at_address(from), Global::<u32>::at_address(to)) };
                 let entry = 4 * (index % fours);
@@ -52,9 +53,9 @@ pub struct BuildParams {
     pub layout: Layout,
     /// The count of leaves.
     pub leaves: u64,
-    /// The count of bucket indices that are free to be used again.
+    /// The count of free bucket indices, which are used first.
     pub free: u64,
-    /// The end of the bucket indices that were used before.
+    /// The end of the range of bucket indices that were used before.
     pub used: u64,
 }
 
@@ -62,19 +63,19 @@ pub struct BuildParams {
 const LANES: u32 = 32;
 /// The count of leaves of a block.
 const LEAVES: usize = 4;
-/// The most records of a bucket: a block builds its leaves in shared memory.
+/// The most records of a bucket. It is limited because a block builds its leaves in shared memory.
 pub const MAX_RECORDS: u32 = 256;
-/// The most lines of a bucket: the lines of [`MAX_RECORDS`] wide records, with more slots than
-/// records ([`lines_for`]).
+/// The most lines of a bucket: the lines of [`MAX_RECORDS`] wide records, with spare slots
+/// ([`lines_for`]).
 const MAX_LINES: usize = lines_for(MAX_RECORDS, 4) as usize;
 /// The count of 64-bit words that these lines take in shared memory.
 const STAGING_WORDS: usize = MAX_LINES * LINE_WORDS as usize;
 
 kernel! {
-    /// Builds buckets for the leaves, from the records that their sources have for them and from
-    /// new pairs, and points the directory to them. The buckets get the last of the free indices,
-    /// and then new ones. `placed`, all 0 at first, gets a bit for each new key that is stored in
-    /// this step. A warp a leaf.
+    /// Builds buckets for the leaves, from records of their sources and from new pairs, and points
+    /// the directory to them. The buckets get the last of the free indices, and then new indices.
+    /// `placed`, all 0 at first, gets a bit for each new key that is stored in this step. A warp
+    /// builds a leaf.
     BuildLeaves<K: KeyWord, V: ValueWord>, "extendible_build_leaves", threads 128, cpu cores,
         shared staging: u64 = LEAVES * STAGING_WORDS, shared held: u32 = LEAVES * MAX_LINES;
     {
@@ -151,7 +152,7 @@ impl<K: KeyWord, V: ValueWord> BuildLeaves<K, V> {
         });
     }
 
-    /// Puts a lane's share of a leaf's records, and of its new pairs, in the staging memory.
+    /// Copies a lane's part of a leaf's records and of its new pairs to the staging memory.
     #[inline(always)]
     fn gather<const WORKING: u32>(
         &self,
@@ -189,8 +190,8 @@ impl<K: KeyWord, V: ValueWord> BuildLeaves<K, V> {
     }
 }
 
-/// The memory in which a leaf is built: its words, and how many slots of each of its lines are
-/// handed out.
+/// The memory in which a leaf is built: its words, and the count of requested slots of each of its
+/// lines.
 struct Staging<W, S, N> {
     words: S,
     held: N,
@@ -202,12 +203,12 @@ struct Staging<W, S, N> {
 }
 
 impl<W: KeyWord, S: Shared<W>, N: Shared<u32>> Staging<W, S, N> {
-    /// Stores a record. A line hands out its slots in order.
+    /// Stores a record. The slots of a line are used in order.
     #[inline(always)]
     fn put(&self, mixed: W, value: W) {
         let (records, mut line) = (records_of_line::<W>(), home_line(mixed, self.lines));
         let mut slot = self.held.fetch_add(self.first_line + line, 1);
-        // At most as many steps as lines: no more records come than there are slots.
+        // At most as many steps as lines, because there are no more records than slots.
         while slot >= records {
             line = next_line(line, self.lines);
             slot = self.held.fetch_add(self.first_line + line, 1);
@@ -219,8 +220,8 @@ impl<W: KeyWord, S: Shared<W>, N: Shared<u32>> Staging<W, S, N> {
 
 kernel! {
     /// Inserts the new keys that are not stored yet and for which there is space, and adds them to
-    /// the record counts of their buckets. The keys are mixed, different and in order. One thread a
-    /// key.
+    /// the record counts of their buckets. The keys are mixed, different and in order. One thread
+    /// processes a key.
     InsertFresh<K: KeyWord, V: ValueWord>, "extendible_insert_fresh", threads 256;
     {
         keys: Global<K>, values: Global<V>, placed: Global<u32>, segments: Global<u64>, pages: Global<Pages<K, V>>,
@@ -247,7 +248,7 @@ impl<K: KeyWord, V: ValueWord> InsertFresh<K, V> {
             table.bucket(number, hash_position).insert(WordOf::<K, V>::from_u64(mixed.to_u64()), value);
             let header = table.header(number);
             if is_first(args.keys, &layout, index, &header) {
-                // One thread a bucket comes here.
+                // Only one thread per bucket gets here.
                 let more = end_of_run(args.keys, &layout, index, pairs, header.end()) - index;
                 let State(state) = header.state;
                 table.set_state(number, State(state + (more << 32)));

@@ -8,7 +8,7 @@
 //! word     means                       becomes
 //! (K, K)   empty                       (k, v)
 //! (k, v)   k has the value v           (k, w) by another value, (K, k) or empty by removal
-//! (K, k)   k was here and was removed  (k, v); while no thread removes also (j, v), j another key
+//! (K, k)   k was here and was removed  (k, v), or (j, v) of another key j while no thread removes
 //! ```
 //!
 //! A search continues in the next bucket only if no slot of this bucket is empty. A full bucket

@@ -1,4 +1,4 @@
-//! The keys of a group-by as words that have the keys' order.
+//! The keys of a group-by as words whose order is the order of the keys.
 
 use crate::seam::{Block, Global};
 use crate::types::KeyWord;
@@ -13,18 +13,18 @@ pub struct EncodeParams {
     pub flip_before: u64,
     /// The bits that are flipped last.
     pub flip_after: u64,
-    /// The count of bits by which the word is rotated in between: 0 or 32.
+    /// The count of bits by which the word is rotated between the two flips: 0 or 32.
     pub rotate: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 kernel! {
     /// Flips bits of each key, exchanges its halves if the plan says so, and flips bits again. One
-    /// thread a key.
+    /// thread encodes a key.
     ///
-    /// If `keys` is null, the lower half of a key is in `lower` and the upper one in `upper`, which
-    /// are null otherwise. `output` may be `keys`.
+    /// If `keys` is null, the lower half of a key is in `lower` and the upper half in `upper`;
+    /// otherwise these two are null. `output` may be `keys`.
     EncodeKeys<K: KeyWord>, "encode_keys", threads 256;
     { keys: Global<K>, lower: Global<u32>, upper: Global<u32>, output: Global<K>, plan: EncodeParams }
 }

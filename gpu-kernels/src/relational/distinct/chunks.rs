@@ -1,4 +1,4 @@
-//! Chunks of rows, each encoded by a core, and one dictionary made of theirs.
+//! Chunks of rows, each encoded by a core, and the merge of their dictionaries.
 
 use super::table::{Dictionary, FIRST_BITS, Hash, Rows};
 use crate::seam::{Block, Global, vectorized};
@@ -12,22 +12,22 @@ pub struct EncodeParams {
     pub hash: Hash,
     /// The count of rows of all chunks.
     pub rows: u64,
-    /// The count of rows of a chunk; the last one may have fewer.
+    /// The count of rows of a chunk. The last chunk may have fewer.
     pub chunk_rows: u64,
-    /// The slots that there are for the first chunk's dictionary, as a power of two: the
-    /// [`most_bits`](super::most_bits) of all rows.
+    /// The memory for the first chunk's dictionary: the binary logarithm of its most slots, which
+    /// is the [`most_bits`](super::most_bits) of all rows.
     pub first_bits: u32,
-    /// The slots for the dictionary of each other chunk, as a power of two: the
-    /// [`most_bits`](super::most_bits) of a chunk's rows.
+    /// The memory for the dictionary of each other chunk: the binary logarithm of its most slots,
+    /// which is the [`most_bits`](super::most_bits) of a chunk's rows.
     pub other_bits: u32,
 }
 
-/// The words for each chunk in `state`: the count of keys of its dictionary, and the count of slots
-/// as a power of two.
+/// The count of words for each chunk in `state`: the count of keys of its dictionary, and the
+/// binary logarithm of its count of slots.
 pub const CHUNK_WORDS: u64 = 2;
 
 impl EncodeParams {
-    /// Returns the count of slots of the dictionaries of so many chunks.
+    /// Returns the count of slots of the dictionaries of `chunks` chunks.
     pub fn slots(&self, chunks: u64) -> u64 {
         (1 << self.first_bits) + ((chunks - 1) << self.other_bits)
     }
@@ -40,11 +40,11 @@ impl EncodeParams {
 }
 
 cores_kernel! {
-    /// Encodes each chunk of rows by a dictionary of its own, with a block for each chunk.
+    /// Encodes each chunk of rows with its own dictionary, with a block for each chunk.
     ///
-    /// The arrays of chunk `c` begin at its first row. `ids[row]` becomes the id of the row's key
-    /// among the keys of the chunk, and `counts` the count of rows of each key. Either may be null.
-    /// `slots` may hold anything before.
+    /// The arrays of chunk `c` begin at the index of its first row. `ids[row]` becomes the id of
+    /// the row's key among the keys of the chunk, and `counts` the count of rows of each key.
+    /// Either may be null. `slots` may have any contents before.
     Encode<K: KeyWord>, "dictionary_encode", threads 16384;
     {
         keys: Global<K>, ids: Global<u32>, keys_out: Global<K>, counts: Global<u32>, slots: Global<u32>,
@@ -68,7 +68,7 @@ impl<K: KeyWord> Encode<K> {
         let encoded = encode(Rows {
             dictionary,
             keys: keys.offset(first),
-            // SAFETY: it is tested before it is read.
+            // SAFETY: the pointer is tested before it is read.
             weights: unsafe { Global::null() },
             ids: offset_if_any(ids, first),
             counts: offset_if_any(counts, first),
@@ -82,8 +82,8 @@ impl<K: KeyWord> Encode<K> {
 /// The rows of [`encode`].
 pub(super) type AllOfRows<K> = Rows<true, true, true, K>;
 
-/// Encodes rows, and writes ids and counts where there is memory for them. Rows weigh 1 where there
-/// are no weights.
+/// Encodes rows, and writes ids and counts unless these arrays are null. Each row has weight 1 if
+/// `weights` is null.
 #[inline(always)]
 pub(super) fn encode<K: KeyWord>(rows: AllOfRows<K>) -> Dictionary<K> {
     match (rows.ids.is_null(), rows.counts.is_null(), rows.weights.is_null()) {
@@ -111,8 +111,9 @@ pub(super) fn offset_if_any(words: Global<u32>, first: u64) -> Global<u32> {
 
 cores_kernel! {
     /// Adds the keys of the other chunks, and their counts unless these are null, to the dictionary
-    /// of the first chunk. All are as [`Encode`] left them. `numbers[row]` becomes the id, among
-    /// the keys of all chunks, of the key at `keys_out[row]`. It may be null. One block.
+    /// of the first chunk. All arrays are as [`Encode`] left them. `numbers[row]` becomes the id,
+    /// among the keys of all chunks, of the key at `keys_out[row]`. It may be null. The launch has
+    /// one block.
     MergeChunks<K: KeyWord>, "dictionary_merge_chunks", threads 16384;
     {
         keys_out: Global<K>, counts: Global<u32>, numbers: Global<u32>, slots: Global<u32>,
@@ -160,13 +161,13 @@ pub struct TranslateParams {
 
 cores_kernel! {
     /// Replaces the ids in all chunks except the first by ids among the keys of all chunks, the
-    /// `numbers` of [`MergeChunks`]. A block does [`TRANSLATED`] rows; the blocks begin with the
-    /// second chunk.
+    /// `numbers` of [`MergeChunks`]. A block translates [`TRANSLATED`] rows; the first block begins
+    /// with the second chunk.
     Translate<>, "dictionary_translate", threads 16384;
     { ids: Global<u32>, numbers: Global<u32>, plan: TranslateParams }
 }
 
-/// The rows of a block of [`Translate`].
+/// The count of rows of a block of [`Translate`].
 pub const TRANSLATED: u64 = 1 << 14;
 
 impl Translate {

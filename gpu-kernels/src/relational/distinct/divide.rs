@@ -1,4 +1,4 @@
-//! Rows divided into parts by the hashes of their keys.
+//! Dividing rows into parts by the hashes of their keys.
 
 use super::table::{GROUP, Hash};
 use crate::seam::{Block, Global, Work, vectorized};
@@ -8,11 +8,12 @@ use crate::types::KeyWord;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct DivideParams {
-    /// The hash function, of which leading bits are a key's part: as many as it skips.
+    /// The hash function. The leading bits of a hash that the dictionaries skip are the index of
+    /// the key's part.
     pub hash: Hash,
     /// The count of rows of all chunks.
     pub rows: u64,
-    /// The count of rows of a chunk; the last one may have fewer.
+    /// The count of rows of a chunk. The last chunk may have fewer.
     pub chunk_rows: u64,
 }
 
@@ -23,8 +24,8 @@ impl DivideParams {
         1 << self.hash.skipped
     }
 
-    /// Computes the parts of the keys that begin at row `first`, as many as there are up to `end`;
-    /// returns their count.
+    /// Computes the parts of a group of keys starting at row `first`, up to `end`. Returns the
+    /// count of keys of the group.
     #[inline(always)]
     fn parts_of<K: KeyWord>(&self, keys: Global<K>, first: u64, end: u64, parts: &mut [u32; GROUP]) -> usize {
         let here = (end - first).min(GROUP as u64) as usize;
@@ -34,7 +35,7 @@ impl DivideParams {
         here
     }
 
-    /// Returns the rows of a chunk: the first one, and the one behind the last.
+    /// Returns the rows of a chunk: the first row, and the end.
     #[inline(always)]
     fn chunk(&self, chunk: u64) -> (u64, u64) {
         let first = chunk * self.chunk_rows;
@@ -43,8 +44,8 @@ impl DivideParams {
 }
 
 cores_kernel! {
-    /// Sets the words of each chunk in `counts`, one for each part, to the count of its rows whose
-    /// keys are in that part. A block does a chunk.
+    /// Counts, for each chunk, the rows whose keys are in each part. `counts` has a word per part
+    /// for each chunk. A block counts a chunk.
     CountParts<K: KeyWord>, "dictionary_count_parts", threads 16384;
     { keys: Global<K>, counts: Global<u32>, plan: DivideParams }
 }
@@ -89,9 +90,9 @@ impl<K: KeyWord> Work for Count<K> {
 }
 
 cores_kernel! {
-    /// Copies the keys of each chunk to their parts. `starts` has words as [`CountParts`] writes:
-    /// where the rows of the chunk begin in each part. They are changed. A block does a chunk. The
-    /// order of a part's rows remains.
+    /// Copies the keys of each chunk to their parts. `starts` has a word per part for each chunk:
+    /// the index where the rows of the chunk begin in the part. These words are changed. A block
+    /// copies a chunk. The order of a part's rows is kept.
     DivideKeys<K: KeyWord>, "dictionary_divide_keys", threads 16384;
     { keys: Global<K>, starts: Global<u32>, keys_out: Global<K>, plan: DivideParams }
 }
@@ -135,11 +136,12 @@ impl<K: KeyWord> Work for Divide<K> {
 }
 
 cores_kernel! {
-    /// Brings the ids of rows that [`DivideKeys`] divided back into the order of the rows. `starts`
-    /// are what it was given. They are changed. A block does a chunk.
+    /// Copies the ids of rows that [`DivideKeys`] divided back into the order of the rows. `starts`
+    /// has the words that were passed to [`DivideKeys`], and these are changed. A block gathers the
+    /// ids of a chunk.
     ///
-    /// Cores read the parts, of which each has its own rows, and write rows that are neighbours. If
-    /// they wrote the ids of a part where they belong, several would write the same lines.
+    /// Cores read the parts, where each core has its own rows, and write adjacent rows. If they
+    /// scattered the ids of a part instead, several cores would write the same lines.
     GatherIds<K: KeyWord>, "dictionary_gather_ids", threads 16384;
     { keys: Global<K>, starts: Global<u32>, in_parts: Global<u32>, ids: Global<u32>, plan: DivideParams }
 }
@@ -183,7 +185,7 @@ impl<K: KeyWord> Work for Gather<K> {
     }
 }
 
-/// Returns where the next row of a part is, and counts it.
+/// Returns the index of the next row of a part, and counts the row.
 #[inline(always)]
 fn next(starts: Global<u32>, part: u32) -> u64 {
     let at = starts.load(part as u64);

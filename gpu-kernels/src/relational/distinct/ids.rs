@@ -1,5 +1,5 @@
-//! Ids of rows, once groups are known: which keys are repeated, which rows are the first with their
-//! key, and the ranks of these rows.
+//! Ids of rows, once groups are known: finding the repeated keys and the first row of each key, and
+//! ranking these rows.
 
 use crate::seam::{Block, Global, Tile};
 
@@ -12,8 +12,8 @@ pub struct FlagRepeatedParams {
 }
 
 kernel! {
-    /// Sets bit `g mod 32` of `bits[g / 32]` if group `g` has more than one row. Bits past the last
-    /// group become 0. One thread a group.
+    /// Sets bit `g mod 32` of `bits[g / 32]` if group `g` has more than one row. Bits after the
+    /// last group become 0. One thread processes a group.
     FlagRepeated<>, "flag_repeated", threads 256;
     { counts: Global<u32>, bits: Global<u32>, plan: FlagRepeatedParams }
 }
@@ -27,25 +27,25 @@ impl FlagRepeated {
     }
 }
 
-/// The arguments of kernels over the answers to a lookup of all rows.
+/// The arguments of kernels over the answers of a lookup of all rows.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct RowsOfKeysParams {
     /// The count of rows.
     pub rows: u64,
-    /// The count of ids that lookups gave, which come before the ids of other rows.
+    /// The count of ids that lookups returned, which come before the ids of other rows.
     pub ids: u32,
-    /// 1 if a lookup gives the first row with a key, 0 if it gives an id.
+    /// 1 if a lookup returns the first row with a key, 0 if it returns an id.
     pub by_first: u32,
 }
 
 kernel! {
-    /// Sets bit `r mod 32` of `bits[r / 32]` if row `r` is the first with its key: if a lookup did
-    /// not find the key, which no other row has, or gave that row. Bits past the last row become 0.
-    /// One thread a row.
+    /// Sets bit `r mod 32` of `bits[r / 32]` if row `r` is the first row with its key. It is if a
+    /// lookup returned this row, or did not find the key, so that no other row has it. Bits after
+    /// the last row become 0. One thread processes a row.
     ///
-    /// `found` may be null, if all keys were found. If lookups gave ids and not rows, only rows
-    /// whose key was not found are flagged.
+    /// `found` may be null if all keys were found. If lookups returned ids instead of rows, only
+    /// rows whose key was not found are flagged.
     FlagFirsts<>, "flag_firsts", threads 256;
     { values: Global<u32>, found: Global<u32>, bits: Global<u32>, plan: RowsOfKeysParams }
 }
@@ -62,14 +62,15 @@ impl FlagFirsts {
 }
 
 kernel! {
-    /// Replaces what a lookup gave for each row by the id of the row's key. One thread a row.
+    /// Replaces the result of a lookup for each row by the id of the row's key. One thread
+    /// processes a row.
     ///
-    /// If lookups gave first rows, the id is the count of flagged rows before the key's first row.
-    /// If they gave ids, these stay, and the keys of the other rows get the ids behind them, in the
-    /// order of the rows. `found` may be null, if all keys were found.
+    /// If lookups returned first rows, the id is the count of flagged rows before the key's first
+    /// row. If they returned ids, these stay, and the keys of the other rows get the next ids, in
+    /// the order of the rows. `found` may be null if all keys were found.
     ///
-    /// A word of `ranks` has the flags of 32 rows as its lower half, and as its upper half the
-    /// count of flags before them.
+    /// A word of `ranks` has the flags of 32 rows in its lower half, and the count of flags before
+    /// them in its upper half.
     NumberRows<>, "number_rows", threads 256;
     { values: Global<u32>, found: Global<u32>, ranks: Global<u64>, plan: RowsOfKeysParams }
 }
@@ -94,7 +95,7 @@ impl NumberRows {
     }
 }
 
-/// Returns the count of set flags before the flag of a row, by the ranks of [`NumberRows`].
+/// Returns the count of set flags before the flag of a row, from the ranks of [`NumberRows`].
 #[inline(always)]
 fn rank(row: u32, ranks: Global<u64>) -> u32 {
     let word = ranks.load_read_only((row / 32) as u64);
@@ -108,7 +109,7 @@ fn is_found(found: Global<u32>, row: u64) -> bool {
     found.is_null() || found.load_read_only(row / 32) >> (row % 32) & 1 != 0
 }
 
-/// Writes the flags of `items` items, one thread an item.
+/// Writes the flags of `items` items, with one thread per item.
 #[inline(always)]
 fn flags<B: Block>(block: &mut B, bits: Global<u32>, items: u64, is_flagged: impl Fn(u64) -> bool + Sync) {
     let block_first = block.first_thread();

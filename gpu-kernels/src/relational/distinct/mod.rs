@@ -1,12 +1,13 @@
-//! The different keys of some rows, with the id of each row's key and the count of rows of each.
+//! The distinct keys of some rows, with the id of each row's key and the count of rows of each key.
 //!
-//! On a GPU a table finds the keys, and [`ids`] numbers rows by them. All else is dictionary
-//! encoding on the cores of a CPU. Where keys are few, each core encodes a [chunk](Encode) of the
-//! rows by a dictionary of its own, and the keys of the other chunks are then [added](MergeChunks)
-//! to the dictionary of the first. Where they are many, no cache holds such a dictionary. Rows are
-//! then divided into [parts](EncodeParts) by the hashes of their keys, as a radix join does
-//! (Manegold, Boncz and Kersten 2002, *Optimizing main-memory join on modern hardware*), and no key
-//! is in two parts: `divide` and then `parts`; `table` is the dictionary of both ways.
+//! On a GPU a table finds the keys, and [`ids`] gives ids to rows. The other kernels encode by a
+//! dictionary on the cores of a CPU. If there are few keys, each core encodes a [chunk](Encode) of
+//! the rows with its own dictionary. The keys of the other chunks are then [added](MergeChunks) to
+//! the dictionary of the first chunk. If there are many keys, no cache holds such a dictionary.
+//! Rows are then divided into [parts](EncodeParts) by the hashes of their keys, so that no key is
+//! in two parts, as in a radix join (Manegold, Boncz and Kersten 2002, *Optimizing main-memory join
+//! on modern hardware*). That is done by `divide` and then `parts`. `table` is the dictionary of
+//! both ways.
 
 mod chunks;
 mod divide;

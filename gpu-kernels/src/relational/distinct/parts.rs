@@ -1,4 +1,4 @@
-//! Parts of the rows, each encoded by a core: no key is in two of them.
+//! Parts of the rows, each encoded by a core. No key is in two parts.
 
 use super::chunks::{encode, offset_if_any};
 use super::table::{Dictionary, Hash, Rows, most_bits};
@@ -9,33 +9,34 @@ use crate::types::KeyWord;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct EncodePartsParams {
-    /// The hash function, which skips the bits that are a key's part.
+    /// The hash function, which skips the bits that determine a key's part.
     pub hash: Hash,
     /// The count of rows of the largest part.
     pub largest: u64,
 }
 
 impl EncodePartsParams {
-    /// Returns the words of a block's memory: the slots of a dictionary, and a count for each row
-    /// of the largest part.
+    /// Returns the count of words of a block's memory: the slots of a dictionary, and a count for
+    /// each row of the largest part.
     #[inline(always)]
     pub fn block_words(&self) -> u64 {
         (1 << most_bits(self.largest)) + self.largest
     }
 }
 
-/// The words of the progress of [`EncodeParts`]: the count of parts that were taken, and the count
-/// of keys.
+/// The words of [`EncodeParts`]'s progress: the count of parts that blocks have taken, and the
+/// count of keys.
 pub const PROGRESS_WORDS: u64 = 2;
 
 cores_kernel! {
-    /// Encodes the rows of each part, which [`DivideKeys`](super::DivideKeys) made. Blocks take
-    /// parts in turn, so there are as many as cores.
+    /// Encodes the rows of each part, which [`DivideKeys`](super::DivideKeys) made. A block takes
+    /// the next part when it is done with one, so there are as many blocks as cores.
     ///
-    /// Part `p` has the keys from `starts[p]` to `starts[p + 1]`, which are changed. `ids` become
-    /// the ids of these, `keys_out` the different keys of all parts, and `counts` the count of rows
-    /// of each. Each of the three may be null. `memory` has [`EncodePartsParams::block_words`] for
-    /// each block, which may hold anything. `progress`, [`PROGRESS_WORDS`] words, is 0 before.
+    /// Part `p` has the keys from `starts[p]` to `starts[p + 1]`; these are overwritten. `ids`
+    /// becomes the ids of these keys, `keys_out` the distinct keys of all parts, and `counts` the
+    /// count of rows of each. Each of the three arrays may be null. `memory` has
+    /// [`EncodePartsParams::block_words`] words of any contents for each block. `progress` has
+    /// [`PROGRESS_WORDS`] words, which are 0 before.
     EncodeParts<K: KeyWord>, "dictionary_encode_parts", threads 16384;
     {
         keys: Global<K>, starts: Global<u32>, parts: u64, keys_out: Global<K>, ids: Global<u32>,
@@ -60,12 +61,12 @@ impl<K: KeyWord> EncodeParts<K> {
         }
     }
 
-    /// Encodes the rows of a part, the first of which is index `first` of all parts; returns the
-    /// count of their keys, of which so many are expected.
+    /// Encodes the rows of a part, whose first row has index `first` among the rows of all parts.
+    /// Returns the count of their keys, of which `expected` is an estimate.
     #[inline(always)]
     fn encode(self, first: u64, rows: u64, expected: u64, memory: Global<u32>) -> u64 {
         let (slots, of_keys) = (memory, memory.offset(1 << most_bits(self.plan.largest)));
-        // SAFETY: it is tested before it is used.
+        // SAFETY: the pointer is tested before it is used.
         let null = unsafe { Global::null() };
         let (keys, ids) = (self.keys.offset(first), offset_if_any(self.ids, first));
         let encoded = encode(Rows {
@@ -105,9 +106,9 @@ pub struct OrderKeysParams {
 }
 
 cores_kernel! {
-    /// Gives the keys of [`EncodeParts`] the ids in the order of their first rows: replaces `ids`,
-    /// and writes the keys to `keys_out` and their counts, unless these are null, to `counts_out`.
-    /// `ordered` has a word for each key. One block.
+    /// Orders the ids of [`EncodeParts`]'s keys by their first rows: replaces `ids`, and writes the
+    /// keys to `keys_out` and their counts, unless these are null, to `counts_out`. `ordered` has a
+    /// word for each key. The launch has one block.
     OrderKeys<K: KeyWord>, "dictionary_order_keys", threads 16384;
     {
         keys: Global<K>, ids: Global<u32>, ordered: Global<u32>, counts: Global<u32>, keys_out: Global<K>,
@@ -115,7 +116,7 @@ cores_kernel! {
     }
 }
 
-/// The id of a key that has none yet: there are fewer rows, and so fewer keys.
+/// The id of a key that has none yet. It is no valid id, since there are fewer keys.
 const NONE: u32 = u32::MAX;
 
 impl<K: KeyWord> OrderKeys<K> {

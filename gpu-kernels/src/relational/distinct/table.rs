@@ -1,23 +1,23 @@
-//! A dictionary, which one thread uses: the keys in the order in which they are inserted, and a
-//! hash table of their ids by linear probing.
+//! A dictionary for one thread: the keys in the order of their insertion, and a hash table of their
+//! ids with linear probing.
 //!
-//! The table begins small and grows, so that the keys of a skewed input stay in the nearest cache.
+//! The table starts small and grows, so that the keys of a skewed input stay in the nearest cache.
 
 use crate::seam::{Global, Work};
 use crate::types::KeyWord;
 
-/// The count of slots of a new table, as a power of two.
+/// The binary logarithm of the count of slots of a new table.
 pub(super) const FIRST_BITS: u32 = 10;
-/// How much a table grows at once, as a power of two.
+/// The binary logarithm of the factor by which a table grows.
 const GROWTH_BITS: u32 = 2;
-/// The most slots, as a power of two, of a table that is in a near cache.
+/// The binary logarithm of the most slots of a table that fits in a near cache.
 const NEAR_BITS: u32 = 15;
-/// The count of rows whose keys are hashed, and whose slots are prefetched, before any is looked
-/// up.
+/// The count of rows whose keys are hashed, and whose slots are prefetched, before the first is
+/// looked up.
 pub(super) const GROUP: usize = 128;
 
-/// Returns the most slots, as a power of two, of the table for some rows: some are free even if all
-/// keys differ.
+/// Returns the binary logarithm of the most slots of a table for `rows` rows. Some slots are free
+/// even if all keys are distinct.
 pub fn most_bits(rows: u64) -> u32 {
     (rows + rows / 2 + 1).next_power_of_two().trailing_zeros().max(FIRST_BITS)
 }
@@ -26,13 +26,13 @@ pub fn most_bits(rows: u64) -> u32 {
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Hash {
-    /// The random words of [`KeyWord::mixed`].
+    /// The first random word of [`KeyWord::mixed`].
     pub a: u64,
-    /// The second one.
+    /// The second random word.
     pub b: u64,
-    /// The count of leading bits that all keys of a dictionary have in common.
+    /// The count of leading bits that the hashes of all keys of a dictionary share.
     pub skipped: u32,
-    /// Unused.
+    /// An unused field.
     pub padding: u32,
 }
 
@@ -52,13 +52,13 @@ impl Hash {
 /// The keys, their ids and the table.
 #[derive(Clone, Copy)]
 pub(super) struct Dictionary<K: KeyWord> {
-    /// The ids plus 1; 0 in a free slot.
+    /// The ids plus 1, or 0 in a free slot.
     pub slots: Global<u32>,
     /// The keys by their ids.
     pub keys: Global<K>,
     pub hash: Hash,
-    /// The count of slots, as a power of two, and the most that there is memory for. The latter are
-    /// more than there are keys.
+    /// The binary logarithms of the count of slots, and of the most slots for which there is
+    /// memory. The latter are more than there are keys.
     pub bits: u32,
     pub most_bits: u32,
     /// The count of keys.
@@ -66,8 +66,8 @@ pub(super) struct Dictionary<K: KeyWord> {
 }
 
 impl<K: KeyWord> Dictionary<K> {
-    /// Returns a dictionary without keys, in memory that may hold anything. Its table has 2^`bits`
-    /// slots at first.
+    /// Returns a dictionary without keys, in memory of any contents. Its table has 2^`bits` slots
+    /// at first.
     #[inline(always)]
     pub fn new(slots: Global<u32>, keys: Global<K>, hash: Hash, (bits, most_bits): (u32, u32)) -> Self {
         let bits = bits.min(most_bits);
@@ -84,7 +84,8 @@ impl<K: KeyWord> Dictionary<K> {
     #[inline(always)]
     fn id_of(&mut self, key: K, mixed: K) -> (u32, bool) {
         let mut at = self.hash.home(mixed, self.bits);
-        // At most as many steps as slots, which are more than keys: an empty one ends it.
+        // At most as many steps as slots. There are more slots than keys, so an empty slot ends the
+        // loop.
         loop {
             let id_plus_one = self.slots.load(at);
             if id_plus_one == 0 {
@@ -97,7 +98,7 @@ impl<K: KeyWord> Dictionary<K> {
         }
     }
 
-    /// Inserts a key that is not there, whose next slot is `at`; returns its id.
+    /// Inserts a key that is absent, for which `at` is the first free slot. Returns its id.
     #[inline(always)]
     fn insert(&mut self, key: K, mixed: K, mut at: u64) -> u32 {
         if self.length as u64 >= 1 << self.bits >> 1 && self.bits < self.most_bits {
@@ -114,7 +115,8 @@ impl<K: KeyWord> Dictionary<K> {
     #[inline(always)]
     fn free_slot(&self, mixed: K) -> u64 {
         let mut at = self.hash.home(mixed, self.bits);
-        // At most as many steps as slots, which are more than keys: an empty one ends it.
+        // At most as many steps as slots. There are more slots than keys, so an empty slot ends the
+        // loop.
         while self.slots.load(at) != 0 {
             at = self.next(at);
         }
@@ -129,8 +131,8 @@ fn clear(slots: Global<u32>, bits: u32) {
     }
 }
 
-/// Returns the dictionary with a larger table. It is a function of its own, and takes and returns
-/// the dictionary by value, so that the caller's stays in registers.
+/// Returns the dictionary with a larger table. It is a separate function that takes and returns the
+/// dictionary by value, so that the caller's dictionary stays in registers.
 #[cold]
 #[inline(never)]
 fn grown<K: KeyWord>(mut dictionary: Dictionary<K>) -> Dictionary<K> {
@@ -143,11 +145,11 @@ fn grown<K: KeyWord>(mut dictionary: Dictionary<K>) -> Dictionary<K> {
     dictionary
 }
 
-/// Rows, and what is written of them: the id of each row's key if `IDS`, and the sum of the weights
-/// of each key's rows if `COUNTS`. Each row weighs 1 unless `WEIGHTED`.
+/// Rows, and what is computed for them: the id of each row's key if `IDS`, and the sum of the
+/// weights of each key's rows if `COUNTS`. Each row has weight 1 unless `WEIGHTED`.
 ///
-/// Keys and weights may lie in the dictionary's own arrays, in rows that the dictionary has not
-/// reached. The output is the dictionary with the rows' keys.
+/// Keys and weights may be in the dictionary's own arrays, after the dictionary's last key. The
+/// output is the dictionary with the rows' keys.
 pub(super) struct Rows<const IDS: bool, const COUNTS: bool, const WEIGHTED: bool, K: KeyWord> {
     pub dictionary: Dictionary<K>,
     pub keys: Global<K>,
@@ -194,7 +196,8 @@ impl<const IDS: bool, const COUNTS: bool, const WEIGHTED: bool, K: KeyWord> Work
     }
 }
 
-/// Prefetches the first slots of keys with these hashes, and then the keys whose ids are there.
+/// Prefetches the first slots of keys with these hashes, and then the keys whose ids are in these
+/// slots.
 #[inline(always)]
 fn prefetch<K: KeyWord>(dictionary: &Dictionary<K>, mixed: &[K; GROUP]) {
     for i in 0..GROUP {

@@ -1,30 +1,30 @@
-//! The rows of a bin, and the arrays that its groups are written to.
+//! The rows of a bin, and the arrays to which its groups are written.
 
 use super::bin_table::GroupPage;
 use crate::seam::{Global, Shared};
 use crate::split::pairs::Pairs;
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The most slots that are looked into for a row. Where more are needed, nearly all slots of the
-/// page are taken.
+/// The most slots that are probed for a row. A row that needs more shows that nearly all slots of
+/// the page are used.
 pub(super) const MAX_STEPS: u32 = 64;
 
 /// The rows that a block reads.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<K: KeyWord, V: Payload> {
     pub pairs: Pairs<false, K, V>,
-    /// The index of the first row, and how many there are.
+    /// The index of the first row, and the count of rows.
     pub first: u64,
     pub count: u32,
-    /// Whether they come from a split: then all of them are of this bin, and their keys are mixed
-    /// already. Otherwise these are the constants of the mix.
+    /// Whether the rows come from a split, so that all of them are of this bin, and their keys are
+    /// mixed already. Otherwise `a` and `b` are the constants of the mix.
     pub split: bool,
     pub a: u64,
     pub b: u64,
 }
 
 impl<K: KeyWord, V: Payload> Rows<K, V> {
-    /// Returns the same rows without those before index `row`.
+    /// Returns the rows starting at index `row` among these rows.
     #[inline(always)]
     pub fn from(&self, row: u32) -> Self {
         Self { first: self.first + row as u64, ..*self }
@@ -38,7 +38,7 @@ impl<K: KeyWord, V: Payload> Rows<K, V> {
     }
 }
 
-/// The arrays that groups are written to; null where an aggregate is not wanted.
+/// The arrays to which groups are written. The array of an aggregate that is not wanted is null.
 #[derive(Clone, Copy)]
 pub(super) struct Groups<K: KeyWord, V: Payload> {
     pub keys: Global<K>,
@@ -46,9 +46,9 @@ pub(super) struct Groups<K: KeyWord, V: Payload> {
     pub sums: Global<u64>,
     pub minima: Global<WordOf<V>>,
     pub maxima: Global<WordOf<V>>,
-    /// The count of groups that there is capacity for.
+    /// The capacity of the arrays, in groups.
     pub capacity: u64,
-    /// The count of groups that were there before.
+    /// The count of groups that the arrays contain already.
     pub before: u64,
     /// The constants of the mix.
     pub a: u64,
@@ -56,8 +56,8 @@ pub(super) struct Groups<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> Groups<K, V> {
-    /// Writes the group in a slot of a page as index `target` of the new ones, if there is capacity
-    /// for it.
+    /// Writes the group in a slot of a page at index `target` among the new groups, if the capacity
+    /// allows.
     #[inline(always)]
     pub fn write<S: Shared<u32>>(&self, target: u64, mixed: K, page: &GroupPage<S>, slot: u32) {
         let target = self.before + target;

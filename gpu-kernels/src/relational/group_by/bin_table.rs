@@ -1,32 +1,33 @@
-//! A page of groups in shared memory: a hash table of the keys of one bin, and what is computed of
-//! the rows of each.
+//! A page of groups in shared memory: a hash table of the keys of one bin, with the aggregates of
+//! each key's rows.
 
 use super::on_chip::{OnChip, SPARE, Wanted};
 use crate::column::ColumnParams;
 use crate::seam::{Shared, upper_product};
 use crate::types::KeyWord;
 
-/// The range of a probe's steps, in slots: less than the slots of any page.
+/// The count of different steps of a probe sequence, in slots. It is less than the count of slots
+/// of any page.
 const STEPS: u32 = 128;
 
-/// The slots behind the second one that are looked into before a row is left for a loop.
+/// The count of slots after the second one that are probed before a row is left to a loop.
 const MORE_SLOTS: usize = 3;
 
-/// The slot of a row that has none, and of one whose search has not begun.
+/// The slot of a row that has no slot, or whose search has not begun.
 pub(super) const NO_SLOT: u32 = u32::MAX;
 
 impl Wanted {
-    /// Returns the count of slots of a page of at most `slots` slots in so many words of 32 bits:
-    /// the largest prime number, so that a probe with any step visits all of them. It is never less
-    /// than 131, for which there must be memory.
+    /// Returns the count of slots of a page of at most `slots` slots in `words` words of 32 bits.
+    /// It is the largest prime number, so that a probe sequence with any step visits all slots. It
+    /// is never less than 131; there must be memory for these.
     pub const fn slots<K: KeyWord, V: crate::types::Payload>(self, slots: u32, words: u32) -> u32 {
-        // Two arrays may begin one word later than the one before them ends.
+        // Two arrays may begin one word after the end of the array before.
         let most = words.saturating_sub(SPARE * self.slot_words::<K, V>() + 16) / self.slot_words::<K, V>();
         let mut slots = if slots < most { slots } else { most };
-        // At most as many steps as slots: each takes one away.
+        // At most as many steps as slots: each step tries one slot fewer.
         loop {
             if slots <= STEPS {
-                // The smallest prime number that is larger than every step.
+                // This is the smallest prime number that is larger than every step.
                 return 131;
             }
             let mut divisor = 2;
@@ -41,30 +42,30 @@ impl Wanted {
     }
 }
 
-/// The outcome of a look for a key.
+/// The result of probing for a key.
 #[derive(Clone, Copy)]
 pub(super) struct Look {
     /// The slot of the key's group, or [`NO_SLOT`].
     pub slot: u32,
-    /// Whether it was empty before.
+    /// Whether the slot was empty before.
     pub took: bool,
 }
 
-/// A page of groups. The keys come first, then what is wanted.
+/// A page of groups. Its arrays are the keys, followed by the wanted aggregates.
 ///
-/// A slot holds the mixed key with its highest bit set, and 0 if it is empty. That bit is the same
-/// for all keys of a page, since a page's index is at least one bit of the mixed key.
+/// A slot contains the mixed key with its highest bit set, or 0 if it is empty. That bit is the
+/// same for all keys of a page, since a page's index is at least one bit of the mixed key.
 ///
-/// A key's slots are its [home](GroupPage::home), the [second](GroupPage::second), and from there
-/// on each [next](GroupPage::next) one. It takes the first that is empty, and no slot is emptied:
-/// so it is never in two.
+/// The slots of a key are its [home](GroupPage::home), the [second](GroupPage::second) slot, and
+/// each [next](GroupPage::next) slot after that. A key takes the first empty slot, and no slot is
+/// emptied, so a key is never in two slots.
 #[derive(Clone, Copy)]
 pub(super) struct GroupPage<S> {
     words: S,
     pub wanted: Wanted,
     pub column: ColumnParams,
     pub chip: OnChip<S>,
-    /// The bits of the page's index, at least 1, and the index.
+    /// The count of bits of the page's index, at least 1, and the index.
     page_bits: u32,
     page: u32,
     slots: u32,
@@ -86,7 +87,7 @@ impl<S: Copy> GroupPage<S> {
 }
 
 impl<S: Shared<u32>> GroupPage<S> {
-    /// Returns the same page, of which the compiler knows that sums alone are wanted.
+    /// Returns the same page, so that the compiler knows that only sums are wanted.
     #[inline(always)]
     pub fn of_sums(self) -> Self {
         let wanted = Wanted { counts: false, sums: true, minima: false, maxima: false };
@@ -99,7 +100,7 @@ impl<S: Shared<u32>> GroupPage<S> {
         self.slots
     }
 
-    /// Clears the thread's share of the page.
+    /// Clears the thread's part of the page.
     #[inline(always)]
     pub fn clear(&self, thread: u32, threads: u32) {
         let (words, end) = (self.words.cast::<u64>(), self.chip.end.div_ceil(2));
@@ -114,26 +115,26 @@ impl<S: Shared<u32>> GroupPage<S> {
         }
     }
 
-    /// Returns whether the key is one of this page.
+    /// Returns whether the key belongs to this page.
     #[inline(always)]
     pub fn has<K: KeyWord>(&self, mixed: K) -> bool {
         mixed >> (K::BITS - self.page_bits) == K::from_u64(self.page as u64)
     }
 
-    /// Returns the mixed key as slots hold it.
+    /// Returns the mixed key in the form in which slots contain it.
     #[inline(always)]
     pub fn held_for<K: KeyWord>(&self, mixed: K) -> K {
         mixed | highest::<K>()
     }
 
-    /// Returns the word of a key, as slots hold it, that its slots follow from: the bits behind the
-    /// bits that tell the page.
+    /// Returns the word from which the slots of a key are computed: the bits after the bits of the
+    /// page's index. The key has the form in which slots contain it.
     #[inline(always)]
     fn word<K: KeyWord>(&self, held: K) -> u32 {
         (held << self.page_bits).bits_from(K::BITS - 32)
     }
 
-    /// Returns the first slot of a key, as slots hold it.
+    /// Returns the first slot of a key in the form in which slots contain it.
     #[inline(always)]
     pub fn home<K: KeyWord>(&self, held: K) -> u32 {
         upper_product(self.word(held), self.slots)
@@ -145,22 +146,21 @@ impl<S: Shared<u32>> GroupPage<S> {
         upper_product(self.word(held).wrapping_mul(0x9e37_79b1), self.slots)
     }
 
-    /// Returns the slot behind this one, which is not the first, in the order in which a key visits
-    /// them.
+    /// Returns the next slot in the probe sequence of a key, after a slot that is not its home.
     #[inline(always)]
     pub fn next<K: KeyWord>(&self, held: K, slot: u32) -> u32 {
         let next = slot + 1 + held.bits_from(0) % STEPS;
         if next >= self.slots { next - self.slots } else { next }
     }
 
-    /// Returns what a slot holds, which other threads may be taking.
+    /// Returns the contents of a slot, which other threads may be taking.
     #[inline(always)]
     pub fn seen<K: KeyWord>(&self, slot: u32) -> K {
         self.words.cast::<K>().load_relaxed(slot)
     }
 
-    /// Looks for a key in one of its slots, all of those before which hold other keys. If it is
-    /// empty, the key takes it. Otherwise it may be in the next one.
+    /// Probes one of a key's slots, whose earlier slots contain other keys. If the slot is empty,
+    /// the key takes it. If it contains another key, the key may be in its next slot.
     #[inline(always)]
     pub fn look<K: KeyWord>(&self, held: K, slot: u32, seen: K) -> Look {
         let mut seen = seen;
@@ -172,8 +172,8 @@ impl<S: Shared<u32>> GroupPage<S> {
         Look { slot: if took || seen == held { slot } else { NO_SLOT }, took }
     }
 
-    /// Looks for a key that is not in the first slot, `home`, where this was seen. Looks into a few
-    /// more slots, but takes only the first one.
+    /// Probes for a key whose first slot, `home`, contains `seen`, another key or nothing. Probes a
+    /// few more slots, but takes only the first one.
     #[inline(always)]
     pub fn look_further<K: KeyWord>(&self, held: K, home: u32, seen: K) -> Look {
         if seen == K::default() {
@@ -190,13 +190,13 @@ impl<S: Shared<u32>> GroupPage<S> {
         Look { slot, took: false }
     }
 
-    /// Returns what `slot` holds: 0 if it is empty.
+    /// Returns the contents of `slot`, which are 0 if it is empty.
     #[inline(always)]
     pub fn held<K: KeyWord>(&self, slot: u32) -> K {
         self.words.cast::<K>().get(slot)
     }
 
-    /// Returns the mixed key that a slot holds.
+    /// Returns the mixed key of a slot's contents.
     #[inline(always)]
     pub fn mixed<K: KeyWord>(&self, held: K) -> K {
         let of_page = K::from_u64((self.page >> (self.page_bits - 1)) as u64) << (K::BITS - 1);

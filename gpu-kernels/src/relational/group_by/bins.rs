@@ -12,8 +12,8 @@ use crate::seam::{Block, Global, Shared, Tile, vectorized};
 use crate::split::{self, Pairs, bins};
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The blocks that a multiprocessor runs at a time. Then 256 bins, the fewest, are done in one
-/// round by 128 multiprocessors.
+/// The count of blocks that a multiprocessor runs at the same time. With 2 blocks, 128
+/// multiprocessors process 256 bins, the fewest, in one round.
 pub const BLOCKS: u32 = 2;
 
 /// The scalar arguments of [`GroupPages`].
@@ -24,19 +24,19 @@ pub struct GroupPagesParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The count of rows, if they do not come from a split.
+    /// The count of rows, used if they do not come from a split.
     pub rows: u64,
-    /// The distance between the first rows of two neighbouring bins, if they come from a split.
+    /// The distance between the first rows of two adjacent bins, used if they come from a split.
     pub bin_capacity: u64,
-    /// The count of groups that the outputs have capacity for.
+    /// The capacity of the outputs, in groups.
     pub capacity: u64,
-    /// The count of groups that are there already: the outputs are written behind them.
+    /// The count of groups that the outputs contain already. New groups are written after these.
     pub groups_before: u64,
-    /// How values are added and compared.
+    /// The parameters by which values are added and compared.
     pub column: ColumnParams,
-    /// The bits of a bin's index, at least 1: there are 2^`page_bits` bins.
+    /// The count of bits of a bin's index, at least 1: there are 2^`page_bits` bins.
     pub page_bits: u32,
-    /// The count of slots of a page: [`Wanted::slots`].
+    /// The count of slots of a page, from [`Wanted::slots`].
     pub slots: u32,
 }
 
@@ -44,17 +44,17 @@ kernel! {
     /// Aggregates the rows of every bin by key, with a block for each bin, and writes the groups.
     ///
     /// Bin `p` begins at row `p` times the plan's bin capacity and has `counts[p]` rows, as a
-    /// [`Split`](crate::split::Split) has put them there. If `counts` is null, rows are not split:
-    /// each block reads all rows, and leaves out the rows of other bins. If the bin capacity is 0,
-    /// bins are as large as they must be: bin `p` has the rows from `counts[p]` to `counts[p + 1]`.
+    /// [`Split`](crate::split::Split) leaves them. If `counts` is null, rows are not split: each
+    /// block reads all rows, and skips the rows of other bins. If the bin capacity is 0, there are
+    /// no gaps between bins: bin `p` has the rows from `counts[p]` to `counts[p + 1]`.
     ///
-    /// The header's [`header::LENGTH`], 0 at first, becomes the count of groups. They are written
-    /// in any order, as far as the outputs have capacity. Each of `counts_out`, `sums_out`,
-    /// `minima_out` and `maxima_out` may be null, and is not computed then. `values` are null only
-    /// if there are none, and then so are the last three outputs.
+    /// The header's [`header::LENGTH`], which is 0 at first, becomes the count of groups. They are
+    /// written in any order, as far as the outputs have capacity. Each of `counts_out`, `sums_out`,
+    /// `minima_out` and `maxima_out` may be null, and is then not computed. `values` is null only
+    /// if there are no values, and then the last three outputs are null, too.
     ///
     /// If a split has lost rows, nothing is done. If a bin has more groups than its page has slots,
-    /// the header's [`header::FAILED`] counts it, and its groups are not written.
+    /// the header's [`header::FAILED`] counts the bin, and its groups are not written.
     GroupPages<K: KeyWord, V: Payload>, "group_pages", threads 640, resident 2, cpu cores,
         dynamic words: u32 = |kernel| kernel.page((), 0).chip.end.next_multiple_of(2),
         shared start: u64 = 1, shared counters: u32 = COUNTERS;
@@ -91,7 +91,7 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
         vectorized(GroupInTurn { rows: self.rows(number), page, groups: self.groups(), header });
     }
 
-    /// Returns the page of a bin, which is built in these words.
+    /// Returns the page of a bin, which is built in `words`.
     #[inline(always)]
     fn page<S: Copy>(&self, words: S, number: u32) -> GroupPage<S> {
         let GroupPagesParams { column, page_bits, slots, .. } = self.plan;
@@ -109,7 +109,7 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
         Rows { pairs, first, count, split, a, b }
     }
 
-    /// Returns the arrays that groups are written to.
+    /// Returns the arrays to which groups are written.
     #[inline(always)]
     fn groups(&self) -> Groups<K, V> {
         let GroupPagesParams { a, b, capacity, groups_before: before, .. } = self.plan;
@@ -142,8 +142,8 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
                 counters.set(GROUPS, 0);
                 counters.set(WRITTEN, 0);
                 counters.set(FAILED, 0);
-                // Once a page has failed, nothing that others do is used. This word stays as it is,
-                // so no thread of the block is told otherwise.
+                // After a page has failed, the groups of other blocks are not used. The word
+                // `STOPPED` does not change later, so all threads of the block read the same value.
                 counters.set(STOPPED, args.header.atomic(header::FAILED).load() as u32);
             }
         });

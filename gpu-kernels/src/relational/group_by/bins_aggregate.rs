@@ -7,26 +7,26 @@ use super::on_chip::MAX_ROWS;
 use crate::seam::{Block, Shared, Tile};
 use crate::types::{KeyWord, Payload};
 
-/// Returns the count of rows that a thread has at once: fewer if they are wide, so that they fit
-/// the registers.
+/// Returns the count of rows that a thread processes at a time. It is smaller for wide rows, so
+/// that they fit the registers.
 const fn read<K: KeyWord, V: Payload>() -> usize {
     if K::BITS == 32 && V::VALUE_BITS <= 32 { MAX_ROWS } else { MAX_ROWS / 2 }
 }
 
-/// Returns what stands for the key of a row that there is not: no slot holds it, since its highest
-/// bit is not set and it is not 0.
+/// Returns a word in place of the key of a row that does not exist. No slot contains it, since it
+/// is not 0 and its highest bit is not set.
 #[inline(always)]
 fn absent<K: KeyWord>() -> K {
     K::from_u64(1)
 }
 
-/// Adds all rows to their groups in the page, of which only sums are wanted if `SUMS` says so. If a
-/// row finds no slot, the counter [`FAILED`] is set.
+/// Adds all rows to their groups in the page. If `SUMS` is true, only sums are wanted. If a row
+/// finds no slot, the counter [`FAILED`] is set.
 ///
-/// Each lane has several rows at once. Most find their group in their first slot, which all look
-/// into together, and nearly all others in the next two. Then each lane goes through those that
-/// have not, and all lanes go on until none has a row left: lanes that leave a loop by themselves
-/// are slower.
+/// Each lane processes several rows at a time. Most rows find their group in their first slot,
+/// which all lanes probe together, and nearly all others in the next two slots. Then each lane
+/// processes its remaining rows, and the lanes continue together until no lane has a row left,
+/// because lanes that leave a loop separately are slower.
 #[inline(always)]
 pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
     block: &mut B,
@@ -46,7 +46,7 @@ pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: S
         }
         while warp_first < rows.count {
             warp.each(threads, |lane, thread| {
-                // A round's rows are loaded before the rows of the round before it are added.
+                // The rows of the next round are loaded before the rows of this round are added.
                 (thread.keys, thread.values) = (thread.next_keys, thread.next_values);
                 if warp_first + many < rows.count {
                     bin.load(warp_first + many, lane, thread);
@@ -54,7 +54,7 @@ pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: S
                 bin.seek(warp_first, lane, thread);
             });
             let mut steps = 0;
-            // At most `MAX_STEPS` for each row of a lane.
+            // At most `MAX_STEPS` steps for each row of a lane.
             while warp.ballot(threads, |_, thread| thread.pending != 0) != 0 {
                 if steps == read::<K, V>() as u32 * MAX_STEPS {
                     warp.each(threads, |_, _| {
@@ -86,8 +86,8 @@ struct Bin<K: KeyWord, V: Payload, S> {
 }
 
 impl<K: KeyWord, V: Payload, S: Shared<u32>> Bin<K, V, S> {
-    /// Returns whether all rows of a warp's round are there. The last round of a block may have
-    /// fewer.
+    /// Returns whether all rows of a warp's round exist. The last round of a block may have fewer
+    /// rows.
     #[inline(always)]
     fn is_full(&self, warp_first: u32) -> bool {
         warp_first - warp_first % THREADS + read::<K, V>() as u32 * THREADS <= self.rows.count
@@ -104,7 +104,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Bin<K, V, S> {
         }
     }
 
-    /// Looks for the groups of a lane's rows; those that are not found are pending.
+    /// Probes for the groups of a lane's rows. Rows whose groups are not found are pending.
     #[inline(always)]
     fn seek(&self, warp_first: u32, lane: u32, thread: &mut Thread<K, V::Word>) {
         let Self { rows, page } = *self;
@@ -143,7 +143,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Bin<K, V, S> {
         thread.slot = NO_SLOT;
     }
 
-    /// Looks into one more slot for the first of a lane's pending rows.
+    /// Probes one more slot for the first of a lane's pending rows.
     #[inline(always)]
     fn seek_on(&self, thread: &mut Thread<K, V::Word>) {
         let page = self.page;
@@ -151,8 +151,8 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Bin<K, V, S> {
             return;
         }
         let row = thread.pending.trailing_zeros();
-        // A choice among the keys would become a load from an address that is chosen, and the keys
-        // would be on the stack.
+        // The key is selected by masks, because an array index would become a load from a variable
+        // address, and the keys would be on the stack.
         let mut held = K::default();
         for i in 0..read::<K, V>() {
             held = held.either(thread.keys[i] & if i as u32 == row { K::ALL_ONES } else { K::default() });

@@ -1,4 +1,4 @@
-//! The page of a bin's groups, by one thread.
+//! The page of a bin's groups, built by one CPU thread.
 
 use super::bin::{Groups, MAX_STEPS, Rows};
 use super::bin_table::{GroupPage, NO_SLOT};
@@ -8,7 +8,7 @@ use crate::seam::{Global, Shared, Work};
 use crate::split::pairs::AT_ONCE;
 use crate::types::{KeyWord, Payload};
 
-/// A bin, whose rows one thread aggregates, and whose groups it writes.
+/// The work of one thread that aggregates the rows of a bin and writes its groups.
 pub(super) struct GroupInTurn<K: KeyWord, V: Payload, S> {
     pub rows: Rows<K, V>,
     pub page: GroupPage<S>,
@@ -24,7 +24,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Work for GroupInTurn<K, V, S> {
         let page = self.page;
         page.clear(0, 1);
         let Wanted { counts, sums, minima, maxima } = page.wanted;
-        // What is constant need not be read again after every store.
+        // Words that are known to be constant need not be read again after every store.
         let found =
             if sums && !(counts || minima || maxima) { self.aggregate(page.of_sums()) } else { self.aggregate(page) };
         let Some(found) = found else {
@@ -43,8 +43,8 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Work for GroupInTurn<K, V, S> {
 }
 
 impl<K: KeyWord, V: Payload, S: Shared<u32>> GroupInTurn<K, V, S> {
-    /// Adds all rows to their groups in the page. Returns the count of groups, if there are slots
-    /// for all.
+    /// Adds all rows to their groups in the page. Returns the count of groups, or `None` if there
+    /// are not enough slots.
     #[inline(always)]
     fn aggregate(&self, page: GroupPage<S>) -> Option<u32> {
         let rows = self.rows;
@@ -67,7 +67,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> GroupInTurn<K, V, S> {
                 }
                 let held = page.held_for(mixed[i]);
                 let (mut slot, mut steps) = (homes[i], 0);
-                // At most `MAX_STEPS`.
+                // At most `MAX_STEPS` steps.
                 loop {
                     let look = page.look(held, slot, page.seen(slot));
                     groups += look.took as u32;

@@ -1,4 +1,4 @@
-//! What a thread keeps while its block aggregates a bin in a page, and how groups are written.
+//! The state of a thread while its block aggregates a bin in a page, and the writing of groups.
 
 use super::bin::Groups;
 use super::bin_table::{GroupPage, NO_SLOT};
@@ -6,11 +6,11 @@ use super::on_chip::MAX_ROWS;
 use crate::seam::{Block, Shared, Tile};
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// The threads of a block.
+/// The count of threads of a block.
 pub(super) const THREADS: u32 = 640;
 
-/// The counters of a block: whether a row found no slot, the count of groups, how many of them are
-/// written, and whether another page has failed.
+/// The indices of a block's counters: whether a row found no slot, the count of groups, the count
+/// of groups that are written, and whether another page has failed.
 pub(super) const FAILED: u32 = 0;
 pub(super) const GROUPS: u32 = 1;
 pub(super) const WRITTEN: u32 = 2;
@@ -19,23 +19,23 @@ pub(super) const COUNTERS: usize = 4;
 
 /// The state of a thread.
 pub(super) struct Thread<K, W> {
-    /// The keys of its rows as slots hold them, or [`absent`], and the values.
+    /// The keys of its rows in the form in which slots contain them, or [`absent`], and the values.
     pub keys: [K; MAX_ROWS],
     pub values: [W; MAX_ROWS],
-    /// The rows of its next round, as they are loaded.
+    /// The rows of its next round, which are being loaded.
     pub next_keys: [K; MAX_ROWS],
     pub next_values: [W; MAX_ROWS],
     /// The slots of its rows' groups.
     pub slots: [u32; MAX_ROWS],
     /// A bit for each row that has no slot yet.
     pub pending: u32,
-    /// The slot that is looked into next for the first of these.
+    /// The slot that is probed next for the first of these rows.
     pub slot: u32,
     /// The count of slots that its rows have taken.
     pub taken: u32,
-    /// The keys of groups that are written.
+    /// The keys of the groups that are being written.
     pub groups: [K; EMITTED],
-    /// The index of the warp's first.
+    /// The index of the warp's first group.
     pub written: u32,
 }
 
@@ -56,11 +56,11 @@ impl<K: KeyWord, W: Scalar> Thread<K, W> {
     }
 }
 
-/// The slots of which a thread writes the groups at once.
+/// The count of slots whose groups a thread writes at a time.
 pub(super) const EMITTED: usize = 4;
 
-/// Writes the groups of the page, of which only sums are wanted if `SUMS` says so, beginning at the
-/// offset in `start`.
+/// Writes the groups of the page, starting at the offset in `start`. If `SUMS` is true, only sums
+/// are wanted.
 #[inline(always)]
 pub(super) fn write<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
     block: &mut B,

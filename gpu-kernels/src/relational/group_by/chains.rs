@@ -1,5 +1,5 @@
-//! Group-by of nearly as many groups as rows: a block for each bin holds all of its rows in
-//! registers, and a hash table with chains on chip tells which keys are repeated.
+//! Group-by for nearly as many groups as rows. A block for each bin keeps all rows of the bin in
+//! registers, and a chained hash table on chip tells which keys are repeated.
 
 use super::chains_thread::{ABSENT, CHAINED_ROWS, FIRST, GROUP, HELD, THREADS, Thread, row};
 use super::chains_write::{Outputs, Target};
@@ -9,21 +9,21 @@ use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::split::{self, Pairs, bins};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The bits of a row's index in its bin. A row's entry has 20 more bits of its key above the index:
-/// with the chain and the bin these are all bits of a 32-bit key.
+/// The count of bits of a row's index in its bin. A row's entry has 20 more bits of its key above
+/// the index. Together with the chain and the bin, these are all bits of a 32-bit key.
 const ROW_BITS: u32 = 12;
 const CHAIN_BITS: u32 = 12;
 const CHAINS: u32 = 1 << CHAIN_BITS;
 const _: () = assert!(CHAINED_ROWS < 1 << ROW_BITS && ROW_BITS + (32 - CHAIN_BITS) <= 32);
 
-/// The end of a chain: the entry of no row.
+/// The end of a chain, which is the entry of no row.
 const END: u32 = u32::MAX;
 
-/// The most rows that a thread visits. Where more are needed some keys have many rows, and a hash
+/// The most rows that a thread visits. If more are needed, some keys have many rows, and a hash
 /// page is faster.
 const MAX_STEPS: u32 = 256;
 
-/// The counters of a block: whether another has failed, and the count of groups.
+/// The indices of a block's counters: whether another block has failed, and the count of groups.
 const FAILED: u32 = 0;
 const GROUPS: u32 = 1;
 const COUNTERS: usize = 4;
@@ -36,31 +36,31 @@ pub struct GroupChainsParams {
     pub a: u64,
     /// The [`inverse_multiplier`](crate::types::inverse_multiplier) of the mix's second constant.
     pub inverse_of_b: u64,
-    /// The distance between the first rows of two neighbouring bins, at most [`CHAINED_ROWS`].
+    /// The distance between the first rows of two adjacent bins, at most [`CHAINED_ROWS`].
     pub bin_capacity: u64,
-    /// The count of groups that the outputs have capacity for.
+    /// The capacity of the outputs, in groups.
     pub capacity: u64,
-    /// The count of groups that are there already: the outputs are written behind them.
+    /// The count of groups that the outputs contain already. New groups are written after these.
     pub groups_before: u64,
-    /// How values are added and compared.
+    /// The parameters by which values are added and compared.
     pub column: ColumnParams,
-    /// The bits of a bin's index: there are 2^`page_bits` bins.
+    /// The count of bits of a bin's index: there are 2^`page_bits` bins.
     pub page_bits: u32,
-    /// Not used.
+    /// An unused field.
     pub padding: u32,
 }
 
 kernel! {
-    /// Does what [`GroupPages`](super::GroupPages) does, with the same arrays, where most keys have
-    /// one row: it is faster there. Rows come from a split, whose bins have a capacity of at most
-    /// [`CHAINED_ROWS`].
+    /// Aggregates as [`GroupPages`](super::GroupPages) does, with the same arrays, for inputs where
+    /// most keys have one row, where it is faster. Rows come from a split, whose bins have a
+    /// capacity of at most [`CHAINED_ROWS`].
     ///
-    /// Each row exchanges its index for the one at the head of its chain, and so knows the rows of
-    /// the chain that came before it. The earliest of these with the same key has the group. If a
-    /// bin has no repeated key, its rows are its groups.
+    /// Each row exchanges its entry for the entry at the head of its chain, which links it to the
+    /// earlier rows of the chain. The earliest of these with the same key represents the group. If
+    /// a bin has no repeated key, its rows are its groups.
     ///
-    /// If a split has lost rows, nothing is done. If a chain is long, the header's
-    /// [`header::FAILED`] is not 0 in the end, and what is written is unspecified.
+    /// If a split has lost rows, nothing is done. If a chain is too long, the header's
+    /// [`header::FAILED`] is not 0 at the end, and the outputs are unspecified.
     GroupChains<K: KeyWord, V: Payload>, "group_chains", threads 384, resident 3, dynamic memory: u32 = |_| words::<K>(),
         shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
@@ -70,8 +70,8 @@ kernel! {
     }
 }
 
-/// Returns the count of words of a block's chains. Keys of 64 bits are compared as a whole; of
-/// 32-bit keys the entries have all bits.
+/// Returns the count of words of a block's chains. They also contain keys of 64 bits, which are
+/// compared as a whole. The entries contain all bits of 32-bit keys.
 const fn words<K: KeyWord>() -> u32 {
     CHAINS + CHAINED_ROWS * if K::BITS == 32 { 1 } else { 3 }
 }
@@ -117,7 +117,7 @@ impl<K: KeyWord, V: Payload> GroupChains<K, V> {
         target.write_groups(block, &mut threads, memory, key_of);
     }
 
-    /// Returns where `found` groups are written to, before which there are so many.
+    /// Returns the outputs for `found` groups, with `before` groups of other bins before them.
     #[inline(always)]
     fn target(&self, before: u64, found: u32) -> Target<K, V> {
         let GroupChainsParams { a, inverse_of_b, capacity, groups_before, column, .. } = self.plan;
@@ -132,8 +132,8 @@ impl<K: KeyWord, V: Payload> GroupChains<K, V> {
     }
 }
 
-/// The rows of a bin, and the chains of its block: behind their heads each row has the entry before
-/// it, and its key if that is long.
+/// The rows of a bin, and the chains of its block. After the heads of the chains there is a word
+/// for each row, with the entry before it in its chain, and then the keys if these have 64 bits.
 #[derive(Clone, Copy)]
 struct Chains<K: KeyWord, V: Payload, M> {
     args: GroupChains<K, V>,
@@ -143,26 +143,26 @@ struct Chains<K: KeyWord, V: Payload, M> {
 }
 
 impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
-    /// Returns the position of the entry before a row.
+    /// Returns the index of the word with the entry before a row in its chain.
     #[inline(always)]
     fn entry_before(row: u32) -> u32 {
         CHAINS + row
     }
 
-    /// Returns the position of a long key.
+    /// Returns the index of a row's 64-bit key.
     #[inline(always)]
     fn whole_key(row: u32) -> u32 {
         (CHAINS + CHAINED_ROWS) / 2 + row
     }
 
-    /// Returns the key of a row. A long key is read again where it is needed: it would take two
-    /// registers.
+    /// Returns the key of a row. A 64-bit key is read again each time, because keeping it would
+    /// take two registers.
     #[inline(always)]
     fn key_of(&self, row: u32, held: K) -> K {
         if K::BITS > 32 { self.memory.cast::<K>().get(Self::whole_key(row)) } else { held }
     }
 
-    /// Returns the bits of a key below those that all keys of the bin share.
+    /// Returns the bits of a key after the bits that all keys of the bin share.
     #[inline(always)]
     fn within(key: K, page_bits: u32) -> u32 {
         (key << page_bits).bits_from(K::BITS - 32)
@@ -185,7 +185,7 @@ impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
                 }
             }
             if thread == 0 {
-                // Once a page has failed, nothing that others do is used.
+                // After a page has failed, the groups of other blocks are not used.
                 counters.set(FAILED, args.header.atomic(header::FAILED).load() as u32);
                 counters.set(GROUPS, 0);
             }
@@ -197,7 +197,7 @@ impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
     fn link<B: Block>(&self, block: &mut B, threads: &mut B::Local<Thread<K, V::Word>>) {
         let Self { args, memory, count, .. } = *self;
         block.phase(threads, |thread, state| {
-            // No exchange waits for the one before it.
+            // The exchanges do not wait for each other.
             for i in 0..HELD {
                 if row(thread, i) < count {
                     let within = Self::within(state.keys[i], args.plan.page_bits);
@@ -216,12 +216,12 @@ impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
         });
     }
 
-    /// Finds the first row with the key of each; returns how many threads have a row whose key
-    /// another one had before.
+    /// Finds the first row with the key of each row. Returns the count of threads that have a row
+    /// whose key an earlier row of the chain has.
     #[inline(always)]
     fn find_firsts<B: Block>(&self, block: &mut B, threads: &mut B::Local<Thread<K, V::Word>>) -> u32 {
         let Self { args, memory, count, .. } = *self;
-        // Bits of keys are not kept from one phase to the next, nor are the indices of rows.
+        // Bits of keys and indices of rows are not kept from one phase to the next.
         let page_bits = opaque(args.plan.page_bits);
         block.count(threads, |thread, state| {
             let (mut steps, mut repeats) = (0, false);
@@ -231,7 +231,7 @@ impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
                     let key = self.key_of(row(thread, i), state.keys[i]);
                     let of_key = Self::within(key, page_bits) << ROW_BITS;
                     let (mut entry, mut found) = (state.groups[i], FIRST);
-                    // At most `MAX_STEPS`.
+                    // At most `MAX_STEPS` steps.
                     while entry != END && steps < MAX_STEPS {
                         let at = entry & ((1 << ROW_BITS) - 1);
                         let equal = (entry ^ of_key) >> ROW_BITS == 0;
@@ -272,7 +272,7 @@ fn number_groups<K: KeyWord, W: Scalar, B: Block>(
         });
         let mut group = warp.pick(threads, 0, |state| state.first_group);
         for i in 0..HELD {
-            // All votes are taken twice: to keep them would take registers.
+            // Votes are taken twice, because keeping them would take registers.
             let firsts = warp.ballot(threads, |_, state| state.groups[i] == FIRST);
             warp.each(threads, |lane, state| {
                 if state.groups[i] == FIRST {

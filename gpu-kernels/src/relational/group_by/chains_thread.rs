@@ -1,16 +1,17 @@
-//! What a thread keeps of the rows of its block's bin, where all of them are held at once.
+//! The state of a thread whose block keeps all rows of its bin in registers.
 
-/// The threads of a block.
+/// The count of threads of a block.
 pub(super) const THREADS: u32 = 384;
 
-/// The rows of a thread: as many as fit 56 registers, so that a multiprocessor has three blocks.
+/// The count of rows of a thread. They fit 56 registers, so that a multiprocessor runs three
+/// blocks.
 pub(super) const HELD: usize = 7;
 
 /// The most rows of a bin that [`GroupChains`](super::GroupChains) aggregates.
 pub const CHAINED_ROWS: u32 = THREADS * HELD as u32;
 
-/// What a thread keeps of each row besides the row: the index of the first row with its key if that
-/// is another row, or one of these. A first row has the index of its group with `GROUP`.
+/// The state of a row's group: the index of the first row with its key, if that is another row, or
+/// one of these values. For a first row it is the index of its group with the bit `GROUP` set.
 pub(super) const FIRST: u32 = u32::MAX;
 pub(super) const ABSENT: u32 = 1 << 30;
 pub(super) const GROUP: u32 = 1 << 31;
@@ -19,7 +20,7 @@ pub(super) const GROUP: u32 = 1 << 31;
 pub(super) struct Thread<K, W> {
     pub keys: [K; HELD],
     pub values: [W; HELD],
-    /// The entry before each row in its chain, and then what is known of its group.
+    /// The entry before each row in its chain, and later the state of its group.
     pub groups: [u32; HELD],
     /// The index of the first group of the thread's warp.
     pub first_group: u32,

@@ -5,7 +5,7 @@ use crate::column::ColumnParams;
 use crate::seam::{Block, Global, Shared, opaque};
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The arrays that groups are written to; null where an aggregate is not wanted.
+/// The arrays to which groups are written. The array of an aggregate that is not wanted is null.
 #[derive(Clone, Copy)]
 pub(super) struct Outputs<K: KeyWord, V: Payload> {
     pub keys: Global<K>,
@@ -15,20 +15,21 @@ pub(super) struct Outputs<K: KeyWord, V: Payload> {
     pub maxima: Global<WordOf<V>>,
 }
 
-/// Where the groups of a bin are written to.
+/// The part of the outputs to which the groups of a bin are written.
 #[derive(Clone, Copy)]
 pub(super) struct Target<K: KeyWord, V: Payload> {
     outputs: Outputs<K, V>,
     mix: (u64, u64),
     column: ColumnParams,
-    /// The index of the first, among all groups, and how many there is capacity for.
+    /// The index of the first group in the outputs, and the count of groups for which there is
+    /// capacity.
     first: u64,
     count: u32,
 }
 
 impl<K: KeyWord, V: Payload> Target<K, V> {
-    /// Returns the target of `found` groups that begin at index `first` of outputs with `capacity`
-    /// in all. `mix` are the arguments of [`KeyWord::unmixed_by`].
+    /// Returns the target of `found` groups that begin at index `first` of outputs with a total
+    /// capacity of `capacity` groups. `mix` has the arguments of [`KeyWord::unmixed_by`].
     #[inline(always)]
     pub fn new(
         outputs: Outputs<K, V>,
@@ -41,8 +42,8 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         Self { outputs, mix, column, first, count: if room < found as u64 { room as u32 } else { found } }
     }
 
-    /// Writes the rows of a thread if all keys of the bin are distinct: each is a group. `key_of`
-    /// tells the mixed key of a row.
+    /// Writes the rows of a thread as groups, for a bin whose keys are all distinct. `key_of`
+    /// returns the mixed key of a row.
     #[inline(always)]
     pub fn write_distinct(&self, thread: u32, state: &Thread<K, V::Word>, key_of: impl Fn(u32, K) -> K) {
         let (outputs, first) = (self.outputs, self.first + thread as u64);
@@ -88,9 +89,10 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         }
     }
 
-    /// Adds up the rows of each key, and writes the groups. There is memory for two words a row.
+    /// Adds up the rows of each key, and writes the groups. There is memory for two words per row.
     ///
-    /// The first row of each key has the words of its group, for one aggregate after the other.
+    /// The words of the first row of each key contain the aggregates of its group, one aggregate
+    /// after the other.
     #[inline(always)]
     pub fn write_groups<B: Block>(
         &self,
@@ -130,8 +132,8 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
                 threads,
                 memory,
                 |at, value| {
-                    // As in a hash page: a GPU adds 64 bits in shared memory by compare and
-                    // exchange, which takes longer.
+                    // The sum is added in two halves, as in a hash page, because a GPU adds 64 bits
+                    // in shared memory by compare-and-exchange, which takes longer.
                     let wide = column.widened(value);
                     let was = memory.fetch_add(at, wide as u32);
                     let carry = (was.wrapping_add(wide as u32) < wide as u32) as u32;
@@ -170,9 +172,9 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         }
     }
 
-    /// Computes an aggregate: `add` takes each row to the words of the first row with its key,
-    /// which are 0, and `write` is told the index of the group. Indices of rows are computed again
-    /// for each of these, since to keep them takes registers.
+    /// Computes an aggregate. `add` adds each row to the words of the first row with its key, which
+    /// are 0 at first, and `write` writes the group with a given index. The indices of rows are
+    /// computed again each time, since keeping them takes registers.
     #[inline(always)]
     fn fold<B: Block>(
         &self,
@@ -207,7 +209,8 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         });
     }
 
-    /// Returns the index of a row's group, if it is the first of the key and there is capacity.
+    /// Returns the index of a row's group in the outputs, if it is the first row of the key and
+    /// there is capacity.
     #[inline(always)]
     fn written(&self, group: u32) -> Option<u64> {
         let number = group ^ GROUP;

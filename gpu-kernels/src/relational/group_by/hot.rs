@@ -1,4 +1,5 @@
-//! The hot pass: rows of hot keys are aggregated on chip, and the others appended to an output.
+//! The hot pass: rows of hot keys are aggregated on chip, and the other rows are appended to an
+//! output.
 
 use super::hot_in_turn::HotInTurn;
 use super::hot_table::{HotTable, NO_SLOT};
@@ -9,19 +10,19 @@ use crate::seam::{Block, Global, Shared, Tile, opaque, vectorized};
 use crate::split::Pairs;
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// Returns the count of rows that a thread loads at once: 16 bytes of the wider column.
+/// Returns the count of rows that a thread loads at a time: 16 bytes of the wider column.
 const fn rows_at_once<K: KeyWord, V: Payload>() -> u32 {
     if K::BITS == 64 || V::VALUE_BITS == 64 { 2 } else { 4 }
 }
 
-/// Returns the count of rows of a tile of a block with so many threads.
+/// Returns the count of rows of a tile of a block with `threads` threads.
 #[inline(always)]
 pub const fn tile<K: KeyWord, V: Payload>(threads: u32) -> u64 {
     threads as u64 * rows_at_once::<K, V>() as u64
 }
 
-/// Returns the count of rows that one of so many blocks reads at most, which its region of missed
-/// rows has memory for.
+/// Returns the most rows that one of `blocks` blocks reads, which is the size of its region of
+/// missed rows.
 #[inline(always)]
 pub const fn region<K: KeyWord, V: Payload>(rows: u64, blocks: u32, threads: u32) -> u64 {
     rows.div_ceil(tile::<K, V>(threads)).div_ceil(blocks as u64) * tile::<K, V>(threads)
@@ -33,43 +34,43 @@ pub const fn region<K: KeyWord, V: Payload>(rows: u64, blocks: u32, threads: u32
 pub struct HotParams {
     /// The table of hot keys.
     pub table: HotTable,
-    /// How values are added and compared.
+    /// The parameters by which values are added and compared.
     pub column: ColumnParams,
     /// The count of rows.
     pub rows: u64,
 }
 
-/// Declares the pass for two sizes of blocks.
+/// Declares the hot pass for two sizes of blocks.
 macro_rules! hot_passes {
     ($($argument:ident: $type:ty),* $(,)?) => {
         kernel! {
-            /// Adds each row whose key is hot to its slot's aggregates, and writes the others to
-            /// `missed_keys` and `missed_values`. Their count is added to the header's
-            /// [`header::MISSED`], which is 0 at first. Blocks take tiles in turn, so there may be
-            /// as many blocks as one likes.
+            /// Adds each row with a hot key to the aggregates of the key's slot, and writes the
+            /// other rows, the missed rows, to `missed_keys` and `missed_values`. Their count is
+            /// added to the header's [`header::MISSED`], which is 0 at first. The tiles are divided
+            /// among any count of blocks.
             ///
-            /// `table` has as many slots as the plan says, and so have `sums`, `counts`, `minima`
-            /// and `maxima`, which are 0 at first. `sums` gets sums of
+            /// `table`, `sums`, `counts`, `minima` and `maxima` have as many slots as the plan
+            /// says; the latter four are 0 at first. `sums` gets sums of
             /// [widened](ColumnParams::widened) values, `maxima` the greatest
             /// [`ColumnParams::max_rank`], and `minima` the greatest [`ColumnParams::min_rank`].
-            /// What is not wanted is null, and so are `values` and `missed_values` without a column
-            /// of values.
+            /// Outputs that are not wanted are null. So are `values` and `missed_values` if there
+            /// is no column of values.
             ///
-            /// If `FEW`, missed rows are few, and written side by side to arrays as long as the
-            /// input; every warp that has any reserves their offsets. Otherwise each block has a
-            /// region of its own, of [`region`] rows. `missed_counts` gets the count of rows of
-            /// each, and the header's [`header::MOST_MISSED`], 0 at first, the greatest one. They
-            /// are null if `FEW`.
+            /// If `FEW` is true, missed rows are few. They are written without gaps to arrays as
+            /// long as the input, and every warp with missed rows reserves their offsets. Otherwise
+            /// each block has its own region, of [`region`] rows. Then `missed_counts` gets the
+            /// count of rows of each region, and the header's [`header::MOST_MISSED`], 0 at first,
+            /// the greatest count. `missed_counts` is null if `FEW`.
             HotPass<K: KeyWord, V: Payload; const FEW: bool>, "group_hot" | "group_hot_few",
                 threads 512, resident 3, cpu cores,
-                // Words that nothing reads.
+                // No words are read here, so `()` is passed for them.
                 dynamic words: u32 = |kernel| kernel.on_chip(()).end, shared found: u32 = 1;
             { $($argument: $type),* }
         }
 
         kernel! {
-            /// Does the same as [`HotPass`] with larger blocks, for tables that take all memory of
-            /// a multiprocessor.
+            /// Works as [`HotPass`] with larger blocks, for tables that need all shared memory of a
+            /// multiprocessor.
             HotPassLarge<K: KeyWord, V: Payload; const FEW: bool>, "group_hot_large" | "group_hot_large_few",
                 threads 1024, resident 1, cpu cores,
                 dynamic words: u32 = |kernel| kernel.as_small().on_chip(()).end, shared found: u32 = 1;
@@ -84,7 +85,7 @@ macro_rules! hot_passes {
         }
 
         impl<K: KeyWord, V: Payload, const FEW: bool> HotPassLarge<K, V, FEW> {
-            /// Returns the same arguments for the smaller blocks.
+            /// Returns the same arguments as a launch of the smaller blocks.
             #[inline(always)]
             fn as_small(&self) -> HotPass<K, V, FEW> {
                 let Self { $($argument),* } = *self;
@@ -112,13 +113,13 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPassLarge<K, V, FEW> {
     }
 }
 
-/// The rows that a thread holds.
+/// The state of a thread: the rows that it processes at a time.
 struct Held<K, W> {
     keys: [K; 4],
     values: [W; 4],
-    /// The bits of those whose key is not hot.
+    /// The bits of the rows whose key is not hot.
     missed: u32,
-    /// The count of missed rows of the warp before these.
+    /// The count of missed rows of earlier lanes of the warp.
     rank: u32,
 }
 
@@ -183,8 +184,8 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         });
     }
 
-    /// Adds what the block has aggregated, and the count of rows that it has `found` missing, to
-    /// the results of all blocks.
+    /// Adds the block's aggregates, and its count of missed rows in `found`, to the results of all
+    /// blocks.
     #[inline(always)]
     fn end<B: Block>(&self, block: &mut B, words: B::Shared<u32>, found: B::Shared<u32>) {
         let args = *self;
@@ -215,8 +216,8 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         if FEW { 0 } else { block.index() as u64 * region() }
     }
 
-    /// Adds the rows of the block's tiles, and writes those that miss; `found` becomes their count
-    /// unless `FEW`.
+    /// Adds the rows of the block's tiles, and writes the missed rows. Unless `FEW`, `found`
+    /// becomes their count.
     #[inline(always)]
     fn aggregate<B: Block>(
         self,
@@ -231,21 +232,21 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         let chip = args.on_chip(words).in_registers();
         let block_threads = block.threads();
         let held = words.cast::<K>();
-        // Opaque words are kept in registers as they are.
+        // Opaque words are kept in registers, instead of the words that they are computed from.
         let copies_a_slot = opaque(1 << table.copy_bits);
         let tiles = rows.div_ceil(tile::<K, V>(block_threads)) as u32;
         let full_tiles = (rows / tile::<K, V>(block_threads)) as u32;
         let (mut number, step) = (block.index(), block.grid());
         let region_first = args.region_first(block);
         while number < tiles {
-            // An opaque index is all that is kept of a tile's addresses.
+            // The opaque index is kept, instead of the addresses of the tile.
             let first = opaque(number) as u64 * tile::<K, V>(block_threads);
             let is_full = number < full_tiles;
             let aggregate = |thread: u32, t: &mut Held<K, WordOf<V>>| {
                 let absent = args.load(first + (thread * rows_at_once::<K, V>()) as u64, is_full, t);
                 let at_once = rows_at_once::<K, V>() as usize;
-                // The first slots of all keys are read before what depends on them. There are too
-                // few registers to do so for wide keys.
+                // The first slots of all keys are read before these are used. For wide keys there
+                // are too few registers to do so.
                 let (mut folded, mut slots, mut there) = ([0; 4], [0; 4], [K::default(); 4]);
                 for i in 0..at_once {
                     folded[i] = table.folded(t.keys[i]);
@@ -268,7 +269,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                     copies[i] = slots[i].wrapping_mul(copies_a_slot).wrapping_add(own_copy);
                 }
                 t.missed = 0;
-                // Only `NO_SLOT` has the highest bit.
+                // Only `NO_SLOT` has its highest bit set.
                 if all_slots >> 31 != 0 || absent != 0 {
                     for i in 0..at_once {
                         let is_absent = absent >> i & 1 != 0;
@@ -294,8 +295,8 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
                     threads,
                     |_, t| t.missed.count_ones(),
                     |lane, t, before, total| {
-                        // There are fewer than 2^32 rows. No rows are before the rows of lane 0,
-                        // which keeps the warp's offset instead.
+                        // The ranks fit, since there are fewer than 2^32 rows. The rank of lane 0
+                        // would be 0, so it keeps the warp's offset instead.
                         t.rank = match lane {
                             0 if FEW => args.header.atomic(header::MISSED).fetch_add(total as u64) as u32,
                             0 => found.fetch_add(0, total),
@@ -313,7 +314,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         }
     }
 
-    /// Returns where a block's aggregates are, behind its table.
+    /// Returns the block's aggregates, which are after its table.
     #[inline(always)]
     fn on_chip<S>(&self, words: S) -> OnChip<S> {
         let HotParams { table, column, .. } = self.plan;
@@ -326,7 +327,8 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         OnChip::new::<WordOf<V>>(words, column, wanted, table.slots * (K::BITS / 32), table.copies())
     }
 
-    /// Writes a thread's missed rows to the output, beginning at `start` plus the thread's rank.
+    /// Writes a thread's missed rows to the output, starting at offset `start` plus the thread's
+    /// rank.
     #[inline(always)]
     fn append(&self, start: u64, held: &Held<K, WordOf<V>>) {
         let first = start + held.rank as u64;
@@ -344,8 +346,8 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         }
     }
 
-    /// Loads a thread's rows, which begin at `at`, of a tile that is full or not; returns the bits
-    /// of rows that do not exist.
+    /// Loads a thread's rows, which begin at `at`, of a tile. Returns the bits of rows that do not
+    /// exist; if `is_full`, all exist.
     #[inline(always)]
     fn load(&self, at: u64, is_full: bool, held: &mut Held<K, WordOf<V>>) -> u32 {
         let (rows, at_once) = (self.plan.rows, rows_at_once::<K, V>());
@@ -386,7 +388,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         let (mut sum, mut count) = (0u64, 0u32);
         let (mut minimum, mut maximum) = (<WordOf<V>>::default(), <WordOf<V>>::default());
         for number in 0..1 << copy_bits {
-            // Neighbours read different banks.
+            // Adjacent threads read different banks.
             let copy = (slot << copy_bits) + ((number + slot) & ((1 << copy_bits) - 1));
             if !self.sums.is_null() {
                 sum = sum.wrapping_add(chip.sum(copy));

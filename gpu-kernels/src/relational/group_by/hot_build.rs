@@ -1,39 +1,40 @@
-//! The hot keys: those that a sample drew most often, and their table.
+//! The hot keys, which a sample drew most often, and their table.
 
 use super::hot_table::{HotCapacity, HotTable};
 use super::sample::{CLASSES, SampleKeysParams, header};
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
 
-/// The most keys that are moved to make room for one. A key that finds no slot is not hot.
+/// The most evictions to make space for one key. A key that finds no slot is not hot.
 const MAX_STEPS: u32 = 100;
 
 /// The count of threads of the block that builds the table.
 const THREADS: u32 = 1024;
 
-/// The count of keys that a thread has at once.
+/// The count of keys that a thread processes at a time.
 const AT_ONCE: usize = 8;
 
-/// The choice of hot keys by how often they were drawn.
+/// The choice of hot keys by the classes of keys, which depend on how often a key was drawn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The lowest class whose keys are all hot.
     pub least: u32,
-    /// The count of keys of that class and those above.
+    /// The count of keys of that class and all higher classes.
     pub frequent: u32,
 }
 
 impl Choice {
-    /// Returns the choice of keys out of classes of so many, and the most that are chosen: all
-    /// keys, or only as many as [`HotCapacity::some`] says.
+    /// Returns the choice of hot keys and the most keys that are chosen, where `keys_of` returns
+    /// the count of keys of a class. That is all keys if they fit, or else at most
+    /// [`HotCapacity::some`].
     #[inline(always)]
     pub fn within(capacity: HotCapacity, keys_of: impl Fn(u32) -> u32) -> (Self, u32) {
         let all = Self::of(capacity.all, &keys_of);
         if all.least == 1 { (all, capacity.all) } else { (Self::of(capacity.some, keys_of), capacity.some) }
     }
 
-    /// Returns the choice of at most `capacity` keys out of classes of so many. Of the class below
-    /// the lowest, unless it is class 0, as many keys are hot as there is capacity left for.
+    /// Returns the choice of at most `capacity` keys, where `keys_of` returns the count of keys of
+    /// a class. The remaining capacity is for keys of the next lower class, unless that is class 0.
     #[inline(always)]
     pub fn of(capacity: u32, keys_of: impl Fn(u32) -> u32) -> Self {
         let (mut least, mut frequent) = (CLASSES, 0);
@@ -56,9 +57,9 @@ pub struct SelectHotParams {
 }
 
 kernel! {
-    /// Writes the most frequent keys of a sample, at most `capacity`, to `list`. One thread for
-    /// [`CELLS`] cells of [`SampleKeys`](super::sample::SampleKeys), whose table and classes these
-    /// are.
+    /// Writes the most frequent keys of a sample, at most `capacity`, to `list`. The table and the
+    /// classes are the outputs of [`SampleKeys`](super::sample::SampleKeys). One thread processes
+    /// [`CELLS`] cells of the table.
     ///
     /// The header's [`header::FREQUENT`] and [`header::CANDIDATES`] are 0 at first.
     SelectHot<K: KeyWord>, "group_select", threads 256, shared found: u32 = 4,
@@ -69,13 +70,13 @@ kernel! {
     }
 }
 
-/// The count of kinds of hot keys: frequent ones, and candidates.
+/// The count of kinds of hot keys, which are frequent keys and candidates.
 const KINDS: u32 = 2;
 /// The count of cells of a thread.
 pub const CELLS: u32 = 4;
 
-/// The ranks of a thread's keys among the block's keys of the same kind, in the upper 31 bits; the
-/// kind is in the lowest one.
+/// For each key of a thread, its rank among the block's keys of the same kind in the upper 31 bits,
+/// and its kind in the lowest bit.
 struct Selected {
     ranks: [u32; CELLS as usize],
 }
@@ -108,7 +109,7 @@ impl<K: KeyWord> SelectHot<K> {
             let mut is_any_hot = false;
             for i in 0..CELLS as usize {
                 let class = counts[i].min(CLASSES - 1);
-                // Of the class below the lowest one all keys are candidates; class 0 has none.
+                // All keys of the class below the lowest one are candidates, unless it is class 0.
                 if class != 0 && class + 1 >= choice.least {
                     let kind = (class < choice.least) as u32;
                     selected.ranks[i] = found.fetch_add(kind, 1) << 1 | kind;
@@ -155,10 +156,10 @@ pub struct BuildHotParams {
 }
 
 kernel! {
-    /// Builds the table of the hot keys in `list`, as [`SelectHot`] leaves it. One block.
-    /// `table_out` has the slots of the table.
+    /// Builds the table of the hot keys in `list`, which [`SelectHot`] has written. The launch has
+    /// one block. `table_out` has a word for each slot of the table.
     ///
-    /// Some key in `keys`, which must not be empty, is the table's if none is hot.
+    /// If no key is hot, the table contains the first key in `keys`, which must not be empty.
     BuildHot<K: KeyWord>, "group_build_hot", threads 1024,
         dynamic words: u64 = |kernel| (kernel.plan.table.slots * (K::BITS / 32)).div_ceil(2);
     { keys: Global<K>, list: Global<K>, table_out: Global<K>, plan: BuildHotParams }
@@ -169,7 +170,7 @@ impl<K: KeyWord> BuildHot<K> {
     fn run<B: Block>(self, block: &mut B, words: B::Shared<u64>) {
         let args = self;
         let BuildHotParams { table, hot, .. } = args.plan;
-        // A key of those that were drawn least often is in every empty slot.
+        // Every empty slot gets a copy of one of the keys that were drawn least often.
         let filler = if hot == 0 { args.keys.load(0) } else { args.list.load(hot as u64 - 1) };
         let slots = words.cast::<K>();
         let mut threads = block.local(|_| ());
@@ -208,11 +209,11 @@ impl<K: KeyWord> BuildHot<K> {
     }
 }
 
-/// Puts the first `count` keys, at least one, into one of their slots each. A key that is in the
-/// way goes to its next one.
+/// Stores each of the first `count` keys, at least one, in one of its slots. A key that is evicted
+/// goes to its next slot.
 ///
-/// There is one loop for all keys: a lane goes on with its next key at once. In a loop for each key
-/// all lanes would wait for the longest way, several times over.
+/// There is one loop for all keys, in which a lane continues with its next key at once. With a loop
+/// for each key, all lanes would wait for the longest eviction chain for each key.
 #[inline(always)]
 fn place<K: KeyWord>(slots: impl Shared<K>, table: &HotTable, filler: K, mut keys: [K; AT_ONCE], count: u32) {
     let first_slot = |key: K| table.slot::<0>(table.folded(key));
@@ -223,7 +224,7 @@ fn place<K: KeyWord>(slots: impl Shared<K>, table: &HotTable, filler: K, mut key
         let moved = slots.exchange(slot, key);
         steps -= 1;
         if moved == filler || steps == 0 {
-            // They move on one by one, since a variable index would be a load from memory.
+            // The keys are shifted, since a variable index would be a load from memory.
             for i in 1..AT_ONCE {
                 keys[i - 1] = keys[i];
             }

@@ -1,4 +1,4 @@
-//! The hot pass of one thread.
+//! The hot pass by one CPU thread.
 
 use super::hot_table::{HotTable, NO_SLOT};
 use super::on_chip::OnChip;
@@ -8,20 +8,20 @@ use crate::split::Pairs;
 use crate::split::pairs::AT_ONCE;
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The tiles of a block, whose rows one thread aggregates.
+/// The work of one thread that aggregates the rows of a block's tiles.
 pub(super) struct HotInTurn<K: KeyWord, V: Payload, S, const FEW: bool> {
     pub pairs: Pairs<false, K, V>,
     pub rows: u64,
     /// The count of rows of a tile.
     pub tile: u64,
-    /// The index of the block, and of all blocks.
+    /// The index of the block, and the count of blocks.
     pub block: u32,
     pub blocks: u32,
-    /// The slots' keys, with the aggregates behind them.
+    /// The keys of the slots, followed by the aggregates.
     pub words: S,
     pub table: HotTable,
     pub chip: OnChip<S>,
-    /// The outputs of rows that miss, and the first one of the block's region.
+    /// The outputs of missed rows, and the offset of the block's region in them.
     pub missed_keys: Global<K>,
     pub missed_values: Global<WordOf<V>>,
     pub region_first: u64,
@@ -34,7 +34,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> Work for HotInTurn
 
     #[inline(always)]
     fn run(self) -> u32 {
-        // What is constant need not be read again after every store.
+        // Words that are known to be constant need not be read again after every store.
         if self.chip.adds_sums_alone() { self.aggregate(self.chip.of_sums()) } else { self.aggregate(self.chip) }
     }
 }
@@ -74,7 +74,8 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>, const FEW: bool> HotInTurn<K, V, S,
                             continue;
                         }
                     }
-                    // Rows of one key that come after each other do not wait for each other.
+                    // Successive rows of one key are added to different copies, so that they do not
+                    // wait for each other.
                     let copy = i as u32 & ((1 << table.copy_bits) - 1);
                     chip.add_in_turn::<V>((slot << table.copy_bits) + copy, values[i]);
                 }

@@ -1,36 +1,37 @@
-//! The table of hot keys: read-only while rows are looked up, small enough for shared memory.
+//! The table of hot keys. It is small enough for shared memory, and read-only while rows are looked
+//! up.
 //!
 //! Each key has three slots, as in a cuckoo table, and is in one of them, or left out. No bit tells
-//! whether a slot is occupied: an empty one holds a copy of some hot key. A lookup takes the first
-//! of a key's slots that holds the key. So of all slots with a key only the one that its lookup
-//! leads to ever gets rows, and whatever a table holds, no row is counted for another key.
+//! whether a slot is occupied: an empty slot contains a copy of some hot key. A lookup returns the
+//! first of a key's slots that contains the key. So only one of the slots with a key ever gets
+//! rows, and no row is counted for another key, whatever a table contains.
 //!
-//! [`hot`](super::hot) looks rows up here; the aggregates of the slots are in `on_chip`.
+//! [`hot`](super::hot) looks rows up in this table. The aggregates of the slots are in `on_chip`.
 
 use super::on_chip::SPARE;
 use crate::seam::{opaque, upper_product, wide_product};
 use crate::types::KeyWord;
 
-/// The multiple that a count of slots is of, so that arrays of 64-bit words can follow.
+/// The divisor of every count of slots, so that arrays of 64-bit words can follow.
 const SLOT_UNIT: u32 = 32;
 
-/// How many slots and copies a table has, if there is memory for them.
+/// The counts of slots and copies that a table has, if there is memory for them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct HotShare {
-    /// The slots for each hot key.
+    /// The count of slots for each hot key.
     pub slots: u32,
     /// The fewest slots, a multiple of 32.
     pub least_slots: u32,
-    /// The most copies of each slot's aggregates, as a power of two.
+    /// The binary logarithm of the most copies of each slot's aggregates.
     pub copy_bits: u32,
 }
 
 impl HotShare {
-    /// A GPU's: there is a copy for each lane.
+    /// The share for a GPU, with a copy for each lane.
     pub const OF_LANES: Self = Self { slots: 3, least_slots: SLOT_UNIT, copy_bits: 5 };
-    /// A core's: a key that is not in its first slot costs a branch that was not predicted, and an
-    /// addition waits for the one before it.
+    /// The share for a CPU core. There a key that is not in its first slot costs a mispredicted
+    /// branch, and an addition waits for the addition before it.
     pub const OF_A_CORE: Self = Self { slots: 16, least_slots: 8 * SLOT_UNIT, copy_bits: 2 };
 }
 
@@ -45,30 +46,31 @@ pub struct HotTable {
     pub low: u32,
     /// The odd factor of a key's upper 32 bits, if it has more than 32.
     pub high: u32,
-    /// The count of slots, a multiple of 32.
+    /// The count of slots, which is a multiple of 32.
     pub slots: u32,
-    /// The aggregates of a slot are kept 2^`copy_bits` times, so that lanes with equal keys add to
-    /// different words.
+    /// The binary logarithm of the count of copies of a slot's aggregates. There are several, so
+    /// that lanes with equal keys add to different words.
     pub copy_bits: u32,
 }
 
 impl HotTable {
-    /// Returns the same table, with words that stay in registers of 32 bits.
+    /// Returns the same table, with words that are kept in registers of 32 bits.
     #[inline(always)]
     pub fn in_registers(self) -> Self {
         let Self { low, high, slots, copy_bits } = self;
         Self { low: opaque(low), high: opaque(high), slots: opaque(slots), copy_bits: opaque(copy_bits) }
     }
 
-    /// Returns the count of copies of all slots' aggregates, with those for rows that have no slot.
+    /// Returns the count of copies of all slots' aggregates, including the spare ones for rows
+    /// without a slot.
     #[inline(always)]
     pub fn copies(&self) -> u32 {
         (self.slots << self.copy_bits) + SPARE
     }
 
-    /// Returns the word of a key that its slots follow from: the folded halves of a product. Few
-    /// instructions matter here more than independent slots, since a key without one is only not
-    /// hot.
+    /// Returns the word of a key from which its slots are computed: the folded halves of a product.
+    /// Few instructions are more important here than independent slots, because a key without a
+    /// slot is just not hot.
     #[inline(always)]
     pub fn folded<K: KeyWord>(&self, key: K) -> u32 {
         let mut sum = wide_product(key.bits_from(0), self.low, 0);
@@ -91,7 +93,7 @@ impl HotTable {
         [self.slot::<0>(folded), self.slot::<1>(folded), self.slot::<2>(folded)]
     }
 
-    /// Returns the slot that a key's rows are counted at, or [`NO_SLOT`].
+    /// Returns the slot in which a key's rows are counted, or [`NO_SLOT`].
     #[inline(always)]
     pub fn find<K: KeyWord>(&self, key: K, held: impl Fn(u32) -> K) -> u32 {
         let folded = self.folded(key);
@@ -99,10 +101,11 @@ impl HotTable {
         if held(first) == key { first } else { self.find_further(key, folded, held) }
     }
 
-    /// Returns the slot of a key that is not in its first one, or [`NO_SLOT`].
+    /// Returns the slot of a key that is not in its first slot, or [`NO_SLOT`].
     #[inline(always)]
     pub fn find_further<K: KeyWord>(&self, key: K, folded: u32, held: impl Fn(u32) -> K) -> u32 {
-        // A slot is read only by the lanes that need it, which leaves the others fewer conflicts.
+        // A slot is read only by the lanes that need it, so that the other lanes have fewer bank
+        // conflicts.
         let (second, third) = (self.slot::<1>(folded), self.slot::<2>(folded));
         if held(second) == key {
             second
@@ -114,56 +117,57 @@ impl HotTable {
     }
 }
 
-/// The most hot keys.
+/// The most hot keys of a table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct HotCapacity {
-    /// The most if they are all keys of a sample: three hash functions fill a table up to .917.
+    /// The most hot keys if these are all keys of a sample. Three hash functions fill a table up to
+    /// .917.
     pub all: u32,
-    /// The most if there are others: as many as fit a small table, with which more threads run. In
-    /// a table that is nearly full a key may find no slot, and that may be one with many rows. It
-    /// is better that a few more with few rows are not hot.
+    /// The most hot keys if there are other keys. They fit a small table, with which more threads
+    /// run. In a nearly full table a key with many rows might find no slot. It is better that a few
+    /// more keys with few rows are not hot.
     pub some: u32,
 }
 
-/// The sizes of a table: what its slots take, and the memory that there is for it.
+/// The memory that a slot takes, and the memory that there is for tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
 pub struct HotSizes {
-    /// The 32-bit words of a key.
+    /// The count of 32-bit words of a key.
     pub key_words: u32,
-    /// The 32-bit words of the aggregates of a slot.
+    /// The count of 32-bit words of the aggregates of a slot.
     pub group_words: u32,
-    /// The 32-bit words of a block, of which a multiprocessor runs several.
+    /// The count of 32-bit words of a block if a multiprocessor runs several blocks.
     pub small: u32,
-    /// The 32-bit words of a block that has a multiprocessor for itself.
+    /// The count of 32-bit words of a block if a multiprocessor runs only this block.
     pub large: u32,
-    /// What a table has of that memory.
+    /// The counts of slots and copies of a table.
     pub share: HotShare,
 }
 
 impl HotSizes {
-    /// Returns the most keys that are put into a table.
+    /// Returns the most hot keys of a table.
     #[inline(always)]
     pub fn capacity(&self) -> HotCapacity {
         let [large, small] = [self.large, self.small].map(|words| self.most_slots(words));
         HotCapacity { all: large / 8 * 7, some: small / 4 * 3 }
     }
 
-    /// Returns whether a table of so many keys is a large one.
+    /// Returns whether a table of `keys` keys is a large one.
     #[inline(always)]
     pub fn is_large(&self, keys: u32) -> bool {
         keys > self.most_slots(self.small) / 4 * 3
     }
 
-    /// Returns the most slots of a table, of whatever size.
+    /// Returns the most slots of a table of any size.
     #[inline(always)]
     pub fn max_slots(&self) -> u32 {
         self.most_slots(self.large)
     }
 
-    /// Returns the table with a random word for `keys` keys, which are no more than
-    /// [`HotSizes::capacity`].
+    /// Returns a table for `keys` keys, at most [`HotSizes::capacity`], with hash functions from
+    /// the word `random`.
     #[inline(always)]
     pub fn table(&self, random: u64, keys: u32) -> HotTable {
         let words = if self.is_large(keys) { self.large } else { self.small };

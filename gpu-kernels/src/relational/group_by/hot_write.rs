@@ -1,4 +1,4 @@
-//! The groups of hot keys, written out.
+//! Writing the groups of hot keys.
 
 use super::hot_table::HotTable;
 use super::sample::header;
@@ -13,19 +13,19 @@ use crate::types::{KeyWord, Payload, WordOf};
 pub struct HotGroupsParams {
     /// The table of hot keys.
     pub table: HotTable,
-    /// How values were added and compared.
+    /// The parameters by which values were added and compared.
     pub column: ColumnParams,
     /// The most groups that are written.
     pub capacity: u64,
 }
 
 kernel! {
-    /// Writes the groups of hot keys, of a table and aggregates as
-    /// [`HotPass`](super::HotPass) leaves them. One thread a slot.
+    /// Writes the groups of hot keys from a table and aggregates that [`HotPass`](super::HotPass)
+    /// has written. One thread processes a slot.
     ///
-    /// Outputs have `capacity` elements. Groups beyond it are left out, but counted by the header's
-    /// [`header::GROUPS`], which is 0 at first. What is not wanted is null, both what it is read
-    /// from and where it is written to.
+    /// Outputs have `capacity` elements. Groups beyond the capacity are left out, but counted by
+    /// the header's [`header::GROUPS`], which is 0 at first. If an aggregate is not wanted, both
+    /// its input and its output are null.
     HotGroups<K: KeyWord, V: Payload>, "group_hot_groups", threads 256, shared found: u32 = 8, shared start: u64 = 1;
     {
         table: Global<K>, sums: Global<u64>, counts: Global<u32>, minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>,
@@ -34,7 +34,7 @@ kernel! {
     }
 }
 
-/// The group of a slot, if it has one, and its index in the output.
+/// The group of a slot, if the slot has one, and its index in the output.
 struct Group<K> {
     key: Option<K>,
     target: u64,

@@ -1,4 +1,4 @@
-//! Means of groups.
+//! The means of groups.
 
 use crate::primitives::reduce::SumKind;
 use crate::seam::{Block, Global};
@@ -9,14 +9,15 @@ use crate::seam::{Block, Global};
 pub struct ExceedingParams {
     /// The count of words.
     pub items: u64,
-    /// What is added to a word first, wrapping.
+    /// The word that is added to each word first, wrapping.
     pub bias: u64,
     /// The greatest word that does not exceed.
     pub most: u64,
 }
 
 impl ExceedingParams {
-    /// Returns the arguments for integers of which `items` may be added without their sum wrapping.
+    /// Returns the arguments for integers, so that `items` integers that do not exceed can be added
+    /// without wrapping.
     pub fn of_sums(items: u64, is_signed: bool) -> Self {
         let most = if is_signed { i64::MAX as u64 } else { u64::MAX } / items.max(1);
         if is_signed { Self { items, bias: most, most: 2 * most } } else { Self { items, bias: 0, most } }
@@ -24,7 +25,8 @@ impl ExceedingParams {
 }
 
 kernel! {
-    /// Sets `found[0]`, which is 0 at first, to 1 if a word is too large. One thread a word.
+    /// Sets `found[0]`, which is 0 at first, to 1 if a word exceeds the greatest allowed word. One
+    /// thread tests a word.
     Exceeding<>, "exceeding", threads 256;
     { words: Global<u64>, found: Global<u32>, plan: ExceedingParams }
 }
@@ -50,10 +52,10 @@ impl Exceeding {
 
 kernel! {
     /// Divides sums by counts: `means[i] = sums[i] / counts[i]`, as `f64`. The mean of integers is
-    /// the `f64` next to it. One thread an item.
+    /// the nearest `f64`. One thread processes an item.
     ///
-    /// `uppers` has the sums of the upper halves of 64-bit integers, whose sums may have wrapped
-    /// then. It is null if none has, and for other numbers.
+    /// `uppers` has the sums of the upper halves of 64-bit integers, whose own sums may have
+    /// wrapped. It is null if no sum has wrapped, and for other numbers.
     Means<>, "means", threads 256;
     { sums: Global<u64>, uppers: Global<u64>, counts: Global<u32>, means: Global<u64>, plan: MeansParams }
 }
@@ -64,9 +66,9 @@ kernel! {
 pub struct MeansParams {
     /// The count of items.
     pub items: u64,
-    /// A [`SumKind`].
+    /// The kind of numbers, a [`SumKind`] as an integer.
     pub kind: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
@@ -99,30 +101,30 @@ impl Means {
     }
 }
 
-/// Returns the mean of `count` integers, the `f64` next to it; NaN of none. `sum` is their sum,
-/// which may have wrapped, and `upper` is the sum of their upper halves.
+/// Returns the mean of `count` integers as the nearest `f64`, or NaN if `count` is 0. `sum` is the
+/// sum of the integers, which may have wrapped, and `upper` is the sum of their upper halves.
 #[inline(always)]
 pub fn mean_of_integers(sum: u64, upper: u64, is_signed: bool, count: u32) -> f64 {
     let divisor = count as u64;
     if divisor == 0 {
         return f64::NAN;
     }
-    // The lower halves are fewer than 2^32, so their sum has not wrapped.
+    // There are fewer than 2^32 lower halves, so their sum has not wrapped.
     let lower = sum.wrapping_sub(upper << 32);
-    // The sum is `upper * 2^32 + lower`, of which the sign is taken away.
+    // The sum is `upper * 2^32 + lower`. Its absolute value is computed first.
     let upper = upper.wrapping_add(lower >> 32);
     let lower = lower as u32;
     let is_negative = is_signed && (upper as i64) < 0;
     let (upper, lower) =
         if is_negative { ((!upper).wrapping_add((lower == 0) as u64), lower.wrapping_neg()) } else { (upper, lower) };
-    // Long division. The quotient is not greater than the greatest integer, so it has 64 bits.
+    // This is long division. The quotient is at most the greatest integer, so it has 64 bits.
     let (high, rest) = (upper / divisor, upper % divisor);
     let low = (rest << 32) | lower as u64;
     let (mut quotient, mut rest) = ((high << 32) | (low / divisor), low % divisor);
     if quotient | rest == 0 {
         return 0.0;
     }
-    // More bits follow, until the first one is the highest.
+    // More bits are computed, until the first bit that is set is the highest.
     let mut scale = 1.0;
     let mut more = |quotient: &mut u64, bits: u32| {
         let next = rest << bits;
@@ -130,14 +132,14 @@ pub fn mean_of_integers(sum: u64, upper: u64, is_signed: bool, count: u32) -> f6
         rest = next % divisor;
         scale *= 1.0 / (1u64 << bits) as f64;
     };
-    // At most three rounds of 32 bits: the quotient is 2^-32 at least.
+    // At most three rounds of 32 bits, because the quotient is at least 2^-32.
     while quotient >> 32 == 0 {
         more(&mut quotient, 32);
     }
     let zeros = quotient.leading_zeros();
     more(&mut quotient, zeros);
-    // The conversion rounds. What is left makes the number uneven, so it is not taken for one that
-    // is half way between two.
+    // The conversion rounds. A remainder sets the lowest bit, so that the number is not taken for
+    // one that is halfway between two.
     let mean = (quotient | (rest != 0) as u64) as f64 * scale;
     if is_negative { -mean } else { mean }
 }

@@ -1,17 +1,19 @@
 //! Group-by: aggregates of the rows of each key.
 //!
-//! Read in the order in which the host may launch:
+//! The files in the order in which the host may launch their kernels:
 //!
-//! 1. [`sample`] draws rows, and [`hot_build`] makes a table of the keys that came most often.
-//! 2. [`hot`] aggregates the rows of these keys in one pass and leaves the others; `hot_write`
+//! 1. [`sample`] draws rows, and [`hot_build`] makes a table of the keys that were drawn most
+//!    often.
+//! 2. [`hot`] aggregates the rows of these keys in one pass and leaves the other rows; `hot_write`
 //!    writes the groups. Lookups are in [`hot_table`].
-//! 3. The others are split into bins. [`bins`](GroupPages) aggregates a bin in a hash table on chip
-//!    (`bin_table`, `bins_aggregate`), [`chains`](GroupChains) where nearly every row is a group.
-//!    `bins_write` and `chains_write` write the groups.
-//! 4. [`sort`] is for queries that no chip holds: it describes runs of equal keys.
+//! 3. The other rows are split into bins. [`bins`](GroupPages) aggregates a bin in a hash table on
+//!    chip (`bin_table`, `bins_aggregate`), or [`chains`](GroupChains) does where nearly every row
+//!    is a group. `bins_write` and `chains_write` write the groups.
+//! 4. [`sort`] is for queries that do not fit on chip: it describes runs of equal keys.
 //! 5. [`means`] divides sums by counts.
 //!
-//! `on_chip` is what 2 and 3 aggregate in; files `…_in_turn` are for one thread, as on a CPU.
+//! `on_chip` contains the aggregates of steps 2 and 3. The files `…_in_turn` are for one CPU
+//! thread.
 
 mod bin;
 mod bin_table;

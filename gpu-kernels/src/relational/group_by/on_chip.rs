@@ -1,17 +1,17 @@
-//! Aggregates in a block's shared memory.
+//! The aggregates in a block's shared memory.
 
 use crate::column::ColumnParams;
 use crate::seam::Shared;
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The rows that a thread adds at once, at most.
+/// The most rows that a thread adds at a time.
 pub(super) const MAX_ROWS: usize = 4;
 
-/// Aggregates that no group has, one for each lane: rows without a group are added there, so that
-/// lanes need not part.
+/// The count of spare aggregates, one for each lane. Rows without a group are added to them, so
+/// that lanes need not diverge.
 pub(super) const SPARE: u32 = 32;
 
-/// The aggregates that are computed of each group.
+/// The aggregates that are computed for each group.
 #[derive(Clone, Copy, Debug)]
 pub struct Wanted {
     /// The count of rows.
@@ -37,29 +37,30 @@ impl Wanted {
     }
 }
 
-/// Where aggregates are, by index in words of their own type: minima, maxima, low and high halves
-/// of sums, counts. Aggregate `i` of every kind is at its array's beginning and `i`.
+/// The arrays of aggregates, by their index in words of their own type: minima, maxima, low and
+/// high halves of sums, and counts. Aggregate `i` of a kind is element `i` of its array.
 ///
-/// Minima are the complements of the least ordered words, so that all are 0 at first.
+/// Minima are stored as the complements of the least ordered words, so that all aggregates are 0 at
+/// first.
 #[derive(Clone, Copy)]
 pub(super) struct OnChip<S> {
     words: S,
     column: ColumnParams,
     wanted: Wanted,
-    /// Whether more than sums are wanted: one question where there would be three.
+    /// Whether other aggregates than sums are wanted, as one word that replaces three tests.
     others_wanted: u32,
     minima: u32,
     maxima: u32,
-    /// The beginning of the lower halves of sums, or where it would be.
+    /// The index of the lower halves of sums. It is defined even if there are no sums.
     pub low: u32,
     high: u32,
     counts: u32,
-    /// The end of all.
+    /// The end of all arrays.
     pub end: u32,
 }
 
 impl<S> OnChip<S> {
-    /// Returns arrays of `length` aggregates of each kind, which begin at 32-bit word `first`. Both
+    /// Returns arrays of `length` aggregates of each kind, starting at 32-bit word `first`. Both
     /// are even.
     #[inline(always)]
     pub fn new<W: Scalar>(words: S, column: ColumnParams, wanted: Wanted, first: u32, length: u32) -> Self {
@@ -76,29 +77,30 @@ impl<S> OnChip<S> {
 }
 
 impl<S: Shared<u32>> OnChip<S> {
-    /// Returns the same, in registers.
+    /// Returns the same arrays, with words that are kept in registers.
     #[inline(always)]
     pub fn in_registers(self) -> Self {
         Self { others_wanted: crate::seam::opaque(self.others_wanted), ..self }
     }
 
-    /// Returns whether sums alone are wanted.
+    /// Returns whether only sums are wanted.
     #[inline(always)]
     pub fn adds_sums_alone(&self) -> bool {
         self.wanted.sums && self.others_wanted == 0
     }
 
-    /// Returns the same, of which the compiler knows that sums alone are wanted.
+    /// Returns the same arrays, so that the compiler knows that only sums are wanted.
     #[inline(always)]
     pub fn of_sums(self) -> Self {
         let wanted = Wanted { counts: false, sums: true, minima: false, maxima: false };
         Self { wanted, others_wanted: 0, ..self }
     }
 
-    /// Adds the first `ROWS` values. `at` are the indices of their aggregates and `low`.
+    /// Adds the first `ROWS` values. `at` has the sums of `low` and the indices of their
+    /// aggregates.
     ///
-    /// A sum is two words: the low one is added to atomically, and tells whether there is a carry.
-    /// Atomics of 64 bits in shared memory are loops on a GPU.
+    /// A sum is two words. The low word is added to atomically, and the old word tells whether
+    /// there is a carry. Atomics of 64 bits in shared memory are loops on a GPU.
     #[inline(always)]
     pub fn add<const ROWS: usize, W: Scalar>(&self, at: [u32; MAX_ROWS], values: [W; MAX_ROWS]) {
         let Self { words, column, .. } = *self;
@@ -118,7 +120,7 @@ impl<S: Shared<u32>> OnChip<S> {
                     add_high(i, add_low(i));
                 }
             } else {
-                // No addition waits for what an earlier one returns.
+                // No addition waits for the result of an earlier one.
                 let mut held = [0; MAX_ROWS];
                 for i in 0..ROWS {
                     held[i] = add_low(i);
@@ -146,7 +148,7 @@ impl<S: Shared<u32>> OnChip<S> {
         }
         let raise = |first: u32, at: u32, word: W| {
             let (words, at) = (words.cast::<W>(), first + at - self.low);
-            // Few rows are a new extreme.
+            // Few rows change an extreme value.
             if words.load_relaxed(at) < word {
                 words.fetch_max(at, word);
             }
@@ -163,7 +165,7 @@ impl<S: Shared<u32>> OnChip<S> {
         }
     }
 
-    /// Adds a value to aggregate `number`, in a block of one thread.
+    /// Adds a value to aggregate `number`, on a CPU core.
     #[inline(always)]
     pub fn add_in_turn<V: Payload>(&self, number: u32, value: WordOf<V>) {
         if V::VALUE_BITS != 0 && self.wanted.sums {

@@ -1,4 +1,4 @@
-//! A sample of rows: its distinct keys, and how often each was drawn.
+//! A sample of rows: its distinct keys, and how often each key was drawn.
 
 use crate::page::position;
 use crate::seam::{Block, Global, Shared};
@@ -8,27 +8,27 @@ use crate::types::{KeyWord, Scalar};
 pub mod header {
     /// The count of rows that were drawn.
     pub const DRAWN: u64 = 0;
-    /// The count of hot keys that come more often than the keys counted in [`CANDIDATES`].
+    /// The count of hot keys that were drawn more often than the keys counted in [`CANDIDATES`].
     pub const FREQUENT: u64 = 1;
-    /// The count of keys that the remaining slots are for, at most some of which are hot.
+    /// The count of keys that compete for the remaining slots. At most some of them are hot.
     pub const CANDIDATES: u64 = 2;
     /// The count of rows whose key is not hot.
     pub const MISSED: u64 = 3;
     /// The count of groups of hot keys.
     pub const GROUPS: u64 = 4;
-    /// The count of rows of the largest region of those that missed.
+    /// The count of rows of the largest region of missed rows.
     pub const MOST_MISSED: u64 = 5;
     /// The length of the header.
     pub const WORDS: usize = 8;
 }
 
-/// The count of classes of keys by how often they were drawn: never, once, …, and this many times
-/// less one, or more often.
+/// The count of classes of keys. The class is how often a key was drawn; the highest class contains
+/// all keys that were drawn at least this count of times minus one.
 pub const CLASSES: u32 = 64;
 
 /// The count of threads of a block that draws.
 const THREADS: u32 = 512;
-/// The count of cells of a block's table of them. Behind them is how often each key was drawn.
+/// The count of cells of a block's table of keys. After them are the counts of draws of the keys.
 const CELLS: u32 = 2 * THREADS;
 
 /// The scalar arguments of [`SampleKeys`].
@@ -41,28 +41,29 @@ pub struct SampleKeysParams {
     pub b: u64,
     /// The count of rows.
     pub rows: u64,
-    /// The bits of a position: there are no more than 2^`position_bits` rows.
+    /// The count of bits of a position, since there are at most 2^`position_bits` rows.
     pub position_bits: u32,
-    /// The bits of a draw's index: there are 2^`sample_bits` draws, and twice as many cells.
+    /// The count of bits of a draw's index. There are 2^`sample_bits` draws, and twice as many
+    /// cells.
     pub sample_bits: u32,
 }
 
 impl SampleKeysParams {
-    /// Returns the row of a draw, if there is one: less than half of all draws have none.
+    /// Returns the row of a draw. Less than half of all draws have no row.
     #[inline(always)]
     fn row(&self, draw: u64) -> Option<u64> {
         let row = position(draw, self.a, self.position_bits);
         if draw >> self.sample_bits == 0 && row < self.rows { Some(row) } else { None }
     }
 
-    /// Returns the key of cell `owner`, which is the index of a draw and 1.
+    /// Returns the key of a cell that contains `owner`, which is the index of a draw plus 1.
     #[inline(always)]
     pub(super) fn key_of<K: KeyWord>(&self, keys: Global<K>, owner: u32) -> K {
         keys.load_read_only(position(owner as u64 - 1, self.a, self.position_bits))
     }
 }
 
-/// A key that a thread drew, and the cell of the block's table that it is in.
+/// A key that a thread drew, and its cell in the block's table.
 struct Drawn<K> {
     key: Option<K>,
     cell: u32,
@@ -71,9 +72,9 @@ struct Drawn<K> {
 
 kernel! {
     /// Draws a row for each thread, at positions that are all different, and finds the distinct
-    /// keys. `cells` and `counts` become a hash table of them: the index of a draw with that key
-    /// and 1, or 0, and how often the key was drawn. Its header's [`header::DRAWN`] becomes the
-    /// count of rows, and `classes` the count of keys of each class.
+    /// keys. `cells` and `counts` become a hash table of the keys. A cell is the index of a draw of
+    /// the key plus 1, or 0; a count tells how often the key was drawn. The header's
+    /// [`header::DRAWN`] becomes the count of rows, and `classes` the count of keys of each class.
     ///
     /// There are 2^(`sample_bits` + 1) cells and counts. All four are 0 at first.
     SampleKeys<K: KeyWord>, "group_sample", threads 512,
@@ -102,11 +103,13 @@ impl<K: KeyWord> SampleKeys<K> {
             held.set(thread, drawn.key.unwrap_or_default().to_u64());
             drawn.key.is_some()
         });
-        // Keys are counted on chip first: copies of a frequent one would wait for each other.
+        // Keys are counted on chip first, because threads that count copies of a frequent key in
+        // memory would wait for each other.
         block.phase(&mut threads, |thread, drawn| {
             let Some(key) = drawn.key else { return };
             let mut cell = key.mix(plan.a, plan.b).scaled(CELLS);
-            // At most as many steps as cells, which are more than threads: an empty one ends it.
+            // At most as many steps as cells. There are more cells than threads, so an empty cell
+            // ends the loop.
             loop {
                 let owner = owners.compare_exchange(cell, 0, thread + 1);
                 if owner == 0 || held.get(owner - 1) == key.to_u64() {
@@ -140,13 +143,14 @@ impl<K: KeyWord> SampleKeys<K> {
         });
     }
 
-    /// Adds a key that was drawn `times` times; returns how often others drew it before.
+    /// Adds a key that was drawn `times` times. Returns how often other blocks drew it before.
     #[inline(always)]
     fn add(&self, key: K, owner: u32, times: u32) -> u32 {
         let Self { keys, cells, counts, plan, .. } = *self;
         let mask = (2 << plan.sample_bits) - 1;
         let mut cell = (key.mix(plan.a, plan.b) >> (31 - plan.sample_bits)) & mask;
-        // At most as many steps as cells, which are twice as many as draws: an empty one ends it.
+        // At most as many steps as cells. There are twice as many cells as draws, so an empty cell
+        // ends the loop.
         loop {
             let at = cells.atomic(cell as u64);
             let mut found = at.load();

@@ -1,4 +1,4 @@
-//! What is known of groups whose rows are side by side.
+//! The description of groups whose rows are adjacent.
 
 use crate::seam::{Block, Global};
 
@@ -11,11 +11,11 @@ pub struct DescribeParams {
 }
 
 kernel! {
-    /// Writes the count of rows of each group, and its first and last row. The outputs that are not
-    /// wanted are null. One thread a group.
+    /// Writes the count of rows of each group, and its first and last row. Outputs that are not
+    /// wanted are null. One thread describes a group.
     ///
-    /// The rows of group `g` are `rows[starts[g]..starts[g + 1]]`, at least one and ascending.
-    /// `rows` may be null if neither first nor last rows are wanted.
+    /// The rows of group `g` are `rows[starts[g]..starts[g + 1]]`. There is at least one, and they
+    /// ascend. `rows` may be null if neither first nor last rows are wanted.
     DescribeGroups<>, "describe_groups", threads 256;
     {
         starts: Global<u32>, rows: Global<u32>, counts: Global<u32>, firsts: Global<u32>, lasts: Global<u32>,

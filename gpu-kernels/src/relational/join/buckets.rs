@@ -1,41 +1,42 @@
-//! The rows of a build side, ordered by bucket.
+//! The rows of a build side, ordered by their buckets.
 
 use crate::seam::{Global, Shared};
 use crate::types::KeyWord;
 use core::marker::PhantomData;
 
-/// The most rows of any page: starts of buckets have 16 bits.
+/// The most rows of any page, because starts of buckets have 16 bits.
 pub const MAX_PAGE_ROWS: u32 = 1 << 15;
 
-/// The rows behind the last one of a page that may be read, so that the first rows of a bucket are
-/// read without a look at how many it has.
+/// The count of rows after the last row of a page that may be read. The first rows of a bucket are
+/// read without a test of how many rows it has.
 pub(super) const PADDING: u32 = 4;
 
-/// The rows of a build side, with all rows of a bucket side by side.
+/// The rows of a build side, with all rows of a bucket adjacent.
 pub(super) trait Buckets<K: PartialEq>: Copy + Sync {
     /// Returns the index of the first row of a mixed key's bucket, and the count of its rows.
     fn bucket(&self, mixed: K) -> (u32, u32);
     /// Returns the mixed key of a row.
     fn key(&self, at: u32) -> K;
-    /// Returns whether a bucket has more than `step` rows, [`PADDING`] at most, and row `step` has
-    /// the key.
+    /// Returns whether a bucket has more than `step` rows, and row `step` of the bucket has the
+    /// key. `step` is at most [`PADDING`].
     #[inline(always)]
     fn has_key(&self, (at, rows): (u32, u32), step: u32, mixed: K) -> bool {
         rows > step && self.key(at + step) == mixed
     }
-    /// Returns the index of a row in its table.
+    /// Returns the index in its table of a row.
     fn row(&self, at: u32) -> u32;
 }
 
-/// A page in shared memory: a word for each bucket, which has its start in the lower half and the
-/// count of its rows in the upper one, the keys, and the indices of the rows.
+/// A page in shared memory. It has a word for each bucket, with the bucket's start in the lower
+/// half and its count of rows in the upper half. After these words are the keys and the indices of
+/// the rows.
 #[derive(Clone, Copy)]
 pub(super) struct Page<K, S> {
     words: S,
-    /// The bits of a key that all keys of the page share.
+    /// The count of leading bits that all keys of the page share.
     page_bits: u32,
     bucket_bits: u32,
-    /// The most rows.
+    /// The most rows of the page.
     capacity: u32,
     keys: PhantomData<K>,
 }
@@ -45,7 +46,8 @@ impl<K: KeyWord, S> Page<K, S> {
         Self { words, page_bits, bucket_bits, capacity, keys: PhantomData }
     }
 
-    /// Returns the count of buckets: an even one, and the index of the word that the keys begin at.
+    /// Returns the count of buckets, which is even. It is also the index of the 32-bit word at
+    /// which the keys begin.
     #[inline(always)]
     pub fn buckets(&self) -> u32 {
         1 << self.bucket_bits
@@ -56,12 +58,13 @@ impl<K: KeyWord, S> Page<K, S> {
         self.buckets() + (self.capacity + PADDING) * (K::BITS / 32)
     }
 
-    /// Returns the count of all words, an even one.
+    /// Returns the count of all words, which is even.
     pub fn words(&self) -> u32 {
         (self.rows_at() + self.capacity).next_multiple_of(2)
     }
 
-    /// Returns the bucket of a mixed key: bits behind those that the keys of the page share.
+    /// Returns the bucket of a mixed key, from the bits after those that the keys of the page
+    /// share.
     #[inline(always)]
     pub fn bucket_of(&self, mixed: K) -> u32 {
         (mixed << self.page_bits).bits_from(K::BITS - 32) >> (32 - self.bucket_bits)
@@ -69,8 +72,8 @@ impl<K: KeyWord, S> Page<K, S> {
 }
 
 impl<K: KeyWord, S: Shared<u32>> Page<K, S> {
-    /// Sets to 0 the words in which the rows of buckets are counted: for bucket `first` and every
-    /// `stride`th behind it.
+    /// Clears the words in which the rows of buckets are counted, for bucket `first` and every
+    /// `stride`th bucket after it.
     #[inline(always)]
     pub fn clear(&self, first: u32, stride: u32) {
         let mut bucket = first;
@@ -80,19 +83,19 @@ impl<K: KeyWord, S: Shared<u32>> Page<K, S> {
         }
     }
 
-    /// Counts a row of this bucket; returns how many came before it.
+    /// Counts a row of this bucket. Returns the count of earlier rows.
     #[inline(always)]
     pub fn count(&self, bucket: u32) -> u32 {
         self.words.fetch_add(bucket, 1)
     }
 
-    /// Returns how many rows of a bucket were counted.
+    /// Returns the count of rows of a bucket that were counted.
     #[inline(always)]
     pub fn counted(&self, bucket: u32) -> u32 {
         self.words.get(bucket)
     }
 
-    /// Lets a bucket whose rows were counted begin at `start`; returns its end.
+    /// Sets the start of a bucket whose rows were counted to `start`. Returns its end.
     #[inline(always)]
     pub fn begin(&self, bucket: u32, start: u32) -> u32 {
         let rows = self.counted(bucket);
@@ -100,7 +103,8 @@ impl<K: KeyWord, S: Shared<u32>> Page<K, S> {
         start + rows
     }
 
-    /// Lets a bucket whose rows were counted begin at `start`, with none of them; returns its end.
+    /// Sets the start of a bucket whose rows were counted to `start`, and its count of rows to 0.
+    /// Returns its end.
     #[inline(always)]
     pub fn begin_empty(&self, bucket: u32, start: u32) -> u32 {
         let rows = self.counted(bucket);
@@ -108,7 +112,7 @@ impl<K: KeyWord, S: Shared<u32>> Page<K, S> {
         start + rows
     }
 
-    /// Adds a row to a bucket that has begun empty; returns its index.
+    /// Adds a row to a bucket after [`Page::begin_empty`]. Returns the row's index in the page.
     #[inline(always)]
     pub fn add(&self, bucket: u32) -> u32 {
         let word = self.words.fetch_add(bucket, 1 << 16);
@@ -134,7 +138,7 @@ impl<K: KeyWord, S: Shared<u32>> Page<K, S> {
         self.words.set(self.rows_at() + at, row);
     }
 
-    /// Writes key `i` of those behind the last of so many rows; any key will do.
+    /// Writes an arbitrary key to padding element `i` after `rows` rows.
     #[inline(always)]
     pub fn pad(&self, rows: u32, i: u32) {
         let (keys, first) = self.keys();
@@ -155,7 +159,7 @@ impl<K: KeyWord, S: Shared<u32>> Buckets<K> for Page<K, S> {
     }
     #[inline(always)]
     fn has_key(&self, (at, rows): (u32, u32), step: u32, mixed: K) -> bool {
-        // The load waits for nothing but the start.
+        // The load of the key depends only on the start of the bucket.
         (self.key(at + step) == mixed) & (rows > step)
     }
     #[inline(always)]
@@ -169,7 +173,7 @@ impl<K: KeyWord, S: Shared<u32>> Buckets<K> for Page<K, S> {
 pub(super) struct InMemory<K> {
     pub keys: Global<K>,
     pub rows: Global<u32>,
-    /// The starts of the buckets, and the end of the last.
+    /// The starts of the buckets, and the end of the last bucket.
     pub starts: Global<u32>,
     pub bucket_bits: u32,
 }

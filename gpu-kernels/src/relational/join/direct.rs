@@ -1,5 +1,5 @@
-//! Joins with a small build side, which is ordered by bucket in memory: probe rows need not be
-//! split, since the cache has all that they ask for.
+//! Joins with a small build side, which is ordered by bucket in memory. The probe rows need not be
+//! split, since the build side fits in the cache.
 
 use super::buckets::InMemory;
 use super::emit::{Outputs, emit_last, emit_pairs};
@@ -10,7 +10,7 @@ use super::written::Emit;
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
 
-/// The neighbouring rows that a block takes.
+/// The count of adjacent rows that a block reads together.
 const SECTOR: u64 = 8;
 
 /// The scalar arguments of [`JoinDirect`].
@@ -23,25 +23,26 @@ pub struct JoinDirectParams {
     pub b: u64,
     /// The count of probe rows.
     pub probe: u64,
-    /// The count of pairs that the outputs have capacity for; with 0 they are counted alone.
+    /// The capacity of the outputs, in pairs. If it is 0, pairs are only counted.
     pub capacity: u64,
-    /// What is written of each probe row: an [`Emit`].
+    /// The kinds of outputs for a probe row, an [`Emit`] as an integer.
     pub emit: u32,
     /// The binary logarithm of the count of buckets.
     pub bucket_bits: u32,
-    /// The probe rows of a block, at most [`ROUND_ROWS`](super::ROUND_ROWS): a multiple of 32.
+    /// The count of probe rows of a block, a multiple of 32 and at most
+    /// [`ROUND_ROWS`](super::ROUND_ROWS).
     pub block_rows: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 kernel! {
-    /// Joins the probe rows, as many a block as the plan says, with build rows that are
-    /// ordered by their buckets: the upper bits of their mixed keys. `starts` has the start of each
-    /// bucket, and the end of the last.
+    /// Joins the probe rows with build rows that are ordered by their buckets, which are the upper
+    /// bits of mixed keys. Each block joins the plan's `block_rows` probe rows. `starts` has the
+    /// start of each bucket, and the end of the last bucket.
     ///
-    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the count of pairs, of which
-    /// all are written if there is capacity for them. If its [`FAILED`](super::header::FAILED) is
+    /// The count of pairs is added to the header's [`LENGTH`](super::header::LENGTH). All pairs are
+    /// written if there is capacity for them. If the header's [`FAILED`](super::header::FAILED) is
     /// set, nothing is done.
     JoinDirect<K: KeyWord>, "join_direct", threads 512, resident 2, shared start: u64 = 1,
         shared counters: u32 = COUNTERS;
@@ -61,11 +62,13 @@ impl<K: KeyWord> JoinDirect<K> {
         let emit = Emit(emit);
         let build = InMemory { keys: self.build_keys, rows: self.build_rows, starts: self.starts, bucket_bits };
         let outputs = Outputs::without_keys(self.build_out, self.probe_out, capacity, self.header);
-        // Blocks take turns, with a sector of keys each: neighbours may have one key of many rows.
+        // Each sector of keys belongs to the next block, because adjacent rows may have the same
+        // key of many build rows.
         let (blocks, first) = (block.grid() as u64 * SECTOR, block.index() as u64 * SECTOR);
         let number = |row: u32| row as u64 / SECTOR * blocks + first + row as u64 % SECTOR;
         let is_there = |row: u32| row < block_rows && number(row) < probe;
-        // Few rows are spread over all warps, since each may have much to write.
+        // If there are few rows, they are spread over all warps, since each row may have many pairs
+        // to write.
         let is_spread = block_rows < THREADS;
         let row = |thread: u32, i: usize| {
             let thread = if is_spread { thread % 32 * (THREADS / 32) + thread / 32 } else { thread };

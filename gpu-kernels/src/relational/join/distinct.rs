@@ -1,5 +1,5 @@
-//! The different keys of heavy bins: those with so many build rows that probe rows should not meet
-//! them all, only to learn that their key is there or not.
+//! The distinct keys of heavy bins. These have so many build rows that probe rows should not
+//! compare with all of them, if they only need to know whether their key is present.
 
 use super::buckets::{Buckets, Page};
 use super::fill::{COUNTERS, START, TOTAL, fill};
@@ -9,35 +9,37 @@ use super::rows::Bins;
 use crate::seam::{Block, Global, Shared};
 use crate::types::KeyWord;
 
-/// The rows of a side's arrangement that a block takes.
+/// The count of positions in a side's arrangement that a block processes.
 pub const DISTINCT_ROWS: u64 = 4 * PAGE_ROWS as u64;
 
 /// The scalar arguments of [`JoinDistinct`].
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct JoinDistinctParams {
-    /// The end of the positions of rows in the arrangement.
+    /// The end of the positions of rows in the arrangement of the side.
     pub rows: u64,
-    /// The distance between the first rows of two neighbouring bins, or 0 if the counts are the
+    /// The distance between the first rows of two adjacent bins, or 0 if `counts` contains the
     /// starts of bins.
     pub bin_capacity: u64,
-    /// The bits of a bin's index.
+    /// The count of bits of a bin's index.
     pub page_bits: u32,
     /// The most rows of a bin that is not heavy.
     pub light_rows: u32,
-    /// 1 if keys and row indices are stored apart, as a sort leaves them, and 0 if as a split does.
+    /// 1 if keys and row indices are in two arrays, as after a sort, or 0 if they are stored as a
+    /// split leaves them.
     pub apart: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 kernel! {
-    /// Writes the keys of each heavy bin of a side, of which [`DISTINCT_ROWS`] positions are a
-    /// block's, and adds their count to `distinct`, whose words are 0 before. The first key of a
-    /// bin has the position of the bin's first row. A key may be written several times, but once
-    /// for each [`PAGE_ROWS`](super::PAGE_ROWS) of its rows.
+    /// Writes the keys of each heavy bin of a side, and adds their count to the bin's word in
+    /// `distinct`, which is 0 before. A block processes [`DISTINCT_ROWS`] positions. The first key
+    /// of a bin is written to the position of the bin's first row. A key may be written several
+    /// times, but only once for each [`PAGE_ROWS`](super::PAGE_ROWS) of its rows.
     ///
-    /// The side is arranged as for [`JoinPages`](super::JoinPages), and no split has lost rows.
+    /// The side is arranged as for [`JoinPages`](super::JoinPages), and no split may have lost
+    /// rows.
     JoinDistinct<K: KeyWord>, "join_distinct", threads 512, resident 2,
         dynamic memory: u32 = |_| Page::<K, ()>::new((), 0, PAGE_BUCKET_BITS, PAGE_ROWS).words(),
         shared counters: u32 = COUNTERS;
@@ -82,7 +84,7 @@ impl<K: KeyWord> JoinDistinct<K> {
         }
     }
 
-    /// Returns the last bin that begins at a position or before it.
+    /// Returns the last bin that begins at or before a position.
     #[inline(always)]
     fn bin_of(&self, position: u64) -> u64 {
         let JoinDistinctParams { bin_capacity, page_bits, .. } = self.plan;
@@ -144,7 +146,7 @@ impl<K: KeyWord> JoinDistinct<K> {
 #[inline(always)]
 fn is_first<K: KeyWord>(page: Page<K, impl Shared<u32>>, at: u32) -> bool {
     let key = page.key(at);
-    // The rows of a bucket end at this one, or before: frequent keys are soon met.
+    // The loop ends at this row or earlier, because frequent keys are found soon.
     let mut other = page.bucket(key).0;
     while other < at && page.key(other) != key {
         other += 1;

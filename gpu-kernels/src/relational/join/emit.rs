@@ -1,4 +1,4 @@
-//! Writing what a round of probe rows has met.
+//! Writing the results of a round of probe rows.
 
 use super::buckets::Buckets;
 use super::fill::TOTAL;
@@ -8,34 +8,35 @@ use super::written::Emit;
 use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::types::KeyWord;
 
-/// The build row of a probe row that has none.
+/// The build row of a probe row without a match.
 pub const NO_ROW: u32 = u32::MAX;
 
-/// The arrays that pairs of rows are written to.
+/// The arrays to which pairs of rows are written.
 #[derive(Clone, Copy)]
 pub(super) struct Outputs<K> {
-    /// The indices of the build rows; null if they are not wanted.
+    /// The indices of the build rows, or null if they are not wanted.
     pub build: Global<u32>,
     pub probe: Global<u32>,
-    /// The keys of the pairs; null if they are not wanted.
+    /// The keys of the pairs, or null if they are not wanted.
     pub keys: Global<K>,
-    /// The first constant of the mix, and the inverse multiplier of the second, if keys are wanted.
+    /// The first constant of the mix and the inverse multiplier of the second, used if keys are
+    /// wanted.
     pub mix: [u64; 2],
-    /// The count of pairs that there is capacity for.
+    /// The capacity of the arrays, in pairs.
     pub capacity: u64,
     pub header: Global<u64>,
 }
 
 impl<K: KeyWord> Outputs<K> {
-    /// Returns the arrays of a join of which nobody wants the keys.
+    /// Returns the arrays of a join that does not write keys.
     #[inline(always)]
     pub fn without_keys(build: Global<u32>, probe: Global<u32>, capacity: u64, header: Global<u64>) -> Self {
-        // SAFETY: nothing is written there.
+        // SAFETY: the pointer is never accessed, because keys are not written if it is null.
         let keys = unsafe { Global::null() };
         Self { build, probe, keys, mix: [0; 2], capacity, header }
     }
 
-    /// Writes a pair that there is capacity for, with its mixed key.
+    /// Writes a pair, for which there is capacity, with its mixed key.
     #[inline(always)]
     pub fn store(&self, target: u64, probe: u32, build: u32, mixed: K) {
         self.probe.store_streaming(target, probe);
@@ -45,7 +46,7 @@ impl<K: KeyWord> Outputs<K> {
         }
     }
 
-    /// Writes a probe row without a build row; there is capacity for it.
+    /// Writes a probe row without a build row. There must be capacity for it.
     #[inline(always)]
     pub fn store_alone(&self, target: u64, probe: u32) {
         self.probe.store_streaming(target, probe);
@@ -54,15 +55,15 @@ impl<K: KeyWord> Outputs<K> {
         }
     }
 
-    /// Reserves output rows; returns the index of the first, or `None` if there is not capacity for
-    /// all: then everything is written again, once there is.
+    /// Reserves output rows. Returns the index of the first, or `None` if there is not enough
+    /// capacity. In that case the join is launched again with more capacity.
     #[inline(always)]
     pub fn reserve(&self, rows: u64) -> Option<u64> {
         let first = self.header.atomic(header::LENGTH).fetch_add(rows);
         if first + rows <= self.capacity { Some(first) } else { None }
     }
 
-    /// Returns the outputs that begin at index `first`.
+    /// Returns the outputs starting at index `first`.
     #[inline(always)]
     fn from(&self, first: u64) -> Self {
         let build = if self.build.is_null() { self.build } else { self.build.offset(first) };
@@ -71,18 +72,18 @@ impl<K: KeyWord> Outputs<K> {
     }
 }
 
-/// The start of a block's output rows if there is not capacity for them, or if there are none.
+/// The start of a block's output rows if there is no capacity for them, or no rows.
 const NOWHERE: u64 = u64::MAX;
 
-/// Returns the count of lanes before this one whose bit is set.
+/// Returns the count of earlier lanes whose bit in `lanes` is set.
 #[inline(always)]
 fn rank(lanes: u32, lane: u32) -> u32 {
     (lanes & ((1 << lane) - 1)).count_ones()
 }
 
-/// Reserves as many output rows as `wanted` says for each thread. `start` becomes the index of the
-/// block's first, and each thread is told its warp's first behind that. The counter [`TOTAL`] is 0
-/// before and after.
+/// Reserves the count of output rows that `wanted` returns for each thread. `start` becomes the
+/// index of the block's first output row, and `next` of each thread the offset of its warp's first
+/// row from there. The counter [`TOTAL`] is 0 before and after.
 #[inline(always)]
 fn reserve<K: KeyWord, B: Block>(
     block: &mut B,
@@ -115,7 +116,7 @@ fn reserve<K: KeyWord, B: Block>(
     });
 }
 
-/// Writes each pair of a probe row of the round and a build row with the same key.
+/// Writes each pair of a probe row of the round and a build row with an equal key.
 #[inline(always)]
 pub(super) fn emit_pairs<K: KeyWord, B: Block>(
     block: &mut B,
@@ -166,7 +167,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                 }
                 let (key, row) = (super::probe::key(&thread.keys, i), element(&thread.rows, i));
                 let (mut at, mut target) = (element(&thread.at, i), thread.target as u64);
-                // At most as many steps as rows of the bucket, of which `left` have the key.
+                // At most as many steps as rows of the bucket, because `left` of them have the key.
                 while left != 0 {
                     if build.key(at) == key {
                         outputs.store(target, row, build.row(at), key);
@@ -181,7 +182,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
     });
 }
 
-/// Writes the pairs of all lanes' row `i` whose bucket is long.
+/// Writes the pairs of row `i` of each lane whose bucket is long.
 #[inline(always)]
 fn emit_long<K: KeyWord, W: Tile>(
     warp: &mut W,
@@ -201,7 +202,7 @@ fn emit_long<K: KeyWord, W: Tile>(
         let (mut at, rows) = build.bucket(key);
         let end = at + rows;
         if count == rows {
-            // The bucket has no other key.
+            // All rows of the bucket have this key.
             warp.each(threads, |lane, _| {
                 let mut other = lane;
                 while other < count {
@@ -226,7 +227,7 @@ fn emit_long<K: KeyWord, W: Tile>(
     }
 }
 
-/// Writes those probe rows of the round whose bit is set in what `wanted` says.
+/// Writes the probe rows of the round whose bit is set in the result of `wanted`.
 #[inline(always)]
 pub(super) fn emit_once<K: KeyWord, B: Block>(
     block: &mut B,
@@ -253,7 +254,7 @@ pub(super) fn emit_once<K: KeyWord, B: Block>(
     });
 }
 
-/// Writes what is wanted of a round that has met all build rows.
+/// Writes the outputs that need all build rows, for a round that was compared with all of them.
 #[inline(always)]
 pub(super) fn emit_last<K: KeyWord, B: Block>(
     block: &mut B,

@@ -1,5 +1,5 @@
-//! Filling a page with the rows of a build side, by a counting sort: each row takes a rank within
-//! its bucket, the buckets' sizes are added up, and the rows are written.
+//! Filling a page with the rows of a build side, by a counting sort. Each row gets a rank within
+//! its bucket, the sizes of the buckets are added up, and the rows are written.
 
 use super::buckets::{PADDING, Page};
 use super::probe::{HELD, THREADS, Thread, row};
@@ -7,16 +7,16 @@ use super::rows::Rows;
 use crate::seam::{Block, Shared, Tile};
 use crate::types::KeyWord;
 
-/// The warps of a block.
+/// The count of warps of a block.
 const WARPS: u32 = THREADS / 32;
 
-/// The counters of a block: the sums of its warps, the output rows of a round, and where they
-/// begin.
+/// The indices of a block's counters: the sums of its warps, then the count of output rows of a
+/// round, and the index at which these begin.
 pub(super) const TOTAL: u32 = WARPS;
 pub(super) const START: u32 = TOTAL + 1;
 pub(super) const COUNTERS: usize = 20;
 
-/// Fills the page with `count` rows, which `load` gives by their index. Ends with a barrier.
+/// Fills the page with `count` rows, which `load` returns by index. Ends with a barrier.
 #[inline(always)]
 pub(super) fn fill<K: KeyWord, S: Shared<u32>, B: Block>(
     block: &mut B,
@@ -26,7 +26,7 @@ pub(super) fn fill<K: KeyWord, S: Shared<u32>, B: Block>(
     count: u32,
     load: impl Fn(u32) -> (K, u32) + Sync,
 ) {
-    // Threads may still read the page before this one.
+    // Threads may still be reading the previous page.
     block.sync();
     block.phase(threads, |thread, state| {
         for i in 0..HELD {
@@ -57,8 +57,8 @@ pub(super) fn fill<K: KeyWord, S: Shared<u32>, B: Block>(
     });
 }
 
-/// Fills the page with rows of which threads need not have all in registers, with `BLOCK` threads.
-/// Ends with a barrier. The counter [`TOTAL`] becomes 0.
+/// Fills the page with rows that need not fit in the registers of the `BLOCK` threads. Ends with a
+/// barrier. The counter [`TOTAL`] becomes 0.
 #[inline(always)]
 pub(super) fn fill_at_once<const BLOCK: u32, K: KeyWord, S: Shared<u32>, B: Block>(
     block: &mut B,
@@ -91,9 +91,9 @@ pub(super) fn fill_at_once<const BLOCK: u32, K: KeyWord, S: Shared<u32>, B: Bloc
     });
 }
 
-/// Lets all buckets begin, whose rows were counted: `begin` takes a bucket and its start, and
-/// returns its end. The order of buckets does not matter, so threads take neighbouring ones, which
-/// are in different banks. Ends with a barrier.
+/// Sets the starts of all buckets, whose rows were counted. `begin` takes a bucket and its start,
+/// and returns its end. The order of buckets does not matter, so adjacent threads process adjacent
+/// buckets, which are in different banks. Ends with a barrier.
 #[inline(always)]
 fn begin_buckets<const BLOCK: u32, K: KeyWord, S: Shared<u32>, B: Block>(
     block: &mut B,

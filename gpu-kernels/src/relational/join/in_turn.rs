@@ -1,4 +1,4 @@
-//! The join of a bin by one thread.
+//! The join of a bin by one CPU thread.
 
 use super::buckets::{Buckets, Page};
 use super::emit::Outputs;
@@ -7,12 +7,13 @@ use super::written::Emit;
 use crate::seam::{Shared, Work};
 use crate::types::KeyWord;
 
-/// The probe rows that are joined with one page before the next is filled, if what is written of
-/// them depends on all build rows; and those whose output rows are reserved at once.
+/// The count of probe rows that are joined with one page before the next page is filled, if their
+/// output depends on all build rows. Also the count of probe rows whose output is reserved
+/// together.
 const ROWS_A_PAGE: usize = 2048;
 const AT_ONCE: usize = 256;
 
-/// A bin, whose rows one thread joins.
+/// A bin whose rows one thread joins.
 pub(super) struct JoinInTurn<K: KeyWord, S> {
     pub page: Page<K, S>,
     pub page_rows: u32,
@@ -51,12 +52,12 @@ impl<K: KeyWord, S: Shared<u32>> Work for JoinInTurn<K, S> {
                 let mut row = 0;
                 while row < here {
                     let at_once = (here - row).min(AT_ONCE as u32);
-                    // Nobody asks for the bits of more rows.
+                    // Without such outputs only the first bits are used.
                     let word = if emit.needs_all() { row as usize / 32 } else { 0 };
                     self.probe(first + row, at_once, &mut matched[word..word + AT_ONCE / 32]);
                     row += at_once;
                 }
-                // No other page says more of rows that have met one.
+                // Further pages add nothing if every row has a match and one match is enough.
                 if page_first == build.count || (emit.is_one_enough() && ones(&matched, here) == here) {
                     break;
                 }
@@ -67,7 +68,7 @@ impl<K: KeyWord, S: Shared<u32>> Work for JoinInTurn<K, S> {
     }
 }
 
-/// Returns how many of the first `bits` bits are set, behind which there is none.
+/// Returns the count of set bits among the first `bits` bits. No later bit may be set.
 #[inline(always)]
 fn ones(words: &[u32], bits: u32) -> u32 {
     let mut ones = 0;
@@ -78,7 +79,7 @@ fn ones(words: &[u32], bits: u32) -> u32 {
 }
 
 impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
-    /// Fills the page with the build rows that begin at index `first`.
+    /// Fills the page with build rows starting at index `first`.
     #[inline(always)]
     fn fill(&self, first: u32, count: u32) {
         let (page, build) = (self.page, self.build);
@@ -96,8 +97,8 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
         }
     }
 
-    /// Joins `count` probe rows, beginning at index `first`, with the page. `matched` has a bit for
-    /// each.
+    /// Joins `count` probe rows, starting at index `first`, with the page. `matched` has a bit for
+    /// each of them.
     #[inline(always)]
     fn probe(&self, first: u32, count: u32, matched: &mut [u32]) {
         let Self { page, probe, outputs, emit, .. } = *self;
@@ -130,7 +131,7 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
                 }
                 let (key, row) = probe.load(first + i as u32);
                 let (mut from, mut left) = (at[i], counts[i]);
-                // At most as many steps as rows of the bucket, of which `left` have the key.
+                // At most as many steps as rows of the bucket, because `left` of them have the key.
                 while left != 0 {
                     if page.key(from) == key {
                         outputs.store(target, row, page.row(from), key);
@@ -143,8 +144,8 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
         }
     }
 
-    /// Writes what is wanted of `count` probe rows, beginning at index `first`, that have met all
-    /// build rows that they need. `matched` has a bit for each.
+    /// Writes the outputs that depend on all build rows, for `count` probe rows starting at index
+    /// `first`. `matched` has a bit for each of them.
     #[inline(always)]
     fn emit_once(&self, first: u32, count: u32, matched: &[u32]) {
         let Self { probe, outputs, emit, .. } = *self;

@@ -1,15 +1,15 @@
-//! Joins: the rows of two sides whose keys are equal.
+//! Joins: the pairs of rows from two sides whose keys are equal.
 //!
 //! The rows of the build side are ordered by bucket, on chip or in memory, and the rows of the
-//! probe side look for their keys there. Ranks within buckets come from atomic additions, as in the
-//! bucket-chained partitioned joins of (Sioulas 2019), but the rows of a bucket are side by side: a
-//! warp reads a long bucket together.
+//! probe side search their keys in these buckets. Ranks within buckets come from atomic additions,
+//! as in the bucket-chained partitioned joins of (Sioulas 2019). But the rows of a bucket are
+//! adjacent, so that a warp reads a long bucket together.
 //!
-//! First [`pages`](JoinPages), the usual way: a block has a bin of both sides. It `fill`s a page
-//! (`buckets`) with `rows` of the build side, lets a round of probe rows look there (`probe`),
-//! and writes what they met (`emit`, of the kinds in `written`); `in_turn` is all of that by
-//! one thread. `starts` and `distinct` prepare bins. The other ways are for small build sides:
-//! on chip as a whole (`on_chip`), ordered in memory (`direct`), or in a hash `table`.
+//! The usual way is [`pages`](JoinPages), where a block joins a bin of both sides. It `fill`s a
+//! page (`buckets`) with `rows` of the build side, lets a round of probe rows search the page
+//! (`probe`), and writes the results (`emit`, of the kinds in `written`). `in_turn` does all of
+//! that with one CPU thread. `starts` and `distinct` prepare bins. The other ways are for small
+//! build sides: on chip as a whole (`on_chip`), ordered in memory (`direct`), or in a hash `table`.
 
 mod buckets;
 mod direct;
@@ -42,6 +42,6 @@ pub mod header {
 
     /// The count of work items that were listed.
     pub const ITEMS: u64 = crate::page::header::LISTED;
-    /// The count of heavy bins that were left for other launches.
+    /// The count of heavy bins that were left to other launches.
     pub const HEAVY: u64 = ITEMS + 1;
 }

@@ -1,4 +1,5 @@
-//! Joins with a build side that fits on chip: each block takes all of it, and probe rows in turn.
+//! Joins with a build side that fits on chip. Each block loads the whole build side, and processes
+//! a part of the probe rows.
 
 use super::buckets::Page;
 use super::emit::{Outputs, emit_last, emit_pairs};
@@ -10,7 +11,7 @@ use super::written::Emit;
 use crate::seam::{Block, Global, vectorized};
 use crate::types::KeyWord;
 
-/// The threads of a block: as many as a multiprocessor has registers for.
+/// The count of threads of a block, for which a multiprocessor has enough registers.
 const THREADS: u32 = 1024;
 
 /// The most probe rows of a round.
@@ -28,25 +29,26 @@ pub struct JoinOnChipParams {
     pub build: u64,
     /// The count of probe rows.
     pub probe: u64,
-    /// The count of pairs that the outputs have capacity for; with 0 they are counted alone.
+    /// The capacity of the outputs, in pairs. If it is 0, pairs are only counted.
     pub capacity: u64,
-    /// What is written of each probe row: an [`Emit`].
+    /// The kinds of outputs for a probe row, an [`Emit`] as an integer.
     pub emit: u32,
-    /// The most rows of a page: as many as there are build rows. Where a thread takes one page
-    /// after the other, it may be fewer, at most [`MAX_PAGE_ROWS`](super::MAX_PAGE_ROWS).
+    /// The most rows of a page, which is the count of build rows. On CPU cores, which fill one page
+    /// after the other, it may be smaller; there it is at most
+    /// [`MAX_PAGE_ROWS`](super::MAX_PAGE_ROWS).
     pub page_rows: u32,
     /// The binary logarithm of the count of buckets of a page, at least 1.
     pub bucket_bits: u32,
-    /// The probe rows of a block's round, at most [`ON_CHIP_ROUND_ROWS`].
+    /// The count of probe rows of a block's round, at most [`ON_CHIP_ROUND_ROWS`].
     pub round_rows: u32,
 }
 
 kernel! {
-    /// Joins all probe rows with all build rows. Each block takes the build side on chip, so it is
-    /// best to have as many blocks as are resident at a time.
+    /// Joins all probe rows with all build rows. Each block loads the build side on chip, so there
+    /// should be as many blocks as are resident at the same time.
     ///
-    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the count of pairs, of which
-    /// all are written if there is capacity for them.
+    /// The count of pairs is added to the header's [`LENGTH`](super::header::LENGTH). All pairs are
+    /// written if there is capacity for them.
     JoinOnChip<K: KeyWord>, "join_on_chip", threads 1024, resident 1, cpu cores,
         dynamic memory: u32 = |kernel| on_chip_words::<K>(kernel.plan.page_rows, kernel.plan.bucket_bits),
         shared start: u64 = 1, shared counters: u32 = COUNTERS, shared sums: u32 = (THREADS / 32) as usize;
@@ -122,7 +124,8 @@ impl<K: KeyWord> JoinOnChip<K> {
     #[inline(always)]
     fn rows(&self, keys: Global<K>, count: u64) -> Rows<K> {
         let JoinOnChipParams { a, b, .. } = self.plan;
-        // SAFETY: nothing is read there, since rows that are whole are numbered.
+        // SAFETY: the pointer is never read, since in this format the index of a row is its
+        // position.
         let numbers = unsafe { Global::null() };
         Rows { keys, numbers, first: 0, count: count as u32, format: Format::Whole, a, b }
     }
@@ -133,14 +136,14 @@ impl<K: KeyWord> JoinOnChip<K> {
     }
 }
 
-/// Returns the index of a thread in a round of so many rows: few rows are spread over all warps,
-/// since each may have much to write.
+/// Returns the index of a thread's row in a round of `round_rows` rows. Few rows are spread over
+/// all warps, since each row may have many pairs to write.
 #[inline(always)]
 fn spread(thread: u32, round_rows: u32) -> u32 {
     if round_rows < THREADS { thread % 32 * (THREADS / 32) + thread / 32 } else { thread }
 }
 
-/// Returns the count of words of a page with so many rows and buckets.
+/// Returns the count of words of a page with `page_rows` rows and 2^`bucket_bits` buckets.
 pub fn on_chip_words<K: KeyWord>(page_rows: u32, bucket_bits: u32) -> u32 {
     Page::<K, ()>::new((), 0, bucket_bits, page_rows).words()
 }

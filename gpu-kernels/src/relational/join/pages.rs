@@ -1,5 +1,5 @@
-//! Joins of bins: a block takes the rows of a bin's build side on chip, and the rows of the bin's
-//! probe side look for their keys there.
+//! Joins of bins: a block loads the rows of a bin's build side on chip, and the rows of the bin's
+//! probe side search their keys there.
 
 use super::buckets::Page;
 use super::emit::{Outputs, emit_last, emit_pairs};
@@ -13,7 +13,7 @@ use crate::seam::{Block, Global, Shared, opaque, vectorized};
 use crate::split;
 use crate::types::KeyWord;
 
-/// The most rows of a page of a GPU. The rows of a larger bin are taken one page after the other.
+/// The most rows of a page of a GPU. A larger bin is processed one page after the other.
 pub const PAGE_ROWS: u32 = ROUND_ROWS;
 
 /// The binary logarithm of the count of buckets of such a page.
@@ -22,8 +22,8 @@ pub const PAGE_BUCKET_BITS: u32 = 12;
 /// The most probe rows of a work item.
 pub const MAX_ITEM_ROWS: u32 = 8 * ROUND_ROWS;
 
-/// The pairs of rows that a block compares, about, if the build side of its bin has several pages.
-/// With the keys that such bins come of, it writes as many.
+/// The approximate count of row comparisons of a block, if the build side of its bin has several
+/// pages. With the keys that cause such bins, it writes about as many pairs.
 const COMPARED: u32 = 1 << 22;
 
 /// The fewest probe rows of a work item, except for the last item of a bin.
@@ -37,62 +37,64 @@ pub struct JoinPagesParams {
     pub a: u64,
     /// The inverse multiplier of the second constant.
     pub inverse_of_b: u64,
-    /// The distance between the first build rows of two neighbouring bins, or 0 if the counts are
-    /// the starts of bins.
+    /// The distance between the first build rows of two adjacent bins, or 0 if `build_counts`
+    /// contains the starts of bins.
     pub build_capacity: u64,
-    /// The same of the probe side.
+    /// The same distance for the probe side.
     pub probe_capacity: u64,
-    /// The count of pairs that the outputs have capacity for; with 0 they are counted alone.
+    /// The capacity of the outputs, in pairs. If it is 0, pairs are only counted.
     pub capacity: u64,
-    /// What is written of each probe row: an [`Emit`].
+    /// The kinds of outputs for a probe row, an [`Emit`] as an integer.
     pub emit: u32,
-    /// The bits of a bin's index.
+    /// The count of bits of a bin's index.
     pub page_bits: u32,
-    /// The most rows of a page: [`PAGE_ROWS`], or where threads take turns at most
+    /// The most rows of a page: [`PAGE_ROWS`], or on CPU cores at most
     /// [`MAX_PAGE_ROWS`](super::MAX_PAGE_ROWS).
     pub page_rows: u32,
     /// The binary logarithm of the count of buckets of a page, at least 1.
     pub bucket_bits: u32,
     /// The most probe rows of a work item, from [`MIN_ITEM_ROWS`] to [`MAX_ITEM_ROWS`].
     pub item_rows: u32,
-    /// 1 if the keys and indices of the build side are stored apart, as a sort leaves them, and 0
-    /// if they are stored as a split leaves them.
+    /// 1 if the keys and row indices of the build side are in two arrays, as after a sort, or 0 if
+    /// they are stored as a split leaves them.
     pub build_apart: u32,
-    /// The same of the probe side.
+    /// The same flag for the probe side.
     pub probe_apart: u32,
-    /// The most build rows of a bin that one block takes; with 2^32 - 1 all rows.
+    /// The most build rows of a bin that is not heavy; 2^32 - 1 if no bin is heavy.
     pub light_rows: u32,
-    /// 1 if only bins with more build rows are taken, and 0 if all others are.
+    /// 1 if the launch joins only the heavy bins, and 0 if it joins all other bins.
     pub heavy: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 kernel! {
-    /// Joins the rows of both sides of each bin, with a block for each bin, and writes the indices
-    /// of rows that the plan's [`Emit`] asks for, and the keys of pairs unless `keys_out` is null.
-    /// In place of their indices, rows may have any words.
+    /// Joins the rows of both sides of each bin, with a block for each bin. Writes the row indices
+    /// that the plan's [`Emit`] selects, and the keys of pairs unless `keys_out` is null. Rows may
+    /// have any words in place of their indices.
     ///
     /// Both sides come from splits by the same bits of mixed keys, and are stored as
-    /// [`Pairs`](crate::split::Pairs) of a mixed key and the index of the row. Bin `p` of a side
-    /// begins at row `p` times its capacity and has `counts[p]` rows. If the capacity is 0, the bin
-    /// goes from `counts[p]` to `counts[p + 1]`.
+    /// [`Pairs`](crate::split::Pairs) of a mixed key and a row index. Bin `p` of a side begins at
+    /// row `p` times its capacity and has `counts[p]` rows. If the capacity is 0, the bin consists
+    /// of the rows from `counts[p]` to `counts[p + 1]`.
     ///
-    /// A block takes so many probe rows of its bin. If there are more, others are listed: in
-    /// `items` there is a word for each further block, the bin in its upper half and the index of
-    /// the first row within the bin in the lower one. The header's [`ITEMS`](super::header::ITEMS)
-    /// becomes their count. With `LISTED` the blocks take these. The list has capacity for one item
-    /// for each [`MIN_ITEM_ROWS`] rows of both sides.
+    /// A block joins a limited count of probe rows of its bin. The other probe rows of the bin are
+    /// listed as work items in `items`: a word for each further block, with the bin in its upper
+    /// half and the index in the bin of the first row in its lower half. The header's
+    /// [`ITEMS`](super::header::ITEMS) becomes the count of items. With `LISTED` the blocks process
+    /// these items. The list has capacity for one item for each [`MIN_ITEM_ROWS`] rows of both
+    /// sides.
     ///
-    /// Bins with more build rows than the plan's `light_rows` are heavy. A launch takes these
-    /// alone, or counts them in the header's [`HEAVY`](super::header::HEAVY) and takes the others.
-    /// Unless `distinct` is null it has the count of different keys of each heavy bin
-    /// ([`JoinDistinct`](super::JoinDistinct)): then the build keys are these, at the positions
-    /// that the rows have in the side's arrangement, and the words beside them are any.
+    /// Bins with more build rows than the plan's `light_rows` are heavy. A launch joins only these,
+    /// or joins the others and counts the heavy bins in the header's
+    /// [`HEAVY`](super::header::HEAVY). If `distinct` is not null, it has the count of distinct
+    /// keys of each heavy bin ([`JoinDistinct`](super::JoinDistinct)). In that case the build keys
+    /// are these keys, at the positions of the bin's rows in the arrangement, and the words beside
+    /// them are arbitrary.
     ///
-    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the count of pairs, of which
-    /// all are written if there is capacity for them. If a split of either side has lost rows, by
-    /// the header or by the second one behind it, nothing is done.
+    /// The count of pairs is added to the header's [`LENGTH`](super::header::LENGTH). All pairs are
+    /// written if there is capacity for them. If a split of either side has lost rows, nothing is
+    /// done. The header of the second side follows the header of the first.
     JoinPages<K: KeyWord; const LISTED: bool>, "join_pages" | "join_pages_listed", threads 512, resident 2, cpu cores,
         dynamic memory: u32 = |kernel| kernel.words(), shared start: u64 = 1, shared counters: u32 = COUNTERS;
     {
@@ -102,7 +104,7 @@ kernel! {
     }
 }
 
-/// Returns the count of probe rows that a block takes of a bin with so many build rows, at most
+/// Returns the count of probe rows that a block joins in a bin with `build` build rows, at most
 /// `most`.
 #[inline(always)]
 pub fn item_rows(build: u32, emit: Emit, most: u32) -> u32 {
@@ -155,7 +157,7 @@ impl<K: KeyWord, const LISTED: bool> JoinPages<K, LISTED> {
             return;
         }
         let Share { bin, build, first, probe, .. } = share;
-        // A thread takes all rows of a bin, or of a listed work item only its share.
+        // A thread joins all rows of a bin, or only the rows of a work item if items are listed.
         let (begin, end) = if LISTED { (first, first + share.rows()) } else { (0, probe) };
         vectorized(JoinInTurn {
             page: Page::new(memory, plan.page_bits, plan.bucket_bits, plan.page_rows),
@@ -174,8 +176,8 @@ impl<K: KeyWord, const LISTED: bool> JoinPages<K, LISTED> {
     }
 }
 
-/// A bin, and the arguments of its kernel. What follows from these is computed where it is needed:
-/// to keep it takes registers.
+/// A bin, and the arguments of its kernel. Values are computed from these when they are needed,
+/// because keeping them takes registers.
 #[derive(Clone, Copy)]
 struct Bin<K: KeyWord, const LISTED: bool> {
     args: JoinPages<K, LISTED>,
@@ -185,8 +187,8 @@ struct Bin<K: KeyWord, const LISTED: bool> {
 }
 
 impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
-    /// Returns the bin, the indices of its build and probe rows, and whether it is heavy. Rows that
-    /// are in pairs alone may change sides, so that one page is enough.
+    /// Returns the bin, the counts of its build and probe rows, and whether it is heavy. If only
+    /// pairs are written, the sides may be swapped so that one page is enough.
     #[inline(always)]
     fn new(args: JoinPages<K, LISTED>, number: u32) -> (Self, u32, u32, bool) {
         let bin = Self { args, number, is_swapped: false };
@@ -228,7 +230,7 @@ impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
         bins.rows(opaque(self.number) as u64)
     }
 
-    /// Returns the arrays that pairs are written to.
+    /// Returns the arrays to which pairs are written.
     #[inline(always)]
     fn outputs(&self) -> Outputs<K> {
         let JoinPages { build_out, probe_out, keys_out: keys, header, plan, .. } = self.args;
@@ -237,15 +239,15 @@ impl<K: KeyWord, const LISTED: bool> Bin<K, LISTED> {
     }
 }
 
-/// The probe rows of a bin that a block takes.
+/// The probe rows of a bin that a block joins.
 #[derive(Clone, Copy)]
 struct Share<K: KeyWord, const LISTED: bool> {
     bin: Bin<K, LISTED>,
-    /// The indices of the bin's build and probe rows, and whether it is heavy.
+    /// The counts of the bin's build and probe rows, and whether it is heavy.
     build: u32,
     probe: u32,
     is_heavy: bool,
-    /// The index within the bin of the first row, and the most rows that a block takes.
+    /// The index in the bin of the first row, and the most rows that a block joins.
     first: u32,
     most: u32,
 }
@@ -270,7 +272,7 @@ impl<K: KeyWord, const LISTED: bool> Share<K, LISTED> {
         (self.probe - self.first).min(self.most)
     }
 
-    /// Returns whether the launch takes the bin. A heavy one that it leaves is counted.
+    /// Returns whether the launch joins the bin. A heavy bin that it does not join is counted.
     #[inline(always)]
     fn is_taken<B: Block>(&self, block: &mut B) -> bool {
         let Self { bin: Bin { args, .. }, probe, is_heavy, .. } = *self;
@@ -285,13 +287,13 @@ impl<K: KeyWord, const LISTED: bool> Share<K, LISTED> {
         false
     }
 
-    /// Returns whether there is nothing to join.
+    /// Returns whether there are no rows to join.
     #[inline(always)]
     fn is_empty(&self) -> bool {
         self.first >= self.probe || (self.build == 0 && !self.emit().needs_all())
     }
 
-    /// Lists the rows that the block does not take.
+    /// Lists the rows that the block does not join.
     #[inline(always)]
     fn list_others<B: Block>(&self, block: &mut B, start: impl Shared<u64>) {
         let (Bin { args, number, .. }, most) = (self.bin, self.most);
@@ -315,7 +317,7 @@ impl<K: KeyWord, const LISTED: bool> Share<K, LISTED> {
         });
     }
 
-    /// Joins the rows with the build rows of the bin, a page of these after the other.
+    /// Joins the rows with the build rows of the bin, page by page.
     #[inline(always)]
     fn join<B: Block>(
         &self,
@@ -353,8 +355,8 @@ impl<K: KeyWord, const LISTED: bool> Share<K, LISTED> {
                             state.there |= 1 << i;
                         }
                     }
-                    // A round that needs all build rows is the block's only one, or meets all of
-                    // them at once.
+                    // A round that needs all build rows is the only round of the block, or the
+                    // build rows are in one page.
                     if page_first == 0 {
                         state.matched = 0;
                     }
@@ -363,13 +365,13 @@ impl<K: KeyWord, const LISTED: bool> Share<K, LISTED> {
                 if emit.has(Emit::PAIRS) {
                     emit_pairs(block, &mut threads, bin.outputs(), (start, counters), page);
                 } else if !is_last {
-                    // No other page says more of rows that have met one.
+                    // Further pages add nothing if every row has a match and one match is enough.
                     is_last = block.count(&mut threads, |_, state| state.there & !state.matched != 0) == 0;
                 }
                 if is_last {
                     emit_last(block, &mut threads, bin.outputs(), (start, counters), emit);
                 }
-                // The last row may have the highest index that there is.
+                // The addition saturates, because the last row may have the highest possible index.
                 round = round.saturating_add(ROUND_ROWS);
             }
             if is_last {

@@ -1,4 +1,4 @@
-//! A round of probe rows: each thread holds some, and finds out how many build rows have their
+//! A round of probe rows: each thread has some of the rows, and counts the build rows with their
 //! keys.
 
 use super::buckets::{Buckets, PADDING};
@@ -7,37 +7,37 @@ use crate::seam::{Block, Tile, opaque};
 use crate::types::KeyWord;
 use core::array::from_fn;
 
-/// The threads of a block.
+/// The count of threads of a block.
 pub(super) const THREADS: u32 = 512;
 
-/// The rows of a thread.
+/// The count of rows of a thread.
 pub(super) const HELD: usize = 5;
 
-/// The rows of a block's round.
+/// The count of rows of a block's round.
 pub const ROUND_ROWS: u32 = THREADS * HELD as u32;
 
-/// The longest bucket that a thread reads by itself. Longer ones are read by a warp.
+/// The most rows of a bucket that a thread reads by itself. A warp reads longer buckets together.
 const MAX_SHORT: u32 = 12;
 
-/// The bit of a count that says that the key's bucket is long.
+/// The bit of a count that tells that the key's bucket is long.
 pub(super) const LONG: u32 = 1 << 31;
 
-/// What a thread keeps of its rows.
+/// The state of a thread: its rows and their matches.
 pub(super) struct Thread<K> {
-    /// The mixed keys, and the indices of the rows in their table.
+    /// The mixed keys, and the indices in their table of the rows.
     pub keys: [K; HELD],
     pub rows: [u32; HELD],
-    /// Where the first build row with the key is; in a long bucket, where the bucket begins.
+    /// The index of the first build row with the key, or the start of a long bucket.
     pub at: [u32; HELD],
-    /// The count of build rows with the key, and [`LONG`].
+    /// The count of build rows with the key, and the bit [`LONG`].
     pub counts: [u32; HELD],
-    /// A bit for each row that there is, and for each that has met a build row.
+    /// A bit for each row that exists, and a bit for each row that has a match.
     pub there: u32,
     pub matched: u32,
-    /// The index of the thread's next output row, of those that its block has reserved; or a sum of
-    /// the thread.
+    /// The offset of the thread's next output row among the rows that its block has reserved. At
+    /// other times a sum of the thread.
     pub next: u32,
-    /// The same for the rows that are being written.
+    /// The same offset for the rows that are being written.
     pub target: u32,
 }
 
@@ -55,7 +55,7 @@ impl<K: KeyWord> Thread<K> {
         }
     }
 
-    /// Returns the count of all build rows that the thread's rows have met.
+    /// Returns the count of all matches of the thread's rows.
     #[inline(always)]
     pub fn pairs(&self) -> u32 {
         let mut sum = 0;
@@ -72,8 +72,8 @@ pub(super) fn row(thread: u32, i: usize) -> u32 {
     thread + i as u32 * THREADS
 }
 
-/// Returns element `i` of what a thread keeps in registers. An index that is not constant would put
-/// the array on the stack.
+/// Returns element `i` of an array that a thread keeps in registers. An index that is not constant
+/// would put the array on the stack.
 #[inline(always)]
 pub(super) fn element(array: &[u32; HELD], i: u32) -> u32 {
     let mut element = 0;
@@ -83,7 +83,7 @@ pub(super) fn element(array: &[u32; HELD], i: u32) -> u32 {
     element
 }
 
-/// Returns key `i` of those that a thread keeps in registers.
+/// Returns element `i` of the keys that a thread keeps in registers.
 #[inline(always)]
 pub(super) fn key<K: KeyWord>(keys: &[K; HELD], i: u32) -> K {
     let mut key = K::default();
@@ -104,11 +104,11 @@ pub(super) fn pick_key<K: KeyWord, W: Tile>(warp: &mut W, threads: &W::Local<Thr
     K::from_u64(high << 32 | low)
 }
 
-/// Finds the build rows of all rows that the threads have; sets their positions and counts. If what
-/// is written of a row depends on all build rows, sets the bits of those that have met one.
+/// Finds the build rows with the keys of all rows of the threads, and sets their positions and
+/// counts. Also sets the bits of rows with a match, if an output depends on all build rows.
 ///
-/// Nearly all buckets have four rows at most, which all lanes compare at the same time. Each lane
-/// goes on alone where a bucket has more, and a warp reads long ones together.
+/// Nearly all buckets have at most four rows, which all lanes compare at the same time. If a bucket
+/// has more rows, its lane continues alone, and a warp reads long buckets together.
 #[inline(always)]
 pub(super) fn find<K: KeyWord, B: Block>(
     block: &mut B,
@@ -140,11 +140,11 @@ pub(super) fn find<K: KeyWord, B: Block>(
     });
 }
 
-/// Finds the build rows of a thread's rows in all buckets that are not long.
+/// Finds the build rows for a thread's rows in all buckets that are not long.
 #[inline(always)]
 fn find_short<K: KeyWord>(thread: &mut Thread<K>, build: impl Buckets<K>) {
     let mut more = 0;
-    // The loads of all rows are under way at the same time.
+    // The loads of all rows are issued before the first of them is used.
     let buckets: [(u32, u32); HELD] = from_fn(|i| build.bucket(thread.keys[i]));
     for i in 0..HELD {
         let (key, (at, rows)) = (thread.keys[i], buckets[i]);
@@ -185,8 +185,8 @@ fn find_short<K: KeyWord>(thread: &mut Thread<K>, build: impl Buckets<K>) {
     }
 }
 
-/// Counts the build rows of all lanes' row `i` whose bucket is long; if one is enough, as far as
-/// the lanes that meet it.
+/// Counts the build rows for row `i` of each lane whose bucket is long. If one match is enough,
+/// stops after the first rows with a match.
 #[inline(always)]
 fn find_long<K: KeyWord, W: Tile>(
     warp: &mut W,

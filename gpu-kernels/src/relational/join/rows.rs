@@ -4,14 +4,14 @@ use crate::seam::Global;
 use crate::split::{Pairs, bins};
 use crate::types::KeyWord;
 
-/// How the rows of a bin are stored.
+/// The storage format of the rows of a bin.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Format {
-    /// Keys alone; the index of a row is its position.
+    /// Keys without row indices. The index of a row is its position.
     Whole,
-    /// As splits leave them.
+    /// Pairs as splits leave them.
     Split,
-    /// Keys and row indices apart.
+    /// Keys and row indices in two arrays.
     Apart,
 }
 
@@ -20,12 +20,13 @@ pub(super) enum Format {
 pub(super) struct Bins<K> {
     pub keys: Global<K>,
     pub numbers: Global<u32>,
-    /// The count of rows of each bin, or if the capacity is 0 the starts of bins and the end of the
-    /// last.
+    /// The count of rows of each bin. If the capacity is 0, the starts of bins and the end of the
+    /// last bin.
     pub counts: Global<u32>,
-    /// The distance between the first rows of two neighbouring bins, or 0.
+    /// The distance between the first rows of two adjacent bins, or 0.
     pub capacity: u64,
-    /// 1 if keys and row indices are stored apart, as a sort leaves them, and 0 if as a split does.
+    /// 1 if keys and row indices are in two arrays, as after a sort, or 0 if they are stored as a
+    /// split leaves them.
     pub apart: u32,
 }
 
@@ -52,7 +53,7 @@ impl<K: KeyWord> Bins<K> {
 pub(super) struct Rows<K> {
     pub keys: Global<K>,
     pub numbers: Global<u32>,
-    /// The index of the first row, if they are not split.
+    /// The index of the first row, used if rows are not split.
     pub first: u32,
     pub count: u32,
     pub format: Format,
@@ -62,7 +63,7 @@ pub(super) struct Rows<K> {
 }
 
 impl<K: KeyWord> Rows<K> {
-    /// Returns the rows that begin at index `row`.
+    /// Returns the rows starting at index `row`.
     #[inline(always)]
     pub fn from(&self, row: u32) -> Self {
         let scale = if self.format == Format::Split && Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };
@@ -71,7 +72,7 @@ impl<K: KeyWord> Rows<K> {
         Self { keys: self.keys.offset(row as u64 * scale), numbers, first, count, ..*self }
     }
 
-    /// Returns the mixed key of a row and its index in its table.
+    /// Returns the mixed key of a row, and the row's index in its table.
     #[inline(always)]
     pub fn load(&self, row: u32) -> (K, u32) {
         let pairs = Pairs::<false, K, u32>::new(self.keys, self.numbers);
@@ -82,7 +83,7 @@ impl<K: KeyWord> Rows<K> {
         }
     }
 
-    /// Prefetches the first rows that come from a split, as many as threads have lines.
+    /// Prefetches the first rows that come from a split, one line per thread.
     #[inline(always)]
     pub fn prefetch(&self, rows: u32, thread: u32) {
         let words = if Pairs::<false, K, u32>::SIDE_BY_SIDE { 2 } else { 1 };

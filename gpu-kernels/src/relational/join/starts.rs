@@ -1,4 +1,4 @@
-//! The starts of bins, once rows are in the order of their bins.
+//! The starts of bins, for rows that are in the order of their bins.
 
 use crate::seam::{Block, Global};
 use crate::types::KeyWord;
@@ -9,14 +9,14 @@ use crate::types::KeyWord;
 pub struct BinStartsParams {
     /// The count of keys.
     pub keys: u64,
-    /// The bits of a bin's index, at least 1.
+    /// The count of bits of a bin's index, at least 1.
     pub bits: u32,
     /// The most keys of a bin, from 1 to 2^32 - 1.
     pub most: u32,
 }
 
 kernel! {
-    /// Sets `starts[b]` to the index of the first mixed key whose upper bits are `b` or more, and
+    /// Sets `starts[b]` to the index of the first mixed key whose upper bits are not below `b`, and
     /// the last start to the count of keys. The keys are in the order of these bits. If a bin has
     /// more keys than the plan allows, the header's [`FAILED`](super::header::FAILED) is set.
     ///

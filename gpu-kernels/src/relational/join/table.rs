@@ -1,5 +1,5 @@
-//! A hash table of the rows of a small build side whose keys differ, in memory. A probe reads 16
-//! bytes, nearly always.
+//! A hash table in memory of the rows of a small build side with distinct keys. A probe nearly
+//! always reads only 16 bytes.
 
 use super::buckets::Buckets;
 use super::emit::{Outputs, emit_last, emit_pairs};
@@ -10,11 +10,11 @@ use super::written::Emit;
 use crate::seam::{Block, Global, Shared, Tile, opaque};
 use crate::types::KeyWord;
 
-/// The most sectors that a row may be away from its first one. With a row further away the table is
-/// not used.
+/// The most sectors between a row and its first sector. If a row would be farther away, the table
+/// is not used.
 const MAX_DISTANCE: u32 = 128;
 
-/// The 64-bit words of a sector.
+/// The count of 64-bit words of a sector.
 pub const SECTOR_WORDS: u64 = 2;
 
 /// Returns the count of slots of a sector.
@@ -34,13 +34,13 @@ pub struct TableParams {
     pub rows: u64,
     /// The binary logarithm of the count of sectors, at least 1.
     pub sector_bits: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
-/// The table: sectors of 16 bytes, with one or two slots. A slot is a mixed key and a row's index
-/// and 1, in one word of 64 bits if the key has 32, and in two otherwise. An empty slot is 0, and
-/// only the last slots of a sector are empty.
+/// The table, which consists of sectors of 16 bytes with one or two slots. A slot contains a mixed
+/// key and a row's index plus 1, in one word of 64 bits if the key has 32 bits, and in two words
+/// otherwise. An empty slot is 0, and only the last slots of a sector are empty.
 #[derive(Clone, Copy)]
 pub(super) struct Table<K> {
     words: Global<u64>,
@@ -48,16 +48,16 @@ pub(super) struct Table<K> {
     keys: core::marker::PhantomData<K>,
 }
 
-/// What a sector tells of a key.
+/// The result of probing a sector for a key.
 pub(super) struct Seen {
-    /// The index of the row with the key and 1, or 0.
+    /// The index of the row with the key plus 1, or 0.
     pub row: u32,
     /// Whether the key may be in the next sector, if it is not in this one.
     pub is_full: bool,
 }
 
 impl<K: KeyWord> Table<K> {
-    /// The 64-bit words of a slot.
+    /// The count of 64-bit words of a slot.
     const SLOT: u64 = K::BITS as u64 / 32;
 
     #[inline(always)]
@@ -75,7 +75,7 @@ impl<K: KeyWord> Table<K> {
         (sector + 1) & ((1 << self.sector_bits) - 1)
     }
 
-    /// Looks for a key in a sector.
+    /// Probes a sector for a key.
     #[inline(always)]
     pub fn look(&self, mixed: K, sector: u32) -> Seen {
         let [first, second] = self.words.load_pair_read_only(SECTOR_WORDS * sector as u64);
@@ -90,13 +90,13 @@ impl<K: KeyWord> Table<K> {
         Seen { row, is_full: second != 0 }
     }
 
-    /// Returns the index of the row with the key and 1, or 0.
+    /// Returns the index of the row with the key plus 1, or 0.
     #[inline(always)]
     pub fn find(&self, mixed: K) -> u32 {
         let mut sector = self.sector_of(mixed);
         let mut seen = self.look(mixed, sector);
-        // At most `MAX_DISTANCE` steps: no row is farther away, and a table that has no empty slot
-        // within that is not used.
+        // At most `MAX_DISTANCE` steps: no row is farther away, and a table without an empty slot
+        // within that distance is not used.
         while seen.row == 0 && seen.is_full {
             sector = self.next(sector);
             seen = self.look(mixed, sector);
@@ -104,10 +104,11 @@ impl<K: KeyWord> Table<K> {
         seen.row
     }
 
-    /// Writes a row to the first empty slot; returns whether there is one near enough, and no other
-    /// row with the key has come before. `key_of` returns the mixed key of another row.
+    /// Writes a row to the first empty slot. Returns false if no slot is near enough, or if the
+    /// table has another row with the key already. `key_of` returns the mixed key of another row.
     ///
-    /// Rows with one key take the same way, and a slot stays taken, so all but one of them notice.
+    /// Rows with the same key follow the same probe sequence, and a slot stays occupied, so all
+    /// rows of a key except one find another row.
     #[inline(always)]
     fn insert(&self, mixed: K, row: u32, key_of: impl Fn(u32) -> K) -> bool {
         let mut sector = self.sector_of(mixed);
@@ -123,7 +124,7 @@ impl<K: KeyWord> Table<K> {
                 } else {
                     let there = self.words.atomic(at + 1).compare_exchange(0, row as u64 + 1);
                     if there == 0 {
-                        // Nobody reads keys before all rows are in the table.
+                        // No thread reads keys before all rows are in the table.
                         self.words.store(at, mixed.to_u64());
                         return true;
                     }
@@ -140,9 +141,9 @@ impl<K: KeyWord> Table<K> {
 }
 
 kernel! {
-    /// Writes each row to the table, whose words are 0. If some key has several rows, or a row
-    /// would be too far away, the header's [`FAILED`](super::header::FAILED) is not 0 in the end,
-    /// and the table is incomplete.
+    /// Writes each row to the table, whose words are 0 at first. If some key has several rows, or a
+    /// row would be too far away, the header's [`FAILED`](super::header::FAILED) is not 0 at the
+    /// end, and the table is incomplete.
     FillTable<K: KeyWord>, "join_fill_table", threads 256;
     { keys: Global<K>, words: Global<u64>, header: Global<u64>, plan: TableParams }
 }
@@ -161,8 +162,8 @@ impl<K: KeyWord> FillTable<K> {
         block.tiles_of(&mut rows, |warp, rows| {
             let mixed = |_, row: &Filled<K>| row.mixed.map(|mixed| (mixed, mixed.bits_from(0)));
             warp.twins(rows, mixed, |lane, row, twin| row.has_twin = twin != lane);
-            // The rows of a frequent key would wait for each other. Lanes may read different words,
-            // and must go on together.
+            // This avoids that rows of a frequent key wait for each other. Lanes may read different
+            // flags, and must take the same branch.
             let has_failed = |_, row: &Filled<K>| row.has_twin || header.atomic(header::FAILED).load() != 0;
             if warp.ballot(rows, has_failed) != 0 {
                 return warp.each(rows, |lane, _| {
@@ -190,7 +191,7 @@ struct Filled<K> {
     has_twin: bool,
 }
 
-/// The row indices that probes have found in a table, instead of buckets.
+/// The row indices that probes have found in a table, in place of buckets.
 #[derive(Clone, Copy)]
 struct Numbers;
 
@@ -219,24 +220,24 @@ pub struct JoinTableParams {
     pub b: u64,
     /// The count of probe rows.
     pub probe: u64,
-    /// The count of pairs that the outputs have capacity for; with 0 they are counted alone.
+    /// The capacity of the outputs, in pairs. If it is 0, pairs are only counted.
     pub capacity: u64,
-    /// What is written of each probe row: an [`Emit`].
+    /// The kinds of outputs for a probe row, an [`Emit`] as an integer.
     pub emit: u32,
     /// The binary logarithm of the count of sectors.
     pub sector_bits: u32,
-    /// The probe rows of a block, at most [`ROUND_ROWS`](super::ROUND_ROWS).
+    /// The count of probe rows of a block, at most [`ROUND_ROWS`](super::ROUND_ROWS).
     pub block_rows: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 kernel! {
-    /// Joins the probe rows, as many a block as the plan says, with the rows of a table that
-    /// [`FillTable`] has filled. If that failed, nothing is done.
+    /// Joins the probe rows with the rows of a table that [`FillTable`] has filled. Each block
+    /// joins the plan's `block_rows` probe rows. If filling failed, nothing is done.
     ///
-    /// The header's [`LENGTH`](super::header::LENGTH) is increased by the count of pairs, of which
-    /// all are written if there is capacity for them.
+    /// The count of pairs is added to the header's [`LENGTH`](super::header::LENGTH). All pairs are
+    /// written if there is capacity for them.
     JoinTable<K: KeyWord>, "join_table", threads 512, resident 2, shared start: u64 = 1,
         shared counters: u32 = COUNTERS;
     {

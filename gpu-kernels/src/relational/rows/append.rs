@@ -1,5 +1,5 @@
-//! Appending the indices of some rows: those with some outcome, those with a key, and those whose
-//! key is null.
+//! Appending the indices of some rows: rows with given outcomes, rows with a key, or rows whose key
+//! is null.
 
 use crate::primitives::append::{WARPS, reserve};
 use crate::relational::join::NO_ROW;
@@ -11,9 +11,9 @@ use crate::seam::{Block, Global};
 pub struct AppendRowsParams {
     /// The count of rows.
     pub rows: u64,
-    /// The count of output rows that there is capacity for.
+    /// The capacity of the outputs, in rows.
     pub capacity: u64,
-    /// The outcomes that are wanted: the sum of their [`Outcome::bit`](super::Outcome::bit). If the
+    /// The wanted outcomes, as the sum of their [`Outcome::bit`](super::Outcome::bit). If the
     /// outcomes are bits, 1 for rows whose bit is clear, or 2 for rows whose bit is set.
     pub wanted: u32,
     /// 1 if the outcomes are bits: the outcome of row `i` is bit `i mod 32` of word `i / 32`. 0 if
@@ -21,16 +21,16 @@ pub struct AppendRowsParams {
     pub are_bits: u32,
 }
 
-/// A row, and the offset that it is written to.
+/// A row, and the offset at which it is written.
 struct Row {
     is_wanted: bool,
     target: u64,
 }
 
 kernel! {
-    /// Appends the indices of the rows whose outcome is wanted to `rows_out`, in any order,
-    /// beginning at offset `next[0]`, which is increased by their count. Beside them [`NO_ROW`] is
-    /// written to `others_out`, which may be null. One thread a row.
+    /// Appends the indices of the rows with a wanted outcome to `rows_out`, in any order. They
+    /// begin at offset `next[0]`, to which their count is added. [`NO_ROW`] is written to the same
+    /// offsets of `others_out`, which may be null. One thread processes a row.
     AppendRows<>, "append_rows", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         outcomes: Global<u32>, rows_out: Global<u32>, others_out: Global<u32>, next: Global<u64>, plan: AppendRowsParams,

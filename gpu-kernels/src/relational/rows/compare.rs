@@ -1,4 +1,4 @@
-//! Which pairs of rows of two tables are equal.
+//! Comparing pairs of rows of two tables.
 
 use super::text::Texts;
 use crate::relational::join::NO_ROW;
@@ -15,13 +15,13 @@ pub struct CompareParams {
     pub left_rows: u64,
     /// The count of rows of the right table.
     pub right_rows: u64,
-    /// 1 for the first column; 0 for others, which clear flags alone.
+    /// 1 for the first column, or 0 for other columns, which only clear flags.
     pub is_first: u32,
     /// 1 if pairs with [`NO_ROW`] on a side are flagged, 0 if they are not.
     pub keeps_alone: u32,
 }
 
-/// The pairs of rows, and what becomes of them.
+/// The pairs of rows, and their flags.
 #[derive(Clone, Copy)]
 struct Pairs {
     left: Global<u32>,
@@ -31,14 +31,14 @@ struct Pairs {
     plan: CompareParams,
 }
 
-/// What a lane knows of its pair.
+/// The state of a lane's pair.
 struct Compared {
-    /// Whether the columns before have left it flagged.
+    /// Whether the pair was flagged after the earlier columns.
     was_flagged: bool,
     is_flagged: bool,
 }
 
-/// Compares pairs, one thread a pair; `is_equal` is asked for rows that are there.
+/// Compares pairs, with one thread per pair. `is_equal` is called for rows that exist.
 #[inline(always)]
 fn compare<B: Block>(block: &mut B, pairs: &Pairs, is_equal: impl Fn(u64, u64) -> bool + Sync) {
     let CompareParams { pairs: number, left_rows, right_rows, is_first, keeps_alone } = pairs.plan;
@@ -72,13 +72,13 @@ fn compare<B: Block>(block: &mut B, pairs: &Pairs, is_equal: impl Fn(u64, u64) -
 }
 
 kernel! {
-    /// Flags pair `i`, bit `i mod 32` of `keep[i / 32]`, if its rows have the same words; unless it
-    /// is the first column, if it was flagged, too. Bits past the last pair become 0. One thread a
-    /// pair.
+    /// Flags pair `i`, in bit `i mod 32` of `keep[i / 32]`, if its rows have equal words in this
+    /// column. Unless this is the first column, the pair must have been flagged before, too. Bits
+    /// after the last pair become 0. One thread compares a pair.
     ///
-    /// A pair of a row that its table lacks is not flagged, unless the plan says so. The word
-    /// `header[0]` is increased by the count of pairs whose flag this column cleared or did not
-    /// set.
+    /// A pair with a row that does not exist in its table is not flagged, unless the plan says
+    /// otherwise. The count of pairs whose flag this column cleared or did not set is added to
+    /// `header[0]`.
     CompareWords<W: Scalar>, "compare_words", threads 256;
     {
         left_words: Global<W>, right_words: Global<W>, left: Global<u32>, right: Global<u32>, keep: Global<u32>,
@@ -98,9 +98,10 @@ impl<W: Scalar> CompareWords<W> {
 }
 
 kernel! {
-    /// Flags pairs as [`CompareWords`] does, if their rows have the same texts.
+    /// Flags pairs as [`CompareWords`] does, if their rows have equal texts.
     ///
-    /// There is an offset more than rows in each table. They ascend, and none is beyond the bytes.
+    /// Each table has one offset more than rows. The offsets ascend, and are at most the count of
+    /// bytes.
     CompareTexts<L: Scalar, R: Scalar>, "compare_texts", threads 256;
     {
         left_offsets: Global<L>, left_bytes: Global<u64>, right_offsets: Global<R>, right_bytes: Global<u64>,

@@ -1,20 +1,20 @@
 //! Hashes of rows: polynomials over a prime field.
 //!
-//! A row is a sequence of numbers: one for a word of 4 bytes, two for a word of 8, and for a text
-//! its length and two numbers for each begun 8 bytes. They are the coefficients of a polynomial
-//! behind a first one that is 1. Its value at a random point of the field with 2^61 - 1 elements is
-//! the hash, which a bijection then mixes.
+//! A row is a sequence of numbers: one for a word of 4 bytes, two for a word of 8 bytes. A text has
+//! its length, and two numbers for each 8 bytes, the last of which may be incomplete. These
+//! numbers, after a leading 1, are the coefficients of a polynomial. The hash is its value at a
+//! random point of the field with 2^61 - 1 elements, mixed by a bijection.
 //!
-//! Lengths come before texts, so rows that differ have polynomials that differ, whatever the
-//! lengths. Their difference has at most as many zeros as the longer row has numbers. So two rows
-//! with `n` numbers or fewer have the same hash for at most `n` of the 2^61 - 1 points.
+//! Lengths come before texts, so different rows have different polynomials, whatever the lengths.
+//! The difference of two polynomials has at most as many zeros as the longer row has numbers. So
+//! two rows with at most `n` numbers have equal hashes for at most `n` of the 2^61 - 1 points.
 
 use super::text::Texts;
 use crate::seam::{Block, Global};
 use crate::types::{KeyWord, Scalar};
 
-/// The count of elements of the field: the Mersenne prime 2^61 - 1, by which products are reduced
-/// with shifts and additions.
+/// The count of elements of the field: the Mersenne prime 2^61 - 1, modulo which products are
+/// reduced by shifts and additions.
 pub const PRIME: u64 = (1 << 61) - 1;
 
 /// The scalar arguments of a launch that hashes a column.
@@ -31,51 +31,53 @@ pub struct HashParams {
     pub a: u64,
     /// The second constant of the mix.
     pub b: u64,
-    /// The bits that are kept of each hash at last.
+    /// The mask of the bits that are kept of the final hashes.
     pub mask: u64,
-    /// 1 for the first column, 0 for others, which go on with the hashes that are there.
+    /// 1 for the first column, or 0 for other columns, which continue the hashes of the columns
+    /// before.
     pub is_first: u32,
-    /// 1 for the last column, behind which hashes are mixed.
+    /// 1 for the last column, after which hashes are mixed.
     pub is_last: u32,
 }
 
-/// Returns a number below 2^63 that agrees with a product modulo [`PRIME`], if the product is below
-/// 2^123.
+/// Returns a number below 2^63 that is congruent to a product modulo [`PRIME`]. The product must be
+/// below 2^123.
 #[inline(always)]
 fn folded(product: u128) -> u64 {
     (product as u64 & PRIME) + (product >> 61) as u64
 }
 
-/// Returns a number of at most [`PRIME`] + 7 that agrees with `sum`.
+/// Returns a number of at most [`PRIME`] + 7 that is congruent to `sum`.
 #[inline(always)]
 fn folded_sum(sum: u64) -> u64 {
     (sum & PRIME) + (sum >> 61)
 }
 
 impl HashParams {
-    /// Returns the value before the indices of a column.
+    /// Returns the value of a row's polynomial before this column.
     #[inline(always)]
     fn begin(&self, hashes: Global<u64>, row: u64) -> u64 {
         if self.is_first != 0 { 1 } else { hashes.load_streaming(row) }
     }
 
-    /// Returns the value behind one more number, which is below 2^61. Values are [`PRIME`] + 7 at
-    /// most.
+    /// Returns the value of the polynomial after one more number, which is below 2^61. Values are
+    /// at most [`PRIME`] + 7.
     #[inline(always)]
     fn with(&self, value: u64, number: u64) -> u64 {
         folded_sum(folded(value as u128 * self.point as u128) + number)
     }
 
-    /// Returns the value behind both halves of a word.
+    /// Returns the value of the polynomial after both halves of a word.
     #[inline(always)]
     fn with_halves(&self, value: u64, word: u64) -> u64 {
-        // The sum is below 2^64: the first summand is below 3 · 2^61, the second below 2^61 + 2^32.
+        // The sum is below 2^64, because the first summand is below 3 · 2^61, and the second below
+        // 2^61 + 2^32.
         let squared = folded(value as u128 * self.square as u128);
         let lower = folded((word as u32 as u64) as u128 * self.point as u128);
         folded_sum(squared + lower + (word >> 32))
     }
 
-    /// Stores the value behind a column.
+    /// Stores the value of the polynomial after a column.
     #[inline(always)]
     fn end(&self, hashes: Global<u64>, row: u64, value: u64) {
         let value = if value >= PRIME { value - PRIME } else { value };
@@ -85,7 +87,7 @@ impl HashParams {
 }
 
 kernel! {
-    /// Continues the hash of each row with a column of words. One thread a row.
+    /// Continues the hash of each row with a column of words. One thread hashes a row.
     HashWords<W: Scalar>, "hash_words", threads 256;
     { words: Global<W>, hashes: Global<u64>, plan: HashParams }
 }
@@ -105,9 +107,9 @@ impl<W: Scalar> HashWords<W> {
 }
 
 kernel! {
-    /// Continues the hash of each row with a column of texts. One thread a row.
+    /// Continues the hash of each row with a column of texts. One thread hashes a row.
     ///
-    /// There is an offset more than rows. They ascend, and none is beyond the bytes.
+    /// There is one offset more than rows. The offsets ascend, and are at most the count of bytes.
     HashTexts<O: Scalar>, "hash_texts", threads 256;
     { offsets: Global<O>, bytes: Global<u64>, hashes: Global<u64>, plan: HashParams }
 }
@@ -135,7 +137,7 @@ impl<O: Scalar> HashTexts<O> {
 mod tests {
     use super::{HashParams, PRIME};
 
-    /// Returns a value behind a number, computed by divisions.
+    /// Returns the value of the polynomial after a number, computed by divisions.
     fn with(value: u64, point: u64, number: u64) -> u64 {
         ((value as u128 * point as u128 + number as u128) % PRIME as u128) as u64
     }

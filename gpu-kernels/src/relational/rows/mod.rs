@@ -1,12 +1,12 @@
 //! Rows of several columns: their hashes, and which rows of two tables are equal.
 //!
-//! A column has words of 4 or 8 bytes, or texts. Each launch is for one column: it continues the
-//! hashes that the launches before it began, or clears the flags of pairs that differ in its
-//! column.
+//! A column has words of 4 or 8 bytes, or texts. Each launch processes one column: it continues the
+//! hashes of earlier launches, or clears the flags of pairs that differ in its column.
 //!
-//! `hash` and `compare` are these launches; `offsets` checks the offsets of texts first, and `text`
-//! reads their bytes. `outcomes` sums up for each row what became of its pairs, `append` collects
-//! rows, and `renumber` gives them their indices in another table.
+//! `hash` and `compare` contain these launches. `offsets` checks the offsets of texts first, and
+//! `text` reads their bytes. `outcomes` computes an outcome for each row from the outcomes of its
+//! pairs, `append` collects rows, and `renumber` replaces their indices by indices in another
+//! table.
 
 mod append;
 mod compare;

@@ -1,21 +1,21 @@
-//! Outcomes: what became of the pairs of each row.
+//! The outcomes of rows.
 
 use crate::seam::{Block, Global};
 
-/// The outcome of a row: what became of its pairs. It is the greatest outcome of one of them.
+/// The outcome of a row, which is the greatest outcome of its pairs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u32)]
 pub enum Outcome {
-    /// The row is in no pair.
+    /// There is no pair with the row.
     None = 0,
-    /// All pairs of the row were pairs of different rows.
+    /// In all pairs of the row, the two rows differ.
     Lost = 1,
-    /// The row is in a pair of equal rows.
+    /// In a pair of the row, both rows are equal.
     Matched = 2,
 }
 
 impl Outcome {
-    /// Returns the bit of the outcome among those that are wanted.
+    /// Returns the bit of the outcome in a set of wanted outcomes.
     pub const fn bit(self) -> u32 {
         1 << self as u32
     }
@@ -32,9 +32,9 @@ pub struct RaiseOutcomesParams {
 }
 
 kernel! {
-    /// Raises the outcome of the row of each pair: to [`Outcome::Matched`] if bit `i mod 32` of
-    /// `keep[i / 32]` is set for pair `i`, and to [`Outcome::Lost`] if it is not. A row that the
-    /// table lacks has none. One thread a pair.
+    /// Raises the outcome of the row of each pair `i`: to [`Outcome::Matched`] if bit `i mod 32` of
+    /// `keep[i / 32]` is set, or else to [`Outcome::Lost`]. A row that does not exist in the table
+    /// has no outcome. One thread processes a pair.
     RaiseOutcomes<>, "raise_outcomes", threads 256;
     { rows: Global<u32>, keep: Global<u32>, outcomes: Global<u32>, plan: RaiseOutcomesParams }
 }
@@ -51,7 +51,7 @@ impl RaiseOutcomes {
             }
             let is_kept = args.keep.load_read_only(pair / 32) >> (pair % 32) & 1 != 0;
             let outcome = if is_kept { Outcome::Matched } else { Outcome::Lost } as u32;
-            // Rows in many pairs are changed once or twice, and read otherwise.
+            // The outcome of a row in many pairs changes once or twice, and is otherwise only read.
             let word = args.outcomes.atomic(row);
             if word.load() < outcome {
                 word.fetch_max(outcome);

@@ -1,4 +1,4 @@
-//! New indices of rows.
+//! Replacing the indices of rows.
 
 use crate::seam::{Block, Global};
 
@@ -8,18 +8,18 @@ use crate::seam::{Block, Global};
 pub struct RenumberRowsParams {
     /// The count of row indices.
     pub items: u64,
-    /// The count of rows that they may name; other indices stay as they are, among them
+    /// The count of rows in the range of valid indices. Other indices are not changed, for example
     /// [`NO_ROW`](crate::relational::join::NO_ROW).
     pub rows: u64,
-    /// What is added to an index.
+    /// The number that is added to an index.
     pub first: u32,
-    /// 0.
+    /// An unused field, which is 0.
     pub padding: u32,
 }
 
 kernel! {
     /// Replaces row index `r` by `numbers[r] + first`, or by `r + first` if `numbers` is null. One
-    /// thread a row index.
+    /// thread replaces an index.
     RenumberRows<>, "renumber_rows", threads 256;
     { items: Global<u32>, numbers: Global<u32>, plan: RenumberRowsParams }
 }

@@ -3,7 +3,8 @@
 use crate::seam::Global;
 use crate::types::Scalar;
 
-/// A column of texts: their bytes, eight in a word, and the offsets between which each text lies.
+/// A column of texts: their bytes, eight in a word, and the offsets between which each text is
+/// stored.
 #[derive(Clone, Copy)]
 pub(super) struct Texts<O> {
     pub offsets: Global<O>,
@@ -20,7 +21,7 @@ impl<O: Scalar> Texts<O> {
     }
 }
 
-/// A text: `length` bytes that begin at byte `start`.
+/// A text: `length` bytes starting at byte `start`.
 #[derive(Clone, Copy)]
 pub(super) struct Text {
     bytes: Global<u64>,
@@ -38,30 +39,30 @@ impl Text {
     }
 }
 
-/// The words of a text, wherever it begins. Each word of memory is read once, and none that has no
-/// byte of the text.
+/// The words of a text that begins at any byte. Each word of memory is read once, and only if it
+/// contains a byte of the text.
 pub(super) struct TextWords {
     bytes: Global<u64>,
-    /// The index of the word that is held.
+    /// The index of the word in `held`.
     at: u64,
-    /// The bytes that are left.
+    /// The count of remaining bytes.
     pub left: u64,
-    /// The bytes of a word of memory before those that are the text's next.
+    /// The count of bytes in a word of memory before the next byte of the text.
     skipped: u32,
-    /// The word of memory in which the text goes on.
+    /// The word of memory that contains the next byte of the text.
     held: u64,
 }
 
 impl TextWords {
-    /// Returns the next 8 bytes as a word; those behind the end of the text are 0. There must be a
-    /// byte left.
+    /// Returns the next 8 bytes as a word. Bytes after the end of the text are 0. There must be at
+    /// least one byte left.
     #[inline(always)]
     pub fn next(&mut self) -> u64 {
         let shift = 8 * self.skipped;
         self.at += 1;
         let goes_on = self.left > (8 - self.skipped) as u64;
         let next = if goes_on { self.bytes.load_read_only(self.at) } else { 0 };
-        // Two shifts, since one by all 64 bits is none.
+        // There are two shifts, since a shift by 64 bits would have no effect.
         let word = self.held >> shift | next << 1 << (63 - shift);
         let word = if self.left < 8 { word & !(u64::MAX << (8 * self.left)) } else { word };
         self.held = next;
@@ -81,13 +82,14 @@ mod tests {
         for start in 0..17 {
             for length in 0..31 {
                 let end = start + length;
-                // Bytes behind the text are cut off, and words without a byte of it not read.
+                // Bytes after the text must be cut off, and words without a byte of the text must
+                // not be read.
                 let mut words = [u64::MAX; 6];
                 for (word, chunk) in words.iter_mut().zip(bytes[..end].chunks(8)) {
                     *word = chunk.iter().rev().fold(u64::MAX, |word, &byte| word << 8 | byte as u64);
                 }
                 let offsets = [start as u32, end as u32];
-                // SAFETY: both arrays are read alone, at their elements.
+                // SAFETY: both arrays are only read, and only at their elements.
                 let texts = unsafe {
                     let bytes = Global::new(words.as_ptr().cast_mut());
                     Texts { offsets: Global::new(offsets.as_ptr().cast_mut()), bytes }
