@@ -157,7 +157,7 @@ impl HashFunctions {
         let constants = core::array::from_fn(|_| {
             let (a, b) = (random(), random());
             let (a, b) = match (formula, key_bits) {
-                // The constant a must not be 0 modulo p, because the function would then send every
+                // The constant a must not be 0 modulo p, since the function would then send every
                 // key to one slot.
                 (Formula::Linear, _) => (1 + a % (prime.get() as u64).max(2).wrapping_sub(1), prime.remainder(b)),
                 (Formula::LinearWrapping, 32) => ((a | 1) & 0xffff_ffff, b & 0xffff_ffff),
@@ -193,7 +193,7 @@ impl HashFunctions {
     /// Returns the slot of `key` under function `function`, or [`NO_SLOT`] if the table has fewer
     /// functions.
     ///
-    /// `function` should be a constant once loops are unrolled, because on the GPU a constant index
+    /// `function` should be a constant once loops are unrolled, since on the GPU a constant index
     /// keeps the constants out of local memory.
     #[inline(always)]
     pub fn slot<K: KeyWord>(&self, function: usize, key: K) -> u32 {
@@ -226,8 +226,8 @@ impl HashFunctions {
     /// answer.
     #[inline(always)]
     pub fn search<K: KeyWord, R>(&self, key: K, mut visit: impl FnMut(u32) -> Option<R>) -> Option<R> {
-        // The calls are written out, because LLVM does not unroll a loop with an early exit, and
-        // then indexes the constants in local memory.
+        // The calls are written out, since LLVM does not unroll a loop with an early exit, and then
+        // indexes the constants in local memory.
         macro_rules! visit_each {
             ($($function:literal)*) => {
                 $(

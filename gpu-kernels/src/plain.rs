@@ -27,7 +27,7 @@ pub trait Plain: Copy + Send + Sync + 'static {
 pub struct Proof<T>(PhantomData<fn() -> T>);
 
 impl<T> Proof<T> {
-    /// Promises that `T` has the properties that are listed at [`Proof`].
+    /// Promises that `T` has the properties of [`Proof`].
     ///
     /// # Safety
     /// `T` must have these properties.

@@ -123,14 +123,14 @@ pub trait Double: AtomicWord + Eq + core::fmt::Debug + sealed::Sealed {
     /// Reads the words of a sector, whose first word has index `first`. No thread of this launch
     /// may write these words.
     fn read_sector(memory: Global<Self>, first: u64) -> Self::Sector;
-    /// Loads the words of a sector while other threads may be changing them. Each word is read as a
-    /// whole, but the words may be of different moments.
+    /// Loads the words of a sector while other threads may be changing them. Each word is whole,
+    /// but the words may be of different moments.
     fn load_sector_relaxed(memory: Global<Self>, first: u64) -> Self::Sector;
 
     /// The array of such words that has 64 bytes, a line of a CPU's cache.
     type Line: Copy + AsRef<[Self]>;
     /// Loads the words of a line, whose first word has index `first`. No other thread may write
-    /// them at the same time.
+    /// them concurrently.
     fn load_line(memory: Global<Self>, first: u64) -> Self::Line;
     /// Loads the words of a line while other threads may be changing them, as
     /// [`Double::load_sector_relaxed`] does.
@@ -159,7 +159,7 @@ pub trait KeyWord: Scalar {
         self.unmixed_by(a, inverse_multiplier(b))
     }
 
-    /// Returns the result of [`KeyWord::unmixed`], computed with the [`inverse_multiplier`] of `b`.
+    /// Does [`KeyWord::unmixed`] with the [`inverse_multiplier`] of `b`.
     fn unmixed_by(self, a: u64, inverse_of_b: u64) -> Self;
 
     /// Returns the upper 32 bits of [`KeyWord::mixed`].
@@ -249,7 +249,7 @@ const fn inverse(odd: u64) -> u64 {
 }
 
 /// Returns the inverse of the odd multiplier that [`KeyWord::mixed`] makes of `b`. Code that
-/// unmixes many keys passes it as an argument, because LLVM may compute it again for each key.
+/// unmixes many keys passes it as an argument, since LLVM may compute it again for each key.
 #[inline(always)]
 pub const fn inverse_multiplier(b: u64) -> u64 {
     inverse(b | 1)

@@ -165,8 +165,8 @@ const CHECK_EVERY: u32 = 16;
 /// may drop its copy.
 ///
 /// Without this, copies of two keys that share all their slots could evict each other forever,
-/// because each thread finds the other key in every slot. The key is not lost: the copy that was
-/// seen was in its slot at that moment, and a thread that evicts it can drop it only after seeing
+/// since each thread finds the other key in every slot. The key is not lost: the copy that was seen
+/// was in its slot at that moment, and a thread that evicts it can drop it only after seeing
 /// another copy. (That requires one order of reads and exchanges for all threads. The atomics of
 /// GPUs and of x86 have such an order; relaxed atomics need not. [`Last`](super::Last) detects keys
 /// that were lost for lack of it.)
@@ -254,8 +254,8 @@ impl<K: KeyWord, V: Payload> Census<K, V> {
             let earlier = has_earlier_copy(&table, Slots::<K, V>::key_of(*item), slot);
             if earlier {
                 raise(args.header, header::REPEATED);
-                // The copy that was seen may be erased at the same time, but not the copy in the
-                // slot of the first function with a copy.
+                // The copy that was seen may be erased concurrently, but not the copy in the slot
+                // of the first function with a copy.
                 if V::VALUE_BITS == 0 && !fillers::put_filler(&table, slot) {
                     raise(args.header, header::FAILED);
                 }

@@ -1,10 +1,10 @@
 //! Erasing a copy of a key from a set without making its slot empty.
 //!
 //! A search ends at an empty slot, since keys leave slots only for other keys. A copy in the slot
-//! of a later function can therefore not simply be removed, because a key that was evicted from
-//! that slot would then come after an empty one. Instead the copy is replaced by a *filler*: a key
-//! that no function maps to the slot. A lookup of the filler's key never reads the slot, and for
-//! all other lookups it is another key.
+//! of a later function can therefore not simply be removed, since a key that was evicted from that
+//! slot would then come after an empty one. Instead the copy is replaced by a *filler*: a key that
+//! no function maps to the slot. A lookup of the filler's key never reads the slot, and for all
+//! other lookups it is another key.
 //!
 //! So a key counts as a key of the set only if it is in one of its own slots. Checking that takes
 //! no memory access.

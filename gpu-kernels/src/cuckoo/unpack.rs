@@ -31,8 +31,8 @@ kernel! {
     /// capacity. In a set it writes the keys alone. There is one thread per slot, and one for the
     /// cell.
     ///
-    /// `count[0]`, which is 0 at first, becomes the count of pairs. The pairs are in the order in
-    /// which blocks reserve their output. `values_out` may be null in a set.
+    /// `count[0]`, 0 at first, becomes the count of pairs. The pairs are in the order in which
+    /// blocks reserve their output. `values_out` may be null in a set.
     Unpack<K: KeyWord, V: Payload>, "cuckoo_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         words: Global<Slot<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>,

@@ -152,8 +152,8 @@ impl<W: KeyWord> Bucket<W> {
         self.seek(mixed, |line| self.keys(line))
     }
 
-    /// Removes a key. Returns its value if this thread removed it. Other threads may remove keys at
-    /// the same time.
+    /// Removes a key. Returns its value if this thread removed it. Other threads may remove keys
+    /// concurrently.
     #[inline(always)]
     pub fn remove(&self, mixed: W) -> Option<W> {
         let found = self.seek(mixed, |line| self.load_relaxed(line))?;
@@ -193,8 +193,8 @@ impl<W: KeyWord> Bucket<W> {
                 (line, left) = (self.next(line), left - 1);
                 continue;
             }
-            // The slot at which the search in a line begins depends on the key, so that not all
-            // keys compete for the same slot.
+            // The slot where the search in a line begins depends on the key, so that not all keys
+            // compete for one slot.
             let turned = free >> start | free << (records - start);
             let slot = (turned.trailing_zeros() + start) % records;
             let held = if seen.empty >> slot & 1 != 0 { self.empty } else { self.removed };
@@ -215,8 +215,8 @@ impl<W: KeyWord> Bucket<W> {
         (number / records) as u64 * Self::line_words() + (number % records) as u64
     }
 
-    /// Returns the record in slot `number`, if the slot contains one. No thread may change it at
-    /// the same time.
+    /// Returns the record in slot `number`, if the slot contains one. No thread may change it
+    /// concurrently.
     #[inline(always)]
     pub fn record(&self, number: u32) -> Option<(W, W)> {
         let key = self.key(number)?;
@@ -237,8 +237,8 @@ impl<W: KeyWord> Bucket<W> {
     }
 
     /// Writes a group of four words of a bucket whose lines have their records in front. `held`
-    /// returns the count of records that requested a slot of a line, which may be more than the
-    /// line has. `word` returns the word with a given index among the staged records.
+    /// returns the count of requests for slots of a line, which may be more than its slots. `word`
+    /// returns a staged word.
     #[inline(always)]
     pub fn write_four(&self, four: u32, held: impl Fn(u32) -> u32, word: impl Fn(u32) -> W) {
         let records = records_of_line::<W>();
@@ -269,7 +269,7 @@ impl<W: KeyWord> Bucket<W> {
 /// Returns the home line of a key, at which its search begins, among `lines` lines.
 #[inline(always)]
 pub fn home_line<W: KeyWord>(mixed: W, lines: u32) -> u32 {
-    // The multiplication uses the lowest bits, because they differ among the keys of a bucket.
+    // The multiplication uses the lowest bits, since they differ among the keys of a bucket.
     mixed.bits_from(0).wrapping_mul(0x9e37_79b1).scaled(lines)
 }
 

@@ -1,5 +1,5 @@
-//! Kernels over the whole table: writing out all pairs, finding the depths that bucket tables need,
-//! and moving all buckets to fewer pages.
+//! Kernels over the whole table: writing out all pairs, the depths that bucket tables need, and
+//! moving buckets to fewer pages.
 
 use super::bucket::records_of_line;
 use super::{HeaderTable, Layout, Pages, Table, WordOf, counts, span};
@@ -31,8 +31,8 @@ pub struct UnpackParams {
 
 kernel! {
     /// Writes the pairs of all buckets to `keys_out` and `values_out`, up to their capacity.
-    /// `count[0]`, which is 0 at first, becomes the count of pairs. The pairs are in the order in
-    /// which blocks append. One thread writes the pair of a slot.
+    /// `count[0]`, 0 at first, becomes the count of pairs. The pairs are in the order in which
+    /// blocks append. One thread writes the pair of a slot.
     Unpack<K: KeyWord, V: ValueWord>, "extendible_unpack", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { pages: Global<Pages<K, V>>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>, plan: UnpackParams }
 }
@@ -119,8 +119,7 @@ fn entries(addresses: Global<u64>, table: u64) -> Global<u32> {
 
 kernel! {
     /// Copies all buckets to other pages without gaps. `forward[i]` becomes the new index of bucket
-    /// `i`. The count `WRITTEN`, which is 0 at first, becomes the count of buckets. A tile copies a
-    /// bucket.
+    /// `i`. The count `WRITTEN`, 0 at first, becomes the count of buckets. A tile copies a bucket.
     Repack<K: KeyWord, V: ValueWord>, "extendible_repack", threads 256;
     {
         pages: Global<Pages<K, V>>, pages_out: Global<Pages<K, V>>, forward: Global<u32>, counts: Global<u64>,

@@ -211,8 +211,8 @@ impl<K: KeyWord, V: ValueWord> Absorb<K, V> {
                 let mut record = lane;
                 while record < from.slots() {
                     if let Some((mixed, value)) = from.record(record) {
-                        // There is a slot, because both buckets together have no more records than
-                        // a bucket may have.
+                        // There is a slot, since both buckets together have no more records than a
+                        // bucket may have.
                         to.insert(mixed, value);
                     }
                     record += 32;

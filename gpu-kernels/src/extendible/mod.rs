@@ -2,21 +2,19 @@
 //! a table that grows and shrinks bucket by bucket. docs/extendible.md describes the whole design.
 //!
 //! **Directory.** A key's hash, as a fraction of its range, first selects one of `roots` parts of
-//! that range. Each further bit of the hash then selects a half of what is left. A bucket of local
-//! depth d contains the keys that are left after d such halvings. The *segment table* has an entry
-//! for each group of parts and each sequence of bits whose length is the global depth. The entry
-//! points to a *bucket table*, which has a bucket index for each part of the group. All segments
-//! that agree in the first bits share a bucket table; the count of these bits is the depth of the
-//! bucket table.
+//! that range. Each further bit selects a half of what is left. A bucket of local depth d contains
+//! the keys that are left after d halvings. The *segment table* has an entry for each group of
+//! parts and each sequence of bits whose length is the global depth. The entry points to a *bucket
+//! table*, which has a bucket index for each part of the group. Segments that agree in the first d
+//! bits share a bucket table of depth d.
 //!
 //! **Buckets** are in pages of [`PAGE`], and each has a [`BucketHeader`]. Keys are stored mixed
 //! ([`bucket`]).
 //!
 //! After [`bucket`] read `find`, which also finds the keys of a batch before anything changes. For
-//! a batch of insertions, `predict` computes which buckets overflow and how they are divided.
-//! `split` builds the new buckets on chip, and inserts the other keys. For a batch of removals,
-//! `remove` removes keys, and `merge` merges buckets with their buddies. `inspect` is for whole
-//! tables.
+//! a batch of insertions, `predict` computes which buckets overflow and how they are divided, and
+//! `split` builds the new buckets and inserts the other keys. For a batch of removals there are
+//! `remove`, and `merge` for buddies. `inspect` is for whole tables.
 
 pub mod bucket;
 mod find;
@@ -48,7 +46,7 @@ pub const fn page_words(lines: u32) -> u64 {
     HEADER_WORDS + PAGE * lines as u64 * bucket::LINE_WORDS
 }
 
-/// The greatest depth of the directory, because 32 bits of the hash select halves.
+/// The greatest depth of the directory, since 32 bits of the hash select halves.
 pub const MAX_DEPTH: u32 = 32;
 
 /// The words in which the kernels of a batch count, all 0 at first.
@@ -334,7 +332,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     }
 
     /// Points all directory entries of a bucket's range, which begins at `first` and has depth
-    /// `depth`, to `bucket`. No bucket table of the range may be less deep than the bucket, because
+    /// `depth`, to `bucket`. No bucket table of the range may be less deep than the bucket, since
     /// its entry would cover more than the range.
     #[inline(always)]
     fn install(&self, first: u64, depth: u32, bucket: u32) {

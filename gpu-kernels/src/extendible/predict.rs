@@ -193,9 +193,8 @@ struct Counted {
 }
 
 kernel! {
-    /// Divides each node into halves. Halves that fit in a bucket are written to `leaves`, and the
-    /// others to `next`. Each of the two must have capacity for two more entries per node. A tile
-    /// divides a node.
+    /// Halves the nodes. Halves that fit in a bucket are written to `leaves`, and the others to
+    /// `next`, each with capacity for two more entries per node. A tile divides a node.
     Divide<K: KeyWord, V: ValueWord>, "extendible_divide", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         keys: Global<K>, pages: Global<Pages<K, V>>, nodes: Global<u64>, next: Global<u64>, leaves: Global<u64>,

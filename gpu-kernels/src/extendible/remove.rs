@@ -1,5 +1,5 @@
-//! Removing keys. A removed key leaves a tombstone, or an empty slot if no search for another key
-//! needs a tombstone (Hu 2015, §2.4).
+//! Removing keys, which leave a tombstone, or an empty slot if no search needs a tombstone (Hu
+//! 2015, §2.4).
 
 use super::{Layout, Pages, Table, WordOf, counts};
 use crate::seam::{Block, Global, Tile};
@@ -18,9 +18,9 @@ pub struct RemoveParams {
 
 kernel! {
     /// Removes key `i` by thread `i`. `values[i]` becomes the value that it had, or 0 if it was
-    /// absent. Bit `i mod 32` of `found[i / 32]` tells whether it was present. Of equal keys only
-    /// one is reported as found, and of equal keys in a warp only the last one is searched.
-    /// `values` may be null. No thread may insert or look up during the launch.
+    /// absent. Bit `i mod 32` of `found[i / 32]` tells whether it was present. Of equal keys one is
+    /// reported as found, and in a warp only the last one is searched. `values` may be null. No
+    /// thread may insert or look up during the launch.
     Remove<K: KeyWord, V: ValueWord>, "extendible_remove", threads 256;
     {
         keys: Global<K>, segments: Global<u64>, pages: Global<Pages<K, V>>, values: Global<V>, found: Global<u32>,

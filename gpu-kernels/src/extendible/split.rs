@@ -208,7 +208,7 @@ impl<W: KeyWord, S: Shared<W>, N: Shared<u32>> Staging<W, S, N> {
     fn put(&self, mixed: W, value: W) {
         let (records, mut line) = (records_of_line::<W>(), home_line(mixed, self.lines));
         let mut slot = self.held.fetch_add(self.first_line + line, 1);
-        // At most as many steps as lines, because there are no more records than slots.
+        // At most as many steps as lines: there are no more records than slots.
         while slot >= records {
             line = next_line(line, self.lines);
             slot = self.held.fetch_add(self.first_line + line, 1);

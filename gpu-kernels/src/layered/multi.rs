@@ -121,7 +121,7 @@ impl<T: Scalar> Gather<T> {
         let GatherParams { queries, total } = args.plan;
         // Returns the last query in `low..high` whose output begins at or before `output_index`.
         let query_of = |output_index: u64, mut low: u64, mut high: u64| {
-            // At most 64 steps, because each step halves the range.
+            // At most 64 steps: each halves the range.
             while high - low > 1 {
                 let middle = low.midpoint(high);
                 if args.offsets.load_read_only(middle) <= output_index {

@@ -1,4 +1,4 @@
-//! Batches of many operations that run at the same time.
+//! Batches of many operations that run concurrently.
 
 use super::batch_in_turn::Batch;
 use super::line::Told;
@@ -96,12 +96,12 @@ struct Done<V> {
     emptied: bool,
     /// Whether the operation must be done.
     wanted: bool,
-    /// Whether this thread does it. If not, another thread does it for this one.
+    /// Whether this thread does it, and not another one for it.
     leads: bool,
 }
 
 kernel! {
-    /// Does the operations of the plan's range, all at the same time, with one thread for each.
+    /// Does the operations of the plan's range, all concurrently, with one thread for each.
     ///
     /// With `MIXED` operation `i` is the [`Operation`] or [`Fold`] in `kinds[i]`; other words have
     /// no effect. Without it, all operations are the plan's [`Operation`], and `kinds` is null.

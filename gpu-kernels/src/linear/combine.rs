@@ -24,7 +24,7 @@ pub struct CombineParams {
     pub value: u64,
     /// The function.
     pub fold: Fold,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 

@@ -72,7 +72,7 @@ impl<K: KeyWord, V: ValueWord> Find<K, V> {
     }
 }
 
-/// Returns the value of a key in a table that no thread changes at the same time.
+/// Returns the value of a key in a table that no thread changes concurrently.
 #[inline(always)]
 pub(crate) fn find_in_unchanging<K: KeyWord, V: ValueWord>(
     words: Global<PackedPair<K, V>>,

@@ -12,7 +12,7 @@ use crate::types::{KeyWord, Scalar, ValueWord};
 const AT_ONCE: usize = 32;
 
 /// The queries `first..end` of a lookup. `first` is a multiple of 32. No thread may change the
-/// table at the same time.
+/// table concurrently.
 ///
 /// The lines of a group are computed and prefetched while the group before is answered. An answer
 /// takes no branch, since it is unpredictable whether a key is present or its line full. The
@@ -148,7 +148,7 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
         let (mut lines, mut found) = ([0; AT_ONCE], 0);
         each(open, |i| lines[i] = sought.homes[i].line::<PackedPair<K, V>>());
         // The limit matters only in a table without an empty slot, which only a kernel can fill.
-        // Otherwise every search ends earlier.
+        // Other searches end earlier.
         let mut left = self.layout.lines;
         // At most as many steps as lines.
         while open != 0 && left > 1 {
@@ -170,8 +170,7 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
         found
     }
 
-    /// Searches a key in a line without a branch. Also returns its value, which is unspecified if
-    /// the key is absent.
+    /// Searches a key in a line without a branch. Also returns its value, or an unspecified one.
     #[inline(always)]
     fn probe(&self, lanes: impl Lanes, line: u32, key: Half<K, V>) -> (Seen, Half<K, V>) {
         let first = first_of_line::<PackedPair<K, V>>(line);

@@ -1,5 +1,5 @@
 //! Batches that only insert and need no answers. The kernel needs fewer registers than
-//! [`Apply`](super::Apply), so more threads can wait for memory at the same time.
+//! [`Apply`](super::Apply), so more threads can wait for memory concurrently.
 
 use super::batch_in_turn::Batch;
 use super::line::Replacing;
@@ -23,7 +23,7 @@ pub struct InsertParams {
 
 kernel! {
     /// Inserts every key of the plan's range, or replaces its value, with one thread per key. There
-    /// must be a slot for each. Of equal keys in a warp only one is inserted, because otherwise
+    /// must be a slot for each. Of equal keys in a warp only one is inserted, since otherwise
     /// threads would wait for each other.
     ///
     /// With `ANYWHERE` slots of removed keys are used again.

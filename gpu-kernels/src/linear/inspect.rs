@@ -22,8 +22,8 @@ kernel! {
     /// Writes the pairs of all slots and of the cell to `keys_out` and `values_out`, up to their
     /// capacity. There is one thread per slot.
     ///
-    /// `count[0]`, which is 0 at first, becomes the count of pairs. The pairs are in the order in
-    /// which blocks reserve their output.
+    /// `count[0]`, 0 at first, becomes the count of pairs. The pairs are in the order in which
+    /// blocks reserve their output.
     Unpack<K: KeyWord, V: ValueWord>, "linear_unpack", threads 256, wide atomics, shared sums: u32 = WARPS, shared start: u64 = 1;
     {
         words: Global<PackedPair<K, V>>, header: Global<u64>, keys_out: Global<K>, values_out: Global<V>, count: Global<u64>,
@@ -53,7 +53,7 @@ impl<K: KeyWord, V: ValueWord> Unpack<K, V> {
 
 kernel! {
     /// Adds the count of keys, and the count of slots that are not empty, to the header's counters,
-    /// which are 0 at first. There is one thread per slot. `H` is half of a word.
+    /// 0 at first. There is one thread per slot. `H` is half of a word.
     Recount<H: KeyWord>, "linear_recount", threads 256, wide atomics;
     { words: Global<Doubled<H>>, header: Global<u64>, plan: InspectParams }
 }
@@ -104,7 +104,7 @@ impl<H: KeyWord> ProbeLengths<H> {
             let (bucket, within) = ((slot / of_bucket as u64) as u32, (slot % of_bucket as u64) as u32);
             let mut probe = layout.probe::<Doubled<H>>(word.upper());
             let mut length = 1 + (within + of_bucket - probe.start) % of_bucket;
-            // At most as many steps as buckets, because the steps lead to every bucket.
+            // At most as many steps as buckets: the steps lead to every bucket.
             while probe.bucket != bucket {
                 layout.advance(&mut probe);
                 length += of_bucket;

@@ -34,7 +34,7 @@ impl<W: Double> LineCells for Slots<W> {
     }
 }
 
-/// The slots of a table that only one CPU thread accesses, because one block is the whole grid.
+/// The slots of a table that only one CPU thread accesses, since one block is the whole grid.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct AloneSlots<W>(pub Global<W>);
 
@@ -105,8 +105,8 @@ impl Home {
     fn first<W: Double>(self, flags: u32) -> u64 {
         let in_bucket = bits_of_bucket::<W>();
         let (bucket, start) = (self.0 / W::IN_SECTOR, self.0 % W::IN_SECTOR);
-        // The flags of the home bucket come first, and 16 bits above are the flags of the other
-        // bucket. The order in each bucket is cyclic.
+        // The flags of the home bucket come first, and the other bucket's 16 bits above. Each order
+        // is cyclic.
         let (here, other) = (flags >> (bucket % 2 * W::IN_SECTOR), flags >> ((bucket + 1) % 2 * W::IN_SECTOR));
         let buckets = (here & in_bucket) | (other & in_bucket) << 16;
         let from_start = (buckets | buckets << W::IN_SECTOR) >> start & (in_bucket | in_bucket << 16);
@@ -213,7 +213,7 @@ impl<L: Lanes, C: LineCells> Lines<L, C> {
 
     /// Inserts a key that is not K into its home line if that line is enough. Otherwise
     /// [`slot::insert_anywhere`] or [`slot::insert_in_place`] inserts it; their documentation says
-    /// what other threads may do at the same time. An absent key requests a slot once.
+    /// what other threads may do concurrently. An absent key requests a slot once.
     #[inline(always)]
     pub fn insert(&self, (key, value): (HalfOf<C>, HalfOf<C>), home: Home, how: impl How) -> Inserted<HalfOf<C>> {
         let Self { cells, layout, .. } = self;

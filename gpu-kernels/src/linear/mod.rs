@@ -2,16 +2,16 @@
 //! (Farrell 2020).
 //!
 //! Every state of a slot is one word, and every change is one atomic operation on that word
-//! ([`slot`]). So threads may insert, look up and remove at the same time. docs/linear.md describes
-//! the whole design.
+//! ([`slot`]). So threads may insert, look up and remove concurrently. docs/linear.md describes the
+//! whole design.
 //!
 //! **Layout.** A bucket is 32 bytes: four slots of 64 bits, or two of 128. One thread can read it
 //! as fast as one slot. Two buckets are a line of 64 bytes, the unit of a random access to memory.
 //!
 //! A key has a home line, a bucket there, and a slot at which its search begins. After a full
-//! bucket the search continues in the other bucket of the line. After a full line it continues in
-//! another line, whose distance depends on the key ([`Layout::probe`]). All buckets before the
-//! bucket of a key are full.
+//! bucket the search continues in the other bucket of the line, and after a full line in another
+//! line, at a distance that depends on the key ([`Layout::probe`]). All buckets before the bucket
+//! of a key are full.
 //!
 //! After [`slot`] read `table`, which contains the operations of one thread. The other files
 //! contain launches: `apply` is for batches of any operations, `insert`, `combine` and `find` for
@@ -48,8 +48,8 @@ use crate::types::{KeyWord, Scalar};
 
 /// The header words beside the slots.
 pub mod header {
-    /// The cell of the key that is all ones. Its word is 0 if the key is absent; otherwise it has 1
-    /// in the upper half and the value in the lower half.
+    /// The cell of the key that is all ones. Its word is 0 if the key is absent, or has 1 above the
+    /// value.
     pub const CELL: u64 = 0;
     /// The count of requests for a slot, if requests are counted. The words before this one are
     /// enough for the widest cell.

@@ -58,7 +58,7 @@ impl<N: Shared<u32>, W: Shared<u64>> SameKeys<N, W> {
             let Some(Row { key, fold, value }) = row(thread) else { return };
             self.values.set(thread, value.to_u64());
             let mut slot = first_slot(key, fold);
-            // At most as many steps as slots. There are more slots than threads, so an empty slot
+            // At most as many steps as slots: there are more slots than threads, so an empty one
             // ends the loop.
             loop {
                 slot %= SLOTS as u32;

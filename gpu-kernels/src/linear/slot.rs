@@ -1,4 +1,4 @@
-//! The protocol by which threads change a slot at the same time, over any kind of atomic cell.
+//! The protocol by which threads change a slot concurrently, over any kind of atomic cell.
 //!
 //! **States.** A word has a key in its upper half and its value in the lower half ([`Double`]). K
 //! is the key that is all ones, as wide as a half. It has a cell beside the table, so words whose
@@ -12,10 +12,10 @@
 //! ```
 //!
 //! A search continues in the next bucket only if no slot of this bucket is empty. A full bucket
-//! never gets an empty slot again, because a removal from it leaves the tombstone (K, k). So all
+//! never gets an empty slot again, since a removal from it leaves the tombstone (K, k). So all
 //! buckets before a key's bucket are full, and a search may end at a bucket with an empty slot.
 //!
-//! Three rules ensure that every key has at most one slot, whatever threads do at the same time:
+//! Three rules ensure that every key has at most one slot, whatever threads do concurrently:
 //!
 //! * **While operations of all kinds run** ([`insert_in_place`], [`remove`]), a slot stays reserved
 //!   for the key that it has had, and no slot becomes empty. All threads with one key reach its own
@@ -29,7 +29,7 @@
 //! * **While keys are only removed** ([`remove_and_empty`]), no thread takes a slot. A bucket with
 //!   an empty slot may get more empty slots.
 //!
-//! A key's tombstone never comes before the slot that contains the key, because the key would have
+//! A key's tombstone never comes before the slot that contains the key, since the key would have
 //! taken it. So a search may also end at the key's tombstone.
 
 use super::{Layout, Probe};
@@ -138,7 +138,7 @@ fn first<W: Double>(flags: u32, probe: &Probe) -> u64 {
 fn owned<W: Double>(words: W::Sector, key: W::Half) -> W {
     let words = words.as_ref();
     let mut owned = words[0];
-    // Keys are compared, because with the slot's index the compiler would index an array in memory.
+    // Keys are compared, since with the slot's index the compiler would index an array in memory.
     for i in 1..W::IN_SECTOR as usize {
         if owner(words[i]) == key {
             owned = words[i];
@@ -161,7 +161,7 @@ pub(super) fn write_owned<C: Cells>(
         cells.exchange(slot, word)
     } else {
         let mut seen = seen();
-        // At most one step more than other threads change the slot at the same time.
+        // At most one step more than other threads change the slot concurrently.
         loop {
             let new = match (value_of(seen), if_held) {
                 (Some(_), IfHeld::Keep) => break seen,
@@ -250,7 +250,7 @@ pub fn insert_anywhere<C: Cells>(
     may_take: bool,
 ) -> Inserted<Half<C>> {
     let word = C::Word::of(key, value);
-    // At most one search more than other threads take slots at the same time.
+    // At most one search more than other threads take slots concurrently.
     loop {
         let (mut probe, mut left) = (layout.probe::<C::Word>(key), layout.buckets());
         let mut free = None;

@@ -7,8 +7,8 @@ use crate::double::{Double, PackedPair};
 use crate::seam::{Atomic, DeviceScope, Global};
 use crate::types::{KeyWord, Scalar, ValueWord};
 
-/// A table in use: threads may insert, look up and remove at the same time. The slot of a removed
-/// key stays reserved for that key.
+/// A table in use: threads may insert, look up and remove concurrently. The slot of a removed key
+/// stays reserved for that key.
 ///
 /// No thread of the launch may use the table through another type.
 #[derive(Clone, Copy, Debug)]
@@ -18,15 +18,15 @@ pub struct InUse<K: KeyWord, V: ValueWord> {
     layout: Layout,
 }
 
-/// A table that is being filled: threads may insert and look up at the same time, and slots of
-/// removed keys are used again.
+/// A table that is being filled: threads may insert and look up concurrently, and slots of removed
+/// keys are used again.
 ///
 /// It has no operation that removes, and no thread of the launch may use the table through another
 /// type.
 #[derive(Clone, Copy, Debug)]
 pub struct Filling<K: KeyWord, V: ValueWord>(InUse<K, V>);
 
-/// A table that is being emptied: threads may remove and look up at the same time, and slots become
+/// A table that is being emptied: threads may remove and look up concurrently, and slots become
 /// empty if no search for another key needs them.
 ///
 /// It has no operation that inserts, and no thread of the launch may use the table through another
@@ -119,7 +119,7 @@ impl<K: KeyWord, V: ValueWord> InUse<K, V> {
             IfHeld::Keep => cell.compare_exchange(Default::default(), word),
             IfHeld::Combine(fold) => {
                 let mut seen = cell.load();
-                // At most one step more than other threads change the cell at the same time.
+                // At most one step more than other threads change the cell concurrently.
                 loop {
                     let new = in_cell(seen).map_or(word, |held| cell_of(fold.of(held, word.lower())));
                     let now = cell.compare_exchange(seen, new);

@@ -10,8 +10,8 @@ pub const THREADS: usize = 256;
 pub const WARPS: usize = THREADS / 32;
 
 /// Reserves output offsets for each thread. `found` returns how many offsets a thread needs, and
-/// the first of them is written to the place that `target` returns. `next`, which is 0 before the
-/// launch, counts all reserved offsets.
+/// the first of them is written to the place that `target` returns. `next`, 0 before the launch,
+/// counts all reserved offsets.
 #[inline(always)]
 pub fn reserve<T, B: Block>(
     block: &mut B,

@@ -30,9 +30,9 @@ pub struct ReduceParams {
     pub items: u64,
     /// The count of segments, below 2^32 - 1; a count in the device's memory may replace it.
     pub segments: u64,
-    /// The function, a [`Combine`] as an integer.
+    /// The function, a [`Combine`].
     pub combine: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 

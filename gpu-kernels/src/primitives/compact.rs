@@ -6,7 +6,7 @@ use crate::types::{KeyWord, Scalar};
 
 /// The count of threads of a block.
 const THREADS: usize = 256;
-/// The maximal count of items of a thread.
+/// The most items of a thread.
 const MAX_ITEMS: usize = 28;
 
 /// Returns the count of items of a thread. It is smaller for wide items, so that they fit the
@@ -117,7 +117,7 @@ impl<K: KeyWord> CompactRuns<K> {
 pub struct SortedRunsParams {
     /// The count of keys, below 2^32.
     pub items: u64,
-    /// The maximal count of runs that are written; all runs are counted.
+    /// The most runs that are written; all runs are counted.
     pub capacity: u64,
 }
 
@@ -280,7 +280,7 @@ fn compact_in_turn<T: Scalar, B: Block>(
             target += 32;
             continue;
         }
-        // At most 64 steps, because each step clears a bit.
+        // At most 64 steps: each clears a bit.
         while bits != 0 {
             let item = at + bits.trailing_zeros() as u64;
             write(target, item, input.load_streaming(item));
@@ -294,7 +294,7 @@ fn compact_in_turn<T: Scalar, B: Block>(
 }
 
 /// The state of a thread. `items[i]` is the thread's item in row `i` of its warp. The other fields
-/// belong to the row whose index is the thread's lane.
+/// are for the row with the lane's index.
 struct Held<T> {
     items: [T; MAX_ITEMS],
     /// The bits of the row's kept items.

@@ -131,7 +131,7 @@ impl<V: ValueWord> FillAbsent<V> {
             let first = block_first + warp.first_thread() as u64;
             let mut bits = warp.local(|lane| args.absent(first + lane as u64));
             let mut words = warp.ballot(&bits, |_, &bits| bits != 0);
-            // At most 32 steps, because each step clears a bit.
+            // At most 32 steps: each clears a bit.
             while words != 0 {
                 let word = words.trailing_zeros();
                 let picked = warp.pick(&bits, word, |&bits| bits);
@@ -151,7 +151,7 @@ impl<V: ValueWord> FillAbsent<V> {
         let first = block.first_thread();
         for word in first..self.plan.items.div_ceil(32).min(first + block.threads() as u64) {
             let mut bits = self.absent(word);
-            // At most 32 steps, because each step clears a bit.
+            // At most 32 steps: each clears a bit.
             while bits != 0 {
                 self.values.store(32 * word + bits.trailing_zeros() as u64, value);
                 bits &= bits - 1;

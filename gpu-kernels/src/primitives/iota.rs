@@ -10,7 +10,7 @@ pub struct IotaParams {
     pub items: u64,
     /// The value of the first item.
     pub first: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 

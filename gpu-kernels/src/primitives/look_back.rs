@@ -9,12 +9,12 @@
 //! machine that lets started blocks make progress.
 //!
 //! A block has its result only after the sum of its own tile was published. It may then overwrite
-//! the tile, because the block that published the sum has finished reading it.
+//! the tile, since the block that published the sum has finished reading it.
 //!
 //! **State.** A tile publishes its status in the same word as its value. Relaxed accesses are
-//! therefore enough, because no other data is read as a consequence of the status. A 32-bit sum
-//! takes one word. A 64-bit sum takes two words, each with one half and a status. Halves with the
-//! same status belong together: a tile publishes each status once, and the block that publishes the
+//! therefore enough, since no other data is read as a consequence of the status. A 32-bit sum takes
+//! one word. A 64-bit sum takes two words, each with one half and a status. Halves with the same
+//! status belong together: a tile publishes each status once, and the block that publishes the
 //! second status has seen the first. All words must be 0 before the launch.
 
 use crate::seam::{Block, Global, Shared, Tile, pause};
@@ -25,8 +25,8 @@ const SUM: u64 = 1;
 /// The status of a tile whose prefix is published: the sum of this and all earlier tiles.
 const PREFIX: u64 = 2;
 
-/// Returns the count of words that the look-back of `tiles` tiles needs: the ticket counter, and
-/// after it the words in which the tiles publish their sums.
+/// Returns the count of words for the ticket counter, and after it for the sums that `tiles` tiles
+/// publish.
 pub const fn words<T: Scalar>(tiles: u64) -> u64 {
     1 + tiles * parts::<T>()
 }
@@ -51,9 +51,9 @@ pub fn take_ticket<B: Block>(block: &mut B, ticket: impl Shared<u64>, state: Glo
 const UNDER_WAY: u64 = 512;
 
 /// Returns the distance, in tiles, at which a block publishes the sum of a later tile. It is the
-/// count of tiles that are processed at the same time, so that a block finds the sums of all
-/// earlier tiles when it needs them. A block reads its tile twice, but the second read comes from
-/// the cache and takes less time than waiting for tiles that started slightly earlier.
+/// count of tiles that are processed concurrently, so that a block finds the sums of all earlier
+/// tiles when it needs them. Reading a tile twice costs less than waiting for tiles that started
+/// slightly earlier, since the second read comes from the cache.
 #[inline(always)]
 pub fn ahead(tiles: u64) -> u64 {
     (tiles / 2).clamp(1, UNDER_WAY)
@@ -133,9 +133,9 @@ struct Walk<T> {
 
 /// Replaces the sums of a block's warps, the first `warps` words of `sums`, by device-wide
 /// prefixes: the sum of all items before each warp. The word after them becomes the sum up to the
-/// end of this tile. The next `warps` words must contain the sums of the warps of the tile
-/// [`ahead`], if there is such a tile among the `tiles`. The tile's index is in word 0 of `ticket`.
-/// There must be a barrier before the call; the function ends with one.
+/// end of this tile. The next `warps` words are the sums of the warps of the tile [`ahead`], if it
+/// is one of the `tiles`. The tile's index is in word 0 of `ticket`. A barrier must precede the
+/// call, and one ends it.
 #[inline(always)]
 pub fn sum_before<T: Scalar, B: Block>(
     block: &mut B,
@@ -181,8 +181,8 @@ pub fn sum_before<T: Scalar, B: Block>(
                 }
             },
         );
-        // Each lane reads one window at a time. At most as many steps as there are earlier tiles,
-        // because the first tile publishes its prefix.
+        // Each lane reads one window at a time. At most as many steps as earlier tiles, since the
+        // first tile publishes its prefix.
         while warp.ballot(&lanes, |_, walk| walk.prefix) == 0 {
             warp.each(&mut lanes, |lane, walk| {
                 let nearer = lane as u64 * WINDOW as u64;
@@ -218,8 +218,7 @@ pub fn sum_before_in_turn<T: Scalar>(state: Global<u64>, tile: u64, own: T) -> T
         publish(state, tile, SUM, own);
     }
     let (mut before, mut end) = (T::default(), tile);
-    // At most as many steps as there are earlier tiles, because the first tile publishes its
-    // prefix.
+    // At most as many steps as earlier tiles, since the first tile publishes its prefix.
     loop {
         let (prefix, sum) = sum_of_window(state, end);
         before = before.plus(sum);

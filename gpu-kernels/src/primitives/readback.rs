@@ -1,5 +1,5 @@
-//! Reading a few words back to the host in less time than a copy takes: the host polls the memory
-//! that the kernel writes, and sees the words arrive.
+//! Reading a few words back to the host sooner than a copy does: the host polls the memory that the
+//! kernel writes.
 
 use crate::seam::{Block, Global, SystemScope};
 

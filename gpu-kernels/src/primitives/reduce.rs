@@ -1,10 +1,9 @@
 //! Sums, minima and maxima of the segments of an array.
 //!
-//! A block reduces two kinds of items of its tile: the segments that begin in the tile, as far as
-//! they are in it, and the head, which contains the items of a segment that began in an earlier
-//! tile. A second kernel adds the heads to the results of their segments. The order in which items
-//! are combined depends only on the segments, so sums of floating-point numbers are the same in
-//! every run.
+//! A block reduces the segments that begin in its tile, as far as they are in it, and the head: the
+//! items of a segment that began in an earlier tile. A second kernel adds the heads to their
+//! segments' results. The order in which items are combined depends only on the segments, so sums
+//! of floating-point numbers are the same in every run.
 
 use super::combine::Results;
 pub use super::combine::{Combine, ReduceParams, SumKind};
@@ -17,10 +16,10 @@ const THREADS: u32 = 256;
 pub const TILE: u64 = 4096;
 /// The maximal length of a segment that a single thread reduces, in items.
 const SHORT: u64 = 32;
-/// The maximal count of longer segments in a tile.
+/// The most longer segments in a tile.
 const MAX_LONG: u32 = TILE as u32 / (SHORT as u32 + 1);
-/// The maximal count of long segments that a block reduces at the same time, each with an equal
-/// part of the threads.
+/// The most long segments that a block reduces concurrently, each with an equal part of the
+/// threads.
 const AT_ONCE: u32 = 8;
 /// The id of the head's segment in a tile that has no head.
 const NONE: u32 = u32::MAX;
@@ -75,7 +74,7 @@ impl<W: Scalar> ReduceSegments<W> {
         let segments = args.segments();
         let tile = args.tile(block, segments, |_, item| {
             let (mut low, mut high) = (0, segments);
-            // At most 64 steps, because each step halves the range.
+            // At most 64 steps: each halves the range.
             while low < high {
                 let middle = (low + high) / 2;
                 if (args.starts.load_read_only(middle) as u64) < item {
@@ -229,7 +228,7 @@ struct Tile {
     /// The segments that begin in the tile are `from..to`.
     from: u64,
     to: u64,
-    /// The end of the head: the first item that does not belong to a segment of an earlier tile.
+    /// The end of the head: the first item that is not of an earlier segment.
     head_end: u64,
     /// The id of the segment that the head belongs to, or [`NONE`].
     head_id: u32,
@@ -294,13 +293,13 @@ impl<W: Scalar> AddHeads<W> {
     }
 }
 
-/// Combines each group of `width` partial results into the first of the group. There must be a
-/// barrier before the call; the function ends with one.
+/// Combines each group of `width` partial results into the first of the group. A barrier must
+/// precede the call, and one ends it.
 #[inline(always)]
 fn add_up<B: Block>(block: &mut B, partials: impl Shared<u64>, width: u32, plan: ReduceParams) {
     let mut nothing = block.local(|_| ());
     let mut half = width / 2;
-    // At most ten steps, because each step halves the width.
+    // At most ten steps: each halves the width.
     while half != 0 {
         block.phase(&mut nothing, |thread, _| {
             if thread % width < half {
@@ -318,7 +317,7 @@ fn starts_below<B: Block>(block: &mut B, starts: Global<u32>, segments: u64, ite
     let below = |segment: u64| (starts.load_read_only(segment) as u64) < item;
     let (mut low, mut high) = (0, segments);
     let mut nothing = block.local(|_| ());
-    // At most 64 steps, because each step leaves less than half of the range.
+    // At most 64 steps: each step leaves less than half of the range.
     while low < high {
         let step = (high - low).div_ceil(THREADS as u64);
         let count = block.count(&mut nothing, |thread, _| {

@@ -7,7 +7,7 @@ use crate::types::Scalar;
 
 /// The count of threads of a block.
 const THREADS: usize = 256;
-/// The maximal count of items of a thread.
+/// The most items of a thread.
 const MAX_ITEMS: usize = 32;
 /// The count of items that a thread loads or stores at a time.
 const FOUR: usize = 4;

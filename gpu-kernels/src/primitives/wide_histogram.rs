@@ -9,8 +9,8 @@ const THREADS: u32 = 256;
 const ITEMS: u32 = 16;
 /// The count of keys that a block counts at a time.
 pub const TILE: u64 = (THREADS * ITEMS) as u64;
-/// The binary logarithm of the count of slots in a block's shared memory. A slot has one word for a
-/// value, and one for its counter; the counters follow after all values.
+/// The binary logarithm of the count of a block's slots. Each has a word for a value and, after all
+/// values, a counter.
 const SLOT_BITS: u32 = 11;
 const SLOTS: u32 = 1 << SLOT_BITS;
 
@@ -39,11 +39,10 @@ kernel! {
     /// count of blocks, which share the keys.
     ///
     /// A block processes one tile at a time. A slot on chip counts one of the tile's values, and
-    /// its count is added to memory at the end of the tile; other values are added to memory key by
-    /// key. A frequent value usually gets a slot, unless it collides with another frequent value.
-    /// Each tile maps values to slots by another hash function. So atomic additions of the same
-    /// value to memory are rare, whatever the keys and their order. On CPU cores the first block
-    /// counts all keys.
+    /// adds the count to memory at the end; other values are added key by key. A frequent value
+    /// gets a slot, unless it collides with another frequent value. Each tile has another hash
+    /// function. So additions to memory for the same value are rare, whatever the keys and their
+    /// order. On CPU cores the first block counts all keys.
     WideHistogram<K: KeyWord>, "wide_histogram", threads 256, cpu cores, shared slots: u32 = 4096;
     { keys: Global<K>, counts: Global<u32>, plan: WideHistogramParams }
 }
@@ -128,7 +127,7 @@ impl<K: KeyWord> WideHistogram<K> {
 
     #[inline(always)]
     fn cores<B: Block>(self, block: &mut B, _: B::Shared<u32>) {
-        // One thread counts all keys, because atomic additions by several threads take longer.
+        // One thread counts all keys, since atomic additions by several threads take longer.
         if block.index() == 0 {
             vectorized(CountInTurn { keys: self.keys, counts: self.counts, plan: self.plan });
         }

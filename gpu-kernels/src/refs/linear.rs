@@ -50,7 +50,7 @@ asked! { LinearRef, ValueWord }
 const MAX_PROBED_BUCKETS: [u32; 2] = [512, 16384];
 
 /// A linear map that is lent exclusively to a kernel, as its argument. The kernel's threads insert,
-/// look up, combine and remove, all at the same time.
+/// look up, combine and remove, all concurrently.
 ///
 /// **Concurrency.** Only threads of this kernel use the map while it runs. Each operation is
 /// atomic: operations on one key have the results of some sequential order, and a lookup during an
@@ -62,8 +62,8 @@ const MAX_PROBED_BUCKETS: [u32; 2] = [512, 16384];
 /// of the table does not limit a kernel, which may fill it to the last slot. Searches for absent
 /// keys then read much of the table, until a batch of insertions makes it grow. An insertion that
 /// finds no slot among the first buckets of its search (512, or 16,384 with linear probing) reports
-/// that and changes nothing. In a table with a load of up to .95 that does not happen. The slot of
-/// a removed key remains reserved for that key until the host makes a batch of insertions.
+/// that and changes nothing; up to a load of .95 that does not happen. The slot of a removed key
+/// stays reserved for it until the host makes a batch of insertions.
 ///
 /// If keys or values have 64 bits, the kernel's declaration says `wide atomics` after its threads
 /// ([`kernel!`](crate::kernel)). PTX for GPUs without such atomics then has no entry point for

@@ -17,13 +17,13 @@
 //! | [`LinearRefMut`] | linear map, lent exclusively | `get`, `insert`, `remove` and others |
 //!
 //! **Changes, and concurrent work.** A kernel changes keys and values only by [`LinearRefMut`],
-//! whose documentation says what its threads see of each other's changes. All other refs only read:
-//! they have no method that changes anything, and no thread of the launch may change the table in
+//! which describes what its threads see of each other's changes. All other refs only read: they
+//! have no method that changes anything, and no thread of the launch may change the table in
 //! another way. No other launch or batch changes a table while a kernel has its ref. Changes that
 //! are queued earlier, on any stream, are done before the kernel begins, and later changes begin
-//! when it is done. Lookups by the host, and other kernels that only read, may run at the same
-//! time. A table that is lent exclusively is used by this kernel alone: lookups by the host come
-//! before or after it, too.
+//! when it is done. Lookups by the host, and other kernels that only read, may run concurrently. A
+//! table that is lent exclusively is used by this kernel alone: lookups by the host come before or
+//! after it, too.
 //!
 //! Functions can be generic over the kind of table, with the bounds [`MapRef`] and [`SetRef`].
 
@@ -81,8 +81,8 @@ macro_rules! asked {
                 self.answer(key)
             }
         }
-        // The interpreter, and a driver that copies arguments, read all bytes of a ref, so it must
-        // not have padding.
+        // The interpreter, and drivers that copy arguments, read all bytes of a ref, so it has no
+        // padding.
         const _: () = assert!(size_of::<$name<u32, u32>>() == $name::<u32, u32>::BYTES);
         const _: () = assert!(size_of::<$name<u64, u64>>() == $name::<u64, u64>::BYTES);
     };

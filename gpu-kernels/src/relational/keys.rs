@@ -15,7 +15,7 @@ pub struct EncodeParams {
     pub flip_after: u64,
     /// The count of bits by which the word is rotated between the two flips: 0 or 32.
     pub rotate: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 

@@ -15,8 +15,7 @@ pub const LANES: usize = 32;
 ///
 /// # What does not compile
 ///
-/// Threads run at the same time, so no thread may change a variable of the code around the
-/// closures:
+/// Threads run concurrently, so no thread may change a variable of the code around the closures:
 ///
 /// ```compile_fail,E0594
 /// # use gpu_kernels::seam::Block;
@@ -52,7 +51,7 @@ pub const LANES: usize = 32;
 /// }
 /// ```
 ///
-/// A thread's state can only be reached inside closures, because no thread is running outside them:
+/// A thread's state can only be reached inside closures, since no thread is running outside them:
 ///
 /// ```compile_fail,E0614
 /// # use gpu_kernels::seam::Block;
@@ -104,8 +103,8 @@ pub trait Block: Sized {
         self.each(&mut nothing, |thread, _| work(thread));
     }
 
-    /// Runs `work` once for each item below `items`, without a barrier. Each thread of the grid
-    /// takes the item whose index is the thread's index in the grid.
+    /// Runs `work` once for each item below `items`, without a barrier. A thread takes the item
+    /// with its index in the grid.
     #[inline(always)]
     fn each_item(&mut self, items: u64, work: impl Fn(u64) + Sync) {
         let first = self.first_thread();
@@ -164,8 +163,8 @@ pub trait Tile {
     /// Returns the result of `read` on lane `lane` to all lanes.
     fn pick<T>(&mut self, local: &Self::Local<T>, lane: u32, read: impl Fn(&T) -> u32 + Sync) -> u32;
 
-    /// Computes the sum of `read` over the lanes before each lane, and over all lanes (both
-    /// wrapping). Passes both sums to `tell` on every lane.
+    /// Passes to `tell` on every lane the sum of `read` over the lanes before it, and over all
+    /// lanes (both wrapping).
     fn exclusive_sum<T, N: Word>(
         &mut self,
         local: &mut Self::Local<T>,
@@ -173,14 +172,13 @@ pub trait Tile {
         tell: impl Fn(u32, &mut T, N, N) + Sync,
     );
 
-    /// Finds for every lane the highest lane with the same word, its twin, and calls `tell(lane,
-    /// state, twin)`. A lane without a word is its own twin. `read` returns a word and its class.
-    /// Equal words must have the same class; different words should have classes that differ in the
-    /// lower 8 bits.
+    /// Finds for every lane its twin, the highest lane with the same word, and calls `tell(lane,
+    /// state, twin)`. A lane without a word is its own twin. `read` returns a word and its class,
+    /// which must be the same for equal words and should differ in the lower 8 bits for others.
     ///
-    /// A lane may get itself as its twin although a higher lane holds the same word. On a CPU,
-    /// where lanes do not wait for each other, that is always so; on a GPU it happens now and then.
-    /// A lane that is the twin of other lanes is also its own twin.
+    /// A lane may get itself although a higher lane has the same word: always on a CPU, where lanes
+    /// do not wait for each other, and now and then on a GPU. The twin of another lane is its own
+    /// twin.
     fn twins<T, N: Word>(
         &mut self,
         local: &mut Self::Local<T>,
@@ -190,12 +188,12 @@ pub trait Tile {
 
     /// Counts the lanes' items by class, in `ROWS` rows. The items are counted in the order of the
     /// rows, and within each row in the order of the lanes. Each item adds one to the counter of
-    /// its class, and `tell` gets the counter's value before the addition.
+    /// its class, and `tell` gets the old value.
     ///
     /// A class is a value of `bits` bits, at most 10. The counter of class 0 has index `first`,
-    /// which must be even, and the counters of the other classes follow it. Counters have 16 bits,
-    /// two in a word of `counters`, and must not overflow. Other tiles must not use the same
-    /// counters until the next barrier.
+    /// which must be even; the other counters follow. Counters have 16 bits, two in a word of
+    /// `counters`, and must not overflow. Other tiles must not use the same counters until the next
+    /// barrier.
     fn count_in_order<T, const ROWS: usize>(
         &mut self,
         local: &mut Self::Local<T>,
@@ -209,18 +207,18 @@ pub trait Tile {
 
 /// An array in a block's shared memory. Its words have arbitrary values at first.
 ///
-/// If one thread writes a word and another thread reads or writes it, there must be a barrier
-/// between the two accesses ([`Block::phase`] ends with one), or both must be atomic operations.
+/// If one thread writes a word and another one uses it, the accesses must be atomic, or have a
+/// barrier between them ([`Block::phase`] ends with one).
 pub trait Shared<T: Word>: Copy + Sync {
     /// The type that [`Shared::cast`] returns: the same memory as words of another type.
     type As<U: Word>: Shared<U>;
     /// Whether [`Shared::staged`] returns the target itself. If so, the words of one record should
-    /// be adjacent. If not, the same word of all records should be adjacent, because of the banks
-    /// of shared memory.
+    /// be adjacent. If not, the same word of all records should be adjacent, since of the banks of
+    /// shared memory.
     const IN_PLACE: bool;
     /// Returns an array in which the block prepares `length` words for `target`. On a GPU that is
-    /// this array, and the block has to copy the words to `target` afterwards. On a back end whose
-    /// device memory is as near as shared memory, it is `target` itself.
+    /// this array, and the block has to copy the words. On a back end whose device memory is as
+    /// near, it is `target` itself.
     fn staged(self, target: Global<T>, length: u32) -> Self;
     /// Returns the same memory as words of another type. An array of `u32` is aligned for `u64` at
     /// its start.

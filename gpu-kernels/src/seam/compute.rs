@@ -5,9 +5,8 @@ use super::word::Word;
 use super::work::{LaneWork, Work};
 
 /// Returns `word` so that the compiler knows nothing about its value. A thread then keeps this word
-/// in a register, instead of the words that it was computed from. Otherwise LLVM would take packed
-/// words apart, and would delay the computation of values that are used after a barrier. Both take
-/// more registers.
+/// in a register, not the words that it was computed from. Otherwise LLVM would take packed words
+/// apart, and delay computing values until after a barrier, which takes more registers.
 #[inline(always)]
 pub fn opaque(word: u32) -> u32 {
     backend::opaque(word)

@@ -13,7 +13,7 @@ use core::marker::PhantomData;
 #[repr(transparent)]
 pub struct Global<T>(*mut T);
 
-// These are written by hand, because an address can be copied whatever type it points to.
+// These are written by hand, since an address can be copied whatever type it points to.
 impl<T> Clone for Global<T> {
     #[inline(always)]
     fn clone(&self) -> Self {
@@ -41,7 +41,7 @@ impl<T> Global<T> {
     }
 
     /// Returns the array at an address that the host wrote to memory and a kernel read. On a GPU
-    /// only wide, hinted and atomic accesses may be made through it, because the compiler does not
+    /// only wide, hinted and atomic accesses may be made through it, since the compiler does not
     /// know that the address is in the device's memory. The PTX lint finds plain accesses.
     ///
     /// # Safety
@@ -106,7 +106,7 @@ impl<T> Global<T> {
 }
 
 impl<T: AtomicWord> Global<T> {
-    /// Loads an element plainly. No other thread may write the element at the same time.
+    /// Loads an element plainly. No other thread may write the element concurrently.
     #[inline(always)]
     pub fn load(self, index: u64) -> T {
         // SAFETY: the maker of the pointer vouched for the kernel's accesses.
@@ -174,8 +174,8 @@ impl<T: Word> Global<T> {
     }
 
     /// Loads two adjacent elements in one access while other threads may be changing them by atomic
-    /// operations. Each word is read as a whole, but the two may be of different moments. `index`
-    /// must be even.
+    /// operations. Each word is whole, but the two may be of different moments. `index` must be
+    /// even.
     #[inline(always)]
     pub fn load_pair_relaxed(self, index: u64) -> [T; 2] {
         // SAFETY: as in `load_pair_read_only`.
@@ -191,7 +191,7 @@ impl<T: Word> Global<T> {
     }
 
     /// Loads four adjacent elements, 16 bytes at a time. `index` must be a multiple of 4. No other
-    /// thread may write them at the same time.
+    /// thread may write them concurrently.
     #[inline(always)]
     pub fn load_four(self, index: u64) -> [T; 4] {
         // SAFETY: as in `load_four_streaming`.

@@ -1,11 +1,11 @@
 //! The declaration of a kernel, which is written once for the GPU and the CPU.
 
-/// An entry point of a kernel for one choice of types. It contains everything that an engine needs
-/// to know of the kernel besides the arguments.
+/// An entry point of a kernel for one choice of types. It has all that an engine needs to know of
+/// it besides the arguments.
 ///
 /// The functions that run blocks are compiled once, in the crate that declares the kernel. The
-/// functions that check blocks are compiled in the program that launches the kernel. With this
-/// crate's feature `precompiled-checks` they are compiled in the declaring crate, too.
+/// functions that check blocks are compiled in the program that launches the kernel, or also there
+/// with this crate's feature `precompiled-checks`.
 #[cfg(not(target_arch = "nvptx64"))]
 #[derive(Debug)]
 pub struct Entry {
@@ -19,8 +19,8 @@ pub struct Entry {
     pub shared_bytes: usize,
     /// The size in bytes of the struct that holds the arguments.
     pub size: usize,
-    /// The offset of each parameter in the struct of the arguments and the parameter's size, both
-    /// in bytes, in the order of the parameters.
+    /// The offset of each parameter in that struct and the parameter's size in bytes, in the order
+    /// of the parameters.
     pub parameters: &'static [(usize, usize)],
     /// The function that runs blocks on the CPU; `None` without this crate's feature `cpu`.
     pub run: Option<RunBlocks>,
@@ -29,15 +29,13 @@ pub struct Entry {
     pub check: Option<CheckBlock>,
 }
 
-/// A function that runs a range of a grid's blocks, one after the other, on this CPU thread. Its
-/// arguments are the address of the kernel's arguments, the range of blocks, and the count of
-/// blocks in the grid.
+/// A function that runs a range of a grid's blocks, one after the other, on this CPU thread. It
+/// takes the address of the kernel's arguments, the range, and the count of blocks.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type RunBlocks = unsafe fn(*const (), core::ops::Range<u32>, u32);
 
-/// A function that runs one block with the threads of each phase in shuffled order. Its arguments
-/// are the address of the kernel's arguments, the index of the block, the count of blocks in the
-/// grid, and the checker.
+/// A function that runs one block with the threads of each phase in shuffled order. It takes the
+/// address of the kernel's arguments, the block's index, the count of blocks, and the checker.
 #[cfg(not(target_arch = "nvptx64"))]
 pub type CheckBlock = unsafe fn(*const (), u32, u32, &super::checked::Checker);
 
@@ -64,8 +62,8 @@ pub unsafe trait Kernel: Send + Sync {
     fn threads(&self) -> u32 {
         self.entry().threads
     }
-    /// Returns the size in bytes of a block's dynamic shared array, whose length is computed from
-    /// the arguments, or 0 if the kernel has no such array.
+    /// Returns the size in bytes of a block's dynamic shared array, whose length depends on the
+    /// arguments, or 0 without one.
     fn dynamic_bytes(&self) -> usize {
         0
     }
@@ -78,7 +76,7 @@ pub unsafe trait Kernel: Send + Sync {
     /// Runs the given blocks of the grid, one after the other, on this CPU thread.
     ///
     /// # Panics
-    /// If the crate that declares the kernel was compiled without the feature `cpu` of this crate.
+    /// If the kernel was compiled without this crate's feature `cpu`.
     ///
     /// # Safety
     /// As for a launch: the pointers among the arguments must be valid for the accesses that the
@@ -92,8 +90,7 @@ pub unsafe trait Kernel: Send + Sync {
     /// Runs one block with the threads of each phase in shuffled order, and records conflicts.
     ///
     /// # Panics
-    /// If the crate that declares the kernel was compiled without the feature `checked` of this
-    /// crate.
+    /// If the kernel was compiled without this crate's feature `checked`.
     ///
     /// # Safety
     /// As for [`Kernel::run_on_cpu`].
@@ -128,15 +125,14 @@ pub unsafe trait Kernel: Send + Sync {
 /// LLVM left an array of `extendible_divide` on the stack.
 ///
 /// The macro declares `struct Name<K, V>`, whose fields are the arguments. On the host, a value of
-/// this struct is a launch. With one type parameter there is an entry point for each of `u32` and
-/// `u64` (`entry_point_u32` …); with two there is an entry point for each pair of types. If the
-/// second parameter is a `Payload`, there is also an entry point for each key type without a value,
-/// named as if the key were the only parameter. On the host, `Name::<u32, u64>::ENTRY` contains
-/// what an engine needs to know of an entry point.
+/// this struct is a launch. There is an entry point for each choice of `u32` and `u64` as types
+/// (`entry_point_u32` …). If the second type parameter is a `Payload`, there is also one for each
+/// key type without a value, named as if the key were the only parameter. On the host, `Name::<u32,
+/// u64>::ENTRY` contains what an engine needs to know of an entry point.
 ///
 /// Arguments become separate parameters, so that LLVM sees which of them are pointers to global
 /// memory. Scalars are together in one `repr(C)` struct. Shared arrays are declared here, once,
-/// because on the GPU each expansion of the macro for an array makes another array.
+/// since on the GPU each expansion makes another array.
 ///
 /// `resident 2` after the threads limits registers so that 2 blocks fit on a multiprocessor. `wide
 /// atomics` says that keys or values of 64 bits are changed by atomics of 128 bits. PTX for GPUs
@@ -144,8 +140,7 @@ pub unsafe trait Kernel: Send + Sync {
 ///
 /// `cpu cores` says that a CPU core, which runs all threads of a block, calls the method `cores`
 /// instead of `run`. `cores` has the parameters of `run` and has the same effect on the arguments'
-/// memory. It is for kernels whose threads share work that a single core does faster in a loop of
-/// another form.
+/// memory. It is for kernels whose shared work a single core does faster in another loop.
 ///
 /// `dynamic words: u32 = |kernel| kernel.plan.words` declares a shared array whose length the host
 /// computes from the arguments at the launch. The array is the first shared array among the
@@ -154,7 +149,7 @@ pub unsafe trait Kernel: Send + Sync {
 ///
 /// A kernel with two variants has a constant after its types and a name for each value of the
 /// constant: `Name<K: KeyWord; const REPEATS: bool>, "name" | "name_in_order"`. `Name::variant`
-/// turns a launch of one variant into a launch of the other, with the same arguments.
+/// gives the same arguments to the other variant.
 #[macro_export]
 macro_rules! kernel {
     (
@@ -209,13 +204,12 @@ macro_rules! kernel_variants {
     };
 }
 
-/// Declares a kernel that only CPU cores run, with one thread a block, because a GPU divides the
-/// same work in another way. The kernel has no entry point in the PTX.
+/// Declares a kernel that only CPU cores run, with one thread a block, since a GPU divides the same
+/// work in another way. The kernel has no entry point in the PTX.
 ///
 /// The declaration has the form of [`kernel!`](crate::kernel), without shared arrays and variants.
-/// The method `run` is public because nothing calls it on a GPU. The declared count of threads
-/// tells the engine how much work a block does: a launch of several blocks with many threads is
-/// divided among the cores.
+/// The method `run` is public because nothing calls it on a GPU. By the declared count of threads
+/// the engine decides whether to divide the blocks among cores.
 #[macro_export]
 macro_rules! cores_kernel {
     (

@@ -26,8 +26,8 @@ struct Query<K, V> {
 
 kernel! {
     /// Answers query `i` by thread `i`. `values_out[i]` becomes the value of the first sorted key
-    /// that equals the query, or 0. Bit `i mod 32` of `found[i / 32]` tells whether there is such a
-    /// key. A query takes about `lg n` dependent reads.
+    /// that equals the query, or 0. Bit `i mod 32` of `found[i / 32]` tells whether there is one. A
+    /// query takes about `lg n` dependent reads.
     BinarySearch<K: KeyWord, V: ValueWord>, "binary_search", threads 256;
     {
         keys: Global<K>, values: Global<V>, queries: Global<K>, values_out: Global<V>, found: Global<u32>,
@@ -51,7 +51,7 @@ impl<K: KeyWord, V: ValueWord> BinarySearch<K, V> {
                 Query { key, low: 0, high: if there { keys } else { 0 }, answer: None }
             });
             // All lanes do one step at a time. On the CPU, each lane's next key is being fetched
-            // while the other lanes search. At most 64 steps, because each step halves the range.
+            // while the other lanes search. At most 64 steps: each halves the range.
             while tile.ballot(&queries, |_, query| query.low < query.high) != 0 {
                 tile.each(&mut queries, |_, query| {
                     if query.low < query.high {

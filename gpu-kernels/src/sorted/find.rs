@@ -23,8 +23,8 @@ struct Query<K, V> {
 
 kernel! {
     /// Answers query `i` by thread `i`. `values_out[i]` becomes the value of the first key that
-    /// equals the query, or 0. Bit `i mod 32` of `found[i / 32]` tells whether there is such a key.
-    /// If `values_out` is null, no value is read.
+    /// equals the query, or 0. Bit `i mod 32` of `found[i / 32]` tells whether there is one. If
+    /// `values_out` is null, no value is read.
     Find<K: KeyWord, V: ValueWord>, "sorted_find", threads 256;
     {
         queries: Global<K>, keys: Global<K>, values: Global<V>, values_out: Global<V>, found: Global<u32>,

@@ -9,8 +9,8 @@
 //! **Layout.** Level 0 contains the sorted keys. Level `l + 1` contains the last key of each full
 //! group of [`GROUP`] keys in level `l`. The top level has fewer keys than a group. The levels are
 //! stored one after the other. Each level is padded to whole groups with keys that are all ones, at
-//! least one of them. Since no key is above such a key, a search reads whole groups and never
-//! checks for the end.
+//! least one of them. No key is above such a key, so a search reads whole groups and never checks
+//! for the end.
 //!
 //! [`Table`], below, is the search. `index` writes the levels, `find` and `bounds` launch searches,
 //! and `binary_search` is for arrays without an index.
@@ -66,8 +66,7 @@ impl Layout {
     #[inline(always)]
     pub const fn new(keys: u64) -> Self {
         let mut layout = Self { keys, top: Level { first: 0, shift: 0 } };
-        // At most sixteen steps, because each level has a sixteenth of the entries of the level
-        // below.
+        // At most sixteen steps: each level has a sixteenth of the entries below it.
         while layout.entries_of(layout.top) >= GROUP {
             layout.top = layout.above(layout.top);
         }

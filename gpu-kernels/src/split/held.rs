@@ -12,6 +12,6 @@ pub(super) struct Held<K, W> {
     /// The output offsets of the items that this thread writes from the staging, only used if keys
     /// and values are written apart.
     pub targets: [u32; MAX_ITEMS],
-    /// A bit for each row whose item is dropped because its key occurs again in the tile.
+    /// A bit for each row whose item is dropped as its key occurs again in the tile.
     pub dropped: u32,
 }

@@ -116,8 +116,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool> Split<K, V, REPEATS> {
         };
         let first = index as u64 * tile::<K, V>();
         if first >= size {
-            // No block waits for an empty tile, because all later tiles of the region are empty,
-            // too.
+            // No block waits for an empty tile: the region's later tiles are empty, too.
             return;
         }
         let here = opaque((size - first).min(tile::<K, V>()) as u32);

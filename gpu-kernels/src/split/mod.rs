@@ -23,7 +23,7 @@ pub use plan::{MAX_SPLIT_BITS, SplitParams, state_words};
 
 use crate::seam::Global;
 
-/// The first words of the header of a build or a relational operation that uses splits.
+/// The first words of the header of an operation that uses splits.
 pub mod header {
     /// The most splits of one input.
     pub const LEVELS: u64 = 3;

@@ -4,7 +4,7 @@ use crate::seam::Global;
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
 /// Returns whether the order of pairs matters. It does if keys may be repeated and have values,
-/// because then the last value of a key wins.
+/// since then the last value of a key wins.
 #[inline(always)]
 pub const fn in_order<const REPEATS: bool, V: Payload>() -> bool {
     REPEATS && V::VALUE_BITS != 0
@@ -65,7 +65,7 @@ impl<const REPEATS: bool, K: KeyWord, V: Payload> Pairs<REPEATS, K, V> {
             return self.load_few(first, here, apart);
         }
         let (mut keys, mut values) = ([K::default(); AT_ONCE], [<V::Word>::default(); AT_ONCE]);
-        // These are plain loops, because closures are not always inlined and are then not compiled
+        // These are plain loops, since closures are not always inlined and are then not compiled
         // for vectors.
         if apart {
             for i in 0..AT_ONCE {

@@ -3,8 +3,8 @@
 use crate::seam::Global;
 use crate::types::Payload;
 
-/// The most bits of a split. A tile may need twice as many bins, because absent or dropped pairs
-/// get a bin, too.
+/// The most bits of a split. A tile may need twice as many bins, since absent or dropped pairs get
+/// a bin, too.
 pub const MAX_SPLIT_BITS: u32 = crate::primitives::radix::MAX_BITS - 1;
 
 /// Returns the count of words in which a split that keeps the order publishes sums. All must be 0
@@ -34,8 +34,8 @@ pub struct SplitParams {
     pub shift: u32,
     /// The count of bits that determine the bin.
     pub bits: u32,
-    /// The maximal count of pairs of a tile in one bin that is likely without repeated keys; a bin
-    /// with more pairs is skewed. If it is 0, repeated keys are searched in all bins.
+    /// The most pairs of a tile in one bin that is likely without repeated keys; a bin with more
+    /// pairs is skewed. If it is 0, repeated keys are searched in all bins.
     pub skew_limit: u32,
     /// The index of this split: 0 for the first one, whose keys are not mixed yet.
     pub level: u32,

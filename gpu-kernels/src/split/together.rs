@@ -112,8 +112,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
     }
 
     /// Computes the ranks of items within their bins, again each time after repeated keys were
-    /// dropped. Returns the count of bits of a bin's index, which is larger if absent items need a
-    /// bin after the others.
+    /// dropped. Returns the count of bits of a bin's index, where absent items have a bin after the
+    /// others.
     #[inline(always)]
     pub fn rank<B: Block>(
         &self,
@@ -126,7 +126,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         let InputTile { here, index, .. } = self.tile;
         let mut bits = plan.bits + (here as u64 != tile::<K, V>()) as u32;
         let (mut again, mut thinned, mut many) = (REPEATS, false, skewed_before);
-        // At most three rounds, because repeated keys are dropped at most twice.
+        // At most three rounds, since repeated keys are dropped at most twice.
         loop {
             let set_words = 1 << (bits - 1);
             self.count(block, held, bits);
@@ -206,8 +206,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         sum.tile = if thread < set_words { sum_of_sets(counters, Self::SETS, set_words, thread) } else { 0 };
     }
 
-    /// Adds up the counters of two bins, and returns whether one of them is skewed. Writes for each
-    /// of the two bins whether it is skewed to `starts`.
+    /// Adds up the counters of two bins, and returns whether one of them is skewed. `starts` gets a
+    /// flag for each bin.
     #[inline(always)]
     fn find_skew(&self, thread: u32, sum: &mut DigitSums, set_words: u32) -> bool {
         self.add_up(thread, sum, set_words);

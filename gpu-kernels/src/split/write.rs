@@ -61,8 +61,8 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         });
     }
 
-    /// Returns the output offset of staged item `item`, which has this key, or [`NOWHERE`] if the
-    /// item is not among the `kept` items.
+    /// Returns the output offset of staged item `item`, which has this key, or [`NOWHERE`] beyond
+    /// the `kept` items.
     #[inline(always)]
     fn target_of(&self, key: K, item: u32, kept: impl Shared<u32>) -> u32 {
         let target = self.starts.get(self.bin_of(key)).wrapping_add(item);

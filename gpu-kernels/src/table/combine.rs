@@ -12,7 +12,7 @@ pub struct CombineFoundParams {
     pub items: u64,
     /// The function.
     pub fold: Fold,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 
@@ -60,9 +60,9 @@ pub enum Cast {
 pub struct CastParams {
     /// The count of numbers.
     pub items: u64,
-    /// The conversion, a [`Cast`] as an integer.
+    /// The conversion, a [`Cast`].
     pub cast: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 

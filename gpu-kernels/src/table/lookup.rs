@@ -115,8 +115,8 @@ fn step<K: KeyWord, V: Payload>(slots: &Slots<K, V>, query: &mut Query<K, WordOf
             query.slots[0] = NO_SLOT;
         }
         None => {
-            // The array is shifted instead of indexed, because on the GPU a variable index would
-            // put it into local memory.
+            // The array is shifted instead of indexed, since on the GPU a variable index would put
+            // it into local memory.
             query.slots = [rest[0], rest[1], rest[2], rest[3], NO_SLOT];
             if query.slots[0] != NO_SLOT {
                 slots.prefetch(query.slots[0]);

@@ -21,8 +21,8 @@ const TOGETHER: usize = 128;
 /// The queries `first..end` of a lookup. `first` is a multiple of 32.
 ///
 /// The first slots of all queries of a group are read, then the second slots of the queries that
-/// are left, and so on. Each slot is prefetched one round before it is read. The list of queries
-/// that are left is written without a branch, since a branch would be unpredictable.
+/// are left, and so on. Each slot is prefetched one round before it is read. The list of these is
+/// written without a branch, which would be unpredictable.
 pub struct LookupInTurn<P, K: KeyWord, V: Payload> {
     pub lookup: Lookup<K, WordOf<V>>,
     pub slots: Slots<K, V>,

@@ -3,9 +3,9 @@
 //! **Layout.** A slot of 32-bit keys and values is one 64-bit word with the key in the upper half
 //! and the value in the lower half (Alcantara 2011, §4.3.1.2). A pair of any other types takes two
 //! words, the key's and then the value's. In a set ([`Nothing`](crate::types::Nothing)) a slot is
-//! one word of the key's own width. An empty slot contains [`Slots::EMPTY`], which is also the word
-//! of the key [`Scalar::ALL_ONES`]. This key is therefore kept in a cell of the table's header, so
-//! that no key and no value is reserved.
+//! one word of the key's own width. An empty slot contains [`Slots::EMPTY`], whose key would be
+//! [`Scalar::ALL_ONES`]. That key is therefore kept in a cell of the table's header, so that no key
+//! and no value is reserved.
 
 use crate::seam::Global;
 use crate::types::{KeyWord, Payload, Scalar, SlotWordOf, ValueWord, WordOf};
@@ -116,7 +116,7 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
         if packed::<K, V>() {
             self.words.atomic(Self::word_of(slot)).store(Self::item(key, value));
         } else {
-            // The store is atomic, because several threads write if a promise of unique keys is
+            // The store is atomic, since several threads write if a promise of unique keys is
             // broken.
             self.words.atomic(Self::word_of(slot) + 1).store(Scalar::from_u64(value.to_u64()));
         }
@@ -147,8 +147,8 @@ impl<K: KeyWord, V: Payload> Slots<K, V> {
         Self::verdict(item, key, Scalar::from_u64(value))
     }
 
-    /// Returns the result of a probe that read `item`: that the key is found or absent, or `None`
-    /// if the next slot must be probed.
+    /// Returns whether a probe that read `item` found the key or its absence, or `None` to probe
+    /// the next slot.
     ///
     /// A key starts at its first slot and leaves a slot only when another key takes it, and no slot
     /// becomes empty again. So a key cannot be in a slot after an empty one.

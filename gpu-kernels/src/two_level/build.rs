@@ -143,8 +143,7 @@ impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> B
         Slots::<K, V>::key_of(Scalar::from_u64(self.pairs.get(item)))
     }
 
-    /// Returns whether the slot to which the item last wrote its index contains an item with
-    /// another key.
+    /// Returns whether the slot that the item wrote last now has an item with another key.
     #[inline(always)]
     fn lost(&self, item: &Item, number: u32) -> bool {
         let holder = self.slots.get(item.slot_in_bucket(item.table));
@@ -224,11 +223,11 @@ impl<K: KeyWord, V: ValueWord, P: Shared<u64>, S: Shared<u32>, W: Shared<u32>> B
                 block.phase(items, |thread, items| {
                     for i in 0..ITEMS {
                         let (item, number) = (&mut items[i], thread + i as u32 * THREADS);
-                        // The item has lost its slot in the previous sub-table, or it is in no
-                        // sub-table (`OUT` precedes the first sub-table).
+                        // The item has lost its slot in the previous sub-table, or is in none
+                        // (`OUT` precedes the first).
                         if item.live && item.table == table.wrapping_sub(1) && (table == 0 || self.lost(item, number)) {
-                            // The exchange is atomic, because several threads may write to this
-                            // slot, and one of them must win.
+                            // The exchange is atomic, since several threads may write here, and one
+                            // must win.
                             slots.exchange(item.slot_in_bucket(table), number);
                             item.table = table;
                         }

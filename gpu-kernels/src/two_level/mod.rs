@@ -11,8 +11,7 @@
 //! bucket by sub-table. Beside them are the seeds of the buckets.
 //!
 //! A radix partition puts the pairs in the order of their buckets. `starts` finds where each bucket
-//! begins, `build` makes its sub-tables, `find` looks keys up, and `inspect` counts the keys of
-//! sub-tables.
+//! begins, `build` makes its sub-tables, `find` looks keys up, and `inspect` counts keys.
 
 mod build;
 mod find;
@@ -133,7 +132,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     pub fn get(&self, key: K) -> Option<V> {
         let slots = self.slots_of(key);
         let mut answer = None;
-        // The loop uses an index, because on the GPU an array that is iterated over by value is put
+        // The loop uses an index, since on the GPU an array that is iterated over by value is put
         // on the stack.
         for table in 0..MAX_SUB_TABLES {
             if answer.is_none() && slots[table] != NO_SLOT {

@@ -74,7 +74,7 @@ pub struct KeysOfParams {
 
 kernel! {
     /// Answers query `i` by thread `i`. `keys_out[i]` becomes the key with id `queries[i]`, or 0.
-    /// Bit `i mod 32` of `found[i / 32]` tells whether there is such a key.
+    /// Bit `i mod 32` of `found[i / 32]` tells whether there is one.
     KeysOf<T: Scalar>, "keys_of", threads 256;
     { queries: Global<u32>, keys: Global<T>, keys_out: Global<T>, found: Global<u32>, plan: KeysOfParams }
 }

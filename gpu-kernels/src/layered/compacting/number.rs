@@ -90,8 +90,8 @@ impl<K: KeyWord> Rows<K> {
 
 kernel! {
     /// Gives every key an id, in the order in which blocks append. The id becomes the key's value,
-    /// and the key becomes `keys_out[id]` if `id` is below the capacity. `count[0]`, which is 0 at
-    /// first, becomes the count of ids. There is one thread per slot, and one for the cell.
+    /// and the key becomes `keys_out[id]` if `id` is below the capacity. `count[0]`, 0 at first,
+    /// becomes the count of ids. There is one thread per slot, and one for the cell.
     NumberSlots<K: KeyWord>, "slots_number", threads 256,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = append::THREADS;
     { words: Global<Slot<K, u32>>, header: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: SlotsParams }
@@ -108,8 +108,8 @@ impl<K: KeyWord> NumberSlots<K> {
         append::reserve(block, &mut rows, (sums, start), args.count, |row| row.held as u32, |row| &mut row.target);
         block.phase(&mut rows, |thread, row| {
             if row.held {
-                // The row of the cell looks like an empty slot, whose word is also the word of the
-                // key that is all ones.
+                // The cell's row looks like an empty slot, which has the word of the key that is
+                // all ones.
                 staged.set((row.target - start.get(0)) as u32, Slots::<K, u32>::key_of(row.item));
                 row.value = row.target as u32;
             }

@@ -11,8 +11,7 @@ use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, Scalar};
 
 impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
-    /// Returns the count of slots in all candidates of a pair together. These slots have indices
-    /// from 0.
+    /// Returns the count of slots in all candidates of a pair, which have indices from 0.
     #[inline(always)]
     pub fn reach(&self) -> u32 {
         self.layout.candidates * F::SLOTS
@@ -44,12 +43,12 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     #[inline(always)]
     pub fn first_eviction(&self, home: u32, remainder: W) -> Option<(u32, Option<u32>)> {
         let evictable = |reached: u32, later: u32| self.evictable(home, remainder, reached, later);
-        // No pair moves to candidate 0, so this finds only the key itself.
+        // No pair moves to candidate 0: this finds the key itself.
         if let Some(reached) = (0..self.reach()).find(|&reached| evictable(reached, 0) == Some(Eviction::Repeated)) {
             return Some((reached, None));
         }
-        // The lowest candidate with an eviction is chosen, because then all candidates that the
-        // moved pair passes over are full.
+        // The lowest candidate is chosen, since then all candidates that the moved pair passes over
+        // are full.
         (1..self.layout.candidates).find_map(|later| {
             let reached = (0..self.reach()).find(|&reached| evictable(reached, later).is_some())?;
             Some((reached, Some(later)))
@@ -80,7 +79,7 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     /// candidates are full, and stores the unplaced pair in that slot.
     ///
     /// Returns the index of the word for the moved pair's value. Only one thread may do this at a
-    /// time, and no other thread may insert pairs at the same time.
+    /// time, and no other thread may insert pairs concurrently.
     #[inline(always)]
     pub fn evict(&self, home: u32, remainder: W, reached: u32, later: u32) -> u32 {
         let (number, bucket, slot) = self.reached(home, remainder, reached);
@@ -131,7 +130,7 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
 /// The possible uses of a slot for an unplaced pair.
 #[derive(Clone, Copy, PartialEq)]
 pub enum Eviction {
-    /// The slot contains the pair's key, because an eviction made space for another pair with that
+    /// The slot contains the pair's key, since an eviction made space for another pair with that
     /// key.
     Repeated,
     /// The pair in the slot can move to a later candidate.
@@ -161,7 +160,7 @@ impl EvictionChoice {
     }
 
     /// Returns the choice to move the pair in slot `reached` to its candidate `later`. A lower
-    /// `later` is better, because then all candidates that the pair passes over are full.
+    /// `later` is better, since then all candidates that the pair passes over are full.
     #[inline(always)]
     fn moving(reached: u32, later: u32) -> Self {
         Self((MAX_CANDIDATES - later + 1) << 16 | reached)

@@ -118,7 +118,7 @@ pub fn search_slots<
                 }
             });
             // All lanes probe their next buckets together. Lanes that are done must not run ahead,
-            // because then the lanes would diverge. At most seven candidates a lane, and a probe is
+            // since then the lanes would diverge. At most seven candidates a lane, and a probe is
             // repeated only if another thread took a slot of the bucket, or set a filter bit.
             while warp.ballot(threads, |_, thread| thread.seek.inserted.is_none()) != 0 {
                 warp.each(threads, |_, thread| {

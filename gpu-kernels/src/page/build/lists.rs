@@ -88,11 +88,11 @@ pub const OWN_LENGTH: u32 = 6;
 /// The count of words: the lengths of the lists, and the words after them.
 pub const LENGTHS: usize = 7;
 
-/// The maximal count of pairs of a page that are spilled to the list because their home is full. It
-/// is twice as large if an entry is half a word.
+/// The most pairs of a page that are spilled to the list because their home is full. Twice as many
+/// fit if an entry is half a word.
 pub const MAX_HOME_FULL: usize = 512;
-/// The maximal count of unplaced pairs of a page, whose candidates are all full. It is twice as
-/// large if an entry is half a word.
+/// The most unplaced pairs of a page, whose candidates are all full. Twice as many fit if an entry
+/// is half a word.
 pub const MAX_UNPLACED: usize = 64;
 
 /// The count of words of the list of pairs whose home is full.

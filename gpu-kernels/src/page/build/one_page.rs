@@ -13,7 +13,7 @@ use crate::split;
 use crate::split::pairs::in_order;
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// The arguments of the kernel that a block needs to build its page.
+/// The kernel's arguments for building a page.
 pub(super) struct Job<K: KeyWord, V: Payload> {
     pub sources: Sources<K, V>,
     pub words_out: Global<K::PackedWord<V>>,
@@ -66,7 +66,7 @@ pub(super) fn build<const REPEATS: bool, F: Form, K: KeyWord, V: Payload, B: Blo
         build.count(block, &mut threads);
     }
     // Then the other pairs search. If more pairs were spilled than the list can contain, all pairs
-    // search; a pair with a slot finds its own slot.
+    // search, and pairs with a slot find it.
     let spilled = if counted { over.length() } else { u32::MAX };
     if spilled != 0 {
         build.search(block, &mut threads, spilled);

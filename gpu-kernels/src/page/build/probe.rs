@@ -112,8 +112,8 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         self.words.get(self.at(slot / F::TAGS, bucket)) >> (slot % F::TAGS * F::tag_bits::<W>()) & mask
     }
 
-    /// Stores a pair in slot `slot` of `bucket`, which no other thread may take. Several threads
-    /// may do this at the same time.
+    /// Stores a pair in slot `slot` of `bucket`, which no other thread may take. Threads may do
+    /// this concurrently.
     #[inline(always)]
     pub fn put(&self, bucket: u32, slot: u32, tag: W, value: W) {
         let (word, number) = (slot / F::TAGS, slot % F::TAGS);
@@ -213,8 +213,8 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     }
 
     /// Stores a pair in a slot of its home bucket, unless the bucket is full or another thread
-    /// changes it at the same time. Returns whether its key is new, and the index of the word for
-    /// its value. Several threads may do this at the same time.
+    /// changes it concurrently. Returns whether its key is new, and the index of the word for its
+    /// value. Threads may do this concurrently.
     ///
     /// All threads execute the same instructions, so that the threads of a warp do not diverge.
     #[inline(always)]
@@ -243,7 +243,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         has.then_some((is_new, self.value_at(word, home, chosen)))
     }
 
-    /// Probes one bucket. Several threads may do this at the same time.
+    /// Probes one bucket. Threads may do this concurrently.
     #[inline(always)]
     pub fn step(&self, seek: &mut Seek<W>) {
         let tag = self.layout.tag(seek.remainder, seek.number);
@@ -275,12 +275,12 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
         }
     }
 
-    /// Takes a slot of one bucket by counting, if the bucket has a free slot. Several threads may
-    /// do this at the same time.
+    /// Takes a slot of one bucket by counting, if the bucket has a free slot. Threads may do this
+    /// concurrently.
     #[inline(always)]
     pub fn take(&self, seek: &mut Seek<W>, counts: Counts<impl Shared<u32>>, value: W) {
-        // A load comes first, because it is cheaper than an addition, and so that counts do not
-        // grow far beyond the count of slots.
+        // A load comes first: it is cheaper than an addition, and counts do not grow far beyond the
+        // slots.
         let slot = if counts.has(seek.bucket) < F::SLOTS { counts.add(seek.bucket) } else { F::SLOTS };
         if slot < F::SLOTS {
             self.put(seek.bucket, slot, self.layout.tag(seek.remainder, seek.number), value);
@@ -341,7 +341,7 @@ impl<'l, F: Form, W: Scalar, S: Shared<W>> Page<'l, F, W, S> {
     }
 }
 
-/// The maximal count of pairs of a page that is built by counting, because counts have 16 bits.
+/// The most pairs of a page that is built by counting, since counts have 16 bits.
 pub const MAX_COUNTED: u32 = 0xffff;
 
 /// The count of slots of each bucket that pairs have requested. A count has 16 bits, or 32 bits

@@ -12,7 +12,7 @@ pub(in crate::page) trait Listing<W>: Copy + Sync {
     /// Whether repeated keys are listed at all.
     const LISTS: bool;
     /// Returns whether the list has overflowed, so that it is useless to build more pages. Other
-    /// blocks may make it overflow at the same time.
+    /// blocks may make it overflow concurrently.
     fn overflowed(self) -> bool;
     /// Lists the key with this remainder and this home bucket within the page.
     fn push(self, home: u32, remainder: W);
@@ -20,7 +20,7 @@ pub(in crate::page) trait Listing<W>: Copy + Sync {
     fn end(self);
 }
 
-/// The absence of a list, because keys are unique or their pairs are in order.
+/// The absence of a list, since keys are unique or their pairs are in order.
 #[derive(Clone, Copy)]
 pub(in crate::page) struct NoListing;
 
@@ -39,9 +39,9 @@ impl<W> Listing<W> for NoListing {
 /// The list of repeated keys of all pages. An entry has two words, the home bucket and the
 /// remainder.
 ///
-/// Every page has its own part, whose length is in shared memory, because additions of all keys to
-/// one word of global memory would be the bottleneck of the build. After these parts there is a
-/// common part for pages with more keys.
+/// Every page has its own part, whose length is in shared memory, since additions to one word of
+/// global memory would be the bottleneck. After these parts is a common part for pages with more
+/// keys.
 ///
 /// For keys without values there is nothing to resolve, so no key is listed.
 #[derive(Clone, Copy)]

@@ -72,9 +72,8 @@ kernel! {
     /// space. After the entries of `list` are the lengths of the pages' own parts.
     ///
     /// `keys_out` gets the mixed key of every entry. A cell of `index` is the index of an entry
-    /// plus 1, or 0. If several entries have the same key, only one of them is in the index. `told`
-    /// has the key's fingerprint in the same cell, and `filter` has a bit for every key. All words
-    /// of the three arrays are 0 at first.
+    /// plus 1, or 0. Of several entries with one key, one is in the index. `told` has the key's
+    /// fingerprint in the same cell, and `filter` a bit for every key. All three are 0 at first.
     IndexRepeats<K: KeyWord>, "page_index_repeats", threads 256;
     {
         list: Global<u64>, keys_out: Global<K>, index: Global<u32>, told: Global<u32>, filter: Global<u32>,
@@ -113,8 +112,7 @@ impl<K: KeyWord> IndexRepeats<K> {
                 held = if before == held { held | bit } else { before };
             }
             let mut at = cell(mixed, index_bits);
-            // At most as many steps as there are cells: an empty cell ends the loop, and half of
-            // the cells are empty.
+            // At most as many steps as cells, half of which are empty: an empty one ends the loop.
             loop {
                 let there = args.index.atomic(at as u64).compare_exchange(0, entry as u32 + 1);
                 // The entry in the cell may not have stored its key yet, so the key is read from
@@ -156,8 +154,7 @@ const KEYS_AT_ONCE: usize = 4;
 pub const LAST_ROUND: u64 = (THREADS * KEYS_AT_ONCE) as u64;
 /// The count of waiting keys with which a block starts to search the index.
 const ENOUGH: u32 = THREADS as u32;
-/// The maximal count of waiting keys: almost [`ENOUGH`] from earlier rounds, and all keys of one
-/// round.
+/// The most waiting keys: almost [`ENOUGH`] from earlier rounds, and all keys of one round.
 const MAX_WAITING: usize = ENOUGH as usize + THREADS * KEYS_AT_ONCE;
 
 /// The keys of one round that pass the filter, as the state of a thread of [`FindLast`].
@@ -262,8 +259,7 @@ impl<K: KeyWord> FindLast<K> {
         let LastParams { a, b, index_bits, .. } = self.plan;
         let mixed = self.keys.load_read_only(position).mixed(a, b);
         let mut at = cell(mixed, index_bits);
-        // At most as many steps as there are cells: an empty cell ends the loop, and half of the
-        // cells are empty.
+        // At most as many steps as cells, half of which are empty: an empty one ends the loop.
         loop {
             let told = self.told.load_read_only(at as u64);
             if told == 0 {

@@ -4,7 +4,7 @@ use crate::page::form::header;
 use crate::seam::{Block, Global};
 use crate::types::KeyWord;
 
-/// The maximal count of cells with which a sampled key is compared.
+/// The most cells with which a sampled key is compared.
 const TRIES: u32 = 16;
 
 /// The scalar arguments of [`Sample`].
@@ -54,8 +54,8 @@ impl<K: KeyWord> Sample<K> {
             let (mut cell, told_by) = (mixed.scaled(1 << cell_bits), mixed.bits_from(0).max(1));
             for _ in 0..TRIES {
                 let at = args.cells.atomic(cell as u64);
-                // Most copies of a frequent key need no exchange. That matters because exchanges of
-                // the same word are slow.
+                // Most copies of a frequent key need no exchange, and exchanges of one word are
+                // slow.
                 let mut held = at.load();
                 if held == 0 {
                     held = at.compare_exchange(0, told_by);
@@ -76,7 +76,7 @@ impl<K: KeyWord> Sample<K> {
 }
 
 /// Returns the image of a number below 2^`bits` under a permutation, which depends on `a`.
-/// Positions must look random, because copies of a key may be adjacent or at equal distances in the
+/// Positions must look random, since copies of a key may be adjacent or at equal distances in the
 /// input.
 #[inline(always)]
 pub fn position(number: u64, a: u64, bits: u32) -> u64 {

@@ -9,7 +9,7 @@ use crate::types::{KeyWord, Payload, Scalar};
 /// The count of threads of a block.
 pub(in crate::page) const THREADS: usize = 384;
 
-/// The maximal count of pairs that a thread reads at a time.
+/// The most pairs that a thread reads at a time.
 pub(in crate::page) const MAX_READ_AHEAD: usize = 4;
 
 /// Returns the count of pairs that a thread reads at a time: 16 bytes of keys, and 16 of values.
@@ -87,8 +87,7 @@ impl<K: KeyWord, V: Payload> Source<'_, K, V> {
         Entry::whole::<V>(entry).unwrap_or_else(|| self.entry::<REPEATS>(entry.to_u64() as u32))
     }
 
-    /// Returns the unpacked entry, as [`Source::unpacked`] does, in the form of
-    /// [`Source::entry_in_turn`].
+    /// Does [`Source::unpacked`] in the form of [`Source::entry_in_turn`].
     #[inline(always)]
     pub fn unpacked_in_turn<const REPEATS: bool>(&self, entry: V::PackedEntry) -> Entry<K, K::PackedWord<V>> {
         Entry::whole::<V>(entry).unwrap_or_else(|| self.entry_in_turn::<REPEATS>(entry.to_u64() as u32))

@@ -35,7 +35,7 @@ impl<K: KeyWord> Starts<K> {
                 return;
             }
             let (mut low, mut high) = (0, keys);
-            // At most 64 steps, because each step halves the range.
+            // At most 64 steps: each halves the range.
             while low < high {
                 let middle = low.midpoint(high);
                 let mixed = args.keys.load_read_only(middle).mixed(layout.a, layout.b);

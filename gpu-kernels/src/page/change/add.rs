@@ -30,9 +30,8 @@ kernel! {
     /// table's own memory, some of the pairs may have been added. After the list has overflowed,
     /// further pages stay unchanged, too.
     ///
-    /// In a table with holes, pairs are first pulled back to earlier candidates; if that is
-    /// impossible, the page fails. On a GPU `REPEATS` requires a table without holes, unless there
-    /// are keys alone.
+    /// In a table with holes, pairs are first pulled back; if that is impossible, the page fails.
+    /// On a GPU `REPEATS` requires a table without holes, unless there are keys alone.
     AddToPages<K: KeyWord, V: Payload; const REPEATS: bool>, "page_add" | "page_add_in_order", threads 384, resident 4, cpu cores,
         shared page_memory: u64 = PAGE_MEMORY, shared over: u64 = OVER_WORDS, shared left: u64 = LEFT_WORDS,
         shared spilled: u32 = LENGTHS;
@@ -239,7 +238,7 @@ where
                     state.seek = page.seek(page.layout.home_in_page(mixed), page.layout.remainder(mixed));
                 }
             });
-            // Threads probe their next buckets together, because otherwise the threads of a warp
+            // Threads probe their next buckets together, since otherwise the threads of a warp
             // would diverge. At most seven candidates a thread, and a probe is repeated only if
             // another thread took a slot of the bucket, or set a filter bit.
             loop {
@@ -296,9 +295,8 @@ where
             return false;
         }
         block.sync();
-        // If the page contains indices of pairs, the values of old pairs are only in the table. So
-        // the value of an old pair that is evicted is moved there, to the word of its new slot,
-        // which was free.
+        // If the page contains indices of pairs, the values of old pairs are only in the table.
+        // There the value of an evicted old pair is moved to its new slot, which was free.
         let moved = |from: u32, to: u32| {
             if const { in_order::<REPEATS, V>() } && page.words.get(to) == Scalar::from_u64(0) {
                 let at = |word: u32| (word % buckets * BUCKET_WORDS + word / buckets) as u64;

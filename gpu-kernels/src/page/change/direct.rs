@@ -19,8 +19,8 @@ use crate::page::lookup::table::locate;
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The maximal count of pairs of a batch whose candidates are all full. It is small because such
-/// pairs of one page are inserted one after the other.
+/// The most pairs of a batch whose candidates are all full. It is small because such pairs of one
+/// page are inserted one after the other.
 pub const MAX_LEFT: u32 = 1024;
 
 /// The bit of a cell of the index that is set once the cell is in the list of repeated keys.
@@ -44,8 +44,8 @@ pub struct AddParams {
 /// A pair that is being added.
 struct Adding<K, V, W> {
     key: K,
-    /// Whether this lane adds the pair. It does not if there is no such pair, or if another lane or
-    /// the first pair with the same key adds it.
+    /// Whether this lane adds the pair: there is a pair, and no other lane or first pair with the
+    /// same key replaces it.
     wanted: bool,
     value: V,
     /// The first bucket of the page.
@@ -65,8 +65,8 @@ kernel! {
     /// first pair. Otherwise these threads would wait for each other.
     ///
     /// `index` and the header are 0 at first. A cell of the index is 0, or 1 plus the index of a
-    /// pair. For equal keys it contains the last pair and the bit [`LISTED`]. `index` may be null
-    /// if keys are unique. `repeated` gets the cell of each repeated key once, and
+    /// pair. For equal keys it contains the last pair and the bit `LISTED`. `index` may be null if
+    /// keys are unique. `repeated` gets the cell of each repeated key once, and
     /// [`header::REPEATED`] counts these. It must have space for all pairs.
     ///
     /// `left` gets the indices of unplaced pairs, whose candidates are all full, up to
@@ -127,7 +127,7 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
             if !F::VALUES || warp.ballot(pairs, |_, pair| pair.repeated != 0) == 0 {
                 return;
             }
-            // A warp makes only one addition, because additions to the same word are slow.
+            // A warp makes only one addition, since additions to the same word are slow.
             warp.exclusive_sum(
                 pairs,
                 |_, pair| (pair.repeated != 0) as u32,
@@ -197,12 +197,10 @@ impl<K: KeyWord, V: Payload> AddDirectly<K, V> {
     fn enter(&self, key: K, mixed: K, number: u32) -> Option<u32> {
         let mask = (1 << self.plan.index_bits) - 1;
         let mut cell = mixed.bits_from(0).wrapping_mul(0x9e37_79b1) >> (32 - self.plan.index_bits);
-        // At most as many steps as there are cells: an empty cell ends the loop, and half of the
-        // cells are empty.
+        // At most as many steps as cells, half of which are empty: an empty one ends the loop.
         loop {
             let at = self.index.atomic(cell as u64);
-            // Most copies of a frequent key need no exchange. That matters because exchanges of the
-            // same word are slow.
+            // Most copies of a frequent key need no exchange, and exchanges of one word are slow.
             let mut there = at.load();
             if there == 0 {
                 there = at.compare_exchange(0, number + 1);
@@ -333,8 +331,7 @@ impl<K: KeyWord, V: Payload> EvictLeft<K, V> {
             number += 1;
         }
         block.each(&mut threads, |_, thread| {
-            // A pair whose key an earlier eviction has inserted is not counted. The total is small,
-            // so additions by single threads are good enough.
+            // A pair whose key an earlier eviction has inserted is not counted. The total is small.
             if thread.inserted != 0 {
                 self.header.atomic(header::LENGTH).fetch_add(thread.inserted as u64);
             }

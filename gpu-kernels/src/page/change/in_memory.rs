@@ -1,4 +1,4 @@
-//! A page in the table's own memory, which several blocks may change at the same time.
+//! A page in the table's own memory, which several blocks may change concurrently.
 
 use crate::seam::{Global, Shared, Word};
 
@@ -43,8 +43,8 @@ impl<T: Word> Shared<T> for InMemory<T> {
     fn fetch_or(self, index: u32, value: T) -> T {
         let word = self.0.atomic(index as u64);
         let mut held = word.load();
-        // Most bits are set already. At most as many steps as there are bits: other threads only
-        // set bits, or fill slots.
+        // Most bits are set already. At most as many steps as bits: other threads only set bits, or
+        // fill slots.
         while held.either(value) != held {
             let before = word.compare_exchange(held, held.either(value));
             if before == held {

@@ -1,7 +1,7 @@
-//! Batches of changes. Batches that are small beside the table change single pairs in the table's
-//! own memory: [`direct`] adds and [`remove_directly`] removes, in pages that are [`in_memory`].
-//! Large batches rewrite all pages on chip ([`add`], [`remove`]), and may [`pull_back`] pairs to
-//! earlier candidates. [`take_out`] finds, removes and moves single pairs.
+//! Batches of changes. Small batches change single pairs in the table's own memory: [`direct`] adds
+//! and [`remove_directly`] removes, in pages that are [`in_memory`]. Large batches rewrite all
+//! pages on chip ([`add`], [`remove`]), and may [`pull_back`] pairs to earlier candidates.
+//! [`take_out`] finds, removes and moves single pairs.
 
 pub(super) mod add;
 mod add_in_turn;

@@ -6,8 +6,8 @@ use crate::page::form::{Form, tags_in};
 use crate::seam::{Block, Shared};
 use crate::types::Scalar;
 
-/// The index, among the lengths, of the length of [`pull_back`]'s list, which contains the
-/// displaced pairs of a page: the pairs that are not in their home bucket.
+/// The index, among the lengths, of the length of [`pull_back`]'s list of displaced pairs, which
+/// are not in their home bucket.
 const DISPLACED: u32 = 1;
 
 /// Moves pairs to the first of their candidates that has a free slot, until no candidate before a
@@ -48,9 +48,9 @@ pub(in crate::page) fn pull_back<F: Form, W: Scalar, B: Block>(
     if count > most {
         return false;
     }
-    // A round moves pairs, and then frees their old slots, so no thread takes these in between. At
-    // most six times as many rounds as pairs: a moved pair gets to a lower candidate, and its tag
-    // names one of seven. (A file with another tag is refused.)
+    // A round moves pairs, and then frees their old slots, so no thread takes these in between.
+    // At most six times as many rounds as pairs: a moved pair gets to a lower candidate, and its
+    // tag names one of seven. (A file with another tag is refused.)
     loop {
         let (mut first, mut moved) = (0, 0);
         while first < count {

@@ -39,7 +39,7 @@ const ENDED: u32 = u32::MAX;
 
 kernel! {
     /// Removes key `i` by thread `i`. Of the threads with equal keys one removes the pair. Only one
-    /// thread of a warp tries, because otherwise they would wait for each other.
+    /// thread of a warp tries, or they would wait for each other.
     ///
     /// The header's [`header::LENGTH`] counts the removed pairs, and [`header::HOLES`] is set if
     /// one of them was in a full bucket. If `found` is not null, `found` and `values` get the
@@ -113,8 +113,8 @@ impl<K: KeyWord, V: Payload> RemoveDirectly<K, V> {
         key
     }
 
-    /// Probes one bucket. Other threads remove pairs at the same time, so a free slot does not end
-    /// the search.
+    /// Probes one bucket. Other threads remove pairs concurrently, so a free slot does not end the
+    /// search.
     #[inline(always)]
     fn step<F: Form, W: Scalar>(&self, page: &Page<'_, F, W, impl Shared<W>>, key: &mut Removing<K, W>) {
         match page.remove_candidate(key.home, key.remainder, key.number) {

@@ -1,5 +1,5 @@
 //! Finding pairs in a page, removing them, and moving other pairs to the slots that are then free.
-//! Several threads may do this at the same time.
+//! Threads may do this concurrently.
 
 use crate::page::build::probe::{Found, Page};
 use crate::page::form::{Form, filter, tags_in};
@@ -31,14 +31,14 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     }
 
     /// Removes the pair with this home and remainder from its candidate `number`. Other threads may
-    /// remove pairs at the same time.
+    /// remove pairs concurrently.
     ///
     /// Returns the index of the word of its value, and whether the bucket was full. If the pair is
     /// not in this bucket, returns whether the bucket's filter bit for the pair's class is set.
     #[inline(always)]
     pub fn remove_candidate(&self, home: u32, remainder: W, number: u32) -> Result<(u32, bool), bool> {
         let (bucket, tag) = (self.layout.candidate(home, remainder, number), self.layout.tag(remainder, number));
-        // At most as many steps as tags in a word, because other threads only clear tags.
+        // At most as many steps as tags in a word, since other threads only clear tags.
         loop {
             let held = self.tags(bucket);
             let Some(found) = self.slot_in(&held, bucket, tag) else {
@@ -59,7 +59,7 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     }
 
     /// Removes the pair with this home and remainder from candidate `number` or a later one.
-    /// Returns whether the pair was found. Other threads may remove pairs at the same time.
+    /// Returns whether the pair was found. Other threads may remove pairs concurrently.
     #[inline(always)]
     pub fn remove_from(&self, home: u32, remainder: W, mut number: u32) -> bool {
         // The loop should not be unrolled.
@@ -75,7 +75,7 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
 
     /// Copies the pair in a slot to the first of its candidates that has a free slot, if that
     /// candidate comes before its current one. Returns the index of the new slot in the page.
-    /// Threads may do this at the same time with different pairs, while no thread frees a slot.
+    /// Threads may do this concurrently with different pairs, while no thread frees a slot.
     #[inline(always)]
     pub fn move_back(&self, bucket: u32, slot: u32) -> Option<u32> {
         let (remainder, own) = self.layout.untag(self.tag_now(bucket, slot));
@@ -101,11 +101,10 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         None
     }
 
-    /// Frees a slot that contains a pair. Threads may do this at the same time with different
-    /// slots.
+    /// Frees a slot that contains a pair. Threads may do this concurrently with different slots.
     #[inline(always)]
     pub fn vacate(&self, bucket: u32, slot: u32) {
-        // The subtraction does not borrow from other tags, because the slot contains this tag.
+        // This does not borrow from other tags, since the slot has this tag.
         let shift = slot % F::TAGS * F::tag_bits::<W>();
         self.words.fetch_add(self.at(slot / F::TAGS, bucket), W::default().minus(self.tag_now(bucket, slot) << shift));
     }
@@ -123,7 +122,7 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
     }
 
     /// Sets the filter bit for the pair in a slot of another bucket than its home. Threads may do
-    /// this at the same time.
+    /// this concurrently.
     #[inline(always)]
     pub fn set_filter(&self, bucket: u32, slot: u32) {
         let (remainder, number) = self.layout.untag(self.tag_now(bucket, slot));

@@ -1,13 +1,13 @@
-//! The forms in which a bucket packs pairs, or keys alone. There are three of each, from many slots
-//! with short tags to few slots with long tags.
+//! The forms in which a bucket packs pairs, or keys alone: three of each, from many slots with
+//! short tags to few slots with long tags.
 
 use crate::types::{KeyWord, Payload, Scalar};
 
 /// The count of words in a bucket.
 pub const BUCKET_WORDS: u32 = 8;
 
-/// The division of a bucket's eight words. The first words contain tags, and the other words a
-/// value for each slot. In buckets of keys alone all words contain tags.
+/// The division of a bucket's eight words. The first words contain tags, and the others a value for
+/// each slot. Without values all words contain tags.
 ///
 /// A tag is a [`Layout::tag`](super::Layout::tag), or 0 in an empty slot. Above the tags of a word
 /// are filter bits.
@@ -76,7 +76,7 @@ pub type Fifteen = Halves<BUCKET_WORDS>;
 /// The form of eight slots without values.
 pub type Eight = Wholes<BUCKET_WORDS>;
 
-/// The maximal count of slots of a bucket.
+/// The most slots of a bucket.
 pub const MAX_SLOTS: usize = TwentyFour::SLOTS as usize;
 
 impl<const WORDS: u32> Form for Thirds<WORDS> {

@@ -1,5 +1,5 @@
-//! The buckets in which the pairs of a table may be stored: home, remainder and candidates, and the
-//! computation of the key from them.
+//! The buckets in which a table's pairs may be stored: home, remainder, candidates, and how they
+//! give the key.
 
 use super::bucket::{Choice, choices};
 use super::sizes::{MAX_CANDIDATES, MIN_BUCKETS, MIN_CANDIDATES};
@@ -36,7 +36,7 @@ pub struct Layout {
 
 impl Layout {
     /// Returns the layout of 2^`page_bits` pages of `page_buckets` buckets for the given types.
-    /// There must be at least [`MIN_BUCKETS`] buckets in total.
+    /// There must be at least [`MIN_BUCKETS`] buckets.
     pub fn new<K: KeyWord, V: Payload>(a: u64, b: u64, page_bits: u32, page_buckets: u32) -> Self {
         let buckets = (page_buckets as u64) << page_bits;
         let (slots, candidates) = Self::form_for::<K, V>(buckets);
@@ -56,8 +56,8 @@ impl Layout {
     /// Returns the count of slots of a bucket, and the count of candidates of a pair, for a table
     /// of `buckets` buckets.
     ///
-    /// The form is the one with the most slots whose tags are long enough for [`MIN_CANDIDATES`]. A
-    /// pair then has as many candidates as its tags can distinguish, up to [`MAX_CANDIDATES`].
+    /// The form has the most slots whose tags are long enough for [`MIN_CANDIDATES`]. A pair has as
+    /// many candidates as its tags can distinguish, up to [`MAX_CANDIDATES`].
     pub fn form_for<K: KeyWord, V: Payload>(buckets: u64) -> (u32, u32) {
         let [short @ .., whole] = choices::<K, V>();
         for choice in short {
@@ -153,8 +153,8 @@ impl Layout {
         }
     }
 
-    /// Returns the distance of candidate `number`, at least 2, from the home bucket. The distance
-    /// is between 2 and the count of the page's buckets minus 1.
+    /// Returns the distance of candidate `number`, at least 2, from the home bucket: between 2 and
+    /// the count of the page's buckets minus 1.
     #[inline(always)]
     fn distance<W: Scalar>(&self, remainder: W, number: u32) -> u32 {
         let mut x = remainder.bits_from(0).wrapping_mul(0x9e37_79b1).wrapping_add(number.wrapping_mul(0x85eb_ca77));

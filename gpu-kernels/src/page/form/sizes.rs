@@ -4,14 +4,14 @@ use super::bucket::BUCKET_WORDS;
 use crate::seam::IN_STEP;
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// The maximal count of buckets in which a pair may be stored: its home, the other bucket of the
-/// same line, and five other buckets of the page.
+/// The most buckets in which a pair may be stored: its home, the other bucket of the same line, and
+/// five other buckets of the page.
 pub const MAX_CANDIDATES: u32 = 7;
-/// The minimal count of candidates of a pair. With fewer candidates, too many pairs would find all
-/// of them full.
+/// The fewest candidates of a pair. With fewer candidates, too many pairs would find all of them
+/// full.
 pub const MIN_CANDIDATES: u32 = 5;
-/// The minimal count of buckets of a table. It makes remainders small enough for a tag of 31 bits,
-/// which must contain the remainder and the candidate.
+/// The fewest buckets of a table. With fewer, the remainder and the candidate would not fit a tag
+/// of 31 bits.
 pub const MIN_BUCKETS: u32 = 16;
 
 /// The count of 64-bit words of shared memory in which a page is built, including 16 bits per
@@ -27,8 +27,8 @@ pub const fn max_page_buckets<K: KeyWord, V: Payload>() -> u32 {
     if V::VALUE_BITS == 0 && most > MAX_BUCKETS_OF_KEYS { MAX_BUCKETS_OF_KEYS } else { most }
 }
 
-/// The maximal count of buckets of a page of keys alone. Such buckets have many slots, so a larger
-/// page would have too many keys whose home is full.
+/// The most buckets of a page of keys alone. Such buckets have many slots, so a larger page would
+/// have too many keys whose home is full.
 const MAX_BUCKETS_OF_KEYS: u32 = fit_page(1024);
 
 /// The granularity of page sizes: a page has 4 more buckets than a multiple of this.

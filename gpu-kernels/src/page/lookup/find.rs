@@ -28,7 +28,7 @@ kernel! {
     /// Answers query `i` by thread `i`. `values[i]` becomes the value, or 0 if the key is absent.
     /// Bit `i mod 32` of `found[i / 32]` tells whether it is present.
     ///
-    /// `values` may be null. `words` are the words of the table's buckets.
+    /// `values` may be null. `words` are the table's buckets.
     Find<K: KeyWord, V: Payload>, "page_find", threads 256, cpu cores;
     { queries: Global<K>, words: Global<u64>, values: Global<WordOf<V>>, found: Global<u32>, plan: FindParams }
 }
@@ -188,7 +188,7 @@ impl<F: Form, K: KeyWord, V: Payload> InTurn<F, K, V> {
             }
         }
         let mut found = !(absent | missed) & u32::MAX >> (AT_ONCE - here);
-        // At most 32 steps, because each step clears a bit.
+        // At most 32 steps: each clears a bit.
         while missed != 0 {
             let i = missed.trailing_zeros() as usize;
             missed &= missed - 1;

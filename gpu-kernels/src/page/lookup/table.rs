@@ -4,7 +4,7 @@ use crate::page::form::{BUCKET_WORDS, Form, Layout, equal, filter, tag_number, t
 use crate::seam::{Global, IN_STEP, Word, equal_of_four};
 use crate::types::{KeyWord, Payload, Scalar};
 
-/// The maximal count of buckets of a table that a CPU is expected to have in its nearer caches.
+/// The most buckets of a table that a CPU is expected to have in its nearer caches.
 pub(in crate::page) const MAX_NEAR_BUCKETS: u32 = 1 << 13;
 
 /// A table as an argument of kernels.
@@ -128,7 +128,7 @@ fn far<F: Form, K: KeyWord, V: Payload>(
         if equal != 0 {
             return Some(answer_at::<F, K, V>(words, first, equal));
         }
-        // The first candidates are not checked for empty slots, because a key that gets here is
+        // The first candidates are not checked for empty slots, since a key that gets here is
         // usually present.
         if layout.holes == 0 && number > 2 && equal_tags::<F, _>(words, first, Scalar::from_u64(0)) != 0 {
             return None;
@@ -141,8 +141,8 @@ fn far<F: Form, K: KeyWord, V: Payload>(
 /// `beside` is set, in the form that [`answer_at`] takes. Returns 0 if the pair is in neither
 /// bucket.
 ///
-/// The home begins at word `first`. `tags` are the pair's tags in the two buckets. Where threads do
-/// not run in step, work that few queries need should be left to these queries.
+/// The home begins at word `first`. `tags` are the pair's tags in the two buckets. On a CPU, work
+/// that few queries need is left to these queries.
 #[inline(always)]
 pub(in crate::page) fn near<F: Form, W: Scalar>(words: Global<W>, first: u64, tags: [W; 2], beside: bool) -> u64 {
     let equal = equal_tags::<F, _>(words, first, tags[0]) as u64;
@@ -257,7 +257,7 @@ fn look<F: Form, K: KeyWord, V: Payload>(
             }
             continue;
         }
-        // The lowest equal tag is processed last, because only the lowest is always right.
+        // The lowest equal tag is processed last, since only the lowest is always right.
         for back in 0..count {
             let number = count - 1 - back;
             let top = F::tag_bits::<K::PackedWord<V>>() * (number + 1) - 1;

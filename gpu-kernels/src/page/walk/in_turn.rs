@@ -117,7 +117,7 @@ fn keys_of<F: Form, K: KeyWord, V: Payload>(
         let mixed: K = layout.mixed_in::<K, K::PackedWord<V>>(&first, home, remainder.to_u64());
         keys[slot as usize] = mixed.unmixed(layout.a, layout.b);
     }
-    // At most as many steps as slots, because each step clears a bit.
+    // At most as many steps as slots: each step clears a bit.
     while far != 0 {
         let slot = far.trailing_zeros();
         far &= far - 1;

@@ -31,7 +31,7 @@ kernel! {
     /// thread per bucket.
     ///
     /// The id becomes the key's value, and `keys_out[id]` becomes the key, up to the capacity.
-    /// `count[0]`, which is 0 at first, becomes the count of keys.
+    /// `count[0]`, 0 at first, becomes the count of keys.
     Number<K: KeyWord>, "page_number", threads 256, cpu cores,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared keys: u64 = STAGED;
     { words: Global<u64>, keys_out: Global<K>, count: Global<u64>, plan: NumberParams }

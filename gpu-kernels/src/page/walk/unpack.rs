@@ -21,8 +21,8 @@ kernel! {
     /// Writes the pairs of all buckets to `keys_out` and, if there are values, to `values_out`, up
     /// to the capacity.
     ///
-    /// There is one thread per bucket. `count[0]`, which is 0 at first, becomes the count of pairs.
-    /// The pairs are in the order in which blocks reserve their output.
+    /// There is one thread per bucket. `count[0]`, 0 at first, becomes the count of pairs. The
+    /// pairs are in the order in which blocks reserve their output.
     Unpack<K: KeyWord, V: Payload>, "page_unpack", threads 256, cpu cores,
         shared sums: u32 = WARPS, shared start: u64 = 1, shared staging: u64 = MAX_STAGED;
     { words: Global<u64>, keys_out: Global<K>, values_out: Global<WordOf<V>>, count: Global<u64>, plan: UnpackParams }

@@ -4,7 +4,7 @@ use super::{Digit, MAX_BITS_IN_TURN};
 use crate::seam::{Block, Global, STAGED_TIMES, Shared, Work, vectorized};
 use crate::types::KeyWord;
 
-/// The maximal count of counters: the count of digits times the count of values of each digit.
+/// The most counters: the count of digits times the count of values of each digit.
 pub const MAX_COUNTERS: u32 = 4096;
 
 /// The count of counters in a block's shared memory. It is larger on a CPU, whose digits have more

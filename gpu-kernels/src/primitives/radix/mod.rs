@@ -24,10 +24,10 @@ pub use tile::tile;
 use crate::hash::HashFunctions;
 use crate::types::{KeyWord, Scalar};
 
-/// The maximal count of bits of a digit.
+/// The most bits of a digit.
 pub const MAX_BITS: u32 = 10;
 
-/// The maximal count of bits of a digit on CPU cores.
+/// The most bits of a digit on CPU cores.
 pub const MAX_BITS_IN_TURN: u32 = 11;
 
 /// The word that digits are taken from.
@@ -49,7 +49,7 @@ pub enum DigitOf {
 pub struct Digit {
     /// The hash functions; the first gives a key its bucket.
     pub functions: HashFunctions,
-    /// The word that the digit is taken from, a [`DigitOf`] as an integer.
+    /// The source of the digit, a [`DigitOf`].
     pub of: u32,
     /// The digit's lowest bit.
     pub shift: u32,

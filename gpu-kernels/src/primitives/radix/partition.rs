@@ -17,8 +17,8 @@ use crate::types::{KeyWord, Payload, WordOf};
 struct Held<K, V> {
     keys: [K; MAX_ITEMS],
     values: [V; MAX_ITEMS],
-    /// For each item, its digit in the upper bits, and below it the item's rank among the warp's
-    /// items with that digit. Later the item's offset in the tile.
+    /// For each item, its digit above its rank among the warp's items with that digit; later its
+    /// offset in the tile.
     offsets: [u32; MAX_ITEMS],
     /// The output offsets of the items that this thread writes from the staging words.
     targets: [u32; MAX_ITEMS],

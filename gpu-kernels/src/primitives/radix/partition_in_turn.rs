@@ -177,8 +177,7 @@ struct Scatter<K: KeyWord, V: Payload, S, const HASHED: bool, const BESIDE: bool
 }
 
 /// The distance from the pair that is written to the later pair whose cache line is prefetched.
-/// Without the prefetch each first write to a line would wait for the line, and all later writes
-/// would wait with it.
+/// Otherwise the first write to a line would wait for it, and all later writes, too.
 const AHEAD: u64 = 16;
 
 impl<K: KeyWord, V: Payload, S: Shared<u32>, const HASHED: bool, const BESIDE: bool, const BESIDE_OUT: bool> Work

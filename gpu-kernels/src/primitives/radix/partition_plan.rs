@@ -5,7 +5,7 @@ use super::tile::tile;
 use crate::seam::Global;
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The maximal count of items of one launch, because a tile publishes sums of 30 bits.
+/// The most items of one launch, since a tile publishes sums of 30 bits.
 pub const PORTION: u64 = 1 << 29;
 
 /// Returns the count of words in which a pass over `items` items (at most [`PORTION`]) publishes
@@ -37,7 +37,7 @@ pub struct PartitionParams {
     pub in_turn: u32,
 }
 
-/// The arrays of a pass; the documentation of [`Partition`](super::Partition) describes them.
+/// The arrays of a pass, described at [`Partition`](super::Partition).
 pub(super) struct PartitionArrays<K: KeyWord, V: Payload> {
     pub keys: Global<K>,
     pub values: Global<WordOf<V>>,

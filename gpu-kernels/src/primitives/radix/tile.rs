@@ -1,8 +1,8 @@
 //! Code for kernels that order a tile of pairs by a digit: the offsets of items, and the sums of
 //! digits.
 //!
-//! Digits are processed in pairs: the two 16-bit counters of a pair share a word, and the two sums
-//! are published in the halves of a 64-bit word.
+//! Digits are processed in pairs: their two 16-bit counters share a word, and their sums are
+//! published in the halves of a 64-bit word.
 
 use crate::seam::{Atomic, Block, DeviceScope, Global, Shared, Tile, Word, opaque, pause};
 use crate::types::{KeyWord, Payload};
@@ -10,7 +10,7 @@ use crate::types::{KeyWord, Payload};
 /// The count of threads of a block.
 pub const THREADS: usize = 512;
 pub const WARPS: u32 = THREADS as u32 / 32;
-/// The maximal count of items of a thread.
+/// The most items of a thread.
 pub const MAX_ITEMS: usize = 16;
 
 /// The count of 64-bit words of staging, which hold the warps' counters first and the items later.
@@ -179,8 +179,8 @@ impl Published {
         let mut sums = 0;
         let mut end = tile;
         let mut known = tile == 0;
-        // At most as many steps as there are earlier tiles, because the first tile knows its sum.
-        // The thread waits only for blocks that started before its own.
+        // At most as many steps as earlier tiles, since the first tile knows its sum. The thread
+        // waits only for blocks that started before its own.
         while !known {
             // Several words are read at once, so that each step back takes as long as one read.
             let mut words = [PREFIX; WINDOW];

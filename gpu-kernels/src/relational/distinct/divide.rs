@@ -137,8 +137,7 @@ impl<K: KeyWord> Work for Divide<K> {
 
 cores_kernel! {
     /// Copies the ids of rows that [`DivideKeys`] divided back into the order of the rows. `starts`
-    /// has the words that were passed to [`DivideKeys`], and these are changed. A block gathers the
-    /// ids of a chunk.
+    /// are the words that [`DivideKeys`] got, and are changed. A block gathers the ids of a chunk.
     ///
     /// Cores read the parts, where each core has its own rows, and write adjacent rows. If they
     /// scattered the ids of a part instead, several cores would write the same lines.

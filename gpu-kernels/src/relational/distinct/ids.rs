@@ -40,9 +40,9 @@ pub struct RowsOfKeysParams {
 }
 
 kernel! {
-    /// Sets bit `r mod 32` of `bits[r / 32]` if row `r` is the first row with its key. It is if a
-    /// lookup returned this row, or did not find the key, so that no other row has it. Bits after
-    /// the last row become 0. One thread processes a row.
+    /// Sets bit `r mod 32` of `bits[r / 32]` if row `r` is the first row with its key. If a lookup
+    /// did not find the key, no other row has it. Bits after the last row become 0. One thread
+    /// processes a row.
     ///
     /// `found` may be null if all keys were found. If lookups returned ids instead of rows, only
     /// rows whose key was not found are flagged.

@@ -29,8 +29,8 @@ impl EncodePartsParams {
 pub const PROGRESS_WORDS: u64 = 2;
 
 cores_kernel! {
-    /// Encodes the rows of each part, which [`DivideKeys`](super::DivideKeys) made. A block takes
-    /// the next part when it is done with one, so there are as many blocks as cores.
+    /// Encodes the rows of each part, which [`DivideKeys`](super::DivideKeys) made. Each block
+    /// takes part after part, so there are as many blocks as cores.
     ///
     /// Part `p` has the keys from `starts[p]` to `starts[p + 1]`; these are overwritten. `ids`
     /// becomes the ids of these keys, `keys_out` the distinct keys of all parts, and `counts` the

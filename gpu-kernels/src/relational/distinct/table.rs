@@ -84,7 +84,7 @@ impl<K: KeyWord> Dictionary<K> {
     #[inline(always)]
     fn id_of(&mut self, key: K, mixed: K) -> (u32, bool) {
         let mut at = self.hash.home(mixed, self.bits);
-        // At most as many steps as slots. There are more slots than keys, so an empty slot ends the
+        // At most as many steps as slots: there are more slots than keys, so an empty one ends the
         // loop.
         loop {
             let id_plus_one = self.slots.load(at);
@@ -115,7 +115,7 @@ impl<K: KeyWord> Dictionary<K> {
     #[inline(always)]
     fn free_slot(&self, mixed: K) -> u64 {
         let mut at = self.hash.home(mixed, self.bits);
-        // At most as many steps as slots. There are more slots than keys, so an empty slot ends the
+        // At most as many steps as slots: there are more slots than keys, so an empty one ends the
         // loop.
         while self.slots.load(at) != 0 {
             at = self.next(at);

@@ -5,8 +5,8 @@ use crate::seam::{Global, Shared};
 use crate::split::pairs::Pairs;
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The most slots that are probed for a row. A row that needs more shows that nearly all slots of
-/// the page are used.
+/// The most slots that are probed for a row. If more are needed, nearly all slots of the page are
+/// used.
 pub(super) const MAX_STEPS: u32 = 64;
 
 /// The rows that a block reads.

@@ -6,8 +6,7 @@ use crate::column::ColumnParams;
 use crate::seam::{Shared, upper_product};
 use crate::types::KeyWord;
 
-/// The count of different steps of a probe sequence, in slots. It is less than the count of slots
-/// of any page.
+/// The count of steps that probe sequences choose from, less than the slots of any page.
 const STEPS: u32 = 128;
 
 /// The count of slots after the second one that are probed before a row is left to a loop.
@@ -121,20 +120,20 @@ impl<S: Shared<u32>> GroupPage<S> {
         mixed >> (K::BITS - self.page_bits) == K::from_u64(self.page as u64)
     }
 
-    /// Returns the mixed key in the form in which slots contain it.
+    /// Returns the mixed key as slots contain it.
     #[inline(always)]
     pub fn held_for<K: KeyWord>(&self, mixed: K) -> K {
         mixed | highest::<K>()
     }
 
-    /// Returns the word from which the slots of a key are computed: the bits after the bits of the
-    /// page's index. The key has the form in which slots contain it.
+    /// Returns the word from which a key's slots are computed: the bits after the page's index. The
+    /// key is as slots contain it.
     #[inline(always)]
     fn word<K: KeyWord>(&self, held: K) -> u32 {
         (held << self.page_bits).bits_from(K::BITS - 32)
     }
 
-    /// Returns the first slot of a key in the form in which slots contain it.
+    /// Returns the first slot of a key as slots contain it.
     #[inline(always)]
     pub fn home<K: KeyWord>(&self, held: K) -> u32 {
         upper_product(self.word(held), self.slots)

@@ -12,8 +12,8 @@ use crate::seam::{Block, Global, Shared, Tile, vectorized};
 use crate::split::{self, Pairs, bins};
 use crate::types::{KeyWord, Payload, WordOf};
 
-/// The count of blocks that a multiprocessor runs at the same time. With 2 blocks, 128
-/// multiprocessors process 256 bins, the fewest, in one round.
+/// The count of blocks that a multiprocessor runs concurrently. So 128 multiprocessors process 256
+/// bins, the fewest, in one round.
 pub const BLOCKS: u32 = 2;
 
 /// The scalar arguments of [`GroupPages`].
@@ -32,7 +32,7 @@ pub struct GroupPagesParams {
     pub capacity: u64,
     /// The count of groups that the outputs contain already. New groups are written after these.
     pub groups_before: u64,
-    /// The parameters by which values are added and compared.
+    /// The rules by which values are added and compared.
     pub column: ColumnParams,
     /// The count of bits of a bin's index, at least 1: there are 2^`page_bits` bins.
     pub page_bits: u32,
@@ -48,8 +48,8 @@ kernel! {
     /// block reads all rows, and skips the rows of other bins. If the bin capacity is 0, there are
     /// no gaps between bins: bin `p` has the rows from `counts[p]` to `counts[p + 1]`.
     ///
-    /// The header's [`header::LENGTH`], which is 0 at first, becomes the count of groups. They are
-    /// written in any order, as far as the outputs have capacity. Each of `counts_out`, `sums_out`,
+    /// The header's [`header::LENGTH`], 0 at first, becomes the count of groups. They are written
+    /// in any order, as far as the outputs have capacity. Each of `counts_out`, `sums_out`,
     /// `minima_out` and `maxima_out` may be null, and is then not computed. `values` is null only
     /// if there are no values, and then the last three outputs are null, too.
     ///
@@ -142,8 +142,8 @@ impl<K: KeyWord, V: Payload> GroupPages<K, V> {
                 counters.set(GROUPS, 0);
                 counters.set(WRITTEN, 0);
                 counters.set(FAILED, 0);
-                // After a page has failed, the groups of other blocks are not used. The word
-                // `STOPPED` does not change later, so all threads of the block read the same value.
+                // After a page has failed, the groups of other blocks are not used. `STOPPED` does
+                // not change later, so all threads read the same value.
                 counters.set(STOPPED, args.header.atomic(header::FAILED).load() as u32);
             }
         });

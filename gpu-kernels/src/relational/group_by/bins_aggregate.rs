@@ -24,9 +24,9 @@ fn absent<K: KeyWord>() -> K {
 /// finds no slot, the counter [`FAILED`] is set.
 ///
 /// Each lane processes several rows at a time. Most rows find their group in their first slot,
-/// which all lanes probe together, and nearly all others in the next two slots. Then each lane
-/// processes its remaining rows, and the lanes continue together until no lane has a row left,
-/// because lanes that leave a loop separately are slower.
+/// which all lanes probe together, and nearly all others in the next two. Then each lane processes
+/// its remaining rows, and all lanes continue until no row is left, since lanes that leave a loop
+/// separately are slower.
 #[inline(always)]
 pub(super) fn aggregate<const SUMS: bool, K: KeyWord, V: Payload, B: Block, S: Shared<u32>>(
     block: &mut B,
@@ -151,8 +151,7 @@ impl<K: KeyWord, V: Payload, S: Shared<u32>> Bin<K, V, S> {
             return;
         }
         let row = thread.pending.trailing_zeros();
-        // The key is selected by masks, because an array index would become a load from a variable
-        // address, and the keys would be on the stack.
+        // The key is selected by masks, since an index that varies would put the keys on the stack.
         let mut held = K::default();
         for i in 0..read::<K, V>() {
             held = held.either(thread.keys[i] & if i as u32 == row { K::ALL_ONES } else { K::default() });

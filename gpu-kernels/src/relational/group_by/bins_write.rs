@@ -19,7 +19,7 @@ pub(super) const COUNTERS: usize = 4;
 
 /// The state of a thread.
 pub(super) struct Thread<K, W> {
-    /// The keys of its rows in the form in which slots contain them, or [`absent`], and the values.
+    /// The keys of its rows as slots contain them, or [`absent`], and the values.
     pub keys: [K; MAX_ROWS],
     pub values: [W; MAX_ROWS],
     /// The rows of its next round, which are being loaded.

@@ -42,7 +42,7 @@ pub struct GroupChainsParams {
     pub capacity: u64,
     /// The count of groups that the outputs contain already. New groups are written after these.
     pub groups_before: u64,
-    /// The parameters by which values are added and compared.
+    /// The rules by which values are added and compared.
     pub column: ColumnParams,
     /// The count of bits of a bin's index: there are 2^`page_bits` bins.
     pub page_bits: u32,
@@ -132,8 +132,8 @@ impl<K: KeyWord, V: Payload> GroupChains<K, V> {
     }
 }
 
-/// The rows of a bin, and the chains of its block. After the heads of the chains there is a word
-/// for each row, with the entry before it in its chain, and then the keys if these have 64 bits.
+/// The rows of a bin, and the chains of its block. After the heads of the chains is the entry
+/// before each row in its chain, and then 64-bit keys.
 #[derive(Clone, Copy)]
 struct Chains<K: KeyWord, V: Payload, M> {
     args: GroupChains<K, V>,
@@ -155,8 +155,8 @@ impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
         (CHAINS + CHAINED_ROWS) / 2 + row
     }
 
-    /// Returns the key of a row. A 64-bit key is read again each time, because keeping it would
-    /// take two registers.
+    /// Returns the key of a row. A 64-bit key is read again each time, since keeping it would take
+    /// two registers.
     #[inline(always)]
     fn key_of(&self, row: u32, held: K) -> K {
         if K::BITS > 32 { self.memory.cast::<K>().get(Self::whole_key(row)) } else { held }
@@ -216,8 +216,8 @@ impl<K: KeyWord, V: Payload, M: Shared<u32>> Chains<K, V, M> {
         });
     }
 
-    /// Finds the first row with the key of each row. Returns the count of threads that have a row
-    /// whose key an earlier row of the chain has.
+    /// Finds the first row with the key of each row. Returns the count of threads with a row whose
+    /// key an earlier row has.
     #[inline(always)]
     fn find_firsts<B: Block>(&self, block: &mut B, threads: &mut B::Local<Thread<K, V::Word>>) -> u32 {
         let Self { args, memory, count, .. } = *self;
@@ -272,7 +272,7 @@ fn number_groups<K: KeyWord, W: Scalar, B: Block>(
         });
         let mut group = warp.pick(threads, 0, |state| state.first_group);
         for i in 0..HELD {
-            // Votes are taken twice, because keeping them would take registers.
+            // Votes are taken twice, since keeping them would take registers.
             let firsts = warp.ballot(threads, |_, state| state.groups[i] == FIRST);
             warp.each(threads, |lane, state| {
                 if state.groups[i] == FIRST {

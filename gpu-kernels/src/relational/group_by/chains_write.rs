@@ -132,8 +132,8 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
                 threads,
                 memory,
                 |at, value| {
-                    // The sum is added in two halves, as in a hash page, because a GPU adds 64 bits
-                    // in shared memory by compare-and-exchange, which takes longer.
+                    // The sum has two halves, since a GPU adds 64 bits in shared memory by
+                    // compare-and-exchange, which takes longer.
                     let wide = column.widened(value);
                     let was = memory.fetch_add(at, wide as u32);
                     let carry = (was.wrapping_add(wide as u32) < wide as u32) as u32;
@@ -172,9 +172,9 @@ impl<K: KeyWord, V: Payload> Target<K, V> {
         }
     }
 
-    /// Computes an aggregate. `add` adds each row to the words of the first row with its key, which
-    /// are 0 at first, and `write` writes the group with a given index. The indices of rows are
-    /// computed again each time, since keeping them takes registers.
+    /// Computes an aggregate. `add` adds each row to the words of the first row with its key, 0 at
+    /// first, and `write` writes the group with a given index. The indices of rows are computed
+    /// again each time, since keeping them takes registers.
     #[inline(always)]
     fn fold<B: Block>(
         &self,

@@ -34,7 +34,7 @@ pub const fn region<K: KeyWord, V: Payload>(rows: u64, blocks: u32, threads: u32
 pub struct HotParams {
     /// The table of hot keys.
     pub table: HotTable,
-    /// The parameters by which values are added and compared.
+    /// The rules by which values are added and compared.
     pub column: ColumnParams,
     /// The count of rows.
     pub rows: u64,
@@ -46,8 +46,8 @@ macro_rules! hot_passes {
         kernel! {
             /// Adds each row with a hot key to the aggregates of the key's slot, and writes the
             /// other rows, the missed rows, to `missed_keys` and `missed_values`. Their count is
-            /// added to the header's [`header::MISSED`], which is 0 at first. The tiles are divided
-            /// among any count of blocks.
+            /// added to the header's [`header::MISSED`], 0 at first. The tiles are divided among
+            /// any count of blocks.
             ///
             /// `table`, `sums`, `counts`, `minima` and `maxima` have as many slots as the plan
             /// says; the latter four are 0 at first. `sums` gets sums of
@@ -58,9 +58,9 @@ macro_rules! hot_passes {
             ///
             /// If `FEW` is true, missed rows are few. They are written without gaps to arrays as
             /// long as the input, and every warp with missed rows reserves their offsets. Otherwise
-            /// each block has its own region, of [`region`] rows. Then `missed_counts` gets the
-            /// count of rows of each region, and the header's [`header::MOST_MISSED`], 0 at first,
-            /// the greatest count. `missed_counts` is null if `FEW`.
+            /// each block has its own region, of [`region`] rows. `missed_counts`, which is null if
+            /// `FEW`, gets the count of rows of each region, and the header's
+            /// [`header::MOST_MISSED`], 0 at first, the greatest count.
             HotPass<K: KeyWord, V: Payload; const FEW: bool>, "group_hot" | "group_hot_few",
                 threads 512, resident 3, cpu cores,
                 // No words are read here, so `()` is passed for them.
@@ -232,7 +232,7 @@ impl<K: KeyWord, V: Payload, const FEW: bool> HotPass<K, V, FEW> {
         let chip = args.on_chip(words).in_registers();
         let block_threads = block.threads();
         let held = words.cast::<K>();
-        // Opaque words are kept in registers, instead of the words that they are computed from.
+        // Opaque words are kept in registers, not the words they are computed from.
         let copies_a_slot = opaque(1 << table.copy_bits);
         let tiles = rows.div_ceil(tile::<K, V>(block_threads)) as u32;
         let full_tiles = (rows / tile::<K, V>(block_threads)) as u32;

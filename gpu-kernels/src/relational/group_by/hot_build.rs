@@ -14,7 +14,7 @@ const THREADS: u32 = 1024;
 /// The count of keys that a thread processes at a time.
 const AT_ONCE: usize = 8;
 
-/// The choice of hot keys by the classes of keys, which depend on how often a key was drawn.
+/// The choice of hot keys by how often keys were drawn, their class.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Choice {
     /// The lowest class whose keys are all hot.
@@ -24,9 +24,8 @@ pub struct Choice {
 }
 
 impl Choice {
-    /// Returns the choice of hot keys and the most keys that are chosen, where `keys_of` returns
-    /// the count of keys of a class. That is all keys if they fit, or else at most
-    /// [`HotCapacity::some`].
+    /// Returns the choice and the most keys that are chosen, where `keys_of` returns the count of
+    /// keys of a class: all keys if they fit, or at most [`HotCapacity::some`].
     #[inline(always)]
     pub fn within(capacity: HotCapacity, keys_of: impl Fn(u32) -> u32) -> (Self, u32) {
         let all = Self::of(capacity.all, &keys_of);
@@ -156,8 +155,8 @@ pub struct BuildHotParams {
 }
 
 kernel! {
-    /// Builds the table of the hot keys in `list`, which [`SelectHot`] has written. The launch has
-    /// one block. `table_out` has a word for each slot of the table.
+    /// Builds the table of the hot keys in `list`, which [`SelectHot`] has written, in `table_out`.
+    /// The launch has one block.
     ///
     /// If no key is hot, the table contains the first key in `keys`, which must not be empty.
     BuildHot<K: KeyWord>, "group_build_hot", threads 1024,

@@ -69,8 +69,8 @@ impl HotTable {
     }
 
     /// Returns the word of a key from which its slots are computed: the folded halves of a product.
-    /// Few instructions are more important here than independent slots, because a key without a
-    /// slot is just not hot.
+    /// Few instructions are more important here than independent slots, since a key without a slot
+    /// is just not hot.
     #[inline(always)]
     pub fn folded<K: KeyWord>(&self, key: K) -> u32 {
         let mut sum = wide_product(key.bits_from(0), self.low, 0);

@@ -13,7 +13,7 @@ use crate::types::{KeyWord, Payload, WordOf};
 pub struct HotGroupsParams {
     /// The table of hot keys.
     pub table: HotTable,
-    /// The parameters by which values were added and compared.
+    /// The rules by which values were added and compared.
     pub column: ColumnParams,
     /// The most groups that are written.
     pub capacity: u64,
@@ -24,8 +24,8 @@ kernel! {
     /// has written. One thread processes a slot.
     ///
     /// Outputs have `capacity` elements. Groups beyond the capacity are left out, but counted by
-    /// the header's [`header::GROUPS`], which is 0 at first. If an aggregate is not wanted, both
-    /// its input and its output are null.
+    /// the header's [`header::GROUPS`], 0 at first. If an aggregate is not wanted, both its input
+    /// and its output are null.
     HotGroups<K: KeyWord, V: Payload>, "group_hot_groups", threads 256, shared found: u32 = 8, shared start: u64 = 1;
     {
         table: Global<K>, sums: Global<u64>, counts: Global<u32>, minima: Global<WordOf<V>>, maxima: Global<WordOf<V>>,

@@ -25,8 +25,7 @@ impl ExceedingParams {
 }
 
 kernel! {
-    /// Sets `found[0]`, which is 0 at first, to 1 if a word exceeds the greatest allowed word. One
-    /// thread tests a word.
+    /// Sets `found[0]`, 0 at first, to 1 if a word exceeds the limit. One thread tests a word.
     Exceeding<>, "exceeding", threads 256;
     { words: Global<u64>, found: Global<u32>, plan: ExceedingParams }
 }
@@ -66,9 +65,9 @@ kernel! {
 pub struct MeansParams {
     /// The count of items.
     pub items: u64,
-    /// The kind of numbers, a [`SumKind`] as an integer.
+    /// The kind of numbers, a [`SumKind`].
     pub kind: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 
@@ -132,7 +131,7 @@ pub fn mean_of_integers(sum: u64, upper: u64, is_signed: bool, count: u32) -> f6
         rest = next % divisor;
         scale *= 1.0 / (1u64 << bits) as f64;
     };
-    // At most three rounds of 32 bits, because the quotient is at least 2^-32.
+    // At most three rounds of 32 bits, since the quotient is at least 2^-32.
     while quotient >> 32 == 0 {
         more(&mut quotient, 32);
     }

@@ -22,8 +22,8 @@ pub mod header {
     pub const WORDS: usize = 8;
 }
 
-/// The count of classes of keys. The class is how often a key was drawn; the highest class contains
-/// all keys that were drawn at least this count of times minus one.
+/// The count of classes of keys. The class is how often a key was drawn, up to this count minus
+/// one.
 pub const CLASSES: u32 = 64;
 
 /// The count of threads of a block that draws.
@@ -103,12 +103,12 @@ impl<K: KeyWord> SampleKeys<K> {
             held.set(thread, drawn.key.unwrap_or_default().to_u64());
             drawn.key.is_some()
         });
-        // Keys are counted on chip first, because threads that count copies of a frequent key in
-        // memory would wait for each other.
+        // Keys are counted on chip first, since additions for a frequent key to memory would be
+        // slow.
         block.phase(&mut threads, |thread, drawn| {
             let Some(key) = drawn.key else { return };
             let mut cell = key.mix(plan.a, plan.b).scaled(CELLS);
-            // At most as many steps as cells. There are more cells than threads, so an empty cell
+            // At most as many steps as cells: there are more cells than threads, so an empty one
             // ends the loop.
             loop {
                 let owner = owners.compare_exchange(cell, 0, thread + 1);
@@ -149,7 +149,7 @@ impl<K: KeyWord> SampleKeys<K> {
         let Self { keys, cells, counts, plan, .. } = *self;
         let mask = (2 << plan.sample_bits) - 1;
         let mut cell = (key.mix(plan.a, plan.b) >> (31 - plan.sample_bits)) & mask;
-        // At most as many steps as cells. There are twice as many cells as draws, so an empty cell
+        // At most as many steps as cells: there are twice as many cells as draws, so an empty one
         // ends the loop.
         loop {
             let at = cells.atomic(cell as u64);

@@ -4,7 +4,7 @@ use crate::seam::{Global, Shared};
 use crate::types::KeyWord;
 use core::marker::PhantomData;
 
-/// The most rows of any page, because starts of buckets have 16 bits.
+/// The most rows of any page, since starts of buckets have 16 bits.
 pub const MAX_PAGE_ROWS: u32 = 1 << 15;
 
 /// The count of rows after the last row of a page that may be read. The first rows of a bucket are

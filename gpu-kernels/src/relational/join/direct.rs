@@ -25,14 +25,14 @@ pub struct JoinDirectParams {
     pub probe: u64,
     /// The capacity of the outputs, in pairs. If it is 0, pairs are only counted.
     pub capacity: u64,
-    /// The kinds of outputs for a probe row, an [`Emit`] as an integer.
+    /// The outputs for a probe row, an [`Emit`].
     pub emit: u32,
     /// The binary logarithm of the count of buckets.
     pub bucket_bits: u32,
     /// The count of probe rows of a block, a multiple of 32 and at most
     /// [`ROUND_ROWS`](super::ROUND_ROWS).
     pub block_rows: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 
@@ -62,8 +62,8 @@ impl<K: KeyWord> JoinDirect<K> {
         let emit = Emit(emit);
         let build = InMemory { keys: self.build_keys, rows: self.build_rows, starts: self.starts, bucket_bits };
         let outputs = Outputs::without_keys(self.build_out, self.probe_out, capacity, self.header);
-        // Each sector of keys belongs to the next block, because adjacent rows may have the same
-        // key of many build rows.
+        // Each sector of keys belongs to the next block, since adjacent rows may share a key of
+        // many build rows.
         let (blocks, first) = (block.grid() as u64 * SECTOR, block.index() as u64 * SECTOR);
         let number = |row: u32| row as u64 / SECTOR * blocks + first + row as u64 % SECTOR;
         let is_there = |row: u32| row < block_rows && number(row) < probe;

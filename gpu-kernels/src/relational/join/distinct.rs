@@ -28,7 +28,7 @@ pub struct JoinDistinctParams {
     /// 1 if keys and row indices are in two arrays, as after a sort, or 0 if they are stored as a
     /// split leaves them.
     pub apart: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 
@@ -146,7 +146,7 @@ impl<K: KeyWord> JoinDistinct<K> {
 #[inline(always)]
 fn is_first<K: KeyWord>(page: Page<K, impl Shared<u32>>, at: u32) -> bool {
     let key = page.key(at);
-    // The loop ends at this row or earlier, because frequent keys are found soon.
+    // The loop ends at this row or earlier, since frequent keys are found soon.
     let mut other = page.bucket(key).0;
     while other < at && page.key(other) != key {
         other += 1;

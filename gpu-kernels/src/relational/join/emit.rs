@@ -31,7 +31,7 @@ impl<K: KeyWord> Outputs<K> {
     /// Returns the arrays of a join that does not write keys.
     #[inline(always)]
     pub fn without_keys(build: Global<u32>, probe: Global<u32>, capacity: u64, header: Global<u64>) -> Self {
-        // SAFETY: the pointer is never accessed, because keys are not written if it is null.
+        // SAFETY: keys are not written if the pointer is null.
         let keys = unsafe { Global::null() };
         Self { build, probe, keys, mix: [0; 2], capacity, header }
     }
@@ -82,8 +82,8 @@ fn rank(lanes: u32, lane: u32) -> u32 {
 }
 
 /// Reserves the count of output rows that `wanted` returns for each thread. `start` becomes the
-/// index of the block's first output row, and `next` of each thread the offset of its warp's first
-/// row from there. The counter [`TOTAL`] is 0 before and after.
+/// index of the block's first output row, and each thread's `next` the offset of its warp from
+/// there. The counter [`TOTAL`] is 0 before and after.
 #[inline(always)]
 fn reserve<K: KeyWord, B: Block>(
     block: &mut B,
@@ -167,7 +167,7 @@ pub(super) fn emit_pairs<K: KeyWord, B: Block>(
                 }
                 let (key, row) = (super::probe::key(&thread.keys, i), element(&thread.rows, i));
                 let (mut at, mut target) = (element(&thread.at, i), thread.target as u64);
-                // At most as many steps as rows of the bucket, because `left` of them have the key.
+                // At most as many steps as rows of the bucket, since `left` of them have the key.
                 while left != 0 {
                     if build.key(at) == key {
                         outputs.store(target, row, build.row(at), key);

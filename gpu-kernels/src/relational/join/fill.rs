@@ -10,8 +10,8 @@ use crate::types::KeyWord;
 /// The count of warps of a block.
 const WARPS: u32 = THREADS / 32;
 
-/// The indices of a block's counters: the sums of its warps, then the count of output rows of a
-/// round, and the index at which these begin.
+/// The indices of a block's counters: the sums of its warps, the count of output rows of a round,
+/// and their start.
 pub(super) const TOTAL: u32 = WARPS;
 pub(super) const START: u32 = TOTAL + 1;
 pub(super) const COUNTERS: usize = 20;

@@ -57,7 +57,7 @@ impl<K: KeyWord, S: Shared<u32>> Work for JoinInTurn<K, S> {
                     self.probe(first + row, at_once, &mut matched[word..word + AT_ONCE / 32]);
                     row += at_once;
                 }
-                // Further pages add nothing if every row has a match and one match is enough.
+                // Other pages add nothing if all rows have a match and one is enough.
                 if page_first == build.count || (emit.is_one_enough() && ones(&matched, here) == here) {
                     break;
                 }
@@ -131,7 +131,7 @@ impl<K: KeyWord, S: Shared<u32>> JoinInTurn<K, S> {
                 }
                 let (key, row) = probe.load(first + i as u32);
                 let (mut from, mut left) = (at[i], counts[i]);
-                // At most as many steps as rows of the bucket, because `left` of them have the key.
+                // At most as many steps as rows of the bucket, since `left` of them have the key.
                 while left != 0 {
                     if page.key(from) == key {
                         outputs.store(target, row, page.row(from), key);

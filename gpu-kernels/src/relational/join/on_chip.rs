@@ -31,7 +31,7 @@ pub struct JoinOnChipParams {
     pub probe: u64,
     /// The capacity of the outputs, in pairs. If it is 0, pairs are only counted.
     pub capacity: u64,
-    /// The kinds of outputs for a probe row, an [`Emit`] as an integer.
+    /// The outputs for a probe row, an [`Emit`].
     pub emit: u32,
     /// The most rows of a page, which is the count of build rows. On CPU cores, which fill one page
     /// after the other, it may be smaller; there it is at most
@@ -45,7 +45,7 @@ pub struct JoinOnChipParams {
 
 kernel! {
     /// Joins all probe rows with all build rows. Each block loads the build side on chip, so there
-    /// should be as many blocks as are resident at the same time.
+    /// should be as many blocks as are resident concurrently.
     ///
     /// The count of pairs is added to the header's [`LENGTH`](super::header::LENGTH). All pairs are
     /// written if there is capacity for them.
@@ -137,7 +137,7 @@ impl<K: KeyWord> JoinOnChip<K> {
 }
 
 /// Returns the index of a thread's row in a round of `round_rows` rows. Few rows are spread over
-/// all warps, since each row may have many pairs to write.
+/// all warps, since each may have many pairs to write.
 #[inline(always)]
 fn spread(thread: u32, round_rows: u32) -> u32 {
     if round_rows < THREADS { thread % 32 * (THREADS / 32) + thread / 32 } else { thread }

@@ -44,7 +44,7 @@ pub struct JoinPagesParams {
     pub probe_capacity: u64,
     /// The capacity of the outputs, in pairs. If it is 0, pairs are only counted.
     pub capacity: u64,
-    /// The kinds of outputs for a probe row, an [`Emit`] as an integer.
+    /// The outputs for a probe row, an [`Emit`].
     pub emit: u32,
     /// The count of bits of a bin's index.
     pub page_bits: u32,
@@ -64,7 +64,7 @@ pub struct JoinPagesParams {
     pub light_rows: u32,
     /// 1 if the launch joins only the heavy bins, and 0 if it joins all other bins.
     pub heavy: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 
@@ -78,12 +78,11 @@ kernel! {
     /// row `p` times its capacity and has `counts[p]` rows. If the capacity is 0, the bin consists
     /// of the rows from `counts[p]` to `counts[p + 1]`.
     ///
-    /// A block joins a limited count of probe rows of its bin. The other probe rows of the bin are
-    /// listed as work items in `items`: a word for each further block, with the bin in its upper
-    /// half and the index in the bin of the first row in its lower half. The header's
-    /// [`ITEMS`](super::header::ITEMS) becomes the count of items. With `LISTED` the blocks process
-    /// these items. The list has capacity for one item for each [`MIN_ITEM_ROWS`] rows of both
-    /// sides.
+    /// A block joins a limited count of probe rows of its bin. For the others, `items` gets a word
+    /// for each further block: the bin in its upper half, and the index in the bin of the first row
+    /// in its lower half. The header's [`ITEMS`](super::header::ITEMS) becomes the count of items.
+    /// With `LISTED` the blocks process these items. The list has capacity for one item for each
+    /// [`MIN_ITEM_ROWS`] rows of both sides.
     ///
     /// Bins with more build rows than the plan's `light_rows` are heavy. A launch joins only these,
     /// or joins the others and counts the heavy bins in the header's
@@ -177,7 +176,7 @@ impl<K: KeyWord, const LISTED: bool> JoinPages<K, LISTED> {
 }
 
 /// A bin, and the arguments of its kernel. Values are computed from these when they are needed,
-/// because keeping them takes registers.
+/// since keeping them takes registers.
 #[derive(Clone, Copy)]
 struct Bin<K: KeyWord, const LISTED: bool> {
     args: JoinPages<K, LISTED>,
@@ -365,13 +364,13 @@ impl<K: KeyWord, const LISTED: bool> Share<K, LISTED> {
                 if emit.has(Emit::PAIRS) {
                     emit_pairs(block, &mut threads, bin.outputs(), (start, counters), page);
                 } else if !is_last {
-                    // Further pages add nothing if every row has a match and one match is enough.
+                    // Other pages add nothing if all rows have a match and one is enough.
                     is_last = block.count(&mut threads, |_, state| state.there & !state.matched != 0) == 0;
                 }
                 if is_last {
                     emit_last(block, &mut threads, bin.outputs(), (start, counters), emit);
                 }
-                // The addition saturates, because the last row may have the highest possible index.
+                // The addition saturates, since the last row may have the highest possible index.
                 round = round.saturating_add(ROUND_ROWS);
             }
             if is_last {

@@ -107,8 +107,8 @@ pub(super) fn pick_key<K: KeyWord, W: Tile>(warp: &mut W, threads: &W::Local<Thr
 /// Finds the build rows with the keys of all rows of the threads, and sets their positions and
 /// counts. Also sets the bits of rows with a match, if an output depends on all build rows.
 ///
-/// Nearly all buckets have at most four rows, which all lanes compare at the same time. If a bucket
-/// has more rows, its lane continues alone, and a warp reads long buckets together.
+/// Nearly all buckets have at most four rows, which all lanes compare concurrently. If a bucket has
+/// more rows, its lane continues alone, and a warp reads long buckets together.
 #[inline(always)]
 pub(super) fn find<K: KeyWord, B: Block>(
     block: &mut B,

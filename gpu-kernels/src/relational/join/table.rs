@@ -34,13 +34,13 @@ pub struct TableParams {
     pub rows: u64,
     /// The binary logarithm of the count of sectors, at least 1.
     pub sector_bits: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 
-/// The table, which consists of sectors of 16 bytes with one or two slots. A slot contains a mixed
-/// key and a row's index plus 1, in one word of 64 bits if the key has 32 bits, and in two words
-/// otherwise. An empty slot is 0, and only the last slots of a sector are empty.
+/// The table: sectors of 16 bytes with one or two slots. A slot contains a mixed key and a row's
+/// index plus 1, in one word of 64 bits if the key has 32 bits, and in two words otherwise. An
+/// empty slot is 0, and only the last slots of a sector are empty.
 #[derive(Clone, Copy)]
 pub(super) struct Table<K> {
     words: Global<u64>,
@@ -107,8 +107,8 @@ impl<K: KeyWord> Table<K> {
     /// Writes a row to the first empty slot. Returns false if no slot is near enough, or if the
     /// table has another row with the key already. `key_of` returns the mixed key of another row.
     ///
-    /// Rows with the same key follow the same probe sequence, and a slot stays occupied, so all
-    /// rows of a key except one find another row.
+    /// Rows with one key follow the same probe sequence, and slots stay occupied, so all of them
+    /// except one find another.
     #[inline(always)]
     fn insert(&self, mixed: K, row: u32, key_of: impl Fn(u32) -> K) -> bool {
         let mut sector = self.sector_of(mixed);
@@ -222,13 +222,13 @@ pub struct JoinTableParams {
     pub probe: u64,
     /// The capacity of the outputs, in pairs. If it is 0, pairs are only counted.
     pub capacity: u64,
-    /// The kinds of outputs for a probe row, an [`Emit`] as an integer.
+    /// The outputs for a probe row, an [`Emit`].
     pub emit: u32,
     /// The binary logarithm of the count of sectors.
     pub sector_bits: u32,
     /// The count of probe rows of a block, at most [`ROUND_ROWS`](super::ROUND_ROWS).
     pub block_rows: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 

@@ -73,8 +73,8 @@ fn compare<B: Block>(block: &mut B, pairs: &Pairs, is_equal: impl Fn(u64, u64) -
 
 kernel! {
     /// Flags pair `i`, in bit `i mod 32` of `keep[i / 32]`, if its rows have equal words in this
-    /// column. Unless this is the first column, the pair must have been flagged before, too. Bits
-    /// after the last pair become 0. One thread compares a pair.
+    /// column. After the first column the pair must have been flagged before. Bits after the last
+    /// pair become 0. One thread compares a pair.
     ///
     /// A pair with a row that does not exist in its table is not flagged, unless the plan says
     /// otherwise. The count of pairs whose flag this column cleared or did not set is added to

@@ -70,7 +70,7 @@ impl HashParams {
     /// Returns the value of the polynomial after both halves of a word.
     #[inline(always)]
     fn with_halves(&self, value: u64, word: u64) -> u64 {
-        // The sum is below 2^64, because the first summand is below 3 · 2^61, and the second below
+        // The sum is below 2^64, since the first summand is below 3 · 2^61, and the second below
         // 2^61 + 2^32.
         let squared = folded(value as u128 * self.square as u128);
         let lower = folded((word as u32 as u64) as u128 * self.point as u128);

@@ -15,8 +15,8 @@ pub struct CheckOffsetsParams {
 
 kernel! {
     /// Finds the first offset that is less than the previous offset or greater than the limit. For
-    /// each such offset `i`, raises `header[0]`, which is 0 at first, to `u64::MAX - i`. One thread
-    /// checks an offset.
+    /// each such offset `i`, raises `header[0]`, 0 at first, to `u64::MAX - i`. One thread checks
+    /// an offset.
     CheckOffsets<O: Scalar>, "check_offsets", threads 256;
     { offsets: Global<O>, header: Global<u64>, plan: CheckOffsetsParams }
 }

@@ -13,7 +13,7 @@ pub struct RenumberRowsParams {
     pub rows: u64,
     /// The number that is added to an index.
     pub first: u32,
-    /// An unused field, which is 0.
+    /// An unused field: 0.
     pub padding: u32,
 }
 

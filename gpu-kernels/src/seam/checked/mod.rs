@@ -2,10 +2,10 @@
 //! words of shared memory that one thread writes while another reads or writes them in the same
 //! phase.
 //!
-//! The plain CPU back end hides a missing barrier, because thread 0 always comes first. The
-//! checking back end reveals it: the order changes from phase to phase, shared memory starts with
-//! random words, and every conflict is reported. [`Checker`] contains the code that does not depend
-//! on the kernel; `block` contains the blocks that kernels run on.
+//! The plain CPU back end hides a missing barrier, since thread 0 always comes first. The checking
+//! back end reveals it: the order changes from phase to phase, shared memory starts with random
+//! words, and every conflict is reported. [`Checker`] does not depend on the kernel; `block`
+//! contains the blocks that run kernels.
 
 mod block;
 
@@ -17,8 +17,8 @@ use core::cell::Cell;
 
 /// The collector of the conflicts in checked blocks, which run one after the other.
 ///
-/// Code that does not depend on the kernel is here, in functions that are not inlined. When it was
-/// inlined into every phase of every kernel, it took most of the time to compile them.
+/// Code that does not depend on the kernel is here and is not inlined. Inlined into every phase of
+/// every kernel, it took most of the compilation time.
 #[derive(Debug, Default)]
 pub struct Checker {
     random: Cell<u64>,
@@ -34,8 +34,8 @@ impl Checker {
         Self { random: Cell::new(seed ^ 0x9e37_79b9_7f4a_7c15), ..Self::default() }
     }
 
-    /// Returns the count of words in conflict. A word is in conflict if two threads used it in one
-    /// phase, at least one of them wrote it, and at least one access was not atomic.
+    /// Returns the count of words that two threads used in one phase, where at least one of them
+    /// wrote, and at least one access was not atomic.
     pub fn conflicts(&self) -> u64 {
         self.conflicts.get()
     }
@@ -56,8 +56,8 @@ impl Checker {
         order.clear();
         order.extend(0..length);
         for last in (1..order.len()).rev() {
-            // The upper half of the random word is used as a fraction, because a division would
-            // take longer than everything else here.
+            // The upper half of the word is used as a fraction, since a division would take longer
+            // than all the rest.
             order.swap(last, (((self.random() >> 32) * (last as u64 + 1)) >> 32) as usize);
         }
         order.iter().for_each(|&number| visit(number));
@@ -120,8 +120,7 @@ impl Log {
     /// Begins a block, which has no arrays yet.
     fn begin(&self) {
         self.arrays.set(0);
-        // A new phase index makes all recorded uses old, so in the first phase no word counts as
-        // used.
+        // A new phase makes all recorded uses old.
         self.phase.set(self.phase.get() + 1);
     }
 
@@ -133,7 +132,7 @@ impl Log {
             uses.push(Vec::new());
         }
         // The entry is as long as the longest array so far with this index. Accesses beyond the
-        // array itself are refused before they are recorded.
+        // array are refused earlier.
         let uses = &mut uses[number as usize];
         uses.resize(length.max(uses.len()), Use::NONE);
         number

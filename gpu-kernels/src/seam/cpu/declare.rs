@@ -76,7 +76,7 @@ macro_rules! no_check {
     };
 }
 
-/// The entry, which is a constant that depends on the types, and the implementation of `Kernel`.
+/// The entry, a constant for these types, and the implementation of `Kernel`.
 ///
 /// The first argument names the macro that gives the function that runs blocks on the checking back
 /// end.
@@ -214,7 +214,7 @@ macro_rules! run_function {
         [$($generic:ident),*]
     ) => {
         unsafe fn run(values: *const (), blocks: core::ops::Range<u32>, grid: u32) {
-            // SAFETY: the caller passes the address of the struct that the entry was made for.
+            // SAFETY: the caller passes the address of the entry's struct.
             let kernel = unsafe { *values.cast::<$name<$($generic,)* $($const)?>>() };
             $(
                 let length = kernel.dynamic_words() as usize;
@@ -312,7 +312,7 @@ macro_rules! check_function {
             grid: u32,
             checker: &$crate::seam::checked::Checker,
         ) {
-            // SAFETY: the caller passes the address of the struct that the entry was made for.
+            // SAFETY: the caller passes the address of the entry's struct.
             let kernel = unsafe { *values.cast::<$name<$($generic,)* $($const)?>>() };
             let mut block = $crate::seam::checked::CheckedBlock::<$threads>::new(block, grid, checker);
             $(

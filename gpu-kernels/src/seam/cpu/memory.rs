@@ -1,8 +1,8 @@
 //! Memory operations on the CPU. The scope of an atomic makes no difference here.
 //!
-//! Loads acquire and stores release, although the seam does not promise it. A scan in place reads a
-//! tile and publishes its sum, and another block then writes the tile. On a GPU the dependence of
-//! the sum on the words that were read orders these accesses; Rust needs the order stated.
+//! Loads acquire and stores release, which the seam does not promise. A scan in place reads a tile
+//! and publishes its sum, and another block then writes the tile. On a GPU the dependence of the
+//! sum on the words that were read orders these accesses; Rust needs the order stated.
 
 use super::super::access::{AddedWord, GlobalWord, Scope, WholeWord};
 use super::super::work::{LaneWork, Narrow, Work};
@@ -31,7 +31,7 @@ pub fn pause() {
     super::super::std::thread::yield_now();
 }
 
-/// Returns `word` as it is, because the CPU's compiler may optimize as it likes.
+/// Returns `word` as it is, since the CPU's compiler may optimize as it likes.
 #[inline(always)]
 pub fn opaque(word: u32) -> u32 {
     word
@@ -49,10 +49,9 @@ pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
     (a as u64 * b as u64).wrapping_add(addend)
 }
 
-/// Runs `work`. The code is compiled for AVX2 and the bit operations that came with AVX2, if this
-/// CPU has them.
+/// Runs `work`, compiled for AVX2 and the bit operations that came with it, if this CPU has them.
 ///
-/// With debug assertions there is only the version that every CPU can run, because with a second
+/// With debug assertions there is only the version that every CPU can run, since with a second
 /// version of all work the kernels take 1.6 times as long to compile.
 #[inline(always)]
 pub fn vectorized<W: Work>(work: W) -> W::Output {
@@ -131,7 +130,7 @@ impl super::super::work::Lanes for Wide {
             };
             equal(uppers, upper) | equal(both, u32::MAX) << 8 | equal(uppers, u32::MAX) << 16
         }
-        // SAFETY: the CPU has AVX2, because otherwise no `Wide` would exist.
+        // SAFETY: the CPU has AVX2, since otherwise no `Wide` would exist.
         unsafe { compare(&words, upper) }
     }
     #[inline(always)]
@@ -144,7 +143,7 @@ impl super::super::work::Lanes for Wide {
             let bytes = unsafe { _mm256_loadu_si256((&raw const *bytes).cast()) };
             !_mm256_movemask_epi8(_mm256_cmpeq_epi8(bytes, _mm256_setzero_si256())) as u32
         }
-        // SAFETY: the CPU has AVX2, because otherwise no `Wide` would exist.
+        // SAFETY: the CPU has AVX2, since otherwise no `Wide` would exist.
         unsafe { nonzero(&bytes) }
     }
 }

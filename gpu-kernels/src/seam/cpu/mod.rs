@@ -259,8 +259,8 @@ pub struct CpuShared<T> {
 // the bounds on closures require `Sync`.
 unsafe impl<T> Sync for CpuShared<T> {}
 
-/// Panics. The function is not inlined and takes its arguments by value, because a message that
-/// borrows the index and the length would keep them in memory.
+/// Panics. It is not inlined and takes its arguments by value, since a message that borrows them
+/// would keep them in memory.
 #[cold]
 #[inline(never)]
 fn beyond(index: u32, length: u32) -> ! {

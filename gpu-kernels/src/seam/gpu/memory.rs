@@ -16,7 +16,7 @@ pub fn equal_of_four(words: [u32; 4], mask: u32, other: u32) -> u32 {
     bit(0) | bit(1) | bit(2) | bit(3)
 }
 
-/// Runs `work` as it is, because a GPU's vectors are its threads.
+/// Runs `work` as it is, since a GPU's vectors are its threads.
 #[inline(always)]
 pub fn vectorized<W: Work>(work: W) -> W::Output {
     work.run()
@@ -57,11 +57,11 @@ pub fn pause() {
 }
 
 /// Returns `word` as a word of unknown origin (see [`opaque`](crate::seam::opaque)). This costs
-/// nothing, because ptxas removes the move.
+/// nothing, since ptxas removes the move.
 #[inline(always)]
 pub fn opaque(word: u32) -> u32 {
     let same: u32;
-    // SAFETY: the instruction only computes, and needs no convergence.
+    // SAFETY: this only computes, and needs no convergence.
     unsafe { asm!("mov.b32 {}, {};", out(reg32) same, in(reg32) word, options(nomem, nostack)) };
     same
 }
@@ -70,7 +70,7 @@ pub fn opaque(word: u32) -> u32 {
 #[inline(always)]
 pub fn upper_product(a: u32, b: u32) -> u32 {
     let upper: u32;
-    // SAFETY: the instruction only computes, and needs no convergence.
+    // SAFETY: this only computes, and needs no convergence.
     unsafe {
         asm!("mul.hi.u32 {}, {}, {};", out(reg32) upper, in(reg32) a, in(reg32) b, options(pure, nomem, nostack));
     }
@@ -81,7 +81,7 @@ pub fn upper_product(a: u32, b: u32) -> u32 {
 #[inline(always)]
 pub fn wide_product(a: u32, b: u32, addend: u64) -> u64 {
     let sum: u64;
-    // SAFETY: the instruction only computes, and needs no convergence.
+    // SAFETY: this only computes, and needs no convergence.
     unsafe {
         asm!("mad.wide.u32 {}, {}, {}, {};", out(reg64) sum, in(reg32) a, in(reg32) b, in(reg64) addend, options(pure, nomem, nostack));
     }
@@ -330,8 +330,7 @@ fn joined(low: u64, high: u64) -> u128 {
 }
 
 /// The accesses to words of 128 bits. The atomics need compute capability 9.0 and PTX 8.3. So does
-/// the relaxed load, which is the only load that reads such a word as a whole while others change
-/// it: the two registers of a `v2.b64` load may be of different moments.
+/// the relaxed load. Others may read the two halves (`v2.b64`) at different moments.
 impl WholeWord for u128 {
     #[inline(always)]
     fn prefetch(_: *const Self) {}

@@ -94,8 +94,8 @@ impl GpuTile {
     /// class.
     #[inline(always)]
     fn peers(peers: u32, class: u32, bit: u32) -> u32 {
-        // The mask of the bit is opaque, because LLVM would otherwise test the bit twice: once for
-        // the vote and once to select the mask.
+        // The bit's mask is opaque, since LLVM would otherwise test it twice, for the vote and for
+        // the choice.
         let set = class & memory::opaque(1 << bit) != 0;
         let votes = warp::warp_vote_ballot(ALL, set);
         peers & (votes ^ if set { 0 } else { u32::MAX })
@@ -276,9 +276,8 @@ macro_rules! backend_cores_kernel {
 /// An entry point in the PTX.
 ///
 /// The entry points exist only in the crate that is compiled to PTX. The crates that it depends on
-/// have PTX of their own for their kernels. `warpnest-build` sets the `cfg` `warpnest_entry_points`
-/// for that one crate. To build only some kernels, it sets the names of these kernels instead, and
-/// looks for the `@kernel` comments in the PTX.
+/// have their own PTX. `warpnest-build` sets the `cfg` `warpnest_entry_points` for that one crate.
+/// To build only some kernels, it sets their names instead, and looks for the `@kernel` comments.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! entry_point {
@@ -291,7 +290,7 @@ macro_rules! entry_point {
         #[cfg($name)]
         core::arch::global_asm!(concat!("//@kernel ", stringify!($name)));
         $(
-            // `warpnest-build` turns this comment in the PTX into directives, because Rust has no
+            // `warpnest-build` turns this comment in the PTX into directives, since Rust has no
             // attribute for them.
             #[cfg(any(warpnest_entry_points, $name))]
             core::arch::global_asm!(concat!(

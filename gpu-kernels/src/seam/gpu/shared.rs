@@ -1,4 +1,4 @@
-//! Shared memory, which is accessed by 32-bit addresses and inline PTX, because accesses through a
+//! Shared memory, which is accessed by 32-bit addresses and inline PTX, since accesses through a
 //! generic pointer are slow.
 
 use super::super::{Global, Shared, Word};

@@ -10,21 +10,21 @@ unsafe extern "C" {
 /// Returns the thread's index in its block.
 #[inline(always)]
 pub fn thread_idx_x() -> u32 {
-    // SAFETY: the intrinsic reads a special register.
+    // SAFETY: this reads a special register.
     unsafe { nvptx::_thread_idx_x() as u32 }
 }
 
 /// Returns the block's index in the grid.
 #[inline(always)]
 pub fn block_idx_x() -> u32 {
-    // SAFETY: the intrinsic reads a special register.
+    // SAFETY: this reads a special register.
     unsafe { nvptx::_block_idx_x() as u32 }
 }
 
 /// Returns the count of blocks in the grid.
 #[inline(always)]
 pub fn grid_dim_x() -> u32 {
-    // SAFETY: the intrinsic reads a special register.
+    // SAFETY: this reads a special register.
     unsafe { nvptx::_grid_dim_x() as u32 }
 }
 

@@ -14,7 +14,7 @@ unsafe extern "C" {
 /// Returns the lane's index in its warp.
 #[inline(always)]
 pub fn lane_id() -> u32 {
-    // SAFETY: the intrinsic reads a special register.
+    // SAFETY: this reads a special register.
     unsafe { read_lane() }
 }
 
@@ -45,7 +45,7 @@ pub fn warp_shuffle_idx(mask: u32, value: u32, lane: u32) -> u32 {
 #[inline(always)]
 pub fn highest_bit(word: u32) -> u32 {
     let bit: u32;
-    // SAFETY: the instruction only computes, and needs no convergence.
+    // SAFETY: this only computes, and needs no convergence.
     unsafe { core::arch::asm!("bfind.u32 {}, {};", out(reg32) bit, in(reg32) word, options(pure, nomem, nostack)) };
     bit
 }
