@@ -29,8 +29,8 @@ struct Journey<W> {
 }
 
 kernel! {
-    /// Inserts pair `i` by thread `i` (Alcantara 2011, §4.3.1.2, listing 4.1). Before the launch
-    /// all slots must be [`Slots::EMPTY`], and the header must be 0.
+    /// Inserts pair `i` by thread `i` (Alcantara 2011, §4.3.1.2, listing 4.1). All slots must be
+    /// [`Slots::EMPTY`] before, and the header 0.
     ///
     /// An evicted pair goes to its next slot. A thread is done when it finds an empty slot, or
     /// another copy of the key that it carries; one of the two copies then remains. On a long

@@ -4,7 +4,7 @@
 //! Every key has one slot under each of 2 to 5 hash functions and is stored in one of them. In a
 //! build every thread inserts one pair by atomic exchanges, and then inserts the pair that was
 //! evicted ([`Insert`]). A lookup reads at most as many slots as there are functions ([`Find`]).
-//! docs/cuckoo.md describes the whole design.
+//! docs/cuckoo.md describes the design.
 //!
 //! **Layout.** See [`slots`](crate::table::slots). A pair that fits one word is exchanged as a
 //! whole. Otherwise only keys are exchanged, and [`StoreValues`] writes the values afterwards (the

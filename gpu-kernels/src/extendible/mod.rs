@@ -1,5 +1,5 @@
 //! Extendible hashing after Hu, Xi and Lin, *Extendible Hashing Method Based on GPU* (gEHT, 2015):
-//! a table that grows and shrinks bucket by bucket. docs/extendible.md describes the whole design.
+//! a table that grows and shrinks bucket by bucket. docs/extendible.md describes the design.
 //!
 //! **Directory.** A key's hash, as a fraction of its range, first selects one of `roots` parts of
 //! that range. Each further bit selects a half of what is left. A bucket of local depth d contains
@@ -113,9 +113,9 @@ impl Layout {
     #[inline(always)]
     pub fn segment(&self, hash_position: u64, depth: u32) -> u64 {
         let group = hash_position >> (32 + self.table_bits);
-        // The first halving depends on the highest bit of the position in its part, which is the
-        // lowest of these bits of the segment index. So existing indices stay valid when the
-        // directory doubles (Hu 2015, §2.1).
+        // The first halving depends on the highest bit of the position in its part. That bit is the
+        // lowest in the segment index, so existing indices stay valid when the directory doubles
+        // (Hu 2015, §2.1).
         let halves = (hash_position as u32).reverse_bits() as u64 & ((1 << depth) - 1);
         group + self.groups() as u64 * halves
     }

@@ -141,8 +141,8 @@ impl<K: KeyWord, V: ValueWord> FindInTurn<K, V> {
         self.lookup.found.store(first / AT_ONCE as u64, found);
     }
 
-    /// Answers the open queries, whose home lines are full, one more line each in every round.
-    /// Returns which keys are present.
+    /// Answers the open queries, whose home lines are full. Every round reads one more line for
+    /// each. Returns which keys are present.
     #[inline(always)]
     fn answer_open(&self, lanes: impl Lanes, values: Global<V>, sought: &Sought<Half<K, V>>, mut open: u32) -> u32 {
         let (mut lines, mut found) = ([0; AT_ONCE], 0);

@@ -3,7 +3,7 @@
 //!
 //! Every state of a slot is one word, and every change is one atomic operation on that word
 //! ([`slot`]). So threads may insert, look up and remove concurrently. docs/linear.md describes the
-//! whole design.
+//! design.
 //!
 //! **Layout.** A bucket is 32 bytes: four slots of 64 bits, or two of 128. One thread can read it
 //! as fast as one slot. Two buckets are a line of 64 bytes, the unit of a random access to memory.

@@ -3,7 +3,7 @@
 //!
 //! Sending keys to small tables that fit in on-chip memory is the idea of (Alcantara 2009), the
 //! two-level table ([`two_level`](crate::two_level)). Quotienting is in Knuth's *The Art of
-//! Computer Programming*, volume 3, section 6.4, exercise 13. docs/page-map.md describes the whole
+//! Computer Programming*, volume 3, section 6.4, exercise 13. docs/page-map.md describes the
 //! design.
 //!
 //! **Layout.** A bucket is eight words of the wider of key and value: tags, then values, if there

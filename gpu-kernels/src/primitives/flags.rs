@@ -4,8 +4,8 @@
 use crate::seam::{Block, Global, Shared, Tile, Work, vectorized};
 use crate::types::ValueWord;
 
-/// The count of flags that a thread of [`ExpandFlags`] expands. The thread writes as many bytes,
-/// which is the most that one instruction can store.
+/// The count of flags that a thread of [`ExpandFlags`] expands. Each becomes a byte; one
+/// instruction can store no more.
 pub const EXPANDED: u64 = 16;
 /// The count of flags that a thread of [`CountFlags`] reads at once.
 pub const COUNTED: u64 = 128;
@@ -168,7 +168,7 @@ impl<V: ValueWord> FillAbsent<V> {
 }
 
 kernel! {
-    /// Adds the count of items whose bit `i mod 32` of `flags[i / 32]` is set to `count[0]`. A
+    /// Adds to `count[0]` the count of items `i` whose bit `i mod 32` of `flags[i / 32]` is set. A
     /// launch may have any count of blocks. Each thread reads [`COUNTED`] flags at a time, a group
     /// of four words.
     CountFlags<>, "count_flags", threads 256, cpu cores, shared total: u64 = 1;

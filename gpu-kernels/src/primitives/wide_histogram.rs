@@ -35,8 +35,8 @@ impl WideHistogramParams {
 }
 
 kernel! {
-    /// Adds to `counts[v]` the count of keys with value `v` in the bit field. A launch may have any
-    /// count of blocks, which share the keys.
+    /// Adds to `counts[v]` the count of keys with value `v` in the bit field. The blocks, of any
+    /// count, share the keys.
     ///
     /// A block processes one tile at a time. A slot on chip counts one of the tile's values, and
     /// adds the count to memory at the end; other values are added key by key. A frequent value

@@ -11,8 +11,8 @@ use core::marker::PhantomData;
 /// A page map or page set as a kernel's argument. Sets have the payload
 /// [`Nothing`](crate::types::Nothing).
 ///
-/// A lookup nearly always reads one bucket: 32 bytes, or 64 if keys or values have 64 bits.
-/// The ref only reads: keys and values stay unchanged while the kernel runs ([`refs`](super)).
+/// A lookup nearly always reads one bucket: 32 bytes, or 64 if keys or values have 64 bits. The ref
+/// only reads: keys and values do not change during the launch ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct PageRef<K: KeyWord, V: Payload> {
@@ -45,8 +45,8 @@ asked! { PageRef, Payload }
 /// A cuckoo map or cuckoo set as a kernel's argument. Sets have the payload
 /// [`Nothing`](crate::types::Nothing).
 ///
-/// A lookup reads at most one slot for each hash function, one after the other.
-/// The ref only reads: keys and values stay unchanged while the kernel runs ([`refs`](super)).
+/// A lookup reads at most one slot for each hash function, one after the other. The ref only reads:
+/// keys and values do not change during the launch ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CuckooRef<K: KeyWord, V: Payload> {
@@ -78,8 +78,8 @@ asked! { CuckooRef, Payload }
 
 /// A two-level map as a kernel's argument.
 ///
-/// A lookup reads the seed of the key's bucket, and then at most one slot in each sub-table.
-/// The ref only reads: keys and values stay unchanged while the kernel runs ([`refs`](super)).
+/// A lookup reads the seed of the key's bucket, and then at most one slot in each sub-table. The
+/// ref only reads: keys and values do not change during the launch ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct TwoLevelRef<K: KeyWord, V: ValueWord> {
@@ -112,8 +112,8 @@ asked! { TwoLevelRef, ValueWord }
 
 /// A sorted map as a kernel's argument.
 ///
-/// A lookup reads one group of keys, 64 or 128 bytes, in each level of the index.
-/// The ref only reads: keys and values stay unchanged while the kernel runs ([`refs`](super)).
+/// A lookup reads one group of keys, 64 or 128 bytes, in each level of the index. The ref only
+/// reads: keys and values do not change during the launch ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct SortedRef<K: KeyWord, V: ValueWord> {
@@ -162,8 +162,7 @@ asked! { SortedRef, ValueWord }
 ///
 /// A lookup reads the key's segment, the index of its bucket, the address of the bucket's page, and
 /// the bucket's line. These are four dependent accesses, of which the first and the third are in
-/// caches. The ref only reads: keys and values stay unchanged while the kernel runs
-/// ([`refs`](super)).
+/// caches. The ref only reads: keys and values do not change during the launch ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct ExtendibleRef<K: KeyWord, V: ValueWord> {

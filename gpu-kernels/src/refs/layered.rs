@@ -7,8 +7,7 @@ use core::marker::PhantomData;
 
 /// A multimap as a kernel's argument; `R` is the ref of its table of keys.
 ///
-/// The ref only reads: keys and their values stay unchanged while the kernel runs
-/// ([`refs`](super)).
+/// The ref only reads: keys and their values do not change during the launch ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct MultiRef<K: KeyWord, V: ValueWord, R> {
@@ -95,7 +94,7 @@ impl<V: ValueWord> ExactSizeIterator for Values<V> {}
 
 /// A compacting table as a kernel's argument; `R` is the ref of its map from keys to ids.
 ///
-/// The ref only reads: keys and ids stay unchanged while the kernel runs ([`refs`](super)).
+/// The ref only reads: keys and ids do not change during the launch ([`refs`](super)).
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct CompactingRef<K: KeyWord, R> {

@@ -11,7 +11,7 @@ use crate::types::{KeyWord, ValueWord};
 /// A linear map as a kernel's argument. No thread changes the map while the kernel runs.
 ///
 /// A lookup reads buckets of 32 bytes from the key's home to its slot, or to the first bucket with
-/// an empty slot. The ref only reads: keys and values stay unchanged while the kernel runs
+/// an empty slot. The ref only reads: keys and values do not change during the launch
 /// ([`refs`](super)). A kernel can change a linear map by [`LinearRefMut`].
 ///
 /// If keys or values have 64 bits, the kernel's declaration says `wide atomics` after its threads
@@ -79,8 +79,8 @@ impl<K: KeyWord, V: ValueWord> LinearRefMut<K, V> {
         Self(LinearRef::new(words, header, layout))
     }
 
-    /// Runs `work` once for each item below `items`, by one thread of the grid each, and passes it
-    /// the thread's access to the map. There is no barrier before or after it.
+    /// Runs `work` once for each item below `items`, by one thread each, and passes it the thread's
+    /// access to the map. There is no barrier before or after it.
     ///
     /// After the work, each warp adds its changes to the counts in the header.
     #[inline(always)]

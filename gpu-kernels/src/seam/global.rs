@@ -229,8 +229,8 @@ impl<T: Word> Global<T> {
 }
 
 impl Global<u8> {
-    /// Stores a byte plainly, for the end of an array whose length is not a multiple of a word's
-    /// size. No other thread may access the same byte.
+    /// Stores a byte plainly, at the end of an array that does not consist of whole words. No other
+    /// thread may access the same byte.
     #[inline(always)]
     pub fn store_byte(self, index: u64, byte: u8) {
         // SAFETY: as in `load`.

@@ -25,8 +25,8 @@ struct Bound<K> {
 }
 
 kernel! {
-    /// Sets `ranks[i]` to the count of keys below query `i`, or below or equal to it, by thread
-    /// `i`.
+    /// Sets `ranks[i]` to the count of keys below query `i`, by thread `i`. If `upper` is 1, equal
+    /// keys are counted, too.
     Bounds<K: KeyWord>, "sorted_bounds", threads 256;
     { queries: Global<K>, keys: Global<K>, ranks: Global<u32>, plan: BoundsParams }
 }

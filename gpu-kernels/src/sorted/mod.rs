@@ -4,7 +4,7 @@
 //! The cuckoo table was compared with a sorted array (Alcantara 2011, §4.5.1). The index is the
 //! directory of Rao and Ross, *Cache Conscious Indexing for Decision-Support in Main Memory*
 //! (1999): a search tree without pointers beside an array that does not change. docs/sort-by-key.md
-//! describes the whole design.
+//! describes the design.
 //!
 //! **Layout.** Level 0 contains the sorted keys. Level `l + 1` contains the last key of each full
 //! group of [`GROUP`] keys in level `l`. The top level has fewer keys than a group. The levels are

@@ -14,8 +14,8 @@ use super::pairs::{Pairs, in_order};
 use super::plan::{InputTile, SplitArrays, SplitParams};
 use super::repeats::drop_repeats;
 
-/// Repeated keys are searched in all bins if more pairs of bins are skewed than the count of pairs
-/// of bins divided by this.
+/// Repeated keys are searched in all bins if the count of skewed pairs of bins is more than the
+/// count of pairs of bins divided by this.
 const MANY_SKEWED_BINS: u32 = 16;
 
 /// The split of a region's tile by a block, whose threads count the pairs of each bin, put the
@@ -158,7 +158,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         let (counters, set_words) = (self.staging.cast::<u32>(), 1 << (bits - 1));
         block.phase(held, |thread, held| {
             // These values are opaque, here and below, so that words that depend on them are
-            // computed when they are needed, and not in the first round and then kept in registers.
+            // computed when they are needed, and not kept in registers from the first round.
             let (here, shift) = (opaque(here), opaque(plan.shift));
             for row in 0..items::<K, V>() {
                 let absent = item_of_row::<K, V>(thread, row) >= here || held.dropped >> row & 1 != 0;

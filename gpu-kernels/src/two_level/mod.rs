@@ -5,7 +5,7 @@
 //! Fredman, Komlós and Szemerédi (1984). A bucket is small enough to be built in shared memory. It
 //! is a parallel cuckoo hash with a few sub-tables ([`BuildBuckets`]), whose functions depend on
 //! the bucket's own seed. A lookup reads at most one slot in each sub-table ([`Find`]).
-//! docs/two-level.md describes the whole design.
+//! docs/two-level.md describes the design.
 //!
 //! **Layout.** The slots ([`slots`](crate::table::slots)) are ordered by bucket, and within a
 //! bucket by sub-table. Beside them are the seeds of the buckets.

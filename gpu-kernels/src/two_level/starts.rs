@@ -46,8 +46,8 @@ impl<K: KeyWord> BucketStarts<K> {
                     }
                 }
             }
-            // All buckets from this one, the one after the previous key's bucket, to the key's own
-            // bucket begin here.
+            // The bucket after the previous key's bucket. All buckets from this one to the key's
+            // own begin here.
             let mut next = if first == 0 { 0 } else { functions.slot(0, args.keys.load(first - 1)) + 1 };
             for i in 0..KEYS {
                 let index = first + i as u64;

@@ -68,8 +68,8 @@ impl RepeatsParams {
 }
 
 kernel! {
-    /// Stores the listed keys in the index, with one thread for each entry for which the list has
-    /// space. After the entries of `list` are the lengths of the pages' own parts.
+    /// Stores the listed keys in the index, with one thread for each possible entry of the list.
+    /// After the entries of `list` are the lengths of the pages' own parts.
     ///
     /// `keys_out` gets the mixed key of every entry. A cell of `index` is the index of an entry
     /// plus 1, or 0. Of several entries with one key, one is in the index. `told` has the key's
@@ -281,8 +281,8 @@ impl<K: KeyWord> FindLast<K> {
 }
 
 kernel! {
-    /// Stores the value of its last pair for each listed key, with one thread for each entry for
-    /// which the list has space.
+    /// Stores the value of its last pair for each listed key, with one thread for each possible
+    /// entry of the list.
     StoreLast<K: KeyWord, V: Payload>, "page_store_last", threads 256;
     {
         listed: Global<K>, lasts: Global<u32>, values: Global<WordOf<V>>, words: Global<u64>, plan: RepeatsParams,

@@ -19,8 +19,8 @@ use crate::page::lookup::table::locate;
 use crate::seam::{Block, Global, Shared, Tile};
 use crate::types::{KeyWord, Payload, Scalar, WordOf};
 
-/// The most pairs of a batch whose candidates are all full. It is small because such pairs of one
-/// page are inserted one after the other.
+/// The most pairs of a batch whose candidates are all full. The limit is small because such pairs
+/// of one page are inserted one by one.
 pub const MAX_LEFT: u32 = 1024;
 
 /// The bit of a cell of the index that is set once the cell is in the list of repeated keys.

@@ -121,8 +121,8 @@ impl<F: Form, W: Scalar, S: Shared<W>> Page<'_, F, W, S> {
         }
     }
 
-    /// Sets the filter bit for the pair in a slot of another bucket than its home. Threads may do
-    /// this concurrently.
+    /// Sets the filter bit for the pair in a slot outside its home bucket. Threads may do this
+    /// concurrently.
     #[inline(always)]
     pub fn set_filter(&self, bucket: u32, slot: u32) {
         let (remainder, number) = self.layout.untag(self.tag_now(bucket, slot));

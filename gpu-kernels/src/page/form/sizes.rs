@@ -37,8 +37,8 @@ const PAGE_STEP: u32 = 8;
 /// Returns the smallest count of buckets, at least `buckets`, that a page may have.
 ///
 /// It is even, since buckets come in lines of two. It also lets 32-bit words that are written out
-/// together come from different banks of shared memory. (Two words of a bucket are as many words
-/// apart as a page has buckets.)
+/// together come from different banks of shared memory. (The distance between words of a bucket is
+/// the page's count of buckets.)
 pub const fn fit_page(buckets: u32) -> u32 {
     (buckets + 4).div_ceil(PAGE_STEP) * PAGE_STEP - 4
 }

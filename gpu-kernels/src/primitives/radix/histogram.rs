@@ -29,8 +29,8 @@ pub struct HistogramParams {
 }
 
 kernel! {
-    /// Adds to `counts[d << bits | v]` the count of keys with value `v` in digit `d`. A launch may
-    /// have any count of blocks, which share the keys.
+    /// Adds to `counts[d << bits | v]` the count of keys with value `v` in digit `d`. The blocks,
+    /// of any count, share the keys.
     Histogram<K: KeyWord>, "radix_histogram", threads 256, cpu cores, shared counters: u32 = COUNTERS;
     { keys: Global<K>, counts: Global<u32>, plan: HistogramParams }
 }

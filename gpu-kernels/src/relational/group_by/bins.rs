@@ -32,7 +32,7 @@ pub struct GroupPagesParams {
     pub capacity: u64,
     /// The count of groups that the outputs contain already. New groups are written after these.
     pub groups_before: u64,
-    /// The rules by which values are added and compared.
+    /// The rules for adding and comparing values.
     pub column: ColumnParams,
     /// The count of bits of a bin's index, at least 1: there are 2^`page_bits` bins.
     pub page_bits: u32,

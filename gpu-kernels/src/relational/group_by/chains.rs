@@ -42,7 +42,7 @@ pub struct GroupChainsParams {
     pub capacity: u64,
     /// The count of groups that the outputs contain already. New groups are written after these.
     pub groups_before: u64,
-    /// The rules by which values are added and compared.
+    /// The rules for adding and comparing values.
     pub column: ColumnParams,
     /// The count of bits of a bin's index: there are 2^`page_bits` bins.
     pub page_bits: u32,
@@ -132,8 +132,8 @@ impl<K: KeyWord, V: Payload> GroupChains<K, V> {
     }
 }
 
-/// The rows of a bin, and the chains of its block. After the heads of the chains is the entry
-/// before each row in its chain, and then 64-bit keys.
+/// The rows of a bin, and the chains of its block: the heads of the chains, then for each row the
+/// entry before it in its chain, and then keys of 64 bits.
 #[derive(Clone, Copy)]
 struct Chains<K: KeyWord, V: Payload, M> {
     args: GroupChains<K, V>,

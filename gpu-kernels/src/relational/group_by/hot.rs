@@ -34,7 +34,7 @@ pub const fn region<K: KeyWord, V: Payload>(rows: u64, blocks: u32, threads: u32
 pub struct HotParams {
     /// The table of hot keys.
     pub table: HotTable,
-    /// The rules by which values are added and compared.
+    /// The rules for adding and comparing values.
     pub column: ColumnParams,
     /// The count of rows.
     pub rows: u64,

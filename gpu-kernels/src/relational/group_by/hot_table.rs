@@ -54,7 +54,7 @@ pub struct HotTable {
 }
 
 impl HotTable {
-    /// Returns the same table, with words that are kept in registers of 32 bits.
+    /// Returns the same table, with words in 32-bit registers.
     #[inline(always)]
     pub fn in_registers(self) -> Self {
         let Self { low, high, slots, copy_bits } = self;

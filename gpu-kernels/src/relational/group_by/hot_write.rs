@@ -13,7 +13,7 @@ use crate::types::{KeyWord, Payload, WordOf};
 pub struct HotGroupsParams {
     /// The table of hot keys.
     pub table: HotTable,
-    /// The rules by which values were added and compared.
+    /// The rules for adding and comparing values.
     pub column: ColumnParams,
     /// The most groups that are written.
     pub capacity: u64,

@@ -16,8 +16,8 @@ pub struct ExceedingParams {
 }
 
 impl ExceedingParams {
-    /// Returns the arguments for integers, so that `items` integers that do not exceed can be added
-    /// without wrapping.
+    /// Returns the arguments for integers: `items` integers within the limit can be added without
+    /// wrapping.
     pub fn of_sums(items: u64, is_signed: bool) -> Self {
         let most = if is_signed { i64::MAX as u64 } else { u64::MAX } / items.max(1);
         if is_signed { Self { items, bias: most, most: 2 * most } } else { Self { items, bias: 0, most } }

@@ -77,7 +77,7 @@ impl<S> OnChip<S> {
 }
 
 impl<S: Shared<u32>> OnChip<S> {
-    /// Returns the same arrays, with words that are kept in registers.
+    /// Returns the same arrays, with words in registers.
     #[inline(always)]
     pub fn in_registers(self) -> Self {
         Self { others_wanted: crate::seam::opaque(self.others_wanted), ..self }

@@ -23,7 +23,7 @@ pub struct JoinDirectParams {
     pub b: u64,
     /// The count of probe rows.
     pub probe: u64,
-    /// The capacity of the outputs, in pairs. If it is 0, pairs are only counted.
+    /// The capacity of the outputs, in pairs; if 0, pairs are only counted.
     pub capacity: u64,
     /// The outputs for a probe row, an [`Emit`].
     pub emit: u32,

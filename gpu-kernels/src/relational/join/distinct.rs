@@ -25,8 +25,8 @@ pub struct JoinDistinctParams {
     pub page_bits: u32,
     /// The most rows of a bin that is not heavy.
     pub light_rows: u32,
-    /// 1 if keys and row indices are in two arrays, as after a sort, or 0 if they are stored as a
-    /// split leaves them.
+    /// 1 if keys and row indices are in two arrays, as after a sort, or 0 if they are as after a
+    /// split.
     pub apart: u32,
     /// An unused field: 0.
     pub padding: u32,

@@ -16,7 +16,7 @@ use crate::types::KeyWord;
 /// The most rows of a page of a GPU. A larger bin is processed one page after the other.
 pub const PAGE_ROWS: u32 = ROUND_ROWS;
 
-/// The binary logarithm of the count of buckets of such a page.
+/// The binary logarithm of the count of buckets of a page of a GPU.
 pub const PAGE_BUCKET_BITS: u32 = 12;
 
 /// The most probe rows of a work item.
@@ -42,7 +42,7 @@ pub struct JoinPagesParams {
     pub build_capacity: u64,
     /// The same distance for the probe side.
     pub probe_capacity: u64,
-    /// The capacity of the outputs, in pairs. If it is 0, pairs are only counted.
+    /// The capacity of the outputs, in pairs; if 0, pairs are only counted.
     pub capacity: u64,
     /// The outputs for a probe row, an [`Emit`].
     pub emit: u32,
@@ -56,7 +56,7 @@ pub struct JoinPagesParams {
     /// The most probe rows of a work item, from [`MIN_ITEM_ROWS`] to [`MAX_ITEM_ROWS`].
     pub item_rows: u32,
     /// 1 if the keys and row indices of the build side are in two arrays, as after a sort, or 0 if
-    /// they are stored as a split leaves them.
+    /// they are as after a split.
     pub build_apart: u32,
     /// The same flag for the probe side.
     pub probe_apart: u32,

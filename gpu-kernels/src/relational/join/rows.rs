@@ -25,8 +25,8 @@ pub(super) struct Bins<K> {
     pub counts: Global<u32>,
     /// The distance between the first rows of two adjacent bins, or 0.
     pub capacity: u64,
-    /// 1 if keys and row indices are in two arrays, as after a sort, or 0 if they are stored as a
-    /// split leaves them.
+    /// 1 if keys and row indices are in two arrays, as after a sort, or 0 if they are as after a
+    /// split.
     pub apart: u32,
 }
 

@@ -131,8 +131,8 @@ impl Log {
         if uses.len() == number as usize {
             uses.push(Vec::new());
         }
-        // The entry is as long as the longest array so far with this index. Accesses beyond the
-        // array are refused earlier.
+        // The list is as long as the longest array that has had this index. Accesses beyond the
+        // array are refused before.
         let uses = &mut uses[number as usize];
         uses.resize(length.max(uses.len()), Use::NONE);
         number

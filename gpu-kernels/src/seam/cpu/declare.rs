@@ -78,8 +78,7 @@ macro_rules! no_check {
 
 /// The entry, a constant for these types, and the implementation of `Kernel`.
 ///
-/// The first argument names the macro that gives the function that runs blocks on the checking back
-/// end.
+/// The first argument is the macro for the function that runs blocks on the checking back end.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! host_kernel {

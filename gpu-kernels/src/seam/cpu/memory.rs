@@ -203,20 +203,17 @@ macro_rules! cpu_whole_word {
             }
             #[inline(always)]
             unsafe fn atomic_load<S: Scope>(at: *mut Self) -> Self {
-                // SAFETY: the caller vouches for the word, which other threads change by atomics
-                // only.
+                // SAFETY: the caller vouches for the word, which threads change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.load(Acquire)
             }
             #[inline(always)]
             unsafe fn atomic_exchange<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the word, which other threads change by atomics
-                // only.
+                // SAFETY: the caller vouches for the word, which threads change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.swap(value, Relaxed)
             }
             #[inline(always)]
             unsafe fn atomic_compare_exchange<S: Scope>(at: *mut Self, expected: Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the word, which other threads change by atomics
-                // only.
+                // SAFETY: the caller vouches for the word, which threads change by atomics only.
                 let word = unsafe { <$atomic>::from_ptr(at) };
                 word.compare_exchange(expected, value, Relaxed, Relaxed).unwrap_or_else(|current| current)
             }
@@ -232,8 +229,7 @@ macro_rules! cpu_number {
         impl AddedWord for $word {
             #[inline(always)]
             unsafe fn atomic_add<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the word, which other threads change by atomics
-                // only.
+                // SAFETY: the caller vouches for the word, which threads change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.fetch_add(value, Relaxed)
             }
         }
@@ -273,8 +269,7 @@ macro_rules! cpu_word {
             }
             #[inline(always)]
             unsafe fn atomic_load_pair(at: *mut Self) -> [Self; 2] {
-                // SAFETY: the caller vouches for both words, which other threads change by atomics
-                // only.
+                // SAFETY: the caller vouches for both words, which threads change by atomics only.
                 let pair = unsafe { [<$atomic>::from_ptr(at), <$atomic>::from_ptr(at.wrapping_add(1))] };
                 pair.map(|word| word.load(Relaxed))
             }
@@ -305,14 +300,12 @@ macro_rules! cpu_word {
             }
             #[inline(always)]
             unsafe fn atomic_store<S: Scope>(at: *mut Self, value: Self) {
-                // SAFETY: the caller vouches for the word, which other threads change by atomics
-                // only.
+                // SAFETY: the caller vouches for the word, which threads change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.store(value, Release)
             }
             #[inline(always)]
             unsafe fn atomic_max<S: Scope>(at: *mut Self, value: Self) -> Self {
-                // SAFETY: the caller vouches for the word, which other threads change by atomics
-                // only.
+                // SAFETY: the caller vouches for the word, which threads change by atomics only.
                 unsafe { <$atomic>::from_ptr(at) }.fetch_max(value, Relaxed)
             }
         }

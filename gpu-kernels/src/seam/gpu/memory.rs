@@ -330,7 +330,7 @@ fn joined(low: u64, high: u64) -> u128 {
 }
 
 /// The accesses to words of 128 bits. The atomics need compute capability 9.0 and PTX 8.3. So does
-/// the relaxed load. Others may read the two halves (`v2.b64`) at different moments.
+/// the relaxed load. Other loads may read the two halves (`v2.b64`) at different moments.
 impl WholeWord for u128 {
     #[inline(always)]
     fn prefetch(_: *const Self) {}
