@@ -52,13 +52,13 @@ macro_rules! double {
     };
 }
 
-/// Joins the words of two accesses to two words each.
+/// Joins the words of two loads of two words each.
 #[inline(always)]
 fn four<T: Copy>([a, b]: [T; 2], [c, d]: [T; 2]) -> [T; 4] {
     [a, b, c, d]
 }
 
-/// Joins the words of two accesses to four words each.
+/// Joins the words of two loads of four words each.
 #[inline(always)]
 fn eight<T: Copy>([a, b, c, d]: [T; 4], [e, f, g, h]: [T; 4]) -> [T; 8] {
     [a, b, c, d, e, f, g, h]

@@ -69,8 +69,7 @@ impl<K: KeyWord, V: Payload, const REPEATS: bool, M: Shared<u64>, S: Shared<u32>
         if item < kept.get(0) { target } else { NOWHERE }
     }
 
-    /// Writes keys and values side by side in the order of the staging, adjacent threads adjacent
-    /// items.
+    /// Writes keys and values side by side in the order of the staging.
     #[inline(always)]
     pub fn write_side_by_side<B: Block>(
         &self,

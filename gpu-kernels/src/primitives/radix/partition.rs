@@ -245,7 +245,7 @@ impl<K: KeyWord, V: Payload, T: Shared<u64>, M: Shared<u64>, S: Shared<u32>> Til
         });
     }
 
-    /// Writes the staged items to the output, adjacent threads adjacent items.
+    /// Writes the staged items to the output, in their staged order.
     #[inline(always)]
     fn write<B: Block>(&self, block: &mut B, held: &mut B::Local<Held<K, V::Word>>) {
         let (args, staged_keys) = (self.args, self.staging.cast::<K>());
