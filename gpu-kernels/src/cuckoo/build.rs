@@ -166,10 +166,10 @@ const CHECK_EVERY: u32 = 16;
 ///
 /// Without this, copies of two keys that share all their slots could evict each other forever,
 /// since each thread finds the other key in every slot. The key is not lost: the copy that was seen
-/// was in its slot at that moment, and a thread that evicts it can drop it only after seeing
-/// another copy. (That requires one order of reads and exchanges for all threads. The atomics of
-/// GPUs and of x86 have such an order; relaxed atomics need not. [`Last`](super::Last) detects keys
-/// that were lost for lack of it.)
+/// was in its slot at that moment. A thread that evicts it can drop it only after seeing another
+/// copy. (That requires one order of reads and exchanges for all threads. The atomics of GPUs and
+/// of x86 have such an order; relaxed atomics need not. [`Last`](super::Last) detects keys that
+/// were lost for lack of it.)
 #[inline(always)]
 fn in_one_of<K: KeyWord, V: Payload>(table: &Table<K, V>, key: K, slots: &[u32; MAX_FUNCTIONS]) -> bool {
     let mut found = false;

@@ -20,10 +20,10 @@ pub struct MergeParams {
 
 kernel! {
     /// Merges buckets with their buddies. A bucket that is the lower half of a larger part of the
-    /// range absorbs the upper half if this is a bucket of the same depth, and both together have
-    /// at most `most` records. Only headers are changed. `merged`, which has capacity for every
-    /// bucket, gets the indices of the absorbed buckets. One thread processes a bucket. The kernel
-    /// is launched again until no buckets are merged.
+    /// range may absorb the upper half. It does if this is a bucket of the same depth, and both
+    /// have at most `most` records. Only headers are changed. `merged`, which has capacity for
+    /// every bucket, gets the indices of the absorbed buckets. One thread processes a bucket. The
+    /// kernel is launched again until no buckets are merged.
     MergeBuddies<>, "extendible_merge_buddies", threads 256, shared sums: u32 = WARPS, shared start: u64 = 1;
     { segments: Global<u64>, pages: Global<u64>, merged: Global<u32>, counts: Global<u64>, plan: MergeParams }
 }

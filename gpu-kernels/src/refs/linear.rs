@@ -62,7 +62,7 @@ const MAX_PROBED_BUCKETS: [u32; 2] = [512, 16384];
 /// of the table does not limit a kernel, which may fill it to the last slot. Searches for absent
 /// keys then read much of the table, until a batch of insertions makes it grow. An insertion that
 /// finds no slot among the first buckets of its search (512, or 16,384 with linear probing) reports
-/// that and changes nothing; up to a load of .95 that does not happen. The slot of a removed key
+/// that and changes nothing. Up to a load of .95 that does not happen. The slot of a removed key
 /// stays reserved for it until the host makes a batch of insertions.
 ///
 /// If keys or values have 64 bits, the kernel's declaration says `wide atomics` after its threads

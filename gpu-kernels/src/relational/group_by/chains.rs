@@ -132,8 +132,8 @@ impl<K: KeyWord, V: Payload> GroupChains<K, V> {
     }
 }
 
-/// The rows of a bin, and the chains of its block: the heads of the chains, then for each row the
-/// entry before it in its chain, and then keys of 64 bits.
+/// The rows of a bin, and the chains of its block. These are the heads of the chains, for each row
+/// the entry before it in its chain, and keys of 64 bits.
 #[derive(Clone, Copy)]
 struct Chains<K: KeyWord, V: Payload, M> {
     args: GroupChains<K, V>,
