@@ -4,10 +4,9 @@
 //! dictionary on the cores of a CPU. If there are few keys, each core encodes a [chunk](Encode) of
 //! the rows with its own dictionary. The keys of the other chunks are then [added](MergeChunks) to
 //! the dictionary of the first chunk. If there are many keys, no cache holds such a dictionary.
-//! Rows are then divided into [parts](EncodeParts) by the hashes of their keys, so that no key is
-//! in two parts. That is a radix join's way (Manegold, Boncz and Kersten 2002, *Optimizing
-//! main-memory join on modern hardware*). That is done by `divide` and then `parts`. `table` is the
-//! dictionary of both ways.
+//! `divide` then divides rows into [parts](EncodeParts) by the hashes of their keys, so that no key
+//! is in two parts, as a radix join does (Manegold, Boncz and Kersten 2002, *Optimizing main-memory
+//! join on modern hardware*). `parts` encodes each part. `table` is the dictionary of both ways.
 
 mod chunks;
 mod divide;
