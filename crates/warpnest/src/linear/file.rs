@@ -99,7 +99,7 @@ fn count<K: KeyWord, V: ValueWord>(slots: &[u8]) -> Result<(u64, u64), &'static 
     let ones = <Half<K, V>>::ALL_ONES;
     let (mut counted, mut no_key) = ((0, 0), false);
     // The upper half of a word follows its lower half. Without branches, and with narrow counters,
-    // the compiler vectorizes this loop.
+    // the compiler can check several words at once.
     for words in as_words::<Half<K, V>>(slots).as_chunks::<2>().0.chunks(1 << 12) {
         let mut in_words = (0u32, 0u32);
         for &[lower, upper] in words {
