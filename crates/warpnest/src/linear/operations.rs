@@ -35,12 +35,12 @@ impl<K: Key, V: Number> LinearOperation<K, V> {
         Self::Combine(key, value, Fold::SUM)
     }
 
-    /// Returns the operation that makes the value of `key` the lesser of its own and `value`.
+    /// Returns the operation that replaces the value of `key` by `value` if `value` is less.
     pub fn min(key: K, value: V) -> Self {
         Self::Combine(key, value, Fold::MIN)
     }
 
-    /// Returns the operation that makes the value of `key` the greater of its own and `value`.
+    /// Returns the operation that replaces the value of `key` by `value` if `value` is greater.
     pub fn max(key: K, value: V) -> Self {
         Self::Combine(key, value, Fold::MAX)
     }
