@@ -234,11 +234,11 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
                 keys: batch.read(input.keys),
                 words: batch.read(&self.words).cast(),
                 header: batch.write(&self.header),
-                // SAFETY: the kernel's documentation allows null.
+                // SAFETY: the kernel's documentation allows null for `last`.
                 last: unsafe { batch.write_or_null(last) },
                 plan: PairsParams { functions: self.functions, pairs: input.pairs },
             };
-            // SAFETY: `last` is null, or has a word for each slot, all 0.
+            // SAFETY: `last` is null, or has a word for each slot, and all of these words are 0.
             unsafe { batch.launch(&find_last, input.pairs) }
         })?;
         Ok(self.header.download(stream)?[header::FAILED as usize] == 0)

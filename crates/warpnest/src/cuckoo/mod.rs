@@ -185,7 +185,7 @@ impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for CuckooTable<K, V> {
                 queries: batch.read(queries),
                 words: batch.read(&self.words).cast(),
                 header: batch.read(&self.header),
-                // SAFETY: the kernel's documentation allows no values.
+                // SAFETY: the kernel's documentation allows null for the values.
                 values: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,

@@ -9,7 +9,7 @@ use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
 use gpu_kernels::types::Scalar;
 use std::ops::{Bound, Range, RangeBounds};
 
-/// The keys that are counted for a query.
+/// The keys that a bound counts for a query.
 #[derive(Clone, Copy)]
 enum Side {
     /// The keys that are less than the query.

@@ -1,11 +1,12 @@
-//! Indices of strings that live elsewhere.
+//! Ids of strings that are stored elsewhere.
 
 use std::collections::HashMap;
 
-/// Different strings, with ids that count from 0 as they came.
+/// Distinct strings, with ids that count from 0 in the order in which the strings were added.
 ///
-/// The first string with a hash is found by the hash. The others with that hash are in a map by
-/// themselves, whose hash has another seed: they take no longer if an attacker knew the first one.
+/// The first string with a hash is found by that hash. Other strings with the same hash are in a
+/// separate map, whose hash function has another random seed. So an attacker who knows the first
+/// seed cannot make lookups in the separate map slow.
 #[derive(Default)]
 pub(super) struct Numbers<'s> {
     by_hash: HashMap<u64, u32, foldhash::fast::RandomState>,
@@ -15,7 +16,7 @@ pub(super) struct Numbers<'s> {
 }
 
 impl<'s> Numbers<'s> {
-    /// Returns the id of a string, whose hash is given: the next one if it is new.
+    /// Returns the id of a string, which is the next id if the string is new. `hash` is its hash.
     pub(super) fn get_or_insert(&mut self, hash: u64, string: &'s [u8]) -> u32 {
         let next = self.strings.len() as u32;
         let mut number = *self.by_hash.entry(hash).or_insert(next);
@@ -42,12 +43,13 @@ impl<'s> Numbers<'s> {
         &self.hashes
     }
 
-    /// Iterates over the strings and their hashes.
+    /// Returns an iterator over the strings and their hashes.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'s [u8], u64)> {
         self.strings.iter().copied().zip(self.hashes.iter().copied())
     }
 
-    /// Iterates over the indices of the strings whose hash an earlier one has, too, in no order.
+    /// Returns an iterator over the ids of the strings whose hash an earlier string has, too. The
+    /// order is unspecified.
     pub(super) fn sharing(&self) -> impl Iterator<Item = u32> {
         self.sharing.values().copied()
     }
