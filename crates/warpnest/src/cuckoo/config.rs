@@ -171,9 +171,9 @@ pub(super) fn table_words<K: KeyWord, V: Payload>(slots: u64) -> u64 {
 /// threshold of cuckoo hashing with `functions` functions.
 ///
 /// The longest chain of a build grows as `lg n / gap`, where `gap` is 1 minus the ratio of the load
-/// factor to that threshold. It was measured at 0.1 to 1.9 times `lg n / gap`, and 0.6 in the
-/// middle (`cargo xtask chains`, docs/cuckoo.md). This limit is 1.27 times `lg n / gap`, and never
-/// below the limit in (Alcantara 2011). Weak hash functions make longer chains, and a limit that is
+/// factor to that threshold. It was measured at 0.1 to 1.9 times `lg n / gap`, with a median of 0.6
+/// (`cargo xtask chains`, docs/cuckoo.md). This limit is 1.27 times `lg n / gap`, and never below
+/// the limit in (Alcantara 2011). Weak hash functions make longer chains, and a limit that is
 /// rarely reached costs nothing.
 fn default_chain_limit(functions: u32, pairs: u64, slots: u64) -> u32 {
     let gap = |functions: usize, load: f64| 1.0 - load / THRESHOLDS[functions - 2];

@@ -1,7 +1,7 @@
 //! The file of a cuckoo table: its slots, and the header.
 //!
 //! A lookup follows no word of the table: it computes the indices of the slots that it reads from
-//! the key and the functions. The functions are made anew from their constants. So any words are
+//! the key and the functions. The functions are made again from their constants. So any words are
 //! safe, unless values are ids or indices.
 
 use super::config::{Size, table_words};

@@ -76,11 +76,11 @@ pub type CuckooMap<K, V> = BulkMap<K, V, Cuckoo>;
 /// * **Memory.** A slot is one key of 4 or 8 bytes, and a set takes 56 bytes more. A build takes no
 ///   scratch.
 /// * **Two builds of the same keys** answer every query alike, and have the same [`BulkSet::len`].
-///   The slots of the keys, and so the order of [`BulkSet::to_keys`], may differ, also with the
+///   The slots of the keys, and so the order of [`BulkSet::to_keys`], may differ, even with the
 ///   same seed.
 ///
-/// [`PageSet`](crate::PageSet) is built faster and takes less memory; docs/choosing.md compares
-/// them.
+/// [`PageSet`](crate::PageSet) is built faster and takes less memory. docs/choosing.md compares the
+/// two.
 ///
 /// ```
 /// use warpnest::{CuckooSet, Device};

@@ -95,10 +95,10 @@ impl Config<Extendible> {
         Ok((8 * shape.page_words() * pages + tables + shape.list_bytes()) as usize)
     }
 
-    /// Returns the most device bytes that the first batch of `pairs` insertions takes besides its
-    /// input and the map, whose size after the batch is not included. Most of these bytes stay
-    /// allocated for the next batch. The method of the same name of
-    /// [`ExtendibleTable`](super::ExtendibleTable) returns the bytes for any other batch.
+    /// Returns the most device bytes that the first batch of `pairs` insertions takes in addition
+    /// to its input and to the grown map. Most of these bytes stay allocated for the next batch.
+    /// The method of the same name of [`ExtendibleTable`](super::ExtendibleTable) returns the bytes
+    /// for any other batch.
     ///
     /// The result is right for keys whose hashes are spread evenly, except for one in a million
     /// batches of such keys. If too many hashes agree in their first bits, the directory becomes

@@ -7,9 +7,7 @@ use gpu_kernels::extendible::Layout;
 /// instead of addresses.
 ///
 /// The segments that share a bucket table have the table's lowest segment index plus multiples of
-/// `groups << depth`. Their hashes agree in `depth` bits, where `depth` is the depth of the bucket
-/// table.
-/// agree in as many bits as the table is deep.
+/// `groups << depth`. Their hashes agree in `depth` bits, where `depth` is the depth of the table.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Directory {
     groups: usize,
@@ -179,8 +177,8 @@ impl Directory {
     }
 
     /// Shrinks the directory as far as `needs` allows: element `i` is the depth of the deepest
-    /// bucket in table `i`. Two tables are merged if no bucket needs them apart. The segment table
-    /// is halved as long as no table has the global depth (Hu 2015, §2.1, cases 2 and 4).
+    /// bucket in table `i`. Two tables are merged if no bucket distinguishes them. The segment
+    /// table is halved as long as no table has the global depth (Hu 2015, §2.1, cases 2 and 4).
     pub(super) fn shrink(&mut self, mut needs: Vec<u32>) {
         for depth in (1..=self.depth).rev() {
             for table in 0..self.tables.len() {

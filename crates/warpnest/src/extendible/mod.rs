@@ -160,10 +160,10 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         Ok(())
     }
 
-    /// Returns the most bytes that the next batch of `pairs` insertions takes besides its input and
-    /// the map, whose size after the batch is not included. Bytes that the map keeps allocated for
-    /// batches are included. [`ExtendibleConfig::batch_scratch_bytes`] says for which keys the
-    /// result is right. If the directory is deeper than expected, it is assumed to keep its depth.
+    /// Returns the most bytes that the next batch of `pairs` insertions takes in addition to its
+    /// input and to the grown map. Bytes that the map keeps allocated for batches are included.
+    /// [`ExtendibleConfig::batch_scratch_bytes`] says for which keys the result is right. If the
+    /// directory is deeper than expected, it is assumed to keep its depth.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems).

@@ -17,7 +17,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     /// Their old memory has then been freed.
     ///
     /// # Safety
-    /// There is a value for each key, and a found-word for every 32 keys. Nothing else uses them.
+    /// There is a value for each key, and a word of found-bits for every 32 keys. Nothing else uses
+    /// them.
     pub(super) unsafe fn remove_keys(
         &mut self,
         stream: &Stream,
@@ -135,8 +136,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         table.release(stream, merged, (number, 1, 0))
     }
 
-    /// Merges bucket tables that no bucket needs apart, and halves the segment table as long as it
-    /// is deeper than all bucket tables. Returns whether there was enough memory.
+    /// Merges bucket tables that no bucket distinguishes, and halves the segment table as long as
+    /// it is deeper than all bucket tables. Returns whether there was enough memory.
     pub(super) fn shrink_directory(&mut self, stream: &Stream) -> Result<bool> {
         let Self { table, device, .. } = self;
         if table.directory.depth() == 0 {

@@ -42,7 +42,7 @@ impl ExtendibleReport {
     }
 
     /// Returns the average share of a bucket's capacity that is taken. With many keys it is about
-    /// ln 2, .69. It is 0 for a map without buckets, which could not be cleared.
+    /// ln 2, .69. It is 0 for a map that has no buckets because clearing it failed.
     pub fn fill(&self) -> f64 {
         self.records as f64 / (self.buckets * self.records_of_bucket).max(1) as f64
     }

@@ -11,7 +11,7 @@ pub(super) struct Shape {
     /// The count of buckets of these segments, which is the initial count of buckets.
     pub roots: u32,
     pub table_bits: u32,
-    /// The count of lines of a bucket. `records` is the count of records that fit them.
+    /// The count of lines of a bucket. `records` is the count of records in these lines.
     pub lines: u32,
     pub records: u32,
     /// The largest depth of the directory.

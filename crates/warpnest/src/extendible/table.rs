@@ -1,5 +1,5 @@
-//! The memory of a map: the pages of buckets, the bucket tables and the segment table. Also how a
-//! map is created and packed.
+//! The memory of a map, which is the pages of buckets, the bucket tables and the segment table.
+//! This module also creates and packs a map.
 
 use super::directory::{Copy, Directory};
 use super::pool::Pool;
@@ -114,8 +114,8 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Ok(table)
     }
 
-    /// Returns a file section of words that each bucket below `used` has in its page. These words
-    /// begin at word `first` of the page, and each bucket has `words` of them.
+    /// Returns a file section with some words of each bucket below `used`. In each page these words
+    /// begin at word `first`, and each bucket has `words` of them.
     pub(super) fn of_each_bucket(&self, first: u64, words: u64) -> Section<'_> {
         let pages = self.pages.places().into_iter().zip((0..self.used).step_by(PAGE as usize));
         pages.fold(Section::new(), |section, ((chunk, page), number)| {

@@ -131,9 +131,8 @@ pub(super) struct Batch {
 }
 
 impl Batch {
-    /// Returns the most bytes that the batch takes besides the pairs and the table, whose size
-    /// after the batch is not included. It assumes that the directory becomes no deeper than
-    /// [`depth_for`] returns.
+    /// Returns the most bytes that the batch takes in addition to the pairs and the grown table. It
+    /// assumes that the directory becomes no deeper than [`depth_for`] returns.
     pub(super) fn scratch_bytes<K: KeyWord, V: ValueWord>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
         let &Self { pairs, records, buckets, lists, .. } = self;
         if pairs > MAX_ITEMS as u64 {
@@ -158,7 +157,7 @@ impl Batch {
         let of_buckets = list(kept.overflowing.max(of_node * overflowing))
             + 2 * list(kept.nodes.max(of_node * 2 * most))
             // A longer list of leaves is up to twice as long as necessary, and the previous list
-            // still exists while it is filled.
+            // still exists while the longer one is filled.
             + list(kept.leaves.max(of_leaf * 3 * leaves))
             + list(kept.needs.max(4 * segments))
             // Each copy has two addresses, and the list of an earlier batch still exists. Each

@@ -16,7 +16,7 @@ struct Work<'b, K, V> {
     kinds: Option<&'b Buffer<u32>>,
     keys: &'b Buffer<K>,
     values: Option<&'b Buffer<V>>,
-    /// The answers; `before` tells whether the keys were in the table before.
+    /// The answers. `before` tells which keys were in the table before.
     answers: Option<&'b Buffer<V>>,
     before: Option<&'b Buffer<u32>>,
 }
@@ -58,15 +58,15 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.recover(stream)?;
         let before = self.counts.keys;
         self.apply(stream, &work)?;
-        // A file may contain a key twice, and a rehash merges the two.
+        // A file may contain a key twice. A rehash merges the two, so the count of keys may fall.
         Ok(self.counts.keys.saturating_sub(before))
     }
 
     /// Removes keys, and returns the count of removed keys.
     ///
     /// # Safety
-    /// If there are outputs, they have a value for each key and a found-word for every 32 keys.
-    /// Nothing else uses them.
+    /// If there are outputs, they have a value for each key and a word of found-bits for every 32
+    /// keys. Nothing else uses them.
     pub(super) unsafe fn remove_keys(
         &mut self,
         stream: &Stream,
@@ -119,8 +119,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                 return self.chunk(stream, work, first..all, None);
             }
             let (chunk, hindered) = (spare_capacity / WHOLE * WHOLE, self.hindered(rest));
-            // Near the load limit searches are long, so a rehash is better than another small
-            // chunk.
+            // Near the load limit searches are long, so a rehash is better than a small chunk.
             let worthwhile = if hindered { rest / 4 } else { rest / 16 } + WHOLE;
             if work.kinds.is_none() && chunk >= worthwhile {
                 self.chunk(stream, work, first..first + chunk, None)?;

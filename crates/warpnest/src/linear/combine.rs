@@ -58,7 +58,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             self.make_capacity(stream, &keys)?;
             self.combine_rows(stream, &keys, Some(&values), fold)?;
         }
-        // A file may contain a key twice, and a rehash merges the two.
+        // A file may contain a key twice. A rehash merges the two, so the count of keys may fall.
         Ok(self.counts.keys.saturating_sub(before))
     }
 
@@ -157,7 +157,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(keys.len() as u64 - sums.download_at(stream, words)? as u64)
     }
 
-    /// Makes capacity for those of these distinct keys that are new, or fails before anything has
+    /// Makes capacity for the new keys among these distinct keys, or fails before anything has
     /// changed.
     fn make_capacity(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         if keys.len() as u64 <= self.spare_capacity() {

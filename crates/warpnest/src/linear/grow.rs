@@ -1,5 +1,5 @@
-//! Rehashing to a larger table, a smaller table, or a table without tombstones. It also decides
-//! when a batch of [`apply`](super::apply) or [`combine`](super::combine) needs a rehash.
+//! Rehashing to a larger table, a smaller table, or a table without tombstones. This module also
+//! decides when a batch of [`apply`](super::apply) or [`combine`](super::combine) needs a rehash.
 
 use super::config::max_keys;
 use super::table::{Counts, LinearTable, cell, in_cell};
@@ -91,8 +91,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         for_keys.min(in_slots)
     }
 
-    /// Returns whether tombstones prevent insertions: the load factor allows more of `coming` keys
-    /// than there are empty slots for.
+    /// Returns whether tombstones hinder the insertion of `coming` keys, because the load factor
+    /// allows more of these keys than there are empty slots.
     pub(super) fn hindered(&self, coming: u64) -> bool {
         let [for_keys, in_slots] = self.spare_capacities();
         in_slots < coming.min(for_keys)
@@ -136,5 +136,5 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     }
 }
 
-/// The count of keys from which on a separate table is worth its cost.
+/// The fewest keys for which allocating another table is worth its cost.
 const BATCH: u64 = 1024;

@@ -57,12 +57,12 @@ use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 ///   memory until [`BulkMap::shrink_to_fit`]. If a batch that combines values is refused, it has
 ///   changed nothing.
 /// * **A batch that fails** partway has done some of its operations, each of them completely, and
-///   [`BulkMap::len`] counts the keys that are in the map. If even that count cannot be found out,
+///   [`BulkMap::len`] counts the keys that are in the map. If even that count cannot be determined,
 ///   lookups return errors until a change succeeds, and the count stays as before the batch. After
 ///   [`FullError::NoSlots`](crate::FullError::NoSlots),
 ///   [`InputError::TooManyKeys`](crate::InputError::TooManyKeys) and
-///   [`Error::OutOfMemory`](crate::Error::OutOfMemory), the pairs that fitted the capacity are in
-///   the map, and the call can be repeated.
+///   [`Error::OutOfMemory`](crate::Error::OutOfMemory), the pairs for which there was capacity are
+///   in the map, and the call can be repeated.
 /// * **A known seed.** Somebody who knows the seed can choose keys whose searches all begin at the
 ///   same line and pass many other keys. Inserting 64,000 such keys took 6.7 s on two cores, while
 ///   other keys take milliseconds.

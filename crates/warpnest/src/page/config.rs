@@ -221,7 +221,8 @@ fn pages_of<K: KeyWord, V: Payload>(buckets: f64, load: f64) -> Result<(u32, u32
 }
 
 /// The most buckets of a page that one core builds, because the page should fit the caches that the
-/// core shares. (The kernel can count the slots of 99,936 buckets, which a single page may need.)
+/// core shares. (The kernel can count the slots of 99,936 buckets, because a single page may need
+/// them.)
 const MAX_BUCKETS_PER_CORE: u32 = 3 << 14;
 /// The most pairs, on average, of a page that one core builds. `PAIRS_A_TASK` is the count of pairs
 /// that are worth a task.
@@ -347,7 +348,7 @@ mod tests {
                             let bins = plan.levels[last].bins();
                             assert!(bins < tile::<u32>() || plan.counts_at(last) % 2 == 0, "2^{lg} at {load}");
                             assert!(plan.starts_at() % 2 == 0, "2^{lg} at {load}");
-                            // Sums that blocks publish have 30 bits, and even the sums of a bin
+                            // In look-back state, sums have 30 bits, and even the sums of a bin
                             // that overflows are used.
                             assert!(plan.levels[last].region_capacity < 1 << 30, "2^{lg} at {load}");
                         }

@@ -21,19 +21,19 @@ use gpu_kernels::types::{KeyWord, Payload};
 ///   that the build need not keep the order of the pairs. If a key is repeated despite the promise,
 ///   [`BulkMap::len`] and [`BulkMap::to_pairs`] may count and return it several times, and many
 ///   copies of a key may make the build fail.
-/// * **Complexity.** A build reads and writes every pair once for each split (none to three, by the
-///   size of the table) and once for the pages, in streams. A lookup reads one bucket of 32 bytes
-///   (64 if a key or value has 64 bits). In one to five of a hundred cases, and more in small and
-///   full tables, it also reads the next bucket. It seldom reads further buckets.
+/// * **Complexity.** A build makes sequential passes over the pairs: one for each split (none to
+///   three, depending on the size of the table) and one for the pages. A lookup reads one bucket of
+///   32 bytes (64 if a key or value has 64 bits). In one to five of a hundred cases, and more in
+///   small and full tables, it also reads the next bucket. It seldom reads further buckets.
 /// * **Memory.** [`PageConfig::load`](crate::Config::load) sets how full the table is.
 ///   [`Config::memory_bytes`](crate::Config::memory_bytes) and
 ///   [`Config::scratch_bytes`](crate::Config::scratch_bytes) return beforehand what a build takes.
 ///   It takes a little more if copies of some keys overflow a bin of a split before the last one.
 /// * **Two builds of the same pairs** answer every lookup alike. The slots of the pairs, and so the
-///   order of [`BulkMap::to_pairs`], may differ, also with the same seed.
-/// * **Changes.** [`BulkMap::insert_many`], [`BulkMap::remove_many`] and the functions beside them
-///   change a map in batches. The last pair of a key wins in a batch, too. A small batch changes
-///   single buckets, a large batch rewrites all pages.
+///   order of [`BulkMap::to_pairs`], may differ, even with the same seed.
+/// * **Changes.** [`BulkMap::insert_many`], [`BulkMap::remove_many`] and their variants change a
+///   map in batches. The last pair of a key wins in a batch, too. A small batch changes single
+///   buckets, and a large batch rewrites all pages.
 ///   [`Config::assume_unique`](crate::Config::assume_unique) promises that no key is repeated
 ///   within a batch.
 /// * **Growth.** A batch that would exceed [`PageMap::capacity`] builds a table with half as much
@@ -76,14 +76,14 @@ pub type PageMap<K, V> = BulkMap<K, V, Page>;
 ///   repeated. If a key is repeated despite the promise, it is found, but [`BulkSet::len`] and
 ///   [`BulkSet::to_keys`] may count and return it several times. Many copies of a key may make the
 ///   build fail.
-/// * **Complexity.** A build reads and writes every key once for each split (none to three, by the
-///   size of the table) and once for the pages, in streams. A query reads one bucket of 32 bytes
-///   (64 if keys have 64 bits). In two to six of a hundred cases, and more in full tables, it also
-///   reads the next bucket or, about as often, other buckets.
+/// * **Complexity.** A build makes sequential passes over the keys: one for each split (none to
+///   three, depending on the size of the table) and one for the pages. A query reads one bucket of
+///   32 bytes (64 if keys have 64 bits). In two to six of a hundred cases, and more in full tables,
+///   it also reads the next bucket or, about as often, other buckets.
 /// * **Memory.** [`PageConfig::load`](crate::Config::load) sets how full the table is. A set takes
 ///   2 to 5 bytes for a 32-bit key, and 10 bytes for a 64-bit key.
 /// * **Two builds of the same keys** answer every query alike. The slots of the keys, and so the
-///   order of [`BulkSet::to_keys`], may differ, also with the same seed.
+///   order of [`BulkSet::to_keys`], may differ, even with the same seed.
 /// * **Changes, growth and failures** are the same as for a [`PageMap`]. See
 ///   [`BulkSet::insert_many`], [`BulkSet::remove_many`], [`PageSet::capacity`] and
 ///   [`PageSet::reserve`].

@@ -8,8 +8,9 @@ use crate::{Device, Result};
 use std::path::Path;
 
 impl<T: OfDesign<Design = Page> + Loads> Table<T> {
-    /// Maps a file that [`Table::save_to`] wrote, without a copy: a lookup reads the pages of the
-    /// file that it needs, and the operating system keeps them as long as there is memory for them.
+    /// Maps a file that [`Table::save_to`] wrote, without a copy. A lookup reads the pages of the
+    /// file that it needs, and the operating system keeps these pages as long as it has memory for
+    /// them.
     ///
     /// Mapping takes the same time for a file of any size, because only the checksum of the file's
     /// header is compared. [`Mapped::verify`] reads the whole file and compares the other

@@ -51,7 +51,7 @@ impl Builds for Sorted {
         table.layout = Layout::new(0);
         let built = table.ensure_capacity(plan.pairs).and_then(|()| table.run(stream, &input.with_values(), &plan));
         if built.is_err() {
-            // An empty map has only keys of all ones, which is the padding. If this fails too, the
+            // The keys of an empty map are padding, which is all ones. If this fails too, the
             // device is lost, and the first error says more about the reason.
             let _ = table.keys.set_bytes(stream, 0xff);
         }

@@ -73,7 +73,7 @@ pub(super) struct Plan<K, V> {
 impl<K: KeyWord, V: ValueWord> Plan<K, V> {
     /// The offset of the count of keys that a compaction keeps.
     pub(super) const COUNT_AT: u64 = 0;
-    /// The offset of the words that the compaction publishes in, which is a multiple of 16 bytes.
+    /// The offset of the compaction's look-back state, which is a multiple of 16 bytes.
     pub(super) const STATE_AT: u64 = 2;
 
     /// Returns the count of words that must be 0 before each of the two compactions.

@@ -1,5 +1,5 @@
-//! The file of a sorted table: keys and values in the order of the keys. The index is made anew, so
-//! a search never follows an entry of a file.
+//! The file of a sorted table: keys and values in the order of the keys. The index is built again,
+//! so a search never follows an entry of a file.
 
 use super::config::{keys_length, values_length};
 use super::{Sorted, SortedReport, SortedTable};

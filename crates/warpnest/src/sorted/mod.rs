@@ -25,9 +25,9 @@ use std::ops::Range;
 /// A map that is sorted by key in one go, and answers lookups by binary search. It also answers
 /// queries that a hash table cannot answer: the rank of a key, and the keys between two keys.
 ///
-/// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, 2011, section 4.5.1,
-/// compare their table with a sorted array. The index for the searches is from Rao and Ross, *Cache
-/// Conscious Indexing for Decision-Support in Main Memory*, 1999.
+/// Source: the sorted array with which Alcantara et al. compare their table (*Building an Efficient
+/// Hash Table on the GPU*, 2011, section 4.5.1). The index for its searches is from Rao and Ross,
+/// *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type.
 /// * **Order.** The pairs are in the order of their keys, if these are
@@ -41,10 +41,10 @@ use std::ops::Range;
 ///   promise, the build succeeds, and a lookup returns the value of the key's first pair in input
 ///   order. The map then has all pairs of the key, and [`BulkMap::len`] counts the key several
 ///   times.
-/// * **Complexity.** A build reads and writes every pair once for each 8 bits of the key, in
-///   streams, and once more to drop repeated keys. A lookup compares the key with about lg n other
+/// * **Complexity.** A build reads and writes every pair sequentially, once for each 8 bits of the
+///   key, and once more to drop repeated keys. A lookup compares the key with about lg n other
 ///   keys, in groups of 16 neighbours. One group serves 4 steps of the search. docs/sort-by-key.md
-///   counts the lines.
+///   counts the lines that a lookup reads.
 /// * **Memory.** A map takes the memory of its pairs, and of one more key for every 15 pairs.
 ///   [`Config::memory_bytes`] and [`Config::scratch_bytes`] return beforehand what a map and a
 ///   build take.

@@ -248,8 +248,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Err(Error::Input(InputError::Ranks { start, end, length: self.len() as u64 }))
     }
 
-    /// Returns, for each of `ranges`, the count of keys in it, which are not less than its start
-    /// and less than its end.
+    /// Returns, for each of `ranges`, the count of keys that are not less than its start and less
+    /// than its end.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -279,8 +279,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     }
 
     /// Queues counting, for each `i`, the keys that are at least `from[i]` and less than `to[i]`.
-    /// Neither waits nor allocates. (The largest value of the key type is less than no end. To
-    /// count ranges that include their ends, subtract lower bounds from upper bounds.)
+    /// Neither waits nor allocates. (No range contains the largest value of the key type. To count
+    /// ranges that include their ends, subtract lower bounds from upper bounds.)
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].

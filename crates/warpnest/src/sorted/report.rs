@@ -15,7 +15,7 @@ pub struct SortedReport {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct SortedStages {
-    /// The time to set counters and published words to 0.
+    /// The time to set counters and look-back state to 0.
     pub initialization: f64,
     /// The time of the radix sort.
     pub sort: f64,

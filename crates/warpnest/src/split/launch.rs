@@ -20,17 +20,17 @@ pub(crate) struct SplitArrays<K, V: Payload> {
     pub starts: Option<Global<u32>>,
     /// The counts of rows in the bins of the output, which are 0 before the split.
     pub counts: Global<u32>,
-    /// The words that the split publishes in, which are 0 before the split. `None` if the order of
+    /// The look-back state of the split, which is 0 before the split, or `None` if the order of
     /// rows need not be kept.
     pub state: Option<Global<u64>>,
     pub header: Global<u64>,
 }
 
-/// Queues split `number` of `rows` rows. `a` and `b` are the constants of the mix.
+/// Queues the split with index `number`, of `rows` rows. `a` and `b` are the constants of the mix.
 ///
 /// # Safety
-/// The batch gave all arrays, and the output arrays for writing. They are as large as the level or
-/// the starts require. The input is the output of the level before, if there is one.
+/// The batch gave the pointers to all arrays, and the output arrays for writing. The arrays are as
+/// large as the level or the starts require. The input is the output of the split before, if any.
 pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
     batch: &Batch<'_>,
     (number, level): (usize, &Level),
@@ -71,8 +71,8 @@ pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
 /// of the last bin.
 ///
 /// # Safety
-/// The batch gave all arrays, `starts` and `state` for writing. There is a count for each bin, and
-/// one start more. `state` has [`starts_state_words`] words, which are 0.
+/// The batch gave the pointers to all arrays, with `starts` and `state` for writing. There is a
+/// count for each bin, and one start more. `state` has [`starts_state_words`] words, which are 0.
 pub(crate) unsafe fn queue_starts(
     batch: &Batch<'_>,
     bins: u64,
@@ -91,7 +91,7 @@ pub(crate) unsafe fn queue_starts(
     unsafe { batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>())) }
 }
 
-/// Returns the count of words that the scan of [`queue_starts`] publishes in.
+/// Returns the count of 64-bit words of the look-back state of [`queue_starts`].
 pub(crate) fn starts_state_words(bins: u64) -> u64 {
     state_words::<u32>(bins)
 }

@@ -38,7 +38,8 @@ pub(crate) struct Level {
     pub bin_capacity: u64,
     /// The most rows of a tile that are likely to be in one bin unless keys are repeated.
     pub skew_limit: u64,
-    /// The count of 64-bit words that the split publishes in, if it keeps the order.
+    /// The count of 64-bit words of the split's look-back state, or 0 if it does not keep the
+    /// order.
     pub state_words: u64,
 }
 

@@ -166,9 +166,8 @@ impl Config<TwoLevel> {
         Ok(buckets)
     }
 
-    /// Returns the count of words for the slots of `buckets` buckets. These words also have
-    /// capacity for one pair per slot as a build stores pairs, because a build moves its pairs
-    /// through them.
+    /// Returns the count of words for the slots of `buckets` buckets. A build also moves its pairs
+    /// through these words, which are enough for one pair per slot.
     pub(super) fn words<K: KeyWord, V: ValueWord>(&self, buckets: u64) -> u64 {
         let slots = buckets * (self.design.sub_tables * self.design.sub_table_slots) as u64;
         slots * slot_words::<K, V>() + Pairs::<K, V>::MAX_PADDING

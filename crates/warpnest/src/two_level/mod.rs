@@ -38,7 +38,7 @@ use std::marker::PhantomData;
 ///   all pairs are sorted. With [`Config::assume_unique`] they are never sorted. If a key is
 ///   repeated despite that promise, the build succeeds unless copies make a bucket overflow, and
 ///   [`BulkMap::len`] counts the key several times.
-/// * **Complexity.** A build reads and writes every pair a fixed number of times, in streams. One
+/// * **Complexity.** A build reads and writes every pair a fixed number of times, sequentially. One
 ///   to three passes sort the pairs by bucket (none if there is one bucket), and one pass builds
 ///   the buckets. A lookup makes at least one random access, and at most one for each sub-table. It
 ///   also reads the bucket's seed, and all seeds together fit the cache.

@@ -30,7 +30,7 @@ pub struct TwoLevelReport {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct TwoLevelStages {
-    /// The time of the initialization, which sets counters and published words to 0.
+    /// The time of the initialization, which sets counters and look-back state to 0.
     pub initialization: f64,
     /// The time to assign keys to buckets and to count them.
     pub count: f64,

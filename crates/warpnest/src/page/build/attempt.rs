@@ -101,7 +101,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     ) -> Result<Launches<'a, K, V>> {
         let Self { scratch, words, layout, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
-        // If there are two splits or more, one of them may write to the table.
+        // If there are two splits or more, one of them may write to the table, which then has other
+        // words.
         let zeroed = zeroed && plan.levels.len() < 2;
         Ok(Launches { plan, layout, unique, input, scratch, words, zeroed })
     }
@@ -223,7 +224,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             state: (!self.unique).then(|| header.offset(plan.state_at(number))),
             header,
         };
-        // SAFETY: the scratch has each split's counts, published words and bins at their offsets.
+        // SAFETY: the scratch has each split's counts, look-back state and bins at their offsets.
         // Each split reads what the split before it wrote. The last split writes to the scratch,
         // and the pages are built from there. The caller guarantees the rest.
         unsafe { queue_split(batch, (number, level), plan.pairs, [layout.a, layout.b], arrays) }
@@ -238,7 +239,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     /// null, belong to the last split.
     unsafe fn build(&self, batch: &Batch<'a>, counts: Global<u32>, starts: Global<u32>) -> Result<()> {
         let build = self.build_args(batch, counts, starts);
-        // The kernel that keeps the order reads no values until all keys are placed.
+        // Only the kernel that keeps the order accepts null values.
         let unique = self.unique && !self.keys_alone();
         // SAFETY: the caller guarantees the rest; there is a block for each page.
         unsafe { launch_one_of(batch, unique, &build, &build.variant::<true>(), self.layout.pages() as u64) }

@@ -110,9 +110,10 @@ fn starts_words(layout: &Layout) -> u64 {
 /// page's pairs begin, and the second stage builds the pages.
 ///
 /// # Safety
-/// The input has `pairs` pairs, sorted by page. If `unique`, their keys are all different and have
-/// values. The scratch begins with a header that is 0, and has [`starts_words`] words that begin at
-/// `starts_at`. The table has the words of its layout. The batch gave the pairs.
+/// The input has `pairs` pairs, sorted by page, and the batch gave the pointers to them. If
+/// `unique`, their keys are all different and have values. The scratch begins with a header that is
+/// 0, and has [`starts_words`] words that begin at `starts_at`. The table has the words of its
+/// layout.
 unsafe fn build_in_place<'b, K: KeyWord, V: Payload>(
     batch: &Batch<'b>,
     clock: &mut StageClock,

@@ -15,7 +15,7 @@ pub(in crate::page) enum Outcome {
         repeated: Repeats,
         stages: Option<PageStages>,
     },
-    /// More keys are repeated than an attempt without order can resolve.
+    /// More keys are repeated than an unordered attempt can resolve.
     Repeated,
     /// A bin of the last split got more pairs than its capacity.
     LastOverflow,

@@ -13,13 +13,12 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar};
 pub(in crate::page) type Planned<'i, K, V> = (Input<'i, K, V>, &'i Plan);
 
 /// The sizes of a build, and the layout of its scratch. The scratch begins with the header, the
-/// counts, and the words that the splits and a scan publish in. All of these are 0 at first. Behind
-/// them are the starts of bins, the storage of the last split and of every second split before it,
-/// the storage of the other splits, and the memory for repeated keys.
+/// counts, and the look-back state of the splits and of a scan. All of these are 0 at first. Behind
+/// them are the starts of bins and the storage of the last split and of every second split before
+/// it. Then come the storage of the other splits and the memory for repeated keys.
 ///
-/// The words that the splits publish in also hold the cells of the sampled keys, because the splits
-/// of an attempt without order publish nothing.
-/// without order publish nothing.
+/// The look-back state of the splits also holds the cells of the sampled keys, because the splits
+/// of an unordered attempt need no such state.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Plan {
     pub pairs: u64,
@@ -30,7 +29,7 @@ pub(in crate::page) struct Plan {
     pub page_bits: u32,
     pub page_buckets: u32,
     pub levels: Vec<Level>,
-    /// The sizes of an attempt without order, if one is made.
+    /// The sizes of an unordered attempt, if one is made.
     pub unordered: Option<UnorderedPlan>,
     /// Whether the table has pairs, so that splits cannot use its memory.
     in_use: bool,
@@ -123,14 +122,14 @@ impl Plan {
         header::WORDS as u64 + self.levels[..level].iter().map(|level| level.bins().div_ceil(2)).sum::<u64>()
     }
 
-    /// Returns the offset of the words that level `level` publishes in.
+    /// Returns the offset of the look-back state of the split with index `level`.
     pub(crate) fn state_at(&self, level: usize) -> u64 {
         let earlier: u64 = self.levels[..level].iter().map(|level| level.state_words).sum();
         self.counts_at(self.levels.len()) + earlier
     }
 
-    /// Returns the offset of the words that the scan of the last split's counts publishes in. The
-    /// scan is needed if that split is repeated.
+    /// Returns the offset of the look-back state of the scan of the last split's counts. The scan
+    /// is needed if that split is repeated.
     pub(crate) fn scan_at(&self) -> u64 {
         self.state_at(self.levels.len()).max(self.zeros_unordered())
     }
@@ -140,7 +139,7 @@ impl Plan {
         self.counts_at(self.levels.len())
     }
 
-    /// Returns the count of words that an attempt without order needs to be 0 at first.
+    /// Returns the count of words that an unordered attempt needs to be 0 at first.
     pub(crate) fn zeros_unordered(&self) -> u64 {
         self.cells_at() + self.unordered.map_or(0, |sizes| sizes.cells_words())
     }

@@ -86,7 +86,7 @@ impl Builds for Page {
 }
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Builds a table in newly allocated memory, by a plan.
+    /// Builds a table in newly allocated memory, according to a plan.
     pub(in crate::page) fn build_planned(
         config: PageConfig,
         stream: &Stream,
@@ -144,8 +144,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
     }
 
-    /// Rebuilds the table by a plan, in its own memory if that is large enough. After an error the
-    /// table is empty.
+    /// Rebuilds the table according to a plan, in its own memory if that is large enough. After an
+    /// error the table is empty.
     pub(in crate::page) fn rebuild_planned(&mut self, stream: &Stream, planned: Planned<'_, K, V>) -> Result<()> {
         self.length = 0;
         let built = self.attempt_until_built(stream, planned, false);

@@ -18,11 +18,12 @@ pub struct PageReport {
     /// Whether copies of keys were dropped during a split, because a tile of the input had many
     /// equal keys.
     pub skewed: bool,
-    /// Whether the build kept the order of the pairs. It keeps it if keys may be repeated and more
-    /// keys are repeated than an attempt without order can resolve.
+    /// Whether the build kept the order of the pairs. It does if keys may be repeated, and more
+    /// keys are repeated than an attempt that ignores the order can resolve.
     pub ordered: bool,
-    /// The count of repeated keys that were resolved after an attempt without order: a key of `n`
-    /// pairs counts `n` - 1 times. To resolve a key is to give it the value of its last pair.
+    /// The count of repeated keys that were resolved after an attempt that ignored the order of
+    /// pairs. A key of `n` pairs counts `n` - 1 times. To resolve a key is to give it the value of
+    /// its last pair.
     pub resolved: u64,
     /// The count of pairs that found all of their slots full, so that other pairs had to be
     /// evicted.
@@ -38,7 +39,7 @@ pub struct PageReport {
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct PageStages {
-    /// The time to set counters and published words to 0.
+    /// The time to set counters and look-back state to 0.
     pub initialization: f64,
     /// The time of the first split, or of all counting and sorting if an earlier split overflowed.
     pub first_split: f64,
@@ -46,7 +47,7 @@ pub struct PageStages {
     pub later_splits: f64,
     /// The time to build the pages.
     pub pages: f64,
-    /// The time to resolve repeated keys after an attempt without order.
+    /// The time to resolve repeated keys after an attempt that ignored the order of pairs.
     pub resolving: f64,
 }
 

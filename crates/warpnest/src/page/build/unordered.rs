@@ -1,9 +1,10 @@
 //! A build that treats keys as if they were unique, and the check of whether they are.
 //!
 //! A sample of the keys is checked first. If few keys of the sample are repeated, the pairs are
-//! split without order, and each page lists the keys that it finds again. If the list has capacity
-//! for all of these keys, they are resolved: one pass over the input finds the last pair of each
-//! listed key. Otherwise the pairs are split in order ([`attempt`](super::attempt)).
+//! split without keeping their order, and each page lists the keys that it finds again. If the list
+//! has capacity for all of these keys, they are resolved: one pass over the input finds the last
+//! pair of each listed key. Otherwise the pairs are split again, in order
+//! ([`attempt`](super::attempt)).
 
 use super::outcome::{Outcome, Repeats};
 use super::plan::Planned;
@@ -19,16 +20,16 @@ use gpu_kernels::page::{
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, Scalar};
 
-/// The most repeated keys that a sample may have. If it has more, no attempt without order is made.
+/// The most repeated keys that a sample may have. If it has more, no unordered attempt is made.
 const MAX_SAMPLED: u64 = 4;
 
-/// The most rounds of a block that looks for last positions, and the count of blocks that keeps a
-/// large device busy. If there would be fewer blocks, each block has fewer rounds.
+/// The most rounds of a block that looks for the last pairs of keys, and the count of blocks that
+/// keeps a large device busy. If there would be fewer blocks, each block has fewer rounds.
 const MAX_ROUNDS: u64 = 16;
 const MANY_BLOCKS: u64 = 512;
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Returns whether so many keys of a sample are repeated that an attempt without order is not
+    /// Returns whether so many keys of a sample are repeated that an unordered attempt is not
     /// worthwhile, and waits for this answer. If there are few pairs, no sample is taken.
     pub(in crate::page) fn sample_is_repeated(
         &mut self,
@@ -60,9 +61,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(found[header::SAMPLED as usize] > MAX_SAMPLED)
     }
 
-    /// Splits the pairs without order, and builds the pages, which list repeated keys. If `zeroed`,
-    /// the table contains only zeros. If a sample has too many repeated keys, nothing is split or
-    /// built. If a page finds the list full, the attempt ends early.
+    /// Splits the pairs without keeping their order, and builds the pages, which list repeated
+    /// keys. If `zeroed`, the table contains only zeros. If a sample has too many repeated keys,
+    /// nothing is split or built. If a page finds the list full, the attempt ends early.
     pub(in crate::page) fn attempt_unordered(
         &mut self,
         stream: &Stream,

@@ -1,4 +1,4 @@
-//! The sizes of an attempt without order: the sizes of its sample and of the list of repeated keys.
+//! The sizes of an unordered attempt: the sizes of its sample and of the list of repeated keys.
 
 use gpu_kernels::page::{FILTER_WORDS, ListSizes, REPEAT_WORDS};
 use gpu_kernels::types::{KeyWord, Payload};
@@ -17,7 +17,7 @@ const MORE_ENTRIES: u64 = 16;
 const PAIRS_A_COMMON_ENTRY: u64 = 128;
 const MIN_COMMON: u64 = 256;
 
-/// The sizes of an attempt without order.
+/// The sizes of an unordered attempt.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) struct UnorderedPlan {
     /// The binary logarithm of the count of sampled keys, if keys are sampled.

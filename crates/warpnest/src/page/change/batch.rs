@@ -24,8 +24,8 @@ impl<T: OfDesign<Design = Page>> Table<T> {
 }
 
 // After an error of an insertion or a removal the table is unchanged or empty. If it is empty and
-// was not empty before, the error is `Error::Emptied`. If equal keys are removed, one of them gets
-// the value as its answer.
+// was not empty before, the error is `Error::Emptied`. If a batch removes a key several times, only
+// one of these removals answers with the value.
 impl Changes for Page {
     fn reserve<K: KeyWord, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream, additional: u64) -> Result<()> {
         table.reserve(stream, additional)
@@ -58,7 +58,7 @@ impl Changes for Page {
         if needed > capacity {
             table.grow(stream, input, needed)?;
         } else if table.add_in_place(stream, input)? == Added::Full {
-            // A part of the batch is in the table already, so the table is not unchanged if growing
+            // A part of the batch is in the table already, so the table must be emptied if growing
             // fails.
             table.grow(stream, input, needed).map_err(|source| table.emptied(stream, source))?;
         }

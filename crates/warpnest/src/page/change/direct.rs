@@ -146,13 +146,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(if failed { Added::Full } else { Added::All })
     }
 
-    /// Removes keys one by one, in place, and returns the count of removed keys. If the batch has
-    /// equal keys, one of them gets the value as its answer. An error leaves the table in the same
-    /// state as an error of [`PageTable::add_directly`].
+    /// Removes keys one by one, in place, and returns the count of removed keys. If the batch has a
+    /// key several times, only one of these removals answers with the value. After an error the
+    /// table is in the same state as after an error of [`PageTable::add_directly`].
     ///
     /// # Safety
-    /// If there are outputs, they have a value for each key, if the table has values, and a
-    /// found-word for every 32 keys. Nothing else uses them.
+    /// If there are outputs, they have a value for each key, if the table has values, and a word of
+    /// found-bits for every 32 keys. Nothing else uses them.
     pub(in crate::page) unsafe fn remove_directly(
         &mut self,
         stream: &Stream,
@@ -183,7 +183,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                 keys: batch.read(keys),
                 words: batch.write(words).cast(),
                 // SAFETY: the kernel's documentation allows null for the values and for the
-                // found-words.
+                // found-bits.
                 values: unsafe { batch.write_or_null(outputs.and_then(|(values, _)| values)) },
                 // SAFETY: as above.
                 found: unsafe { batch.write_or_null(outputs.map(|(_, found)| found)) },

@@ -22,14 +22,14 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     pub(in crate::page) fn count_absent(&self, stream: &Stream, input: Input<'_, K, V>) -> Result<u64> {
         let keys = input.keys.slice(..input.pairs as usize)?;
         let found = Buffer::<u32>::uninitialized(&self.device, keys.len().div_ceil(32))?;
-        // SAFETY: there is a found-word for every 32 keys, and nothing else uses them.
+        // SAFETY: there is a word of found-bits for every 32 keys, and nothing else uses them.
         unsafe { self.find(stream, &keys, (None, &found))? };
         Ok(dropped(&self.device, stream, &keys, &found)?.len() as u64)
     }
 
     /// Replaces the table by a larger one with its own pairs and a batch's pairs. If a key is in
-    /// both, the batch's value wins. The new table has capacity for `needed` pairs, and for at
-    /// least half as many again as the old table, if such a table is possible.
+    /// both, the batch's value wins. The new table has capacity for `needed` pairs, and more than
+    /// 1.5 times the old capacity if such a table is possible.
     pub(in crate::page) fn grow(&mut self, stream: &Stream, input: Input<'_, K, V>, needed: u64) -> Result<()> {
         self.scratch.release();
         let columns = self.columns_with(stream, Some(input))?;

@@ -7,11 +7,11 @@ use crate::table::raw::Outputs;
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// A batch rewrites all pages if it has at least one key for this many keys of the table.
+/// The divisor of the table's keys that gives the least size of a batch that rewrites all pages.
 const KEYS_A_CHANGE: u64 = 16;
-/// A batch of any size rewrites the pages once at least one key for this many keys of the table was
-/// changed directly. As pairs come and go, more and more filter bits stay set for pairs that are
-/// gone.
+/// The divisor of the table's keys that gives the count of direct changes after which a batch of
+/// any size rewrites all pages. As pairs come and go, more and more filter bits stay set for pairs
+/// that are gone.
 const KEYS_A_REWRITE: u64 = 4;
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
@@ -42,13 +42,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
     }
 
-    /// Removes keys in place, and returns the count of removed keys. If the batch has equal keys,
-    /// one of them gets the value as its answer. An error leaves the table in the same state as an
-    /// error of [`PageTable::add_in_place`]. The table must not be empty.
+    /// Removes keys in place, and returns the count of removed keys. If the batch has a key several
+    /// times, only one of these removals answers with the value. After an error the table is in the
+    /// same state as after an error of [`PageTable::add_in_place`]. The table must not be empty.
     ///
     /// # Safety
-    /// If there are outputs, they have a value for each key, if the table has values, and a
-    /// found-word for every 32 keys. Nothing else uses them.
+    /// If there are outputs, they have a value for each key, if the table has values, and a word of
+    /// found-bits for every 32 keys. Nothing else uses them.
     pub(in crate::page) unsafe fn remove_in_place(
         &mut self,
         stream: &Stream,

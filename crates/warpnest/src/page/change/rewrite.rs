@@ -70,9 +70,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
     }
 
-    /// Moves pairs back towards their home buckets if there are holes, and returns whether no hole
-    /// matters. Cores that process pairs in order close holes while they add pairs, so nothing is
-    /// moved for them.
+    /// Moves pairs back towards their home buckets to close holes. Returns whether pairs can now be
+    /// added in order. Cores that process pairs in order close holes while they add pairs, so
+    /// nothing is moved for them.
     fn is_whole(&mut self, stream: &Stream) -> Result<bool> {
         let in_order = self.device.machine().runs_in_order();
         if self.layout.holes != 0 && !in_order {
@@ -134,15 +134,15 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(Rewritten::All(Repeats { own: word(header::LISTED), common: word(header::REPEATED) }))
     }
 
-    /// Removes keys by rewriting the pages, and returns the count of removed keys. An error leaves
-    /// the table in the same state as an error of [`PageTable::add_by_pages`].
+    /// Removes keys by rewriting the pages, and returns the count of removed keys. After an error
+    /// the table is in the same state as after an error of [`PageTable::add_by_pages`].
     pub(in crate::page) fn remove_by_pages(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
         let plan = self.plan_of_batch::<Nothing>(keys.len() as u64, true);
         self.scratch.reserve(plan.scratch_words())?;
         let removed = self.remove_split(stream, keys, &plan);
         match removed.map_err(|source| self.emptied(stream, source))? {
             Some(removed) => Ok(removed),
-            // A bin cannot hold all copies of one key.
+            // A bin cannot hold all copies of one key, so the keys are removed one by one.
             // SAFETY: there are no answers.
             None => unsafe { self.remove_directly(stream, keys, None) },
         }
