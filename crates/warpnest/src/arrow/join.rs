@@ -47,9 +47,9 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 /// - **Order.** Rows are in any order, which may differ from run to run.
 /// - **Complexity.** Keys of up to 8 bytes, in one column or in two columns of up to 4 bytes, are
 ///   joined by [`Join`]. On the CPU engine this makes no copy of numbers or times of 4 or 8 bytes.
-///   Other keys are joined by [`WideJoin`], which is exact: it hashes keys and compares each pair.
-///   The host's cores gather the columns of the result. [`ArrowJoin::rows`] returns only row
-///   indices.
+///   Other keys are joined by [`WideJoin`], which is exact: it compares the keys of all rows with
+///   equal hashes. The host's cores gather the columns of the result. [`ArrowJoin::rows`] returns
+///   only row indices.
 #[derive(Clone, Debug)]
 pub struct ArrowJoin<'q> {
     left: &'q RecordBatch,
@@ -278,7 +278,8 @@ impl<'q> ArrowJoin<'q> {
 #[derive(Default)]
 struct Side {
     parts: Vec<Part>,
-    /// The rows that are not null in any key column, if some rows are.
+    /// A bit for each row that tells whether the row has a key in every key column, or `None` if
+    /// all rows have.
     nulls: Option<NullBuffer>,
 }
 

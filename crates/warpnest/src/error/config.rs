@@ -13,7 +13,7 @@ pub enum ConfigError {
         load: f64,
     },
 
-    /// No table whose searches end at an empty slot can have the load factor, or it is so low that
+    /// No table whose searches end at an empty slot can have the load factor. Or it is so low that
     /// the table would take more than 1024 times the bytes of its pairs.
     #[error("a load of {load} was asked for: give one of at least 1/1024 and below 1")]
     OpenLoad {

@@ -95,7 +95,7 @@ pub enum InputError {
     Misaligned {
         /// The address of the first element.
         address: u64,
-        /// The alignment, of which the address must be a multiple.
+        /// The alignment. The address must be a multiple of it.
         alignment: u64,
     },
 

@@ -1,7 +1,7 @@
 //! The errors of this crate. Their texts contain the figures and what to do.
 //!
-//! [`Error`] is in this file, and the types that its variants contain are in the others. `check`
-//! has the checks of inputs.
+//! [`Error`] is in this file, and the types that its variants contain are in the other files.
+//! `check` has the checks of inputs.
 
 mod build;
 mod check;
@@ -44,7 +44,7 @@ pub enum Error {
     #[error(transparent)]
     File(#[from] FileError),
 
-    /// The device has not enough memory.
+    /// The device does not have enough memory.
     #[error("{}", out_of_memory(*asked, *free, *total, device))]
     OutOfMemory {
         /// The count of bytes that were requested. It is 0 if the driver lacks an unknown amount of

@@ -27,7 +27,7 @@
 //!   know the seed cannot choose strings that share a hash. The authors of `foldhash` warn that
 //!   attackers who watch a program for long could learn the seed.
 //! * Somebody who knows the seed can choose such strings. Answers stay right, and the time stays
-//!   proportional to the bytes: all strings of a hash except the first go into a `HashMap` of
+//!   proportional to the bytes. All strings of a hash except the first go into a `HashMap` of
 //!   `std`, by SipHash with another random seed. That takes longer than the usual path by the time
 //!   of these `HashMap` operations on one core.
 //! * Any [`BuildHasher`](std::hash::BuildHasher) can replace this hash, such as SipHash

@@ -8,6 +8,6 @@ pub(super) struct Numbered {
     pub first_rows: Vec<u32>,
     /// The hash of each distinct string.
     pub hashes: Vec<u64>,
-    /// The ids whose hash an earlier id has, too, in ascending order.
+    /// The ids of strings that share their hash with a string of a lower id, in ascending order.
     pub sharing: Vec<u32>,
 }

@@ -48,8 +48,8 @@ impl<'s> Numbers<'s> {
         self.strings.iter().copied().zip(self.hashes.iter().copied())
     }
 
-    /// Returns an iterator over the ids of the strings whose hash an earlier string has, too. The
-    /// order is unspecified.
+    /// Returns an iterator over the ids of the strings that share their hash with an earlier
+    /// string. The order is unspecified.
     pub(super) fn sharing(&self) -> impl Iterator<Item = u32> {
         self.sharing.values().copied()
     }

@@ -100,7 +100,8 @@ impl<K: Key, D: Ids> IdsAndKeys<K, D> {
         D::rebuild_resized(&mut ids.table, stream, input)?;
         keys_out.fit(device, ids.len())?;
         if config.ids.unique {
-            // If a promise of unique keys was broken, there are fewer distinct keys than rows.
+            // If a promise of unique keys was broken, the buffer has more elements than there are
+            // distinct keys.
             keys_out.set_bytes(stream, 0)?;
         }
         if config.in_order {

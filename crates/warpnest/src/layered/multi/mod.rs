@@ -280,8 +280,8 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
                 output: batch.write(values.words()),
                 plan: GatherParams { queries: number as u64, total },
             };
-            // SAFETY: each query has a start and an offset, and the arrays have all of its values
-            // behind them. The output has capacity for the values of all queries.
+            // SAFETY: the values of each query follow its start in the map's values, and the output
+            // has capacity for them behind the query's offset.
             unsafe { batch.launch(&gather, total) }
         })?;
         Ok(Retrieved { offsets, values })
@@ -293,8 +293,8 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     }
 
     /// Returns the map of keys to the indices of their runs, for a kernel of your own. The last
-    /// value of run `r` has the index `lasts()[r]`, and each run begins where the run before it
-    /// ends.
+    /// value of run `r` has the index `lasts()[r]`, and each run begins behind the last value of
+    /// the run before it.
     pub fn runs(&self) -> &BulkMap<K, u32, D> {
         &self.table.runs
     }

@@ -27,8 +27,8 @@ use std::marker::PhantomData;
 /// array of the rows.
 ///
 /// * **Keys** are of any [`Key`](crate::Key) type. **Rows** are of any plain type whose size is a
-///   multiple of 4 bytes: a struct of your own ([`plain!`](crate::plain)), or an array such as
-///   `[f32; 64]`. All values of these types are legal.
+///   multiple of 4 bytes. That can be a struct of your own ([`plain!`](crate::plain)), or an array
+///   such as `[f32; 64]`. All values of these types are legal.
 /// * **The map of keys** is a [`PageMap`](crate::PageMap) by default. `RowMap<K, R, Linear>` has a
 ///   [`LinearMap`](crate::LinearMap), which is faster if batches are small compared to the map.
 ///   [`Config::create_rows`] takes a configuration, and [`RowMap::map`] returns the map of keys.
@@ -39,10 +39,10 @@ use std::marker::PhantomData;
 /// * **Rows of removed keys** are reused by the next insertions, the most recently freed row first.
 ///   [`RowMap::shrink_to_fit`] moves the remaining rows together.
 /// * **Memory.** The map keeps the map of keys, the rows, and 4 bytes for each row that was ever
-///   free. A batch of insertions also takes a build of a `PageMap<K, u32>` of its keys, and up to
-///   seven words of 4 bytes and two keys for each of its rows. [`RowMap::load`], and an insertion
-///   after a failed change, must find out which rows are free. That takes a key and up to five
-///   words for each row.
+///   free. A batch of insertions also takes a build of a `PageMap<K, u32>` of its keys. For each of
+///   its rows it takes up to seven words of 4 bytes and two keys. [`RowMap::load`], and an
+///   insertion after a failed change, must find out which rows are free. That takes a key and up to
+///   five words for each row.
 /// * **Growth** copies all rows to an array a quarter larger, and moves the keys to a larger table.
 ///   Meanwhile, rows and keys are in memory twice. If a map is filled by many small batches, each
 ///   row is copied four to five times on average. [`RowMap::reserve`] beforehand avoids all of
