@@ -10,7 +10,7 @@ use arrow_buffer::{NullBuffer, ScalarBuffer};
 use arrow_schema::DataType;
 use std::sync::Arc;
 
-/// The function that an aggregate applies to the rows of a group.
+/// A function of the rows of a group.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Function {
     CountRows,
@@ -27,13 +27,13 @@ pub(super) enum Function {
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub function: Function,
-    /// The name of the column that is aggregated, or an empty string for [`Function::CountRows`].
+    /// The name of the aggregated column, or an empty string.
     pub column: String,
     /// The name of the aggregate's column in the result.
     pub name: String,
 }
 
-/// The columns of numbers from which the aggregates of a batch are computed.
+/// The inputs of the aggregates of a batch.
 pub(super) struct Inputs {
     columns: Vec<(Content, Numbers)>,
     computed: Vec<Computed>,
@@ -46,8 +46,7 @@ enum Content {
     Values(usize, Fill),
     /// 1 where the column with this index is not null, and 0 elsewhere.
     Valid(usize),
-    /// The indices of the rows. If a column and a fill are given, rows in which the column is null
-    /// have the fill instead.
+    /// The indices of the rows, with the fill where the column is null, if one is given.
     Rows(Option<(usize, Fill)>),
 }
 
@@ -123,8 +122,7 @@ impl Inputs {
         Ok(self.columns.len() - 1)
     }
 
-    /// Adds the aggregates to a query with keys and an order, runs it, and returns the groups and
-    /// their aggregates.
+    /// Runs a query that has keys and order, and returns the groups and their aggregates.
     pub(super) fn aggregates<'q, K: Key>(
         &'q self,
         stream: &Stream,
@@ -198,9 +196,8 @@ fn no_aggregate(name: &str, of_type: &DataType, function: Function) -> crate::Er
 }
 
 impl Computed {
-    /// Returns the array of the aggregate. `of` has the requested aggregate, and `upper` the sums
-    /// of upper halves. If some rows have no value, `counts` has the count of rows with a value in
-    /// each group.
+    /// Returns the array of the aggregate. `upper` has the sums of upper halves. `counts` has the
+    /// count of rows with a value in each group, if some rows have none.
     fn array_of(
         &self,
         of: Option<Numbers>,

@@ -35,7 +35,7 @@ pub(super) fn taken(name: &str, array: &ArrayRef, rows: &dyn Array) -> Result<Ar
     take(array, rows, None).map_err(of_arrow(name))
 }
 
-/// Returns a function that converts an error of Arrow to an error of this library.
+/// Returns a function that converts Arrow's errors.
 pub(super) fn of_arrow(name: &str) -> impl FnOnce(ArrowError) -> Error {
     let what = format!("the column {name:?}");
     move |error| Error::Arrow { what, reason: error.to_string() }

@@ -38,9 +38,8 @@ use std::sync::Arc;
 ///
 /// - **Columns of the result** are the keys, followed by the aggregates in the order in which they
 ///   were requested.
-/// - **Null keys** are equal: rows with a null key are one group, or one group for each combination
-///   with the other keys. Keys are equal if their bytes are equal. So each NaN equals itself, and
-///   −0 does not equal 0.
+/// - **Null keys** are equal: rows with a null key are one group, or one for each combination with
+///   the other keys. Keys are equal if their bytes are. So each NaN equals itself, and −0 is not 0.
 /// - **Null values** are ignored, as in SQL. An aggregate without values is null, but a count never
 ///   is.
 /// - **Sums** of integers are `Int64` or `UInt64` and wrap. Sums of floating-point numbers are
@@ -48,10 +47,10 @@ use std::sync::Arc;
 ///   number, and −0 is less than 0. **Means** are `Float64`. The mean of integers is the value next
 ///   to the exact mean. **Counts** are `Int64`. **First and last** values are of any type.
 /// - **Order.** Groups are in any order, unless [`ArrowGroupBy::in_order_of_appearance`] is called.
-/// - **Complexity.** If the only key column has numbers or times of 4 or 8 bytes, and no nulls, a
-///   [`GroupBy`] reads it in Arrow's own memory. Other keys are first mapped exactly to ids, by
-///   [`Rows`](crate::relational::Rows) and [`strings::unique`](crate::strings::unique), and then
-///   rows are grouped by id. Columns with nulls are copied.
+/// - **Complexity.** A [`GroupBy`] reads Arrow's own memory if there is one key column, of numbers
+///   or times of 4 or 8 bytes, without nulls. Other keys are first mapped to ids, exactly, by
+///   [`Rows`](crate::relational::Rows) and [`strings::unique`](crate::strings::unique). Columns
+///   with nulls are copied.
 #[derive(Clone, Debug)]
 pub struct ArrowGroupBy<'q> {
     batch: &'q RecordBatch,
@@ -197,7 +196,7 @@ fn is_word(keys: &ArrayRef) -> bool {
     keys.null_count() == 0 && matches!(keys.data_type().primitive_width(), Some(4 | 8))
 }
 
-/// Groups rows by a column of words, and returns the keys and the aggregates of the groups.
+/// Groups by a column of words. Returns the keys and the aggregates.
 fn by_words(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -16,8 +16,7 @@ enum Words {
     Wide(ScalarBuffer<u64>),
 }
 
-/// Groups rows by columns of any types, and returns the keys and the aggregates of the groups.
-/// `keys` has the names and the arrays of the columns.
+/// Groups by columns of any types, given with their names. Returns the keys and the aggregates.
 pub(super) fn by_ids(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -31,8 +30,7 @@ pub(super) fn by_ids(
     let rows = if order == Order::FirstSeen { rows.in_order_of_appearance() } else { rows };
     let Distinct { ids, first_rows, .. } = rows.distinct_on(stream, scratch)?;
     let mut query = GroupBy::new(&ids);
-    // Ids are dense and in the order of the first rows, so groups sorted by id have that order,
-    // too.
+    // Ids are in the order of the first rows, so groups sorted by id are, too.
     query.order(Order::ByKey);
     let (_, aggregates) = inputs.aggregates(stream, scratch, query)?;
     let first_rows = UInt32Array::new(from_buffer(stream, first_rows)?, None);
@@ -72,8 +70,7 @@ fn words_of(device: &Device, keys: &[(&String, &ArrayRef)]) -> Result<Vec<Words>
     Ok(words)
 }
 
-/// Returns a word for each row, in which bit `i` tells whether the row is null in column `i`. There
-/// are at most 32 columns.
+/// Returns a word for each row. Its bit `i` is set if the row is null in column `i` of at most 32.
 fn null_bits(columns: &[NullBuffer]) -> ScalarBuffer<u32> {
     let mut bits = vec![0u32; columns.first().map_or(0, NullBuffer::len)];
     for (number, nulls) in columns.iter().enumerate() {

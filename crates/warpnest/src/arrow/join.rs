@@ -32,11 +32,11 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// - **Columns of the result** are the left batch's columns, followed by the right batch's. The
-///   result of a semi or anti join has only the left columns. A right column gets a suffix if the
-///   left batch has a column with its name ([`ArrowJoin::suffix`]). If two key columns have the
-///   same name in both batches, they become one column of the result, as by USING in SQL. In that
-///   column an unmatched row has its own key. In all other columns the unmatched side is null.
+/// - **Columns of the result** are the left batch's columns, followed by the right batch's. Semi
+///   and anti joins return only the left columns. A right column gets a suffix if the left batch
+///   has a column with its name ([`ArrowJoin::suffix`]). Key columns with the same name in both
+///   batches become one column, as by USING in SQL, in which an unmatched row has its own key. All
+///   other columns of the unmatched side are null.
 /// - **Null keys** match no row, as in SQL, even if only one of several key columns is null. So
 ///   left, right and full joins return rows with null keys unmatched, semi joins drop them, and
 ///   anti joins keep them, as NOT EXISTS does.
@@ -45,11 +45,11 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 /// - **Keys** are equal if their bytes are equal: a NaN matches the same NaN, and −0 does not match
 ///   0.
 /// - **Order.** Rows are in any order, which may differ from run to run.
-/// - **Complexity.** Keys of up to 8 bytes, in one column or in two columns of up to 4 bytes, are
-///   joined by [`Join`]. On the CPU engine this makes no copy of numbers or times of 4 or 8 bytes.
-///   Other keys are joined by [`WideJoin`], which is exact: it compares the keys of all rows with
-///   equal hashes. The host's cores gather the columns of the result. [`ArrowJoin::rows`] returns
-///   only row indices.
+/// - **Complexity.** Keys of up to 8 bytes, in one column or two of up to 4, are joined by
+///   [`Join`]. On the CPU engine numbers and times of 4 or 8 bytes are not copied. Other keys are
+///   joined by [`WideJoin`], which is exact: it compares the keys of all rows with equal hashes.
+///   The host's cores gather the columns of the result. [`ArrowJoin::rows`] returns only row
+///   indices.
 #[derive(Clone, Debug)]
 pub struct ArrowJoin<'q> {
     left: &'q RecordBatch,
@@ -91,7 +91,7 @@ impl<'q> ArrowJoin<'q> {
         self
     }
 
-    /// Sets the key columns of the right batch, in the order of the left batch's key columns.
+    /// Sets the key columns of the right batch, in the same order.
     #[must_use]
     pub fn right_on<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.right_on = names.into_iter().map(Into::into).collect();
@@ -214,8 +214,7 @@ impl<'q> ArrowJoin<'q> {
         })
     }
 
-    /// Returns the indices of the key columns. Each pair has the index of a left and of a right
-    /// column.
+    /// Returns the indices of the key columns, as pairs of a left and a right one.
     fn numbers(&self) -> Result<Vec<[usize; 2]>> {
         let Self { left, right, left_on, right_on, .. } = self;
         if left_on.is_empty() || left_on.len() != right_on.len() {
@@ -278,8 +277,7 @@ impl<'q> ArrowJoin<'q> {
 #[derive(Default)]
 struct Side {
     parts: Vec<Part>,
-    /// A bit for each row that tells whether the row has a key in every key column, or `None` if
-    /// all rows have.
+    /// The rows that have a key in each column, or `None` for all.
     nulls: Option<NullBuffer>,
 }
 
@@ -289,8 +287,7 @@ impl Side {
         self.nulls = NullBuffer::union(self.nulls.as_ref(), column.nulls.as_ref());
     }
 
-    /// Returns a bit for each row, which tells whether the row has a key, or `None` if all rows
-    /// have one.
+    /// Returns a bit for each row that is set if it has a key, or `None` if all have.
     fn valid(&self) -> Option<Vec<u32>> {
         self.nulls.as_ref().map(|nulls| {
             // A slice of a bitmap may begin in the middle of a byte.
@@ -311,7 +308,7 @@ impl Side {
         texts.collect()
     }
 
-    /// Returns the keys of this side. `texts` are its columns of texts on the device.
+    /// Returns the keys, with `texts` as their columns of texts.
     fn wide_keys<'k>(&'k self, texts: &'k [TextColumn]) -> WideKeys<'k> {
         let mut texts = texts.iter();
         let add = |keys: Option<WideKeys<'k>>, part: &'k Part| match (keys, part) {
@@ -322,8 +319,7 @@ impl Side {
             (Some(keys), Part::Wide(words)) => Some(keys.and(&words[..])),
             (Some(keys), Part::Texts(_)) => texts.next().map(|texts| keys.and_text(texts)),
         };
-        // There is at least one column, and `texts` has an element for each column of texts. So the
-        // default is never used.
+        // There is at least one column, and `texts` has all texts, so the default is never used.
         self.parts.iter().fold(None, add).unwrap_or_else(|| WideKeys::of(&[0u32; 0]))
     }
 }

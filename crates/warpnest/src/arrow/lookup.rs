@@ -8,7 +8,7 @@ use crate::{Answers, BulkMap, Key, Result, Stream, Value};
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
 
-/// The values of an array as a column. Null rows of the array have unspecified values.
+/// The values of an array. Null rows have unspecified values.
 impl<'c, T: ArrowNativeType> IntoColumn<'c, T> for &'c ScalarBuffer<T> {
     fn into_column(self) -> Column<'c, T> {
         self[..].into_column()

@@ -1,4 +1,4 @@
-//! The memory of this library's buffers as Arrow's buffers.
+//! This library's buffers as Arrow's buffers.
 
 use crate::types::Plain;
 use crate::{Buffer, Result, Stream};
@@ -27,8 +27,8 @@ pub fn from_buffer<T: ArrowNativeType + Plain>(stream: &Stream, buffer: Buffer<T
     Ok(ScalarBuffer::new(arrow_buffer(stream, buffer)?, 0, length))
 }
 
-/// Returns bits as Arrow's bitmap: bit `i` of the result is bit `i % 32` of word `i / 32`. The
-/// words are copied only when [`from_buffer`] copies.
+/// Returns a bitmap, in which bit `i` is bit `i % 32` of word `i / 32`. It copies as
+/// [`from_buffer`] does.
 pub(super) fn bits(stream: &Stream, words: Buffer<u32>, length: usize) -> Result<NullBuffer> {
     let bits = arrow_buffer(stream, words)?;
     // On a little-endian host, words have Arrow's order of bits.

@@ -31,9 +31,9 @@
 //! [`Answers`]: crate::Answers
 
 // `memory` and `lookup` convert buffers without copies. `columns` finds columns by name, and `keys`
-// and `texts` convert them to words and texts by which rows are compared. `join` chooses the join
-// that supports the keys, and `result` has its columns. `group_by` first maps keys that are no
-// words to ids (`ids`). `numbers` has the columns from which `aggregates` are computed.
+// and `texts` convert them for comparisons. `join` chooses the join that supports the keys, and
+// `result` has its columns. `group_by` first maps keys that are no words to ids (`ids`). `numbers`
+// has the columns from which `aggregates` are computed.
 mod aggregates;
 mod columns;
 mod group_by;

@@ -27,7 +27,7 @@ pub(super) struct JoinedColumns {
     sources: Vec<Source>,
 }
 
-/// The columns from which a column of the result is gathered.
+/// The source of a column of the result.
 #[derive(Clone, Copy)]
 enum Source {
     Left(usize),

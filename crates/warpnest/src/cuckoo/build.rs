@@ -18,8 +18,7 @@ use std::marker::PhantomData;
 impl Builds for Cuckoo {
     type Report = CuckooReport;
 
-    /// Returns the bytes of the table, and 0 bytes of scratch, because a build works in the table
-    /// unless keys are repeated.
+    /// Returns 0 bytes of scratch, because a build works in the table unless keys are repeated.
     fn sizes<K: KeyWord, P: Payload>(config: &CuckooConfig, items: u64) -> Result<(u64, u64)> {
         Ok((8 * (table_words::<K, P>(config.check(items)?) + header::WORDS as u64), 0))
     }
@@ -102,8 +101,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
     /// Removes all keys, as after a failed rebuild.
     pub(super) fn empty(&mut self, stream: &Stream) {
         self.length = 0;
-        // If this fails too, the device is lost, and the caller's first error says more about the
-        // reason.
+        // If this fails too, the device is lost, and the first error says more.
         let _ = self.clear(stream);
     }
 
@@ -132,14 +130,14 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
             }
             let mut found = self.header.download(stream)?;
             if V::VALUE_BITS == 0 && !counted && found[header::REPEATED as usize] != 0 {
-                // The promise of unique keys was broken. Copies of a key that met during eviction
-                // are merged already, so the table has fewer keys than were inserted.
+                // The promise of unique keys was broken. Copies that met during eviction are merged
+                // already, so there are fewer keys than were inserted.
                 self.count(stream)?;
                 counted = true;
                 found = self.header.download(stream)?;
             }
             if found[header::FAILED as usize] != 0 {
-                // If too many keys have equal residues, other constants do not help.
+                // Other constants would not separate equal residues.
                 if restarts == 0 {
                     self.check_residues(stream, input)?;
                 }
@@ -238,7 +236,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
                 last: unsafe { batch.write_or_null(last) },
                 plan: PairsParams { functions: self.functions, pairs: input.pairs },
             };
-            // SAFETY: `last` is null, or has a word for each slot, and all of these words are 0.
+            // SAFETY: `last` is null, or has a word of 0 for each slot.
             unsafe { batch.launch(&find_last, input.pairs) }
         })?;
         Ok(self.header.download(stream)?[header::FAILED as usize] == 0)

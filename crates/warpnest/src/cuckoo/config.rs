@@ -178,7 +178,7 @@ pub(super) fn table_words<K: KeyWord, V: Payload>(slots: u64) -> u64 {
 fn default_chain_limit(functions: u32, pairs: u64, slots: u64) -> u32 {
     let gap = |functions: usize, load: f64| 1.0 - load / THRESHOLDS[functions - 2];
     let scale = gap(4, 0.8) / gap(functions as usize, pairs as f64 / slots as f64);
-    // Tables of fewer than sixteen pairs are no easier to build than tables of sixteen pairs.
+    // A table of fewer than sixteen pairs is no easier to build.
     let lg = (pairs.max(16) as f64).log2();
     (7.0 * lg * scale.max(1.0)).ceil() as u32
 }

@@ -63,7 +63,7 @@ impl<K: KeyWord, V: Payload> StoredTable for CuckooTable<K, V> {
         }
         let family = family_from(incoming)?;
         let functions = functions_from::<K>(incoming, family, count, slots)?;
-        // There may be one key more than slots, because the key that is all ones has no slot.
+        // The key that is all ones has a cell, and no slot.
         if length > slots as u64 + 1 {
             return Err(FileError::inconsistent("there are more keys than slots"));
         }
@@ -75,8 +75,7 @@ impl<K: KeyWord, V: Payload> StoredTable for CuckooTable<K, V> {
         let mut beside = Collected::<u64>::default();
         incoming.section(8 * header::WORDS as u64, &mut beside, &|_, _| Ok(()))?;
         let beside = beside.words();
-        // If keys were repeated, copies that lookups do not find may have no id, so their values
-        // are not checked.
+        // If keys were repeated, copies that lookups do not find may have got no id.
         let limit = incoming.values.filter(|limit| !limit.copies || !repeated_keys && !config.unique);
         let below = limit.map(|limit| limit.below);
         let cell = (beside[header::CELL as usize] != 0).then_some(beside[header::CELL_VALUE as usize] as u32 as u64);

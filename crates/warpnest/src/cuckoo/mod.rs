@@ -1,5 +1,5 @@
-//! The single-level cuckoo table of 2011, which is the table of [`CuckooMap`] and [`CuckooSet`].
-//! docs/cuckoo.md and docs/sets.md describe layout, algorithm, guarantees and figures.
+//! The single-level cuckoo table of 2011, for [`CuckooMap`] and [`CuckooSet`]. docs/cuckoo.md and
+//! docs/sets.md describe layout, algorithm, guarantees and figures.
 //!
 //! Read `config` for the sizes, then `build`, whose report is in `report`.
 
@@ -34,7 +34,7 @@ use std::marker::PhantomData;
 ///   values of these types are legal.
 /// * **Repeated keys** are handled as in `HashMap::from_iter`: the last pair in input order wins.
 ///   [`Config::assume_unique`] saves the pass that looks for repeated keys. If a key is repeated
-///   despite the promise, the build succeeds, and [`BulkMap::len`] counts the key several times.
+///   nevertheless, the build succeeds, and [`BulkMap::len`] counts the key several times.
 /// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random accesses for n pairs in m slots
 ///   (section 4.5.3). That is 2 n by default, and more near the largest load factors. A lookup
 ///   makes at least one access, and at most one for each hash function.
@@ -43,8 +43,8 @@ use std::marker::PhantomData;
 ///   keys runs, it takes 4 more bytes per slot. Any other build takes no scratch.
 /// * **Rebuilds** use the slots that the map has.
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up keys at the same time. [`BulkMap::rebuild`] needs exclusive access to the map, and waits by
-///   itself for running lookups.
+///   up keys at the same time. [`BulkMap::rebuild`] needs exclusive access to the map, and waits
+///   for running lookups.
 ///
 /// ```
 /// use warpnest::{CuckooMap, Device};
@@ -66,10 +66,9 @@ pub type CuckooMap<K, V> = BulkMap<K, V, Cuckoo>;
 ///
 /// * **Keys** are of any [`Key`](crate::Key) type. All values of the type are legal, and keys may
 ///   be repeated. Copies that racing threads leave in several slots are erased in a pass after the
-///   insertion. [`Config::assume_unique`] saves that pass. If a key is repeated despite the
-///   promise, it is found. If any copy met another one during its eviction chain, the pass is made
-///   nevertheless. Otherwise [`BulkSet::len`] counts every copy, and [`BulkSet::to_keys`] returns
-///   it.
+///   insertion. [`Config::assume_unique`] saves that pass. If a key is repeated nevertheless, it is
+///   found. If a copy met another one during eviction, the pass is made after all. Otherwise
+///   [`BulkSet::len`] counts every copy, and [`BulkSet::to_keys`] returns it.
 /// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random exchanges of one word for n
 ///   distinct keys in m slots, which is 2 n by default. A query reads at least one slot, and at
 ///   most one for each hash function. It ends at an empty slot.
@@ -102,8 +101,7 @@ impl Seeded for Cuckoo {}
 impl Counted for Cuckoo {}
 impl Sets for Cuckoo {}
 
-/// The table of a [`CuckooMap`], or of a [`CuckooSet`] if the payload is
-/// [`Nothing`](gpu_kernels::types::Nothing).
+/// The table of a [`CuckooMap`], or of a [`CuckooSet`] if the payload is `Nothing`.
 #[derive(Debug)]
 pub struct CuckooTable<K: KeyWord, V: Payload> {
     device: Device,
@@ -146,8 +144,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         config::table_words::<K, V>(self.slots()) as usize
     }
 
-    /// Measures how many probes a lookup takes for each key of the table, which is at most one for
-    /// each hash function. Waits for the result.
+    /// Measures the probes of lookups of present keys, at most one for each hash function. Waits.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -185,7 +182,7 @@ impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for CuckooTable<K, V> {
                 queries: batch.read(queries),
                 words: batch.read(&self.words).cast(),
                 header: batch.read(&self.header),
-                // SAFETY: the kernel's documentation allows null for the values.
+                // SAFETY: the kernel's documentation allows null values.
                 values: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,

@@ -4,8 +4,8 @@
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct CuckooReport {
-    /// The seed of the random constants. [`CuckooConfig::seed`](crate::Config::seed) with this
-    /// value makes another build use the same constants.
+    /// The seed of the random constants. [`CuckooConfig::seed`](crate::Config::seed) with this seed
+    /// repeats them.
     pub seed: u64,
     /// The count of restarts of the build.
     pub restarts: u32,

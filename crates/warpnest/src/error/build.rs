@@ -12,7 +12,7 @@ pub enum BuildError {
     Page {
         /// The count of pairs.
         pairs: u64,
-        /// The load factor that was requested.
+        /// The requested load factor.
         load: f64,
         /// The count of attempts that failed.
         attempts: u32,
@@ -91,7 +91,7 @@ pub enum FullError {
         taken: u64,
         /// The count of all slots.
         slots: u64,
-        /// The load factor that was allowed.
+        /// The allowed load factor.
         load: f64,
     },
 
@@ -108,7 +108,7 @@ pub enum FullError {
         spare_capacity: u64,
         /// The count of all slots.
         slots: u64,
-        /// The load factor that was allowed.
+        /// The allowed load factor.
         load: f64,
     },
 

@@ -9,7 +9,7 @@ pub enum ConfigError {
     /// 1024 times the bytes of its pairs.
     #[error("a load of {load} was asked for: give one of at least 1/1024 and at most 1")]
     Load {
-        /// The load factor that was requested.
+        /// The requested load factor.
         load: f64,
     },
 
@@ -17,21 +17,21 @@ pub enum ConfigError {
     /// the table would take more than 1024 times the bytes of its pairs.
     #[error("a load of {load} was asked for: give one of at least 1/1024 and below 1")]
     OpenLoad {
-        /// The load factor that was requested.
+        /// The requested load factor.
         load: f64,
     },
 
     /// The table does not support the count of hash functions.
     #[error("{asked} hash functions were asked for: choose 2 to 5")]
     FunctionCount {
-        /// The count of functions that was requested.
+        /// The requested count of functions.
         asked: u32,
     },
 
     /// The count of slots per pair is below 1, or above 1024.
     #[error("{asked} slots a pair were asked for: give a number of at least 1 and at most 1024")]
     SlotsPerPair {
-        /// The count of slots per pair that was requested.
+        /// The requested count of slots per pair.
         asked: f64,
     },
 
@@ -148,7 +148,7 @@ pub enum ConfigError {
     /// No device has this name.
     #[error("no device is named {asked:?}: give best, cpu, cuda or cuda:N")]
     DeviceName {
-        /// The name that was given.
+        /// The given name.
         asked: String,
     },
 }

@@ -35,7 +35,7 @@ pub enum FileError {
     OtherTable {
         /// The table in the file.
         found: TableKind,
-        /// The table that was requested.
+        /// The requested table.
         asked: TableKind,
     },
 
@@ -50,8 +50,8 @@ pub enum FileError {
     Damaged {
         /// The name of the section.
         section: &'static str,
-        /// The index of the chunk in its section. It is one more than the last chunk's index if the
-        /// padding behind the chunks is damaged.
+        /// The index of the chunk in its section. The padding behind the chunks counts as one more
+        /// chunk.
         chunk: u64,
         /// The offset of the chunk in the file, in bytes.
         offset: u64,
@@ -187,8 +187,8 @@ impl std::error::Error for IoError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableKind {
-    /// The name of the design, such as `Page`. For a compacting table or a multimap it is the
-    /// design of the table under it.
+    /// The name of the design, such as `Page`. For a compacting table or multimap it is the table
+    /// under it.
     pub design: &'static str,
     /// The name of the type that users see: `Map`, `Set`, `CompactingTable`, `MultiMap` or
     /// `RowMap`.

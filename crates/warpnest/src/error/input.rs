@@ -29,7 +29,7 @@ pub enum InputError {
     /// There are more items than a primitive has indices for.
     #[error("{asked} items were given, and one call takes at most {limit}: work in several batches")]
     TooManyItems {
-        /// The count of items that were given.
+        /// The given count of items.
         asked: u64,
         /// The most items that one call takes.
         limit: u64,
@@ -40,7 +40,7 @@ pub enum InputError {
         "{asked} slots were asked for, and a table can have at most {limit}: build several tables, or take fewer slots a pair"
     )]
     TooManySlots {
-        /// The count of slots that was requested.
+        /// The requested count of slots.
         asked: u64,
         /// The most slots that a table can have.
         limit: u64,
@@ -67,9 +67,9 @@ pub enum InputError {
         "the ranks {start}..{end} were asked for, and the map has 0..{length}: take those that `range` gave for this map"
     )]
     Ranks {
-        /// The first rank that was requested.
+        /// The first requested rank.
         start: u32,
-        /// One more than the last rank that was requested.
+        /// One more than the last requested rank.
         end: u32,
         /// The count of keys.
         length: u64,
@@ -78,9 +78,9 @@ pub enum InputError {
     /// The buffer does not have all elements of a range.
     #[error("the elements {start}..{end} were asked for, and the buffer has 0..{length}: take a range of those")]
     Range {
-        /// The index of the first element that was requested.
+        /// The index of the first requested element.
         start: u64,
-        /// One more than the index of the last element that was requested.
+        /// One more than the index of the last requested element.
         end: u64,
         /// The count of elements.
         length: u64,
@@ -111,7 +111,7 @@ pub enum InputError {
          another `RowIds`"
     )]
     OtherColumns {
-        /// The types of the columns that were given.
+        /// The types of the given columns.
         given: Vec<&'static str>,
         /// The types of the columns of the rows that have ids.
         held: Vec<&'static str>,
@@ -122,9 +122,9 @@ pub enum InputError {
         "column {number} of type {asked} was asked for, and the rows that have ids are of {held:?}: ask for one of these, by its number from 0 on"
     )]
     NoColumn {
-        /// The column index that was requested.
+        /// The requested column index.
         number: usize,
-        /// The type that was requested.
+        /// The requested type.
         asked: &'static str,
         /// The types of the columns.
         held: Vec<&'static str>,
@@ -171,7 +171,7 @@ pub enum InputError {
     ColumnName {
         /// The table with the column: the left one, the right one, or the only one.
         table: &'static str,
-        /// The name that was requested.
+        /// The requested name.
         name: String,
         /// Whether several columns have this name.
         several: bool,
@@ -226,14 +226,14 @@ pub enum InputError {
         remedy: &'static str,
     },
 
-    /// A join with a kept side should return the kept rows without a match. These rows are unknown,
-    /// because each call joins only one batch of left rows.
+    /// A join with a kept side cannot return kept rows without a match, because a call joins only
+    /// one batch of left rows.
     #[error(
         "a {kind} join gives the kept rows that none meets, which one batch of left rows does not tell: ask for an inner, left, semi or \
          anti join, or join both tables at once"
     )]
     KeptJoin {
-        /// The kind of join that was requested.
+        /// The requested kind of join.
         kind: &'static str,
     },
 
@@ -242,7 +242,7 @@ pub enum InputError {
         "{threads} threads need more blocks of {block} threads than the {limit} that a grid can have: work in several batches"
     )]
     GridTooLarge {
-        /// The count of threads that was requested.
+        /// The requested count of threads.
         threads: u64,
         /// The count of threads of a block.
         block: u32,

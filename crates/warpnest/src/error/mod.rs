@@ -1,7 +1,6 @@
 //! The errors of this crate. Their texts contain the figures and what to do.
 //!
-//! [`Error`] is in this file, and the types that its variants contain are in the other files.
-//! `check` has the checks of inputs.
+//! [`Error`] is here, and its variants' types are in the other files. `check` checks inputs.
 
 mod build;
 mod check;
@@ -52,9 +51,8 @@ pub enum Error {
         asked: u64,
         /// The count of free bytes, which is also 0 if it is unknown.
         free: u64,
-        /// The count of bytes that the process may use in all, including bytes in use, or 0 if it
-        /// is unknown. On the CPU engine it is the memory of the machine, or the limit of a control
-        /// group or `ulimit`.
+        /// The count of bytes that the process may use in all, or 0 if it is unknown. On the CPU
+        /// engine it is the memory of the machine, or the limit of a control group or `ulimit`.
         total: u64,
         /// The device's name.
         device: String,
@@ -73,7 +71,7 @@ pub enum Error {
     /// A buffer or stream belongs to another device.
     #[error("{}", wrong_device(what, found, expected))]
     WrongDevice {
-        /// The name of the buffer or stream that is on the wrong device.
+        /// The name of the buffer or stream.
         what: &'static str,
         /// The device of the buffer or stream.
         found: String,
@@ -87,7 +85,7 @@ pub enum Error {
          capability 9.0 or later, or the CPU"
     )]
     NoWideAtomics {
-        /// The name of the table that needs such operations.
+        /// The name of the table.
         what: &'static str,
         /// The device's name.
         device: String,
@@ -96,7 +94,7 @@ pub enum Error {
     /// The device does not exist, or it cannot be used.
     #[error("CUDA device {ordinal} cannot be used: {reason}")]
     NoDevice {
-        /// The ordinal that was requested.
+        /// The requested ordinal.
         ordinal: u32,
         /// The reason, and what to do.
         reason: String,

@@ -69,8 +69,8 @@ impl Config<Extendible> {
     }
 
     /// Sets the largest count of segments to which the directory may grow. A batch that would need
-    /// more is refused ([`FullError::TooDeep`](crate::FullError::TooDeep)). It would need more if
-    /// too many of its keys agree in the first bits of their hashes.
+    /// more, because too many hashes agree in their first bits, is refused
+    /// ([`FullError::TooDeep`](crate::FullError::TooDeep)).
     #[must_use]
     pub fn max_segments(mut self, segments: u64) -> Self {
         self.design.max_segments = segments;
@@ -142,8 +142,8 @@ impl Config<Extendible> {
     }
 
     /// Returns the most records that a bucket and its buddy may have together if they are merged.
-    /// It is a quarter less than a bucket can hold. So a few insertions after a merge do not split
-    /// the bucket again, and a few removals after a split do not merge the buckets.
+    /// It is a quarter less than a bucket can hold. So a few insertions after a merge cause no
+    /// split, and a few removals after a split no merge.
     pub(super) fn max_merged(&self) -> u64 {
         self.design.records as u64 * 3 / 4
     }

@@ -6,8 +6,8 @@ use gpu_kernels::extendible::Layout;
 /// The segment table and the depths of the bucket tables. Its entries are indices of bucket tables
 /// instead of addresses.
 ///
-/// The segments that share a bucket table have the table's lowest segment index plus multiples of
-/// `groups << depth`. Their hashes agree in `depth` bits, where `depth` is the depth of the table.
+/// Segments that share a bucket table of depth `depth` differ by multiples of `groups << depth`, so
+/// their hashes agree in `depth` bits.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Directory {
     groups: usize,
@@ -23,7 +23,7 @@ pub(super) struct Directory {
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct BucketTable {
     depth: u32,
-    /// The lowest index of a segment that points to the table.
+    /// The lowest of its segments.
     first: usize,
 }
 
@@ -100,7 +100,7 @@ impl Directory {
         self.tables().map(of).collect()
     }
 
-    /// Returns the count of indices of bucket tables, in use or free. All indices are below it.
+    /// Returns the count of indices of bucket tables, in use or free.
     pub(super) fn numbers(&self) -> usize {
         self.tables.len()
     }
@@ -170,8 +170,7 @@ impl Directory {
         }
     }
 
-    /// Returns, for each bucket table in use, the lowest segment that points to it and the table's
-    /// index.
+    /// Returns the lowest segment of each bucket table in use, and its index.
     pub(super) fn first_segments(&self) -> impl Iterator<Item = (usize, u32)> {
         self.tables().map(|table| (self.tables[table as usize].first, table))
     }
@@ -258,8 +257,7 @@ mod tests {
     fn a_leaf_that_is_much_deeper_splits_the_tables_on_its_way_and_no_others() {
         let mut directory = Directory::new(2);
         let mut needs = vec![0; 2 << 3];
-        // Group 1, bits 101. In the index of a segment, the bit that was added last is the highest
-        // one.
+        // Group 1, bits 101. The bit that was added last is the highest one.
         needs[1 + 2 * 0b101] = 3;
         let copies = directory.grow(3, &needs);
         check(&directory);
@@ -282,8 +280,8 @@ mod tests {
             let mut directory = Directory::new(groups);
             for (depth, wanted, shrinks) in rounds {
                 if shrinks {
-                    // Now the directory need only have the wanted depths, so only the tables on the
-                    // paths to these segments may stay.
+                    // Now only the wanted depths are needed, and only tables on the paths to them
+                    // may stay.
                     let mut deep = Directory::new(groups);
                     let mut needs = vec![0; (groups as usize) << directory.depth()];
                     for (segment, need) in wanted {

@@ -1,8 +1,7 @@
 //! The file of an extendible table: its directory, the headers of its buckets, and their records.
 //!
-//! The words of the table refer to each other. Segments refer to bucket tables, and bucket tables
-//! refer to buckets. The header of a bucket says which part of the hash range the bucket has. All
-//! of this is checked. The file contains indices instead of addresses.
+//! Segments refer to bucket tables, and these to buckets. The header of a bucket says which part of
+//! the hash range it has. All of this is checked. The file has indices instead of addresses.
 
 use super::directory::Directory;
 use super::pool::Pool;

@@ -30,8 +30,8 @@ struct Growth {
 }
 
 impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
-    /// Inserts pairs, and returns the count of new keys. Waits until the needs of the batch are
-    /// known, but not until the pairs are stored.
+    /// Inserts pairs, and counts new keys. Waits until the batch's needs are known, but not for the
+    /// rest.
     pub(super) fn insert_pairs(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
         crate::table::input::check_pairs(&self.device, stream, keys, values)?;
         self.recover(stream)?;
@@ -122,15 +122,14 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
                     counts: batch.write(&work.counts),
                     plan: DivideParams { layout, nodes },
                 };
-                // SAFETY: there are `nodes` nodes. The lists have capacity for both halves of each,
-                // whether these are nodes or leaves.
+                // SAFETY: there are `nodes` nodes. The lists have capacity for two halves of each,
+                // as nodes and as leaves.
                 unsafe { batch.launch(&divide, 32 * nodes) }
             })?;
             found = work.counts.download(stream)?;
             let depth = table.shape.max_depth;
-            // The loop ends: if keys cannot be told apart, one half of a node is empty, and an
-            // empty half is a leaf. So the deepest leaf becomes deeper in every round, until this
-            // error ends the loop.
+            // The loop ends: if keys cannot be told apart, one half of a node is empty and thus a
+            // leaf, which becomes deeper in every round.
             if found[counts::DEEPEST as usize] > depth as u64 {
                 let records = table.shape.records;
                 return Err(Error::Full(FullError::TooDeep { pairs: fresh, records, depth }));

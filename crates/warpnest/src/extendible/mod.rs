@@ -1,5 +1,5 @@
-//! The extendible table, which is the table of [`ExtendibleMap`] and grows and shrinks bucket by
-//! bucket. docs/extendible.md describes layout, algorithm, guarantees and figures.
+//! The table of [`ExtendibleMap`], which grows and shrinks bucket by bucket. docs/extendible.md
+//! describes layout, algorithm, guarantees and figures.
 //!
 //! Read `shape` first for the sizes, then `table` for the memory. `pool` allocates this memory in
 //! units. `insert` and `remove` process batches in the buffers of `work`. `directory` decides which
@@ -57,8 +57,8 @@ use table::{Lists, Table};
 ///   same first bits, has changed nothing. After any other error during a change the map is empty,
 ///   and the error is [`Error::Emptied`].
 /// * **Concurrent use.** Lookups change nothing, so any number of streams may look up keys at the
-///   same time. A batch that changes the map needs exclusive access to it, and waits by itself for
-///   running lookups.
+///   same time. A batch that changes the map needs exclusive access to it, and waits for running
+///   lookups.
 ///
 /// ```
 /// use warpnest::{Device, ExtendibleMap};
@@ -93,9 +93,9 @@ pub struct ExtendibleTable<K: KeyWord, V: ValueWord> {
     work: work::Work<K, V>,
 }
 
-/// The kernels of a map, by the part of their names after `extendible_`. The first list has the
-/// kernels without types, the second one the kernels for a pair of types. One more kernel, which
-/// merges buckets, is for a type of keys.
+/// The kernels of a map, by the part of their names after `extendible_`. The first list has kernels
+/// without types, the second one kernels for a pair of types. One more kernel is for a type of
+/// keys.
 const KERNELS: [&[&str]; 2] = [
     &["copy_tables", "merge_buddies", "needs", "redirect", "release", "table_depths"],
     &[
@@ -174,11 +174,10 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         Ok(batch.scratch_bytes::<K, V>(&table.shape, self.work.kept())? as usize)
     }
 
-    /// Returns the layout of the table, with the constants of its hash function, for a lookup
-    /// kernel of your own. With [`ExtendibleTable::segments`] and
-    /// [`ExtendibleTable::page_addresses`] it makes a [`Table`](gpu_kernels::extendible::Table). A
-    /// launch must also record all buffers of [`ExtendibleTable::memory`], with
-    /// [`Uses::reads`](crate::low_level::Uses::reads).
+    /// Returns the table's layout and hash constants, for a lookup kernel of your own. With
+    /// [`ExtendibleTable::segments`] and [`ExtendibleTable::page_addresses`] it makes a
+    /// [`Table`](gpu_kernels::extendible::Table). A launch must also record all buffers of
+    /// [`ExtendibleTable::memory`], with [`Uses::reads`](crate::low_level::Uses::reads).
     pub fn layout(&self) -> Layout {
         self.table.layout()
     }
@@ -244,12 +243,11 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for ExtendibleTable<K, V> {
         stream.batch(|batch| {
             let Lists { segments, pages } = self.table.read(batch);
             let (queries, found) = (batch.read(queries), batch.write(found));
-            // SAFETY: the kernel's documentation allows null for the values.
+            // SAFETY: the kernel's documentation allows null values.
             let values = unsafe { batch.write_or_null(values) };
             let find = Find::<K, V> { queries, segments, pages, values, found, plan };
             // SAFETY: the caller guarantees the outputs. The table is valid. Nothing changes it
-            // during the launch, because the launch is recorded as its reader and every writer
-            // waits.
+            // meanwhile, because writers wait for this launch.
             unsafe { batch.launch(&find, plan.queries) }
         })
     }
@@ -319,7 +317,7 @@ impl Changes for Extendible {
         stream: &Stream,
         input: Input<'_, K, P>,
     ) -> Result<u64> {
-        // No set has the extendible design, so there are always values.
+        // There are no extendible sets.
         let Some(values) = input.values else { return Ok(0) };
         table.insert_pairs(stream, input.keys, values)
     }

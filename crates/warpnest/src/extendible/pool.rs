@@ -3,8 +3,8 @@
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Device, Error, Result};
 
-/// A pool of memory units of one size. The first chunk is allocated initially. Each later chunk has
-/// an eighth of the units allocated before it, or more if more are requested.
+/// A pool of memory units of one size. The first chunk is allocated initially. A later chunk has an
+/// eighth of the existing units, or more if requested.
 #[derive(Debug)]
 pub(super) struct Pool {
     device: Device,
@@ -13,8 +13,8 @@ pub(super) struct Pool {
     addresses: Vec<u64>,
 }
 
-/// The divisor of the units that gives the smallest size of a new chunk, so that there are few
-/// chunks. A chunk is smaller only if memory is short.
+/// The divisor of the existing units that gives the usual size of a new chunk, so that there are
+/// few chunks.
 const SHARE: usize = 8;
 
 impl Pool {

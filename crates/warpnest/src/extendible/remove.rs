@@ -114,8 +114,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         if all != 0 {
             self.absorb(stream, all)?;
         }
-        // If no bucket with its table's depth was merged, every bucket table still has such a
-        // bucket, and the directory cannot shrink.
+        // If no bucket of its table's depth was merged, every table still has one and cannot
+        // shrink.
         self.unmerged = all != 0 && deepest && !self.shrink_directory(stream)?;
         // Buckets are packed even if nothing was merged now, because memory may have been lacking
         // after an earlier removal.

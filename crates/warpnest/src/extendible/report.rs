@@ -23,8 +23,8 @@ pub struct ExtendibleReport {
     pub records_of_bucket: u64,
     /// The count of records.
     pub records: u64,
-    /// The count of entries that a directory of one level would need for the same buckets. That is
-    /// Fagin's directory, which has no bucket tables and doubles as a whole.
+    /// The count of entries of Fagin's directory for the same buckets. It has one level and doubles
+    /// as a whole.
     pub one_level_entries: u64,
     /// The bytes of the buckets in use.
     pub bucket_bytes: u64,
@@ -42,7 +42,7 @@ impl ExtendibleReport {
     }
 
     /// Returns the average share of a bucket's capacity that is taken. With many keys it is about
-    /// ln 2, .69. It is 0 for a map that has no buckets because clearing it failed.
+    /// ln 2, .69. It is 0 if clearing the map failed.
     pub fn fill(&self) -> f64 {
         self.records as f64 / (self.buckets * self.records_of_bucket).max(1) as f64
     }

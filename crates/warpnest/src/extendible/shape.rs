@@ -8,7 +8,7 @@ use gpu_kernels::types::{KeyWord, ValueWord};
 pub(super) struct Shape {
     /// The initial count of segments.
     pub groups: u32,
-    /// The count of buckets of these segments, which is the initial count of buckets.
+    /// The initial count of buckets.
     pub roots: u32,
     pub table_bits: u32,
     /// The count of lines of a bucket. `records` is the count of records in these lines.

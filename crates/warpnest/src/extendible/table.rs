@@ -1,5 +1,5 @@
-//! The memory of a map, which is the pages of buckets, the bucket tables and the segment table.
-//! This module also creates and packs a map.
+//! The memory of a map: pages of buckets, bucket tables and the segment table. It is created and
+//! packed here.
 
 use super::directory::{Copy, Directory};
 use super::pool::Pool;
@@ -34,12 +34,11 @@ pub(super) struct Table<K, V> {
     pub pages: Pool,
     /// The address of each page.
     pub page_addresses: Buffer<u64>,
-    /// The list of indices of buckets that are free for reuse. It begins with `free` valid
-    /// elements.
+    /// The indices of free buckets, in the first `free` elements.
     pub free_numbers: Buffer<u32>,
     /// The count of free indices.
     pub free: u64,
-    /// The count of indices of buckets, in use or free. All indices are below it.
+    /// The count of indices of buckets, in use or free.
     pub used: u64,
     types: PhantomData<fn() -> (K, V)>,
 }
@@ -239,8 +238,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Buffer::from_slice(&self.device, &copies.iter().flat_map(pair).collect::<Vec<_>>())
     }
 
-    /// Copies bucket tables from one pool to another, or within a pool, according to a list of
-    /// [`Table::copy_list`].
+    /// Copies bucket tables between two pools, or within one, by a [`Table::copy_list`].
     pub(super) fn copy_tables(&self, stream: &Stream, list: &Buffer<u64>, from: &Pool, to: &Pool) -> Result<()> {
         let plan = CopyParams { tables: list.len() as u64 / 2, entries: 1 << self.shape.table_bits };
         stream.batch(|batch| {

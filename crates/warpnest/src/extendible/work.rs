@@ -22,9 +22,8 @@ pub(super) struct Work<K, V> {
     /// A bit for each fresh pair: whether it was stored when its bucket was split.
     pub placed: Buffer<u32>,
     pub count: Buffer<u32>,
-    /// The buckets that must be split. `nodes` are the parts of buckets that must be divided
-    /// further, for two successive rounds. `leaves` are the parts into which the buckets are
-    /// finally divided.
+    /// The buckets that must be split. `nodes` are the parts to divide further, for two successive
+    /// rounds. `leaves` are the final parts.
     pub overflowing: Buffer<u64>,
     pub nodes: [Buffer<u64>; 2],
     pub leaves: Buffer<u64>,
@@ -105,8 +104,7 @@ impl<K: KeyWord, V: ValueWord> Work<K, V> {
 pub(super) struct Kept {
     /// The count of pairs for which the buffers have capacity, until a batch changes it.
     pairs: u64,
-    /// The bytes of a list that keeps its length. All following fields are bytes of such lists,
-    /// too, and `nodes` is for the longer of the two lists of nodes.
+    /// The bytes of a list, like all following fields. `nodes` is for the longer list of nodes.
     overflowing: u64,
     nodes: u64,
     leaves: u64,
@@ -157,7 +155,7 @@ impl Batch {
         let of_buckets = list(kept.overflowing.max(of_node * overflowing))
             + 2 * list(kept.nodes.max(of_node * 2 * most))
             // A longer list of leaves is up to twice as long as necessary, and the previous list
-            // still exists while the longer one is filled.
+            // still exists.
             + list(kept.leaves.max(of_leaf * 3 * leaves))
             + list(kept.needs.max(4 * segments))
             // Each copy has two addresses, and the list of an earlier batch still exists. Each
@@ -171,13 +169,12 @@ impl Batch {
 
 /// Returns the bytes of a list.
 fn list(bytes: u64) -> u64 {
-    // Even an empty buffer is allocated, because it needs an address.
+    // Even an empty buffer has an address.
     bytes.max(16)
 }
 
 /// Returns the largest expected depth of a directory for `records` records, if their hashes are
-/// spread evenly. With a probability of one in a million, a part at that depth has more records
-/// than a bucket can hold.
+/// spread evenly. The probability that a part of that depth overflows a bucket is one in a million.
 fn depth_for(shape: &Shape, records: u64) -> u32 {
     let full = shape.records as f64 + 1.0;
     let holds = |depth: &u32| {

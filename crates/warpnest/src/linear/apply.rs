@@ -58,15 +58,15 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.recover(stream)?;
         let before = self.counts.keys;
         self.apply(stream, &work)?;
-        // A file may contain a key twice. A rehash merges the two, so the count of keys may fall.
+        // A file may contain a key twice, and a rehash merges the two.
         Ok(self.counts.keys.saturating_sub(before))
     }
 
     /// Removes keys, and returns the count of removed keys.
     ///
     /// # Safety
-    /// If there are outputs, they have a value for each key and a word of found-bits for every 32
-    /// keys. Nothing else uses them.
+    /// The outputs, if any, have a value for each key and a word of found-bits for every 32 keys.
+    /// Nothing else uses them.
     pub(super) unsafe fn remove_keys(
         &mut self,
         stream: &Stream,
@@ -162,16 +162,14 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             if refused == 0 {
                 return Ok(());
             }
-            // Several copies of a new key may each have requested a slot, so that other operations
-            // were refused. As long as there is spare capacity, every repetition does some
-            // operations.
+            // Copies of a new key may each have requested a slot, so that others were refused. As
+            // long as there is spare capacity, every repetition does some operations.
             if self.spare_capacity() < refused / 4 && self.hindered(refused) {
                 self.drop_tombstones(stream)?;
             } else if self.spare_capacity() == 0 {
                 match self.grow_for(stream, refused) {
                     Ok(true) => {}
-                    // The refused operations may concern keys that this repetition inserted. These
-                    // operations need no slots.
+                    // Refused operations on keys that this repetition inserted need no slots.
                     Ok(false) | Err(Error::OutOfMemory { .. } | Error::Input(InputError::TooManyKeys { .. }))
                         if self.counts.taken != taken_before => {}
                     Ok(false) => {

@@ -23,7 +23,7 @@ const MIN_SAMPLED_COMBINATIONS: usize = 256;
 const MAX_SAMPLED: usize = u32::MAX as usize;
 
 /// The fewest rows of an insertion whose keys are sampled. A smaller batch takes no longer than the
-/// sample would, and its repeated keys do not make threads wait long.
+/// sample, and its threads do not wait long.
 const MIN_SAMPLED_INSERTIONS: usize = 1 << 22;
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
@@ -58,7 +58,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             self.make_capacity(stream, &keys)?;
             self.combine_rows(stream, &keys, Some(&values), fold)?;
         }
-        // A file may contain a key twice. A rehash merges the two, so the count of keys may fall.
+        // A file may contain a key twice, and a rehash merges the two.
         Ok(self.counts.keys.saturating_sub(before))
     }
 
@@ -145,7 +145,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         let found = Buffer::uninitialized(&self.device, words)?;
         // SAFETY: there is a word for every 32 keys.
         unsafe { self.find(stream, keys, (None, &found))? };
-        // The last element of the scan is the sum of all words' counts.
+        // The last element becomes the sum of all counts.
         let mut sums = Buffer::<u32>::zeroed(&self.device, words + 1)?;
         let plan = RowsParams { rows: words as u64 };
         stream.batch(|batch| {

@@ -46,8 +46,7 @@ impl Default for Linear {
 
 /// The largest count of slots. Kernels use 32 bits for the indices of buckets and slots.
 const MAX_SLOTS: u64 = u32::MAX as u64;
-/// The default load factor. It is lower for a CPU core, which hides less of the wait for another
-/// line than a GPU does.
+/// The default load factor. A CPU core hides less of the wait for another line than a GPU.
 const LOAD: PerMachine<f64> = PerMachine { gpu: 0.8, core: 0.5 };
 /// The count of bytes of a line, for words of any size.
 const LINE_BYTES: u64 = 64;
@@ -90,9 +89,9 @@ impl Config<Linear> {
     /// By default a sample of the batch decides on a GPU. It is taken of 256 rows or more if values
     /// are combined, and of 2^22 or more if they are inserted. `false` is for batches whose keys
     /// are known to be distinct. If keys are frequent nevertheless, threads wait for each other at
-    /// their slots, and very long if values are combined. Two kinds of batches are always merged:
-    /// sums of floating-point numbers, and batches with more rows of new keys than the map has
-    /// capacity for. A file does not store this setting.
+    /// their slots, and very long if values are combined. Always merged are sums of floating-point
+    /// numbers, and batches with more rows of new keys than the map has capacity for. A file does
+    /// not store this setting.
     #[must_use]
     pub fn combine_first(mut self, combines: bool) -> Self {
         self.design.combines_first = Some(combines);

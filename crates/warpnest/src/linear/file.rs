@@ -108,8 +108,7 @@ fn count<K: KeyWord, V: ValueWord>(slots: &[u8]) -> Result<(u64, u64), &'static 
             in_words.0 += taken as u32;
             in_words.1 += holds as u32;
             if K::BITS < <Half<K, V>>::BITS {
-                // A tombstone has its key in the lower half. The key that is all ones is never
-                // stored in a slot.
+                // A tombstone has its key in the lower half. No slot has the key that is all ones.
                 let key = if holds { upper } else { lower };
                 no_key |= taken & (key.to_u64() >= K::ALL_ONES.to_u64());
             }

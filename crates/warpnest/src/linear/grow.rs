@@ -48,7 +48,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         let layout = self.config.layout(&mut self.random, lines);
         let slots = layout.slots::<PackedPair<K, V>>() as usize;
         let mut words = match Buffer::uninitialized(&self.device, slots) {
-            // The scratch of earlier batches may be as large as the new table.
+            // The scratch may be as large as the new table.
             Err(Error::OutOfMemory { .. }) if self.scratch.memory_bytes() != 0 => {
                 self.scratch.release();
                 Buffer::uninitialized(&self.device, slots)?
@@ -77,8 +77,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     }
 
     /// Returns the count of new keys that the load factor allows, and the count of empty slots that
-    /// they may take. If there are tombstones, which insertions may reuse, keys and tombstones
-    /// together may take two thirds of the slots beyond the load factor.
+    /// they may take. If there are tombstones, which may be reused, keys and tombstones may take
+    /// two thirds of the slots beyond the load factor.
     fn spare_capacities(&self) -> [u64; 2] {
         let (Counts { taken, keys, removed, .. }, most) = (self.counts, max_keys(self.slots(), self.load()));
         let max_taken = if removed != 0 { (most + 2 * self.slots()) / 3 } else { most };
@@ -91,8 +91,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         for_keys.min(in_slots)
     }
 
-    /// Returns whether tombstones hinder the insertion of `coming` keys, because the load factor
-    /// allows more of these keys than there are empty slots.
+    /// Returns whether tombstones hinder inserting `coming` keys, of which the load factor allows
+    /// more than there are empty slots.
     pub(super) fn hindered(&self, coming: u64) -> bool {
         let [for_keys, in_slots] = self.spare_capacities();
         in_slots < coming.min(for_keys)
@@ -107,8 +107,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             return Ok(());
         }
         match self.drop_tombstones(stream) {
-            // The table is unchanged, unless emptying it failed partway. In that case its state is
-            // unknown, and `check` fails.
+            // The table is unchanged, unless emptying it failed partway. Then its state is unknown.
             Err(Error::OutOfMemory { .. }) => self.check(),
             done => done,
         }

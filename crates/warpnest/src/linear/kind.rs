@@ -64,7 +64,7 @@ impl<V> LinearKind<V> {
     pub const GET: Self = Self::of(Operation::Get as u32);
     /// Stores the value for the key.
     pub const INSERT: Self = Self::of(Operation::Insert as u32);
-    /// Stores the value for the key, unless the key has a value already.
+    /// Stores the value for the key, unless it has one.
     pub const GET_OR_INSERT: Self = Self::of(Operation::GetOrInsert as u32);
     /// Removes the key.
     pub const REMOVE: Self = Self::of(Operation::Remove as u32);

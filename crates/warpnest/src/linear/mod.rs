@@ -1,11 +1,10 @@
-//! The linear table, which is the table of [`LinearMap`] and can be changed while it is in use.
-//! docs/linear.md describes layout, protocol, guarantees and figures.
+//! The table of [`LinearMap`], which can be changed while it is in use. docs/linear.md describes
+//! layout, protocol, guarantees and figures.
 //!
-//! `config` has the sizes. `table` has the words and the recovery from failed changes. `operations`
-//! passes a batch to `apply` or `combine`. `grow` makes capacity if a batch does not fit, since
-//! chunks are as large as the spare capacity. `kind` has the operations of a mixed batch, and
-//! `lent` gives the table to a kernel. `probes` measures probe lengths, and `file` saves and loads
-//! a table.
+//! `config` has the sizes, and `table` the words and the recovery from failed changes. `operations`
+//! passes a batch to `apply` or `combine`, and `grow` makes capacity if it does not fit. `kind` has
+//! the operations of a mixed batch, and `lent` lends the table to a kernel. `probes` measures probe
+//! lengths, and `file` saves a table.
 
 mod apply;
 mod combine;
@@ -34,15 +33,14 @@ use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 /// A map for data that changes: batches insert, look up and remove keys, or do all of these at
 /// once.
 ///
-/// Source: *A Simple GPU Hash Table* (Farrell 2020). The source probes single slots. Here a probe
-/// reads a bucket of 32 bytes, a line has two buckets, and the step between lines depends on the
-/// key.
+/// Source: *A Simple GPU Hash Table* (Farrell 2020). There a probe reads one slot. Here it reads a
+/// bucket of 32 bytes, two to a line, and the step between lines depends on the key.
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
 ///   values of these types are legal. If either has 64 bits, a slot has 128 bits, which are changed
 ///   as a whole. That needs a GPU of compute capability 9.0. The CPU engine has no such
 ///   requirement.
-/// * **Repeated keys** in one batch: one of their pairs wins, with both its key and its value.
+/// * **Repeated keys** in one batch: one of their pairs wins, as a whole.
 /// * **Concurrent operations.** All operations of a batch run at the same time, and each is atomic.
 ///   A lookup during an insertion returns the value before or after it, and nothing else. Batches
 ///   run one after the other, in the order of their calls.
@@ -110,7 +108,7 @@ impl Changes for Linear {
         stream: &Stream,
         input: Input<'_, K, P>,
     ) -> Result<u64> {
-        // No set has the linear design, so there are always values.
+        // There are no linear sets.
         let Some(values) = input.values else { return Ok(0) };
         table.insert(stream, input.keys, values)
     }

@@ -22,10 +22,9 @@ pub enum LinearOperation<K, V> {
     GetOrInsert(K, V),
     /// Removes a key. The answer is the value that the key had.
     Remove(K),
-    /// Combines the value of a key with a given value, or stores the given value if the key has
-    /// none. The answer is the value that the key had before. Floating-point numbers are added in
-    /// any order. A batch that failed must not simply be repeated, because some of its values may
-    /// have been added.
+    /// Combines the value of a key with the given one, which a key without a value gets. The answer
+    /// is the value that the key had before. Floating-point numbers are added in any order. A batch
+    /// that failed must not simply be repeated, because some of its values may have been added.
     Combine(K, V, Fold<V>),
 }
 
@@ -47,8 +46,7 @@ impl<K: Key, V: Number> LinearOperation<K, V> {
 }
 
 impl<K: Key, V: Value> LinearOperation<K, V> {
-    /// Returns the kind, the key and the value in the form that [`LinearMap::apply_many_into`]
-    /// takes.
+    /// Returns kind, key and value, as [`LinearMap::apply_many_into`] takes them.
     pub fn parts(self) -> (LinearKind<V>, K, V) {
         match self {
             Self::Get(key) => (LinearKind::GET, key, zero()),
@@ -120,7 +118,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
     }
 
     /// Does [`LinearMap::get_or_insert_many`] with buffers, and waits until it is done. Every
-    /// answer then has a value, and is flagged as found if the key was in the map before.
+    /// answer has a value, and is found if the key was in the map before.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and

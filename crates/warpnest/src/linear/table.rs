@@ -207,8 +207,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.counts.taken
     }
 
-    /// Returns the layout of the table, with the constants of its hash function, for a lookup
-    /// kernel of your own. With [`LinearTable::words`] and [`LinearTable::header`] it makes an
+    /// Returns the table's layout and hash constants, for a lookup kernel of your own. With
+    /// [`LinearTable::words`] and [`LinearTable::header`] it makes an
     /// [`InUse`](gpu_kernels::linear::InUse). Such a kernel must not change the table, because the
     /// map counts the taken slots. [`Uses::table_mut`] lends a table that a kernel may change.
     pub fn layout(&self) -> &Layout {
@@ -252,14 +252,13 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for LinearTable<K, V> {
                 queries: batch.read(queries),
                 words: batch.read(&self.words),
                 header: batch.read(&self.header),
-                // SAFETY: the kernel's documentation allows null for the values.
+                // SAFETY: the kernel's documentation allows null values.
                 values: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,
             };
             // SAFETY: the caller guarantees the outputs. Slots, header and layout belong together.
-            // Nothing changes them during the launch, because the launch is recorded as their
-            // reader and every writer waits.
+            // Nothing changes them meanwhile, because writers wait for this launch.
             unsafe { batch.launch(&find, self.threads(plan.queries, few_queries)) }
         })
     }

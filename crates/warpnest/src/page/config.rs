@@ -68,12 +68,11 @@ impl Config<Page> {
     /// set it is the share of the slots that the keys take if no key is repeated.
     ///
     /// The load factor is an upper limit. In a map whose buckets have four slots, at most seven
-    /// tenths of the slots are taken. These maps are small maps and maps of 64-bit keys or values.
-    /// In a set, at most nine tenths are taken. A set whose buckets have more slots needs a minimum
-    /// count of buckets, because the index of a bucket then encodes more bits of a key. If that
-    /// minimum gives the smallest table, fewer slots are taken.
-    /// [`BulkMap::memory_bytes`](crate::BulkMap::memory_bytes) returns the bytes that a table
-    /// takes.
+    /// tenths of the slots are taken. These are small maps and maps of 64-bit keys or values. In a
+    /// set, at most nine tenths are taken. Buckets of a set with more slots need a minimum count of
+    /// buckets, whose indices encode more bits of a key. If that minimum gives the smallest table,
+    /// fewer slots are taken. [`BulkMap::memory_bytes`](crate::BulkMap::memory_bytes) returns the
+    /// bytes that a table takes.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
         self.design.load = Some(load);
@@ -131,8 +130,8 @@ impl Config<Page> {
         self.plan_on::<K, V>(pairs, known, Machine::UNKNOWN)
     }
 
-    /// Returns [`PageConfig::plan_for`] for a machine. The table has the same size for all
-    /// machines, and the scratch is not larger.
+    /// Returns [`PageConfig::plan_for`] for a machine. The table has the same size, and the scratch
+    /// is not larger.
     pub(super) fn plan_on<K: KeyWord, V: Payload>(&self, pairs: u64, known: Known, machine: Machine) -> Result<Plan> {
         self.plan_with_capacity::<K, V>(pairs, self.design.pairs, known, machine)
     }
@@ -204,8 +203,8 @@ fn buckets_of_keys<K: KeyWord, V: Payload>(keys: u64, load: f64) -> f64 {
     Layout::forms::<K, V>().map(of_form).into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the bits of a page index, and the buckets of a page, for at least `buckets` buckets. An
-/// error names `load`, from which `buckets` was computed.
+/// Returns the bits of a page index, and the buckets of a page, for at least `buckets` buckets.
+/// `buckets` follows from `load`.
 fn pages_of<K: KeyWord, V: Payload>(buckets: f64, load: f64) -> Result<(u32, u32)> {
     // The kernels tell at most 2^31 buckets apart.
     if buckets > (1u64 << 31) as f64 {
@@ -231,9 +230,9 @@ const PAIRS_A_TASK: u64 = 1 << 13;
 /// The count of pages per core if there are several cores, so that they share the work evenly.
 const PAGES_A_CORE: usize = 2;
 
-/// Returns the bits of a page index and the buckets of a page for the same buckets on a machine. If
-/// the machine has CPU cores, there are as few pages as fit a cache and keep all cores busy,
-/// because every split takes as long as building the pages.
+/// Returns the bits of a page index and the buckets of a page for a machine. If it has CPU cores,
+/// there are as few pages as fit a cache and keep all cores busy, because every split takes as long
+/// as building the pages.
 fn pages_for((mut page_bits, mut page_buckets): (u32, u32), pairs: u64, machine: Machine) -> (u32, u32) {
     let Some(cores) = machine.cores() else { return (page_bits, page_buckets) };
     // A single page needs no split, and may therefore be larger.

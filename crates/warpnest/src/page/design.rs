@@ -18,7 +18,7 @@ use gpu_kernels::types::{KeyWord, Payload};
 ///   values of these types are legal.
 /// * **Repeated keys** are handled as in `HashMap::from_iter`: the last pair in input order wins.
 ///   [`Config::assume_unique`](crate::Config::assume_unique) promises that no key is repeated, so
-///   that the build need not keep the order of the pairs. If a key is repeated despite the promise,
+///   that the build need not keep the order of the pairs. If a key is repeated nevertheless,
 ///   [`BulkMap::len`] and [`BulkMap::to_pairs`] may count and return it several times, and many
 ///   copies of a key may make the build fail.
 /// * **Complexity.** A build makes sequential passes over the pairs: one for each split (none to
@@ -43,7 +43,7 @@ use gpu_kernels::types::{KeyWord, Payload};
 /// * **A change that fails** leaves the map unchanged, or empties it and returns
 ///   [`Error::Emptied`](crate::Error::Emptied).
 /// * **Concurrent use.** Any number of streams may look up keys at the same time. A change needs
-///   exclusive access to the map, and waits by itself for running lookups.
+///   exclusive access to the map, and waits for running lookups.
 ///
 /// Build a map by [`BulkMap::build`], [`BulkMap::from_pairs`] or a
 /// [`PageConfig`](crate::PageConfig), or begin with [`BulkMap::new`]. Look keys up by
@@ -73,7 +73,7 @@ pub type PageMap<K, V> = BulkMap<K, V, Page>;
 ///
 /// * **Keys** are of any [`Key`](crate::Key) type. All values of the type are legal, and keys may
 ///   be repeated. [`Config::assume_unique`](crate::Config::assume_unique) promises that no key is
-///   repeated. If a key is repeated despite the promise, it is found, but [`BulkSet::len`] and
+///   repeated. If a key is repeated nevertheless, it is found, but [`BulkSet::len`] and
 ///   [`BulkSet::to_keys`] may count and return it several times. Many copies of a key may make the
 ///   build fail.
 /// * **Complexity.** A build makes sequential passes over the keys: one for each split (none to

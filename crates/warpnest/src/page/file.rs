@@ -25,7 +25,7 @@ const MIN_PAGE_BUCKETS: u64 = 4;
 /// The most buckets of a table.
 const MAX_BUCKETS: u64 = 1 << 31;
 
-/// The configuration, layout and counts that a file stores for a table, after they are checked.
+/// The configuration, layout and counts from a file, checked.
 pub(super) struct Numbers {
     config: Config<Page>,
     layout: Layout,

@@ -32,7 +32,7 @@ impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for PageTable<K, V> {
             let find = Find::<K, V> {
                 queries: batch.read(queries),
                 words: batch.read(&self.words).cast(),
-                // SAFETY: the kernel's documentation allows null for the values.
+                // SAFETY: the kernel's documentation allows null values.
                 values: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,

@@ -1,6 +1,6 @@
-//! The page table, which is the table of [`PageMap`] and [`PageSet`]. Pairs are first split, and
-//! then whole pages are built on chip. Batches change the table page by page or pair by pair.
-//! docs/page-map.md and docs/sets.md describe layout, algorithm, guarantees and figures.
+//! The table of [`PageMap`] and [`PageSet`]. Pairs are first split, and then whole pages are built
+//! on chip. Batches change the table page by page or pair by pair. docs/page-map.md and
+//! docs/sets.md describe layout, algorithm, guarantees and figures.
 //!
 //! Read `design` and `table` first, then `lookup`. `config` has the sizes that follow from the
 //! count of pairs. `build` has the protocol of a build, and `change` the protocol of a batch.

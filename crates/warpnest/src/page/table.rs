@@ -13,7 +13,7 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf};
 use std::marker::PhantomData;
 
 /// The table of a [`PageMap`](crate::PageMap), or of a [`PageSet`](crate::PageSet) if the payload
-/// is [`Nothing`](gpu_kernels::types::Nothing).
+/// is `Nothing`.
 #[derive(Debug)]
 pub struct PageTable<K: KeyWord, V: Payload> {
     pub(super) device: Device,
@@ -32,8 +32,8 @@ pub struct PageTable<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Returns the layout of the table, with the constants of its hash function, for a kernel of
-    /// your own. The layout and [`PageTable::words`] make a [`Table`](gpu_kernels::page::Table).
+    /// Returns the table's layout and hash constants, for a kernel of your own. The layout and
+    /// [`PageTable::words`] make a [`Table`](gpu_kernels::page::Table).
     pub fn layout(&self) -> &Layout {
         &self.layout
     }

@@ -52,7 +52,7 @@ impl Builds for Sorted {
         let built = table.ensure_capacity(plan.pairs).and_then(|()| table.run(stream, &input.with_values(), &plan));
         if built.is_err() {
             // The keys of an empty map are padding, which is all ones. If this fails too, the
-            // device is lost, and the first error says more about the reason.
+            // device is lost, and the first error says more.
             let _ = table.keys.set_bytes(stream, 0xff);
         }
         built
@@ -91,11 +91,9 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
         let work = scratch.reserve(plan.scratch_words())?;
         // SAFETY: the kernel's documentation allows a null count.
         let mut count = unsafe { Global::<u32>::null() };
-        // SAFETY: the following holds for all launches. The scratch has the words of its plan,
-        // which include the pairs and the bits. The map has slots for all pairs and their index.
-        // The sort ends in the storage that the compaction reads. The words of the passes are
-        // reused only after the sort, and the words of the first compaction only after that
-        // compaction.
+        // SAFETY: for all launches, the scratch has the words of its plan, which include the pairs
+        // and the bits. The map has slots for all pairs and their index. The sort ends where the
+        // compaction reads, and the words of both are reused only after them.
         stream.batch(|batch| unsafe {
             let words = batch.write(work);
             let pairs_in = input.read(batch);

@@ -50,7 +50,7 @@ pub(super) fn keys_length(pairs: u64) -> u64 {
 }
 
 /// Returns the count of value slots for `pairs` pairs. It is padded to whole groups like the keys,
-/// so that there is always at least one slot.
+/// and never 0.
 pub(super) fn values_length(pairs: u64) -> u64 {
     padded_entries(pairs)
 }

@@ -1,5 +1,5 @@
-//! The sorted table, which is the table of [`SortedMap`]: a sorted array, binary search, and an
-//! index for the search. docs/sort-by-key.md describes layout, algorithm and guarantees.
+//! The table of [`SortedMap`]: a sorted array, binary search, and an index for the search.
+//! docs/sort-by-key.md describes layout, algorithm and guarantees.
 //!
 //! Read `config` for the sizes, then `build`. `ranges` has the operations of sorted maps alone.
 
@@ -37,10 +37,9 @@ use std::ops::Range;
 ///   [`BulkMap::to_pairs`] and all other methods return pairs in this order. The *rank* of a pair
 ///   is the count of pairs before it.
 /// * **Repeated keys** are handled as in `BTreeMap::from_iter`: the last pair in input order wins.
-///   [`Config::assume_unique`] promises that no key is repeated. If a key is repeated despite the
-///   promise, the build succeeds, and a lookup returns the value of the key's first pair in input
-///   order. The map then has all pairs of the key, and [`BulkMap::len`] counts the key several
-///   times.
+///   [`Config::assume_unique`] promises that no key is repeated. If a key is repeated nevertheless,
+///   the build succeeds, and a lookup returns the value of the key's first pair in input order. The
+///   map then has all pairs of the key, and [`BulkMap::len`] counts the key several times.
 /// * **Complexity.** A build reads and writes every pair sequentially, once for each 8 bits of the
 ///   key, and once more to drop repeated keys. A lookup compares the key with about lg n other
 ///   keys, in groups of 16 neighbours. One group serves 4 steps of the search. docs/sort-by-key.md
@@ -50,8 +49,8 @@ use std::ops::Range;
 ///   build take.
 /// * **Two builds of the same pairs** result in the same map, word for word.
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up keys at the same time. [`BulkMap::rebuild`] needs exclusive access to the map, and waits by
-///   itself for running lookups.
+///   up keys at the same time. [`BulkMap::rebuild`] needs exclusive access to the map, and waits
+///   for running lookups.
 ///
 /// ```
 /// use warpnest::{Device, SortedMap};
@@ -99,14 +98,14 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
         &self.layout
     }
 
-    /// Returns the sorted keys, which are the first [`BulkMap::len`] elements of the buffer. The
-    /// index follows them, possibly with unused elements behind it.
+    /// Returns the sorted keys, the first [`BulkMap::len`] elements. The index follows, possibly
+    /// with unused elements behind it.
     pub fn keys(&self) -> &Buffer<K> {
         &self.keys
     }
 
-    /// Returns the values in the order of their keys. They are the first [`BulkMap::len`] elements
-    /// of the buffer, possibly with unused elements behind them.
+    /// Returns the values in the order of their keys, the first [`BulkMap::len`] elements, possibly
+    /// with unused elements behind them.
     pub fn values(&self) -> &Buffer<V> {
         &self.values
     }
@@ -125,8 +124,7 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
         let (first, pairs) = (ranks.start as usize, (ranks.end - ranks.start) as usize);
         let of = |bytes: usize| first * bytes..(first + pairs) * bytes;
         stream.batch(|batch| {
-            // Recording this use may fail, so it comes before the first copy, which must then not
-            // be made.
+            // This use comes first, because an error should leave the copies undone.
             batch.writes(values);
             batch.copy(&self.keys, of(size_of::<K>()), keys)?;
             batch.copy(&self.values, of(size_of::<V>()), values)
@@ -154,7 +152,7 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for SortedTable<K, V> {
                 queries: batch.read(queries),
                 keys: batch.read(&self.keys),
                 values: batch.read(&self.values),
-                // SAFETY: the kernel's documentation allows null for the values.
+                // SAFETY: the kernel's documentation allows null values.
                 values_out: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,
@@ -164,8 +162,7 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for SortedTable<K, V> {
         })
     }
 
-    /// Copies the pairs without waiting, unlike other tables, because the pairs are already side by
-    /// side.
+    /// Waits for nothing, unlike in other tables, because the pairs are side by side.
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64> {
         let pairs = self.layout.keys;
         if let Some(values) = values {

@@ -15,13 +15,11 @@ pub(crate) struct SplitArrays<K, V: Payload> {
     pub to: Pairs<K, V>,
     /// The count of rows in each region of the input, or `None` if the input is one region.
     pub counts_in: Option<Global<u32>>,
-    /// The starts of the bins, and the end of the last bin, or `None` if all bins have the same
-    /// capacity.
+    /// The starts of the bins, and the end of the last bin, unless bins have a capacity.
     pub starts: Option<Global<u32>>,
-    /// The counts of rows in the bins of the output, which are 0 before the split.
+    /// The counts of rows in the bins, which are 0 before the split.
     pub counts: Global<u32>,
-    /// The look-back state of the split, which is 0 before the split, or `None` if the order of
-    /// rows need not be kept.
+    /// The look-back state, which is 0 before the split, if the order of rows is kept.
     pub state: Option<Global<u64>>,
     pub header: Global<u64>,
 }
@@ -29,8 +27,8 @@ pub(crate) struct SplitArrays<K, V: Payload> {
 /// Queues the split with index `number`, of `rows` rows. `a` and `b` are the constants of the mix.
 ///
 /// # Safety
-/// The batch gave the pointers to all arrays, and the output arrays for writing. The arrays are as
-/// large as the level or the starts require. The input is the output of the split before, if any.
+/// The batch gave all arrays, the outputs for writing. They are as large as the level or the starts
+/// require. The input is the output of the split before, if any.
 pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
     batch: &Batch<'_>,
     (number, level): (usize, &Level),
@@ -71,8 +69,8 @@ pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
 /// of the last bin.
 ///
 /// # Safety
-/// The batch gave the pointers to all arrays, with `starts` and `state` for writing. There is a
-/// count for each bin, and one start more. `state` has [`starts_state_words`] words, which are 0.
+/// The batch gave all arrays, `starts` and `state` for writing. There is a count for each bin, and
+/// one start more. `state` has [`starts_state_words`] words, which are 0.
 pub(crate) unsafe fn queue_starts(
     batch: &Batch<'_>,
     bins: u64,

@@ -14,8 +14,8 @@ const DEVIATIONS: f64 = 8.0;
 /// are not written.
 const MAX_CAPACITY: u64 = 0xffff_0000;
 
-/// The regions of rows that are not stored side by side. All regions have the same capacity, and
-/// the rows of a region are at its beginning.
+/// The regions of rows that are not side by side. All have the same capacity, and rows are at the
+/// beginning of their region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Regions {
     pub number: u64,
@@ -30,8 +30,7 @@ pub(crate) struct Level {
     pub bits: u32,
     /// The bits of all levels up to this one. There are 2^`bits_so_far` bins.
     pub bits_so_far: u32,
-    /// The count of regions of the input. `tiles` is the count of tiles of each region, and
-    /// `region_capacity` its capacity.
+    /// The count of regions of the input. `tiles` is the count of tiles of each.
     pub regions: u64,
     pub tiles: u64,
     pub region_capacity: u64,
@@ -86,8 +85,8 @@ pub(crate) fn levels<K: KeyWord, V: Payload>(
         // bin.
         let groups_of_bin = groups(number) as f64 / (1u64 << bits_so_far) as f64;
         let slack = DEVIATIONS * mean / groups_of_bin.sqrt() + 64.0;
-        // Later splits process the whole capacity of a bin in tiles, whether it is full or not, so
-        // only the last split adds `besides`.
+        // Later splits have tiles for the whole capacity of a bin, so only the last split adds
+        // `besides`.
         let besides = if number + 1 == bits.len() { besides } else { 0 };
         let bin_capacity = ((mean + slack).ceil() as u64 + besides).min(rows).max(1);
         levels.push(Level {
@@ -97,7 +96,7 @@ pub(crate) fn levels<K: KeyWord, V: Payload>(
             tiles,
             region_capacity,
             bin_capacity,
-            // Rows with repeated keys are not dropped, because every row is needed.
+            // Rows with repeated keys are not dropped.
             skew_limit: u32::MAX.into(),
             state_words: 0,
         });

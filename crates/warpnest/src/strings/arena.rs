@@ -48,7 +48,7 @@ impl Arena {
         Some(&self.bytes[self.offsets[number]..end])
     }
 
-    /// Returns an iterator over the strings in the order of their ids.
+    /// Iterates over the strings in the order of their ids.
     pub(super) fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> + Clone {
         self.offsets.windows(2).map(|ends| &self.bytes[ends[0]..ends[1]])
     }

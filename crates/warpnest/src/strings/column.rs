@@ -75,9 +75,8 @@ impl<S: Strings + ?Sized> Strings for &S {
 /// A column of strings that are stored contiguously, as their bytes and the offset of each string.
 ///
 /// This is the layout of string columns in Arrow: row `i` has the bytes from `offsets[i]` to
-/// `offsets[i + 1]`. Offsets may be `i32` or `i64`, as in Arrow, or unsigned. The first offset need
-/// not be 0, and the last need not be the count of bytes, so a slice of an Arrow array is a column,
-/// too.
+/// `offsets[i + 1]`. Offsets may be `i32` or `i64`, as in Arrow, or unsigned. They need not begin
+/// at 0 or end with the bytes, so a slice of an Arrow array is a column, too.
 ///
 /// ```
 /// use warpnest::Device;

@@ -57,7 +57,7 @@ impl<S: BuildHasher + Sync> StringCounts<S> {
         Ok(new_rows)
     }
 
-    /// Returns the count of occurrences of a string, which is 0 if it does not occur.
+    /// Returns the count of occurrences of a string.
     pub fn get(&self, string: impl AsRef<[u8]>) -> u64 {
         self.ids.get(string).map_or(0, |id| self.counts[id as usize])
     }
@@ -89,7 +89,7 @@ impl<S> StringCounts<S> {
         self.counts.iter().sum()
     }
 
-    /// Returns an iterator over the strings and their counts, in the order of first appearance.
+    /// Iterates over the strings and their counts, in the order of first appearance.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], u64)> {
         self.ids.iter().zip(self.counts.iter().copied())
     }

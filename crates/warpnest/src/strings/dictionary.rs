@@ -3,11 +3,10 @@
 use super::arena::Arena;
 use std::collections::HashMap;
 
-/// Distinct strings with ids in the order in which they were added.
+/// Distinct strings with ids in the order of addition.
 ///
-/// The first string with a hash is found by that hash. Other strings with the same hash are in a
-/// separate map, whose hash function has another random seed. So an attacker who knows the first
-/// seed cannot make lookups in the separate map slow.
+/// The first string with a hash is found by it. Other strings with that hash are in a separate map,
+/// which hashes with another random seed. An attacker who knows the first seed cannot slow it down.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dictionary {
     strings: Arena,

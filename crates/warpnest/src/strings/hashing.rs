@@ -17,8 +17,8 @@ pub(super) fn hash_of(hasher: &impl BuildHasher, string: &[u8]) -> u64 {
     state.finish()
 }
 
-/// A column whose rows can be hashed. Only the implementations are compiled for each type of column
-/// and hasher. Functions that take a `dyn Hashed` are compiled once.
+/// A column whose rows can be hashed. It is implemented for each type of column and hasher, and its
+/// users are compiled once.
 pub(super) trait Hashed: Strings {
     /// Returns the hashes of `hashes.len()` rows that begin at `first`.
     fn hash(&self, first: usize, hashes: &mut [u64]);

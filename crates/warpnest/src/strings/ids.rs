@@ -69,8 +69,7 @@ impl<S: BuildHasher + Sync> StringIds<S> {
         Added::to(&mut self.dictionary, &self.device, &With(strings, &self.hasher))
     }
 
-    /// Returns the id of each row's string, if it has one. All cores of the host do the lookup,
-    /// without the device.
+    /// Returns the id of each row's string, if it has one. Only the host's cores work.
     pub fn get_many(&self, strings: &(impl Strings + ?Sized)) -> Vec<Option<u32>> {
         found(&self.dictionary, &With(strings, &self.hasher))
     }
@@ -88,7 +87,7 @@ impl<S> StringIds<S> {
         self.dictionary.strings().get(id as usize)
     }
 
-    /// Returns an iterator over the strings in the order of their ids.
+    /// Iterates over the strings in the order of their ids.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.dictionary.strings().iter()
     }
@@ -126,7 +125,7 @@ pub(super) struct Added {
 }
 
 impl Added {
-    /// Adds the strings of a batch, which the device deduplicates, to the dictionary.
+    /// Adds the strings of a batch to the dictionary.
     fn to(dictionary: &mut Dictionary, device: &Device, strings: &dyn Hashed) -> Result<Self> {
         let rows = numbered(device, strings)?;
         let different = rows.first_rows.par_iter().zip(&rows.hashes).with_min_len(MIN_ROWS);

@@ -48,7 +48,7 @@ pub struct StringMap<V, D: Design = Page, S = RandomState> {
 }
 
 impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
-    /// Returns the values of the queries, in the order of the queries.
+    /// Returns the values of the queries, in their order.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -56,7 +56,7 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
         self.found(&With(queries, &self.hasher), |number| number.map(|number| &self.values[number]))
     }
 
-    /// Returns whether each of the queries is in the map, in the order of the queries.
+    /// Returns whether each of the queries is in the map, in their order.
     ///
     /// # Errors
     /// As for [`StringMap::get_many`].
@@ -91,13 +91,12 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
 }
 
 impl<V, D: Design, S> StringMap<V, D, S> {
-    /// Returns an iterator over all strings and values, in the order in which strings first
-    /// appeared.
+    /// Iterates over all strings and values, in the order in which strings first appeared.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &V)> {
         self.keys().zip(&self.values)
     }
 
-    /// Returns an iterator over all strings, in the order of [`StringMap::iter`].
+    /// Iterates over all strings, in the order of [`StringMap::iter`].
     pub fn keys(&self) -> impl ExactSizeIterator<Item = &[u8]> {
         self.strings.iter()
     }

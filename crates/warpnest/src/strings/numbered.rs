@@ -8,6 +8,6 @@ pub(super) struct Numbered {
     pub first_rows: Vec<u32>,
     /// The hash of each distinct string.
     pub hashes: Vec<u64>,
-    /// The ids of strings that share their hash with a string of a lower id, in ascending order.
+    /// The ascending ids of strings that share the hash of an earlier string.
     pub sharing: Vec<u32>,
 }

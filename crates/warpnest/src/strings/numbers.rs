@@ -2,11 +2,10 @@
 
 use std::collections::HashMap;
 
-/// Distinct strings, with ids that count from 0 in the order in which the strings were added.
+/// Distinct strings, with ids from 0 in the order of addition.
 ///
-/// The first string with a hash is found by that hash. Other strings with the same hash are in a
-/// separate map, whose hash function has another random seed. So an attacker who knows the first
-/// seed cannot make lookups in the separate map slow.
+/// The first string with a hash is found by it. Other strings with that hash are in a separate map,
+/// which hashes with another random seed. An attacker who knows the first seed cannot slow it down.
 #[derive(Default)]
 pub(super) struct Numbers<'s> {
     by_hash: HashMap<u64, u32, foldhash::fast::RandomState>,
@@ -43,13 +42,13 @@ impl<'s> Numbers<'s> {
         &self.hashes
     }
 
-    /// Returns an iterator over the strings and their hashes.
+    /// Iterates over the strings and their hashes.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'s [u8], u64)> {
         self.strings.iter().copied().zip(self.hashes.iter().copied())
     }
 
-    /// Returns an iterator over the ids of the strings that share their hash with an earlier
-    /// string. The order is unspecified.
+    /// Iterates over the ids of the strings that share their hash with an earlier string. The order
+    /// is unspecified.
     pub(super) fn sharing(&self) -> impl Iterator<Item = u32> {
         self.sharing.values().copied()
     }

@@ -78,8 +78,7 @@ impl<'s> Chunk<'s> {
 /// each chunk the ids of its strings.
 fn merged(chunks: &[Chunk<'_>]) -> (Numbered, Vec<Vec<u32>>) {
     let part_of = |hash: u64| ((u128::from(hash) * chunks.len() as u128) >> 64) as usize;
-    // For each part of the hash range: its distinct strings, and their ids within the part, in the
-    // order of the chunks.
+    // For each part of the hash range, its strings, and their ids in the order of the chunks.
     let parts = (0..chunks.len()).into_par_iter().with_max_len(1).map(|part| {
         let mut numbers = Numbers::default();
         let all = chunks.iter().flat_map(|chunk| chunk.numbers.iter());

@@ -47,7 +47,7 @@ fn separate(numbered: &mut Numbered, strings: &dyn Hashed, differing: &[u32]) {
         counts[before as usize] -= 1;
         counts[id as usize] += 1;
     }
-    // The new ids are last, so all ids are put in the order of first appearance again.
+    // Ids are put in the order of first appearance again.
     let mut order: Vec<u32> = (0..first_rows.len() as u32).collect();
     order.sort_unstable_by_key(|&id| first_rows[id as usize]);
     let mut new_ids = vec![0; order.len()];

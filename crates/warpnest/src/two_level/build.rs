@@ -1,5 +1,5 @@
-//! The build of a two-level table: count, scan, shuffle, and the build of the buckets. If a bucket
-//! overflows, the build starts again with another hash function.
+//! The build of a two-level table: count, scan, shuffle, and build the buckets. If a bucket
+//! overflows, another hash function is tried.
 
 use super::report::{TwoLevelReport, TwoLevelStages};
 use super::{TwoLevel, TwoLevelConfig, TwoLevelTable};
@@ -123,8 +123,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
     /// Removes all keys, as after a failed rebuild.
     fn empty(&mut self, stream: &Stream) {
         self.length = 0;
-        // If this fails too, the device is lost, and the caller's first error says more about the
-        // reason.
+        // If this fails too, the device is lost, and the first error says more.
         let _ = self.clear(stream);
     }
 
@@ -222,10 +221,10 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         let Self { scratch, words, seeds, header, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
 
-        // SAFETY: the following holds for all launches. The scratch has the words of its plan, and
-        // the table's words are enough for all pairs. The passes move the pairs between the two,
-        // and the last pass writes to the scratch. There is a seed for each bucket, and there is
-        // one start more than there are buckets.
+        // SAFETY: for all launches, the scratch has the words of its plan, and the table's words
+        // are enough for all pairs. The passes move the pairs between the two, and the last pass
+        // writes to the scratch. There is a seed for each bucket, and there is one start more than
+        // there are buckets.
         stream.batch(|batch| unsafe {
             let work = batch.write(scratch);
             let input = source.input.read(batch);

@@ -62,8 +62,8 @@ const MAX_ROUNDS: u32 = 1 << 16;
 /// The largest probability that an attempt overflows, by default.
 const OVERFLOW_CHANCE: f64 = 0.01;
 
-/// The largest average share of a bucket's capacity that is taken by default, which is four fifths
-/// as in (Alcantara 2009) and (Sahu 2015).
+/// The largest average fill of buckets by default, four fifths as in (Alcantara 2009) and (Sahu
+/// 2015).
 const FULLEST: f64 = 0.8;
 
 impl Config<TwoLevel> {
@@ -85,9 +85,8 @@ impl Config<TwoLevel> {
     }
 
     /// Sets the average count of items of a bucket, which is at least 1 and at most its capacity.
-    /// The default is four fifths of the capacity, or less. It is less if otherwise some bucket
-    /// would overflow with a probability of more than one in a hundred. Buckets of a few items
-    /// cannot reach that goal.
+    /// The default is four fifths of the capacity, or less, so that the probability that some
+    /// bucket overflows is at most one in a hundred. Buckets of a few items cannot reach that goal.
     #[must_use]
     pub fn items_per_bucket(mut self, items: f64) -> Self {
         self.design.mean = Some(items);
@@ -195,8 +194,7 @@ fn poisson_tail(mean: f64, most: u32) -> f64 {
     let log_factorial: f64 = (1..=most).map(|k| (k as f64).ln()).sum();
     let mut term = (most as f64 * mean.ln() - mean - log_factorial).exp();
     let mut tail = 0.0;
-    // Each term is `mean / k` times the previous one. The sum ends when a term no longer changes
-    // it.
+    // Each term is `mean / k` times the one before. The last one changes nothing.
     for k in most + 1.. {
         term *= mean / k as f64;
         if tail + term == tail {

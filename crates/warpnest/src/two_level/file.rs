@@ -61,7 +61,7 @@ impl<K: KeyWord, V: ValueWord> StoredTable for TwoLevelTable<K, V> {
         }
         let functions = functions_from::<K>(incoming, config.design.hash, 1, buckets)?;
         let layout = Layout { buckets: functions, ..layout::<K>(&config, buckets as u64, || 0) };
-        // There may be one key more than slots, because the key that is all ones has no slot.
+        // The key that is all ones has a cell, and no slot.
         if length > slots + 1 {
             return Err(FileError::inconsistent("there are more keys than slots"));
         }

@@ -1,5 +1,5 @@
-//! The two-level FKS-cuckoo table of 2009, which is the table of [`TwoLevelMap`]. docs/two-level.md
-//! describes layout, algorithm, guarantees and figures.
+//! The two-level FKS-cuckoo table of 2009, for [`TwoLevelMap`]. docs/two-level.md describes layout,
+//! algorithm, guarantees and figures.
 //!
 //! Read `config` for the sizes, then `build`, whose report is in `report`.
 
@@ -36,7 +36,7 @@ use std::marker::PhantomData;
 /// * **Repeated keys** are handled as in `HashMap::from_iter`: the last pair in input order wins.
 ///   If a key has so many copies that a bucket overflows, the build needs at least one restart, and
 ///   all pairs are sorted. With [`Config::assume_unique`] they are never sorted. If a key is
-///   repeated despite that promise, the build succeeds unless copies make a bucket overflow, and
+///   repeated nevertheless, the build succeeds unless copies make a bucket overflow, and
 ///   [`BulkMap::len`] counts the key several times.
 /// * **Complexity.** A build reads and writes every pair a fixed number of times, sequentially. One
 ///   to three passes sort the pairs by bucket (none if there is one bucket), and one pass builds
@@ -49,8 +49,8 @@ use std::marker::PhantomData;
 ///   meanwhile: two copies of the pairs, and the scratch of
 ///   [`sort_pairs`](crate::primitives::sort_pairs).
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up keys at the same time. [`BulkMap::rebuild`] needs exclusive access to the map, and waits by
-///   itself for running lookups.
+///   up keys at the same time. [`BulkMap::rebuild`] needs exclusive access to the map, and waits
+///   for running lookups.
 ///
 /// ```
 /// use warpnest::{Device, TwoLevelMap};
@@ -87,8 +87,8 @@ pub struct TwoLevelTable<K: KeyWord, V: ValueWord> {
 }
 
 impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
-    /// Returns the layout of the table, with the constants of its hash functions, for a kernel of
-    /// your own. With [`TwoLevelTable::words`] and [`TwoLevelTable::seeds`] it makes a
+    /// Returns the table's layout and hash constants, for a kernel of your own. With
+    /// [`TwoLevelTable::words`] and [`TwoLevelTable::seeds`] it makes a
     /// [`Table`](gpu_kernels::two_level::Table).
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -125,8 +125,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         self.buckets() * self.layout.bucket_slots() as u64
     }
 
-    /// Measures how many probes a lookup takes for each key of the table, which is at most one for
-    /// each sub-table. Waits for the result.
+    /// Measures the probes of lookups of present keys, at most one for each sub-table. Waits.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -165,7 +164,7 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for TwoLevelTable<K, V> {
                 words: batch.read(&self.words).cast(),
                 seeds: batch.read(&self.seeds),
                 header: batch.read(&self.header),
-                // SAFETY: the kernel's documentation allows null for the values.
+                // SAFETY: the kernel's documentation allows null values.
                 values: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,
@@ -176,8 +175,8 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for TwoLevelTable<K, V> {
     }
 
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64> {
-        // No copies are looked for, because copies of a key move through a bucket together and end
-        // in one slot.
+        // There are no copies, because copies of a key move through a bucket together into one
+        // slot.
         let (slots, capacity) = (self.slots(), keys.len() as u64);
         let plan = UnpackParams { functions: self.layout.buckets, slots, capacity, copies: 0, padding: 0 };
         // SAFETY: the caller guarantees the outputs. The table and its layout belong together.

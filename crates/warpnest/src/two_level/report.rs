@@ -5,7 +5,7 @@
 #[non_exhaustive]
 pub struct TwoLevelReport {
     /// The seed of the random constants. [`TwoLevelConfig::seed`](crate::Config::seed) with this
-    /// value makes another build use the same constants.
+    /// seed repeats them.
     pub seed: u64,
     /// The count of attempts that ended because a bucket got too many items.
     pub overflows: u32,

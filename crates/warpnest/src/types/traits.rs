@@ -86,10 +86,9 @@ pub(crate) const fn check_any_bytes<T: Value>() {
     );
 }
 
-/// A type of keys: a [`Value`] type whose values are equal exactly if their bytes are equal. So
-/// floating-point numbers are no keys, because their two zeros are equal and a NaN does not equal
-/// itself. Wider keys, such as UUIDs, are first mapped to dense ids
-/// ([example](crate::cookbook#uuids)).
+/// A type of keys: a [`Value`] whose values are equal exactly if their bytes are. So floating-point
+/// numbers are no keys, because their two zeros are equal and a NaN does not equal itself. Wider
+/// keys, such as UUIDs, are first mapped to dense ids ([example](crate::cookbook#uuids)).
 ///
 /// ```compile_fail,E0277
 /// # let device = warpnest::Device::cpu();
@@ -116,7 +115,7 @@ pub trait Key: Value {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyOrder {
     pub flip: u64,
-    /// The bits by which the word is rotated: 0 or 32.
+    /// The bits of the rotation: 0 or 32.
     pub rotate: u32,
 }
 
@@ -264,8 +263,8 @@ impl<A: PlainHalf + Value, B: PlainHalf + Value> Value for (A, B) {
 }
 #[diagnostic::do_not_recommend]
 impl<A: PlainHalf + Key, B: PlainHalf + Key> Key for (A, B) {
-    // The first half of a tuple decides first when tuples are compared. So the rotation makes it
-    // the upper half of the word, unless the compiler's layout already puts it there.
+    // The first half of a tuple is compared first. So it becomes the upper half of the word, unless
+    // the compiler's layout puts it there already.
     const ORDER: KeyOrder = if std::mem::offset_of!(Self, 0) == 0 {
         KeyOrder { flip: A::ORDER.flip | B::ORDER.flip << 32, rotate: 32 }
     } else {

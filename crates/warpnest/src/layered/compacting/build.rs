@@ -13,7 +13,7 @@ use gpu_kernels::types as words;
 
 impl<K: Key> CompactingTable<K> {
     /// Builds a table of the distinct keys among `keys` with the default configuration.
-    /// [`CompactingConfig::build`] builds one with another configuration.
+    /// [`CompactingConfig::build`] takes another one.
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
@@ -87,8 +87,7 @@ impl<K: Key, D: Ids> IdsAndKeys<K, D> {
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let Self { config, ids, keys: keys_out, work } = self;
         let device = &ids.device().clone();
-        // If ids are in no particular order, the values in the map do not matter before ids are
-        // assigned.
+        // If ids are in no particular order, the map's values do not matter yet.
         let keys = keys.words();
         let mut input = Input::with_any_values(keys);
         if config.in_order {
@@ -100,8 +99,7 @@ impl<K: Key, D: Ids> IdsAndKeys<K, D> {
         D::rebuild_resized(&mut ids.table, stream, input)?;
         keys_out.fit(device, ids.len())?;
         if config.ids.unique {
-            // If a promise of unique keys was broken, the buffer has more elements than there are
-            // distinct keys.
+            // If a promise of unique keys was broken, not all elements are used.
             keys_out.set_bytes(stream, 0)?;
         }
         if config.in_order {
@@ -151,7 +149,7 @@ fn number_in_order<K: words::KeyWord>(
     // SAFETY: as before. The values are the ones that were flagged, and nothing else uses the
     // table.
     unsafe { map.rank(stream, first_rows, before)? };
-    // The keys of the flagged rows are compacted in the order of the rows.
+    // The keys of the flagged rows are compacted.
     let items = keys.len() as u64;
     if items == 0 {
         return Ok(());

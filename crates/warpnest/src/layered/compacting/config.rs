@@ -52,9 +52,9 @@ impl<D: Ids> CompactingConfig<D> {
     /// This is a [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). Ids
     /// are in no particular order.
     ///
-    /// If `ids` assumes unique keys, the build is faster. If a key is repeated despite that
-    /// promise, it may have several ids. On a [`CuckooMap`](crate::CuckooMap) some ids may then
-    /// have no key of the input.
+    /// If `ids` assumes unique keys, the build is faster. If a key is repeated nevertheless, it may
+    /// have several ids. On a [`CuckooMap`](crate::CuckooMap) some ids may then have no key of the
+    /// input.
     pub fn on(ids: Config<D>) -> Self {
         Self { ids, in_order: false }
     }

@@ -42,7 +42,7 @@ use work::Work;
 ///   [`CompactingConfig::memory_bytes`] returns beforehand how many bytes these take at most.
 /// * **Concurrent use.** A table does not change after its build, so any number of streams may look
 ///   up keys at the same time. [`CompactingTable::rebuild`] needs exclusive access to the table,
-///   and waits by itself for running lookups.
+///   and waits for running lookups.
 ///
 /// ```
 /// use warpnest::{CompactingTable, Device};

@@ -7,8 +7,8 @@ use gpu_kernels::types::KeyWord;
 /// The memory in which a table is built, which a rebuild reuses.
 #[derive(Debug)]
 pub(super) struct Work<K> {
-    /// The row indices in reverse order, if ids are in the order of appearance. `reversed` are the
-    /// keys of these rows. The rows are the values of the map until ids replace them.
+    /// The row indices in reverse order, which are the map's first values if ids are in order.
+    /// `reversed` are the keys of these rows.
     pub rows: Buffer<u32>,
     pub reversed: Buffer<K>,
     /// A bit for each row, which is set if the row is the first with its key. `before` has the

@@ -165,7 +165,7 @@ impl<K: Key, V: Value, D: Ids> MultiTable<K, V, D> {
 
 /// Queues the compaction of the keys whose bits are set, and of the ends of their runs. They are
 /// written to the front of `distinct` and `ends`, which are as long as the input. The keys are
-/// written unmixed, and their count is written to `count`.
+/// unmixed, and `count` gets their count.
 fn compact_runs<K: words::KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,

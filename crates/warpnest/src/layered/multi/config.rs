@@ -47,8 +47,8 @@ impl Default for MultiConfig {
 
 impl<D: Ids> MultiConfig<D> {
     /// Returns the configuration of a map whose table of keys has the configuration `keys`. This is
-    /// a [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). The keys in
-    /// that table are distinct, so it does not matter whether `keys` assumes unique keys.
+    /// a [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). That table
+    /// has each key once, so `keys` need not assume unique keys.
     pub fn on(keys: Config<D>) -> Self {
         Self { keys }
     }

@@ -1,8 +1,7 @@
 //! The file of a multimap: the file of the map of its keys, the ends of their runs, and the values.
 //!
-//! A query looks up the index of a run in the map, reads the end of the run, and reads values up to
-//! that end. So every index in the map must be the index of a run, and the ends must be in
-//! ascending order.
+//! A query looks up the index of a run, reads its end, and reads values up to that end. So every
+//! index must be the index of a run, and the ends must ascend.
 
 use super::work::Work;
 use super::{MultiConfig, MultiTable};

@@ -29,8 +29,8 @@ use work::Work;
 /// A map that keeps all values of each key, in the order of the input, and is built in one go.
 ///
 /// Source: the multivalue hash table (Alcantara 2011, §4.4, algorithm 1). Pairs are sorted, and a
-/// table maps each key to the index of its first value and to the count of its values. Here the
-/// pairs are sorted by the hashed keys of the table.
+/// table maps each key to its first value and the count of its values. Here they are sorted by the
+/// table's hashed keys.
 ///
 /// * **The table of keys** is a [`PageMap`](crate::PageMap) by default. [`MultiConfig::on`] selects
 ///   a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011).
@@ -45,8 +45,8 @@ use work::Work;
 /// * **Two builds of the same pairs** give equal answers. If they have the same seed, they also
 ///   store the values in the same order.
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may query
-///   it at the same time. [`MultiMap::rebuild`] needs exclusive access to the map, and waits by
-///   itself for running queries.
+///   it at the same time. [`MultiMap::rebuild`] needs exclusive access to the map, and waits for
+///   running queries.
 #[doc(alias("multimap", "multi_map", "multivalue", "group_by", "several values"))]
 pub type MultiMap<K, V, D = Page> = Table<Multi<K, V, D>>;
 
@@ -146,13 +146,12 @@ impl<K: Key, V: Value, D: Ids> HasValues for Multi<K, V, D> {
 pub struct Retrieved<Offsets, Values> {
     /// The offset of the first value of each query, followed by the count of all values.
     pub offsets: Offsets,
-    /// The values of all queries, in the order of the queries. The values of a key are in the order
-    /// of the input.
+    /// The values of all queries, in their order. The values of a key are in input order.
     pub values: Values,
 }
 
 impl<V> Retrieved<Vec<u64>, Vec<V>> {
-    /// Returns an iterator over the queries, which yields the values of each query as a slice.
+    /// Iterates over the queries, which yields the values of each query as a slice.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[V]> {
         self.offsets.windows(2).map(|ends| &self.values[ends[0] as usize..ends[1] as usize])
     }
@@ -292,9 +291,8 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         &self.table.values
     }
 
-    /// Returns the map of keys to the indices of their runs, for a kernel of your own. The last
-    /// value of run `r` has the index `lasts()[r]`, and each run begins behind the last value of
-    /// the run before it.
+    /// Returns the map of keys to the indices of their runs, for a kernel of your own. Run `r` ends
+    /// with value `lasts()[r]`, and the next run begins behind it.
     pub fn runs(&self) -> &BulkMap<K, u32, D> {
         &self.table.runs
     }

@@ -16,7 +16,7 @@ pub(super) struct Work<K> {
     pub numbers: Buffer<u32>,
     /// The distinct keys, at the front of the buffer.
     pub distinct: Buffer<K>,
-    /// The ends of the runs of the distinct keys, at the front of the buffer.
+    /// The ends of their runs, at the front of the buffer.
     pub ends: Buffer<u32>,
     /// The count of distinct keys.
     pub count: Buffer<u32>,
@@ -47,8 +47,7 @@ impl<K: KeyWord> Work<K> {
                 unsafe { batch.launch(&numbers, plan.items) }
             });
             if launched.is_err() {
-                // If the buffer kept its length, the next build would take its contents for the
-                // indices.
+                // Otherwise the next build would take the contents for the indices.
                 self.numbers.empty();
             }
             return launched;

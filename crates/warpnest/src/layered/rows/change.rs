@@ -103,12 +103,12 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
         Ok(new)
     }
 
-    /// Divides a batch into new keys and keys that the map has.
+    /// Divides a batch into new and existing keys.
     fn divide(&self, stream: &Stream, keys: &Buffer<K>) -> Result<Divided<K::Word>> {
         let device = self.map.device();
         let mut numbers = Buffer::uninitialized(device, keys.len())?;
         iota(stream, &mut numbers)?;
-        // In a page map the last pair of a key wins, so `last` maps each key to its last row.
+        // In a page map the last pair of a key wins.
         let last = PageMap::<K, u32>::build(&stream.device(), keys, &numbers)?;
         let different = if last.len() == keys.len() { None } else { Some(last.pairs_on(stream)?) };
         drop(last);

@@ -25,8 +25,7 @@ impl<K: Key, R: Plain, D: Changes> StoredTable for RowTable<K, R, D> {
     }
 
     fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
-        // The second number is the count of bytes of a row, which the kind in the header contains,
-        // too.
+        // The header's kind also has the second number, the bytes of a row.
         let (keys, _, rows) = (incoming.number()?, incoming.number()?, incoming.short()?);
         let map: BulkMap<K, u32, D> = BulkMap::of(StoredTable::from_parts(incoming)?);
         let (device, stream) = (incoming.device, incoming.device.default_stream());
@@ -39,9 +38,8 @@ impl<K: Key, R: Plain, D: Changes> StoredTable for RowTable<K, R, D> {
         if map.len() as u64 != keys || pairs != keys {
             return Err(FileError::inconsistent("it has another number of keys than its header says"));
         }
-        // The lookups of the keys decide. If the rows that they find are all different, so are the
-        // keys, and no slot has any other row. If a key were in the map twice, one of its copies
-        // would keep its row while the other gets a new index.
+        // If lookups find different rows for all keys, the keys are different, too. If a key were
+        // there twice, one copy would keep its row when the other gets a new index.
         let found = Buffer::<u32>::uninitialized(device, map.len().div_ceil(32))?;
         // SAFETY: there is a value for each key, and a word for every 32 keys.
         unsafe { map.table.find(stream, &written, (Some(&used), &found))? };

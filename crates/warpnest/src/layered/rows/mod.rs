@@ -44,9 +44,8 @@ use std::marker::PhantomData;
 ///   insertion after a failed change, must find out which rows are free. That takes a key and up to
 ///   five words for each row.
 /// * **Growth** copies all rows to an array a quarter larger, and moves the keys to a larger table.
-///   Meanwhile, rows and keys are in memory twice. If a map is filled by many small batches, each
-///   row is copied four to five times on average. [`RowMap::reserve`] beforehand avoids all of
-///   these copies.
+///   Meanwhile both are in memory twice. With many small batches each row is copied four to five
+///   times on average. [`RowMap::reserve`] beforehand avoids this.
 /// * **A change that fails.** If the device lacks memory or the request is invalid, nothing has
 ///   changed. With a map of keys that can fail partway ([`LinearMap`](crate::LinearMap)), some of
 ///   the keys may be in the map with their rows. If the device fails, each key of the batch has its
@@ -54,7 +53,7 @@ use std::marker::PhantomData;
 ///   keys instead, the error is [`Error::Emptied`](crate::Error::Emptied). Rows are never leaked,
 ///   because the next insertion finds out again which rows are free.
 /// * **Concurrent use.** Any number of streams may look up keys at the same time. A change needs
-///   exclusive access to the map, and waits by itself for running lookups.
+///   exclusive access to the map, and waits for running lookups.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};

@@ -30,8 +30,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         // SAFETY: the documentation of the kernels allows null starts.
         let nothing = unsafe { Global::null() };
         // SAFETY: the scratch has the words of its plan, the table the words of its layout. All
-        // words that must be 0 are 0, and each split starts after the one before it. There is a
-        // count for every page, or there is only one page.
+        // words that must be 0 are 0, and splits run one after the other. There is a count for
+        // every page, unless there is only one.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             clock.lap(batch)?;
@@ -44,7 +44,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
     }
 
-    /// Repeats the last split of [`PageTable::attempt`], directly after an attempt that ended with
+    /// Repeats the last split of [`PageTable::attempt`], right after it ended with
     /// [`Outcome::LastOverflow`], and builds the pages. The attempt counted the pairs of every bin,
     /// so each bin can now begin where the bin before it ends.
     pub(in crate::page) fn attempt_last_split(
@@ -62,11 +62,10 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         // The header is zeroed except for the counts of pairs that earlier splits dropped. The last
         // split reads these counts to decide which pairs it drops, and it should decide as before.
         //
-        // SAFETY: as for an attempt. The attempt has just filled the arrays that the last split
-        // reads, with the same plan, layout and input. The counts are added up before they are set
-        // to 0 again. The scan's own words are still 0, because nothing has written them since the
-        // attempt zeroed them. Counts and starts are aligned to 16 bytes. There is a start for
-        // every page, and the end of the last page.
+        // SAFETY: as for an attempt, which has just filled what the last split reads, with the same
+        // plan, layout and input. The counts are added up before they are set to 0 again. The
+        // scan's own words are still 0. Counts and starts are aligned to 16 bytes. There is a start
+        // for every page, and the end of the last page.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             let starts = launches.starts(batch);
@@ -101,14 +100,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     ) -> Result<Launches<'a, K, V>> {
         let Self { scratch, words, layout, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
-        // If there are two splits or more, one of them may write to the table, which then has other
-        // words.
+        // If there are two splits or more, one may write to the table.
         let zeroed = zeroed && plan.levels.len() < 2;
         Ok(Launches { plan, layout, unique, input, scratch, words, zeroed })
     }
 }
 
-/// The plan, the input and the buffers from which the launches of an attempt are made.
+/// The plan, the input and the buffers of an attempt's launches.
 pub(in crate::page) struct Launches<'a, K, V: Payload> {
     pub plan: &'a Plan,
     pub layout: &'a Layout,
@@ -122,8 +120,8 @@ pub(in crate::page) struct Launches<'a, K, V: Payload> {
 }
 
 impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
-    /// Records the use of all buffers. This happens before the clock starts, because the time that
-    /// the batch waits for other streams should not be measured.
+    /// Records the use of all buffers, before the clock starts, so that waiting for other streams
+    /// is not measured.
     pub(crate) fn record(&self, batch: &Batch<'a>) {
         self.input.read(batch);
         batch.writes(self.scratch);
@@ -154,8 +152,8 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         self.counts(batch, self.plan.levels.len())
     }
 
-    /// Returns the array for the starts of the last split's bins, and the end of the last bin. It
-    /// is used if that split is repeated.
+    /// Returns the array for the bins' starts, and the last bin's end, if the last split is
+    /// repeated.
     fn starts(&self, batch: &Batch<'a>) -> Global<u32> {
         batch.write(self.scratch).offset(self.plan.starts_at()).cast()
     }
@@ -173,8 +171,8 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     /// As for [`Launches::split`].
     pub(crate) unsafe fn splits(&self, batch: &Batch<'a>, clock: &mut StageClock) -> Result<()> {
         for number in 0..self.plan.levels.len() {
-            // SAFETY: the documentation of the kernels allows null starts. Each split is queued
-            // after the one before it. The caller guarantees the rest.
+            // SAFETY: the documentation of the kernels allows null starts. Splits run one after the
+            // other. The caller guarantees the rest.
             unsafe { self.split(batch, number, Global::null())? };
             if number == 0 {
                 clock.lap(batch)?;
@@ -195,8 +193,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     /// or the header records the overflow. If `starts` is not null, they are the sums of the bins'
     /// counts.
     unsafe fn split(&self, batch: &Batch<'a>, number: usize, starts: Global<u32>) -> Result<()> {
-        // SAFETY: the caller guarantees it. If only keys are split, the plan is made for keys
-        // without values.
+        // SAFETY: the caller guarantees it. For `Nothing` the plan is for keys alone.
         unsafe {
             if self.keys_alone() {
                 self.split_of::<Nothing>(batch, number, starts)
@@ -224,9 +221,9 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             state: (!self.unique).then(|| header.offset(plan.state_at(number))),
             header,
         };
-        // SAFETY: the scratch has each split's counts, look-back state and bins at their offsets.
-        // Each split reads what the split before it wrote. The last split writes to the scratch,
-        // and the pages are built from there. The caller guarantees the rest.
+        // SAFETY: the scratch has each split's counts, look-back state and bins at their offsets. A
+        // split reads what the one before it wrote. The last split writes to the scratch, and the
+        // pages are built from there. The caller guarantees the rest.
         unsafe { queue_split(batch, (number, level), plan.pairs, [layout.a, layout.b], arrays) }
     }
 

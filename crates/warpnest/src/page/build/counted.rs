@@ -33,8 +33,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
     }
 
-    /// Does [`PageTable::attempt_counted`]. It moves keys with the payload `M`, which is the
-    /// payload of the map, or none if values do not matter.
+    /// Does [`PageTable::attempt_counted`]. It moves keys with payload `M`: the map's, or none if
+    /// values do not matter.
     fn count_and_move<M: Payload>(&mut self, stream: &Stream, (input, plan): Planned<'_, K, V>) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, .. } = self;
@@ -110,10 +110,9 @@ fn starts_words(layout: &Layout) -> u64 {
 /// page's pairs begin, and the second stage builds the pages.
 ///
 /// # Safety
-/// The input has `pairs` pairs, sorted by page, and the batch gave the pointers to them. If
-/// `unique`, their keys are all different and have values. The scratch begins with a header that is
-/// 0, and has [`starts_words`] words that begin at `starts_at`. The table has the words of its
-/// layout.
+/// The batch gave `pairs` pairs, sorted by page. If `unique`, their keys are all different and have
+/// values. The scratch begins with a header that is 0, and has [`starts_words`] words that begin at
+/// `starts_at`. The table has the words of its layout.
 unsafe fn build_in_place<'b, K: KeyWord, V: Payload>(
     batch: &Batch<'b>,
     clock: &mut StageClock,

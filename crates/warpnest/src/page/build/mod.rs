@@ -1,8 +1,7 @@
-//! The build of a page table. `protocol` tries one strategy after another until an attempt
-//! succeeds. [`outcome`] is what an attempt reports to the protocol, and [`report`] is the report
-//! for users. An [`attempt`] splits the pairs and builds the pages. A [`counted`] attempt cannot
-//! overflow a bin. An [`unordered`] attempt treats keys as if they were unique. [`plan`] and
-//! [`unordered_plan`] have all sizes.
+//! The build of a page table. `protocol` tries one strategy after another, reads the [`outcome`] of
+//! each attempt, and writes the [`report`]. An [`attempt`] splits the pairs and builds the pages. A
+//! [`counted`] attempt cannot overflow a bin. An [`unordered`] attempt treats keys as if they were
+//! unique. [`plan`] and [`unordered_plan`] have all sizes.
 
 pub(super) mod attempt;
 mod counted;

@@ -70,9 +70,9 @@ impl Outcome {
 /// The counts of repeated keys that pages have listed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::page) struct Repeats {
-    /// The count of repeated keys that are in the pages' own parts of the list.
+    /// The count of repeated keys in the pages' own parts of the list.
     pub own: u64,
-    /// The count of repeated keys that are in the common part of the list.
+    /// The count of repeated keys in the common part of the list.
     pub common: u64,
 }
 

@@ -57,8 +57,8 @@ impl Plan {
             let tiles = region_capacity.div_ceil(tile).max(1);
             bits_so_far += bits;
             let mean = pairs as f64 / (1u64 << bits_so_far) as f64;
-            // Unique keys under a random mix hardly ever exceed this slack. If keys may be
-            // repeated, the slack is larger by an eighth of the mean.
+            // Unique keys under a random mix hardly ever exceed this slack. Repeated keys get an
+            // eighth of the mean more.
             let slack = 8.0 * mean.sqrt() + 64.0 + if repeats { mean / 8.0 } else { 0.0 };
             let bin_capacity = ((mean + slack).ceil() as u64).min(pairs.max(1));
             let mean_of_tile = (tile >> bits) as f64;
@@ -149,8 +149,8 @@ impl Plan {
         self.scan_at() + self.levels.last().map_or(0, |last| scan_state_words::<u32>(last.bins()))
     }
 
-    /// Returns the offset of the starts of the last split's bins, in 64-bit words, which is a
-    /// multiple of 16 bytes. The starts are needed if that split is repeated.
+    /// Returns the offset of the starts of the last split's bins, which are needed if it is
+    /// repeated. The offset is in 64-bit words, and a multiple of 16 bytes.
     pub(crate) fn starts_at(&self) -> u64 {
         self.zeros().next_multiple_of(2)
     }
@@ -162,7 +162,7 @@ impl Plan {
     }
 
     /// Returns the count of 64-bit words for `capacity` pairs: keys, then values, each array
-    /// aligned to 16 bytes. Pairs whose key and value are side by side need no more.
+    /// aligned to 16 bytes. Pairs that are side by side fit, too.
     fn pairs_words(&self, capacity: u64) -> u64 {
         self.keys_words(capacity) + (capacity * self.value_bytes).div_ceil(16) * 2
     }

@@ -144,8 +144,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
     }
 
-    /// Rebuilds the table according to a plan, in its own memory if that is large enough. After an
-    /// error the table is empty.
+    /// Rebuilds the table by a plan, in its own memory if that is large enough. After an error the
+    /// table is empty.
     pub(in crate::page) fn rebuild_planned(&mut self, stream: &Stream, planned: Planned<'_, K, V>) -> Result<()> {
         self.length = 0;
         let built = self.attempt_until_built(stream, planned, false);
@@ -158,8 +158,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Removes all keys, as after a failed rebuild.
     pub(in crate::page) fn empty(&mut self, stream: &Stream) {
         (self.length, self.layout.holes) = (0, 0);
-        // If this fails too, the device is lost, and the caller's first error says more about the
-        // reason.
+        // If this fails too, the device is lost, and the first error says more.
         let _ = self.words.fill(stream, 0);
     }
 

@@ -4,13 +4,13 @@
 #[derive(Clone, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct PageReport {
-    /// The seed of the random constants. [`PageConfig::seed`](crate::Config::seed) with this value
-    /// makes another build use the same constants.
+    /// The seed of the random constants. [`PageConfig::seed`](crate::Config::seed) with this seed
+    /// repeats them.
     pub seed: u64,
     /// The count of attempts that ended because a page could not be built.
     pub failures: u32,
     /// Whether a bin of the last split overflowed, so that this split was repeated. In the repeated
-    /// split, every bin has the capacity that the first one counted for it.
+    /// split, a bin has the capacity that was counted for it.
     pub split_again: bool,
     /// Whether a bin of an earlier split overflowed, so that all pairs were counted and put at
     /// exact offsets.

@@ -1,10 +1,9 @@
 //! A build that treats keys as if they were unique, and the check of whether they are.
 //!
-//! A sample of the keys is checked first. If few keys of the sample are repeated, the pairs are
-//! split without keeping their order, and each page lists the keys that it finds again. If the list
-//! has capacity for all of these keys, they are resolved: one pass over the input finds the last
-//! pair of each listed key. Otherwise the pairs are split again, in order
-//! ([`attempt`](super::attempt)).
+//! Keys are sampled first. If few sampled keys are repeated, the pairs are split without keeping
+//! their order, and each page lists the keys that it finds again. If the list can hold all of
+//! these, they are resolved: one pass over the input finds the last pair of each. Otherwise the
+//! pairs are split in order ([`attempt`](super::attempt)).
 
 use super::outcome::{Outcome, Repeats};
 use super::plan::Planned;
@@ -24,13 +23,13 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar};
 const MAX_SAMPLED: u64 = 4;
 
 /// The most rounds of a block that looks for the last pairs of keys, and the count of blocks that
-/// keeps a large device busy. If there would be fewer blocks, each block has fewer rounds.
+/// keeps a large device busy. If there are fewer blocks, they have fewer rounds.
 const MAX_ROUNDS: u64 = 16;
 const MANY_BLOCKS: u64 = 512;
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Returns whether so many keys of a sample are repeated that an unordered attempt is not
-    /// worthwhile, and waits for this answer. If there are few pairs, no sample is taken.
+    /// Returns whether so many sampled keys are repeated that an unordered attempt is not
+    /// worthwhile, and waits. Few pairs are not sampled.
     pub(in crate::page) fn sample_is_repeated(
         &mut self,
         stream: &Stream,
@@ -78,9 +77,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let launches = self.launches((input, plan), true, zeroed)?;
         let scratch = launches.scratch;
         // SAFETY: the scratch has the words of its plan, the table the words of its layout. All
-        // words that must be 0 are 0, and each split starts after the one before it. There is a
-        // count for every page, or there is only one page. The list of repeated keys is behind the
-        // storage for pairs. There is a block for each page.
+        // words that must be 0 are 0, and splits run one after the other. There is a count for
+        // every page, unless there is only one. The list of repeated keys is behind the storage for
+        // pairs. There is a block for each page.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             clock.lap(batch)?;

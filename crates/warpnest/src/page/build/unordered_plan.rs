@@ -8,7 +8,7 @@ use gpu_kernels::types::{KeyWord, Payload};
 const MIN_SAMPLED_PAIRS: u64 = 1 << 24;
 
 /// The count of a page's pairs for which its own part of the list has one entry, and the count of
-/// entries that the part has in addition.
+/// its additional entries.
 const PAIRS_AN_ENTRY: u64 = 32;
 const MORE_ENTRIES: u64 = 16;
 

@@ -24,8 +24,8 @@ impl<T: OfDesign<Design = Page>> Table<T> {
 }
 
 // After an error of an insertion or a removal the table is unchanged or empty. If it is empty and
-// was not empty before, the error is `Error::Emptied`. If a batch removes a key several times, only
-// one of these removals answers with the value.
+// was not empty before, the error is `Error::Emptied`. If a removed key is repeated, only one
+// removal answers with its value.
 impl Changes for Page {
     fn reserve<K: KeyWord, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream, additional: u64) -> Result<()> {
         table.reserve(stream, additional)

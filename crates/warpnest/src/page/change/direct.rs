@@ -1,5 +1,5 @@
-//! Changes by batches that are small compared to the table. Each pair is changed by itself, in the
-//! table's own memory.
+//! Changes by batches that are small compared to the table. Pairs are changed one by one, in the
+//! table's memory.
 
 use crate::page::table::PageTable;
 use crate::table::input::Input;
@@ -28,8 +28,8 @@ pub(in crate::page) enum Added {
     Full,
 }
 
-/// The scratch of a batch of additions. It has the header, an index of the keys, the list of pairs
-/// that found no empty slot, and the cells of repeated keys. Offsets are in 64-bit words.
+/// The scratch of a batch of additions: the header, an index of the keys, the pairs that found no
+/// empty slot, and the cells of repeated keys. Offsets are in 64-bit words.
 struct DirectPlan {
     pairs: u64,
     /// The bits of a cell's index, or `None` if there is no index.
@@ -146,13 +146,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(if failed { Added::Full } else { Added::All })
     }
 
-    /// Removes keys one by one, in place, and returns the count of removed keys. If the batch has a
-    /// key several times, only one of these removals answers with the value. After an error the
-    /// table is in the same state as after an error of [`PageTable::add_directly`].
+    /// Removes keys one by one, in place, and returns the count of removed keys. If a key is
+    /// repeated, only one removal answers with its value. After an error the table is as after an
+    /// error of [`PageTable::add_directly`].
     ///
     /// # Safety
-    /// If there are outputs, they have a value for each key, if the table has values, and a word of
-    /// found-bits for every 32 keys. Nothing else uses them.
+    /// The outputs, if any, have a value for each key and a word of found-bits for every 32 keys.
+    /// Nothing else uses them.
     pub(in crate::page) unsafe fn remove_directly(
         &mut self,
         stream: &Stream,

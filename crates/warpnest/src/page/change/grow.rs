@@ -64,7 +64,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     /// Returns the plan of a build of `pairs` pairs with capacity for `capacity` pairs. A key may
-    /// be both in the table and in a batch, even if the keys of each are promised to be unique.
+    /// be both in the table and in a batch, whatever was promised of each.
     fn plan_again(&self, pairs: u64, capacity: u64) -> Result<Plan> {
         let config = Config { unique: false, ..self.config.clone() };
         config.plan_with_capacity::<K, V>(pairs, capacity, Known::Nothing, self.device.machine())
@@ -79,8 +79,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         // SAFETY: the buffers have an element for each key of the table, and nothing else uses
         // them.
         let written = unsafe { self.write(stream, &keys, values.as_ref())? };
-        // The table may hold more pairs than `length` if a promise of unique keys was broken. It
-        // may hold fewer if its file stated a wrong count.
+        // There are more pairs if a promise of unique keys was broken, and fewer if the file stated
+        // a wrong count.
         let end = length.min(written as usize) + coming;
         if let Some(batch) = batch {
             keys.slice_mut(end - coming..end)?.copy_from(stream, &*batch.keys.slice(..coming)?)?;

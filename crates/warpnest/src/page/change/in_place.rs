@@ -35,20 +35,19 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         // Rewriting pages can evict many pairs at once. Adding the same pairs again changes
         // nothing.
         match self.add_by_pages(stream, input) {
-            // A part of the batch is in the table already, so the table must be emptied after any
-            // error.
+            // A part of the batch is in the table already, so the table is emptied.
             Err(source) if !matches!(source, Error::Emptied { .. }) => Err(self.emptied(stream, source)),
             added => added,
         }
     }
 
-    /// Removes keys in place, and returns the count of removed keys. If the batch has a key several
-    /// times, only one of these removals answers with the value. After an error the table is in the
-    /// same state as after an error of [`PageTable::add_in_place`]. The table must not be empty.
+    /// Removes keys in place, and returns the count of removed keys. If a key is repeated, only one
+    /// removal answers with its value. After an error the table is as after an error of
+    /// [`PageTable::add_in_place`]. The table must not be empty.
     ///
     /// # Safety
-    /// If there are outputs, they have a value for each key, if the table has values, and a word of
-    /// found-bits for every 32 keys. Nothing else uses them.
+    /// The outputs, if any, have a value for each key and a word of found-bits for every 32 keys.
+    /// Nothing else uses them.
     pub(in crate::page) unsafe fn remove_in_place(
         &mut self,
         stream: &Stream,
@@ -66,8 +65,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Ok(removed);
         }
         match self.remove_by_pages(stream, &Buffer::uninitialized(&self.device, 0)?) {
-            // The keys are removed even if the rewrite lacks memory, and the next batch tries it
-            // again.
+            // The keys are removed in any case, and the next batch tries the rewrite again.
             Ok(_) | Err(Error::OutOfMemory { .. }) => Ok(removed),
             Err(error) => Err(error),
         }

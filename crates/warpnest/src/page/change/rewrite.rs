@@ -65,14 +65,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             Rewritten::All(_) => Ok(Added::All),
             Rewritten::Some => Ok(Added::Full),
             Rewritten::Overflow if input.pairs <= MAX_DIRECT => self.add_directly(stream, input),
-            // The caller then builds a larger table, and a build can move pairs to exact offsets.
+            // A build can move pairs to exact offsets.
             Rewritten::Overflow => Ok(Added::Full),
         }
     }
 
     /// Moves pairs back towards their home buckets to close holes. Returns whether pairs can now be
-    /// added in order. Cores that process pairs in order close holes while they add pairs, so
-    /// nothing is moved for them.
+    /// added in order. Cores that process pairs in order close holes by themselves.
     fn is_whole(&mut self, stream: &Stream) -> Result<bool> {
         let in_order = self.device.machine().runs_in_order();
         if self.layout.holes != 0 && !in_order {
@@ -90,10 +89,10 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let scratch = launches.scratch;
         let sizes = plan.unordered.filter(|_| unordered);
         // SAFETY: the scratch has the words of its plan, the table the words of its layout. All
-        // words that must be 0 are 0, and each split starts after the one before it. There is a
-        // count for every page, or there is only one page, and there is a block for each page.
-        // Without a list of repeated keys, no key is repeated, or pairs are kept in order. In the
-        // second case the table has no holes, unless cores process the pairs.
+        // words that must be 0 are 0, and splits run one after the other. There is a count for
+        // every page, unless there is only one, and a block for each page. Without a list of
+        // repeated keys, no key is repeated, or pairs are in order and the table has no holes,
+        // unless cores process it.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             let zeros = if unordered { plan.cells_at() } else { plan.zeros() };
@@ -135,15 +134,14 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     /// Removes keys by rewriting the pages, and returns the count of removed keys. After an error
-    /// the table is in the same state as after an error of [`PageTable::add_by_pages`].
+    /// the table is as after an error of [`PageTable::add_by_pages`].
     pub(in crate::page) fn remove_by_pages(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
         let plan = self.plan_of_batch::<Nothing>(keys.len() as u64, true);
         self.scratch.reserve(plan.scratch_words())?;
         let removed = self.remove_split(stream, keys, &plan);
         match removed.map_err(|source| self.emptied(stream, source))? {
             Some(removed) => Ok(removed),
-            // A bin cannot hold all copies of one key, so the keys are removed one by one.
-            // SAFETY: there are no answers.
+            // A bin cannot hold all copies of one key. SAFETY: there are no answers.
             None => unsafe { self.remove_directly(stream, keys, None) },
         }
     }
