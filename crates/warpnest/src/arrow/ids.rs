@@ -25,7 +25,7 @@ pub(super) fn by_ids(
     order: Order,
 ) -> Result<(Vec<ArrayRef>, Vec<ArrayRef>)> {
     let words = words_of(scratch.device(), keys)?;
-    // There is at least one column, so the default is never used.
+    // There is at least one column.
     let rows = words.iter().fold(None, with_column).unwrap_or_else(|| Rows::of(&[0u32; 0]));
     let rows = if order == Order::FirstSeen { rows.in_order_of_appearance() } else { rows };
     let Distinct { ids, first_rows, .. } = rows.distinct_on(stream, scratch)?;

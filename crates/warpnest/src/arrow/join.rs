@@ -142,7 +142,7 @@ impl<'q> ArrowJoin<'q> {
     /// # Errors
     /// As for [`ArrowJoin::rows_on`]. [`InputError::SameName`] if two columns of the result would
     /// have the same name. [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot gather a column,
-    /// for example because it has more bytes of text than its offsets can count.
+    /// such as more bytes of text than its offsets count.
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<RecordBatch> {
         let columns = JoinedColumns::new([self.left, self.right], &self.numbers()?, self.kind, &self.suffix)?;
         let rows = self.rows_on(stream, scratch)?;

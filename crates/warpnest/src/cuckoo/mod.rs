@@ -64,8 +64,8 @@ pub type CuckooMap<K, V> = BulkMap<K, V, Cuckoo>;
 /// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, GPU Computing Gems,
 /// Jade edition (2011), chapter 4, section 4.4.
 ///
-/// * **Keys** are of any [`Key`](crate::Key) type. All values of the type are legal, and keys may
-///   be repeated. Copies that racing threads leave in several slots are erased in a pass after the
+/// * **Keys** are of any [`Key`](crate::Key) type. All values of the type are legal and may be
+///   repeated. Copies that racing threads leave in several slots are erased in a pass after the
 ///   insertion. [`Config::assume_unique`] saves that pass. If a key is repeated nevertheless, it is
 ///   found. If a copy met another one during eviction, the pass is made after all. Otherwise
 ///   [`BulkSet::len`] counts every copy, and [`BulkSet::to_keys`] returns it.
@@ -122,9 +122,9 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
     }
 
     /// Returns the slots, which have [`slot_words`](gpu_kernels::table::slots::slot_words) 64-bit
-    /// words each. In a set a slot is a key, and a word has two slots if keys have 32 bits. If none
-    /// of a key's functions leads to its slot, the key is a filler, which is not in the set. It
-    /// replaces an erased copy ([`fillers`](gpu_kernels::cuckoo::fillers)).
+    /// words each. In a set a slot is a key, and a word has two slots if keys have 32 bits. A key
+    /// to whose slot none of its functions leads is a filler and not in the set. It replaces an
+    /// erased copy ([`fillers`](gpu_kernels::cuckoo::fillers)).
     pub fn words(&self) -> &Buffer<u64> {
         &self.words
     }

@@ -195,8 +195,8 @@ pub struct TableKind {
     pub form: &'static str,
     /// The count of bytes of a key, 4 or 8.
     pub key_bytes: u8,
-    /// The count of bytes of a value. It is 4 or 8 in a map, 0 in a set or a compacting table, and
-    /// the bytes of a row in a row map.
+    /// The bytes of a value: 4 or 8 in a map, 0 in a set or compacting table, and the bytes of a
+    /// row in a row map.
     pub value_bytes: u32,
 }
 

@@ -15,7 +15,7 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::marker::PhantomData;
 
-/// The lists of addresses through which kernels access a table.
+/// The address lists through which kernels access a table.
 pub(super) struct Lists<K, V> {
     pub segments: Global<u64>,
     pub pages: Global<Pages<K, V>>,
@@ -256,7 +256,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Buffer::from_slice(&self.device, &list)
     }
 
-    /// Returns whether the table has more than `times` as much memory as it needs.
+    /// Returns whether there is more than `times` the needed memory.
     pub(super) fn is_spacious(&self, times: usize) -> bool {
         let (pages, tables) = (Shape::pages(self.buckets()), self.directory.table_count());
         self.pages.units() > times * pages || self.tables.units() > times * tables

@@ -159,7 +159,7 @@ impl Batch {
             + list(kept.leaves.max(of_leaf * 3 * leaves))
             + list(kept.needs.max(4 * segments))
             // Each copy has two addresses, and the list of an earlier batch still exists. Each
-            // bucket table that is split has a part of the range that is halved.
+            // split bucket table has a part that is halved.
             + list(kept.copies) + list(16 * halved.min(segments))
             + list(kept.merged);
         let counters = list(4) + list(8 * counts::WORDS as u64);

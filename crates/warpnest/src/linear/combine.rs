@@ -63,7 +63,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     }
 
     /// Returns one pair for each key of a batch of insertions, if some keys are so frequent that
-    /// this is faster than inserting all pairs.
+    /// this is faster.
     pub(super) fn first_of_each_key(
         &mut self,
         stream: &Stream,

@@ -58,8 +58,8 @@ const MANY_PAGES_BITS: u32 = 9;
 /// The fewest buckets to which a page is reduced in order to have more pages.
 const MIN_PAGE_BUCKETS: u64 = 256;
 
-/// The most bytes of a table whose load factor is below [`MIN_LOAD`]. A load factor that is too low
-/// by mistake should not silently take all memory.
+/// The most bytes of a table whose load factor is below [`MIN_LOAD`]. A mistaken load factor should
+/// not silently take all memory.
 const MAX_SPARSE_BYTES: f64 = (1u64 << 28) as f64;
 
 impl Config<Page> {
@@ -220,8 +220,7 @@ fn pages_of<K: KeyWord, V: Payload>(buckets: f64, load: f64) -> Result<(u32, u32
 }
 
 /// The most buckets of a page that one core builds, because the page should fit the caches that the
-/// core shares. (The kernel can count the slots of 99,936 buckets, because a single page may need
-/// them.)
+/// core shares. (The kernel can count the slots of 99,936 buckets, which a single page may need.)
 const MAX_BUCKETS_PER_CORE: u32 = 3 << 14;
 /// The most pairs, on average, of a page that one core builds. `PAIRS_A_TASK` is the count of pairs
 /// that are worth a task.

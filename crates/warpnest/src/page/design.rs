@@ -19,8 +19,8 @@ use gpu_kernels::types::{KeyWord, Payload};
 /// * **Repeated keys** are handled as in `HashMap::from_iter`: the last pair in input order wins.
 ///   [`Config::assume_unique`](crate::Config::assume_unique) promises that no key is repeated, so
 ///   that the build need not keep the order of the pairs. If a key is repeated nevertheless,
-///   [`BulkMap::len`] and [`BulkMap::to_pairs`] may count and return it several times, and many
-///   copies of a key may make the build fail.
+///   [`BulkMap::len`] and [`BulkMap::to_pairs`] may have it several times, and many copies of a key
+///   may make the build fail.
 /// * **Complexity.** A build makes sequential passes over the pairs: one for each split (none to
 ///   three, depending on the size of the table) and one for the pages. A lookup reads one bucket of
 ///   32 bytes (64 if a key or value has 64 bits). In one to five of a hundred cases, and more in
@@ -71,11 +71,10 @@ pub type PageMap<K, V> = BulkMap<K, V, Page>;
 /// Source: the same as for [`PageMap`]. Alcantara et al., *Building an Efficient Hash Table on the
 /// GPU* (2011), section 4.4, make a set from a hash table by leaving the values out.
 ///
-/// * **Keys** are of any [`Key`](crate::Key) type. All values of the type are legal, and keys may
-///   be repeated. [`Config::assume_unique`](crate::Config::assume_unique) promises that no key is
+/// * **Keys** are of any [`Key`](crate::Key) type. All values of the type are legal and may be
+///   repeated. [`Config::assume_unique`](crate::Config::assume_unique) promises that no key is
 ///   repeated. If a key is repeated nevertheless, it is found, but [`BulkSet::len`] and
-///   [`BulkSet::to_keys`] may count and return it several times. Many copies of a key may make the
-///   build fail.
+///   [`BulkSet::to_keys`] may have it several times. Many copies of a key may make the build fail.
 /// * **Complexity.** A build makes sequential passes over the keys: one for each split (none to
 ///   three, depending on the size of the table) and one for the pages. A query reads one bucket of
 ///   32 bytes (64 if keys have 64 bits). In two to six of a hundred cases, and more in full tables,

@@ -82,7 +82,7 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
 
     fn lend<'b>(&'b self, uses: &Uses<'b>) -> PageRef<K, V> {
         let words = uses.read(&self.words);
-        // SAFETY: the ref of an empty table does not access its null pointer.
+        // SAFETY: an empty table's ref does not access null.
         let words = if self.length == 0 { unsafe { Global::null() } } else { words };
         PageRef::new(words, self.layout)
     }

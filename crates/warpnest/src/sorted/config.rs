@@ -55,7 +55,7 @@ pub(super) fn values_length(pairs: u64) -> u64 {
     padded_entries(pairs)
 }
 
-/// Returns the bytes of `keys_length` key slots and `values_length` value slots.
+/// Returns the bytes of key slots and value slots of these counts.
 pub(super) fn bytes<K: KeyWord, V: ValueWord>(keys_length: u64, values_length: u64) -> u64 {
     (K::BITS as u64 * keys_length + V::BITS as u64 * values_length) / 8
 }

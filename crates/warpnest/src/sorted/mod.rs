@@ -43,7 +43,7 @@ use std::ops::Range;
 /// * **Complexity.** A build reads and writes every pair sequentially, once for each 8 bits of the
 ///   key, and once more to drop repeated keys. A lookup compares the key with about lg n other
 ///   keys, in groups of 16 neighbours. One group serves 4 steps of the search. docs/sort-by-key.md
-///   counts the lines that a lookup reads.
+///   counts the lines.
 /// * **Memory.** A map takes the memory of its pairs, and of one more key for every 15 pairs.
 ///   [`Config::memory_bytes`] and [`Config::scratch_bytes`] return beforehand what a map and a
 ///   build take.

@@ -21,8 +21,8 @@ enum Side {
 // Each method has the bound `OrderedKey`, because rustc then says which keys have an order. If the
 // `impl` had the bound, rustc would say that the method does not exist.
 impl<K: Key, V: Value> SortedMap<K, V> {
-    /// Returns, for each of `queries`, the count of keys less than it. That is the rank of the
-    /// query, whether or not it is in the map.
+    /// Returns, for each of `queries`, the count of keys less than it. That is its rank, whether or
+    /// not it is in the map.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].

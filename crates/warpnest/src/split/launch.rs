@@ -65,8 +65,7 @@ pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
     unsafe { launch_one_of(batch, in_any_order, &split, &split.variant::<true>(), level.regions * level.tiles) }
 }
 
-/// Queues a scan that adds up the counts of rows in the bins to the starts of the bins, and the end
-/// of the last bin.
+/// Queues a scan of the bins' counts of rows, which results in their starts and the last bin's end.
 ///
 /// # Safety
 /// The batch gave all arrays, `starts` and `state` for writing. There is a count for each bin, and

@@ -23,13 +23,13 @@
 //!
 //! # Attackers
 //!
-//! * By default the hash has a random seed ([`RandomState`], of `foldhash`). Without it nobody can
-//!   choose strings that share a hash. The authors of `foldhash` warn that attackers who watch a
-//!   program for long could learn the seed.
+//! * By default the hash has a random seed ([`RandomState`], of `foldhash`). Without knowing it,
+//!   nobody can choose strings that share a hash. The authors of `foldhash` warn that attackers who
+//!   watch a program for long could learn the seed.
 //! * Somebody who knows the seed can choose such strings. Answers stay right, and the time stays
 //!   proportional to the bytes. All strings of a hash except the first go into a `HashMap` of
-//!   `std`, by SipHash with another random seed. That takes longer than the usual path by the time
-//!   of these `HashMap` operations on one core.
+//!   `std`, by SipHash with another random seed. That takes longer than the usual path, by the time
+//!   of the `HashMap` on one core.
 //! * Any [`BuildHasher`](std::hash::BuildHasher) can replace this hash, such as SipHash
 //!   ([`std::hash::RandomState`]). With an unseeded hasher, anybody can choose strings that share a
 //!   hash.

@@ -1,6 +1,5 @@
 //! The assignment of ids to rows on the cores of a CPU. Each core first assigns ids to a chunk of
-//! the rows. Then each core merges the strings of all chunks whose hashes are in its part of the
-//! hash range.
+//! the rows, and then merges the strings of all chunks in its part of the hash range.
 
 use super::hashing::Hashed;
 use super::numbered::Numbered;

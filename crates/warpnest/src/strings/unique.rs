@@ -57,10 +57,10 @@ impl UniqueStrings {
 /// ```
 ///
 /// **Complexity.** Each byte is hashed once and compared once, on all cores of the host. The device
-/// assigns ids to the hashes, which have 8 bytes per row. On the CPU engine, cores do all of the
-/// work. The answer takes 4 host bytes per row, and 8 per distinct string. During the call, a GPU
-/// takes 8 more host bytes per row. The CPU engine takes some 50 to 110 bytes for each distinct
-/// string in the rows of each core.
+/// assigns ids to the hashes, which have 8 bytes per row. On the CPU engine, cores do that, too.
+/// The answer takes 4 host bytes per row, and 8 per distinct string. During the call, a GPU takes 8
+/// more host bytes per row. The CPU engine takes some 50 to 110 bytes for each distinct string in
+/// the rows of each core.
 ///
 /// # Errors
 /// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs) if a table cannot have so many

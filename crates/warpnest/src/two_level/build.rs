@@ -223,8 +223,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
 
         // SAFETY: for all launches, the scratch has the words of its plan, and the table's words
         // are enough for all pairs. The passes move the pairs between the two, and the last pass
-        // writes to the scratch. There is a seed for each bucket, and there is one start more than
-        // there are buckets.
+        // writes to the scratch. There is a seed for each bucket, and one start more.
         stream.batch(|batch| unsafe {
             let work = batch.write(scratch);
             let input = source.input.read(batch);

@@ -55,8 +55,7 @@ impl Default for TwoLevel {
     }
 }
 
-/// The most rounds of a bucket with all of its seeds. The limit ends the build of a bucket that no
-/// seed can build.
+/// The most rounds of a bucket with all of its seeds. It ends a build that no seed allows.
 const MAX_ROUNDS: u32 = 1 << 16;
 
 /// The largest probability that an attempt overflows, by default.
@@ -211,7 +210,7 @@ mod tests {
 
     #[test]
     fn tails_of_poisson_variables() {
-        // The expected values are 1 - e^-1 (1 + 1 + 1/2), and 1 - e^-2 (1 + 2).
+        // These are 1 - e^-1 (1 + 1 + 1/2), and 1 - e^-2 (1 + 2).
         assert!((poisson_tail(1.0, 2) - 0.080_301_397).abs() < 1e-8);
         assert!((poisson_tail(2.0, 1) - 0.593_994_15).abs() < 1e-8);
     }

@@ -41,8 +41,7 @@ use std::marker::PhantomData;
     note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::value!(Type);`"
 )]
 pub trait Value: Plain {
-    /// The word with as many bytes as the type, which is `u32` or `u64`. Another word does not
-    /// compile:
+    /// The word of the type's size, `u32` or `u64`. Another one does not compile:
     ///
     /// ```compile_fail,E0080
     /// use warpnest::types::{Plain, Proof, pod};
@@ -87,8 +86,8 @@ pub(crate) const fn check_any_bytes<T: Value>() {
 }
 
 /// A type of keys: a [`Value`] whose values are equal exactly if their bytes are. So floating-point
-/// numbers are no keys, because their two zeros are equal and a NaN does not equal itself. Wider
-/// keys, such as UUIDs, are first mapped to dense ids ([example](crate::cookbook#uuids)).
+/// numbers are no keys, because both zeros are equal and no NaN equals itself. Wider keys, such as
+/// UUIDs, are first mapped to dense ids ([example](crate::cookbook#uuids)).
 ///
 /// ```compile_fail,E0277
 /// # let device = warpnest::Device::cpu();
@@ -250,8 +249,8 @@ impl Value for f64 {
     type Word = u64;
     const ANY_BYTES: Option<AnyBytes<Self>> = any_bytes();
 }
-// Without this attribute, rustc says of `(u64, u64)` that `u64` is no `PlainHalf`, instead of
-// listing the types of values.
+// Without this attribute, rustc says of `(u64, u64)` that `u64` is no `PlainHalf`, and not which
+// types are values.
 #[diagnostic::do_not_recommend]
 impl<A: PlainHalf + Value, B: PlainHalf + Value> Value for (A, B) {
     type Word = u64;

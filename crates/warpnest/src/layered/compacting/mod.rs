@@ -31,13 +31,13 @@ use work::Work;
 /// * **The map of keys to ids** is a [`PageMap`](crate::PageMap) by default.
 ///   [`CompactingConfig::on`] selects a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011).
 ///   [`CompactingTable::ids`] returns the map.
-/// * **Keys** are of any [`Key`](crate::Key) type. All values of the type are legal, and keys may
-///   be repeated. Ids are `u32`, without gaps.
+/// * **Keys** are of any [`Key`](crate::Key) type. All values of the type are legal and may be
+///   repeated. Ids are `u32`, without gaps.
 /// * **Order.** By default ids are in no particular order, and may differ between two builds of the
 ///   same keys, even with the same seed. With [`CompactingConfig::in_order_of_appearance`] ids are
 ///   the same in every build: the key of the first row has id 0, and so on.
-/// * **Complexity.** A build takes the build of the map, and one more pass over the table. Looking
-///   up a key is a lookup in the map. Looking up an id is one access to an array.
+/// * **Complexity.** A build takes the build of the map, and one more pass over the table. A key is
+///   looked up in the map, and an id by one access to an array.
 /// * **Memory.** The table keeps the map and an array of the keys.
 ///   [`CompactingConfig::memory_bytes`] returns beforehand how many bytes these take at most.
 /// * **Concurrent use.** A table does not change after its build, so any number of streams may look

@@ -1,7 +1,6 @@
 //! [`MultiMap`]: several values per key. docs/multimap.md has layout, guarantees and figures.
 //!
-//! Read `build` first: it sorts the pairs and builds an id table of the keys, in the memory of
-//! `work`.
+//! Read `build` first: a sort, and an id table of the keys, in the memory of `work`.
 
 mod build;
 mod config;
@@ -262,8 +261,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     pub fn retrieve_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Retrieved<Buffer<u64>, Buffer<V>>> {
         let (device, number) = (self.device(), queries.len());
         let starts = Buffer::<u32>::uninitialized(device, number)?;
-        // There is one offset more than queries. It is 0 now, and the scan makes it the sum of all
-        // counts.
+        // There is one offset more, which is 0. The scan makes it the sum of all counts.
         let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
         let query = RunsQuery { starts: Some(&starts), wide_counts: Some(&offsets), ..self.ask(queries) };
         // SAFETY: there is an answer for each query, and the table has the indices of the runs.

@@ -47,9 +47,8 @@ pub(super) fn unused(stream: &Stream, device: &Device, used: &Buffer<u32>, end: 
     let Some(free) = end.checked_sub(used.len()) else { return Ok(None) };
     let mut numbers = Buffer::uninitialized(device, end)?;
     iota(stream, &mut numbers)?;
-    // Each index in use is overwritten by the greatest word, which is no index. So all of these are
-    // behind the free indices after the sort. If the used indices were distinct, `free` indices are
-    // left.
+    // Indices in use are overwritten by the greatest word, which is no index. So they are behind
+    // the others after the sort. If they were distinct, `free` indices are left.
     let mut struck = Buffer::<u32>::uninitialized(device, used.len())?;
     struck.set_bytes(stream, 0xff)?;
     scatter(stream, &struck, used, &mut numbers)?;

@@ -189,9 +189,8 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     ///
     /// # Safety
     /// The scratch has the words of the plan, and the words that must be 0 are 0. The table has the
-    /// words of its layout. All splits before this one have been made, and either none overflowed
-    /// or the header records the overflow. If `starts` is not null, they are the sums of the bins'
-    /// counts.
+    /// words of its layout. The splits before this one have been made, and the header records an
+    /// overflow. If `starts` is not null, they are the sums of the bins' counts.
     unsafe fn split(&self, batch: &Batch<'a>, number: usize, starts: Global<u32>) -> Result<()> {
         // SAFETY: the caller guarantees it. For `Nothing` the plan is for keys alone.
         unsafe {
@@ -227,9 +226,9 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         unsafe { queue_split(batch, (number, level), plan.pairs, [layout.a, layout.b], arrays) }
     }
 
-    /// Queues the build of all pages from the output of the last split. If `counts` are given, the
-    /// pairs of a page begin at the bin capacity times the page's index. If `starts` are given,
-    /// they lie between two consecutive starts.
+    /// Queues the build of all pages from the output of the last split. With `counts`, the pairs of
+    /// a page begin at the bin capacity times the page's index. With `starts`, they lie between two
+    /// starts.
     ///
     /// # Safety
     /// As for [`Launches::split`], and all splits have been made. `counts` or `starts`, if not

@@ -14,8 +14,8 @@ pub(in crate::page) type Planned<'i, K, V> = (Input<'i, K, V>, &'i Plan);
 
 /// The sizes of a build, and the layout of its scratch. The scratch begins with the header, the
 /// counts, and the look-back state of the splits and of a scan. All of these are 0 at first. Behind
-/// them are the starts of bins and the storage of the last split and of every second split before
-/// it. Then come the storage of the other splits and the memory for repeated keys.
+/// them are the starts of bins, the storage of every second split from the last one backwards, the
+/// storage of the other splits, and the memory for repeated keys.
 ///
 /// The look-back state of the splits also holds the cells of the sampled keys, because the splits
 /// of an unordered attempt need no such state.

@@ -1,5 +1,5 @@
 //! The build of a page map. An attempt splits the pairs and builds the pages
-//! ([`attempt`](super::attempt)). If a split before the last one overflows, all pairs are counted
+//! ([`attempt`](super::attempt)). If an early split overflows, all pairs are counted
 //! ([`counted`](super::counted)). If a page cannot be built, other constants are tried.
 
 use super::outcome::Outcome;
@@ -86,7 +86,7 @@ impl Builds for Page {
 }
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Builds a table in newly allocated memory, according to a plan.
+    /// Builds a table in new memory, according to a plan.
     pub(in crate::page) fn build_planned(
         config: PageConfig,
         stream: &Stream,

@@ -23,9 +23,9 @@ impl<T: OfDesign<Design = Page>> Table<T> {
     }
 }
 
-// After an error of an insertion or a removal the table is unchanged or empty. If it is empty and
-// was not empty before, the error is `Error::Emptied`. If a removed key is repeated, only one
-// removal answers with its value.
+// After an error of an insertion or a removal the table is unchanged or empty. If it was emptied,
+// the error is `Error::Emptied`. If a removed key is repeated, only one removal answers with its
+// value.
 impl Changes for Page {
     fn reserve<K: KeyWord, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream, additional: u64) -> Result<()> {
         table.reserve(stream, additional)
