@@ -150,10 +150,10 @@ impl<'q> ArrowGroupBy<'q> {
     /// allocations.
     ///
     /// # Errors
-    /// [`InputError::KeyColumns`] if no key column is named. [`InputError::ColumnName`] if no
-    /// column has a name, or several columns have it. [`InputError::ColumnType`] for columns that
-    /// cannot be keys, or do not support an aggregate. [`InputError::SameName`] if two columns of
-    /// the result would have the same name. [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot
+    /// [`InputError::KeyColumns`] if no key column is named. [`InputError::ColumnName`] if a given
+    /// name belongs to no column, or to several. [`InputError::ColumnType`] for columns that cannot
+    /// be keys, or do not support an aggregate. [`InputError::SameName`] if two columns of the
+    /// result would have the same name. [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot
     /// gather a column. Also the errors of [`GroupBy::run_on`] and
     /// [`Rows::distinct_on`](crate::relational::Rows::distinct_on).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<RecordBatch> {

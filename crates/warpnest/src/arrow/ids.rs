@@ -70,7 +70,8 @@ fn words_of(device: &Device, keys: &[(&String, &ArrayRef)]) -> Result<Vec<Words>
     Ok(words)
 }
 
-/// Returns a word for each row. Its bit `i` is set if the row is null in column `i` of at most 32.
+/// Returns a word for each row. Bit `i` is set if the row is null in column `i`. There are at most
+/// 32 columns.
 fn null_bits(columns: &[NullBuffer]) -> ScalarBuffer<u32> {
     let mut bits = vec![0u32; columns.first().map_or(0, NullBuffer::len)];
     for (number, nulls) in columns.iter().enumerate() {

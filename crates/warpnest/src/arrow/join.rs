@@ -91,7 +91,7 @@ impl<'q> ArrowJoin<'q> {
         self
     }
 
-    /// Sets the key columns of the right batch, in the same order.
+    /// Sets the key columns of the right batch, in the order of the left ones.
     #[must_use]
     pub fn right_on<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.right_on = names.into_iter().map(Into::into).collect();
@@ -176,7 +176,7 @@ impl<'q> ArrowJoin<'q> {
     ///
     /// # Errors
     /// [`InputError::KeyColumns`] unless both batches have the same count of key columns, and at
-    /// least one. [`InputError::ColumnName`] if no column has a name, or several columns have it.
+    /// least one. [`InputError::ColumnName`] if a given name belongs to no column, or to several.
     /// [`InputError::ColumnType`] for columns that cannot be keys. [`InputError::KeyTypes`] if
     /// types differ. Also the errors of [`Join::run_on`] and [`WideJoin::run_on`].
     pub fn rows_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<JoinedRows> {

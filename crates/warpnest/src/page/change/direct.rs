@@ -196,7 +196,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         })?;
         let counted = scratch.download_front(stream, header::WORDS)?;
         let removed = counted[header::LENGTH as usize];
-        // The file of the table may have stated a wrong count.
+        // A file may have stated a wrong count, so `length` may be too small.
         self.length = self.length.saturating_sub(removed);
         self.layout.holes |= (counted[header::HOLES as usize] != 0) as u32;
         Ok(removed)

@@ -175,7 +175,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Ok(None);
         }
         let removed = word(header::LENGTH);
-        // The file of the table may have stated a wrong count.
+        // A file may have stated a wrong count, so `length` may be too small.
         self.length = self.length.saturating_sub(removed);
         (self.layout.holes, self.changed) = ((word(header::HOLES) != 0) as u32, 0);
         Ok(Some(removed))
