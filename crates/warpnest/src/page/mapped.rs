@@ -23,7 +23,7 @@ impl<T: OfDesign<Design = Page> + Loads> Table<T> {
     /// let device = Device::cpu();
     /// PageMap::build(&device, &[2u32, 3], &[4u32, 9])?.save_to(&path)?;
     ///
-    /// SAFETY: no other program knows the path of the file.
+    /// // SAFETY: no other program knows the path of the file.
     /// let squares = unsafe { PageMap::<u32, u32>::map_file(&device, &path)? };
     /// assert_eq!(squares.get_many(&[3, 4])?, [Some(9), None]);
     /// # drop(squares);

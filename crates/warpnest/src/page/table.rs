@@ -55,7 +55,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     }
 
     /// Returns the count of pairs, or keys of a set, that the table holds at its load factor. A
-    /// batch that would exceed this count makes the table grow.
+    /// batch that would exceed it makes the table grow.
     pub fn capacity(&self) -> u64 {
         self.config.capacity_of::<K, V>(&self.layout)
     }

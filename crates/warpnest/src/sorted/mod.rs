@@ -60,7 +60,7 @@ use std::ops::Range;
 /// assert_eq!(map.to_pairs()?, [(10, 4), (20, 3), (30, 1)]);
 /// assert_eq!(map.get_many(&[10, 11])?, [Some(4), None]);
 ///
-/// The count of keys below each query, and the count of keys that are not above it.
+/// // The count of keys below each query, and the count of keys that are not above it.
 /// assert_eq!(map.lower_bound_many(&[10, 11, 40])?, [0, 1, 3]);
 /// assert_eq!(map.upper_bound_many(&[10, 11, 40])?, [1, 1, 3]);
 ///

@@ -16,8 +16,8 @@ use gpu_kernels::types::{KeyWord, Payload, WordOf};
 /// The capacity of a page map or set: the count of keys that it holds before it grows.
 impl<T: OfDesign<Design = Page>> Table<T> {
     /// Returns the count of keys that the table holds at its load factor
-    /// ([`PageConfig::load`](crate::Config::load)). A batch that would exceed this count makes the
-    /// table grow.
+    /// ([`PageConfig::load`](crate::Config::load)). A batch that would exceed it makes the table
+    /// grow.
     pub fn capacity(&self) -> usize {
         self.table.capacity() as usize
     }
