@@ -23,42 +23,42 @@ pub(super) enum Function {
     Last,
 }
 
-/// An aggregate that is wanted.
+/// An aggregate that the caller requested.
 #[derive(Clone, Debug)]
 pub(super) struct Wanted {
     pub function: Function,
-    /// The name of the column that it is of, if it is of one.
+    /// The name of the aggregated column, or an empty string.
     pub column: String,
-    /// The name of its column in the result.
+    /// The name of the aggregate's column in the result.
     pub name: String,
 }
 
-/// What the aggregates of a batch are computed from.
+/// The inputs of the aggregates of a batch.
 pub(super) struct Inputs {
     columns: Vec<(Content, Numbers)>,
     computed: Vec<Computed>,
 }
 
-/// What a column of numbers has.
+/// The content of a column of numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content {
-    /// The values of the column with that index.
+    /// The values of the column with this index.
     Values(usize, Fill),
-    /// 1 where the column with that index is not null, and 0 elsewhere.
+    /// 1 where the column with this index is not null, and 0 elsewhere.
     Valid(usize),
-    /// The indices of the rows; with a fill those in which a column is not null.
+    /// The indices of the rows, with the fill where the column is null, if one is given.
     Rows(Option<(usize, Fill)>),
 }
 
-/// How an aggregate is computed.
+/// The computation of an aggregate.
 struct Computed {
     name: String,
     function: Function,
-    /// The column of the batch that it is of.
+    /// The column of the batch that is aggregated.
     array: Option<ArrayRef>,
     /// The index of the input that is aggregated.
     of: Option<usize>,
-    /// The index of the input that says which rows have a value, if some have none.
+    /// The index of the input that tells which rows have a value, if some rows have none.
     valid: Option<usize>,
 }
 
@@ -89,7 +89,7 @@ impl Inputs {
                     let values = numbers_of(column, array, function)?;
                     Ok(nulls.as_ref().map(|nulls| values.filled(nulls, fill)).unwrap_or(values))
                 };
-                // The check of the type comes even if another aggregate has the same input.
+                // The type is checked even if another aggregate has the same input.
                 check_function(column, array.data_type(), function)?;
                 inputs.input(Content::Values(number, fill), values).map(Some)
             };
@@ -113,7 +113,7 @@ impl Inputs {
         Ok(inputs)
     }
 
-    /// Returns the index of an input, which is made unless it is there.
+    /// Returns the index of an input, and adds the input if it is missing.
     fn input(&mut self, content: Content, numbers: impl FnOnce() -> Result<Numbers>) -> Result<usize> {
         if let Some(number) = self.columns.iter().position(|(held, _)| *held == content) {
             return Ok(number);
@@ -144,9 +144,9 @@ impl Inputs {
         Ok((groups, arrays))
     }
 
-    /// Asks for an aggregate and, if some rows have no value, for the count of rows that have one.
-    /// The sum behind a mean may wrap then, so the sum of the values' upper halves is asked for,
-    /// too: it stands between the two.
+    /// Adds an aggregate to a query. If some rows have no value, also adds the count of rows that
+    /// have one, which is the third element. The sum for a mean may then wrap, so the sum of the
+    /// values' upper halves is added as the second element.
     fn ask<'q, K: Key>(&'q self, computed: &Computed, query: &mut GroupBy<'q, K>) -> [Option<Asked>; 3] {
         let input = |number: usize| &self.columns[number].1;
         let of = match (computed.of.map(input), computed.function) {
@@ -170,7 +170,7 @@ fn numbers_of(name: &str, array: &ArrayRef, function: Function) -> Result<Number
     Numbers::new(&array).ok_or_else(|| no_aggregate(name, array.data_type(), function))
 }
 
-/// Fails if a type has no such aggregate.
+/// Fails if a type does not support an aggregate.
 fn check_function(name: &str, of_type: &DataType, function: Function) -> Result<()> {
     let values = match of_type {
         DataType::Dictionary(_, values) => values,
@@ -196,8 +196,8 @@ fn no_aggregate(name: &str, of_type: &DataType, function: Function) -> crate::Er
 }
 
 impl Computed {
-    /// Returns the array of the aggregate, from what was asked for, the sums of upper halves, and
-    /// how many rows of each group have a value if some have none.
+    /// Returns the array of the aggregate. `upper` has the sums of upper halves. `counts` has the
+    /// count of rows with a value in each group, if some rows have none.
     fn array_of(
         &self,
         of: Option<Numbers>,

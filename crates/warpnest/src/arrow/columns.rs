@@ -1,4 +1,4 @@
-//! The columns of a record batch, by their names; and Arrow's errors.
+//! The columns of a record batch by their names, and the conversion of Arrow's errors.
 
 use crate::{Error, InputError, Result};
 use arrow_array::cast::AsArray;
@@ -6,7 +6,7 @@ use arrow_array::{Array, ArrayRef, RecordBatch};
 use arrow_schema::{ArrowError, DataType};
 use arrow_select::take::take;
 
-/// Returns the index of the column with a name.
+/// Returns the index of the only column with the name `name`.
 pub(super) fn column_number(table: &'static str, batch: &RecordBatch, name: &str) -> Result<usize> {
     let schema = batch.schema_ref();
     let mut found = schema.fields().iter().enumerate().filter(|(_, field)| field.name() == name);
@@ -19,7 +19,7 @@ pub(super) fn column_number(table: &'static str, batch: &RecordBatch, name: &str
     }
 }
 
-/// Returns an array of the values of a dictionary's rows, and any other array as it is.
+/// Returns the values of a dictionary's rows as an array, or any other array unchanged.
 pub(super) fn unpacked(name: &str, array: &ArrayRef) -> Result<ArrayRef> {
     match array.data_type() {
         DataType::Dictionary(..) => {
@@ -35,7 +35,7 @@ pub(super) fn taken(name: &str, array: &ArrayRef, rows: &dyn Array) -> Result<Ar
     take(array, rows, None).map_err(of_arrow(name))
 }
 
-/// Returns what makes an error of Arrow one of this library.
+/// Returns a function that converts Arrow's errors.
 pub(super) fn of_arrow(name: &str) -> impl FnOnce(ArrowError) -> Error {
     let what = format!("the column {name:?}");
     move |error| Error::Arrow { what, reason: error.to_string() }

@@ -36,21 +36,21 @@ use std::sync::Arc;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// - **Columns of the result** are the keys, and the aggregates in the order in which they were
-///   asked for.
+/// - **Columns of the result** are the keys, followed by the aggregates in the order in which they
+///   were requested.
 /// - **Null keys** are equal: rows with a null key are one group, or one for each combination with
-///   the other keys. Keys are equal if their bytes are: each NaN with itself, and −0 is not 0.
-/// - **Null values** are ignored, as in SQL. An aggregate without values is null; counts never are.
+///   the other keys. Keys are equal if their bytes are. So each NaN equals itself, and −0 is not 0.
+/// - **Null values** are ignored, as in SQL. An aggregate without values is null, but a count never
+///   is.
 /// - **Sums** of integers are `Int64` or `UInt64` and wrap. Sums of floating-point numbers are
-///   `Float64`. **Least and greatest** values keep the column's type; a NaN is neither while there
-///   is a number, and −0 is less than 0. **Means** are `Float64`; means of integers are the values
-///   next to the exact means. **Counts** are `Int64`. **First and last** values are of any type.
-/// - **Order.** Groups come in any order, unless [`ArrowGroupBy::in_order_of_appearance`] is
-///   called.
-/// - **Complexity.** One key column of numbers or times of 4 or 8 bytes, without nulls, is a
-///   [`GroupBy`] of Arrow's own memory. Other keys get ids first, exactly, by
-///   [`Rows`](crate::relational::Rows) and [`strings::unique`](crate::strings::unique); then rows
-///   are grouped by id. Columns with nulls are copied.
+///   `Float64`. **Least and greatest** values keep the column's type. They are no NaN if there is a
+///   number, and −0 is less than 0. **Means** are `Float64`. The mean of integers is the value next
+///   to the exact mean. **Counts** are `Int64`. **First and last** values are of any type.
+/// - **Order.** Groups are in any order, unless [`ArrowGroupBy::in_order_of_appearance`] is called.
+/// - **Complexity.** A [`GroupBy`] reads Arrow's own memory if there is one key column, of numbers
+///   or times of 4 or 8 bytes, without nulls. Other keys are first mapped to ids, exactly, by
+///   [`Rows`](crate::relational::Rows) and [`strings::unique`](crate::strings::unique). Columns
+///   with nulls are copied.
 #[derive(Clone, Debug)]
 pub struct ArrowGroupBy<'q> {
     batch: &'q RecordBatch,
@@ -60,71 +60,74 @@ pub struct ArrowGroupBy<'q> {
 }
 
 impl<'q> ArrowGroupBy<'q> {
-    /// Returns a query for the groups of a batch. The key columns are yet to be named. Without
-    /// aggregates it gives the different keys.
+    /// Returns a query for the groups of a batch. Key columns must still be named. Without
+    /// aggregates the result has the distinct keys.
     pub fn new(batch: &'q RecordBatch) -> Self {
         Self { batch, by: Vec::new(), wanted: Vec::new(), order: Order::Any }
     }
 
-    /// Names the key columns.
+    /// Sets the key columns by their names.
     #[must_use]
     pub fn by<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.by = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Gives groups in the order in which their keys appear first, so that it is the same in every
-    /// run.
+    /// Returns groups in the order in which their keys first appear, so that the order is the same
+    /// in every run.
     #[must_use]
     pub fn in_order_of_appearance(mut self) -> Self {
         self.order = Order::FirstSeen;
         self
     }
 
-    /// Asks for the count of rows of each group, in a column `name`.
+    /// Requests the count of rows of each group, in a column `name`.
     #[must_use]
     pub fn count_rows(self, name: impl Into<String>) -> Self {
         self.want(Function::CountRows, String::new(), name)
     }
 
-    /// Asks for the count of rows of each group whose `column` is not null.
+    /// Requests the count of rows of each group in which `column` is not null.
     #[must_use]
     pub fn count(self, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.want(Function::Count, column, name)
     }
 
-    /// Asks for the sum of `column` in each group: of integers or floating-point numbers.
+    /// Requests the sum of `column` in each group. The column must have integers or floating-point
+    /// numbers.
     #[must_use]
     pub fn sum(self, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.want(Function::Sum, column, name)
     }
 
-    /// Asks for the least value of `column` in each group: of numbers, times, or decimals of up to
-    /// 64 bits.
+    /// Requests the least value of `column` in each group. The column must have numbers, times, or
+    /// decimals of up to 64 bits.
     #[must_use]
     pub fn min(self, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.want(Function::Min, column, name)
     }
 
-    /// Asks for the greatest value of `column` in each group, of types as [`ArrowGroupBy::min`].
+    /// Requests the greatest value of `column` in each group. The types are the same as for
+    /// [`ArrowGroupBy::min`].
     #[must_use]
     pub fn max(self, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.want(Function::Max, column, name)
     }
 
-    /// Asks for the mean of `column` in each group: of integers or floating-point numbers.
+    /// Requests the mean of `column` in each group. The column must have integers or floating-point
+    /// numbers.
     #[must_use]
     pub fn mean(self, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.want(Function::Mean, column, name)
     }
 
-    /// Asks for the first value of `column` in each group that is not null.
+    /// Requests the first value of `column` in each group that is not null.
     #[must_use]
     pub fn first(self, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.want(Function::First, column, name)
     }
 
-    /// Asks for the last value of `column` in each group that is not null.
+    /// Requests the last value of `column` in each group that is not null.
     #[must_use]
     pub fn last(self, column: impl Into<String>, name: impl Into<String>) -> Self {
         self.want(Function::Last, column, name)
@@ -143,14 +146,15 @@ impl<'q> ArrowGroupBy<'q> {
         self.run_on(device.default_stream(), &mut Scratch::new(device))
     }
 
-    /// Returns the groups, computed on `stream`. The scratch is best kept for the next call.
+    /// Returns the groups, computed on `stream`. Reuse the scratch in later calls to avoid
+    /// allocations.
     ///
     /// # Errors
-    /// [`InputError::KeyColumns`] if no key column is named; [`InputError::ColumnName`] for a name
-    /// that no column has, or several have; [`InputError::ColumnType`] for columns that cannot be
-    /// keys, or have no such aggregate; [`InputError::SameName`] if two columns of the result
-    /// would have one name; [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot gather a column;
-    /// and as for [`GroupBy::run_on`] and
+    /// [`InputError::KeyColumns`] if no key column is named. [`InputError::ColumnName`] if a given
+    /// name belongs to no column, or to several. [`InputError::ColumnType`] for columns that cannot
+    /// be keys, or do not support an aggregate. [`InputError::SameName`] if two columns of the
+    /// result would have the same name. [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot
+    /// gather a column. Also the errors of [`GroupBy::run_on`] and
     /// [`Rows::distinct_on`](crate::relational::Rows::distinct_on).
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<RecordBatch> {
         let Self { batch, by, wanted, order } = self;
@@ -192,7 +196,7 @@ fn is_word(keys: &ArrayRef) -> bool {
     keys.null_count() == 0 && matches!(keys.data_type().primitive_width(), Some(4 | 8))
 }
 
-/// Returns the keys and the aggregates of groups by words.
+/// Groups by a column of words. Returns the keys and the aggregates.
 fn by_words(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -1,4 +1,4 @@
-//! Group-bys by keys of any types, which get ids first.
+//! Group-bys by keys of any types, which are first mapped to ids.
 
 use super::aggregates::Inputs;
 use super::columns::taken;
@@ -10,13 +10,13 @@ use crate::{Device, Result, Stream, strings};
 use arrow_array::{ArrayRef, UInt32Array};
 use arrow_buffer::{NullBuffer, ScalarBuffer};
 
-/// A column that makes rows differ.
+/// A column of words by which rows are compared.
 enum Words {
     Narrow(ScalarBuffer<u32>),
     Wide(ScalarBuffer<u64>),
 }
 
-/// Returns the keys and the aggregates of groups by columns of any types, given with their names.
+/// Groups by columns of any types, given with their names. Returns the keys and the aggregates.
 pub(super) fn by_ids(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -25,12 +25,12 @@ pub(super) fn by_ids(
     order: Order,
 ) -> Result<(Vec<ArrayRef>, Vec<ArrayRef>)> {
     let words = words_of(scratch.device(), keys)?;
-    // There is a column at least.
+    // There is at least one column.
     let rows = words.iter().fold(None, with_column).unwrap_or_else(|| Rows::of(&[0u32; 0]));
     let rows = if order == Order::FirstSeen { rows.in_order_of_appearance() } else { rows };
     let Distinct { ids, first_rows, .. } = rows.distinct_on(stream, scratch)?;
     let mut query = GroupBy::new(&ids);
-    // Ids are dense, so the groups are in the order of the first rows.
+    // Ids are in the order of the first rows, so groups sorted by id are, too.
     query.order(Order::ByKey);
     let (_, aggregates) = inputs.aggregates(stream, scratch, query)?;
     let first_rows = UInt32Array::new(from_buffer(stream, first_rows)?, None);
@@ -47,7 +47,8 @@ fn with_column<'w>(rows: Option<Rows<'w>>, words: &'w Words) -> Option<Rows<'w>>
     })
 }
 
-/// Returns columns in which two rows are equal if and only if their keys are, nulls among them.
+/// Returns columns in which two rows are equal if and only if their keys are equal. Nulls are equal
+/// to each other.
 fn words_of(device: &Device, keys: &[(&String, &ArrayRef)]) -> Result<Vec<Words>> {
     let (mut words, mut nulls) = (Vec::new(), Vec::new());
     for (name, keys) in keys {
@@ -69,7 +70,8 @@ fn words_of(device: &Device, keys: &[(&String, &ArrayRef)]) -> Result<Vec<Words>
     Ok(words)
 }
 
-/// Returns a bit for each of at most 32 columns, which says whether the row's key there is null.
+/// Returns a word for each row. Bit `i` is set if the row is null in column `i`. There are at most
+/// 32 columns.
 fn null_bits(columns: &[NullBuffer]) -> ScalarBuffer<u32> {
     let mut bits = vec![0u32; columns.first().map_or(0, NullBuffer::len)];
     for (number, nulls) in columns.iter().enumerate() {

@@ -32,22 +32,24 @@ use arrow_buffer::{BooleanBuffer, NullBuffer};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// - **Columns of the result** are the left batch's columns, and then the right batch's; semi and
-///   anti joins give the left columns alone. A right column gets a suffix if the left batch has one
-///   of its name ([`ArrowJoin::suffix`]). Key columns that have the same name in both batches are
-///   one column of the result, as by USING in SQL; a row that has met none has its own keys there.
-///   Unmatched sides are null.
-/// - **Null keys** meet no row, as in SQL, also if only one of several key columns is null. So
-///   left, right and full joins give rows with null keys unmatched, semi joins leave them out, and
+/// - **Columns of the result** are the left batch's columns, followed by the right batch's. Semi
+///   and anti joins return only the left columns. A right column gets a suffix if the left batch
+///   has a column with its name ([`ArrowJoin::suffix`]). Key columns with the same name in both
+///   batches become one column, as by USING in SQL, in which an unmatched row has its own key. All
+///   other columns of the unmatched side are null.
+/// - **Null keys** match no row, as in SQL, even if only one of several key columns is null. So
+///   left, right and full joins return rows with null keys unmatched, semi joins drop them, and
 ///   anti joins keep them, as NOT EXISTS does.
-/// - **Key types** are numbers, decimals, times, texts, bytes, booleans, nulls, and dictionaries
-///   of these, which are compared by their values. Both columns must have the same type.
-/// - **Keys** are equal if their bytes are: a NaN meets the same NaN, and −0 does not meet 0.
-/// - **Order.** Rows come in any order, which may differ from run to run.
-/// - **Complexity.** Keys of up to 8 bytes, in one column or two of up to 4, are joined as by
-///   [`Join`], without a copy on the CPU engine if they are numbers or times of 4 or 8 bytes.
-///   Others are joined as by [`WideJoin`]: exactly, by hashes and a comparison of each pair. The
-///   host's cores gather the columns of the result. [`ArrowJoin::rows`] gives row indices alone.
+/// - **Key types** are numbers, decimals, times, texts, bytes, booleans, nulls, and dictionaries of
+///   these types, which are compared by their values. Both columns must have the same type.
+/// - **Keys** are equal if their bytes are equal: a NaN matches the same NaN, and −0 does not match
+///   0.
+/// - **Order.** Rows are in any order, which may differ from run to run.
+/// - **Complexity.** Keys of up to 8 bytes, in one column or two of up to 4, are joined by
+///   [`Join`]. On the CPU engine numbers and times of 4 or 8 bytes are not copied. Other keys are
+///   joined by [`WideJoin`], which is exact: it compares the keys of all rows with equal hashes.
+///   The host's cores gather the columns of the result. [`ArrowJoin::rows`] returns only row
+///   indices.
 #[derive(Clone, Debug)]
 pub struct ArrowJoin<'q> {
     left: &'q RecordBatch,
@@ -61,7 +63,7 @@ pub struct ArrowJoin<'q> {
 }
 
 impl<'q> ArrowJoin<'q> {
-    /// Returns an inner join of the rows of two batches. Their key columns are yet to be named.
+    /// Returns an inner join of the rows of two batches. Key columns must still be named.
     pub fn new(left: &'q RecordBatch, right: &'q RecordBatch) -> Self {
         Self {
             left,
@@ -75,51 +77,51 @@ impl<'q> ArrowJoin<'q> {
         }
     }
 
-    /// Names key columns that have the same names in both batches.
+    /// Sets key columns that have the same names in both batches.
     #[must_use]
     pub fn on<S: Into<String>>(self, names: impl IntoIterator<Item = S>) -> Self {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         self.left_on(names.clone()).right_on(names)
     }
 
-    /// Names the key columns of the left batch, in the order of the right batch's key columns.
+    /// Sets the key columns of the left batch, in the order of the right batch's key columns.
     #[must_use]
     pub fn left_on<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.left_on = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Names the key columns of the right batch.
+    /// Sets the key columns of the right batch, in the order of the left ones.
     #[must_use]
     pub fn right_on<S: Into<String>>(mut self, names: impl IntoIterator<Item = S>) -> Self {
         self.right_on = names.into_iter().map(Into::into).collect();
         self
     }
 
-    /// Sets which rows the join gives; [`JoinKind::Inner`] if this is not called.
+    /// Sets which rows the join returns. The default is [`JoinKind::Inner`].
     #[must_use]
     pub fn kind(mut self, kind: JoinKind) -> Self {
         self.kind = kind;
         self
     }
 
-    /// Sets how the join is computed; [`JoinMethod::Auto`] if this is not called.
+    /// Sets how the join is computed. The default is [`JoinMethod::Auto`].
     #[must_use]
     pub fn method(mut self, method: JoinMethod) -> Self {
         self.method = method;
         self
     }
 
-    /// Sets what is added to the name of a right column if the left batch has a column of that
-    /// name; `_right` if this is not called.
+    /// Sets the suffix of the name of a right column if the left batch has a column with that name.
+    /// The default is `_right`.
     #[must_use]
     pub fn suffix(mut self, suffix: impl Into<String>) -> Self {
         self.suffix = suffix.into();
         self
     }
 
-    /// Sets the seed of the hashes, which are random if this is not called. Do not set it where
-    /// others choose the rows.
+    /// Sets the seed of the hashes. By default it is random. Do not set it if people whom you do
+    /// not trust choose the rows.
     #[must_use]
     pub fn seed(mut self, seed: u64) -> Self {
         self.seed = Some(seed);
@@ -134,20 +136,20 @@ impl<'q> ArrowJoin<'q> {
         self.run_on(device.default_stream(), &mut Scratch::new(device))
     }
 
-    /// Returns the joined rows as a record batch, joined on `stream`. The scratch is best kept for
-    /// the next call.
+    /// Returns the joined rows as a record batch, joined on `stream`. Reuse the scratch in later
+    /// calls to avoid allocations.
     ///
     /// # Errors
-    /// As for [`ArrowJoin::rows_on`]; [`InputError::SameName`] if two columns of the result would
-    /// have one name; [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot gather a column, such
-    /// as more bytes of texts than its offsets count.
+    /// As for [`ArrowJoin::rows_on`]. [`InputError::SameName`] if two columns of the result would
+    /// have the same name. [`Error::Arrow`](crate::Error::Arrow) if Arrow cannot gather a column,
+    /// such as more bytes of text than its offsets count.
     pub fn run_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<RecordBatch> {
         let columns = JoinedColumns::new([self.left, self.right], &self.numbers()?, self.kind, &self.suffix)?;
         let rows = self.rows_on(stream, scratch)?;
         joined_batch([self.left, self.right], &columns, &rows)
     }
 
-    /// Returns the indices of the joined rows, for whoever gathers columns by them.
+    /// Returns the indices of the joined rows, for callers that gather columns themselves.
     ///
     /// ```
     /// use arrow_array::record_batch;
@@ -169,14 +171,14 @@ impl<'q> ArrowJoin<'q> {
         self.rows_on(device.default_stream(), &mut Scratch::new(device))
     }
 
-    /// Returns the indices of the joined rows, joined on `stream`. On the CPU engine they are in
-    /// the memory that the join wrote.
+    /// Returns the indices of the joined rows, joined on `stream`. On the CPU engine the indices
+    /// are not copied.
     ///
     /// # Errors
-    /// [`InputError::KeyColumns`] unless as many key columns of both batches are named, and one at
-    /// least; [`InputError::ColumnName`] for a name that no column has, or several have;
-    /// [`InputError::ColumnType`] for columns that cannot be keys; [`InputError::KeyTypes`] if
-    /// types differ; and as for [`Join::run_on`] and [`WideJoin::run_on`].
+    /// [`InputError::KeyColumns`] unless both batches have the same count of key columns, and at
+    /// least one. [`InputError::ColumnName`] if a given name belongs to no column, or to several.
+    /// [`InputError::ColumnType`] for columns that cannot be keys. [`InputError::KeyTypes`] if
+    /// types differ. Also the errors of [`Join::run_on`] and [`WideJoin::run_on`].
     pub fn rows_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<JoinedRows> {
         let numbers = self.numbers()?;
         check_items(self.left.num_rows())?;
@@ -212,7 +214,7 @@ impl<'q> ArrowJoin<'q> {
         })
     }
 
-    /// Returns the indices of the key columns, in pairs of a left and a right one.
+    /// Returns the indices of the key columns, as pairs of a left and a right one.
     fn numbers(&self) -> Result<Vec<[usize; 2]>> {
         let Self { left, right, left_on, right_on, .. } = self;
         if left_on.is_empty() || left_on.len() != right_on.len() {
@@ -227,7 +229,7 @@ impl<'q> ArrowJoin<'q> {
         left_on.iter().zip(right_on).map(pair).collect()
     }
 
-    /// Joins the keys of both sides, by the join that takes such keys.
+    /// Joins the keys of both sides, by a join that supports their types.
     fn joined(&self, stream: &Stream, scratch: &mut Scratch, sides: [&Side; 2]) -> Result<Joined> {
         let valid = sides.map(Side::valid);
         match [&sides[0].parts[..], &sides[1].parts[..]] {
@@ -249,7 +251,7 @@ impl<'q> ArrowJoin<'q> {
         }
     }
 
-    /// Runs a join as this one is asked for.
+    /// Runs `join` with the kind, the method and the seed of this join.
     fn run_join<'k, S: JoinsRows<'k>>(
         &self,
         stream: &Stream,
@@ -275,7 +277,7 @@ impl<'q> ArrowJoin<'q> {
 #[derive(Default)]
 struct Side {
     parts: Vec<Part>,
-    /// The rows with a key in each column.
+    /// The rows that have a key in each column, or `None` for all.
     nulls: Option<NullBuffer>,
 }
 
@@ -285,10 +287,10 @@ impl Side {
         self.nulls = NullBuffer::union(self.nulls.as_ref(), column.nulls.as_ref());
     }
 
-    /// Returns a bit for each row that has a key, if some have none.
+    /// Returns a bit for each row that is set if it has a key, or `None` if all have.
     fn valid(&self) -> Option<Vec<u32>> {
         self.nulls.as_ref().map(|nulls| {
-            // A slice of a bitmap may begin within a byte.
+            // A slice of a bitmap may begin in the middle of a byte.
             let chunks = nulls.inner().bit_chunks();
             let mut words: Vec<u32> =
                 chunks.iter_padded().flat_map(|bits| [bits as u32, (bits >> 32) as u32]).collect();
@@ -297,7 +299,7 @@ impl Side {
         })
     }
 
-    /// Returns the columns of texts on a device.
+    /// Returns the key columns of texts, on a device.
     fn texts(&self, device: &Device) -> Result<Vec<TextColumn>> {
         let texts = self.parts.iter().filter_map(|part| match part {
             Part::Texts(texts) => Some(TextColumn::new(device, texts)),
@@ -306,7 +308,7 @@ impl Side {
         texts.collect()
     }
 
-    /// Returns the keys with these columns of texts.
+    /// Returns the keys, with `texts` as their columns of texts.
     fn wide_keys<'k>(&'k self, texts: &'k [TextColumn]) -> WideKeys<'k> {
         let mut texts = texts.iter();
         let add = |keys: Option<WideKeys<'k>>, part: &'k Part| match (keys, part) {
@@ -317,7 +319,7 @@ impl Side {
             (Some(keys), Part::Wide(words)) => Some(keys.and(&words[..])),
             (Some(keys), Part::Texts(_)) => texts.next().map(|texts| keys.and_text(texts)),
         };
-        // There are a part for each column, one column at least, and all of its texts.
+        // There is at least one column, and `texts` has all texts, so the default is never used.
         self.parts.iter().fold(None, add).unwrap_or_else(|| WideKeys::of(&[0u32; 0]))
     }
 }

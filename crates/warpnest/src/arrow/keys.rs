@@ -1,4 +1,4 @@
-//! Arrow's columns as keys: words of 4 or 8 bytes, and texts.
+//! Arrow's columns as keys, which are words of 4 or 8 bytes, or texts.
 
 use super::columns::unpacked;
 use super::texts::Texts;
@@ -10,14 +10,14 @@ use arrow_schema::DataType;
 
 /// A column of keys.
 pub(super) struct KeyColumn {
-    /// What rows are compared by: two rows are equal if they are in each part.
+    /// The parts by which rows are compared. Two rows are equal if they are equal in each part.
     pub parts: Vec<Part>,
     pub nulls: Option<NullBuffer>,
-    /// The type of the keys; for a dictionary the type of its values.
+    /// The type of the keys. For a dictionary it is the type of the dictionary's values.
     pub of_type: DataType,
 }
 
-/// The words or texts of a column of keys. What null rows have is unspecified.
+/// The words or texts of a column of keys. In null rows they are unspecified.
 pub(super) enum Part {
     Narrow(ScalarBuffer<u32>),
     Wide(ScalarBuffer<u64>),
@@ -25,7 +25,7 @@ pub(super) enum Part {
 }
 
 impl KeyColumn {
-    /// Returns the keys of the column `name`. Nothing is copied of types of 4 and 8 bytes.
+    /// Returns the keys of the column `name`. Values of 4 and 8 bytes are not copied.
     ///
     /// # Errors
     /// [`InputError::ColumnType`] for nested types.
@@ -58,8 +58,8 @@ pub(super) fn values(array: &dyn Array, width: usize) -> Buffer {
     data.buffers()[0].slice_with_length(data.offset() * width, data.len() * width)
 }
 
-/// Returns the same bytes as elements of another type; they are copied only if they are not
-/// aligned.
+/// Returns the same bytes as elements of another type. They are copied only if they are not aligned
+/// for that type.
 pub(super) fn elements<T: ArrowNativeType>(values: &Buffer) -> ScalarBuffer<T> {
     let length = values.len() / size_of::<T>();
     let is_aligned = values.as_ptr().addr().is_multiple_of(align_of::<T>());
@@ -68,14 +68,14 @@ pub(super) fn elements<T: ArrowNativeType>(values: &Buffer) -> ScalarBuffer<T> {
     ScalarBuffer::new(values, 0, length)
 }
 
-/// Returns the parts of values of a count of bytes: equal bytes are equal keys.
+/// Returns the parts of values of `width` bytes. Keys are equal if their bytes are equal.
 fn of_primitives(values: &Buffer, width: usize) -> Vec<Part> {
     let widened = |value: &[u8]| value.iter().rev().fold(0, |word, byte| word << 8 | u32::from(*byte));
     match width {
         1 | 2 => vec![Part::Narrow(values.chunks_exact(width).map(widened).collect())],
         4 => vec![Part::Narrow(elements(values))],
         8 => vec![Part::Wide(elements(values))],
-        // Decimals of 128 and 256 bits, and intervals: a column for each 8 bytes.
+        // Decimals of 128 and 256 bits, and intervals, have a part for every 8 bytes.
         _ => (0..width / 8)
             .map(|part| {
                 let words = values.as_chunks::<8>().0.iter().skip(part).step_by(width / 8);
@@ -86,7 +86,7 @@ fn of_primitives(values: &Buffer, width: usize) -> Vec<Part> {
 }
 
 impl Part {
-    /// Returns the part with zeros in null rows, so that these are equal.
+    /// Returns the part with zeros in null rows, so that null rows are equal.
     pub(super) fn with_equal_nulls(self, nulls: &NullBuffer) -> Self {
         fn cleared<T: ArrowNativeType>(words: &ScalarBuffer<T>, nulls: &NullBuffer) -> ScalarBuffer<T> {
             let zero = T::default();
@@ -95,7 +95,7 @@ impl Part {
         match self {
             Self::Narrow(words) => Self::Narrow(cleared(&words, nulls)),
             Self::Wide(words) => Self::Wide(cleared(&words, nulls)),
-            // Texts of null rows are empty.
+            // The texts of null rows are empty.
             Self::Texts(texts) => Self::Texts(texts),
         }
     }

@@ -8,17 +8,17 @@ use crate::{Answers, BulkMap, Key, Result, Stream, Value};
 use arrow_array::{Array, ArrowPrimitiveType, PrimitiveArray};
 use arrow_buffer::{ArrowNativeType, NullBuffer, ScalarBuffer};
 
-/// The values of an array, which says beside them which are null.
+/// The values of an array. Null rows have unspecified values.
 impl<'c, T: ArrowNativeType> IntoColumn<'c, T> for &'c ScalarBuffer<T> {
     fn into_column(self) -> Column<'c, T> {
         self[..].into_column()
     }
 }
 
-/// Returns the answers of a lookup as an array: values, and nulls where nothing was found.
+/// Returns the answers of a lookup as an array, which is null where no key was found.
 ///
-/// On the CPU engine the array has the memory of the answers: values as they are, and the bits that
-/// say what was found as the validity bitmap. From a GPU both are downloaded once.
+/// On the CPU engine the array reuses the memory of the answers. The found-bits become the validity
+/// bitmap. From a GPU, values and bits are downloaded once.
 ///
 /// ```
 /// use arrow_array::Int64Array;
@@ -46,10 +46,11 @@ where
     Ok(PrimitiveArray::new(from_buffer(stream, values)?, Some(nulls)))
 }
 
-/// Looks up the keys of an array in a map: null where a key is null, or is not in the map.
+/// Looks up the keys of an array in a map. The result is null where a key is null or is not in the
+/// map.
 ///
-/// Nothing but bitmaps is copied on the CPU engine, if the array begins at a multiple of 16 bytes,
-/// as all do that are no slices. Maps are built from arrays without a copy in the same way:
+/// On the CPU engine only bitmaps are copied if the array begins at a multiple of 16 bytes, which
+/// all arrays do except slices. In the same way, maps are built from arrays without a copy:
 ///
 /// ```
 /// use arrow_array::{Float64Array, UInt32Array};
@@ -64,7 +65,7 @@ where
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// An array of a type with a time zone or a precision is given it by
+/// If the result should have a type with a time zone or a precision, set that type by
 /// [`PrimitiveArray::with_data_type`].
 ///
 /// # Errors

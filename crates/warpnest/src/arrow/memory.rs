@@ -1,4 +1,4 @@
-//! Memory of this library as Arrow's.
+//! This library's buffers as Arrow's buffers.
 
 use crate::types::Plain;
 use crate::{Buffer, Result, Stream};
@@ -6,8 +6,8 @@ use arrow_buffer::{ArrowNativeType, BooleanBuffer, NullBuffer, ScalarBuffer};
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-/// Returns the elements of a buffer as Arrow's, when they are there. On the CPU engine nothing is
-/// copied, and Arrow frees the memory; from a GPU they are downloaded once.
+/// Waits for the contents of a buffer, and returns them as Arrow's buffer. On the CPU engine
+/// nothing is copied, and Arrow frees the memory. From a GPU the elements are downloaded once.
 ///
 /// ```
 /// use arrow_array::UInt32Array;
@@ -27,10 +27,11 @@ pub fn from_buffer<T: ArrowNativeType + Plain>(stream: &Stream, buffer: Buffer<T
     Ok(ScalarBuffer::new(arrow_buffer(stream, buffer)?, 0, length))
 }
 
-/// Returns the bits of words, bit `i % 32` of word `i / 32`, as Arrow's; memory as [`from_buffer`].
+/// Returns a bitmap, in which bit `i` is bit `i % 32` of word `i / 32`. It copies as
+/// [`from_buffer`] does.
 pub(super) fn bits(stream: &Stream, words: Buffer<u32>, length: usize) -> Result<NullBuffer> {
     let bits = arrow_buffer(stream, words)?;
-    // The words of a little-endian host have Arrow's order of bits.
+    // On a little-endian host, words have Arrow's order of bits.
     Ok(NullBuffer::new(BooleanBuffer::new(bits, 0, length)))
 }
 
@@ -39,7 +40,7 @@ fn arrow_buffer<T: ArrowNativeType + Plain>(stream: &Stream, buffer: Buffer<T>) 
         return Ok(arrow_buffer::Buffer::from_vec(buffer.download(stream)?));
     };
     let bytes = buffer.len() * size_of::<T>();
-    // SAFETY: the memory is the host's, has so many bytes, and is initialized. It lives as long as
-    // the buffer, whose owner is Arrow now: no work and no safe code writes it any more.
+    // SAFETY: the memory is the host's, has `bytes` bytes, and is initialized. It lives as long as
+    // the buffer, which Arrow owns now. So neither queued work nor safe code writes it any more.
     Ok(unsafe { arrow_buffer::Buffer::from_custom_allocation(first.cast(), bytes, Arc::new(AssertUnwindSafe(buffer))) })
 }

@@ -1,5 +1,5 @@
-//! Apache Arrow: arrays as keys and answers of lookups, joins and group-bys of record batches
-//! (feature `arrow`).
+//! Apache Arrow (feature `arrow`): arrays as keys and answers of lookups, and joins and group-bys
+//! of record batches.
 //!
 //! ```
 //! use arrow_array::record_batch;
@@ -20,20 +20,20 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! - **Lookups.** `array.values()` is a column of keys or values wherever this library takes one,
-//!   and `&array.values()[..]` a slice of queries. [`lookup`] minds nulls, and [`from_answers`]
-//!   makes an array of [`Answers`].
-//! - **[`ArrowJoin`]** joins record batches by columns of any types, with the nulls of SQL.
+//! - **Lookups.** `array.values()` is a column of keys or values wherever this library takes a
+//!   column, and `&array.values()[..]` is a slice of queries. [`lookup`] handles nulls, and
+//!   [`from_answers`] makes an array of [`Answers`].
+//! - **[`ArrowJoin`]** joins record batches by columns of any types, and treats nulls as SQL does.
 //! - **[`ArrowGroupBy`]** aggregates the rows of a record batch by columns of any types.
-//! - **Versions.** The types are from the crates `arrow-array` and so on, version 60; the crate
-//!   `arrow` has them, too.
+//! - **Versions.** The types are from version 60 of the crates `arrow-array` and so on. The crate
+//!   `arrow` exports the same types.
 //!
 //! [`Answers`]: crate::Answers
 
-// `memory` and `lookup` are without copies. `columns` finds columns by name, `keys` and `texts`
-// make them what rows are compared by. `join` chooses the join that takes the keys, `result` has
-// its columns. `group_by` gives keys that are no word ids first (`ids`); `numbers` are what
-// `aggregates` are computed from.
+// `memory` and `lookup` convert buffers without copies. `columns` finds columns by name, and `keys`
+// and `texts` convert them for comparisons. `join` chooses the join that supports the keys, and
+// `result` has its columns. `group_by` first maps keys that are no words to ids (`ids`). `numbers`
+// has the columns from which `aggregates` are computed.
 mod aggregates;
 mod columns;
 mod group_by;

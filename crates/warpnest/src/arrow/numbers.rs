@@ -1,4 +1,4 @@
-//! Columns of numbers that are aggregated, and aggregates of them.
+//! Columns of numbers that are aggregated, and the results of their aggregates.
 
 use super::keys::{elements, values};
 use crate::relational::{Aggregate, GroupBy, Groups};
@@ -9,7 +9,7 @@ use arrow_schema::DataType;
 use gpu_kernels::relational::group_by::means::mean_of_integers;
 use std::sync::Arc;
 
-/// Indices of a type that is aggregated.
+/// A column of numbers of a type that can be aggregated.
 #[derive(Clone, Debug)]
 pub(super) enum Numbers {
     U32(ScalarBuffer<u32>),
@@ -20,7 +20,7 @@ pub(super) enum Numbers {
     F64(ScalarBuffer<f64>),
 }
 
-/// What null rows are taken for, so that they change no aggregate.
+/// The value that replaces the value of a null row, so that the row changes no aggregate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fill {
     Zero,
@@ -28,7 +28,7 @@ pub(super) enum Fill {
     Greatest,
 }
 
-/// An aggregate that a group-by is asked for.
+/// An aggregate that was added to a group-by.
 pub(super) enum Asked {
     U32(Aggregate<u32>),
     I32(Aggregate<i32>),
@@ -38,7 +38,7 @@ pub(super) enum Asked {
     F64(Aggregate<f64>),
 }
 
-/// Evaluates an expression for numbers, or for an aggregate, of any type.
+/// Evaluates an expression for numbers of any type, or for an aggregate of any type.
 macro_rules! of_any_type {
     ($of:ident, $any:expr, $each:ident => $work:expr) => {
         match $any {
@@ -52,7 +52,7 @@ macro_rules! of_any_type {
     };
 }
 
-/// A type of numbers, with what null rows are taken for: in the order of [`Fill`].
+/// A type of numbers, with the values for null rows in the order of [`Fill`].
 trait Filled: ArrowNativeType {
     const FILLS: [Self; 3];
 }
@@ -80,7 +80,7 @@ types! {
     I32: i32, [0, i32::MIN, i32::MAX];
     U64: u64, [0, u64::MIN, u64::MAX];
     I64: i64, [0, i64::MIN, i64::MAX];
-    // -0 changes no sum, not even one of -0. A NaN is behind all numbers.
+    // Adding -0 changes no sum, not even a sum of -0. A NaN sorts after all numbers.
     F32: f32, [-0.0, f32::NAN, f32::NAN];
     F64: f64, [-0.0, f64::NAN, f64::NAN];
 }
@@ -109,7 +109,7 @@ impl Numbers {
         })
     }
 
-    /// Returns the numbers with others in the rows that are null.
+    /// Returns the numbers with `fill` in the null rows.
     pub(super) fn filled(&self, nulls: &NullBuffer, fill: Fill) -> Self {
         fn filled<T: Filled>(values: &ScalarBuffer<T>, nulls: &NullBuffer, fill: Fill) -> ScalarBuffer<T> {
             let other = T::FILLS[fill as usize];
@@ -118,28 +118,28 @@ impl Numbers {
         of_any_type!(Self, self, values => filled(values, nulls, fill).into())
     }
 
-    /// Asks a query for the sum of the numbers in each group.
+    /// Adds the sum of the numbers in each group to a query.
     pub(super) fn sum<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
         of_any_type!(Self, self, values => query.sum(&values[..]).into())
     }
 
-    /// Asks a query for the least number in each group.
+    /// Adds the least number in each group to a query.
     pub(super) fn min<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
         of_any_type!(Self, self, values => query.min(&values[..]).into())
     }
 
-    /// Asks a query for the greatest number in each group.
+    /// Adds the greatest number in each group to a query.
     pub(super) fn max<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
         of_any_type!(Self, self, values => query.max(&values[..]).into())
     }
 
-    /// Asks a query for the mean of the numbers in each group.
+    /// Adds the mean of the numbers in each group to a query.
     pub(super) fn mean<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Asked {
         of_any_type!(Self, self, values => query.mean(&values[..]).into())
     }
 
-    /// Asks a query for the sum of the upper halves of 64-bit integers in each group; not for other
-    /// numbers, whose sums are exact or rounded.
+    /// Adds the sum of the upper halves of 64-bit integers in each group to a query. Returns `None`
+    /// for other numbers, whose sums are exact or rounded.
     pub(super) fn sum_of_upper<'q, K: Key>(&'q self, query: &mut GroupBy<'q, K>) -> Option<Asked> {
         match self {
             Self::U64(values) => Some(Asked::U64(query.sum_of_upper(&values[..]))),
@@ -148,11 +148,11 @@ impl Numbers {
         }
     }
 
-    /// Returns the means of groups of `counts[group]` numbers each. `self` has the sums of the
-    /// numbers, which are as wide as sums are, and `upper` the sums of their upper halves if they
-    /// had 64 bits.
+    /// Returns the means of groups. Group `i` has `counts[i]` numbers, and element `i` of `self` is
+    /// their sum, in the type of sums. `upper` has the sums of the upper halves of the numbers, if
+    /// these have 64 bits.
     pub(super) fn means(&self, upper: Option<&Self>, counts: &[u64]) -> ScalarBuffer<f64> {
-        // There are fewer than 2^32 rows.
+        // There are fewer than 2^32 rows, so counts fit `u32`.
         let integer = |sum, upper, is_signed, count: u64| mean_of_integers(sum, upper, is_signed, count as u32);
         let mean = |group: usize| match (self, upper) {
             (Self::F64(sums), _) => sums[group] / counts[group] as f64,
@@ -167,7 +167,8 @@ impl Numbers {
         (0..counts.len()).map(mean).collect()
     }
 
-    /// Returns an array of a type that [`Numbers::new`] takes, or of one whose values are as large.
+    /// Returns an array of type `of_type`, which [`Numbers::new`] accepts or whose values have the
+    /// same size.
     pub(super) fn into_array(self, of_type: &DataType, nulls: Option<NullBuffer>) -> ArrayRef {
         fn cut<T: ArrowNativeType, U: ArrowNativeType>(values: &ScalarBuffer<T>, narrow: impl Fn(T) -> U) -> Buffer {
             values.iter().map(|value| narrow(*value)).collect::<ScalarBuffer<U>>().into_inner()
@@ -196,7 +197,7 @@ impl Numbers {
 }
 
 impl Asked {
-    /// Returns the aggregate of each group, on the host.
+    /// Returns the aggregate of each group, downloaded to the host.
     pub(super) fn download<K: Key>(self, stream: &Stream, groups: &Groups<K>) -> Result<Numbers> {
         Ok(of_any_type!(Self, self, asked => ScalarBuffer::from(groups.column(asked)?.download(stream)?).into()))
     }

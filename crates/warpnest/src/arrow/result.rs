@@ -10,28 +10,29 @@ use rayon::prelude::*;
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// The rows that a join of record batches gives, as indices that begin at 0.
+/// The rows that a join of record batches returns, as row indices counted from 0.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct JoinedRows {
-    /// The left rows; null beside a right row that has met none.
+    /// The left row of each result row. It is null if a right row has no match.
     pub left: UInt32Array,
-    /// The right rows; null beside a left row that has met none. `None` after a semi or anti join.
+    /// The right row of each result row. It is null if a left row has no match. `None` after a semi
+    /// or anti join.
     pub right: Option<UInt32Array>,
 }
 
-/// The columns of a joined batch: their fields, and what they are gathered from.
+/// The columns of a joined batch: their fields, and the columns from which they are gathered.
 pub(super) struct JoinedColumns {
     fields: Vec<FieldRef>,
     sources: Vec<Source>,
 }
 
-/// What a column is gathered from.
+/// The source of a column of the result.
 #[derive(Clone, Copy)]
 enum Source {
     Left(usize),
     Right(usize),
-    /// A left and a right column of keys, which are equal where rows meet.
+    /// A left and a right key column, which have equal keys where rows match.
     Either(usize, usize),
 }
 
@@ -47,7 +48,7 @@ impl JoinedColumns {
         suffix: &str,
     ) -> Result<Self> {
         let (lefts, rights) = (left.schema_ref().fields(), right.schema_ref().fields());
-        // Keys of the same name are one column.
+        // Key columns with the same name in both batches become one column.
         let shared = |[left, right]: &&[usize; 2]| lefts[*left].name() == rights[*right].name();
         let shared: Vec<[usize; 2]> = keys.iter().filter(shared).copied().collect();
         let (mut columns, mut names) = (Self { fields: Vec::new(), sources: Vec::new() }, HashSet::new());
@@ -103,7 +104,8 @@ fn with_nulls(field: &FieldRef, may_be_null: bool) -> FieldRef {
     }
 }
 
-/// Returns the type of a field's values: for a dictionary the type of its values.
+/// Returns the type of a field's values. For a dictionary it is the type of the dictionary's
+/// values.
 fn value_type(field: &FieldRef) -> DataType {
     match field.data_type() {
         DataType::Dictionary(_, values) => values.as_ref().clone(),
@@ -111,7 +113,7 @@ fn value_type(field: &FieldRef) -> DataType {
     }
 }
 
-/// Gathers the columns of a joined batch, on all cores.
+/// Gathers the columns of a joined batch, using all cores.
 pub(super) fn joined_batch(
     [left, right]: [&RecordBatch; 2],
     columns: &JoinedColumns,
@@ -132,7 +134,7 @@ pub(super) fn joined_batch(
     RecordBatch::try_new_with_options(schema, arrays, &options).map_err(of_arrow("of the result"))
 }
 
-/// Gathers a column of keys that both batches have: from the right one where there is no left row.
+/// Gathers a key column that both batches have. Rows without a left row have the right key.
 fn either(field: &FieldRef, keys: [&ArrayRef; 2], [left, right]: [&UInt32Array; 2]) -> Result<ArrayRef> {
     let name = field.name();
     if left.null_count() == 0 && keys[0].data_type() == field.data_type() {

@@ -1,11 +1,11 @@
-//! Arrow's columns of texts, as what joins and group-bys take.
+//! Arrow's columns of texts in the form that joins and group-bys accept.
 
 use crate::strings::Strings;
 use arrow_array::cast::AsArray;
 use arrow_array::{Array, BinaryArray, BinaryViewArray, FixedSizeBinaryArray, LargeBinaryArray};
 use arrow_schema::DataType;
 
-/// A column of texts or bytes; a null row has an empty one.
+/// A column of texts or bytes. The text of a null row is empty.
 #[derive(Clone, Debug)]
 pub(super) enum Texts {
     Small(BinaryArray),
@@ -15,7 +15,7 @@ pub(super) enum Texts {
 }
 
 impl Texts {
-    /// Returns the texts of an array, if it has texts or bytes. Nothing is copied.
+    /// Returns the texts of an array, or `None` if it has no texts or bytes. Nothing is copied.
     pub(super) fn new(array: &dyn Array) -> Option<Self> {
         Some(match array.data_type() {
             DataType::Utf8 => Self::Small(array.as_string().clone().into()),

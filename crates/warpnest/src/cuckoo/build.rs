@@ -1,4 +1,5 @@
-//! The build of a cuckoo table: attempts until one succeeds, then the repeated keys.
+//! The build of a cuckoo table: attempts until one succeeds, and then the resolution of repeated
+//! keys.
 
 use super::config::table_words;
 use super::report::{CuckooReport, EvictionChains};
@@ -17,7 +18,7 @@ use std::marker::PhantomData;
 impl Builds for Cuckoo {
     type Report = CuckooReport;
 
-    /// Returns no scratch: a build works in the table, unless keys are repeated.
+    /// Returns 0 bytes of scratch, because a build works in the table unless keys are repeated.
     fn sizes<K: KeyWord, P: Payload>(config: &CuckooConfig, items: u64) -> Result<(u64, u64)> {
         Ok((8 * (table_words::<K, P>(config.check(items)?) + header::WORDS as u64), 0))
     }
@@ -44,7 +45,7 @@ impl Builds for Cuckoo {
         Ok(map)
     }
 
-    /// Rebuilds the table in the slots that it has.
+    /// Rebuilds the table in its present slots.
     fn rebuild<K: KeyWord, P: Payload>(
         table: &mut CuckooTable<K, P>,
         stream: &Stream,
@@ -64,15 +65,15 @@ impl Builds for Cuckoo {
 }
 
 impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
-    /// Rebuilds the table in as many slots as its configuration has for so many
-    /// pairs. Uses the memory that it has, if that is enough.
+    /// Rebuilds the table with the slots that its configuration requires for the input. Reuses its
+    /// memory if that is large enough.
     pub(super) fn resize_and_rebuild(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<()> {
         let slots = self.config.check_size(input.pairs)?;
         let words = table_words::<K, V>(slots) as usize;
         if self.words.len() < words {
             self.length = 0;
-            // A tiny table first, so that there is one, an empty one, if the large one cannot be
-            // allocated.
+            // A tiny table is allocated first, so that an empty table is left if the large one
+            // cannot be allocated.
             self.words = Buffer::uninitialized(&self.device, table_words::<K, V>(1) as usize)?;
             self.give_slots(1);
             self.words = Buffer::uninitialized(&self.device, words)?;
@@ -81,7 +82,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         self.rebuild_in_place(stream, &input)
     }
 
-    /// Rebuilds the map from input that fits its slots.
+    /// Rebuilds the table from input that fits its slots.
     fn rebuild_in_place(&mut self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         self.length = 0;
         let built = self.attempt_until_built(stream, input);
@@ -91,16 +92,16 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         built
     }
 
-    /// Sets functions onto `slots` slots, which the words must have the capacity for. Their
-    /// constants are drawn when there is something to build.
+    /// Sets the hash functions to range over `slots` slots, for which the memory must be large
+    /// enough. Each build attempt draws their constants anew.
     fn give_slots(&mut self, slots: u32) {
         self.functions = HashFunctions::new(Formula::Mix, self.config.design.functions, slots, 0, K::BITS, || 0);
     }
 
-    /// Removes all keys, as after a rebuild that failed.
+    /// Removes all keys, as after a failed rebuild.
     pub(super) fn empty(&mut self, stream: &Stream) {
         self.length = 0;
-        // If this fails too, the device is lost; the first error says more.
+        // If this fails too, the device is lost, and the first error says more.
         let _ = self.clear(stream);
     }
 
@@ -129,14 +130,14 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
             }
             let mut found = self.header.download(stream)?;
             if V::VALUE_BITS == 0 && !counted && found[header::REPEATED as usize] != 0 {
-                // The promise of unique keys is broken. Copies that met are gone here, so there are
-                // fewer keys than were inserted.
+                // The promise of unique keys was broken. Copies that met during eviction are merged
+                // already, so there are fewer keys than were inserted.
                 self.count(stream)?;
                 counted = true;
                 found = self.header.download(stream)?;
             }
             if found[header::FAILED as usize] != 0 {
-                // Other constants change nothing of this.
+                // Other constants would not separate equal residues.
                 if restarts == 0 {
                     self.check_residues(stream, input)?;
                 }
@@ -144,7 +145,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
             }
             let repeated_keys = found[header::REPEATED as usize] != 0;
             let whole = match V::VALUE_BITS {
-                // The copies are erased already, so only dropped keys remain to be checked.
+                // The count erased the copies already, so only dropped keys remain to be checked.
                 0 => found[header::DROPPED as usize] == 0 || self.find_all(stream, input, None)?,
                 _ => self.store_values(stream, input, repeated_keys)?,
             };
@@ -169,7 +170,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         }))
     }
 
-    /// Makes one attempt: every thread inserts a pair.
+    /// Makes one attempt, in which every thread inserts a pair.
     fn insert(&self, stream: &Stream, input: &Input<'_, K, V>, chain_limit: u32) -> Result<()> {
         let (functions, statistics) = (self.functions, self.config.statistics as u32);
         let plan = InsertParams { functions, pairs: input.pairs, chain_limit, statistics };
@@ -177,13 +178,12 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
             let Pairs { keys, values } = input.read(batch);
             let (words, header) = (batch.write(&self.words).cast(), batch.write(&self.header));
             let insert = Insert::<K, V> { keys, values, words, header, plan };
-            // SAFETY: there are as many keys as values; the slots are empty and the header is 0, as
-            // `clear` left them.
+            // SAFETY: there is a value for each key. `clear` left the slots empty and the header 0.
             unsafe { batch.launch(&insert, plan.pairs) }
         })
     }
 
-    /// Counts the keys after an insertion; erases copies of them in a set.
+    /// Counts the keys after an insertion, and erases copies of keys if the table is a set.
     fn count(&self, stream: &Stream) -> Result<()> {
         stream.batch(|batch| {
             let (words, header) = (batch.write(&self.words).cast(), batch.write(&self.header));
@@ -193,9 +193,9 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         })
     }
 
-    /// Stores the values that the insertion did not carry, and for repeated keys the last one,
-    /// unless any will do. Returns whether every key is in the table, which is checked only if a
-    /// key was met twice (see [`Last`]).
+    /// Stores the values that the insertion did not move with the keys. A repeated key gets its
+    /// last value, unless any value will do. Returns whether every key is in the table. This is
+    /// checked only if a key was found twice (see [`Last`]).
     fn store_values(&mut self, stream: &Stream, input: &Input<'_, K, V>, repeated: bool) -> Result<bool> {
         let any_values = input.known == Known::AnyValues;
         let wants_last = repeated && !self.config.unique_given(input.known) && !any_values;
@@ -213,42 +213,42 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
                 values,
                 words: batch.write(&self.words).cast(),
                 header: batch.write(&self.header),
-                // SAFETY: the kernel's documentation allows null.
+                // SAFETY: the kernel's documentation allows null for `last`.
                 last: unsafe { batch.read_or_null(last.as_ref()) },
                 plan: PairsParams { functions: self.functions, pairs: input.pairs },
             };
-            // SAFETY: there are as many keys as values; `last` was filled by `find_all`, or is
-            // null. A payload that is not nothing is its own word.
+            // SAFETY: there is a value for each key. `last` was filled by `find_all`, or is null. A
+            // payload other than `Nothing` is its own word.
             unsafe { batch.launch(&store, input.pairs) }
         })?;
         Ok(true)
     }
 
-    /// Returns whether every key is in the table; `last`, if given, gets the index of the last pair
-    /// of each key.
+    /// Returns whether every key is in the table. If `last` is given, writes the index of each
+    /// key's last pair to it.
     fn find_all(&self, stream: &Stream, input: &Input<'_, K, V>, last: Option<&Buffer<u32>>) -> Result<bool> {
         stream.batch(|batch| {
             let find_last = Last::<K, V> {
                 keys: batch.read(input.keys),
                 words: batch.read(&self.words).cast(),
                 header: batch.write(&self.header),
-                // SAFETY: the kernel's documentation allows null.
+                // SAFETY: the kernel's documentation allows null for `last`.
                 last: unsafe { batch.write_or_null(last) },
                 plan: PairsParams { functions: self.functions, pairs: input.pairs },
             };
-            // SAFETY: `last` is null, or has a word for each slot, all 0.
+            // SAFETY: `last` is null, or has a word of 0 for each slot.
             unsafe { batch.launch(&find_last, input.pairs) }
         })?;
         Ok(self.header.download(stream)?[header::FAILED as usize] == 0)
     }
 
-    /// Returns an error if no constants can place the keys: if more of them agree modulo the prime
-    /// of the exact linear family than there are functions. Copies all keys to the host.
+    /// Returns an error if no constants can place the keys, which is so if more keys agree modulo
+    /// the prime of the exact linear family than there are functions. Copies all keys to the host.
     fn check_residues(&self, stream: &Stream, input: &Input<'_, K, V>) -> Result<()> {
         let (hash, functions) = (self.config.design.hash, self.config.design.functions);
         let Some(prime) = hash.prime().filter(|_| hash.formula() == Formula::Linear) else { return Ok(()) };
         let keys = input.keys.download_front(stream, input.pairs as usize)?;
-        // The key that is all ones has a cell of its own.
+        // The key that is all ones is stored in the cell.
         let in_slots = keys.into_iter().filter(|&key| key != K::ALL_ONES);
         let mut by_residue: Vec<(u64, K)> = in_slots.map(|key| (self.functions.residue(key), key)).collect();
         by_residue.sort_unstable();

@@ -8,7 +8,7 @@ use gpu_kernels::types::{KeyWord, Payload};
 
 /// The configuration of a [`CuckooMap`](crate::CuckooMap) or a [`CuckooSet`](crate::CuckooSet).
 ///
-/// By default, there are four functions of [`HashFamily::Mix`], and 1.25 slots for each pair.
+/// By default, there are four hash functions of [`HashFamily::Mix`], and 1.25 slots for each pair.
 ///
 /// ```
 /// use warpnest::{design::HashFamily, CuckooConfig, CuckooMap, CuckooSet, Device};
@@ -44,17 +44,19 @@ pub(super) enum Size {
     Slots(u64),
 }
 
-/// The fewest slots for a hundred pairs that work in practice with 2 to 5 functions (Alcantara
-/// 2011, §4.3.1.1).
+/// The fewest slots per hundred pairs with which builds succeed in practice, for 2 to 5 functions
+/// (Alcantara 2011, §4.3.1.1).
 const LEAST_PERCENT: [u64; MAX_FUNCTIONS - 1] = [210, 110, 103, 102];
 
-/// The fewest slots of any table, so that the hash functions of a key or two need not agree.
+/// The fewest slots of a table. With fewer, the hash functions could all lead a few keys to the
+/// same slots.
 const LEAST_SLOTS: u64 = 8;
 
-/// The most slots for each pair, as for the other designs.
+/// The most slots for each pair, which is the same as for the other designs.
 const MAX_SLOTS_PER_PAIR: f64 = 1.0 / MIN_LOAD;
 
-/// The most exchanges of a chain: one that is longer leads nowhere, and should end.
+/// The most exchanges of an eviction chain. A longer chain is most likely endless and should be
+/// ended.
 const MAX_CHAIN_LIMIT: u32 = 100_000;
 
 impl Default for Cuckoo {
@@ -64,24 +66,24 @@ impl Default for Cuckoo {
 }
 
 impl Config<Cuckoo> {
-    /// Sets the count of hash functions: 2 to 5. More functions allow a larger load factor and a
-    /// faster build; fewer make lookups faster.
+    /// Sets the count of hash functions, 2 to 5. More functions allow a larger load factor and a
+    /// faster build, and fewer functions make lookups faster.
     #[must_use]
     pub fn functions(mut self, functions: u32) -> Self {
         self.design.functions = functions;
         self
     }
 
-    /// Sets the count of slots for each pair, or each key of a set, repeated or not: at least 2.1,
-    /// 1.1, 1.03 or 1.02 for 2, 3, 4 or 5 functions, and at most 1024. A table has at least 8
-    /// slots.
+    /// Sets the count of slots for each pair, or each key of a set, where repeated keys count too.
+    /// It is at least 2.1, 1.1, 1.03 or 1.02 for 2, 3, 4 or 5 functions, and at most 1024. A table
+    /// has at least 8 slots.
     #[must_use]
     pub fn slots_per_pair(mut self, slots: f64) -> Self {
         self.design.size = Size::PerPair(slots);
         self
     }
 
-    /// Sets the count of slots, whatever the count of pairs.
+    /// Sets the count of slots, independently of the count of pairs.
     #[must_use]
     pub fn slots(mut self, slots: u64) -> Self {
         self.design.size = Size::Slots(slots);
@@ -89,7 +91,7 @@ impl Config<Cuckoo> {
     }
 
     /// Sets the hash family, by default [`HashFamily::Mix`]. The other families are from Alcantara
-    /// 2011 and from CUDPP; with regular keys they may make a build fail.
+    /// 2011 and from CUDPP. They may make a build fail if the keys are regular.
     #[must_use]
     pub fn hash(mut self, family: HashFamily) -> Self {
         self.design.hash = family;
@@ -97,24 +99,24 @@ impl Config<Cuckoo> {
     }
 
     /// Sets the most exchanges that storing one pair may take before the build restarts. The
-    /// default is `7 lg n` for four functions and 1.25 slots a pair (Alcantara 2011). It grows with
-    /// the load factor, and the fewer functions there are (docs/cuckoo.md). The limit is 100,000 at
-    /// most, also if more is given.
+    /// default is `7 lg n` for four functions and 1.25 slots per pair (Alcantara 2011). It is
+    /// larger for larger load factors and for fewer functions (docs/cuckoo.md). The limit is never
+    /// more than 100,000, even if a larger one is given.
     #[must_use]
     pub fn chain_limit(mut self, exchanges: u32) -> Self {
         self.design.chain_limit = Some(exchanges);
         self
     }
 
-    /// Returns the count of slots for `pairs` pairs, if the configuration makes sense and the slots
-    /// can hold them.
+    /// Returns the count of slots for `pairs` pairs, if the configuration is valid and that many
+    /// slots are possible.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
         self.design.hash.check_prime()?;
         self.check_size(pairs)
     }
 
-    /// Does [`Config::check`] without the test of the prime, for a configuration that has
-    /// passed it.
+    /// Does [`Config::check`] without the test of the prime, for a configuration that has passed
+    /// that test.
     pub(super) fn check_size(&self, pairs: u64) -> Result<u64> {
         if !(2..=MAX_FUNCTIONS as u32).contains(&self.design.functions) {
             return Err(Error::Config(ConfigError::FunctionCount { asked: self.design.functions }));
@@ -152,37 +154,37 @@ impl Config<Cuckoo> {
         }
     }
 
-    /// Returns the most exchanges of one chain, for `pairs` pairs in `slots` slots.
+    /// Returns the most exchanges of an eviction chain, for `pairs` pairs in `slots` slots.
     pub(super) fn chain_limit_for(&self, pairs: u64, slots: u64) -> u32 {
         let by_default = || default_chain_limit(self.design.functions, pairs, slots);
         self.design.chain_limit.unwrap_or_else(by_default).min(MAX_CHAIN_LIMIT)
     }
 }
 
-/// Returns the count of 64-bit words that `slots` slots take.
+/// Returns the count of 64-bit words for `slots` slots.
 pub(super) fn table_words<K: KeyWord, V: Payload>(slots: u64) -> u64 {
     (slots * slot_bytes::<K, V>()).div_ceil(8)
 }
 
-/// Returns the default limit of exchanges: `7 lg n` for four functions and 1.25 slots a pair
-/// (Alcantara 2011). Elsewhere it is scaled by how near the load is to the most that cuckoo hashing
-/// with so many functions can reach.
+/// Returns the default limit of exchanges: `7 lg n` for four functions and 1.25 slots per pair
+/// (Alcantara 2011). For other settings it is scaled by how near the load factor is to the
+/// threshold of cuckoo hashing with `functions` functions.
 ///
-/// The longest chain of a build grows as `lg n / gap`, where `gap` is 1 minus the load over that
-/// threshold. It was measured at 0.1 to 1.9 times `lg n / gap`, in the middle 0.6 (`cargo xtask
-/// chains`, docs/cuckoo.md). This limit is 1.27 times `lg n / gap`, and never below the limit in
-/// (Alcantara 2011). Weak hash functions make longer chains, and a limit that is rarely reached
-/// costs nothing.
+/// The longest chain of a build grows as `lg n / gap`, where `gap` is 1 minus the ratio of the load
+/// factor to that threshold. It was measured at 0.1 to 1.9 times `lg n / gap`, with a median of 0.6
+/// (`cargo xtask chains`, docs/cuckoo.md). This limit is 1.27 times `lg n / gap`, and never below
+/// the limit in (Alcantara 2011). Weak hash functions make longer chains, and a limit that is
+/// rarely reached costs nothing.
 fn default_chain_limit(functions: u32, pairs: u64, slots: u64) -> u32 {
     let gap = |functions: usize, load: f64| 1.0 - load / THRESHOLDS[functions - 2];
     let scale = gap(4, 0.8) / gap(functions as usize, pairs as f64 / slots as f64);
-    // Tables of a few pairs are no easier than tables of sixteen pairs.
+    // A table of fewer than sixteen pairs is no easier to build.
     let lg = (pairs.max(16) as f64).log2();
     (7.0 * lg * scale.max(1.0)).ceil() as u32
 }
 
-/// The loads beyond which no placement exists for large n, for 2 to 5 functions (Alcantara 2011,
-/// reference 5: Dietzfelbinger et al., 2010).
+/// The load factors above which no placement exists for large n, for 2 to 5 functions (Alcantara
+/// 2011, reference 5: Dietzfelbinger et al., 2010).
 const THRESHOLDS: [f64; MAX_FUNCTIONS - 1] = [0.5, 0.9179, 0.9768, 0.9924];
 
 #[cfg(test)]

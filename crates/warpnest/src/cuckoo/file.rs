@@ -1,8 +1,8 @@
-//! The file of a cuckoo table: its slots, and the words beside them.
+//! The file of a cuckoo table: its slots, and the header.
 //!
-//! A lookup follows no word of the table: it reads slots whose indices follow from the key and the
-//! functions. So the functions are made anew from their constants, and any words are safe, unless
-//! values are ids or indices.
+//! A lookup follows no word of the table: it computes the indices of the slots that it reads from
+//! the key and the functions. The functions are made again from their constants. So any words are
+//! safe, unless values are ids or indices.
 
 use super::config::{Size, table_words};
 use super::report::EvictionChains;
@@ -63,7 +63,7 @@ impl<K: KeyWord, V: Payload> StoredTable for CuckooTable<K, V> {
         }
         let family = family_from(incoming)?;
         let functions = functions_from::<K>(incoming, family, count, slots)?;
-        // The key that is all ones has no slot.
+        // The key that is all ones has a cell, and no slot.
         if length > slots as u64 + 1 {
             return Err(FileError::inconsistent("there are more keys than slots"));
         }
@@ -75,7 +75,7 @@ impl<K: KeyWord, V: Payload> StoredTable for CuckooTable<K, V> {
         let mut beside = Collected::<u64>::default();
         incoming.section(8 * header::WORDS as u64, &mut beside, &|_, _| Ok(()))?;
         let beside = beside.words();
-        // Where keys were repeated, copies that lookups do not find may have got no id.
+        // If keys were repeated, copies that lookups do not find may have got no id.
         let limit = incoming.values.filter(|limit| !limit.copies || !repeated_keys && !config.unique);
         let below = limit.map(|limit| limit.below);
         let cell = (beside[header::CELL as usize] != 0).then_some(beside[header::CELL_VALUE as usize] as u32 as u64);
@@ -93,7 +93,7 @@ impl<K: KeyWord, V: Payload> StoredTable for CuckooTable<K, V> {
     }
 }
 
-/// Returns whether the values in some slots, which have 32 bits, are below a limit.
+/// Returns whether the 32-bit values in some slots are below a limit.
 fn values_are_below<K: KeyWord, V: Payload>(slots: &[u8], below: u64) -> bool {
     let words = as_words::<u64>(slots);
     let value = |word: u64| word & u32::MAX as u64;

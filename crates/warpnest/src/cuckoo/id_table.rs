@@ -1,4 +1,5 @@
-//! A cuckoo map under a compacting table or a multimap. Its keys are in slots, and one in a cell.
+//! A cuckoo map under a compacting table or a multimap. Its keys are in slots, except for the one
+//! in the cell.
 
 use super::{Cuckoo, CuckooConfig, CuckooTable};
 use crate::table::id_table::{IdTable, Ids, RunsQuery};
@@ -10,14 +11,14 @@ use gpu_kernels::layered::multi::RunsOfCuckoo;
 use gpu_kernels::types::KeyWord;
 
 impl<K: KeyWord> CuckooTable<K, u32> {
-    /// Returns the plan of kernels over the keys whose values are below `end`.
+    /// Returns the plan of a kernel that processes the keys whose values are below `end`.
     fn slots_below(&self, end: u64, capacity: usize) -> SlotsParams {
         let (functions, slots) = (self.functions, self.slots());
         SlotsParams { functions, slots, end, copies: self.report.repeated_keys as u32, capacity: capacity as u32 }
     }
 
-    /// Returns the count of threads of such kernels: one for each slot and one for the cell. It is
-    /// 0 if the table is empty, whatever its words are then.
+    /// Returns the count of threads of such a kernel, one for each slot and one for the cell. It is
+    /// 0 if the table is empty, because its words are then arbitrary.
     fn rows(&self) -> u64 {
         if self.length == 0 { 0 } else { self.slots() + 1 }
     }
@@ -25,7 +26,7 @@ impl<K: KeyWord> CuckooTable<K, u32> {
 
 impl Ids for Cuckoo {
     fn scratch_bytes<K: KeyWord>(config: &CuckooConfig, pairs: u64, known: Known) -> Result<u64> {
-        // There is a word for each slot, to find the last pair of each key.
+        // The scratch has a word for each slot, which is used to find the last pair of each key.
         let slots = config.check(pairs)?;
         Ok(if known == Known::AnyValues || config.unique_given(known) { 0 } else { 4 * slots })
     }
@@ -56,7 +57,7 @@ impl<K: KeyWord> IdTable<K> for CuckooTable<K, u32> {
                 header: batch.write(&self.header),
                 keys_out: batch.write(keys),
                 count: batch.write(&count),
-                // Values may have any 32 bits.
+                // All 32-bit values are below this end.
                 plan: self.slots_below(1 << 32, keys.len()),
             };
             // SAFETY: the caller keeps the contract of this method.
@@ -70,7 +71,7 @@ impl<K: KeyWord> IdTable<K> for CuckooTable<K, u32> {
                 words: batch.read(&self.words).cast(),
                 header: batch.read(&self.header),
                 bits: batch.write(bits),
-                // A value that names no bit is ignored.
+                // A value beyond the last bit is ignored.
                 plan: self.slots_below(32 * bits.len() as u64, 0),
             };
             // SAFETY: the caller keeps the contract of this method.

@@ -1,7 +1,7 @@
-//! The single-level cuckoo table of 2011, of [`CuckooMap`] and [`CuckooSet`]. docs/cuckoo.md and
+//! The single-level cuckoo table of 2011, for [`CuckooMap`] and [`CuckooSet`]. docs/cuckoo.md and
 //! docs/sets.md describe layout, algorithm, guarantees and figures.
 //!
-//! Read `config` for the sizes, then `build`, whose results `report` tells.
+//! Read `config` for the sizes, then `build`, whose report is in `report`.
 
 mod build;
 mod config;
@@ -24,27 +24,27 @@ use gpu_kernels::refs::CuckooRef;
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 use std::marker::PhantomData;
 
-/// A map that is built in one go and then answers every lookup with at most as many probes as it
-/// has hash functions (2 to 5; by default 4).
+/// A map that is built in one go and then answers every lookup with at most one probe for each hash
+/// function. There are 2 to 5 hash functions, and 4 by default.
 ///
 /// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, GPU Computing Gems,
 /// Jade edition (2011), chapter 4, sections 4.2 and 4.3.
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
 ///   values of these types are legal.
-/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins.
-///   [`Config::assume_unique`] saves the pass that looks for repeats. If a key is repeated all the
-///   same, the build succeeds, and [`BulkMap::len`] counts the key several times.
+/// * **Repeated keys** are handled as in `HashMap::from_iter`: the last pair in input order wins.
+///   [`Config::assume_unique`] saves the pass that looks for repeated keys. If a key is repeated
+///   nevertheless, the build succeeds, and [`BulkMap::len`] counts the key several times.
 /// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random accesses for n pairs in m slots
 ///   (section 4.5.3). That is 2 n by default, and more near the largest load factors. A lookup
-///   makes between one and as many accesses as there are hash functions.
-/// * **Memory.** A slot takes 8 bytes for `u32` keys and values and 16 otherwise; a map takes 56
-///   more. [`Config::memory_bytes`] says so beforehand. A build that meets repeated keys takes 4
-///   more bytes a slot while it runs, and any other build nothing besides.
-/// * **Rebuilds** are in the slots that the map has.
+///   makes at least one access, and at most one for each hash function.
+/// * **Memory.** A slot takes 8 bytes for `u32` keys and values, and 16 otherwise. A map takes 56
+///   bytes more. [`Config::memory_bytes`] returns the sum beforehand. While a build with repeated
+///   keys runs, it takes 4 more bytes per slot. Any other build takes no scratch.
+/// * **Rebuilds** use the slots that the map has.
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up at the same time. [`BulkMap::rebuild`] takes the map exclusively and waits for running
-///   lookups by itself.
+///   up keys at the same time. [`BulkMap::rebuild`] needs exclusive access to the map, and waits
+///   for running lookups.
 ///
 /// ```
 /// use warpnest::{CuckooMap, Device};
@@ -57,29 +57,29 @@ use std::marker::PhantomData;
 #[doc(alias("cuckoo hashing", "HashMap"))]
 pub type CuckooMap<K, V> = BulkMap<K, V, Cuckoo>;
 
-/// A set that is built in one go and then answers every query with at most as many probes as it has
-/// hash functions (2 to 5; by default 4). It is a [`CuckooMap`] without values, whose slots are
-/// keys.
+/// A set that is built in one go and then answers every query with at most one probe for each hash
+/// function. There are 2 to 5 hash functions, and 4 by default. A set is a [`CuckooMap`] without
+/// values, so a slot is a key.
 ///
 /// Source: Alcantara et al., *Building an Efficient Hash Table on the GPU*, GPU Computing Gems,
 /// Jade edition (2011), chapter 4, section 4.4.
 ///
-/// * **Keys** are of any [`Key`](crate::Key) type. All values of it are legal, and may be repeated.
-///   Copies that racing threads leave in several slots are erased after the insertion.
-///   [`Config::assume_unique`] saves that pass. If a key is repeated all the same, it is found. If
-///   a copy of any key met another one during its eviction chain, the pass follows. Otherwise
-///   [`BulkSet::len`] counts every copy, and [`BulkSet::to_keys`] names it.
+/// * **Keys** are of any [`Key`](crate::Key) type. All values of the type are legal and may be
+///   repeated. Copies that racing threads leave in several slots are erased in a pass after the
+///   insertion. [`Config::assume_unique`] saves that pass. If a key is repeated nevertheless, it is
+///   found. If a copy met another one during eviction, the pass is made after all. Otherwise
+///   [`BulkSet::len`] counts every copy, and [`BulkSet::to_keys`] returns it.
 /// * **Complexity.** A build makes about `-m·ln(1 - n/m)` random exchanges of one word for n
-///   distinct keys in m slots, 2 n by default. A query reads between one and as many slots as there
-///   are hash functions, and ends at an empty one.
-/// * **Memory.** A slot is one key of 4 or 8 bytes; a set takes 56 bytes more. A build takes
-///   nothing besides.
+///   distinct keys in m slots, which is 2 n by default. A query reads at least one slot, and at
+///   most one for each hash function. It ends at an empty slot.
+/// * **Memory.** A slot is one key of 4 or 8 bytes, and a set takes 56 bytes more. A build takes no
+///   scratch.
 /// * **Two builds of the same keys** answer every query alike, and have the same [`BulkSet::len`].
-///   The slots of the keys, and so the order of [`BulkSet::to_keys`], may differ, also with the
+///   The slots of the keys, and so the order of [`BulkSet::to_keys`], may differ, even with the
 ///   same seed.
 ///
-/// [`PageSet`](crate::PageSet) is built faster and takes less memory; docs/choosing.md compares
-/// them.
+/// [`PageSet`](crate::PageSet) is built faster and takes less memory. docs/choosing.md compares the
+/// two.
 ///
 /// ```
 /// use warpnest::{CuckooSet, Device};
@@ -101,7 +101,7 @@ impl Seeded for Cuckoo {}
 impl Counted for Cuckoo {}
 impl Sets for Cuckoo {}
 
-/// The table of a [`CuckooMap`], or of a [`CuckooSet`] if the payload is nothing.
+/// The table of a [`CuckooMap`], or of a [`CuckooSet`] if the payload is `Nothing`.
 #[derive(Debug)]
 pub struct CuckooTable<K: KeyWord, V: Payload> {
     device: Device,
@@ -115,21 +115,21 @@ pub struct CuckooTable<K: KeyWord, V: Payload> {
 }
 
 impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
-    /// Returns the hash functions of the last build, for a kernel of your own: with
+    /// Returns the hash functions of the last build, for a kernel of your own. With
     /// [`CuckooTable::words`] they make a [`Table`](gpu_kernels::cuckoo::Table).
     pub fn functions(&self) -> &HashFunctions {
         &self.functions
     }
 
-    /// Returns the slots, of [`slot_words`](gpu_kernels::table::slots::slot_words) 64-bit words
-    /// each. In a set they are a key each, two to a word if keys have 32 bits. A key in a slot that
-    /// none of its functions leads to is a filler and not in the set: an erased copy was there
-    /// ([`fillers`](gpu_kernels::cuckoo::fillers)).
+    /// Returns the slots, which have [`slot_words`](gpu_kernels::table::slots::slot_words) 64-bit
+    /// words each. In a set a slot is a key, and a word has two slots if keys have 32 bits. A key
+    /// to whose slot none of its functions leads is a filler and not in the set. It replaces an
+    /// erased copy ([`fillers`](gpu_kernels::cuckoo::fillers)).
     pub fn words(&self) -> &Buffer<u64> {
         &self.words
     }
 
-    /// Returns the words beside the slots, which [`header`](gpu_kernels::cuckoo::header) names.
+    /// Returns the header, whose words are listed in [`header`](gpu_kernels::cuckoo::header).
     pub fn header(&self) -> &Buffer<u64> {
         &self.header
     }
@@ -139,13 +139,12 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         self.functions.slots() as u64
     }
 
-    /// Returns the count of words that the slots take.
+    /// Returns the count of 64-bit words that the slots take.
     fn words_in_use(&self) -> usize {
         config::table_words::<K, V>(self.slots()) as usize
     }
 
-    /// Measures how many probes lookups of present keys take: at most one for each hash function.
-    /// Waits.
+    /// Measures the probes of lookups of present keys, at most one for each hash function. Waits.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -155,7 +154,7 @@ impl<K: KeyWord, V: Payload> CuckooTable<K, V> {
         stream.batch(|batch| {
             let (words, probes) = (batch.read(&self.words).cast(), batch.write(&probes));
             let histogram = Histogram::<K, V> { words, probes, functions: self.functions };
-            // SAFETY: the table and its functions belong together; the histogram has a word for
+            // SAFETY: the table and its functions belong together, and the histogram has a word for
             // each function.
             unsafe { batch.launch(&histogram, self.slots()) }
         })?;
@@ -183,7 +182,7 @@ impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for CuckooTable<K, V> {
                 queries: batch.read(queries),
                 words: batch.read(&self.words).cast(),
                 header: batch.read(&self.header),
-                // SAFETY: the kernel's documentation allows no values.
+                // SAFETY: the kernel's documentation allows null values.
                 values: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,
@@ -195,7 +194,7 @@ impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for CuckooTable<K, V> {
     }
 
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<WordOf<V>>>) -> Result<u64> {
-        // Where a promise of unique keys was broken, copies may be in several slots.
+        // If a promise of unique keys was broken, copies of a key may be in several slots.
         let copies = self.report.repeated_keys || self.config.unique;
         let plan = UnpackParams {
             functions: self.functions,
@@ -229,8 +228,8 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for CuckooTable<K, V> {
         })
     }
 
-    /// Gives back what a table under a compacting table or a multimap has beside its slots. Other
-    /// tables have nothing else: a build works in the table.
+    /// Frees memory beyond the slots, which only a table under a compacting table or a multimap can
+    /// have. There is no scratch to free, because a build works in the table.
     fn shrink_to_fit(&mut self) -> Result<()> {
         let (stream, words) = (self.device.default_stream(), self.words_in_use());
         if let Some(words) = self.words.shrunk(stream, &self.device, words)? {

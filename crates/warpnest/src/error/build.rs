@@ -1,10 +1,10 @@
-//! Builds and batches that did not succeed.
+//! The errors of builds and batches that did not succeed.
 
-/// A build that did not succeed, with every set of random constants that it drew.
+/// The error of a build that failed with every set of random constants that it tried.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum BuildError {
-    /// A page table could not be built with any of the constants that were drawn.
+    /// A page table could not be built with any of the constants that were tried.
     #[error(
         "a table of {pairs} pairs at load {load} could not be built in {attempts} attempts: take a lower load or more restarts, and assume \
          unique keys only if they are"
@@ -12,13 +12,13 @@ pub enum BuildError {
     Page {
         /// The count of pairs.
         pairs: u64,
-        /// The load factor asked for.
+        /// The requested load factor.
         load: f64,
         /// The count of attempts that failed.
         attempts: u32,
     },
 
-    /// A build failed with every set of constants that it drew.
+    /// A cuckoo table could not be built with any of the constants that were tried.
     #[error(
         "{attempts} attempts to build a table of {pairs} pairs in {slots} slots with {functions} hash functions and at most \
          {chain_limit} exchanges a chain all failed: take more slots or functions, a higher chain limit, more restarts, or the default hash family"
@@ -36,7 +36,7 @@ pub enum BuildError {
         chain_limit: u32,
     },
 
-    /// A two-level build failed with every hash function that it drew.
+    /// A two-level table could not be built with any of the hash functions that were tried.
     #[error(
         "a table of {pairs} pairs in {buckets} buckets could not be built: {overflows} attempts gave a bucket more than {capacity} \
          items, and in {failures} a bucket found no seed: take fewer items per bucket, more slots, seeds, rounds or restarts, or \
@@ -55,8 +55,8 @@ pub enum BuildError {
         capacity: u32,
     },
 
-    /// More keys than hash functions agree modulo the prime, so no constants can find slots for
-    /// them.
+    /// More keys agree modulo the prime than there are hash functions, so no constants can place
+    /// them in distinct slots.
     #[error(
         "key {key} and at least {functions} other keys agree modulo {prime}: under the exact linear family they share all \
          their {functions} slots, and no restart can place them; take wrapping arithmetic, a larger prime, or the default \
@@ -72,7 +72,7 @@ pub enum BuildError {
     },
 }
 
-/// A table that has no capacity left for new keys.
+/// The error of a table that has no capacity left for new keys.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FullError {
@@ -91,7 +91,7 @@ pub enum FullError {
         taken: u64,
         /// The count of all slots.
         slots: u64,
-        /// The load factor that was allowed.
+        /// The allowed load factor.
         load: f64,
     },
 
@@ -102,18 +102,17 @@ pub enum FullError {
          was done; let the table grow, reserve more, or allow a higher load"
     )]
     NoCapacity {
-        /// The count of keys of the batch that the map has not.
+        /// The count of keys of the batch that are not in the map.
         new_keys: u64,
-        /// The count of new keys that the map has capacity for.
+        /// The count of new keys for which the map has capacity.
         spare_capacity: u64,
         /// The count of all slots.
         slots: u64,
-        /// The load factor that was allowed.
+        /// The allowed load factor.
         load: f64,
     },
 
-    /// Too many keys of an extendible map have the same first bits of their hashes. Nothing was
-    /// done.
+    /// The hashes of too many keys of an extendible map have the same first bits. Nothing was done.
     #[error(
         "a batch of {pairs} new keys gives a bucket more than its {records} records: their hashes agree in the bucket's part of the range, and in \
          {depth} more bits, as deep as the directory may be; allow more segments (`max_segments`), take larger buckets (`records`), or another seed"
@@ -121,9 +120,9 @@ pub enum FullError {
     TooDeep {
         /// The count of new keys of the batch.
         pairs: u64,
-        /// The count of records that fit a bucket.
+        /// The count of records that a bucket can hold.
         records: u32,
-        /// The depth that the directory may have.
+        /// The largest depth of the directory.
         depth: u32,
     },
 }

@@ -1,8 +1,8 @@
-//! The checks of inputs that several operations make.
+//! The checks of inputs that several operations share.
 
 use super::{Error, InputError, Result};
 
-/// Fails unless the two lengths agree.
+/// Fails unless the two lengths are equal.
 pub(crate) fn same_length(first: (&'static str, usize), second: (&'static str, usize)) -> Result<()> {
     if first.1 == second.1 {
         return Ok(());
@@ -15,9 +15,9 @@ pub(crate) fn same_length(first: (&'static str, usize), second: (&'static str, u
     }))
 }
 
-/// Fails if a table would have more slots than can be numbered.
+/// Fails if a table would have more slots than there are slot indices.
 pub(crate) fn check_slots(asked: u64) -> Result<()> {
-    // The last index stands for "no slot".
+    // The largest index stands for "no slot".
     let limit = u32::MAX as u64 - 1;
     if asked > limit { Err(Error::Input(InputError::TooManySlots { asked, limit })) } else { Ok(()) }
 }

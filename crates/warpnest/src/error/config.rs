@@ -1,41 +1,41 @@
-//! Settings that make no sense.
+//! The errors of invalid settings.
 
-/// A setting of a configuration that makes no sense, alone or with the size of the input. The text
-/// says what is allowed.
+/// The error of a setting that is invalid, alone or for the size of the input. Its text says which
+/// values are allowed.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// The load factor is one that no table can have, or so low that a large table would take more
-    /// than 1024 times the bytes of its pairs.
+    /// No table can have the load factor, or it is so low that a large table would take more than
+    /// 1024 times the bytes of its pairs.
     #[error("a load of {load} was asked for: give one of at least 1/1024 and at most 1")]
     Load {
-        /// The load factor asked for.
+        /// The requested load factor.
         load: f64,
     },
 
-    /// The load factor is one that a table whose searches end at an empty slot cannot have, or so
-    /// low that the table would take more than 1024 times the bytes of its pairs.
+    /// No table whose searches end at an empty slot can have the load factor. Or it is so low that
+    /// the table would take more than 1024 times the bytes of its pairs.
     #[error("a load of {load} was asked for: give one of at least 1/1024 and below 1")]
     OpenLoad {
-        /// The load factor asked for.
+        /// The requested load factor.
         load: f64,
     },
 
-    /// The count of hash functions is not one that the table supports.
+    /// The table does not support the count of hash functions.
     #[error("{asked} hash functions were asked for: choose 2 to 5")]
     FunctionCount {
-        /// The count of functions asked for.
+        /// The requested count of functions.
         asked: u32,
     },
 
     /// The count of slots per pair is below 1, or above 1024.
     #[error("{asked} slots a pair were asked for: give a number of at least 1 and at most 1024")]
     SlotsPerPair {
-        /// The count of slots per pair asked for.
+        /// The requested count of slots per pair.
         asked: f64,
     },
 
-    /// A chain limit of 0 lets no pair into the table.
+    /// The chain limit is 0, with which no pair can be stored.
     #[error("a chain limit of 0 exchanges lets no pair into the table: give at least 1, or leave it to the default")]
     ChainLimit,
 
@@ -51,7 +51,7 @@ pub enum ConfigError {
         slots: u64,
         /// The count of hash functions.
         functions: u32,
-        /// The fewest slots that work in practice (Alcantara 2011, §4.3.1.1).
+        /// The fewest slots with which builds succeed in practice (Alcantara 2011, §4.3.1.1).
         min_slots: u64,
     },
 
@@ -62,7 +62,7 @@ pub enum ConfigError {
         modulus: u32,
     },
 
-    /// The hash family cannot reach all slots.
+    /// The hash functions of the family cannot reach all slots.
     #[error(
         "hash values modulo the prime {prime} reach no slot beyond it, and the table has {slots}: take a larger prime, \
          fewer slots, or the default hash family"
@@ -74,7 +74,7 @@ pub enum ConfigError {
         slots: u64,
     },
 
-    /// The buckets have a size that a two-level map cannot have.
+    /// A two-level map cannot have buckets of this size.
     #[error(
         "buckets of at most {capacity} items, {mean} on average, were asked for: take 1 to {max_in_bucket} at most, and on average \
          at least 1, and no more than the most"
@@ -88,7 +88,7 @@ pub enum ConfigError {
         max_in_bucket: u32,
     },
 
-    /// The count or the size of the sub-tables is one that a two-level map cannot have.
+    /// A two-level map cannot have this count or this size of sub-tables.
     #[error(
         "{tables} sub-tables of {slots} slots for buckets of up to {capacity} items were asked for: take 2 to 4 sub-tables, with \
          at least {capacity} and at most {max_slots} slots together"
@@ -104,7 +104,7 @@ pub enum ConfigError {
         max_slots: u32,
     },
 
-    /// The limits are too low for even one try to build a bucket.
+    /// The limits do not allow even one attempt to build a bucket.
     #[error("{seeds} seeds a bucket and {rounds} rounds a seed were asked for: take at least 1 of each")]
     Attempts {
         /// The count of seeds that a bucket may try.
@@ -113,24 +113,24 @@ pub enum ConfigError {
         rounds: u32,
     },
 
-    /// The directory is one that an extendible map cannot have.
+    /// An extendible map cannot have this directory.
     #[error(
         "a directory of {segments} segments with {buckets} buckets of {records} records each, and at most {max_segments} segments, was asked \
          for: take at least one segment, and no more than the most; as many buckets as a power of two, 4 or more, and at most 2^31 in all segments; and \
          a multiple of 8 records, up to 256"
     )]
     Directory {
-        /// The count of segments at the beginning.
+        /// The initial count of segments.
         segments: u32,
         /// The count of buckets of each segment.
         buckets: u32,
         /// The count of records of each bucket.
         records: u32,
-        /// The most segments that there may be.
+        /// The largest count of segments.
         max_segments: u64,
     },
 
-    /// The bit field is not in the key, or has too many bits.
+    /// The bit field is not within the key, or has too many bits.
     #[error(
         "{bits} bits from bit {shift} on were asked for: take a field of 1 to {max_bits} bits within the {key_bits} bits of a key"
     )]
@@ -148,13 +148,13 @@ pub enum ConfigError {
     /// No device has this name.
     #[error("no device is named {asked:?}: give best, cpu, cuda or cuda:N")]
     DeviceName {
-        /// The name given.
+        /// The given name.
         asked: String,
     },
 }
 
 impl ConfigError {
-    /// Returns the name of the method, or of the argument, that sets what makes no sense.
+    /// Returns the name of the method or argument that sets the invalid value.
     pub fn setting(&self) -> &'static str {
         match self {
             Self::Load { .. } | Self::OpenLoad { .. } => "load",

@@ -1,21 +1,21 @@
-//! Tables that could not be saved or loaded.
+//! The errors of saving and loading tables.
 
 use std::fmt;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-/// The reason why a table could not be saved or loaded. The text says what to do.
+/// The reason why a table could not be saved or loaded. The text says what to do about it.
 ///
-/// A load that fails leaves nothing, and a save to a path that fails leaves the file that was
-/// there.
+/// If loading fails, no table is left on the device. If saving to a path fails, an existing file
+/// there is unchanged.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// The data does not begin as a table of this library does.
+    /// The data does not begin like a table of this library.
     #[error("this is no table that warpnest saved: it begins with {found:02x?}; give a file that `save` wrote")]
     Foreign {
-        /// The bytes that it begins with, up to eight.
+        /// The first bytes of the data, at most eight.
         found: Vec<u8>,
     },
 
@@ -26,7 +26,7 @@ pub enum FileError {
     Newer {
         /// The version of the file's format.
         version: u32,
-        /// The newest version that can be read.
+        /// The newest format version that this library reads.
         newest: u32,
     },
 
@@ -35,7 +35,7 @@ pub enum FileError {
     OtherTable {
         /// The table in the file.
         found: TableKind,
-        /// The table asked for.
+        /// The requested table.
         asked: TableKind,
     },
 
@@ -50,7 +50,8 @@ pub enum FileError {
     Damaged {
         /// The name of the section.
         section: &'static str,
-        /// The index of the chunk in its section; one more than the last for what follows that.
+        /// The index of the chunk in its section. The padding behind the chunks counts as one more
+        /// chunk.
         chunk: u64,
         /// The offset of the chunk in the file, in bytes.
         offset: u64,
@@ -61,18 +62,18 @@ pub enum FileError {
         "the file is cut short: it has {has} bytes, and its table needs {needs}; take another copy, or save it again"
     )]
     Cut {
-        /// The count of bytes that there are.
+        /// The count of bytes that the data has.
         has: u64,
-        /// The count of bytes that there must be, as far as it is known.
+        /// The count of bytes that the data must have, as far as it is known.
         needs: u64,
     },
 
     /// The file is longer than its table.
     #[error("the file has {has} bytes, and its table ends after {needs}: it is not the file that was saved")]
     Longer {
-        /// The count of bytes that there are.
+        /// The count of bytes that the data has.
         has: u64,
-        /// The count of bytes of the table.
+        /// The count of bytes that the table takes.
         needs: u64,
     },
 
@@ -94,30 +95,30 @@ pub enum FileError {
         device: String,
     },
 
-    /// Something is wrong with a file that a path was given of.
+    /// Something is wrong with a file that was given by its path.
     #[error("{}: {reason}", path.display())]
     InFile {
         /// The path of the file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The reason, which is any other variant.
         reason: Box<FileError>,
     },
 
-    /// The operating system reported an error, or the reader or writer that was given did.
+    /// The operating system reported an error, or the given reader or writer did.
     #[error("{}", not_done(action, path.as_ref(), source))]
     Io {
         /// The action that failed, such as `write`.
         action: &'static str,
         /// The path of the file, if there is one.
         path: Option<PathBuf>,
-        /// The error. The text has it, so that it is not told again as the
+        /// The error. The text of this variant contains it, so it is not returned again by
         /// [`source`](std::error::Error::source).
         r#source: IoError,
     },
 }
 
 impl FileError {
-    /// Returns what is wrong, whether or not it is known of which file: any variant but
+    /// Returns the reason without the path of the file. It is any variant except
     /// [`FileError::InFile`].
     ///
     /// ```
@@ -146,13 +147,13 @@ fn not_done(action: &str, path: Option<&PathBuf>, source: &IoError) -> String {
     }
 }
 
-/// An error of the operating system, or of a reader or writer. It can be cloned, and two are equal
-/// if their kinds and their texts are.
+/// An error of the operating system, or of a reader or writer. It can be cloned. Two of these
+/// errors are equal if their kinds and their texts are equal.
 #[derive(Clone, Debug)]
 pub struct IoError(Arc<io::Error>);
 
 impl IoError {
-    /// Returns the error itself.
+    /// Returns the original error.
     pub fn get(&self) -> &io::Error {
         &self.0
     }
@@ -182,19 +183,20 @@ impl std::error::Error for IoError {
     }
 }
 
-/// A kind of table, as a file names it, and the sizes of its keys and values.
+/// A kind of table, as the header of a file stores it, with the sizes of its keys and values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct TableKind {
-    /// The name of the design, such as `Page`, or of the table under a compacting table or a
-    /// multimap.
+    /// The name of the design, such as `Page`. For a compacting table or multimap it is the table
+    /// under it.
     pub design: &'static str,
-    /// The name of the façade: `Map`, `Set`, `CompactingTable`, `MultiMap` or `RowMap`.
+    /// The name of the type that users see: `Map`, `Set`, `CompactingTable`, `MultiMap` or
+    /// `RowMap`.
     pub form: &'static str,
-    /// The bytes of a key: 4 or 8.
+    /// The count of bytes of a key, 4 or 8.
     pub key_bytes: u8,
-    /// The bytes of a value, 4 or 8; 0 in a set or a compacting table; in a row map the bytes of a
-    /// row.
+    /// The bytes of a value: 4 or 8 in a map, 0 in a set or compacting table, and the bytes of a
+    /// row in a row map.
     pub value_bytes: u32,
 }
 

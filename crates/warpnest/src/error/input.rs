@@ -1,6 +1,6 @@
-//! Inputs that an operation cannot take.
+//! The errors of inputs that an operation refuses.
 
-/// An input that an operation cannot take. Nothing was done.
+/// The error of an input that an operation refuses. Nothing was done.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum InputError {
@@ -17,42 +17,44 @@ pub enum InputError {
         second_length: u64,
     },
 
-    /// The pairs are more than a map can have, or the keys more than a set can.
+    /// There are more pairs than a map can have, or more keys than a set can have.
     #[error("a table of {asked} pairs or keys was asked for, and one has at most {limit}: build several tables")]
     TooManyPairs {
-        /// The count of pairs or keys that the table was to have, or to have capacity for.
+        /// The count of pairs or keys that the table should have, or should have capacity for.
         asked: u64,
-        /// The most that a table has.
+        /// The largest count of pairs or keys.
         limit: u64,
     },
 
-    /// The items are more than a primitive can give indices.
+    /// There are more items than a primitive has indices for.
     #[error("{asked} items were given, and one call takes at most {limit}: work in several batches")]
     TooManyItems {
-        /// The count of items given.
+        /// The given count of items.
         asked: u64,
         /// The most items that one call takes.
         limit: u64,
     },
 
-    /// The table would have more slots than its 32-bit hash functions reach.
+    /// The table would have more slots than its 32-bit hash functions can reach.
     #[error(
         "{asked} slots were asked for, and a table can have at most {limit}: build several tables, or take fewer slots a pair"
     )]
     TooManySlots {
-        /// The count of slots asked for.
+        /// The requested count of slots.
         asked: u64,
         /// The most slots that a table can have.
         limit: u64,
     },
 
-    /// The keys would take more slots, at the load of a table that changes, than it can have.
+    /// At the load factor of a linear table, the keys would take more slots than the table can
+    /// have.
     #[error(
         "capacity for {asked} keys was asked for, which at a load of {load} takes more slots than a table can have, at most {slots}: \
          build several tables, or allow a higher load"
     )]
     TooManyKeys {
-        /// The count of keys that the table was to have capacity for, with those that it has.
+        /// The count of keys for which the table should have capacity, including the keys that it
+        /// has.
         asked: u64,
         /// The most slots that a table can have.
         slots: u64,
@@ -60,32 +62,32 @@ pub enum InputError {
         load: f64,
     },
 
-    /// The ranks are ones that a sorted map does not have.
+    /// The sorted map does not have all of the ranks.
     #[error(
         "the ranks {start}..{end} were asked for, and the map has 0..{length}: take those that `range` gave for this map"
     )]
     Ranks {
-        /// The first rank asked for.
+        /// The first requested rank.
         start: u32,
-        /// The rank behind the last one asked for.
+        /// One more than the last requested rank.
         end: u32,
         /// The count of keys.
         length: u64,
     },
 
-    /// A range has elements that the buffer lacks.
+    /// The buffer does not have all elements of a range.
     #[error("the elements {start}..{end} were asked for, and the buffer has 0..{length}: take a range of those")]
     Range {
-        /// The first element asked for.
+        /// The index of the first requested element.
         start: u64,
-        /// The element behind the last one asked for.
+        /// One more than the index of the last requested element.
         end: u64,
         /// The count of elements.
         length: u64,
     },
 
-    /// A part of a buffer, or an array of another library, does not begin where kernels can read
-    /// it.
+    /// A part of a buffer, or an array of another library, begins at an address from which kernels
+    /// cannot read.
     #[error(
         "the array begins at {address:#x}, which is not a multiple of {alignment} bytes: take the whole allocation, begin the part at a \
          multiple of {alignment} bytes, or copy it"
@@ -93,53 +95,53 @@ pub enum InputError {
     Misaligned {
         /// The address of the first element.
         address: u64,
-        /// The alignment: what the address must be a multiple of.
+        /// The alignment. The address must be a multiple of it.
         alignment: u64,
     },
 
-    /// An aggregate belongs to another query than the groups.
+    /// The aggregate and the groups belong to different queries.
     #[error(
         "the aggregate was asked of another group-by: take those that were asked of the query that gave these groups"
     )]
     ForeignAggregate,
 
-    /// The columns of rows have other types than the columns of the rows that have ids.
+    /// The columns of the rows have other types than the columns of the rows that already have ids.
     #[error(
         "rows of the columns {given:?} were given, and those that have ids are of {held:?}: give columns of these types in this order, or take \
          another `RowIds`"
     )]
     OtherColumns {
-        /// The types of the columns that were given.
+        /// The types of the given columns.
         given: Vec<&'static str>,
         /// The types of the columns of the rows that have ids.
         held: Vec<&'static str>,
     },
 
-    /// The rows that have ids have no such column.
+    /// The rows that have ids have no column with this index and type.
     #[error(
         "column {number} of type {asked} was asked for, and the rows that have ids are of {held:?}: ask for one of these, by its number from 0 on"
     )]
     NoColumn {
-        /// The index asked for.
+        /// The requested column index.
         number: usize,
-        /// The type asked for.
+        /// The requested type.
         asked: &'static str,
         /// The types of the columns.
         held: Vec<&'static str>,
     },
 
-    /// A column of keys has another count of rows than the first one.
+    /// A column of the keys has another count of rows than the first column.
     #[error("column {number} of the keys has {rows} rows, and column 0 has {first}: give columns of one table")]
     ColumnLength {
         /// The index of the column, counted from 0.
         number: usize,
-        /// The count of its rows.
+        /// The count of rows of that column.
         rows: u64,
         /// The count of rows of the first column.
         first: u64,
     },
 
-    /// The keys of two tables have columns of different types, or more columns in one of them.
+    /// The keys of two tables have columns of different types, or different counts of columns.
     #[error(
         "the left keys are of {left:?} and the right ones of {right:?}, so column {number} differs: give as many columns of the same types"
     )]
@@ -152,7 +154,7 @@ pub enum InputError {
         right: Vec<&'static str>,
     },
 
-    /// The offsets of a column of strings do not ascend, or lead beyond its bytes.
+    /// The offsets of a column of strings do not ascend, or exceed the count of its bytes.
     #[error(
         "offset {number} of the strings is less than the one before it, or beyond their {bytes} bytes: give offsets that ascend, and the \
          bytes that they count in"
@@ -164,33 +166,33 @@ pub enum InputError {
         bytes: u64,
     },
 
-    /// A table has no column of a name, or several.
+    /// A table has no column with the requested name, or several.
     #[error("{}", column_name(table, name, *several, held))]
     ColumnName {
-        /// The table: the left one, the right one, or the only one.
+        /// The table with the column: the left one, the right one, or the only one.
         table: &'static str,
-        /// The name that was asked for.
+        /// The requested name.
         name: String,
-        /// Whether there are several columns of the name.
+        /// Whether several columns have this name.
         several: bool,
         /// The names of all columns.
         held: Vec<String>,
     },
 
-    /// A column has a type that an operation does not take.
+    /// The operation does not support the type of a column.
     #[error("the column {column:?} is of type {of_type}, of which there is {what}: {remedy}")]
     ColumnType {
         /// The name of the column.
         column: String,
         /// The type of the column.
         of_type: String,
-        /// What there is not, such as `no sum`.
+        /// The missing support, such as `no sum`.
         what: &'static str,
-        /// What to do.
+        /// The remedy for the caller.
         remedy: &'static str,
     },
 
-    /// Two columns that are joined by have different types.
+    /// Two columns that a join compares have different types.
     #[error(
         "the left column {left:?} is of type {left_type} and the right column {right:?} of type {right_type}: cast one of them to the type \
          of the other"
@@ -206,31 +208,32 @@ pub enum InputError {
         right_type: String,
     },
 
-    /// No columns of keys were named, or more of one table than of the other.
+    /// No key columns were named, or one table has more of them than the other.
     #[error("{left} left and {right} right columns of keys were named: name as many of both tables, and one at least")]
     KeyColumns {
-        /// The count of columns of the left table, or of the only one.
+        /// The count of key columns of the left table, or of the only table.
         left: usize,
-        /// The count of columns of the right table, or of the only one.
+        /// The count of key columns of the right table, or of the only table.
         right: usize,
     },
 
     /// Two columns of a result would have the same name.
     #[error("the result would have two columns {name:?}: {remedy}")]
     SameName {
-        /// The name of both.
+        /// The name that both columns have.
         name: String,
-        /// What to do.
+        /// The remedy for the caller.
         remedy: &'static str,
     },
 
-    /// A join with a kept side was to give kept rows that no row meets.
+    /// A join with a kept side cannot return kept rows without a match, because a call joins only
+    /// one batch of left rows.
     #[error(
         "a {kind} join gives the kept rows that none meets, which one batch of left rows does not tell: ask for an inner, left, semi or \
          anti join, or join both tables at once"
     )]
     KeptJoin {
-        /// The kind that was asked for.
+        /// The requested kind of join.
         kind: &'static str,
     },
 
@@ -239,7 +242,7 @@ pub enum InputError {
         "{threads} threads need more blocks of {block} threads than the {limit} that a grid can have: work in several batches"
     )]
     GridTooLarge {
-        /// The count of threads asked for.
+        /// The requested count of threads.
         threads: u64,
         /// The count of threads of a block.
         block: u32,

@@ -1,6 +1,6 @@
-//! Errors of this crate, with the figures and what to do about them.
+//! The errors of this crate. Their texts contain the figures and what to do.
 //!
-//! [`Error`] is here, what its variants hold in the files; `check` makes the errors of inputs.
+//! [`Error`] is here, and its variants' types are in the other files. `check` checks inputs.
 
 mod build;
 mod check;
@@ -23,15 +23,15 @@ pub type Result<T, E = Error> = std::result::Result<T, E>;
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Error {
-    /// A setting makes no sense, alone or with the size of the input.
+    /// A setting is invalid, alone or for the size of the input.
     #[error(transparent)]
     Config(#[from] ConfigError),
 
-    /// An input cannot be taken.
+    /// The operation refuses an input.
     #[error(transparent)]
     Input(#[from] InputError),
 
-    /// A build did not succeed. A table that was to be rebuilt is empty.
+    /// A build did not succeed. If it was a rebuild, the table is empty.
     #[error(transparent)]
     BuildFailed(#[from] BuildError),
 
@@ -39,53 +39,53 @@ pub enum Error {
     #[error(transparent)]
     Full(#[from] FullError),
 
-    /// A table could not be saved or loaded. A file that was there before is as it was.
+    /// A table could not be saved or loaded. A file that existed before is unchanged.
     #[error(transparent)]
     File(#[from] FileError),
 
-    /// The device has not enough memory.
+    /// The device does not have enough memory.
     #[error("{}", out_of_memory(*asked, *free, *total, device))]
     OutOfMemory {
-        /// The bytes asked for; 0 if the driver wants memory of its own for a kernel or a stream,
-        /// and does not say how much. `u64::MAX` if they are more than 64 bits count.
+        /// The count of bytes that were requested. It is 0 if the driver lacks an unknown amount of
+        /// memory for a kernel or a stream, and `u64::MAX` if 64 bits cannot count the bytes.
         asked: u64,
-        /// The bytes that are free; 0 too if that is not known.
+        /// The count of free bytes, which is also 0 if it is unknown.
         free: u64,
-        /// The bytes that the process may take in all, with those in use; 0 if that is not known.
-        /// On the CPU engine the machine's, or what a control group or `ulimit` allows.
+        /// The count of bytes that the process may use in all, or 0 if it is unknown. On the CPU
+        /// engine it is the memory of the machine, or the limit of a control group or `ulimit`.
         total: u64,
         /// The device's name.
         device: String,
     },
 
-    /// A change of a table failed in its middle, and the table's keys are lost with it.
+    /// A change of a table failed halfway, and the table has lost its keys.
     #[error(
         "the table is empty, for a change of it failed in its middle: insert its keys again. What failed: {source}"
     )]
     Emptied {
-        /// The error that the change failed with. The text has it, so that it is not told again as
-        /// the [`source`](std::error::Error::source).
+        /// The error that made the change fail. The text of this variant contains it, so it is not
+        /// returned again by [`source`](std::error::Error::source).
         r#source: Box<Error>,
     },
 
     /// A buffer or stream belongs to another device.
     #[error("{}", wrong_device(what, found, expected))]
     WrongDevice {
-        /// The name of what is on the wrong device.
+        /// The name of the buffer or stream.
         what: &'static str,
-        /// The device that it is on.
+        /// The device of the buffer or stream.
         found: String,
         /// The device of the operation.
         expected: String,
     },
 
-    /// The device cannot load and change words of 128 bits as a whole.
+    /// The device cannot load and change words of 128 bits atomically.
     #[error(
         "{what} needs atomic operations on words of 128 bits, and {device} has none: take keys and values of 32 bits, a GPU of compute \
          capability 9.0 or later, or the CPU"
     )]
     NoWideAtomics {
-        /// The name of what needs them.
+        /// The name of the table.
         what: &'static str,
         /// The device's name.
         device: String,
@@ -94,14 +94,14 @@ pub enum Error {
     /// The device does not exist, or it cannot be used.
     #[error("CUDA device {ordinal} cannot be used: {reason}")]
     NoDevice {
-        /// The ordinal asked for.
+        /// The requested ordinal.
         ordinal: u32,
         /// The reason, and what to do.
         reason: String,
     },
 
-    /// The driver refused the kernels of a package. If the package is `gpu-kernels`, this library's
-    /// own, this is a bug of warpnest or of the driver.
+    /// The driver refused the kernels of a package. If the package is `gpu-kernels`, which belongs
+    /// to this library, this is a bug of warpnest or of the driver.
     #[error(
         "the driver could not compile the kernels of {package} ({name}): update the driver, build their PTX again, or report this as a \
          bug of warpnest if they are its own; the driver's log:\n{log}"
@@ -115,8 +115,8 @@ pub enum Error {
         log: String,
     },
 
-    /// The driver reported an error. After an error inside a kernel the context is lost and every
-    /// call reports it.
+    /// The driver reported an error. After an error inside a kernel the context is lost, and every
+    /// further call reports the error.
     #[error(
         "the driver's {call} failed: {name} ({code}); if all calls fail from now on, drop all that is on the device, or start the \
          program again"
@@ -135,33 +135,33 @@ pub enum Error {
         "Arrow could not make {what}: {reason}; take fewer rows, leave out columns of such types, or cast them first"
     )]
     Arrow {
-        /// What was to be made.
+        /// The array that could not be made.
         what: String,
-        /// Arrow's own words.
+        /// The text of Arrow's error.
         reason: String,
     },
 
     /// A module of kernels cannot be loaded.
     #[error("the module of {package} cannot be loaded: {reason}")]
     Module {
-        /// The package that the kernels are of.
+        /// The package of the kernels.
         package: String,
         /// The reason, and what to do.
         reason: String,
     },
 
-    /// The device has no such kernel, or an engine reported a fault in it.
+    /// The device does not have the kernel, or an engine reported a fault in it.
     #[error("kernel {kernel} failed: {fault}")]
     Kernel {
         /// The kernel's name.
         kernel: String,
-        /// The fault: what went wrong.
+        /// The description of the fault.
         fault: String,
     },
 }
 
 impl FileError {
-    /// Returns what makes an error of the operating system one of this library.
+    /// Returns a function that converts an error of the operating system to an [`Error`].
     pub(crate) fn io(action: &'static str) -> impl FnOnce(io::Error) -> Error {
         move |error| Error::File(Self::Io { action, path: None, source: error.into() })
     }
@@ -181,9 +181,10 @@ fn out_of_memory(asked: u64, free: u64, total: u64, device: &str) -> String {
     };
     let of_all = if total > free { format!(" of {total} ({} are in use)", total - free) } else { String::new() };
     let device = match free {
-        // An engine that cannot tell what is free says 0 of 0.
+        // An engine that does not know the free memory reports 0 free bytes of 0.
         0 if total == 0 => format!("{device} does not have them"),
-        // Memory may be free in pieces that are too small, or the system refuses it otherwise.
+        // Free memory may be in pieces that are too small, or the system may refuse it for another
+        // reason.
         _ if is_free => format!("the system did not give them in one piece, though {device} has {free} free{of_all}"),
         _ => format!("{device} has {free} free{of_all}"),
     };
@@ -200,7 +201,7 @@ fn wrong_device(what: &str, found: &str, expected: &str) -> String {
         "the stream" => "take a stream of the operation's device, such as its `default_stream()`",
         "the other set" => "build that set again on the operation's device, from its `to_keys()`",
         "an event" => "take two events of one device",
-        // The buffer may be where it should be, and the stream not.
+        // The buffer may be on the right device, and the stream on the wrong one.
         _ => {
             "copy a buffer to the operation's device with `Buffer::to_device`, or take a stream of the buffer's device"
         }
@@ -237,7 +238,7 @@ mod tests {
         assert_eq!(text(0, 7, 7), format!("{driver}{remedy}"));
         let unknown = "100 bytes were asked for, and CPU does not have them";
         assert_eq!(text(100, 0, 0), format!("{unknown}{remedy}"));
-        // More is free than was asked for, and it was refused all the same.
+        // More bytes are free than were requested, but the request was refused nevertheless.
         let pieces = "100 bytes were asked for, and the system did not give them in one piece, though CPU has 200 free \
             of 300 (100 are in use)";
         assert_eq!(text(100, 200, 300), format!("{pieces}{remedy}"));

@@ -38,38 +38,38 @@ impl Default for Extendible {
     }
 }
 
-/// The fewest entries of a bucket table: 16 bytes are copied at once.
+/// The fewest entries of a bucket table, because a kernel copies 16 bytes at once.
 const MIN_BUCKETS: u32 = 4;
-/// The most buckets at the beginning.
+/// The largest initial count of buckets.
 const MAX_ROOTS: u64 = 1 << 31;
 
 impl Config<Extendible> {
-    /// Sets the count of segments of the directory at the beginning (M in Hu 2015).
+    /// Sets the initial count of segments of the directory (M in Hu 2015).
     #[must_use]
     pub fn segments(mut self, segments: u32) -> Self {
         self.design.segments = segments;
         self
     }
 
-    /// Sets the count of buckets that a bucket table names (N in Hu 2015): a power of two that is
-    /// not less than 4. A segment that splits gets a bucket table of its own, so few buckets a
-    /// table let the directory grow in small steps.
+    /// Sets the count of buckets to which a bucket table points (N in Hu 2015). It must be a power
+    /// of two and at least 4. A segment that splits gets a bucket table of its own, so smaller
+    /// bucket tables let the directory grow in smaller steps.
     #[must_use]
     pub fn buckets(mut self, buckets: u32) -> Self {
         self.design.buckets = buckets;
         self
     }
 
-    /// Sets the count of records that a bucket can hold (b in Hu 2015): a multiple of 8, at most
-    /// 256.
+    /// Sets the count of records that a bucket can hold (b in Hu 2015). It must be a multiple of 8
+    /// and at most 256.
     #[must_use]
     pub fn records(mut self, records: u32) -> Self {
         self.design.records = records;
         self
     }
 
-    /// Sets the count of segments that the directory may grow to. A batch that would need more,
-    /// because too many of its keys agree in the first bits of their hashes, is refused
+    /// Sets the largest count of segments to which the directory may grow. A batch that would need
+    /// more, because too many hashes agree in their first bits, is refused
     /// ([`FullError::TooDeep`](crate::FullError::TooDeep)).
     #[must_use]
     pub fn max_segments(mut self, segments: u64) -> Self {
@@ -77,17 +77,17 @@ impl Config<Extendible> {
         self
     }
 
-    /// Returns the bytes that an empty map takes on the device; it grows with its keys.
+    /// Returns the bytes that an empty map takes on the device. The map grows with its keys.
     ///
     /// Buckets alone take 13.3 bytes for each pair of 32-bit keys and values with the default
     /// configuration, and 26.3 with keys or values of 64 bits. They are filled to ln 2 on average,
-    /// and have a slot more for each eight records. The whole map also has the directory, pages
-    /// that are there before there are buckets for them, and split buckets that are not used again
-    /// yet. Measured after growth to 2^20, 2^24 and 2^27 pairs, it was 18.7, 18.2 and 15.8 bytes a
-    /// pair, and 35.6 with 64 bits each (2^24 pairs).
+    /// and have one extra slot for every eight records. A map also has the directory, pages that
+    /// were allocated ahead of their buckets, and split buckets that are not reused yet. A whole
+    /// map was measured after growth to 2^20, 2^24 and 2^27 pairs. It took 18.7, 18.2 and 15.8
+    /// bytes per pair, and 35.6 if keys and values have 64 bits (2^24 pairs).
     ///
     /// # Errors
-    /// [`ConfigError::Directory`] if the request makes no sense.
+    /// [`ConfigError::Directory`] if no map can have this configuration.
     pub fn initial_memory_bytes<K: KeyWord, V: ValueWord>(&self) -> Result<usize> {
         let shape = self.shape::<K, V>()?;
         let pages = Shape::pages(shape.roots as u64) as u64;
@@ -95,15 +95,15 @@ impl Config<Extendible> {
         Ok((8 * shape.page_words() * pages + tables + shape.list_bytes()) as usize)
     }
 
-    /// Returns the most bytes that the first batch of `pairs` insertions takes on the device
-    /// besides its input and the map, at the size that the map has then. Most of them stay for the
-    /// next batch. The method of the same name of
-    /// [`ExtendibleTable`](super::ExtendibleTable) returns it for any other batch.
+    /// Returns the most device bytes that the first batch of `pairs` insertions takes in addition
+    /// to its input and to the grown map. Most of these bytes stay allocated for the next batch.
+    /// The method of the same name of [`ExtendibleTable`](super::ExtendibleTable) returns the bytes
+    /// for any other batch.
     ///
-    /// This holds for keys whose hashes are spread evenly, and for all but one in a million of
-    /// their batches. If too many hashes agree in their first bits, the directory becomes deeper
-    /// than expected. A batch then takes more: up to 112 bytes for each further halving of a
-    /// bucket, and 4 for each further segment.
+    /// The result is right for keys whose hashes are spread evenly, except for one in a million
+    /// batches of such keys. If too many hashes agree in their first bits, the directory becomes
+    /// deeper than expected. A batch then takes up to 112 bytes more for each further halving of a
+    /// bucket, and 4 bytes more for each further segment.
     ///
     /// # Errors
     /// [`ConfigError::Directory`], [`InputError::TooManyItems`](crate::InputError::TooManyItems).
@@ -141,9 +141,9 @@ impl Config<Extendible> {
         })
     }
 
-    /// Returns the most records that a bucket and its buddy have when they are merged: a quarter
-    /// less than a bucket can hold. So a few insertions after it do not split them again, and a few
-    /// removals after a split do not merge them.
+    /// Returns the most records that a bucket and its buddy may have together if they are merged.
+    /// It is a quarter less than a bucket can hold. So a few insertions after a merge cause no
+    /// split, and a few removals after a split no merge.
     pub(super) fn max_merged(&self) -> u64 {
         self.design.records as u64 * 3 / 4
     }

@@ -1,13 +1,13 @@
-//! The bucket tables and the segments that share them: what the host knows of the directory, and
-//! how it grows and shrinks.
+//! The host's copy of the directory: the bucket tables, the segments that share them, and how they
+//! grow and shrink.
 
 use gpu_kernels::extendible::Layout;
 
-/// The segment table, with indices of bucket tables instead of addresses, and the depths of these
-/// tables.
+/// The segment table and the depths of the bucket tables. Its entries are indices of bucket tables
+/// instead of addresses.
 ///
-/// The segments of a bucket table have its lowest index plus multiples of `groups << depth`. They
-/// agree in as many bits as the table is deep.
+/// Segments that share a bucket table of depth `depth` differ by multiples of `groups << depth`, so
+/// their hashes agree in `depth` bits.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Directory {
     groups: usize,
@@ -15,7 +15,7 @@ pub(super) struct Directory {
     depth: u32,
     segments: Vec<u32>,
     tables: Vec<BucketTable>,
-    /// The indices that are free to be used again.
+    /// The indices of bucket tables that are free for reuse.
     free: Vec<u32>,
 }
 
@@ -27,10 +27,10 @@ struct BucketTable {
     first: usize,
 }
 
-/// The value of a free index, which has no table.
+/// The entry at a free index, which stands for no bucket table.
 const FREE: BucketTable = BucketTable { depth: u32::MAX, first: 0 };
 
-/// A bucket table that is to be copied to another one.
+/// A copy from one bucket table to another.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Copy {
     pub from: u32,
@@ -50,12 +50,12 @@ impl Directory {
         self.depth
     }
 
-    /// Returns the index of the bucket table of each segment, and the table's depth.
+    /// Returns, for each segment, the index of its bucket table and the depth of that table.
     pub(super) fn segments(&self) -> impl ExactSizeIterator<Item = (u32, u32)> {
         self.segments.iter().map(|&table| (table, self.tables[table as usize].depth))
     }
 
-    /// Returns the index of each segment's bucket table among the bucket tables in use.
+    /// Returns, for each segment, the rank of its bucket table among the bucket tables in use.
     pub(super) fn dense_numbers(&self) -> Vec<u32> {
         let mut dense = vec![0; self.tables.len()];
         for (number, table) in (0..).zip(self.tables()) {
@@ -64,11 +64,11 @@ impl Directory {
         self.segments.iter().map(|&table| dense[table as usize]).collect()
     }
 
-    /// Makes the directory of `tables` bucket tables whose [`Directory::dense_numbers`] are these;
-    /// `None` if no directory has such. There are `groups << depth` indices.
+    /// Makes the directory of `tables` bucket tables for which [`Directory::dense_numbers`] returns
+    /// `segments`, or `None` if there is no such directory. There are `groups << depth` segments.
     pub(super) fn from_dense_numbers(groups: u32, depth: u32, tables: u32, segments: Vec<u32>) -> Option<Self> {
         let groups = groups as usize;
-        // The lowest segment of each table, and the count of its segments.
+        // For each table, the lowest segment that points to it and the count of its segments.
         let mut found = vec![(usize::MAX, 0usize); tables as usize];
         for (segment, &table) in segments.iter().enumerate() {
             let (first, shared) = found.get_mut(table as usize)?;
@@ -88,19 +88,19 @@ impl Directory {
         all_agree.then_some(Self { groups, depth, segments, tables, free: Vec::new() })
     }
 
-    /// Returns for each bucket table in use the first hash position of its first entry, and its
-    /// depth.
+    /// Returns, for each bucket table in use, the hash position where the range of its first entry
+    /// begins, and its depth.
     pub(super) fn ranges(&self, layout: &Layout) -> Vec<(u64, u32)> {
         let of = |table: u32| {
             let BucketTable { depth, first } = self.tables[table as usize];
             let (group, halves) = ((first % self.groups) as u64, (first / self.groups) as u32);
-            // The inverse of `Layout::segment`.
+            // This is the inverse of `Layout::segment`.
             ((group << (32 + layout.table_bits)) | halves.reverse_bits() as u64, depth)
         };
         self.tables().map(of).collect()
     }
 
-    /// Returns the limit that all indices of bucket tables are below.
+    /// Returns the count of indices of bucket tables, in use or free.
     pub(super) fn numbers(&self) -> usize {
         self.tables.len()
     }
@@ -115,19 +115,20 @@ impl Directory {
         self.tables.len() - self.free.len()
     }
 
-    /// Grows until the bucket table of each segment `i` is at least `needs[i]` deep, and the
-    /// directory at least `depth` deep. The segment table doubles, and only those bucket tables are
-    /// split that must be (Hu 2015, §2.1, cases 1 and 3). A table keeps the lower half of its
-    /// segments; the other half gets a copy of it. These copies are the return value.
+    /// Grows until the bucket table of each segment `i` has at least depth `needs[i]`, and the
+    /// directory has at least depth `depth`. The segment table doubles, and only those bucket
+    /// tables are split that must be (Hu 2015, §2.1, cases 1 and 3). A table that splits keeps the
+    /// lower half of its segments, and the upper half gets a copy of the table. Returns these
+    /// copies.
     pub(super) fn grow(&mut self, depth: u32, needs: &[u32]) -> Vec<Copy> {
         while self.depth < depth {
-            // A new segment shares the table of the segment that differs from it in the new bit
-            // alone.
+            // A new segment shares the table of the segment from which it differs only in the new
+            // bit.
             self.segments.extend_from_within(..);
             self.depth += 1;
         }
         let mut copies: Vec<Copy> = Vec::new();
-        // The table that each new table is a copy of.
+        // For each table, the existing table of which it is a copy.
         let mut source: Vec<u32> = (0..self.tables.len() as u32).collect();
         for (segment, &need) in needs.iter().enumerate() {
             while self.tables[self.segments[segment] as usize].depth < need {
@@ -141,8 +142,8 @@ impl Directory {
         copies
     }
 
-    /// Gives the upper half of a table's segments to another table; returns the other table's
-    /// index.
+    /// Gives the upper half of a table's segments to another table, and returns the index of that
+    /// table.
     fn split(&mut self, table: u32) -> u32 {
         let BucketTable { depth, first } = self.tables[table as usize];
         let upper = BucketTable { depth: depth + 1, first: first + (self.groups << depth) };
@@ -169,14 +170,14 @@ impl Directory {
         }
     }
 
-    /// Returns the lowest segments of the bucket tables, and the tables' indices.
+    /// Returns the lowest segment of each bucket table in use, and its index.
     pub(super) fn first_segments(&self) -> impl Iterator<Item = (usize, u32)> {
         self.tables().map(|table| (self.tables[table as usize].first, table))
     }
 
-    /// Shrinks as far as `needs` allows, the depth of the deepest bucket of each table. Two tables
-    /// that no bucket tells apart become one again. The segment table is halved while no table is
-    /// as deep as it (Hu 2015, §2.1, cases 2 and 4).
+    /// Shrinks the directory as far as `needs` allows: element `i` is the depth of the deepest
+    /// bucket in table `i`. Two tables are merged if no bucket distinguishes them. The segment
+    /// table is halved as long as no table has the global depth (Hu 2015, §2.1, cases 2 and 4).
     pub(super) fn shrink(&mut self, mut needs: Vec<u32>) {
         for depth in (1..=self.depth).rev() {
             for table in 0..self.tables.len() {
@@ -200,7 +201,7 @@ impl Directory {
         self.segments.truncate(self.groups << self.depth);
     }
 
-    /// Gives the tables the lowest indices; returns what must be copied to where.
+    /// Gives the tables the lowest indices, and returns the copies that this makes necessary.
     pub(super) fn renumber(&mut self) -> Vec<Copy> {
         let kept: Vec<u32> = self.tables().collect();
         let copies = kept.iter().zip(0..).map(|(&from, to)| Copy { from, to }).collect();
@@ -216,7 +217,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    /// Checks what must hold of any directory.
+    /// Checks the invariants of a directory.
     fn check(directory: &Directory) {
         assert_eq!(directory.segments.len(), directory.groups << directory.depth);
         let mut shared = vec![0usize; directory.tables.len()];
@@ -240,11 +241,11 @@ mod tests {
         };
         assert!(made(2, 1, 3, &[0, 1, 0, 2]).is_some());
         for (tables, numbers) in [
-            // A table that there is not; one without a segment; one of three segments.
+            // A table that does not exist; a table without a segment; a table of three segments.
             (3, [0, 1, 0, 3]),
             (4, [0, 1, 0, 2]),
             (2, [0, 0, 0, 1]),
-            // Tables of segments that differ in more than the last bit.
+            // Tables whose segments differ in more than the last bit.
             (2, [0, 0, 1, 1]),
             (2, [0, 1, 1, 0]),
         ] {
@@ -256,7 +257,7 @@ mod tests {
     fn a_leaf_that_is_much_deeper_splits_the_tables_on_its_way_and_no_others() {
         let mut directory = Directory::new(2);
         let mut needs = vec![0; 2 << 3];
-        // Group 1, bits 101: the highest index is the one that was added last.
+        // Group 1, bits 101. The bit that was added last is the highest one.
         needs[1 + 2 * 0b101] = 3;
         let copies = directory.grow(3, &needs);
         check(&directory);
@@ -279,7 +280,7 @@ mod tests {
             let mut directory = Directory::new(groups);
             for (depth, wanted, shrinks) in rounds {
                 if shrinks {
-                    // What was wanted is now all that there is: only the tables on the path to it
+                    // Now only the wanted depths are needed, and only tables on the paths to them
                     // may stay.
                     let mut deep = Directory::new(groups);
                     let mut needs = vec![0; (groups as usize) << directory.depth()];
@@ -291,8 +292,8 @@ mod tests {
                         }
                     }
                     deep.grow(directory.depth(), &needs);
-                    // Every segment's table of the smallest directory is at most as deep as the
-                    // actual one.
+                    // In the smallest directory, the table of each segment is at most as deep as in
+                    // the actual one.
                     let mut of_tables = vec![0; directory.numbers()];
                     for (segment, (_, depth)) in deep.segments().enumerate() {
                         let table = directory.segments[segment] as usize;

@@ -1,7 +1,7 @@
 //! The file of an extendible table: its directory, the headers of its buckets, and their records.
 //!
-//! Its words lead to each other: segments to bucket tables, these to buckets, and the headers say
-//! which part of the range a bucket has. All of this is checked, and addresses are not in the file.
+//! Segments refer to bucket tables, and these to buckets. The header of a bucket says which part of
+//! the hash range it has. All of this is checked. The file has indices instead of addresses.
 
 use super::directory::Directory;
 use super::pool::Pool;
@@ -131,7 +131,8 @@ impl<K: KeyWord, V: ValueWord> StoredTable for ExtendibleTable<K, V> {
     }
 }
 
-/// The pages of a table whose records are read. Each gets its headers with its first records.
+/// The pages of a table whose records are being read. A page gets its headers with its first
+/// records.
 struct Filling<'h> {
     pages: Pool,
     shape: Shape,
@@ -151,8 +152,8 @@ impl Target for Filling<'_> {
             let (here, rest) = bytes.split_at(bytes.len().min((of_page - within) as usize));
             let start = self.pages.addresses()[page as usize];
             let records = start + 8 * HEADER * PAGE + within;
-            // SAFETY: the page has so many bytes of records, behind the headers of its buckets. No
-            // other work uses it yet, and other threads put theirs elsewhere.
+            // SAFETY: the page has memory for these bytes, behind the headers of its buckets. No
+            // other work uses the page yet, and other threads write to other bytes.
             unsafe { stream.queue().upload(here, records as usize)? };
             if within == 0 {
                 let headers = &self.headers[(page * PAGE) as usize..];
@@ -173,13 +174,14 @@ fn records_in<K: KeyWord, W: KeyWord>(
     layout: &Layout,
 ) -> Result<u32, &'static str> {
     let [empty, removed] = free_words(header.first >> 32 == 0, K::ALL_ONES.to_u64()).map(W::from_u64);
-    // The hashes of 32 bits whose positions are in the bucket's part: `low` and those behind it.
+    // The 32-bit hashes with positions in the bucket's part of the range: `hashes` hashes from
+    // `low`.
     let roots = layout.roots as u64;
     let low = header.first.div_ceil(roots);
     let hashes = header.end().div_ceil(roots) - low;
     let (mut records, mut elsewhere) = (0, false);
     for line in as_words::<W>(lines).chunks_exact(2 * records_of_line::<W>() as usize) {
-        // Without branches, several keys are looked at at once.
+        // The loop has no branches, so that several keys are checked at once.
         for &key in &line[..records_of_line::<W>() as usize] {
             let hash = key.bits_from(K::BITS - 32);
             let held = (key != empty) & (key != removed);
@@ -193,8 +195,8 @@ fn records_in<K: KeyWord, W: KeyWord>(
     if elsewhere { Err("a bucket has a key of another part of the range") } else { Ok(records) }
 }
 
-/// Checks that the buckets are parts of the range, without gaps, no deeper than the directory;
-/// returns the indices that are free.
+/// Checks that the buckets' parts cover the range without gaps, and that no bucket is deeper than
+/// the directory. Returns the free indices of buckets.
 fn check_headers(
     headers: impl ExactSizeIterator<Item = BucketHeader>,
     shape: &Shape,

@@ -1,5 +1,5 @@
-//! Batches of insertions: first the needs of a batch are found out; then the table grows; then it
-//! gets the records (Hu 2015, §2.5).
+//! Batches of insertions. First the needs of a batch are predicted, then the table grows, and then
+//! the records are stored (Hu 2015, §2.5).
 
 use super::ExtendibleTable;
 use super::directory::Directory;
@@ -15,9 +15,9 @@ use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// The predicted needs of a batch.
 struct Prediction {
-    /// The count of buckets that are split.
+    /// The count of buckets to split.
     overflowing: u64,
-    /// The count of buckets that they are split into.
+    /// The count of new buckets that they are split into.
     leaves: u64,
     /// The depth of the deepest of the new buckets.
     deepest: u32,
@@ -30,7 +30,7 @@ struct Growth {
 }
 
 impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
-    /// Gives every key its value; waits until it is known what the table must get, and not for the
+    /// Inserts pairs, and counts new keys. Waits until the batch's needs are known, but not for the
     /// rest.
     pub(super) fn insert_pairs(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
         crate::table::input::check_pairs(&self.device, stream, keys, values)?;
@@ -42,19 +42,19 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         let fresh = self.look(stream, keys, values)?;
         let prediction = self.predict(stream, fresh)?;
         let growth = self.reserve_for(stream, &prediction)?;
-        // From here on nothing allocates memory: the kernels were loaded when the map was made. If
-        // the device fails all the same, the keys are lost, and the error says so.
+        // From here on nothing allocates memory, because the kernels were loaded when the map was
+        // created. If the device fails nevertheless, the keys are lost, and the error says so.
         self.change(stream, |map| {
             map.split(stream, &prediction, growth)?;
             map.insert_fresh(stream, fresh)?;
-            // If they are equal, all pairs were new.
+            // If the counts are equal, all pairs have new keys.
             if fresh != pairs { map.update(stream, pairs) } else { Ok(()) }
         })?;
         self.length += fresh;
         Ok(fresh)
     }
 
-    /// Puts the pairs in order, and finds those whose keys are new; returns how many there are.
+    /// Sorts the pairs, finds those with new keys, and returns the count of these pairs.
     fn look(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
         let Self { work, table, .. } = self;
         work.fit(&self.device, keys.len())?;
@@ -66,7 +66,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
             let Lists { segments, pages } = table.read(batch);
             let (keys, last) = (batch.read(&work.keys), batch.read(&work.last));
             let locate = Locate::<K, V> { keys, last, segments, pages, fresh: batch.write(&work.fresh), plan };
-            // SAFETY: there is a bit for each of the keys, and the table is whole.
+            // SAFETY: there is a bit for each key, and the table is valid.
             unsafe { batch.launch(&locate, plan.pairs) }
         })?;
         let (scratch, count) = (&mut work.scratch, &mut work.count);
@@ -75,7 +75,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         Ok(count.download(stream)?[0] as u64)
     }
 
-    /// Finds out, round by round, which buckets must be split and how often (algorithm A).
+    /// Finds out in rounds which buckets must be split and how often (algorithm A).
     fn predict(&mut self, stream: &Stream, fresh: u64) -> Result<Prediction> {
         let Self { work, table, device, .. } = self;
         let mut prediction = Prediction { overflowing: 0, leaves: 0, deepest: 0 };
@@ -83,7 +83,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
             return Ok(prediction);
         }
         let (layout, capacity) = (table.layout(), table.shape.records as u64);
-        // A bucket that overflows has a new key, and more records than its capacity.
+        // An overflowing bucket has a new key, and more records than its capacity.
         let most = fresh.min(table.buckets()).min((self.length + fresh) / (capacity + 1));
         extend(device, stream, &mut work.overflowing, 0, NODE_WORDS * most)?;
         work.counts.fill(stream, 0)?;
@@ -97,8 +97,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
                 counts: batch.write(&work.counts),
                 plan: SearchParams { layout, pairs: fresh },
             };
-            // SAFETY: the keys are mixed and in order, and there is capacity for as many nodes as
-            // there can be.
+            // SAFETY: the keys are mixed and sorted, and the list has capacity for all nodes that
+            // are possible.
             unsafe { batch.launch(&overflows, fresh) }
         })?;
         let mut found = work.counts.download(stream)?;
@@ -122,14 +122,14 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
                     counts: batch.write(&work.counts),
                     plan: DivideParams { layout, nodes },
                 };
-                // SAFETY: there are that many nodes, and capacity for two halves of each, as nodes
-                // and as leaves.
+                // SAFETY: there are `nodes` nodes. The lists have capacity for two halves of each,
+                // as nodes and as leaves.
                 unsafe { batch.launch(&divide, 32 * nodes) }
             })?;
             found = work.counts.download(stream)?;
             let depth = table.shape.max_depth;
-            // Where keys cannot be told apart, one half of a node is empty and thus a leaf: so this
-            // comes to an end.
+            // The loop ends: if keys cannot be told apart, one half of a node is empty and thus a
+            // leaf, which becomes deeper in every round.
             if found[counts::DEEPEST as usize] > depth as u64 {
                 let records = table.shape.records;
                 return Err(Error::Full(FullError::TooDeep { pairs: fresh, records, depth }));
@@ -141,8 +141,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         Ok(prediction)
     }
 
-    /// Reserves all memory that the prediction asks for, and returns how the directory is to grow.
-    /// What a lookup sees does not change.
+    /// Reserves all memory that the prediction needs, and returns the growth of the directory. A
+    /// lookup still sees the same table.
     fn reserve_for(&mut self, stream: &Stream, prediction: &Prediction) -> Result<Option<Growth>> {
         let Self { work, table, device, .. } = self;
         let &Prediction { leaves, deepest, .. } = prediction;
@@ -163,8 +163,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
                 counts: batch.write(&work.counts),
                 plan: NeedsParams { layout, leaves },
             };
-            // SAFETY: there are that many leaves, and a word for each segment of so deep a
-            // directory.
+            // SAFETY: there are `leaves` leaves, and a word for each segment of a directory of
+            // depth `deepest`.
             unsafe { batch.launch(&find_needs, leaves) }
         })?;
         if work.counts.download_at(stream, counts::NEEDS as usize)? == 0 {
@@ -178,8 +178,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         Ok(Some(Growth { directory, segments }))
     }
 
-    /// Grows the directory and splits the buckets (algorithms B and C). Each of their records moves
-    /// once, and their new keys are stored with them.
+    /// Grows the directory and splits the buckets (algorithms B and C). Each record of a split
+    /// bucket moves once, and new keys of the bucket are stored in the same pass.
     fn split(&mut self, stream: &Stream, prediction: &Prediction, growth: Option<Growth>) -> Result<()> {
         let Self { work, table, .. } = self;
         let &Prediction { overflowing, leaves, .. } = prediction;
@@ -193,11 +193,11 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         }
         let new = (&work.fresh_keys, &work.fresh_values);
         table.build(stream, (&work.leaves, leaves), new, &work.placed)?;
-        // A node's second word begins with the index of its bucket.
+        // The second word of a node begins with the index of its bucket.
         table.release(stream, &work.overflowing, (overflowing, 2 * NODE_WORDS, 2))
     }
 
-    /// Inserts the new keys of the other buckets (algorithm D).
+    /// Inserts the new keys whose buckets are not split (algorithm D).
     fn insert_fresh(&self, stream: &Stream, fresh: u64) -> Result<()> {
         let Self { work, table, .. } = self;
         stream.batch(|batch| {
@@ -210,13 +210,13 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
                 pages,
                 plan: SearchParams { layout: table.layout(), pairs: fresh },
             };
-            // SAFETY: the keys are mixed, distinct, in order and not in the table unless they are
-            // placed, and the buckets have capacity for them.
+            // SAFETY: the keys are mixed, distinct and sorted. Only keys with a `placed` bit are in
+            // the table already. The buckets have capacity for the other keys.
             unsafe { batch.launch(&insert, fresh) }
         })
     }
 
-    /// Updates the values of keys that were already there.
+    /// Updates the values of keys that were in the table before the batch.
     fn update(&self, stream: &Stream, pairs: u64) -> Result<()> {
         let Self { work, table, .. } = self;
         stream.batch(|batch| {
@@ -230,8 +230,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
                 pages,
                 plan: SearchParams { layout: table.layout(), pairs },
             };
-            // SAFETY: there are as many values and bits as keys. The keys that are last are
-            // distinct, and in the table unless they are fresh.
+            // SAFETY: there is a value and a bit for each key. The keys with a `last` bit are
+            // distinct, and all of them are in the table unless they are fresh.
             unsafe { batch.launch(&update, pairs) }
         })
     }

@@ -1,12 +1,12 @@
-//! The extendible table, of [`ExtendibleMap`], which grows and shrinks bucket by bucket.
-//! docs/extendible.md describes layout, algorithm, guarantees and figures.
+//! The table of [`ExtendibleMap`], which grows and shrinks bucket by bucket. docs/extendible.md
+//! describes layout, algorithm, guarantees and figures.
 //!
-//! Read `shape` for the sizes and `table` for the memory, in which `pool` gives units and
-//! `directory` knows buckets by them. `insert` and `remove` are the batches, in buffers of `work`.
-//! `directory` decides what splits and merges, and needs no device, so it is tested without one.
+//! Read `shape` first for the sizes, then `table` for the memory. `pool` allocates this memory in
+//! units. `insert` and `remove` process batches in the buffers of `work`. `directory` decides which
+//! tables are split and merged. It needs no device, so it is tested without one.
 //!
-//! Kernels read addresses of pages and bucket tables from memory (`Global::at_address`), so a
-//! launch records all chunks of the pools.
+//! Kernels read the addresses of pages and bucket tables from memory (`Global::at_address`). So a
+//! launch must record the use of all chunks of the pools.
 
 mod config;
 mod directory;
@@ -37,28 +37,28 @@ use table::{Lists, Table};
 /// A map that grows with its keys, and shrinks when they are removed, without ever being rebuilt.
 ///
 /// Source: Hu, Xi and Lin, *Extendible Hashing Method Based on GPU* (gEHT, 2015). A segment table
-/// points to bucket tables, which segments share, and these point to buckets. A batch of insertions
-/// is planned before anything moves. Buckets that it would overflow are split as often as
-/// necessary, and the directory grows where it must.
+/// points to bucket tables, which several segments may share, and a bucket table points to buckets.
+/// A batch of insertions is planned before any record moves. Buckets that would overflow are split
+/// as often as necessary, and the directory grows where it must.
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
 ///   values of these types are legal.
 /// * **Repeated keys** in one batch: the last pair in input order wins.
-/// * **Complexity.** A lookup reads an entry of the segment table, one of a bucket table, and a
-///   line of 64 bytes of the bucket, rarely two. A batch of insertions is sorted, and each of its
-///   records is written once. The records of a bucket that splits are moved once.
-/// * **Memory.** Buckets are filled to ln 2 on average. They alone take 13.3 bytes a pair with 32
-///   bits each, and 26.3 with keys or values of 64 bits. A map that has grown, with its directory
-///   and with memory for later buckets, was measured at 15.8 to 18.7 bytes a pair, and at 35.6 with
-///   64 bits each. Besides, a batch takes memory to work in
-///   ([`ExtendibleTable::batch_scratch_bytes`]). That memory stays for the next one
-///   ([`BulkMap::shrink_to_fit`] gives it back).
-/// * **A batch that fails** for lack of memory, or because too many of its keys have the same first
-///   bits of their hashes, has changed nothing. After any other error in the middle of a change the
-///   map is empty, and the error is [`Error::Emptied`].
-/// * **Concurrent use.** Lookups change nothing, so any number of streams may look up at the same
-///   time. Batches that change the map take it exclusively, and wait for running lookups by
-///   themselves.
+/// * **Complexity.** A lookup reads an entry of the segment table, an entry of a bucket table, and
+///   one line of 64 bytes of the bucket, rarely two. A batch of insertions is sorted, and each of
+///   its records is written once. The records of a bucket that splits are moved once.
+/// * **Memory.** Buckets are filled to ln 2 on average. Buckets alone take 13.3 bytes per pair if
+///   keys and values have 32 bits, and 26.3 if either has 64 bits. A map that has grown also has
+///   its directory and memory for later buckets. It was measured at 15.8 to 18.7 bytes per pair,
+///   and at 35.6 if both have 64 bits. In addition, a batch takes scratch memory
+///   ([`ExtendibleTable::batch_scratch_bytes`]), which stays allocated for the next batch.
+///   [`BulkMap::shrink_to_fit`] frees it.
+/// * **A batch that fails** for lack of memory, or because the hashes of too many keys have the
+///   same first bits, has changed nothing. After any other error during a change the map is empty,
+///   and the error is [`Error::Emptied`].
+/// * **Concurrent use.** Lookups change nothing, so any number of streams may look up keys at the
+///   same time. A batch that changes the map needs exclusive access to it, and waits for running
+///   lookups.
 ///
 /// ```
 /// use warpnest::{Device, ExtendibleMap};
@@ -86,16 +86,16 @@ pub struct ExtendibleTable<K: KeyWord, V: ValueWord> {
     config: ExtendibleConfig,
     table: Table<K, V>,
     length: u64,
-    /// The reason why the table is not whole, if it is not.
+    /// The error that left the table invalid, if it is invalid.
     broken: Option<Error>,
-    /// Whether a removal lacked the memory to merge buckets, or to make the directory smaller after
-    /// that.
+    /// Whether a removal lacked the memory to merge buckets or to shrink the directory afterwards.
     unmerged: bool,
     work: work::Work<K, V>,
 }
 
-/// The kernels of a map, by the part of their names after `extendible_`: those for every type, and
-/// those for one pair of types. One more, which merges, is for one type of keys.
+/// The kernels of a map, by the part of their names after `extendible_`. The first list has kernels
+/// without types, the second one kernels for a pair of types. One more kernel is for a type of
+/// keys.
 const KERNELS: [&[&str]; 2] = [
     &["copy_tables", "merge_buddies", "needs", "redirect", "release", "table_depths"],
     &[
@@ -124,8 +124,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         Ok(Self { device: device.clone(), config, table, length: 0, broken: None, unmerged: false, work })
     }
 
-    /// Loads the kernels of such a map. One that is loaded in the middle of a change takes memory,
-    /// and there may be none.
+    /// Loads the kernels of a map of these types. Loading a kernel takes memory, which may be
+    /// lacking in the middle of a change.
     fn load_kernels(device: &Device) -> Result<()> {
         let [untyped, typed] = KERNELS;
         let typed = typed.iter().map(|kernel| format!("{kernel}_u{}_u{}", K::BITS, V::BITS));
@@ -136,23 +136,23 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         Ok(())
     }
 
-    /// Fails if the table is not whole.
+    /// Fails if the table is invalid.
     fn check(&self) -> Result<()> {
         self.broken.clone().map_or(Ok(()), Err)
     }
 
-    /// Does work that changes the table; if that fails in the middle, the map is empty.
+    /// Runs a change of the table. If the change fails halfway, the map is empty.
     fn change<R>(&mut self, stream: &Stream, work: impl FnOnce(&mut Self) -> Result<R>) -> Result<R> {
         let done = work(self).map_err(|source| Error::Emptied { source: Box::new(source) });
         if let Err(error) = &done {
             self.broken = Some(error.clone());
-            // If this fails too, lookups return the error, and the next change tries again.
+            // If this fails too, lookups return the error, and the next change tries it again.
             let _ = self.recover(stream);
         }
         done
     }
 
-    /// Replaces a table that is not whole by an empty one.
+    /// Replaces an invalid table by an empty one.
     fn recover(&mut self, stream: &Stream) -> Result<()> {
         if self.broken.is_some() {
             self.clear_all(stream)?;
@@ -160,10 +160,10 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         Ok(())
     }
 
-    /// Returns the most bytes that a batch of `pairs` insertions takes now besides its input and
-    /// the map, at the size that the map has then. Bytes that the map keeps for the batch are
-    /// included. [`ExtendibleConfig::batch_scratch_bytes`] says for which keys this holds. A
-    /// directory that is already deeper is assumed to stay so.
+    /// Returns the most bytes that the next batch of `pairs` insertions takes in addition to its
+    /// input and to the grown map. Bytes that the map keeps allocated for batches are included.
+    /// [`ExtendibleConfig::batch_scratch_bytes`] says for which keys the result is right. If the
+    /// directory is deeper than expected, it is assumed to keep its depth.
     ///
     /// # Errors
     /// [`InputError::TooManyItems`](crate::InputError::TooManyItems).
@@ -174,15 +174,16 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         Ok(batch.scratch_bytes::<K, V>(&table.shape, self.work.kept())? as usize)
     }
 
-    /// Returns how the table hashes and is divided, for a lookup kernel of your own: with
+    /// Returns the table's layout and hash constants, for a lookup kernel of your own. With
     /// [`ExtendibleTable::segments`] and [`ExtendibleTable::page_addresses`] it makes a
-    /// [`Table`](gpu_kernels::extendible::Table). A launch must also record all of
+    /// [`Table`](gpu_kernels::extendible::Table). A launch must also record all buffers of
     /// [`ExtendibleTable::memory`], with [`Uses::reads`](crate::low_level::Uses::reads).
     pub fn layout(&self) -> Layout {
         self.table.layout()
     }
 
-    /// Returns the segment table: [`Segment`](gpu_kernels::extendible::Segment)s.
+    /// Returns the segment table, whose elements are
+    /// [`Segment`](gpu_kernels::extendible::Segment)s.
     pub fn segments(&self) -> &Buffer<u64> {
         &self.table.segments
     }
@@ -192,13 +193,12 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         &self.table.page_addresses
     }
 
-    /// Returns the memory that addresses point into: the pages' memory, and the memory of the
-    /// bucket tables.
+    /// Returns the memory into which the addresses point: the pages and the bucket tables.
     pub fn memory(&self) -> impl Iterator<Item = &Buffer<u64>> {
         self.table.pages.chunks().iter().chain(self.table.tables.chunks())
     }
 
-    /// Removes all keys, and gives back the memory that the map did not have at the beginning.
+    /// Removes all keys, and frees the memory that an initial map does not have.
     fn clear_all(&mut self, stream: &Stream) -> Result<()> {
         stream.check_device(&self.device)?;
         self.length = 0;
@@ -208,7 +208,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         cleared
     }
 
-    /// Moves the buckets next to each other if there is capacity for more than `times` as many.
+    /// Moves the buckets next to each other if there is capacity for more than `times` as many
+    /// buckets.
     fn pack(&mut self, stream: &Stream, times: usize) -> Result<()> {
         if self.table.is_spacious(times)
             && let Some(packed) = table::unless_out_of_memory(self.table.packed(stream))?
@@ -242,11 +243,11 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for ExtendibleTable<K, V> {
         stream.batch(|batch| {
             let Lists { segments, pages } = self.table.read(batch);
             let (queries, found) = (batch.read(queries), batch.write(found));
-            // SAFETY: the kernel's documentation allows no values.
+            // SAFETY: the kernel's documentation allows null values.
             let values = unsafe { batch.write_or_null(values) };
             let find = Find::<K, V> { queries, segments, pages, values, found, plan };
-            // SAFETY: the caller guarantees the outputs. The table is whole. Nobody changes it,
-            // since the launch reads it and whatever writes it waits.
+            // SAFETY: the caller guarantees the outputs. The table is valid. Nothing changes it
+            // meanwhile, because writers wait for this launch.
             unsafe { batch.launch(&find, plan.queries) }
         })
     }
@@ -264,8 +265,8 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for ExtendibleTable<K, V> {
                 count: batch.write(&count),
                 plan,
             };
-            // SAFETY: the caller guarantees the outputs, whose capacity the plan has; the table is
-            // whole.
+            // SAFETY: the caller guarantees outputs with the plan's capacity, and the table is
+            // valid.
             unsafe { batch.launch(&unpack, plan.used * self.table.shape.slots::<K, V>()) }
         })?;
         count.download_at(stream, 0)
@@ -283,7 +284,7 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for ExtendibleTable<K, V> {
         ExtendibleRef::new(segments, pages, self.table.layout())
     }
 
-    /// Copies the table in as little memory as it needs.
+    /// Copies the table to as little memory as it needs.
     fn try_clone(&self, stream: &Stream) -> Result<Self> {
         self.check()?;
         let (table, work) = (self.table.packed(stream)?, work::Work::new(&self.device)?);
@@ -291,13 +292,13 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for ExtendibleTable<K, V> {
         Ok(Self { device, config, table, length: self.length, broken: None, unmerged: self.unmerged, work })
     }
 
-    /// Gives back the memory that batches work in, and the memory of buckets that are no longer
-    /// there. If there is no memory to move buckets to, they stay where they are.
+    /// Frees the scratch memory of batches, and the memory of buckets that are no longer in use. If
+    /// there is no memory to which the buckets can move, they stay where they are.
     fn shrink_to_fit(&mut self) -> Result<()> {
         self.work = work::Work::new(&self.device)?;
         let device = self.device.clone();
         self.recover(device.default_stream())?;
-        // Removals that lacked the memory for it may have left the directory deeper than necessary.
+        // Earlier removals may have lacked the memory to shrink the directory.
         self.shrink_directory(device.default_stream())?;
         self.pack(device.default_stream(), 1)
     }
@@ -332,7 +333,7 @@ impl Changes for Extendible {
             return unsafe { table.remove_keys(stream, keys, values, found) };
         }
         let answers = Answers::uninitialized(&table.device, keys.len())?;
-        // SAFETY: there is an answer for each key, and nobody else has them.
+        // SAFETY: there is an answer for each key, and nothing else uses the answers.
         unsafe { table.remove_keys(stream, keys, &answers.values, &answers.found) }
     }
 

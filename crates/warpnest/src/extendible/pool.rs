@@ -1,10 +1,10 @@
-//! A pool of memory units of one size, at addresses that do not change, which grows by chunks.
+//! A pool of memory units of one size. Their addresses do not change, and the pool grows by chunks.
 
 use crate::runtime::stream::Batch;
 use crate::{Buffer, Device, Error, Result};
 
-/// A pool of memory units of one size. The first chunk is there from the beginning. Later ones are
-/// an eighth of the whole, or as large as they must be.
+/// A pool of memory units of one size. The first chunk is allocated initially. A later chunk has an
+/// eighth of the existing units, or more if requested.
 #[derive(Debug)]
 pub(super) struct Pool {
     device: Device,
@@ -13,8 +13,8 @@ pub(super) struct Pool {
     addresses: Vec<u64>,
 }
 
-/// The smallest share of the existing chunks that a new chunk has, if there is memory for it, so
-/// that chunks stay few.
+/// The divisor of the existing units that gives the usual size of a new chunk, so that there are
+/// few chunks.
 const SHARE: usize = 8;
 
 impl Pool {
@@ -37,8 +37,8 @@ impl Pool {
         pool
     }
 
-    /// Makes capacity for `units` units in all; returns whether units were added. The others stay
-    /// where they are.
+    /// Ensures that the pool has at least `units` units, and returns whether units were added.
+    /// Existing units keep their addresses.
     pub(super) fn reserve(&mut self, units: usize) -> Result<bool> {
         let Some(missing) = units.checked_sub(self.units()).filter(|&missing| missing != 0) else { return Ok(false) };
         let generous = missing.max(self.units() / SHARE);
@@ -62,15 +62,15 @@ impl Pool {
         self.chunks.push(chunk);
     }
 
-    /// Returns the chunk of each unit, and the index of the unit's first word there.
+    /// Returns, for each unit, its chunk and the index of its first word in the chunk.
     pub(super) fn places(&self) -> Vec<(&Buffer<u64>, u64)> {
         let of =
             |chunk| (0..Buffer::len(chunk) as u64 / self.unit_words).map(move |unit| (chunk, unit * self.unit_words));
         self.chunks.iter().flat_map(of).collect()
     }
 
-    /// Resets the pool to `units` units, in the chunk that it had at the beginning, or in a new one
-    /// if all have moved since. If this fails, it has none.
+    /// Resets the pool to `units` units. It keeps its first chunk if that has this size, and
+    /// otherwise allocates a new one. If the allocation fails, the pool has no units.
     pub(super) fn restart(&mut self, units: usize) -> Result<()> {
         if self.chunks.first().is_some_and(|chunk| chunk.len() == units * self.unit_words as usize) {
             self.chunks.truncate(1);
@@ -107,7 +107,7 @@ impl Pool {
         self.chunks.iter().for_each(|chunk| batch.writes(chunk));
     }
 
-    /// Returns the bytes of all units.
+    /// Returns the count of bytes of all units.
     pub(super) fn memory_bytes(&self) -> u64 {
         8 * self.unit_words * self.units() as u64
     }

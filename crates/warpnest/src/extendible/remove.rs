@@ -11,13 +11,13 @@ use gpu_kernels::extendible::{
 use gpu_kernels::types::{KeyWord, ValueWord};
 
 impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
-    /// Removes keys, and answers which were there. Waits until it is known what is to be merged and
-    /// how deep the directory must be, and not for the rest. But if most of the memory is no longer
-    /// needed, it waits until the buckets have moved next to each other. The memory where they were
-    /// has then been given back.
+    /// Removes keys, and answers which of them were in the table. Waits until it is known what is
+    /// to be merged and how deep the directory must be, but not until this is done. If most of the
+    /// memory is no longer needed, it also waits until the buckets have moved next to each other.
+    /// Their old memory has then been freed.
     ///
     /// # Safety
-    /// There are as many values as keys, and a found-word for every 32 of them. Nothing else uses
+    /// There is a value for each key, and a word of found-bits for every 32 keys. Nothing else uses
     /// them.
     pub(super) unsafe fn remove_keys(
         &mut self,
@@ -39,7 +39,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         })
     }
 
-    /// Queues the removal; waits until it is known how many keys were there.
+    /// Queues the removal, and waits for the count of removed keys.
     ///
     /// # Safety
     /// As for [`ExtendibleTable::remove_keys`].
@@ -63,24 +63,24 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
                 counts: batch.write(&work.counts),
                 plan,
             };
-            // SAFETY: the caller guarantees the answers, and the table is whole.
+            // SAFETY: the caller guarantees the answers, and the table is valid.
             unsafe { batch.launch(&remove, plan.keys) }
         })?;
         work.counts.download_at(stream, counts::REMOVED as usize)
     }
 
-    /// Merges buckets with their buddies where both together have few records, and shrinks the
-    /// directory as far as that allows, after `keys` were removed. For lack of memory it may be
-    /// left undone; the next removal then goes over all buckets.
+    /// Merges buckets with their buddies if the two together have few records, and then shrinks the
+    /// directory, after `keys` were removed. If memory is lacking, it does nothing, and the next
+    /// removal looks at all buckets.
     fn merge(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let Self { work, table, device, .. } = self;
         let (used, number) = (table.used, keys.len() as u64);
-        // Only the buckets of removed keys, and those that they are merged with, can now have few
+        // Only the buckets of removed keys, and buckets that are merged with them, can now have few
         // records. For many keys it is faster to read all headers in order than to read some of
         // them in the order of the keys.
         let all_buckets = self.unmerged || number >= used / 4;
-        // No bucket is deeper than the directory, and each key's part of the range is merged once a
-        // depth.
+        // No bucket is deeper than the directory, and the part of the range around a key is merged
+        // at most once at each depth.
         let depth = table.directory.depth() as u64;
         let most = if all_buckets { used } else { used.min(number * depth) };
         self.unmerged = true;
@@ -94,8 +94,8 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
             stream.batch(|batch| {
                 let Lists { segments, pages } = table.write(batch);
                 let (pages, merged, counts) = (pages.cast(), batch.write(merged), batch.write(&work.counts));
-                // SAFETY: the table is whole, and there is capacity for all indices of buckets that
-                // can be merged.
+                // SAFETY: the table is valid, and the list has capacity for the indices of all
+                // buckets that can be merged.
                 unsafe {
                     if all_buckets {
                         let plan = MergeParams { layout, used, most };
@@ -114,10 +114,11 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         if all != 0 {
             self.absorb(stream, all)?;
         }
-        // Otherwise every bucket table still has a bucket that is as deep as it.
+        // If no bucket of its table's depth was merged, every table still has one and cannot
+        // shrink.
         self.unmerged = all != 0 && deepest && !self.shrink_directory(stream)?;
-        // Pack also if nothing was merged: there may have been no memory for it after an earlier
-        // removal.
+        // Buckets are packed even if nothing was merged now, because memory may have been lacking
+        // after an earlier removal.
         self.pack(stream, SPACIOUS)
     }
 
@@ -128,15 +129,15 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         stream.batch(|batch| {
             let Lists { segments, pages } = table.write(batch);
             let absorb = Absorb::<K, V> { merged: batch.read(merged), segments, pages, plan };
-            // SAFETY: the headers of the merged buckets say into which buckets they go, and these
-            // have capacity for them.
+            // SAFETY: the headers of the merged buckets name the buckets that absorb them, and
+            // these have capacity for the records.
             unsafe { batch.launch(&absorb, 32 * number) }
         })?;
         table.release(stream, merged, (number, 1, 0))
     }
 
-    /// Merges bucket tables that buckets no longer tell apart, and halves the segment table while
-    /// it is deeper than they are. Returns whether there was enough memory for it.
+    /// Merges bucket tables that no bucket distinguishes, and halves the segment table as long as
+    /// it is deeper than all bucket tables. Returns whether there was enough memory.
     pub(super) fn shrink_directory(&mut self, stream: &Stream) -> Result<bool> {
         let Self { table, device, .. } = self;
         if table.directory.depth() == 0 {
@@ -156,7 +157,7 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
         stream.batch(|batch| {
             let Lists { segments, pages } = table.read(batch);
             let find_depths = TableDepths { segments, pages: pages.cast(), depths: batch.write(&depths), plan };
-            // SAFETY: the table is whole, and there is a word for each segment.
+            // SAFETY: the table is valid, and there is a word for each segment.
             unsafe { batch.launch(&find_depths, table.used) }
         })?;
         let depths = depths.download(stream)?;
@@ -171,6 +172,6 @@ impl<K: KeyWord, V: ValueWord> ExtendibleTable<K, V> {
     }
 }
 
-/// The ratio of capacity to buckets above which buckets are moved next to each other: more memory
-/// is then given back than the move takes meanwhile.
+/// The ratio of capacity to buckets above which buckets are moved next to each other. Above it, the
+/// move frees more memory than it takes temporarily.
 const SPACIOUS: usize = 4;

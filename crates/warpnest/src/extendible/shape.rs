@@ -3,15 +3,15 @@
 use gpu_kernels::extendible::{PAGE, WordOf, bucket, page_words};
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// The shape of a table, as its configuration makes it.
+/// The shape of a table, which its configuration determines.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Shape {
-    /// The count of segments at the beginning.
+    /// The initial count of segments.
     pub groups: u32,
-    /// The count of buckets of these segments.
+    /// The initial count of buckets.
     pub roots: u32,
     pub table_bits: u32,
-    /// The count of lines of a bucket. The next field is the count of its records.
+    /// The count of lines of a bucket. `records` is the count of records in these lines.
     pub lines: u32,
     pub records: u32,
     /// The largest depth of the directory.

@@ -1,5 +1,5 @@
-//! The memory of a map: pages of buckets, bucket tables, the segment table; and how it begins, and
-//! is packed again.
+//! The memory of a map: pages of buckets, bucket tables and the segment table. It is created and
+//! packed here.
 
 use super::directory::{Copy, Directory};
 use super::pool::Pool;
@@ -15,7 +15,7 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::marker::PhantomData;
 
-/// The lists of the addresses by which kernels reach a table, as they take them.
+/// The address lists through which kernels access a table.
 pub(super) struct Lists<K, V> {
     pub segments: Global<u64>,
     pub pages: Global<Pages<K, V>>,
@@ -28,17 +28,17 @@ pub(super) struct Table<K, V> {
     pub shape: Shape,
     pub constants: [u64; 2],
     pub directory: Directory,
-    /// The segment table: [`Segment`]s.
+    /// The segment table, whose elements are [`Segment`]s.
     pub segments: Buffer<u64>,
     pub tables: Pool,
     pub pages: Pool,
     /// The address of each page.
     pub page_addresses: Buffer<u64>,
-    /// The indices of buckets that are free to be used again, at the front.
+    /// The indices of free buckets, in the first `free` elements.
     pub free_numbers: Buffer<u32>,
     /// The count of free indices.
     pub free: u64,
-    /// The limit that all indices of buckets are below.
+    /// The count of indices of buckets, in use or free.
     pub used: u64,
     types: PhantomData<fn() -> (K, V)>,
 }
@@ -66,7 +66,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Ok(table)
     }
 
-    /// Resets the table to its state at the beginning.
+    /// Resets the table to its initial state.
     pub(super) fn clear(&mut self, stream: &Stream) -> Result<()> {
         self.pages.restart(Shape::pages(self.shape.roots as u64))?;
         self.tables.restart(self.shape.groups as usize)?;
@@ -83,8 +83,9 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         self.build(stream, (&leaves, roots), (&no_keys, &no_values), &none_placed)
     }
 
-    /// Makes a table of bucket tables and of pages with headers and records, which belong together.
-    /// `used` is the count of buckets. The list begins with as many free indices as `free` says.
+    /// Makes a table from bucket tables and from pages with headers and records. These must belong
+    /// together. `used` is the count of buckets, and `free` the count of free indices at the front
+    /// of their list.
     pub(super) fn of_parts(
         device: &Device,
         shape: Shape,
@@ -112,8 +113,8 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Ok(table)
     }
 
-    /// Returns a section of the words that each bucket in use, or free again, has in its page. They
-    /// begin at word `first` of the page, and there are `words` of them for each.
+    /// Returns a file section with some words of each bucket below `used`. In each page these words
+    /// begin at word `first`, and each bucket has `words` of them.
     pub(super) fn of_each_bucket(&self, first: u64, words: u64) -> Section<'_> {
         let pages = self.pages.places().into_iter().zip((0..self.used).step_by(PAGE as usize));
         pages.fold(Section::new(), |section, ((chunk, page), number)| {
@@ -146,7 +147,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Lists { segments: batch.write(&self.segments), pages: batch.write(&self.page_addresses).cast() }
     }
 
-    /// Makes the segment table of a directory, for bucket tables at their present addresses.
+    /// Makes the segment table of a directory with the present addresses of the bucket tables.
     pub(super) fn segments_of(&self, directory: &Directory) -> Result<Buffer<u64>> {
         let at = self.tables.addresses();
         let segments: Vec<u64> =
@@ -159,8 +160,8 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         self.used - self.free
     }
 
-    /// Makes capacity for `more` buckets besides the existing ones. Of what a kernel sees, only
-    /// addresses change.
+    /// Makes capacity for `more` buckets besides the existing ones. A kernel sees the same buckets,
+    /// possibly at other addresses.
     pub(super) fn reserve_buckets(&mut self, stream: &Stream, more: u64) -> Result<()> {
         let numbers = self.used + more.saturating_sub(self.free);
         crate::error::check_slots(numbers)?;
@@ -178,8 +179,8 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Ok(())
     }
 
-    /// Builds buckets for leaves, from records of the buckets that they are parts of and from `new`
-    /// pairs, whose `placed` bits it sets. There is capacity for them.
+    /// Builds buckets for leaves, from records of the buckets that are split and from `new` pairs,
+    /// whose `placed` bits it sets. There must be capacity for the buckets.
     pub(super) fn build(
         &mut self,
         stream: &Stream,
@@ -200,9 +201,9 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
                 pages,
                 plan,
             };
-            // SAFETY: there are that many leaves, and the new pairs and bits that they name. There
-            // are free indices, and pages for the other leaves. The directory is as deep as the
-            // leaves.
+            // SAFETY: there are `number` leaves, and the new pairs and bits to which they refer.
+            // There are free indices for some leaves, and pages for the other leaves. The directory
+            // is as deep as the leaves.
             unsafe { batch.launch(&build, 32 * number) }
         })?;
         self.used += number.saturating_sub(self.free);
@@ -210,8 +211,8 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Ok(())
     }
 
-    /// Frees the buckets of a list, in which the index of bucket `i` is 32-bit word `stride * i +
-    /// offset`.
+    /// Frees the buckets in a list. The index of bucket `i` of the list is the 32-bit word
+    /// `stride * i + offset`.
     pub(super) fn release<T>(
         &mut self,
         stream: &Stream,
@@ -222,28 +223,28 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         stream.batch(|batch| {
             let (list, free) = (batch.read(list).cast(), batch.write(&self.free_numbers));
             let release = Release { list, free, pages: self.write(batch).pages.cast(), plan };
-            // SAFETY: the list has that many indices of buckets, and the free indices have capacity
-            // for all of them.
+            // SAFETY: the list has `buckets` indices of buckets, and the list of free indices has
+            // capacity for all of them.
             unsafe { batch.launch(&release, buckets) }
         })?;
         self.free += buckets;
         Ok(())
     }
 
-    /// Makes the list of bucket tables to copy, from where and to where, as the kernel takes it.
+    /// Makes the list of bucket tables to copy, with a source and a target address for each.
     pub(super) fn copy_list(&self, copies: &[Copy], from: &Pool, to: &Pool) -> Result<Buffer<u64>> {
         let (from, to) = (from.addresses(), to.addresses());
         let pair = |copy: &Copy| [from[copy.from as usize], to[copy.to as usize]];
         Buffer::from_slice(&self.device, &copies.iter().flat_map(pair).collect::<Vec<_>>())
     }
 
-    /// Copies bucket tables from one pool to another, or within one, by such a list.
+    /// Copies bucket tables between two pools, or within one, by a [`Table::copy_list`].
     pub(super) fn copy_tables(&self, stream: &Stream, list: &Buffer<u64>, from: &Pool, to: &Pool) -> Result<()> {
         let plan = CopyParams { tables: list.len() as u64 / 2, entries: 1 << self.shape.table_bits };
         stream.batch(|batch| {
             from.read(batch);
             to.write(batch);
-            // SAFETY: all addresses are of tables in the two pools.
+            // SAFETY: all addresses are addresses of tables in the two pools.
             unsafe { batch.launch(&CopyTables { addresses: batch.read(list), plan }, plan.tables * plan.entries / 4) }
         })
     }
@@ -255,14 +256,13 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
         Buffer::from_slice(&self.device, &list)
     }
 
-    /// Returns whether most of the memory is no longer needed: whether there is more than `times`
-    /// as much as necessary.
+    /// Returns whether there is more than `times` the needed memory.
     pub(super) fn is_spacious(&self, times: usize) -> bool {
         let (pages, tables) = (Shape::pages(self.buckets()), self.directory.table_count());
         self.pages.units() > times * pages || self.tables.units() > times * tables
     }
 
-    /// Makes a table with the same buckets in as little memory as they need; this one does not
+    /// Makes a table with the same buckets in as little memory as they need. This table does not
     /// change.
     pub(super) fn packed(&self, stream: &Stream) -> Result<Self> {
         let Self { device, shape, constants, .. } = self;
@@ -312,7 +312,7 @@ impl<K: KeyWord, V: ValueWord> Table<K, V> {
     }
 }
 
-/// Returns `None` if there was not enough memory, for work that may as well be left undone.
+/// Returns `None` instead of an error if memory was lacking, for work that can be left undone.
 pub(super) fn unless_out_of_memory<T>(result: Result<T>) -> Result<Option<T>> {
     match result {
         Err(Error::OutOfMemory { .. }) => Ok(None),

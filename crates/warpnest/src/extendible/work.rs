@@ -1,4 +1,4 @@
-//! The buffers that batches work in, and how much memory they take.
+//! The buffers that batches work in, and their sizes.
 
 use super::shape::Shape;
 use crate::primitives::{MAX_ITEMS, Scratch, sort_scratch_bytes, state_words};
@@ -9,30 +9,30 @@ use gpu_kernels::types::{KeyWord, ValueWord};
 /// The buffers that batches work in.
 #[derive(Debug)]
 pub(super) struct Work<K, V> {
-    /// The mixed keys of the batch, in order. The next field is their values.
+    /// The mixed keys of the batch, sorted. `values` are their values.
     pub keys: Buffer<K>,
     pub values: Buffer<V>,
-    /// A bit for each key: whether it is the last pair of its key.
+    /// A bit for each pair: whether it is the last pair of its key.
     pub last: Buffer<u32>,
-    /// A bit for each key: whether it is the last pair of its key, and the key is not in the table.
+    /// A bit for each pair: whether it is the last pair of its key and the key is not in the table.
     pub fresh: Buffer<u32>,
-    /// The keys that are not in the table, at the front. The next field is their values.
+    /// The keys that are not in the table, at the front. `fresh_values` are their values.
     pub fresh_keys: Buffer<K>,
     pub fresh_values: Buffer<V>,
-    /// A bit for each of these pairs: whether it has been stored, since its bucket was split.
+    /// A bit for each fresh pair: whether it was stored when its bucket was split.
     pub placed: Buffer<u32>,
     pub count: Buffer<u32>,
-    /// Buckets that must be split. The next fields are the parts of them that must be divided
-    /// further, for two rounds, and the leaves that they are divided into.
+    /// The buckets that must be split. `nodes` are the parts to divide further, for two successive
+    /// rounds. `leaves` are the final parts.
     pub overflowing: Buffer<u64>,
     pub nodes: [Buffer<u64>; 2],
     pub leaves: Buffer<u64>,
-    /// The depths that bucket tables must reach.
+    /// The depth that the bucket table of each segment must reach.
     pub needs: Buffer<u32>,
-    /// The bucket tables that are to be copied. The buffer stays after the launch that reads it: to
-    /// free it would be to wait for that.
+    /// The list of bucket tables to copy. The buffer is kept after the launch that reads it,
+    /// because freeing it would wait for that launch.
     pub copies: Buffer<u64>,
-    /// The buckets that were merged into others.
+    /// The indices of buckets that were merged into other buckets.
     pub merged: Buffer<u32>,
     pub counts: Buffer<u64>,
     pub scratch: Scratch,
@@ -82,7 +82,7 @@ impl<K: KeyWord, V: ValueWord> Work<K, V> {
         Ok(())
     }
 
-    /// Returns the sizes of what the last batch left.
+    /// Returns the sizes of the buffers that the last batch left.
     pub(super) fn kept(&self) -> Kept {
         let [even, odd] = [&self.nodes[0], &self.nodes[1]].map(|nodes| 8 * nodes.len() as u64);
         Kept {
@@ -98,14 +98,13 @@ impl<K: KeyWord, V: ValueWord> Work<K, V> {
     }
 }
 
-/// The sizes of what a batch leaves for the next one. Before the first batch there is nothing.
+/// The sizes of the buffers that a batch leaves for the next one. They are 0 before the first
+/// batch.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Kept {
-    /// The count of pairs that the buffers have capacity for, until another batch comes with more
-    /// or fewer.
+    /// The count of pairs for which the buffers have capacity, until a batch changes it.
     pairs: u64,
-    /// The bytes of the lists that keep their lengths: this field and all behind it. Of the two
-    /// lists of nodes it is the longer one.
+    /// The bytes of a list, like all following fields. `nodes` is for the longer list of nodes.
     overflowing: u64,
     nodes: u64,
     leaves: u64,
@@ -115,23 +114,23 @@ pub(super) struct Kept {
     scratch: u64,
 }
 
-/// A batch of insertions, as far as it determines how much memory it takes.
+/// The properties of a batch of insertions that determine how much memory it takes.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Batch {
     pub pairs: u64,
     /// The count of records of the table after the batch, if all keys are new.
     pub records: u64,
-    /// The count of buckets in use. The next field is the depth of the directory.
+    /// The count of buckets in use. `depth` is the depth of the directory.
     pub buckets: u64,
     pub depth: u32,
-    /// The bytes of the lists of segments, pages and free indices, which longer ones may replace.
+    /// The bytes of the lists of segments, pages and free indices, which the batch may replace by
+    /// longer lists.
     pub lists: u64,
 }
 
 impl Batch {
-    /// Returns the most bytes that the batch takes besides the pairs and the table, at the size
-    /// that the table has then. It assumes that the directory does not become deeper than
-    /// [`depth_for`] says.
+    /// Returns the most bytes that the batch takes in addition to the pairs and the grown table. It
+    /// assumes that the directory becomes no deeper than [`depth_for`] returns.
     pub(super) fn scratch_bytes<K: KeyWord, V: ValueWord>(&self, shape: &Shape, kept: Kept) -> Result<u64> {
         let &Self { pairs, records, buckets, lists, .. } = self;
         if pairs > MAX_ITEMS as u64 {
@@ -143,9 +142,9 @@ impl Batch {
         let compacting = 8 * state_words::<K>(pairs).max(state_words::<V>(pairs));
         let working = sort_scratch_bytes::<K, V>(pairs)?.max(compacting).max(kept.scratch);
 
-        // A part of the range that a bucket cannot hold has a new key, and more records than a
-        // bucket's capacity. It is halved. So each depth has no more of such parts than parts in
-        // all, and each of them makes two leaves out of one.
+        // A part of the range is halved if a bucket cannot hold it. Such a part has a new key, and
+        // more records than a bucket's capacity. So at each depth there are at most `most` such
+        // parts, and no more than there are parts. Halving a part makes two leaves of one.
         let most = pairs.min(records / (shape.records as u64 + 1));
         let depth = depth_for(shape, records).max(self.depth);
         let overflowing = most.min(buckets);
@@ -155,12 +154,12 @@ impl Batch {
         let (of_node, of_leaf) = (8 * NODE_WORDS, 8 * LEAF_WORDS);
         let of_buckets = list(kept.overflowing.max(of_node * overflowing))
             + 2 * list(kept.nodes.max(of_node * 2 * most))
-            // A longer list of leaves is up to twice as long as necessary, and the one before it
+            // A longer list of leaves is up to twice as long as necessary, and the previous list
             // still exists.
             + list(kept.leaves.max(of_leaf * 3 * leaves))
             + list(kept.needs.max(4 * segments))
-            // Each copy has two addresses; and the list of an earlier batch still exists. Each
-            // table that is split has a part that is halved.
+            // Each copy has two addresses, and the list of an earlier batch still exists. Each
+            // split bucket table has a part that is halved.
             + list(kept.copies) + list(16 * halved.min(segments))
             + list(kept.merged);
         let counters = list(4) + list(8 * counts::WORDS as u64);
@@ -170,30 +169,31 @@ impl Batch {
 
 /// Returns the bytes of a list.
 fn list(bytes: u64) -> u64 {
-    // An empty buffer has an address, too.
+    // Even an empty buffer has an address.
     bytes.max(16)
 }
 
-/// Returns the largest depth of a directory for `records` records, if their hashes are spread
-/// evenly. Except in one case in a million, no part of that depth has more records than a bucket.
+/// Returns the largest expected depth of a directory for `records` records, if their hashes are
+/// spread evenly. The probability that a part of that depth overflows a bucket is one in a million.
 fn depth_for(shape: &Shape, records: u64) -> u32 {
     let full = shape.records as f64 + 1.0;
     let holds = |depth: &u32| {
         let parts = shape.roots as f64 * 2f64.powi(*depth as i32);
         let mean = records as f64 / parts;
-        // Chernoff's bound of the upper tail of Poisson's distribution, for all parts together.
+        // This is Chernoff's bound of the upper tail of a Poisson distribution, for all parts
+        // together.
         mean < full && parts.ln() - mean + full * (1.0 + (mean / full).ln()) < -1e6f64.ln()
     };
     (0..shape.max_depth).find(holds).unwrap_or(shape.max_depth)
 }
 
-/// Makes a list at least `length` long, whatever it holds.
+/// Makes a list at least `length` long. Its contents may be lost.
 pub(super) fn at_least(device: &Device, list: &mut Buffer<u32>, length: usize) -> Result<()> {
-    // It at least doubles, so that a table that grows does not allocate each time.
+    // The length at least doubles, so that a growing table does not allocate in every batch.
     if list.len() < length { list.fit(device, length.max(2 * list.len())) } else { Ok(()) }
 }
 
-/// Makes a list at least `words` words long; its first `kept` words stay.
+/// Makes a list at least `words` words long. Its first `kept` words are preserved.
 pub(super) fn extend(device: &Device, stream: &Stream, list: &mut Buffer<u64>, kept: u64, words: u64) -> Result<()> {
     if list.len() as u64 >= words {
         return Ok(());

@@ -1,7 +1,7 @@
-//! Tables that are built on another table of the library, which gives their keys dense ids.
+//! Tables that are built on another table of the library, which maps their keys to dense ids.
 //!
-//! `compacting` gives the ids, `multi` adds values sorted by them, `rows` row indices that become
-//! free again; `refs` lends the first two to kernels.
+//! `compacting` has the table of keys and ids, `multi` the multimap, and `rows` the row map, whose
+//! row indices are reused. `refs` lends the first two to kernels.
 
 pub(crate) mod compacting;
 pub(crate) mod multi;

@@ -9,7 +9,7 @@ use crate::table::refs::HasRef;
 use crate::{CompactingTable, Key, MultiMap, Value};
 use gpu_kernels::refs::{CompactingRef, MultiRef};
 
-/// The ref of a map from keys to ids, of design `D`.
+/// The ref (a kernel argument) of a map from keys to ids, of design `D`.
 type IdRef<K, D> = <<D as Design>::Table<<K as Value>::Word, u32> as RawTable<<K as Value>::Word, u32>>::Ref;
 
 impl<K: Key, V: Value, D: Ids> Sealed for MultiMap<K, V, D> {}

@@ -1,4 +1,4 @@
-//! Batches of operations, in chunks that fit the spare capacity.
+//! Batches of operations, which are done in chunks that fit the spare capacity.
 
 use super::table::{Change, LinearTable, few_changes};
 use crate::table::raw::Outputs;
@@ -10,19 +10,19 @@ use gpu_kernels::seam::Kernel;
 use gpu_kernels::types::{KeyWord, ValueWord};
 use std::ops::Range;
 
-/// A batch, with one kind for all operations or one for each.
+/// A batch whose operations all have one kind, or have a kind each.
 struct Work<'b, K, V> {
     operation: Operation,
     kinds: Option<&'b Buffer<u32>>,
     keys: &'b Buffer<K>,
     values: Option<&'b Buffer<V>>,
-    /// The answers, and whether the keys were there before.
+    /// The answers. `before` tells which keys were in the table before.
     answers: Option<&'b Buffer<V>>,
     before: Option<&'b Buffer<u32>>,
 }
 
 impl<'b, K, V: ValueWord> Work<'b, K, V> {
-    /// Returns the same work with answers, if there is one for each key.
+    /// Returns the same work with these answers, if any. Fails unless there is one for each key.
     fn answering(self, answers: Option<&'b Answers<V>>) -> Result<Self> {
         let Some(answers) = answers else { return Ok(self) };
         crate::error::same_length(("the keys", self.keys.len()), ("the answers", answers.len()))?;
@@ -30,12 +30,12 @@ impl<'b, K, V: ValueWord> Work<'b, K, V> {
     }
 }
 
-/// The granularity of chunks, in operations: chunks of whole multiples do not write the same word
-/// of bits as another chunk.
+/// The granularity of chunks, in operations. Two chunks that consist of whole multiples never write
+/// the same word of found-bits.
 const WHOLE: u64 = 32;
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
-    /// Does a batch of insertions without answers; returns the count of new keys.
+    /// Does a batch of insertions without answers, and returns the count of new keys.
     pub(super) fn insert(&mut self, stream: &Stream, keys: &Buffer<K>, values: &Buffer<V>) -> Result<u64> {
         match self.first_of_each_key(stream, keys, values)? {
             Some((keys, values)) => self.insert_by(stream, Operation::Insert, &keys, &values, None),
@@ -43,7 +43,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         }
     }
 
-    /// Does a batch of insertions, of one kind; returns the count of new keys.
+    /// Does a batch of insertions of one kind, and returns the count of new keys.
     pub(super) fn insert_by(
         &mut self,
         stream: &Stream,
@@ -58,14 +58,14 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.recover(stream)?;
         let before = self.counts.keys;
         self.apply(stream, &work)?;
-        // A file may have a key twice, which a rehash makes one.
+        // A file may contain a key twice, and a rehash merges the two.
         Ok(self.counts.keys.saturating_sub(before))
     }
 
-    /// Removes keys; returns how many were there.
+    /// Removes keys, and returns the count of removed keys.
     ///
     /// # Safety
-    /// There are as many values as keys, and a found-word for every 32 of them, if there are any.
+    /// The outputs, if any, have a value for each key and a word of found-bits for every 32 keys.
     /// Nothing else uses them.
     pub(super) unsafe fn remove_keys(
         &mut self,
@@ -83,8 +83,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     /// Does a batch of operations of several kinds.
     ///
     /// # Safety
-    /// Kinds that are words of folds are of the numbers that the values are: a fold of other ones
-    /// makes words that may be no value.
+    /// If a kind is the word of a fold, it is a fold of the values' own number type. Other folds
+    /// could make words that are not valid values.
     pub(super) unsafe fn apply_kinds(
         &mut self,
         stream: &Stream,
@@ -101,8 +101,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.apply(stream, &work)
     }
 
-    /// Does a batch, in chunks that cannot take more slots than the spare capacity. Makes capacity
-    /// if only small chunks are left.
+    /// Does a batch in chunks that cannot take more slots than the spare capacity. Makes capacity
+    /// when only small chunks would be possible.
     fn apply(&mut self, stream: &Stream, work: &Work<'_, K, V>) -> Result<()> {
         let (all, inserts) = (work.keys.len() as u64, work.values.is_some());
         if inserts && work.kinds.is_none() {
@@ -119,8 +119,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                 return self.chunk(stream, work, first..all, None);
             }
             let (chunk, hindered) = (spare_capacity / WHOLE * WHOLE, self.hindered(rest));
-            // Near the limit searches are long: a rehash is then better than the next smaller
-            // chunk.
+            // Near the load limit searches are long, so a rehash is better than a small chunk.
             let worthwhile = if hindered { rest / 4 } else { rest / 16 } + WHOLE;
             if work.kinds.is_none() && chunk >= worthwhile {
                 self.chunk(stream, work, first..first + chunk, None)?;
@@ -128,14 +127,15 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             } else if hindered {
                 self.drop_tombstones(stream)?;
             } else if self.counts.keys >= rest / 4 || !self.grow_for(stream, rest)? {
-                // Many of the keys may be there already, and need no slots.
+                // Many of the keys may be in the table already, so they need no slots.
                 return self.chunk_counted(stream, work, first..all);
             }
         }
         Ok(())
     }
 
-    /// Counts the operations of a range of a batch that insert; waits if they are of several kinds.
+    /// Counts the inserting operations in a range of a batch. If the batch has several kinds, waits
+    /// for the count.
     fn inserting(&self, stream: &Stream, work: &Work<'_, K, V>, range: Range<u64>) -> Result<u64> {
         let Range { start: first, end } = range;
         let Some(kinds) = work.kinds else { return Ok(end - first) };
@@ -144,14 +144,14 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             let (kinds, header) = (batch.read(kinds), batch.write(&self.header));
             batch.zero_range(&self.header, at..at + 1)?;
             let count = CountInserting { kinds, header, plan: InsertingParams { first, end } };
-            // SAFETY: there are as many kinds as operations; the header has its words.
+            // SAFETY: there is a kind for each operation, and the header has all of its words.
             unsafe { batch.launch(&count, end - first) }
         })?;
         self.header.download_at(stream, at)
     }
 
-    /// Does a chunk that may want more new slots than there are, in turns. Between turns it makes
-    /// capacity for what was refused, and fails if that is impossible.
+    /// Does a chunk that may request more slots than there are. It repeats the refused operations
+    /// until none is left, and makes capacity in between. It fails if that is impossible.
     fn chunk_counted(&mut self, stream: &Stream, work: &Work<'_, K, V>, range: Range<u64>) -> Result<()> {
         let mut pending = Buffer::uninitialized(&self.device, work.keys.len().div_ceil(WHOLE as usize))?;
         pending.fill(stream, 0xff)?;
@@ -162,15 +162,14 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             if refused == 0 {
                 return Ok(());
             }
-            // Copies of a new key may each have asked for a slot, and others may have given up. As
-            // long as there is spare capacity, each turn does some operations.
+            // Copies of a new key may each have requested a slot, so that others were refused. As
+            // long as there is spare capacity, every repetition does some operations.
             if self.spare_capacity() < refused / 4 && self.hindered(refused) {
                 self.drop_tombstones(stream)?;
             } else if self.spare_capacity() == 0 {
                 match self.grow_for(stream, refused) {
                     Ok(true) => {}
-                    // What was refused may ask for keys that this turn inserted: they need no
-                    // slots.
+                    // Refused operations on keys that this repetition inserted need no slots.
                     Ok(false) | Err(Error::OutOfMemory { .. } | Error::Input(InputError::TooManyKeys { .. }))
                         if self.counts.taken != taken_before => {}
                     Ok(false) => {
@@ -188,7 +187,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         }
     }
 
-    /// Does a range of a batch, all operations or the pending ones, and reads the counters.
+    /// Does a range of a batch, either all operations or only the pending ones, and reads the
+    /// counters.
     fn chunk(
         &mut self,
         stream: &Stream,
@@ -212,7 +212,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     ) -> Result<()> {
         let Work { operation, kinds, keys, values, answers, before } = *work;
         let Range { start: first, end } = range;
-        // Otherwise there is no slot to be used again.
+        // If no key was removed, there is no slot to reuse.
         let anywhere = self.counts.removed != 0 && kinds.is_none() && operation != Operation::Remove;
         let only_inserts = operation == Operation::Insert && kinds.is_none() && answers.is_none() && pending.is_none();
         let layout = self.layout;
@@ -225,10 +225,10 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             max_asked: self.counts.asked + self.spare_capacity(),
         };
         // SAFETY: keys, kinds, values and answers are equally long. The range is within them and
-        // begins at a whole word of bits. Slots, header and layout belong together, and nobody else
-        // uses them meanwhile. A launch that takes any slot only inserts. The kernel's
-        // documentation allows null for kinds, flags and answers, and for values if nothing is
-        // inserted.
+        // begins at a whole word of found-bits. Slots, header and layout belong together, and
+        // nothing else uses them meanwhile. A launch that may reuse slots only inserts. The
+        // kernel's documentation allows null for kinds, flags and answers, and for values if
+        // nothing is inserted.
         stream.batch(|batch| unsafe {
             let (words, header) = (batch.write(&self.words), batch.write(&self.header));
             let (keys, values) = (batch.read(keys), batch.read_or_null(values));

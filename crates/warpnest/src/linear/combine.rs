@@ -1,5 +1,5 @@
-//! Batches whose values are combined with the table's values, and keys that are frequent in a
-//! batch.
+//! Batches whose values are combined with the table's values, and batches in which some keys are
+//! frequent.
 
 use super::LinearTable;
 use super::table::{Change, few_changes, in_cell};
@@ -16,20 +16,20 @@ use gpu_kernels::table::fold::{Fold, FoldKind};
 use gpu_kernels::types::{KeyWord, ValueWord};
 use rand_xoshiro::rand_core::Rng;
 
-/// The fewest rows of a combination whose keys are sampled: one block does fewer.
+/// The fewest rows of a combination whose keys are sampled. One block does smaller batches.
 const MIN_SAMPLED_COMBINATIONS: usize = 256;
 
 /// The most rows of an insertion whose keys are sampled.
 const MAX_SAMPLED: usize = u32::MAX as usize;
 
-/// The fewest rows of an insertion whose keys are sampled. Fewer take as long as a sample, and none
-/// of their keys makes others wait for long.
+/// The fewest rows of an insertion whose keys are sampled. A smaller batch takes no longer than the
+/// sample, and its threads do not wait long.
 const MIN_SAMPLED_INSERTIONS: usize = 1 << 22;
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
-    /// Combines the value of each key with the values of its rows, or adds the count of its rows;
-    /// returns the count of new keys. Unless the device fails, an error means that nothing has
-    /// changed.
+    /// Combines the value of each key with the values of its rows, or adds the count of its rows if
+    /// there are no values. Returns the count of new keys. An error means that nothing has changed,
+    /// unless the device failed.
     pub(super) fn combine(
         &mut self,
         stream: &Stream,
@@ -42,7 +42,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             return Ok(0);
         }
         let before = self.counts.keys;
-        // Sums of floating-point numbers depend on the order, which threads do not keep.
+        // Sums of floating-point numbers depend on the order of the rows, which threads do not
+        // keep.
         let adds_floats = fold.is_sum() && fold.numbers() == SumKind::Float;
         let are_few = self.config.design.combines_first.is_none() && keys.len() < MIN_SAMPLED_COMBINATIONS;
         let merges = adds_floats || !are_few && self.combines_first(stream, keys)?;
@@ -57,11 +58,11 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             self.make_capacity(stream, &keys)?;
             self.combine_rows(stream, &keys, Some(&values), fold)?;
         }
-        // A file may have a key twice, which a rehash makes one.
+        // A file may contain a key twice, and a rehash merges the two.
         Ok(self.counts.keys.saturating_sub(before))
     }
 
-    /// Returns one pair of each key of a batch of insertions, if some keys are so frequent that
+    /// Returns one pair for each key of a batch of insertions, if some keys are so frequent that
     /// this is faster.
     pub(super) fn first_of_each_key(
         &mut self,
@@ -73,8 +74,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         if !is_worth_it || keys.len() > MAX_SAMPLED || values.len() != keys.len() {
             return Ok(None);
         }
-        // Any pair may win. Values are combined as unsigned words, so the greatest is a row's
-        // value.
+        // Any pair of a key may win. Values are compared as unsigned words, so the greatest one is
+        // the value of a row.
         let greatest = Fold::new(FoldKind::Max, SumKind::Unsigned, V::BITS);
         let firsts = match self.combines_first(stream, keys) {
             Ok(true) => combined(stream, &mut self.scratch, keys, Some(values), greatest),
@@ -83,7 +84,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         };
         match firsts {
             Ok(firsts) => Ok(Some(firsts)),
-            // It needs more memory than the insertion.
+            // Merging the rows needs more memory than the insertion does.
             Err(Error::OutOfMemory { .. }) => {
                 self.scratch.release();
                 Ok(None)
@@ -92,11 +93,11 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         }
     }
 
-    /// Returns whether the rows of each key are merged before they reach the table.
+    /// Returns whether the rows of each key are merged before they are written to the table.
     fn combines_first(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<bool> {
         match self.config.design.combines_first {
             Some(combines) => Ok(combines),
-            // Few threads do not wait for each other for long.
+            // A few threads do not make each other wait for long.
             None if self.device.machine().runs_in_order() => Ok(false),
             None => {
                 let seed = self.random.next_u64();
@@ -105,7 +106,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         }
     }
 
-    /// Combines values row by row; there is spare capacity for each.
+    /// Combines values row by row. The table must have spare capacity for all new keys.
     fn combine_rows(
         &mut self,
         stream: &Stream,
@@ -116,9 +117,9 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         let (layout, rows) = (self.layout, keys.len() as u64);
         let plan = CombineParams { layout, first: 0, end: rows, value: 1, fold, padding: 0 };
         self.change(stream, Change::Batch, |table, stream| {
-            // SAFETY: there are as many values as keys, or none, which the kernel's documentation
-            // allows. Slots, header and layout belong together, and nobody else uses them
-            // meanwhile. A launch that takes any slot only inserts.
+            // SAFETY: there are as many values as keys, or null, which the kernel's documentation
+            // allows. Slots, header and layout belong together, and nothing else uses them
+            // meanwhile. A launch that may reuse slots only inserts.
             stream.batch(|batch| unsafe {
                 let (words, header) = (batch.write(&table.words), batch.write(&table.header));
                 let (keys, values) = (batch.read(keys), batch.read_or_null(values));
@@ -131,19 +132,20 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         })
     }
 
-    /// Returns whether there is capacity for all rows whose keys are new, also if each key has one.
+    /// Returns whether the table has capacity for all rows with new keys, even if these keys are
+    /// all different.
     fn has_capacity(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<bool> {
         let spare_capacity = self.spare_capacity();
         Ok(keys.len() as u64 <= spare_capacity || self.absent(stream, keys)? <= spare_capacity)
     }
 
-    /// Returns the count of rows whose keys the table has not; waits.
+    /// Returns the count of rows whose keys are not in the table, and waits for it.
     fn absent(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
         let words = keys.len().div_ceil(32);
         let found = Buffer::uninitialized(&self.device, words)?;
         // SAFETY: there is a word for every 32 keys.
         unsafe { self.find(stream, keys, (None, &found))? };
-        // The last sum is the sum of all words.
+        // The last element becomes the sum of all counts.
         let mut sums = Buffer::<u32>::zeroed(&self.device, words + 1)?;
         let plan = RowsParams { rows: words as u64 };
         stream.batch(|batch| {
@@ -155,7 +157,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(keys.len() as u64 - sums.download_at(stream, words)? as u64)
     }
 
-    /// Makes capacity for the new keys among some distinct keys, or fails before anything has
+    /// Makes capacity for the new keys among these distinct keys, or fails before anything has
     /// changed.
     fn make_capacity(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         if keys.len() as u64 <= self.spare_capacity() {
@@ -170,7 +172,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             return Ok(());
         }
         if self.config.design.grows {
-            // At least twice as many, so that not every batch moves all keys.
+            // The capacity at least doubles, so that not every batch moves all keys.
             let held = self.counts.keys;
             return match self.reserve(stream, new.max(held)) {
                 Err(Error::OutOfMemory { .. } | Error::Input(InputError::TooManyKeys { .. })) if new < held => {
@@ -179,7 +181,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                 reserved => reserved,
             };
         }
-        // The key with the cell takes no slot.
+        // The key that is stored in the cell takes no slot.
         let cell_is_empty = in_cell(&self.header.download(stream)?) == 0;
         if new == spare_capacity + 1 && cell_is_empty && keys.download(stream)?.contains(&K::ALL_ONES) {
             return Ok(());

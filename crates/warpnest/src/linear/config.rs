@@ -11,9 +11,9 @@ use rand_xoshiro::rand_core::Rng;
 
 /// The configuration of a [`LinearMap`](crate::LinearMap).
 ///
-/// By default, a map has no initial capacity, grows, and probes by a step that depends on the key.
-/// At most .8 of its slots are taken; on the CPU engine at most .5, so that nearly every search
-/// ends in one line.
+/// By default, a map has no initial capacity, grows, and probes with a step that depends on the
+/// key. At most .8 of its slots are taken. On the CPU engine at most .5 are taken, so that nearly
+/// every search ends in one line.
 ///
 /// ```
 /// use warpnest::{Device, LinearConfig};
@@ -29,12 +29,12 @@ pub type LinearConfig = Config<Linear>;
 #[derive(Clone, Debug, PartialEq)]
 pub struct Linear {
     pub(super) pairs: u64,
-    /// The load that was asked for.
+    /// The requested load factor.
     pub(super) load: Option<f64>,
     pub(super) grows: bool,
     pub(super) linear: bool,
-    /// Whether the rows of each key are made one before they reach the table; a sample decides if
-    /// it is `None`.
+    /// Whether the rows of each key are merged before they are written to the table. If it is
+    /// `None`, a sample of the keys decides.
     pub(super) combines_first: Option<bool>,
 }
 
@@ -44,30 +44,30 @@ impl Default for Linear {
     }
 }
 
-/// The most slots: in kernels the indices of buckets and slots have 32 bits.
+/// The largest count of slots. Kernels use 32 bits for the indices of buckets and slots.
 const MAX_SLOTS: u64 = u32::MAX as u64;
-/// The load if none was asked for. A GPU hides the wait for another line, and a core does so less.
+/// The default load factor. A CPU core hides less of the wait for another line than a GPU.
 const LOAD: PerMachine<f64> = PerMachine { gpu: 0.8, core: 0.5 };
-/// The count of bytes of a line, whatever its words.
+/// The count of bytes of a line, for words of any size.
 const LINE_BYTES: u64 = 64;
 
 impl Config<Linear> {
-    /// Sets the count of pairs that the map has capacity for from the beginning.
+    /// Sets the count of pairs for which the map initially has capacity.
     #[must_use]
     pub fn pairs(mut self, pairs: usize) -> Self {
         self.design.pairs = pairs as u64;
         self
     }
 
-    /// Sets the largest share of the slots that keys may take before the table grows: at least
-    /// 1/1024, below 1. Unless it is set, the load is .8 on a GPU and .5 on the CPU engine.
+    /// Sets the largest share of the slots that keys may take before the table grows. It must be at
+    /// least 1/1024 and below 1. The default is .8 on a GPU and .5 on the CPU engine.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
         self.design.load = Some(load);
         self
     }
 
-    /// Forbids growth: new keys beyond the load are refused
+    /// Forbids growth: new keys that would exceed the load factor are refused
     /// ([`FullError::NoSlots`](crate::FullError::NoSlots)).
     #[must_use]
     pub fn fixed(mut self) -> Self {
@@ -75,8 +75,8 @@ impl Config<Linear> {
         self
     }
 
-    /// Makes searches go from a full line of 64 bytes to the next one, as in linear probing,
-    /// instead of by a step that depends on the key.
+    /// Makes a search continue from a full line of 64 bytes at the adjacent line, as in linear
+    /// probing, instead of at a distance that depends on the key.
     #[must_use]
     pub fn linear_probing(mut self) -> Self {
         self.design.linear = true;
@@ -84,22 +84,22 @@ impl Config<Linear> {
     }
 
     /// Sets whether the rows of a batch that have the same key are merged into one before the table
-    /// is touched, in insertions without answers and where values are combined.
+    /// is changed. It applies to insertions without answers and to combined values.
     ///
-    /// By default a sample of the batch decides on a GPU, for 256 rows or more where values are
-    /// combined, and for 2^22 or more where they are inserted. `false` is for batches whose keys
-    /// are known to be distinct. If keys are frequent after all, threads wait for each other at
-    /// their slots, for very long if values are combined. Sums of floating-point numbers, and
-    /// batches with more rows of new keys than the map has capacity for, are merged all the same. A
-    /// file does not keep this setting.
+    /// By default a sample of the batch decides on a GPU. It is taken of 256 rows or more if values
+    /// are combined, and of 2^22 or more if they are inserted. `false` is for batches whose keys
+    /// are known to be distinct. If keys are frequent nevertheless, threads wait for each other at
+    /// their slots, and very long if values are combined. Always merged are sums of floating-point
+    /// numbers, and batches with more rows of new keys than the map has capacity for. A file does
+    /// not store this setting.
     #[must_use]
     pub fn combine_first(mut self, combines: bool) -> Self {
         self.design.combines_first = Some(combines);
         self
     }
 
-    /// Returns the bytes that an empty map of this capacity takes on `device`. While it grows, the
-    /// old and the new table both exist.
+    /// Returns the bytes that an empty map of this capacity takes on `device`. While the map grows,
+    /// the old and the new table both exist.
     ///
     /// # Errors
     /// [`ConfigError::OpenLoad`], [`InputError::TooManyKeys`].
@@ -108,20 +108,20 @@ impl Config<Linear> {
         Ok(LINE_BYTES as usize * lines as usize + 8 * header::WORDS)
     }
 
-    /// Makes the layout of `lines` lines, with constants that nobody knows beforehand.
+    /// Makes the layout of `lines` lines, with unpredictable constants.
     pub(super) fn layout(&self, random: &mut Xoshiro256StarStar, lines: u32) -> Layout {
         let (a, b) = (random.next_u64(), random.next_u64());
         Layout { a, b, lines, linear: self.design.linear as u32 }
     }
 
-    /// Returns the load of a table on `device`.
+    /// Returns the load factor of a table on `device`.
     pub(super) fn load_on(&self, device: &Device) -> f64 {
         self.design.load.unwrap_or_else(|| device.machine().pick(LOAD))
     }
 
-    /// Returns the count of lines of a table with capacity for `pairs` pairs at this load.
+    /// Returns the count of lines of a table with capacity for `pairs` pairs at this load factor.
     pub(super) fn lines_for<W: Double>(&self, pairs: u64, load: f64) -> Result<u32> {
-        // A load that is NaN is in no range.
+        // No range contains NaN, so NaN is refused too.
         if !(MIN_LOAD..1.0).contains(&load) {
             return Err(Error::Config(ConfigError::OpenLoad { load }));
         }
@@ -141,16 +141,17 @@ impl Config<Linear> {
         Ok(lines as u32)
     }
 
-    /// Returns whether a table may have so many lines.
+    /// Returns whether a table may have `lines` lines.
     pub(super) fn can_have<W: Double>(&self, lines: u32) -> bool {
         let slots = lines as u64 * slots_of_line::<W>() as u64;
         lines >= 2 && slots <= MAX_SLOTS && (self.design.linear || is_prime(lines as u64))
     }
 }
 
-/// Returns how many keys a table of `slots` slots may have at this load.
+/// Returns the most keys of a table with `slots` slots at this load factor.
 pub(super) fn max_keys(slots: u64, load: f64) -> u64 {
-    // Batches leave one slot empty, so that searches for absent keys end before all are read.
+    // Batches leave one slot empty, so that a search for an absent key ends before it has read all
+    // slots.
     ((slots as f64 * load) as u64).min(slots - 1)
 }
 

@@ -1,8 +1,8 @@
-//! The file of a linear table: its slots, and the key that has a cell of its own.
+//! The file of a linear table: its slots, and the cell of the key that has no slot.
 //!
-//! The counters are not in the file: they are made anew from the slots, so that they are right. A
-//! search ends since it reads each bucket once at most, and a table that grows has room for all
-//! keys since they were counted.
+//! The file does not store the counters. They are counted again from the slots, so that they are
+//! right. Because of that, a table that grows has capacity for all keys. A search always ends
+//! because it reads each bucket at most once.
 
 use super::config::Linear;
 use super::table::{Counts, LinearTable, in_cell};
@@ -28,7 +28,7 @@ impl<K: KeyWord, V: ValueWord> StoredTable for LinearTable<K, V> {
         let Self { config, layout, counts, .. } = self;
         let Linear { pairs, load, grows, linear, .. } = config.design;
         parts.table(counts.keys, config);
-        // A load of 0, which no table has, says that none was asked for.
+        // A load factor of 0, which no table has, means that none was requested.
         parts.numbers([pairs, load.unwrap_or_default().to_bits(), grows as u64, linear as u64]);
         parts.numbers([layout.a, layout.b, layout.lines as u64]);
         parts.section(Section::new().with(&self.header, header::CELL..header::ASKED));
@@ -47,7 +47,7 @@ impl<K: KeyWord, V: ValueWord> StoredTable for LinearTable<K, V> {
         let [a, b] = [incoming.number()?, incoming.number()?];
         let lines = incoming.short()?;
         let layout = Layout { a, b, lines, linear: config.design.linear as u32 };
-        // Unless a step leads to every line, a search for all keys might never end.
+        // Unless steps lead to every line, measuring the probe lengths might never end.
         if !config.can_have::<PackedPair<K, V>>(lines) {
             return Err(FileError::inconsistent("there is no linear table with so many lines"));
         }
@@ -67,7 +67,7 @@ impl<K: KeyWord, V: ValueWord> StoredTable for LinearTable<K, V> {
         let (taken, held) = (taken.into_inner(), held.into_inner());
 
         let beside = beside.words();
-        // The cell is as wide as a slot.
+        // The cell has as many bytes as a slot.
         let in_use = match size_of::<PackedPair<K, V>>() {
             8 => beside[0] >> 32 == 1 && beside[1] == 0,
             _ => beside[1] == 1,
@@ -85,8 +85,8 @@ impl<K: KeyWord, V: ValueWord> StoredTable for LinearTable<K, V> {
         }
         let counts = Counts::of(&counters);
         let (header, words) = (Buffer::from_slice(&device, &counters)?, words.done()?);
-        // Later constants follow from the seed, if there is one, and from those in use. So nobody
-        // knows them who does not know the seed.
+        // Later constants are computed from the seed, if there is one, and from the current
+        // constants. So nobody can predict them without the seed.
         let seed = config.seed.map_or_else(|| config.seed_or_random(), |seed| seed ^ a.rotate_left(17) ^ b);
         let random = Xoshiro256StarStar::seed_from_u64(seed);
         let scratch = Scratch::new(&device);
@@ -94,12 +94,12 @@ impl<K: KeyWord, V: ValueWord> StoredTable for LinearTable<K, V> {
     }
 }
 
-/// Counts the slots that are not empty, and those that hold keys.
+/// Counts the slots that are not empty, and the slots that contain keys.
 fn count<K: KeyWord, V: ValueWord>(slots: &[u8]) -> Result<(u64, u64), &'static str> {
     let ones = <Half<K, V>>::ALL_ONES;
     let (mut counted, mut no_key) = ((0, 0), false);
-    // A word has its upper half behind its lower one. Without branches, and with narrow counters,
-    // several words are looked at at once.
+    // The upper half of a word follows its lower half. Without branches, and with narrow counters,
+    // the compiler can check several words at once.
     for words in as_words::<Half<K, V>>(slots).as_chunks::<2>().0.chunks(1 << 12) {
         let mut in_words = (0u32, 0u32);
         for &[lower, upper] in words {
@@ -108,7 +108,7 @@ fn count<K: KeyWord, V: ValueWord>(slots: &[u8]) -> Result<(u64, u64), &'static 
             in_words.0 += taken as u32;
             in_words.1 += holds as u32;
             if K::BITS < <Half<K, V>>::BITS {
-                // A tombstone has its key below. The key that is all ones has no slot.
+                // A tombstone has its key in the lower half. No slot has the key that is all ones.
                 let key = if holds { upper } else { lower };
                 no_key |= taken & (key.to_u64() >= K::ALL_ONES.to_u64());
             }

@@ -1,5 +1,5 @@
-//! Rehashing to another table: a larger one, a smaller one, or one without removed keys; and when a
-//! batch of [`apply`](super::apply) or [`combine`](super::combine) needs one.
+//! Rehashing to a larger table, a smaller table, or a table without tombstones. This module also
+//! decides when a batch of [`apply`](super::apply) or [`combine`](super::combine) needs a rehash.
 
 use super::config::max_keys;
 use super::table::{Counts, LinearTable, cell, in_cell};
@@ -9,8 +9,8 @@ use gpu_kernels::linear::{Rehash, RehashParams, header};
 use gpu_kernels::types::{KeyWord, ValueWord};
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
-    /// Reserves capacity for `additional` more keys, so that the table need not grow until they are
-    /// there.
+    /// Reserves capacity for `additional` more keys, so that the table need not grow when they are
+    /// inserted.
     pub(super) fn reserve(&mut self, stream: &Stream, additional: u64) -> Result<()> {
         self.recover(stream)?;
         if additional <= self.spare_capacity() {
@@ -20,14 +20,14 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.rehash(stream, lines)
     }
 
-    /// Gives back the memory that the keys do not need.
+    /// Frees the memory that the keys do not need.
     pub(super) fn shrink(&mut self, stream: &Stream) -> Result<()> {
         self.recover(stream)?;
         let lines = self.lines_for(self.counts.keys)?;
         if lines < self.layout.lines { self.rehash(stream, lines) } else { Ok(()) }
     }
 
-    /// Makes the slots of removed keys empty again, which shortens searches; the table keeps its
+    /// Makes the slots of removed keys empty again, which shortens searches. The table keeps its
     /// size.
     pub(super) fn drop_tombstones(&mut self, stream: &Stream) -> Result<()> {
         self.recover(stream)?;
@@ -42,13 +42,13 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.config.lines_for::<PackedPair<K, V>>(pairs, self.load())
     }
 
-    /// Moves all keys to a table of `lines` lines, which has capacity for them, with other
-    /// constants; waits.
+    /// Moves all keys to a table of `lines` lines, with other constants, and waits. The new table
+    /// must have capacity for all keys.
     fn rehash(&mut self, stream: &Stream, lines: u32) -> Result<()> {
         let layout = self.config.layout(&mut self.random, lines);
         let slots = layout.slots::<PackedPair<K, V>>() as usize;
         let mut words = match Buffer::uninitialized(&self.device, slots) {
-            // What batches worked in may be as large.
+            // The scratch may be as large as the new table.
             Err(Error::OutOfMemory { .. }) if self.scratch.memory_bytes() != 0 => {
                 self.scratch.release();
                 Buffer::uninitialized(&self.device, slots)?
@@ -67,8 +67,8 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                 header: batch.write(&new_header),
                 plan: RehashParams { slots: self.slots(), layout },
             };
-            // SAFETY: the old table has as many slots as its layout says. The new one has as many
-            // as the new layout says, all of them empty.
+            // SAFETY: the old table has the slots of its layout. The new table has the slots of the
+            // new layout, and all of them are empty.
             unsafe { batch.launch(&rehash, self.slots()) }
         })?;
         self.counts = Counts::of(&new_header.download(stream)?);
@@ -76,59 +76,58 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(())
     }
 
-    /// Returns how many more keys the load allows, and how many more slots they may take. Together
-    /// with the slots of removed keys, which may be used again, keys may take two thirds of the
-    /// slots beyond the load.
+    /// Returns the count of new keys that the load factor allows, and the count of empty slots that
+    /// they may take. If there are tombstones, which may be reused, keys and tombstones may take
+    /// two thirds of the slots beyond the load factor.
     fn spare_capacities(&self) -> [u64; 2] {
         let (Counts { taken, keys, removed, .. }, most) = (self.counts, max_keys(self.slots(), self.load()));
         let max_taken = if removed != 0 { (most + 2 * self.slots()) / 3 } else { most };
         [most.saturating_sub(keys), max_taken.saturating_sub(taken)]
     }
 
-    /// Returns how many new keys fit before the table must grow or be rehashed.
+    /// Returns the count of new keys that fit before the table must grow or be rehashed.
     pub(super) fn spare_capacity(&self) -> u64 {
         let [for_keys, in_slots] = self.spare_capacities();
         for_keys.min(in_slots)
     }
 
-    /// Returns whether slots of removed keys are what prevents `coming` keys, of those that the
-    /// load allows.
+    /// Returns whether tombstones hinder inserting `coming` keys, of which the load factor allows
+    /// more than there are empty slots.
     pub(super) fn hindered(&self, coming: u64) -> bool {
         let [for_keys, in_slots] = self.spare_capacities();
         in_slots < coming.min(for_keys)
     }
 
-    /// Rehashes before a large batch of insertions, if removed keys have more slots than present
-    /// ones. To pass the slots of removed keys costs more than to move the others and to empty a
-    /// table. It is not worth an error.
+    /// Rehashes before a large batch of insertions, if there are more tombstones than keys. Probing
+    /// past tombstones takes longer than moving the keys and emptying a table. If memory for the
+    /// rehash is lacking, the batch goes on without it.
     pub(super) fn tidy(&mut self, stream: &Stream, coming: u64) -> Result<()> {
         let Counts { keys, removed, .. } = self.counts;
         if removed <= keys || coming < keys.max(self.slots() / 8) {
             return Ok(());
         }
         match self.drop_tombstones(stream) {
-            // The table is unchanged, unless it was to be emptied and it is unknown how far that
-            // went.
+            // The table is unchanged, unless emptying it failed partway. Then its state is unknown.
             Err(Error::OutOfMemory { .. }) => self.check(),
             done => done,
         }
     }
 
-    /// Makes capacity for new keys, of which up to `coming` may come. Returns whether there is more
-    /// spare capacity now.
+    /// Makes capacity for up to `coming` new keys. Returns whether the spare capacity is larger
+    /// now.
     pub(super) fn grow_for(&mut self, stream: &Stream, coming: u64) -> Result<bool> {
         let ([for_keys, in_slots], before) = (self.spare_capacities(), self.spare_capacity());
         let lines = if self.config.design.grows && coming > for_keys {
-            // If most keys are new, grow for all of them at once; else double, which may happen
-            // again.
+            // If most keys are new, the table grows for all of them at once. Otherwise it doubles,
+            // possibly several times.
             let keys = self.counts.keys;
             let pairs = if keys < coming / 4 { keys + coming } else { 2 * keys.max(BATCH) };
             self.lines_for(pairs)?.max(self.layout.lines)
         } else {
             self.layout.lines
         };
-        // A new table of the same size helps if removed keys take up slots, and not if there are
-        // too many other keys.
+        // A new table of the same size helps if tombstones take up slots, but not if there are too
+        // many keys.
         if lines > self.layout.lines || in_slots < for_keys {
             self.rehash(stream, lines)?;
         }
@@ -136,5 +135,5 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
     }
 }
 
-/// The count of keys that are worth a table of their own.
+/// The fewest keys for which allocating another table is worth its cost.
 const BATCH: u64 = 1024;

@@ -1,15 +1,16 @@
-//! The kinds of operations of a mixed batch, without their keys and values.
+//! The kinds of operations in a mixed batch, without keys and values.
 
 use crate::types::{Plain, Proof};
 use crate::{Fold, Value};
 use gpu_kernels::linear::Operation;
 use std::marker::PhantomData;
 
-/// The kind of an operation of a mixed batch on values of type `V`: an element of the buffer that
-/// [`LinearMap::apply_many_on`](crate::LinearMap::apply_many_on) takes.
+/// The kind of an operation in a mixed batch on values of type `V`. It is an element of the buffer
+/// that [`LinearMap::apply_many_on`](crate::LinearMap::apply_many_on) takes.
 ///
-/// A kind that combines values comes from a [`Fold`] of their type alone. So no kind makes of two
-/// values what is none: a map whose values are of a type that is not a number has no such kind.
+/// A kind that combines values can only be made from a [`Fold`] of their own type. So a kind never
+/// makes an invalid value from two valid ones. A map whose values are not numbers has no such
+/// kinds.
 ///
 /// ```
 /// use warpnest::{linear::LinearKind, Buffer, Device, Fold, LinearMap};
@@ -26,7 +27,7 @@ use std::marker::PhantomData;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// A fold of other numbers does not compile, and neither do plain words:
+/// A fold of another number type does not compile, and plain words do not compile either:
 ///
 /// ```compile_fail,E0308
 /// # use warpnest::{linear::LinearKind, Buffer, Device, Fold, LinearMap};
@@ -50,7 +51,7 @@ use std::marker::PhantomData;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// A kernel of your own can write kinds, as [`LinearKind::word`] says.
+/// A kernel of your own can write kinds; see [`LinearKind::word`].
 #[derive(Debug, PartialEq, Eq)]
 #[repr(transparent)]
 pub struct LinearKind<V> {
@@ -61,9 +62,9 @@ pub struct LinearKind<V> {
 impl<V> LinearKind<V> {
     /// Looks up the value of the key.
     pub const GET: Self = Self::of(Operation::Get as u32);
-    /// Gives the key the value.
+    /// Stores the value for the key.
     pub const INSERT: Self = Self::of(Operation::Insert as u32);
-    /// Gives the key the value unless it has one.
+    /// Stores the value for the key, unless it has one.
     pub const GET_OR_INSERT: Self = Self::of(Operation::GetOrInsert as u32);
     /// Removes the key.
     pub const REMOVE: Self = Self::of(Operation::Remove as u32);
@@ -72,25 +73,25 @@ impl<V> LinearKind<V> {
         Self { word, values: PhantomData }
     }
 
-    /// Returns the word by which kernels know the kind.
+    /// Returns the word that stands for the kind in kernels.
     ///
     /// A kernel that you launch may write such words of `LinearKind<V>` to a buffer of kinds. Other
-    /// words do nothing, except the words of folds of numbers of another type. These it must not
-    /// write, as [`Stream::launch`](crate::Stream::launch) demands.
+    /// words do nothing, except the words of folds of another number type. A kernel must not write
+    /// these, as [`Stream::launch`](crate::Stream::launch) requires.
     pub const fn word(self) -> u32 {
         self.word
     }
 }
 
 impl<V> From<Fold<V>> for LinearKind<V> {
-    /// Returns the kind that combines the value of the key with the given one.
+    /// Returns the kind that combines the value of the key with the value in the batch.
     fn from(fold: Fold<V>) -> Self {
         Self::of(fold.word())
     }
 }
 
 impl<V: Value> Plain for LinearKind<V> {
-    // SAFETY: it is a word, and 0 is the kind of a lookup.
+    // SAFETY: a kind is a word, and 0 is the kind of a lookup.
     const PROOF: Proof<Self> = unsafe { Proof::promise() };
 }
 

@@ -1,4 +1,4 @@
-//! A map that is lent to a kernel, which changes it.
+//! A map that is lent to a kernel that changes it.
 
 use super::LinearMap;
 use super::table::{Change, Counts, Interrupted, LinearTable};
@@ -12,7 +12,7 @@ use gpu_kernels::types::{KeyWord, ValueWord};
 use std::cell::Cell;
 use std::rc::Rc;
 
-/// What a launch does with a map that its kernel changes, once it is queued: it counts the keys.
+/// The work on a lent map after the launch of the kernel that changes it: its keys are counted.
 #[derive(Debug)]
 struct Lent<'b, K: KeyWord, V: ValueWord> {
     words: &'b Buffer<PackedPair<K, V>>,
@@ -48,7 +48,7 @@ impl<K: KeyWord, V: ValueWord> Finish for Lent<'_, K, V> {
             }
             Err(error) => error,
         };
-        // Threads that did not come to their end have not counted what they changed.
+        // Threads that stopped early have not counted their changes.
         match self.recounted(stream) {
             Ok(counts) => *self.counts = counts,
             Err(_) => *self.interrupted = Some(Interrupted { change: Change::Lent, error: error.clone() }),
@@ -66,8 +66,8 @@ impl<K: KeyWord, V: ValueWord> Drop for Lent<'_, K, V> {
     }
 }
 
-/// Counts the keys, and the slots that are not empty, by the slots themselves, and makes the header
-/// say the same.
+/// Counts the keys and the non-empty slots from the slots themselves, and stores the counts in the
+/// header.
 fn recounted<K: KeyWord, V: ValueWord>(
     stream: &Stream,
     words: &Buffer<PackedPair<K, V>>,
@@ -88,7 +88,7 @@ fn recounted<K: KeyWord, V: ValueWord>(
 }
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
-    /// Counts the keys by the slots.
+    /// Counts the keys from the slots.
     pub(super) fn recount(&mut self, stream: &Stream) -> Result<()> {
         self.counts = recounted::<K, V>(stream, &self.words, &self.header, self.layout)?;
         Ok(())
@@ -96,20 +96,21 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
 }
 
 impl<'b> Uses<'b> {
-    /// Lends a map to the kernel, which may look up, insert, combine and remove: see
+    /// Lends a map to the kernel, which may look up, insert, combine and remove keys. See
     /// [`LinearRefMut`]. The launch then waits until the kernel is done, and counts the keys.
     ///
-    /// Reserve capacity first, by [`LinearMap::reserve`]: a kernel cannot make the table grow. The
-    /// kernel sees words, and puts in only words of keys and values of the map's types, as
-    /// [`Stream::launch`] demands. So it combines values by a fold of their type alone.
+    /// Reserve capacity first, by [`LinearMap::reserve`], because a kernel cannot make the table
+    /// grow. The kernel works on words. It must store only words of keys and values of the map's
+    /// types, as [`Stream::launch`] requires. So it may combine values only by a fold of their own
+    /// type.
     ///
-    /// A map that was changed partway by a batch that failed is counted first. If that is
-    /// impossible, the launch returns the error. If the launch fails, or the kernel, what it
-    /// changed until then is in the map, and is counted by the slots. If not even that is possible,
-    /// or the kernel panicked on the CPU engine, lookups return errors that say so, until a change
-    /// succeeds.
+    /// If an earlier batch failed partway, the keys of the map are counted first. If that is
+    /// impossible, the launch returns the error. If the launch or the kernel fails, the changes
+    /// made until then stay in the map, and the keys are counted from the slots. If even that is
+    /// impossible, or if the kernel panicked on the CPU engine, lookups return errors until a
+    /// change succeeds.
     ///
-    /// The map is lent once, and to nobody else meanwhile:
+    /// The map cannot be lent a second time in the same launch:
     ///
     /// ```compile_fail,E0502
     /// # use warpnest::low_level::kernels::primitives::iota::{Iota, IotaParams};

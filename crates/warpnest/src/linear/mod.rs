@@ -1,10 +1,10 @@
-//! The linear table, of [`LinearMap`], which can be changed while it is in use. docs/linear.md
-//! describes layout, protocol, guarantees and figures.
+//! The table of [`LinearMap`], which can be changed while it is in use. docs/linear.md describes
+//! layout, protocol, guarantees and figures.
 //!
-//! `config` has the sizes, `table` the words and what becomes of failed changes. A batch goes
-//! through `operations` to `apply` or `combine`, and to `grow` if it does not fit: chunks have the
-//! size of the spare capacity. `kind` has the operations of a mixed batch, `lent` gives the table
-//! to a kernel, `probes` measures, `file` is what is saved.
+//! `config` has the sizes, and `table` the words and the recovery from failed changes. `operations`
+//! passes a batch to `apply` or `combine`, and `grow` makes capacity if it does not fit. `kind` has
+//! the operations of a mixed batch, and `lent` lends the table to a kernel. `probes` measures probe
+//! lengths, and `file` saves a table.
 
 mod apply;
 mod combine;
@@ -30,45 +30,46 @@ use crate::{Buffer, BulkMap, Device, Result, Stream};
 use gpu_kernels::table::fold::Fold;
 use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 
-/// A map for data that changes: batches insert, look up and remove keys, also all three at once.
+/// A map for data that changes: batches insert, look up and remove keys, or do all of these at
+/// once.
 ///
-/// Source: *A Simple GPU Hash Table* (Farrell 2020). Here the table has buckets of 32 bytes, two to
-/// a line, and a step per key, where the source has single slots.
+/// Source: *A Simple GPU Hash Table* (Farrell 2020). There a probe reads one slot. Here it reads a
+/// bucket of 32 bytes, two to a line, and the step between lines depends on the key.
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
-///   values of these types are legal. If either has 64
-///   bits, a slot has 128, which are changed as a whole. That needs a GPU of compute capability
-///   9.0, and nothing special on the CPU engine.
+///   values of these types are legal. If either has 64 bits, a slot has 128 bits, which are changed
+///   as a whole. That needs a GPU of compute capability 9.0. The CPU engine has no such
+///   requirement.
 /// * **Repeated keys** in one batch: one of their pairs wins, as a whole.
 /// * **Concurrent operations.** All operations of a batch run at the same time, and each is atomic.
-///   A lookup beside an insertion gives the value before or after it, and nothing else. Batches run
-///   one after the other, in the order of their calls.
-/// * **Complexity.** An operation reads the buckets (32 bytes) from its key's home to its slot, or
-///   to the first empty slot.
-/// * **Growth.** If keys would take more than a share of the slots
+///   A lookup during an insertion returns the value before or after it, and nothing else. Batches
+///   run one after the other, in the order of their calls.
+/// * **Complexity.** An operation reads the buckets (32 bytes each) from its key's home bucket to
+///   its slot, or to the first empty slot.
+/// * **Growth.** If keys would take more than a given share of the slots
 ///   ([`LinearConfig::load`](crate::Config::load)), they move to a larger table. Slots of removed
-///   keys become empty, or are used again by batches that only insert. If many of them are left,
+///   keys become empty, or are reused by batches that only insert. If many of these slots remain,
 ///   the table is rehashed.
-/// * **Combining values**, by [`BulkMap::combine_many`], takes 24 to 36 bytes a row
-///   besides on a GPU, as do insertions of 2^22 pairs or more whose keys are repeated. The map
-///   keeps that memory until [`BulkMap::shrink_to_fit`]. A batch that combines values and is
-///   refused has done nothing.
-/// * **A batch that fails** partway has done some of its operations, each of them as a whole, and
-///   [`BulkMap::len`] counts what is there. If not even that can be found out, lookups return
-///   errors that say so, until a change succeeds; the count of keys is then that before the batch.
-///   After [`FullError::NoSlots`](crate::FullError::NoSlots),
+/// * **Combining values**, by [`BulkMap::combine_many`], takes 24 to 36 more bytes per row on a
+///   GPU. Insertions of 2^22 pairs or more take as much if keys are repeated. The map keeps that
+///   memory until [`BulkMap::shrink_to_fit`]. If a batch that combines values is refused, it has
+///   changed nothing.
+/// * **A batch that fails** partway has done some of its operations, each of them completely, and
+///   [`BulkMap::len`] counts the keys that are in the map. If even that count cannot be determined,
+///   lookups return errors until a change succeeds, and the count stays as before the batch. After
+///   [`FullError::NoSlots`](crate::FullError::NoSlots),
 ///   [`InputError::TooManyKeys`](crate::InputError::TooManyKeys) and
-///   [`Error::OutOfMemory`](crate::Error::OutOfMemory), pairs that fitted the capacity are in the
-///   map, and the call can be repeated.
-/// * **A known seed.** Whoever knows it can choose keys whose searches all begin at one line, where
-///   each passes many of the others. To insert 64,000 such keys took 6.7 s on two cores, where any
-///   others take milliseconds.
-/// * **Memory.** A slot takes 8 bytes, or 16 with keys or values of 64 bits.
-///   [`LinearConfig::initial_memory_bytes`](crate::Config::initial_memory_bytes) says beforehand
+///   [`Error::OutOfMemory`](crate::Error::OutOfMemory), the pairs for which there was capacity are
+///   in the map, and the call can be repeated.
+/// * **A known seed.** Somebody who knows the seed can choose keys whose searches all begin at the
+///   same line and pass many other keys. Inserting 64,000 such keys took 6.7 s on two cores, while
+///   other keys take milliseconds.
+/// * **Memory.** A slot takes 8 bytes, or 16 bytes if keys or values have 64 bits.
+///   [`LinearConfig::initial_memory_bytes`](crate::Config::initial_memory_bytes) returns beforehand
 ///   what a map takes.
 ///
-/// Make it by [`BulkMap::new`] or a [`LinearConfig`]; change it by [`BulkMap::insert_many`] and
-/// [`BulkMap::remove_many`]; ask it by [`BulkMap::get_many`].
+/// Make a map by [`BulkMap::new`] or a [`LinearConfig`]. Change it by [`BulkMap::insert_many`] and
+/// [`BulkMap::remove_many`], and look keys up by [`BulkMap::get_many`].
 ///
 /// ```
 /// use warpnest::{Device, LinearMap};

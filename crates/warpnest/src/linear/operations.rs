@@ -1,5 +1,5 @@
-//! The operations that only a linear map has: insertions with answers, mixed batches, and what it
-//! does with its slots.
+//! The operations that only a linear map has: insertions with answers, mixed batches, and the
+//! removal of tombstones.
 
 use super::{LinearKind, LinearMap};
 use crate::primitives::Number;
@@ -15,15 +15,16 @@ use gpu_kernels::linear::Operation;
 pub enum LinearOperation<K, V> {
     /// Looks up the value of a key.
     Get(K),
-    /// Gives a key a value; the answer is the value that it had before.
+    /// Stores a value for a key. The answer is the value that the key had before.
     Insert(K, V),
-    /// Gives a key a value unless it has one; the answer is the value that it had before.
+    /// Stores a value for a key, unless the key has one. The answer is the value that the key had
+    /// before.
     GetOrInsert(K, V),
-    /// Removes a key; the answer is the value that it had.
+    /// Removes a key. The answer is the value that the key had.
     Remove(K),
-    /// Combines the value of a key with another one, which a key without a value gets; the answer
-    /// is the value that it had before. Floating-point numbers are added in any order. A batch that
-    /// failed must not simply be repeated: some of its values may have been added.
+    /// Combines the value of a key with the given one, which a key without a value gets. The answer
+    /// is the value that the key had before. Floating-point numbers are added in any order. A batch
+    /// that failed must not simply be repeated, because some of its values may have been added.
     Combine(K, V, Fold<V>),
 }
 
@@ -33,12 +34,12 @@ impl<K: Key, V: Number> LinearOperation<K, V> {
         Self::Combine(key, value, Fold::SUM)
     }
 
-    /// Returns the operation that makes the value of `key` the lesser of its own and `value`.
+    /// Returns the operation that replaces the value of `key` by `value` if `value` is less.
     pub fn min(key: K, value: V) -> Self {
         Self::Combine(key, value, Fold::MIN)
     }
 
-    /// Returns the operation that makes the value of `key` the greater of its own and `value`.
+    /// Returns the operation that replaces the value of `key` by `value` if `value` is greater.
     pub fn max(key: K, value: V) -> Self {
         Self::Combine(key, value, Fold::MAX)
     }
@@ -58,8 +59,8 @@ impl<K: Key, V: Value> LinearOperation<K, V> {
 }
 
 impl<K: Key, V: Value> LinearMap<K, V> {
-    /// Does [`BulkMap::insert_many`](crate::BulkMap::insert_many) and returns the values that the
-    /// keys had before: a key without one is new.
+    /// Does [`BulkMap::insert_many`](crate::BulkMap::insert_many), and returns the value that each
+    /// key had before, or `None` for a new key.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
@@ -73,7 +74,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         self.replace_many_on(device.default_stream(), &keys, &values)?.download(device.default_stream())
     }
 
-    /// Does [`LinearMap::replace_many`] from buffers; waits until it is done.
+    /// Does [`LinearMap::replace_many`] with buffers, and waits until it is done.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
@@ -84,7 +85,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         Ok(answers)
     }
 
-    /// Does [`LinearMap::replace_many_on`] into existing answers. Returns how many keys were new.
+    /// Does [`LinearMap::replace_many_on`] into existing answers. Returns the count of new keys.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
@@ -101,7 +102,7 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         Ok(new as usize)
     }
 
-    /// Returns the value of every key; keys without one first get the given values.
+    /// Returns the value of every key. A key without a value first gets the given value.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
@@ -116,8 +117,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         answers.values().download(device.default_stream())
     }
 
-    /// Does [`LinearMap::get_or_insert_many`] from buffers; waits until it is done. Every key has a
-    /// value then, and counts as found if it was there before.
+    /// Does [`LinearMap::get_or_insert_many`] with buffers, and waits until it is done. Every
+    /// answer has a value, and is found if the key was in the map before.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
@@ -133,8 +134,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         Ok(answers)
     }
 
-    /// Does [`LinearMap::get_or_insert_many_on`] into existing answers. Returns how many keys were
-    /// new.
+    /// Does [`LinearMap::get_or_insert_many_on`] into existing answers. Returns the count of new
+    /// keys.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
@@ -151,12 +152,12 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         Ok(new as usize)
     }
 
-    /// Does all operations at the same time; each answer is the value that the key had when its
+    /// Does all operations at the same time. Each answer is the value that the key had when its
     /// operation was done.
     ///
-    /// Several operations on one key give what they would give in some sequential order. Where
-    /// many combine values of one key,
-    /// [`BulkMap::combine_many`](crate::BulkMap::combine_many) is faster.
+    /// Several operations on one key have the result that they would have in some sequential order.
+    /// If many of them combine values, [`BulkMap::combine_many`](crate::BulkMap::combine_many) is
+    /// faster.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many).
@@ -170,8 +171,8 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         answers.download(device.default_stream())
     }
 
-    /// Does [`LinearMap::apply_many`] from buffers; waits until it is done. Operation `i` is of the
-    /// kind `kinds[i]`.
+    /// Does [`LinearMap::apply_many`] with buffers, and waits until it is done. Operation `i` has
+    /// the kind `kinds[i]`.
     ///
     /// # Errors
     /// As for [`BulkMap::insert_many`](crate::BulkMap::insert_many), and
@@ -201,13 +202,13 @@ impl<K: Key, V: Value> LinearMap<K, V> {
         values: &Buffer<V>,
         answers: &mut Answers<V>,
     ) -> Result<()> {
-        // SAFETY: a kind has the bytes of its word.
+        // SAFETY: a kind has the same bytes as its word.
         let kinds = unsafe { kinds.as_type::<u32>() };
-        // SAFETY: kinds that combine values come from folds of their type.
+        // SAFETY: a kind that combines values can only come from a fold of the values' type.
         unsafe { self.table.apply_kinds(stream, kinds, (keys.words(), values.words()), answers.words_mut()) }
     }
 
-    /// Makes the slots of removed keys empty again, which shortens searches; the table keeps its
+    /// Makes the slots of removed keys empty again, which shortens searches. The table keeps its
     /// size.
     ///
     /// # Errors

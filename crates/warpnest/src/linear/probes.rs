@@ -1,4 +1,4 @@
-//! How far the keys of a linear table are from their homes.
+//! The distances of the keys of a linear table from their home buckets.
 
 use super::table::LinearTable;
 use crate::table::probes::ProbeLengths;
@@ -7,11 +7,11 @@ use gpu_kernels::double::Half;
 use gpu_kernels::linear::{self, InspectParams};
 use gpu_kernels::types::{KeyWord, ValueWord};
 
-/// The count of words of the histogram.
+/// The count of elements of the histogram.
 const HISTOGRAM: usize = 129;
 
 impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
-    /// Measures how far keys are from their homes; waits.
+    /// Measures the distances of all keys from their home buckets, and waits.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -27,8 +27,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
                 totals: batch.write(&totals),
                 plan: InspectParams { layout: self.layout, capacity: HISTOGRAM as u64 },
             };
-            // SAFETY: slots and layout belong together; the histogram has the size that the plan
-            // says.
+            // SAFETY: slots and layout belong together, and the histogram has the plan's size.
             unsafe { batch.launch(&lengths, self.slots()) }
         })?;
         let (histogram, totals) = (histogram.download(stream)?, totals.download(stream)?);

@@ -1,4 +1,4 @@
-//! The table of a linear map: its words, their counts, and the recovery from changes that failed.
+//! The table of a linear map: its words, its counters, and the recovery from failed changes.
 
 use super::config::{Linear, LinearConfig};
 use crate::primitives::Scratch;
@@ -21,10 +21,10 @@ pub struct LinearTable<K: KeyWord, V: ValueWord> {
     pub(super) words: Buffer<PackedPair<K, V>>,
     pub(super) header: Buffer<u64>,
     pub(super) counts: Counts,
-    /// The change that failed partway, as long as it is unknown what it left.
+    /// The change that failed partway, as long as the resulting state is unknown.
     pub(super) interrupted: Option<Interrupted>,
     pub(super) random: Xoshiro256StarStar,
-    /// The memory in which the rows of a batch are merged to one for each key.
+    /// The memory in which the rows of a batch are merged into one row for each key.
     pub(super) scratch: Scratch,
 }
 
@@ -35,15 +35,15 @@ pub(super) struct Interrupted {
     pub(super) error: Error,
 }
 
-/// The changes that can fail partway. All others make a new table beside the old one.
+/// The changes that can fail partway. All other changes make a new table beside the old one.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Change {
-    /// A chunk of a batch: the table is whole, and its header counts what was done.
+    /// A chunk of a batch. If it fails, the slots are valid and the header counts all changes.
     Batch,
-    /// The launch of a kernel that the table was lent to: the table is whole, and its header may
-    /// not count all that was done.
+    /// A launch of a kernel to which the table was lent. If it fails, the slots are valid, but the
+    /// header may not count all changes.
     Lent,
-    /// The emptying of the table: parts of it may be unchanged.
+    /// Emptying the table. If it fails, some slots may be unchanged.
     Clear,
 }
 
@@ -52,13 +52,13 @@ pub(super) enum Change {
 pub(super) struct Counts {
     /// The count of slots that are not empty.
     pub(super) taken: u64,
-    /// The count of keys, including the one that has no slot.
+    /// The count of keys, including the key that has a cell and no slot.
     pub(super) keys: u64,
     /// The count of slots of removed keys.
     pub(super) removed: u64,
-    /// The count of operations that found no slot, since the header was made.
+    /// The count of operations that found no slot, since the header was created.
     pub(super) refused: u64,
-    /// The count of operations that asked for a slot, as far as they were counted.
+    /// The count of operations that requested a slot in launches that count requests.
     pub(super) asked: u64,
 }
 
@@ -78,16 +78,16 @@ fn few_queries(_cores: usize) -> u64 {
     1 << 14
 }
 
-/// Returns the count of changes below which cores do not share them. Shared, each takes two thirds
-/// longer, so two cores gain little.
+/// Returns the count of changes below which one core does all of them. If cores share them, each
+/// change takes two thirds longer, so two cores gain little.
 pub(super) fn few_changes(cores: usize) -> u64 {
     if cores < 4 { 1 << 17 } else { 1 << 14 }
 }
 
-/// The most items of a block, which counts with 32 bits.
+/// The most items of a block, whose counters have 32 bits.
 const MAX_ITEMS: u64 = u32::MAX as u64;
 
-/// Returns the words of the key that is all ones, which has a cell beside the slots.
+/// Returns the words of the cell beside the slots, which stores the key that is all ones.
 pub(super) fn cell(header: &[u64]) -> &[u64] {
     &header[header::CELL as usize..header::ASKED as usize]
 }
@@ -111,7 +111,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(Self { device, config, layout, words, header, counts, interrupted: None, random, scratch })
     }
 
-    /// Fails if the device cannot change a slot as a whole.
+    /// Fails if the device cannot change a slot atomically.
     pub(super) fn check_device(device: &Device) -> Result<()> {
         if size_of::<PackedPair<K, V>>() > size_of::<u64>() && !device.engine().has_wide_atomics() {
             let what = "a LinearMap with keys or values of 64 bits";
@@ -120,13 +120,13 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(())
     }
 
-    /// Fails if a change failed partway and it is not known what it left.
+    /// Fails if a change failed partway and the resulting state is unknown.
     pub(super) fn check(&self) -> Result<()> {
         self.interrupted.as_ref().map_or(Ok(()), |interrupted| Err(interrupted.error.clone()))
     }
 
-    /// Does work that changes the table. If that fails partway, finds out what it left, or records
-    /// that this is not known.
+    /// Runs a change of the table. If the change fails partway, finds out the resulting state, or
+    /// records that it is unknown.
     pub(super) fn change(
         &mut self,
         stream: &Stream,
@@ -140,14 +140,14 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
             Err(Error::WrongDevice { .. } | Error::Input(InputError::GridTooLarge { .. })) => (),
             Err(error) => {
                 self.interrupted = Some(Interrupted { change, error: error.clone() });
-                // If this fails too, lookups return the error, and the next change tries again.
+                // If this fails too, lookups return the error, and the next change tries it again.
                 let _ = self.recover(stream);
             }
         }
         done
     }
 
-    /// Finds out what a change that failed partway left, or completes it.
+    /// Finds out the state after a change that failed partway, or completes that change.
     pub(super) fn recover(&mut self, stream: &Stream) -> Result<()> {
         match self.interrupted {
             None => return Ok(()),
@@ -159,14 +159,14 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         Ok(())
     }
 
-    /// Returns the share of the slots that keys may take.
+    /// Returns the load factor: the share of the slots that keys may take.
     pub(super) fn load(&self) -> f64 {
         self.config.load_on(&self.device)
     }
 
-    /// Returns the count of threads that are launched for `items` items of a kernel whose blocks
-    /// share them. On CPU cores it is one block for fewer than `few`: a core that has the table for
-    /// itself needs no atomic operations, and others would wake up too late.
+    /// Returns the count of threads to launch for `items` items of a kernel whose blocks share the
+    /// items. On CPU cores one block is launched for fewer than `few` items. A core that uses the
+    /// table alone needs no atomic operations, and other cores would wake up too late to help.
     pub(super) fn threads(&self, items: u64, few: impl FnOnce(usize) -> u64) -> u64 {
         match self.device.machine().cores() {
             Some(1) if items <= MAX_ITEMS => items.min(1),
@@ -180,7 +180,7 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.change(stream, Change::Clear, Self::empty)
     }
 
-    /// Reads the header's counters; waits.
+    /// Reads the header's counters, and waits for them.
     pub(super) fn count(&mut self, stream: &Stream) -> Result<()> {
         self.counts = Counts::of(&self.header.download(stream)?);
         Ok(())
@@ -207,21 +207,21 @@ impl<K: KeyWord, V: ValueWord> LinearTable<K, V> {
         self.counts.taken
     }
 
-    /// Returns how the table hashes, for a lookup kernel of your own: with [`LinearTable::words`]
-    /// and [`LinearTable::header`] it makes an [`InUse`](gpu_kernels::linear::InUse). Such a kernel
-    /// must not change the table, since the map tracks how many slots are taken:
-    /// [`Uses::table_mut`] lends one that may be changed.
+    /// Returns the table's layout and hash constants, for a lookup kernel of your own. With
+    /// [`LinearTable::words`] and [`LinearTable::header`] it makes an
+    /// [`InUse`](gpu_kernels::linear::InUse). Such a kernel must not change the table, because the
+    /// map counts the taken slots. [`Uses::table_mut`] lends a table that a kernel may change.
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Returns the slots, one word each: the upper half is for the key, the lower half for the
-    /// value.
+    /// Returns the slots, which are one word each. The upper half of a word is for the key, the
+    /// lower half for the value.
     pub fn words(&self) -> &Buffer<PackedPair<K, V>> {
         &self.words
     }
 
-    /// Returns the words beside the slots.
+    /// Returns the header, which has the counters and the cell.
     pub fn header(&self) -> &Buffer<u64> {
         &self.header
     }
@@ -252,13 +252,13 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for LinearTable<K, V> {
                 queries: batch.read(queries),
                 words: batch.read(&self.words),
                 header: batch.read(&self.header),
-                // SAFETY: the kernel's documentation allows no values.
+                // SAFETY: the kernel's documentation allows null values.
                 values: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,
             };
             // SAFETY: the caller guarantees the outputs. Slots, header and layout belong together.
-            // Nobody changes them, since the launch reads them and whatever writes them waits.
+            // Nothing changes them meanwhile, because writers wait for this launch.
             unsafe { batch.launch(&find, self.threads(plan.queries, few_queries)) }
         })
     }
@@ -276,8 +276,8 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for LinearTable<K, V> {
                 count: batch.write(&count),
                 plan: InspectParams { layout: self.layout, capacity: keys.len() as u64 },
             };
-            // SAFETY: slots, header and layout belong together; the caller guarantees the outputs,
-            // whose capacity the plan has.
+            // SAFETY: slots, header and layout belong together. The caller guarantees outputs with
+            // the plan's capacity.
             unsafe { batch.launch(&unpack, self.slots() + 1) }
         })?;
         count.download_at(stream, 0)

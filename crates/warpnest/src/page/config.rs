@@ -13,9 +13,10 @@ pub(super) const MAX_PAIRS: u64 = 1 << 31;
 
 /// The configuration of a [`PageMap`](crate::PageMap) or a [`PageSet`](crate::PageSet).
 ///
-/// By default, the load factor is .8 for a set and for a map of more than 420,000 pairs. In a map
-/// of up to 2^18 pairs speed counts more than memory: its load factor is .5, so that hardly a key
-/// is outside its line. The maps between take as much memory as one of 2^18 pairs.
+/// By default, the load factor is .8 for a set and for a map of more than 420,000 pairs. For a map
+/// of up to 2^18 pairs speed matters more than memory: its load factor is .5, so that hardly any
+/// key is stored outside its line. A map between these sizes takes as much memory as a map of 2^18
+/// pairs.
 ///
 /// ```
 /// use warpnest::{Device, PageConfig, PageMap, PageSet};
@@ -36,57 +37,59 @@ pub type PageConfig = Config<Page>;
 /// The design of [`PageMap`](crate::PageMap) and [`PageSet`](crate::PageSet), with its settings.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Page {
-    /// The load factor that was asked for.
+    /// The requested load factor.
     pub(super) load: Option<f64>,
-    /// The count of pairs that every table has capacity for.
+    /// The least count of pairs for which every table has capacity.
     pub(super) pairs: u64,
 }
 
-/// The load factor of large maps, and of sets, if none is asked for.
+/// The load factor of large maps, and of sets, if none is requested.
 const LOAD: f64 = 0.8;
-/// The load factor of maps of up to [`MAX_SMALL_PAIRS`] pairs, if none is asked for.
+/// The load factor of maps of up to [`MAX_SMALL_PAIRS`] pairs, if none is requested.
 const LOAD_OF_SMALL: f64 = 0.5;
 const MAX_SMALL_PAIRS: u64 = 1 << 18;
-/// The largest load factor of slots where a bucket has four of them.
+/// The largest share of taken slots in a map whose buckets have four slots.
 const MAX_LOAD_OF_FOUR: f64 = 0.7;
-/// The largest load factor of slots where buckets have keys alone.
+/// The largest share of taken slots in a set.
 const MAX_LOAD_OF_KEYS: f64 = 0.9;
-/// The count of page bits up to which pages are kept small, so that there are enough of them for
-/// all multiprocessors.
+/// The count of bits of a page index below which pages are kept small, so that there are enough
+/// pages for all multiprocessors.
 const MANY_PAGES_BITS: u32 = 9;
-/// The fewest buckets of a page while there are few pages.
+/// The fewest buckets to which a page is reduced in order to have more pages.
 const MIN_PAGE_BUCKETS: u64 = 256;
 
-/// The most bytes of a table whose load is below [`MIN_LOAD`]: a mistaken one should not take all
-/// memory without a word.
+/// The most bytes of a table whose load factor is below [`MIN_LOAD`]. A mistaken load factor should
+/// not silently take all memory.
 const MAX_SPARSE_BYTES: f64 = (1u64 << 28) as f64;
 
 impl Config<Page> {
-    /// Sets the load factor, at least 1/1024 and at most 1; a table of at most 256 MiB may have a
-    /// lower one. In a map it is the bytes of the pairs, as a share of the bytes that the table
-    /// keeps. In a set it is the share of the slots that is taken if no key is repeated.
+    /// Sets the load factor, which is at least 1/1024 and at most 1. It may be lower for a table of
+    /// at most 256 MiB. For a map it is the share of the table's bytes that the pairs take. For a
+    /// set it is the share of the slots that the keys take if no key is repeated.
     ///
-    /// It is an upper limit. In a map whose buckets have four slots, at most seven tenths of the
-    /// slots are taken: those are small maps and maps of 64-bit keys or values. In a set at most
-    /// nine tenths are. Buckets of a set with more slots need a minimum count of buckets, whose
-    /// indices tell more of a key; where that minimum makes the smaller table, fewer slots are
-    /// taken. [`BulkMap::memory_bytes`](crate::BulkMap::memory_bytes) says what a table takes.
+    /// The load factor is an upper limit. In a map whose buckets have four slots, at most seven
+    /// tenths of the slots are taken. These are small maps and maps of 64-bit keys or values. In a
+    /// set, at most nine tenths are taken. Buckets of a set with more slots need a minimum count of
+    /// buckets, whose indices encode more bits of a key. If that minimum gives the smallest table,
+    /// fewer slots are taken. [`BulkMap::memory_bytes`](crate::BulkMap::memory_bytes) returns the
+    /// bytes that a table takes.
     #[must_use]
     pub fn load(mut self, load: f64) -> Self {
         self.design.load = Some(load);
         self
     }
 
-    /// Sets the count of pairs, or keys of a set, that tables have capacity for at least, however
-    /// few they are made of. Then batches up to that count need not make a table grow.
+    /// Sets the least count of pairs, or keys of a set, for which tables have capacity, even if
+    /// they are built from fewer. Batches do not make a table grow until it has more pairs than
+    /// this count.
     #[must_use]
     pub fn pairs(mut self, pairs: usize) -> Self {
         self.design.pairs = pairs as u64;
         self
     }
 
-    /// Returns the load factor of a table of `pairs` pairs. By default, maps between small and
-    /// large all have the memory of the largest small one.
+    /// Returns the load factor of a table of `pairs` pairs. By default, all maps between small and
+    /// large take the memory of the largest small map.
     pub(super) fn load_of<V: Payload>(&self, pairs: u64) -> f64 {
         let by_default = || match V::VALUE_BITS {
             0 => LOAD,
@@ -95,8 +98,8 @@ impl Config<Page> {
         self.design.load.unwrap_or_else(by_default)
     }
 
-    /// Returns the count of pairs, or keys alone, that a table with this layout takes at its load
-    /// factor.
+    /// Returns the count of pairs, or keys of a set, that a table with this layout holds at its
+    /// load factor.
     pub(super) fn capacity_of<K: KeyWord, V: Payload>(&self, layout: &Layout) -> u64 {
         let (buckets, slots) = (layout.buckets() as f64, layout.slots as f64);
         let pairs = if V::VALUE_BITS == 0 {
@@ -110,30 +113,31 @@ impl Config<Page> {
             let pairs = self.design.load.map_or_else(by_default, of_load);
             if layout.slots == 4 { pairs.min(MAX_LOAD_OF_FOUR * 4.0 * buckets) } else { pairs }
         };
-        // A table that was planned for a count of pairs takes them, also where a product is a
-        // little smaller than it should be.
+        // A table that was planned for a count of pairs has capacity for that count, even if
+        // rounding makes the product a little too small.
         ((pairs + 0.001) as u64).min(MAX_PAIRS)
     }
 
-    /// Returns the sizes of a build of `pairs` pairs, or keys alone, if the configuration makes
-    /// sense.
+    /// Returns the sizes of a build of `pairs` pairs, or keys of a set, if the configuration is
+    /// valid.
     pub(super) fn plan<K: KeyWord, V: Payload>(&self, pairs: u64) -> Result<Plan> {
         self.plan_on::<K, V>(pairs, Known::Nothing, Machine::UNKNOWN)
     }
 
-    /// Returns [`PageConfig::plan`], or the plan for values that do not matter, so that keys alone
-    /// are moved.
+    /// Returns [`PageConfig::plan`], or a plan that moves only keys if `known` says that values do
+    /// not matter.
     pub(super) fn plan_for<K: KeyWord, V: Payload>(&self, pairs: u64, known: Known) -> Result<Plan> {
         self.plan_on::<K, V>(pairs, known, Machine::UNKNOWN)
     }
 
-    /// Returns [`PageConfig::plan_for`] a machine: the table is as large, the scratch no larger.
+    /// Returns [`PageConfig::plan_for`] for a machine. The table has the same size, and the scratch
+    /// is not larger.
     pub(super) fn plan_on<K: KeyWord, V: Payload>(&self, pairs: u64, known: Known, machine: Machine) -> Result<Plan> {
         self.plan_with_capacity::<K, V>(pairs, self.design.pairs, known, machine)
     }
 
     /// Returns the sizes of a build of `pairs` pairs in a table with capacity for `capacity` pairs,
-    /// or for these if they are more.
+    /// or for `pairs` if that is more.
     pub(super) fn plan_with_capacity<K: KeyWord, V: Payload>(
         &self,
         pairs: u64,
@@ -153,7 +157,7 @@ impl Config<Page> {
     }
 
     /// Returns the bits of a page index, and the buckets of a page, of a table with capacity for
-    /// `pairs` pairs, or keys alone.
+    /// `pairs` pairs or keys of a set.
     fn pages_with_capacity<K: KeyWord, V: Payload>(&self, pairs: u64) -> Result<(u32, u32)> {
         if pairs > MAX_PAIRS {
             return Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_PAIRS }));
@@ -176,7 +180,7 @@ impl Config<Page> {
     }
 }
 
-/// Returns whether some table can have this load factor. None has one that is NaN.
+/// Returns whether some table can have this load factor. NaN is no load factor.
 pub(super) fn is_load(load: f64) -> bool {
     load > 0.0 && load <= 1.0
 }
@@ -189,8 +193,8 @@ fn pair_bytes<K: KeyWord, V: Payload>() -> f64 {
     ((K::BITS + V::VALUE_BITS) / 8) as f64
 }
 
-/// Returns the count of buckets for `keys` keys alone, whose slots are filled up to `load`, in the
-/// form that takes the fewest. That form may need more buckets than the keys do.
+/// Returns the count of buckets for `keys` keys of a set whose slots are filled up to `load`. It is
+/// the smallest count over all forms of buckets. Each form has a minimum count of buckets.
 fn buckets_of_keys<K: KeyWord, V: Payload>(keys: u64, load: f64) -> f64 {
     let of_form = |(slots, fewest): (u32, u64)| {
         let most = MAX_LOAD_OF_KEYS.min(load) * slots as f64;
@@ -199,10 +203,10 @@ fn buckets_of_keys<K: KeyWord, V: Payload>(keys: u64, load: f64) -> f64 {
     Layout::forms::<K, V>().map(of_form).into_iter().fold(f64::INFINITY, f64::min)
 }
 
-/// Returns the bits of a page index, and the buckets of a page, for at least `buckets` buckets,
-/// which follow from `load`.
+/// Returns the bits of a page index, and the buckets of a page, for at least `buckets` buckets.
+/// `buckets` follows from `load`.
 fn pages_of<K: KeyWord, V: Payload>(buckets: f64, load: f64) -> Result<(u32, u32)> {
-    // These are more than 32 bits can tell apart.
+    // The kernels tell at most 2^31 buckets apart.
     if buckets > (1u64 << 31) as f64 {
         return Err(Error::Config(ConfigError::Load { load }));
     }
@@ -215,19 +219,19 @@ fn pages_of<K: KeyWord, V: Payload>(buckets: f64, load: f64) -> Result<(u32, u32
     Ok((page_bits, fit_page(buckets.div_ceil(1 << page_bits) as u32)))
 }
 
-/// The most buckets of a page that one core builds: they should fit the caches that it shares. (The
-/// kernel can count the slots of 99,936 buckets, which a single page may need.)
+/// The most buckets of a page that one core builds, because the page should fit the caches that the
+/// core shares. (The kernel can count the slots of 99,936 buckets, which a single page may need.)
 const MAX_BUCKETS_PER_CORE: u32 = 3 << 14;
-/// The most pairs of a page that one core builds, on average. The next constant is the count of
-/// pairs that are worth a task.
+/// The most pairs, on average, of a page that one core builds. `PAIRS_A_TASK` is the count of pairs
+/// that are worth a task.
 const MAX_PAIRS_PER_CORE: u64 = 1 << 17;
 const PAIRS_A_TASK: u64 = 1 << 13;
-/// The count of pages for each of several cores, so that they share the work evenly.
+/// The count of pages per core if there are several cores, so that they share the work evenly.
 const PAGES_A_CORE: usize = 2;
 
-/// Returns the same buckets, as bits of a page index and buckets of a page, for a machine. If it
-/// has cores, there are as few pages as fit a cache and keep all cores busy, since every split
-/// costs as much as the pages do.
+/// Returns the bits of a page index and the buckets of a page for a machine. If it has CPU cores,
+/// there are as few pages as fit a cache and keep all cores busy, because every split takes as long
+/// as building the pages.
 fn pages_for((mut page_bits, mut page_buckets): (u32, u32), pairs: u64, machine: Machine) -> (u32, u32) {
     let Some(cores) = machine.cores() else { return (page_bits, page_buckets) };
     // A single page needs no split, and may therefore be larger.
@@ -247,7 +251,7 @@ mod tests {
     use super::*;
     use gpu_kernels::primitives::scan::tile;
 
-    /// Checks that the memory that users are told a table takes is right for every engine.
+    /// Checks that the memory size that users are given for a table is right for every engine.
     #[test]
     fn plans_for_cores_take_no_more_memory_and_their_pages_are_fewer() {
         for config in [PageConfig::default(), PageConfig::default().assume_unique()] {
@@ -277,7 +281,8 @@ mod tests {
             for pairs in sizes.filter(|&pairs| pairs <= MAX_PAIRS) {
                 let words = |config: &PageConfig| config.plan::<K, V>(pairs).unwrap().table_words();
                 let taken = words(&config);
-                // From a million pairs on the buckets have five slots, and fewer will do.
+                // For a million pairs or more the buckets have five slots, so fewer buckets are
+                // enough.
                 assert!(taken >= before || pairs >= 1 << 20, "{pairs} pairs: {taken} words, and {before} for fewer");
                 let small = V::VALUE_BITS != 0 && pairs <= 1 << 18;
                 if small || pairs >= 420_000 || V::VALUE_BITS == 0 {
@@ -302,7 +307,7 @@ mod tests {
                 let sizes = (0..32).flat_map(|lg| (0..8).map(move |eighths| (1u64 << lg) * (8 + eighths) / 8));
                 let near = (0..3000).chain((1 << 18) - 9..(1 << 18) + 9).chain([366_999, 419_431, 419_999, 420_001]);
                 for pairs in sizes.chain(near) {
-                    // Some loads give more buckets than a table may have.
+                    // Some load factors give more buckets than a table may have.
                     let Ok(plan) = config.plan::<K, V>(pairs) else { continue };
                     let layout = Layout::new::<K, V>(0, 0, plan.page_bits, plan.page_buckets);
                     let capacity = config.capacity_of::<K, V>(&layout);
@@ -320,15 +325,15 @@ mod tests {
         check::<u64, Nothing>();
     }
 
-    /// Checks the most pairs: their offsets in bins have 32 bits, and the last 2^16 values of these
-    /// bits stand for no offset.
+    /// Checks the largest count of pairs. Offsets of pairs in bins have 32 bits, and the largest
+    /// 2^16 values are never offsets.
     #[test]
     fn offsets_of_pairs_fit_32_bits() {
         fn check<K: KeyWord, V: Payload>(known: Known) {
             for lg in 0..=31 {
                 for load in [1.0, 0.9, 0.5, 0.25, 0.1, 0.01, 0.001] {
                     for config in [PageConfig::default().load(load), PageConfig::default().load(load).assume_unique()] {
-                        // Some loads give more buckets than a table may have.
+                        // Some load factors give more buckets than a table may have.
                         let Ok(plan) = config.plan_for::<K, V>(1 << lg, known) else { continue };
                         for level in &plan.levels {
                             assert!(
@@ -336,13 +341,13 @@ mod tests {
                                 "2^{lg} at {load}: {level:?}"
                             );
                         }
-                        // A scan reads and writes these four at a time.
+                        // A scan reads and writes counts and starts four at a time.
                         if let Some(last) = plan.levels.len().checked_sub(1) {
                             let bins = plan.levels[last].bins();
                             assert!(bins < tile::<u32>() || plan.counts_at(last) % 2 == 0, "2^{lg} at {load}");
                             assert!(plan.starts_at() % 2 == 0, "2^{lg} at {load}");
-                            // Sums that blocks publish have 30 bits, and the sums of a bin that
-                            // overflows are used.
+                            // In look-back state, sums have 30 bits, and even the sums of a bin
+                            // that overflows are used.
                             assert!(plan.levels[last].region_capacity < 1 << 30, "2^{lg} at {load}");
                         }
                     }

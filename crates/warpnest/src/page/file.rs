@@ -1,9 +1,9 @@
 //! The file of a page table: the buckets are its only section.
 //!
-//! A lookup follows no word of the table: it reads buckets whose indices follow from the key and
-//! the layout. A change moves pairs by what their tags say, until none can be moved. So tags must
-//! be such as insertions make, and as many as there are keys. A mapped table is not changed, and
-//! its tags are not read before a lookup reads them.
+//! A lookup follows no word of the table: it computes the indices of the buckets that it reads from
+//! the key and the layout. A change moves pairs by their tags until no pair can be moved. So every
+//! tag must be one that an insertion can store, and there must be as many tags as keys. A mapped
+//! table cannot be changed, so its tags are not checked.
 
 use super::build::report::PageReport;
 use super::config::{Page, is_load};
@@ -20,12 +20,12 @@ use gpu_kernels::page::{BUCKET_WORDS, CheckParams, CheckTags, Layout, MIN_BUCKET
 use gpu_kernels::types::{KeyWord, Payload, Scalar};
 use std::marker::PhantomData;
 
-/// The fewest buckets of a page: a pair has candidates at distances of 2 and more.
+/// The fewest buckets of a page. A pair has candidate buckets at distances of 2 and more.
 const MIN_PAGE_BUCKETS: u64 = 4;
 /// The most buckets of a table.
 const MAX_BUCKETS: u64 = 1 << 31;
 
-/// The numbers that a file has of a table, checked.
+/// The configuration, layout and counts from a file, checked.
 pub(super) struct Numbers {
     config: Config<Page>,
     layout: Layout,
@@ -99,7 +99,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(Numbers { config, layout, length, report })
     }
 
-    /// Fails unless all tags are such as insertions make, and as many as keys.
+    /// Fails unless every tag is one that an insertion can store and there are as many tags as
+    /// keys.
     pub(super) fn check_tags(&self, stream: &Stream) -> Result<()> {
         let counts = Buffer::<u64>::zeroed(&self.device, 2)?;
         stream.batch(|batch| {
@@ -108,8 +109,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                 counts: batch.write(&counts),
                 plan: CheckParams { layout: self.layout },
             };
-            // SAFETY: the table and its layout belong together, and there are two counts. In an
-            // empty table the words may be any, and there is no thread.
+            // SAFETY: the table and its layout belong together, and there are two counts. The words
+            // of an empty table are arbitrary, but no thread is launched for it.
             unsafe { batch.launch(&check, self.buckets_with_pairs()) }
         })?;
         match counts.download(stream)?[..] {
@@ -133,8 +134,8 @@ impl<K: KeyWord, V: Payload> MapsFile for PageTable<K, V> {
         let words = words_of::<K, V>(&numbers.layout);
         let at = incoming.skip_section(8 * words)?;
         let address = file[at..at + 8 * words as usize].as_ptr().expose_provenance();
-        // Sections are aligned to pages, and kernels that read alone are given the buffer, since a
-        // mapped table is only lent out.
+        // Sections are aligned to memory pages. A mapped table is only lent out, so only kernels
+        // that do not write receive this buffer.
         let allocation = Allocation::new(incoming.device.engine().clone(), address, 8 * words as usize, Owner::Other);
         let words = Buffer::from_allocation(allocation, words as usize);
         Ok(Self { mapped: true, ..Self::of(incoming, numbers, words) })

@@ -1,4 +1,4 @@
-//! Lookups in a table, and writing out its pairs.
+//! Lookups in a table, and the output of all its pairs.
 
 use super::table::PageTable;
 use crate::table::raw::{Outputs, ReadTable};
@@ -23,7 +23,8 @@ impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for PageTable<K, V> {
         let plan = FindParams { layout: self.layout, queries: queries.len() as u64 };
         stream.batch(|batch| {
             if self.length == 0 {
-                // What a change left that failed is not found, even if it could not be overwritten.
+                // The words that a failed change left must not be found, even if they could not be
+                // overwritten.
                 batch.reads(queries);
                 values.map_or(Ok(()), |values| batch.zero(values, values.len()))?;
                 return batch.zero(found, found.len());
@@ -31,7 +32,7 @@ impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for PageTable<K, V> {
             let find = Find::<K, V> {
                 queries: batch.read(queries),
                 words: batch.read(&self.words).cast(),
-                // SAFETY: the kernel's documentation allows no values.
+                // SAFETY: the kernel's documentation allows null values.
                 values: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,
@@ -47,14 +48,13 @@ impl<K: KeyWord, V: Payload> ReadTable<K, WordOf<V>> for PageTable<K, V> {
             let unpack = Unpack::<K, V> {
                 words: batch.read(&self.words).cast(),
                 keys_out: batch.write(keys),
-                // SAFETY: the kernel's documentation allows null for values if there are keys
-                // alone.
+                // SAFETY: the kernel's documentation allows null for the values of a set.
                 values_out: unsafe { batch.write_or_null(values) },
                 count: batch.write(&count),
                 plan: UnpackParams { layout: self.layout, capacity: keys.len() as u64 },
             };
-            // SAFETY: the caller guarantees as many values as keys, if there are any; the table and
-            // its layout belong together.
+            // SAFETY: the caller guarantees a value for each key, if the table has values. The
+            // table and its layout belong together.
             unsafe { batch.launch(&unpack, self.buckets_with_pairs()) }
         })?;
         count.download_at(stream, 0)

@@ -8,11 +8,13 @@ use crate::{Device, Result};
 use std::path::Path;
 
 impl<T: OfDesign<Design = Page> + Loads> Table<T> {
-    /// Maps a file that [`Table::save_to`] wrote, without a copy: a lookup reads the pages of the
-    /// file that it needs, and the operating system keeps them as long as there is memory for them.
+    /// Maps a file that [`Table::save_to`] wrote, without a copy. A lookup reads the pages of the
+    /// file that it needs, and the operating system keeps these pages as long as it has memory for
+    /// them.
     ///
-    /// It takes the same time whatever the size of the file. So of the file's checksums only the
-    /// header's is compared; [`Mapped::verify`] compares the others, and reads the whole file.
+    /// Mapping takes the same time for a file of any size, because only the checksum of the file's
+    /// header is compared. [`Mapped::verify`] reads the whole file and compares the other
+    /// checksums.
     ///
     /// ```
     /// use warpnest::{Device, PageMap};
@@ -21,7 +23,7 @@ impl<T: OfDesign<Design = Page> + Loads> Table<T> {
     /// let device = Device::cpu();
     /// PageMap::build(&device, &[2u32, 3], &[4u32, 9])?.save_to(&path)?;
     ///
-    /// // SAFETY: nobody else knows of the file.
+    /// // SAFETY: no other program knows the path of the file.
     /// let squares = unsafe { PageMap::<u32, u32>::map_file(&device, &path)? };
     /// assert_eq!(squares.get_many(&[3, 4])?, [Some(9), None]);
     /// # drop(squares);
@@ -30,12 +32,12 @@ impl<T: OfDesign<Design = Page> + Loads> Table<T> {
     /// ```
     ///
     /// # Errors
-    /// [`FileError`](crate::error::FileError), which says what is wrong with the file;
-    /// [`FileError::CannotMap`](crate::error::FileError::CannotMap) unless `device` is the CPU.
+    /// [`FileError`](crate::error::FileError), which says what is wrong with the file.
+    /// [`FileError::CannotMap`](crate::error::FileError::CannotMap) if `device` is not the CPU.
     ///
     /// # Safety
-    /// As long as the result lives, nobody may change the file's contents or its length. (To
-    /// replace it by renaming another one, as [`Table::save_to`] does, leaves it as it is.)
+    /// As long as the result lives, nobody may change the file's contents or its length. Replacing
+    /// the file by renaming another one to its path, as [`Table::save_to`] does, is allowed.
     pub unsafe fn map_file(device: &Device, path: impl AsRef<Path>) -> Result<Mapped<Self>> {
         const { T::ANY_BYTES };
         // SAFETY: the caller keeps others from changing the file.

@@ -1,4 +1,4 @@
-//! The table of words: its buckets, and what is known of them.
+//! The table in memory: its buckets and its properties.
 
 use super::build::report::PageReport;
 use super::config::Page;
@@ -13,7 +13,7 @@ use gpu_kernels::types::{KeyWord, Payload, Scalar, WordOf};
 use std::marker::PhantomData;
 
 /// The table of a [`PageMap`](crate::PageMap), or of a [`PageSet`](crate::PageSet) if the payload
-/// is nothing.
+/// is `Nothing`.
 #[derive(Debug)]
 pub struct PageTable<K: KeyWord, V: Payload> {
     pub(super) device: Device,
@@ -22,40 +22,40 @@ pub struct PageTable<K: KeyWord, V: Payload> {
     pub(super) words: Buffer<u64>,
     pub(super) scratch: Scratch,
     pub(super) length: u64,
-    /// The count of keys in batches that went to pairs directly, since the pages were written
-    /// whole.
+    /// The count of keys that batches have changed directly since all pages were last written.
     pub(super) changed: u64,
-    /// Whether the buckets are in a mapped file. They are not changed, and not checked.
+    /// Whether the buckets are in a mapped file. Such buckets are not changed, and their tags are
+    /// not checked.
     pub(super) mapped: bool,
     pub(super) report: PageReport,
     pub(super) types: PhantomData<(K, V)>,
 }
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Returns how the table is laid out and how it hashes, for a kernel of your own: with
-    /// [`PageTable::words`] it makes a [`Table`](gpu_kernels::page::Table).
+    /// Returns the table's layout and hash constants, for a kernel of your own. The layout and
+    /// [`PageTable::words`] make a [`Table`](gpu_kernels::page::Table).
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Returns the buckets, and perhaps some more words that the table does not use.
+    /// Returns the buckets, possibly followed by words that the table does not use.
     pub fn words(&self) -> &Buffer<u64> {
         &self.words
     }
 
-    /// Returns the count of slots of all buckets.
+    /// Returns the count of slots in all buckets.
     pub fn slots(&self) -> u64 {
         self.layout.buckets() as u64 * self.layout.slots as u64
     }
 
-    /// Returns whether pairs may have been removed from full buckets. A bucket with an empty slot
-    /// then does not say that a pair is in none of its later candidates.
+    /// Returns whether pairs may have been removed from full buckets. If so, an empty slot in a
+    /// bucket does not prove that a pair is in none of its later candidate buckets.
     pub fn has_holes(&self) -> bool {
         self.layout.holes != 0
     }
 
-    /// Returns the count of pairs, or keys of a set, that the table takes at its load factor. A
-    /// batch that makes them more makes the table grow.
+    /// Returns the count of pairs, or keys of a set, that the table holds at its load factor. A
+    /// batch that would exceed it makes the table grow.
     pub fn capacity(&self) -> u64 {
         self.config.capacity_of::<K, V>(&self.layout)
     }
@@ -65,8 +65,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         words_of::<K, V>(&self.layout) as usize
     }
 
-    /// Returns the count of buckets that may have pairs: none in an empty map, whatever its words
-    /// are.
+    /// Returns the count of buckets that may contain pairs. It is 0 for an empty map, whatever its
+    /// words contain.
     pub(super) fn buckets_with_pairs(&self) -> u64 {
         if self.length == 0 { 0 } else { self.layout.buckets() as u64 }
     }
@@ -82,7 +82,7 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
 
     fn lend<'b>(&'b self, uses: &Uses<'b>) -> PageRef<K, V> {
         let words = uses.read(&self.words);
-        // SAFETY: the ref does not access null.
+        // SAFETY: an empty table's ref does not access null.
         let words = if self.length == 0 { unsafe { Global::null() } } else { words };
         PageRef::new(words, self.layout)
     }
@@ -101,7 +101,7 @@ impl<K: KeyWord, V: Payload> RawTable<K, WordOf<V>> for PageTable<K, V> {
             types: PhantomData,
         };
         if self.mapped {
-            // The copy can be changed.
+            // The copy can be changed, so its tags must be valid.
             table.check_tags(stream)?;
         }
         Ok(table)

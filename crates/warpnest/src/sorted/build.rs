@@ -1,4 +1,4 @@
-//! The build of a sorted map: sort, keep the last of equal keys, write the index.
+//! The build of a sorted map: sort the pairs, keep the last pair of each key, and write the index.
 
 use super::config::{Plan, bytes, keys_length, values_length};
 use super::report::{SortedReport, SortedStages};
@@ -51,8 +51,8 @@ impl Builds for Sorted {
         table.layout = Layout::new(0);
         let built = table.ensure_capacity(plan.pairs).and_then(|()| table.run(stream, &input.with_values(), &plan));
         if built.is_err() {
-            // All ones, as after the last key. If this fails too, the device is lost; the first
-            // error says more.
+            // The keys of an empty map are padding, which is all ones. If this fails too, the
+            // device is lost, and the first error says more.
             let _ = table.keys.set_bytes(stream, 0xff);
         }
         built
@@ -68,12 +68,12 @@ impl Builds for Sorted {
 }
 
 impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
-    /// Allocates more memory if the map has not enough.
+    /// Allocates more memory if the map is too small for `pairs` pairs.
     fn ensure_capacity(&mut self, pairs: u64) -> Result<()> {
         let device = &self.device;
         if (self.keys.len() as u64) < keys_length(pairs) {
-            // Tiny buffers first, so that there is a map, an empty one, if the large ones cannot be
-            // allocated.
+            // A tiny map is allocated first, so that an empty map is left if the large one cannot
+            // be allocated.
             self.keys = Buffer::uninitialized(device, keys_length(0) as usize)?;
             self.values = Buffer::uninitialized(device, values_length(0) as usize)?;
             self.keys = Buffer::uninitialized(device, keys_length(pairs) as usize)?;
@@ -84,16 +84,16 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
         Ok(())
     }
 
-    /// Builds; waits for it.
+    /// Builds the map, and waits until it is built.
     fn run(&mut self, stream: &Stream, input: &Input<'_, K, V>, plan: &Plan<K, V>) -> Result<()> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, keys: own_keys, values: own_values, .. } = self;
         let work = scratch.reserve(plan.scratch_words())?;
         // SAFETY: the kernel's documentation allows a null count.
         let mut count = unsafe { Global::<u32>::null() };
-        // SAFETY: this holds for all launches: the scratch has the words of its plan, which include
-        // the pairs and the bits. The map has slots for all pairs and their index. The sort ends
-        // where the compaction reads, and both are done when what they worked in is used again.
+        // SAFETY: for all launches, the scratch has the words of its plan, which include the pairs
+        // and the bits. The map has slots for all pairs and their index. The sort ends where the
+        // compaction reads, and the words of both are reused only after them.
         stream.batch(|batch| unsafe {
             let words = batch.write(work);
             let pairs_in = input.read(batch);
@@ -122,8 +122,8 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
             }
             clock.lap(batch)?;
             let index = Index { keys: own.keys, count, plan: IndexParams { keys: plan.pairs } };
-            // With fewer keys the index is smaller, but there may be more to fill up behind the
-            // keys: at most a group.
+            // If there are fewer keys, the index is smaller, but there may be more padding behind
+            // the keys, by at most one group.
             batch.launch(&index, keys_length(plan.pairs) - plan.pairs + GROUP)?;
             clock.lap(batch)
         })?;
@@ -131,7 +131,7 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
             stream.synchronize()?;
             plan.pairs
         } else {
-            // The count is the lower half of the first word.
+            // The count is in the lower half of the first word.
             work.download_front(stream, 1)?[0] as u32 as u64
         };
         let stages = clock.durations()?.map(SortedStages::new);

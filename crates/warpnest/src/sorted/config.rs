@@ -28,7 +28,7 @@ pub type SortedConfig = Config<Sorted>;
 pub struct Sorted;
 
 impl Config<Sorted> {
-    /// Fails if there are more pairs than ranks can tell apart.
+    /// Fails if there are more pairs than there are ranks.
     fn check(&self, pairs: u64) -> Result<()> {
         if pairs <= MAX_ITEMS as u64 {
             return Ok(());
@@ -36,7 +36,7 @@ impl Config<Sorted> {
         Err(Error::Input(InputError::TooManyPairs { asked: pairs, limit: MAX_ITEMS as u64 }))
     }
 
-    /// Returns the sizes of a build, if there can be one.
+    /// Returns the sizes of a build, if it is possible.
     pub(super) fn plan<K: KeyWord, V: ValueWord>(&self, pairs: u64, machine: Machine) -> Result<Plan<K, V>> {
         self.check(pairs)?;
         let passes = RadixPasses::by_all_bits(Digit::of_key(0, 1), pairs, machine);
@@ -49,20 +49,20 @@ pub(super) fn keys_length(pairs: u64) -> u64 {
     Layout::new(pairs).key_slots()
 }
 
-/// Returns the count of value slots for `pairs` pairs: whole groups, like the keys, so that there
-/// are some.
+/// Returns the count of value slots for `pairs` pairs. It is padded to whole groups like the keys,
+/// and never 0.
 pub(super) fn values_length(pairs: u64) -> u64 {
     padded_entries(pairs)
 }
 
-/// Returns the bytes of so many key and value slots.
+/// Returns the bytes of key slots and value slots of these counts.
 pub(super) fn bytes<K: KeyWord, V: ValueWord>(keys_length: u64, values_length: u64) -> u64 {
     (K::BITS as u64 * keys_length + V::BITS as u64 * values_length) / 8
 }
 
-/// The sizes of a build, and the layout of its scratch. First comes what the passes work in, and
-/// after them the compaction; then storage for the pairs; then, unless keys are unique, a bit for
-/// each pair.
+/// The sizes of a build, and the layout of its scratch. First are the words of the passes, which
+/// the compaction reuses. Then there is storage for the pairs and, unless keys are unique, a bit
+/// for each pair.
 pub(super) struct Plan<K, V> {
     pub passes: RadixPasses<K, V>,
     pub pairs: u64,
@@ -71,9 +71,9 @@ pub(super) struct Plan<K, V> {
 }
 
 impl<K: KeyWord, V: ValueWord> Plan<K, V> {
-    /// The word of the scratch with the count of keys that a compaction leaves: the first one.
+    /// The offset of the count of keys that a compaction keeps.
     pub(super) const COUNT_AT: u64 = 0;
-    /// The offset of what the compaction publishes in: behind the count, aligned to 16 bytes.
+    /// The offset of the compaction's look-back state, which is a multiple of 16 bytes.
     pub(super) const STATE_AT: u64 = 2;
 
     /// Returns the count of words that must be 0 before each of the two compactions.
@@ -81,13 +81,13 @@ impl<K: KeyWord, V: ValueWord> Plan<K, V> {
         Self::STATE_AT + state_words::<K>(self.pairs).max(state_words::<V>(self.pairs))
     }
 
-    /// Returns the offset of the pairs.
+    /// Returns the offset of the pairs in the scratch.
     pub(super) fn pairs_at(&self) -> u64 {
         let passes = self.passes.words();
         if self.unique { passes } else { passes.max(self.compaction_words()).next_multiple_of(2) }
     }
 
-    /// Returns the offset of the bits of the pairs that are kept.
+    /// Returns the offset of the bits that tell which pairs are kept.
     pub(super) fn keep_at(&self) -> u64 {
         self.pairs_at() + Pairs::<K, V>::words(self.pairs)
     }

@@ -1,5 +1,5 @@
-//! The file of a sorted table: keys and values in their order. The index is made anew, so no search
-//! follows an entry of a file.
+//! The file of a sorted table: keys and values in the order of the keys. The index is built again,
+//! so a search never follows an entry of a file.
 
 use super::config::{keys_length, values_length};
 use super::{Sorted, SortedReport, SortedTable};
@@ -33,7 +33,7 @@ impl<K: KeyWord, V: ValueWord> StoredTable for SortedTable<K, V> {
         }
         let device = incoming.device.clone();
         let mut keys = Loading::<K>::with_length(&device, length, keys_length(length))?;
-        // Where a promise of unique keys was broken, some may be equal.
+        // If a promise of unique keys was broken, some keys may be equal.
         let order = Order::new(if config.unique { 0 } else { 1 });
         incoming.section(keys.bytes(), &mut keys, &|at, bytes| order.look::<K>(at, bytes))?;
         order.finish()?;
@@ -41,7 +41,7 @@ impl<K: KeyWord, V: ValueWord> StoredTable for SortedTable<K, V> {
         incoming.section(values.bytes(), &mut values, &|_, _| Ok(()))?;
         let (keys, values) = (keys.done()?, values.done()?);
         let stream = device.default_stream();
-        // SAFETY: there are slots for the index of so many keys, and a thread for each of them. The
+        // SAFETY: there are slots for the index of `length` keys, and a thread for each slot. The
         // kernel's documentation allows a null count.
         stream.batch(|batch| unsafe {
             let (keys, count) = (batch.write(&keys), Global::null());

@@ -1,7 +1,7 @@
-//! The sorted table, of [`SortedMap`]: a sorted array, binary search, and an index for it.
+//! The table of [`SortedMap`]: a sorted array, binary search, and an index for the search.
 //! docs/sort-by-key.md describes layout, algorithm and guarantees.
 //!
-//! Read `config` for the sizes, then `build`; `ranges` is what only a sorted table has.
+//! Read `config` for the sizes, then `build`. `ranges` has the operations of sorted maps alone.
 
 mod build;
 mod config;
@@ -23,33 +23,34 @@ use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use std::ops::Range;
 
 /// A map that is sorted by key in one go, and answers lookups by binary search. It also answers
-/// what a hash table cannot: the rank of a key, and what lies between two keys.
+/// queries that a hash table cannot answer: the rank of a key, and the keys between two keys.
 ///
-/// Source: the sorted array that Alcantara et al. compare their table with (*Building an Efficient
+/// Source: the sorted array with which Alcantara et al. compare their table (*Building an Efficient
 /// Hash Table on the GPU*, 2011, section 4.5.1). The index for its searches is from Rao and Ross,
 /// *Cache Conscious Indexing for Decision-Support in Main Memory*, 1999.
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type.
 /// * **Order.** The pairs are in the order of their keys, if these are
-///   [`OrderedKey`](crate::types::OrderedKey)s: `u32`, `u64`, `usize` or `char`. Other keys are in
-///   the order of their bytes as one unsigned number. So negative numbers come last, pairs are
-///   sorted by their second member first, and arrays by their last byte. [`BulkMap::to_pairs`] and
-///   all other methods return pairs in this order. A *rank* is the count of pairs before a pair.
-/// * **Repeated keys** end as in `BTreeMap::from_iter`: the last pair in input order wins.
-///   [`Config::assume_unique`] promises that there are none. If a key is repeated all the same, the
-///   build succeeds, and a lookup gives the value of the first of its pairs in input order. The map
-///   then has all of these pairs: [`BulkMap::len`] counts the key several times.
-/// * **Complexity.** A build reads and writes every pair once for each 8 bits of the key, in
-///   streams, and once more to leave out repeated keys. A lookup compares the key with about lg n
-///   others, in groups of 16 neighbours: one group for each 4 steps. docs/sort-by-key.md counts the
-///   lines.
-/// * **Memory.** A map takes the memory of its pairs, and of one key more for each 15.
-///   [`Config::memory_bytes`] and [`Config::scratch_bytes`] say beforehand what it
-///   takes.
-/// * **Two builds of the same pairs** give the same map, word for word.
+///   [`OrderedKey`](crate::types::OrderedKey)s: `u32`, `u64`, `usize` or `char`. Keys of other
+///   types are ordered by their bytes as one unsigned number. So negative numbers come last, tuples
+///   of two are sorted by their second member first, and arrays by their last byte.
+///   [`BulkMap::to_pairs`] and all other methods return pairs in this order. The *rank* of a pair
+///   is the count of pairs before it.
+/// * **Repeated keys** are handled as in `BTreeMap::from_iter`: the last pair in input order wins.
+///   [`Config::assume_unique`] promises that no key is repeated. If a key is repeated nevertheless,
+///   the build succeeds, and a lookup returns the value of the key's first pair in input order. The
+///   map then has all pairs of the key, and [`BulkMap::len`] counts the key several times.
+/// * **Complexity.** A build reads and writes every pair sequentially, once for each 8 bits of the
+///   key, and once more to drop repeated keys. A lookup compares the key with about lg n other
+///   keys, in groups of 16 neighbours. One group serves 4 steps of the search. docs/sort-by-key.md
+///   counts the lines.
+/// * **Memory.** A map takes the memory of its pairs, and of one more key for every 15 pairs.
+///   [`Config::memory_bytes`] and [`Config::scratch_bytes`] return beforehand what a map and a
+///   build take.
+/// * **Two builds of the same pairs** result in the same map, word for word.
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up at the same time. [`BulkMap::rebuild`] takes the map exclusively and waits for running
-///   lookups by itself.
+///   up keys at the same time. [`BulkMap::rebuild`] needs exclusive access to the map, and waits
+///   for running lookups.
 ///
 /// ```
 /// use warpnest::{Device, SortedMap};
@@ -59,7 +60,7 @@ use std::ops::Range;
 /// assert_eq!(map.to_pairs()?, [(10, 4), (20, 3), (30, 1)]);
 /// assert_eq!(map.get_many(&[10, 11])?, [Some(4), None]);
 ///
-/// // How many keys are below each of these, and how many are not above it.
+/// // The count of keys below each query, and the count of keys that are not above it.
 /// assert_eq!(map.lower_bound_many(&[10, 11, 40])?, [0, 1, 3]);
 /// assert_eq!(map.upper_bound_many(&[10, 11, 40])?, [1, 1, 3]);
 ///
@@ -91,25 +92,25 @@ pub struct SortedTable<K: KeyWord, V: ValueWord> {
 }
 
 impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
-    /// Returns how the keys and their index are laid out, for a kernel of your own: with
+    /// Returns the layout of the keys and their index, for a kernel of your own. With
     /// [`SortedTable::keys`] it makes a [`Table`](gpu_kernels::sorted::Table).
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Returns the keys in their order, the first [`BulkMap::len`] elements. The index follows
-    /// them, and perhaps some more.
+    /// Returns the sorted keys, the first [`BulkMap::len`] elements. The index follows, possibly
+    /// with unused elements behind it.
     pub fn keys(&self) -> &Buffer<K> {
         &self.keys
     }
 
-    /// Returns the values in the order of their keys, the first [`BulkMap::len`] elements, and
-    /// perhaps some more.
+    /// Returns the values in the order of their keys, the first [`BulkMap::len`] elements, possibly
+    /// with unused elements behind them.
     pub fn values(&self) -> &Buffer<V> {
         &self.values
     }
 
-    /// Returns the counts of key and value slots that the pairs and their index take.
+    /// Returns the counts of key slots and value slots that the pairs and their index take.
     fn lengths(&self) -> (usize, usize) {
         let pairs = self.layout.keys;
         (config::keys_length(pairs) as usize, config::values_length(pairs) as usize)
@@ -118,12 +119,12 @@ impl<K: KeyWord, V: ValueWord> SortedTable<K, V> {
     /// Queues a copy of the pairs at `ranks`.
     ///
     /// # Safety
-    /// The table has these ranks, and `keys` and `values` have elements for them.
+    /// The table has these ranks, and `keys` and `values` have an element for each of them.
     unsafe fn copy(&self, stream: &Stream, ranks: Range<u64>, keys: &Buffer<K>, values: &Buffer<V>) -> Result<()> {
         let (first, pairs) = (ranks.start as usize, (ranks.end - ranks.start) as usize);
         let of = |bytes: usize| first * bytes..(first + pairs) * bytes;
         stream.batch(|batch| {
-            // Before the first copy, which an error should leave undone.
+            // This use comes first, because an error should leave the copies undone.
             batch.writes(values);
             batch.copy(&self.keys, of(size_of::<K>()), keys)?;
             batch.copy(&self.values, of(size_of::<V>()), values)
@@ -151,7 +152,7 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for SortedTable<K, V> {
                 queries: batch.read(queries),
                 keys: batch.read(&self.keys),
                 values: batch.read(&self.values),
-                // SAFETY: the kernel's documentation allows no values.
+                // SAFETY: the kernel's documentation allows null values.
                 values_out: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,
@@ -161,7 +162,7 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for SortedTable<K, V> {
         })
     }
 
-    /// Waits for nothing, unlike other tables: the pairs are side by side.
+    /// Waits for nothing, unlike in other tables, because the pairs are side by side.
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64> {
         let pairs = self.layout.keys;
         if let Some(values) = values {
@@ -194,7 +195,8 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for SortedTable<K, V> {
     fn shrink_to_fit(&mut self) -> Result<()> {
         self.scratch.release();
         let (stream, (keys, values)) = (self.device.default_stream(), self.lengths());
-        // Both are copied before one is replaced: if the other cannot be, the map stays as it is.
+        // Both buffers are copied before one is replaced. If the second copy fails, the map is
+        // unchanged.
         let keys = self.keys.shrunk(stream, &self.device, keys)?;
         let values = self.values.shrunk(stream, &self.device, values)?;
         keys.into_iter().for_each(|keys| self.keys = keys);

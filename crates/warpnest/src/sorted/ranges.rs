@@ -1,4 +1,4 @@
-//! The operations of a sorted map that use the order of its keys: bounds and ranges.
+//! The operations of a sorted map that use the order of its keys, which are bounds and ranges.
 
 use super::SortedMap;
 use crate::relational::{Column, IntoColumn};
@@ -9,20 +9,20 @@ use gpu_kernels::sorted::{Bounds, BoundsParams, CountRanges, RangesParams};
 use gpu_kernels::types::Scalar;
 use std::ops::{Bound, Range, RangeBounds};
 
-/// The keys that are counted for a query.
+/// The keys that a bound counts for a query.
 #[derive(Clone, Copy)]
 enum Side {
-    /// The keys below the query.
+    /// The keys that are less than the query.
     Lower,
-    /// The keys that are not above the query.
+    /// The keys that are not greater than the query.
     Upper,
 }
 
-// The bound `OrderedKey` is on each method, because rustc then says which keys have an order. If it
-// were on all of them together, rustc would say that there is no such method.
+// Each method has the bound `OrderedKey`, because rustc then says which keys have an order. If the
+// `impl` had the bound, rustc would say that the method does not exist.
 impl<K: Key, V: Value> SortedMap<K, V> {
-    /// Returns for each of `queries` the count of keys below it: its rank, whether it is in the map
-    /// or not.
+    /// Returns, for each of `queries`, the count of keys less than it. That is its rank, whether or
+    /// not it is in the map.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -34,7 +34,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds(queries.into_column(), Side::Lower)
     }
 
-    /// Returns for each of `queries` the count of keys that are not above it.
+    /// Returns, for each of `queries`, the count of keys that are not greater than it.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -46,7 +46,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds(queries.into_column(), Side::Upper)
     }
 
-    /// Queues the lookup of [`SortedMap::lower_bound_many`]; waits for nothing.
+    /// Queues the lookup of [`SortedMap::lower_bound_many`] without waiting.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -57,8 +57,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds_on(stream, queries.words(), Side::Lower)
     }
 
-    /// Queues writing the count of keys below `queries[i]` to `ranks[i]`; waits for nothing and
-    /// allocates nothing.
+    /// Queues writing the count of keys less than `queries[i]` to `ranks[i]`. Neither waits nor
+    /// allocates.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -74,7 +74,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds_into(stream, queries.words(), ranks, Side::Lower)
     }
 
-    /// Queues the lookup of [`SortedMap::upper_bound_many`]; waits for nothing.
+    /// Queues the lookup of [`SortedMap::upper_bound_many`] without waiting.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -85,8 +85,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.bounds_on(stream, queries.words(), Side::Upper)
     }
 
-    /// Queues writing the count of keys that are not above `queries[i]` to `ranks[i]`; waits for
-    /// nothing and allocates nothing.
+    /// Queues writing the count of keys that are not greater than `queries[i]` to `ranks[i]`.
+    /// Neither waits nor allocates.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -135,15 +135,16 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         stream.batch(|batch| {
             let (queries, keys) = (batch.read(queries), batch.read(&self.table.keys));
             let bounds = Bounds::<K::Word> { queries, keys, ranks: batch.write(ranks), plan };
-            // SAFETY: there are as many ranks as queries; the keys and their layout belong
+            // SAFETY: there is a rank for each query, and the keys and their layout belong
             // together.
             unsafe { batch.launch(&bounds, plan.queries) }
         })
     }
 
-    /// Returns the ranks of the keys that lie in `range`: `start` is the rank of the first key,
-    /// `end` the rank behind the last key's. If no key lies in it, both are the rank that such a
-    /// key would have. A range that ends before it begins has no keys, and is no error.
+    /// Returns the ranks of the keys in `range`, from the rank of the first key to one more than
+    /// the rank of the last key. If no key is in the range, `start` and `end` are both the rank
+    /// that such a key would have. A range whose end is before its start has no keys, and is no
+    /// error.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -151,8 +152,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
     where
         K: OrderedKey,
     {
-        // Bounds are the least key of the range, and the least one above it; `None` if all keys are
-        // below that.
+        // The bounds are the least key in the range, and the least key above the range. A bound is
+        // `None` if all keys are below it.
         let next = |key: K::Word| (key != K::Word::ALL_ONES).then(|| K::Word::from_u64(key.to_u64() + 1));
         let from = match range.start_bound() {
             Bound::Included(key) => Some(to_word(*key)),
@@ -171,7 +172,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Ok(start..end.max(start))
     }
 
-    /// Returns the pairs whose keys lie in `range`, in their order.
+    /// Returns the pairs whose keys are in `range`, in the order of the keys.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -183,7 +184,7 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.pairs_at(self.range(range)?)
     }
 
-    /// Returns the pairs at `ranks`, as [`SortedMap::range`] gives them.
+    /// Returns the pairs at `ranks`, which come from [`SortedMap::range`].
     ///
     /// # Errors
     /// As for [`SortedMap::pairs_at_on`].
@@ -196,10 +197,10 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Ok(keys.download(stream)?.into_iter().zip(values.download(stream)?).collect())
     }
 
-    /// Queues a copy of the pairs at `ranks` to buffers of keys and values; waits for nothing.
+    /// Queues a copy of the pairs at `ranks` to buffers of keys and values, without waiting.
     ///
     /// # Errors
-    /// [`InputError::Ranks`] if the map has not all of these ranks, [`Error::OutOfMemory`],
+    /// [`InputError::Ranks`] if the map does not have all of these ranks, [`Error::OutOfMemory`],
     /// [`Error::WrongDevice`], [`Error::Driver`].
     pub fn pairs_at_on(&self, stream: &Stream, ranks: Range<u32>) -> Result<(Buffer<K>, Buffer<V>)>
     where
@@ -212,13 +213,13 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Ok((keys, values))
     }
 
-    /// Queues a copy of the pairs at `ranks`, as [`SortedMap::range`] gives them, to `keys` and
-    /// `values`; waits for nothing and allocates nothing.
+    /// Queues a copy of the pairs at `ranks`, which come from [`SortedMap::range`], to `keys` and
+    /// `values`. Neither waits nor allocates.
     ///
     /// # Errors
-    /// [`InputError::Ranks`] if the map has not all of these ranks, [`InputError::LengthsDiffer`]
-    /// unless `keys` and `values` hold exactly as many pairs, [`Error::WrongDevice`],
-    /// [`Error::Driver`].
+    /// [`InputError::Ranks`] if the map does not have all of these ranks,
+    /// [`InputError::LengthsDiffer`] unless `keys` and `values` have exactly one element for each
+    /// rank, [`Error::WrongDevice`], [`Error::Driver`].
     pub fn pairs_at_into(
         &self,
         stream: &Stream,
@@ -234,7 +235,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         let pairs = (end - start) as usize;
         crate::error::same_length(("the ranks", pairs), ("the keys", keys.len()))?;
         crate::error::same_length(("the ranks", pairs), ("the values", values.len()))?;
-        // SAFETY: the map has pairs at all of the ranks, and the outputs have capacity for them.
+        // SAFETY: the map has pairs at all of the ranks, and the outputs have an element for each
+        // rank.
         unsafe { self.table.copy(stream, start as u64..end as u64, keys.words(), values.words()) }
     }
 
@@ -246,8 +248,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Err(Error::Input(InputError::Ranks { start, end, length: self.len() as u64 }))
     }
 
-    /// Returns for each of `ranges` the count of keys in it: not below its start, and below its
-    /// end.
+    /// Returns, for each of `ranges`, the count of keys that are not less than its start and less
+    /// than its end.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`], [`Error::Driver`].
@@ -261,8 +263,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         self.count_ranges_many_on(stream, &from, &to)?.download(stream)
     }
 
-    /// Queues the count of [`SortedMap::count_ranges_many`], of the ranges from `from[i]` to
-    /// `to[i]`; waits for nothing.
+    /// Queues the count of [`SortedMap::count_ranges_many`], for the ranges from `from[i]` to
+    /// `to[i]`, without waiting.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`Error::OutOfMemory`], [`Error::WrongDevice`],
@@ -276,9 +278,9 @@ impl<K: Key, V: Value> SortedMap<K, V> {
         Ok(counts)
     }
 
-    /// Queues counting, for each `i`, the keys that are at least `from[i]` and below `to[i]`; waits
-    /// for nothing and allocates nothing. (The largest value of the key type is below no end. If
-    /// ranges are to include their ends, the difference of upper and lower bounds counts them.)
+    /// Queues counting, for each `i`, the keys that are at least `from[i]` and less than `to[i]`.
+    /// Neither waits nor allocates. (No range contains the largest value of the key type. To count
+    /// ranges that include their ends, subtract lower bounds from upper bounds.)
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`], [`Error::WrongDevice`], [`Error::Driver`].
@@ -303,8 +305,8 @@ impl<K: Key, V: Value> SortedMap<K, V> {
                 counts: batch.write(counts),
                 plan,
             };
-            // SAFETY: there are as many ends and counts as starts; the keys and their layout belong
-            // together.
+            // SAFETY: there are an end and a count for each start, and the keys and their layout
+            // belong together.
             unsafe { batch.launch(&count, plan.ranges) }
         })
     }

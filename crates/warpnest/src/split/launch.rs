@@ -9,26 +9,26 @@ use gpu_kernels::seam::{Global, Kernel};
 use gpu_kernels::split::{Split, SplitParams};
 use gpu_kernels::types::{KeyWord, Payload};
 
-/// The arrays of a split.
+/// The input, output and working arrays of a split.
 pub(crate) struct SplitArrays<K, V: Payload> {
     pub from: Pairs<K, V>,
     pub to: Pairs<K, V>,
-    /// The counts of rows of the input's regions, unless it is one region.
+    /// The count of rows in each region of the input, or `None` if the input is one region.
     pub counts_in: Option<Global<u32>>,
-    /// The starts of the bins, and the end of the last, unless bins have a capacity.
+    /// The starts of the bins, and the end of the last bin, unless bins have a capacity.
     pub starts: Option<Global<u32>>,
-    /// The counts of rows of the bins, which are 0.
+    /// The counts of rows in the bins, which are 0 before the split.
     pub counts: Global<u32>,
-    /// What the split publishes in, which is 0, if the order is to be kept.
+    /// The look-back state, which is 0 before the split, if the order of rows is kept.
     pub state: Option<Global<u64>>,
     pub header: Global<u64>,
 }
 
-/// Queues split `number` of `rows` rows, with the constants of the mix.
+/// Queues the split with index `number`, of `rows` rows. `a` and `b` are the constants of the mix.
 ///
 /// # Safety
-/// The batch gave all arrays, those that are written to write. They are as large as the level says,
-/// or as the starts do, and the input is the output of the level before.
+/// The batch gave all arrays, the outputs for writing. They are as large as the level or the starts
+/// require. The input is the output of the split before, if any.
 pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
     batch: &Batch<'_>,
     (number, level): (usize, &Level),
@@ -61,15 +61,15 @@ pub(crate) unsafe fn queue_split<K: KeyWord, V: Payload>(
             level: number as u32,
         },
     };
-    // SAFETY: as the caller promises. A split that keeps no order takes no state.
+    // SAFETY: the caller guarantees it. A split that does not keep the order uses no state.
     unsafe { launch_one_of(batch, in_any_order, &split, &split.variant::<true>(), level.regions * level.tiles) }
 }
 
-/// Queues adding up the counts of rows of the bins to their starts, and the end of the last.
+/// Queues a scan of the bins' counts of rows, which results in their starts and the last bin's end.
 ///
 /// # Safety
-/// The batch gave all arrays, the last two to write. There is a count for each bin, one start more,
-/// and [`starts_state_words`] for what the scan publishes, which are 0.
+/// The batch gave all arrays, `starts` and `state` for writing. There is a count for each bin, and
+/// one start more. `state` has [`starts_state_words`] words, which are 0.
 pub(crate) unsafe fn queue_starts(
     batch: &Batch<'_>,
     bins: u64,
@@ -84,20 +84,20 @@ pub(crate) unsafe fn queue_starts(
         state,
         plan: ScanParams { items: bins },
     };
-    // SAFETY: as the caller promises.
+    // SAFETY: the caller guarantees it.
     unsafe { batch.launch_blocks(&add_up, bins.div_ceil(tile::<u32>())) }
 }
 
-/// Returns the count of words that [`queue_starts`] publishes in.
+/// Returns the count of 64-bit words of the look-back state of [`queue_starts`].
 pub(crate) fn starts_state_words(bins: u64) -> u64 {
     state_words::<u32>(bins)
 }
 
-/// Runs the kernel that may change the order of pairs if keys are unique, and otherwise the one
-/// that keeps it.
+/// Launches the kernel that may change the order of pairs if keys are unique, and otherwise the
+/// kernel that keeps the order.
 ///
 /// # Safety
-/// As for [`Batch::launch_blocks`], for both.
+/// As for [`Batch::launch_blocks`], for both kernels.
 pub(crate) unsafe fn launch_one_of(
     batch: &Batch<'_>,
     unique: bool,
@@ -109,7 +109,7 @@ pub(crate) unsafe fn launch_one_of(
     unsafe { batch.launch_blocks(if unique { in_any_order } else { in_order }, blocks) }
 }
 
-/// Returns the array, or null for an argument that may be left out.
+/// Returns the array, or null if this optional argument is absent.
 pub(crate) fn or_null<T>(array: Option<Global<T>>) -> Global<T> {
     // SAFETY: the kernels' documentation allows null for these arguments.
     array.unwrap_or_else(|| unsafe { Global::null() })

@@ -1,6 +1,6 @@
-//! Splits of rows into bins by their mixed keys, for the pages of a table, for group-by, and for
-//! joins: `plan` has their sizes, which are known before anything is allocated, `launch` queues
-//! them. The kernels are in `gpu_kernels::split`.
+//! Splits of rows into bins by their mixed keys. They are used for the pages of a table, for
+//! group-by, and for joins. `plan` computes their sizes before anything is allocated, and `launch`
+//! queues them. The kernels are in `gpu_kernels::split`.
 
 mod launch;
 mod plan;

@@ -3,23 +3,24 @@
 use gpu_kernels::split::{self, MAX_SPLIT_BITS, header};
 use gpu_kernels::types::{KeyWord, Payload};
 
-/// The most rows that are split: offsets of rows in bins have 32 bits.
+/// The most rows of a split, because offsets of rows in bins have 32 bits.
 pub(crate) const MAX_ROWS: u64 = 1 << 31;
 
-/// The standard deviations by which a bin may exceed the mean, if the count of groups is what is
-/// expected. It may be half of that.
+/// The count of standard deviations by which a bin may exceed its mean size. It is large because
+/// there may be only half as many groups as expected.
 const DEVIATIONS: f64 = 8.0;
 
-/// The most rows that the bins of a split have capacity for: from here on offsets stand for no row.
+/// The limit of the rows for which the bins of a split have capacity. Larger offsets mark rows that
+/// are not written.
 const MAX_CAPACITY: u64 = 0xffff_0000;
 
-/// Where rows are that are not side by side: in regions of a capacity, each of which has some at
-/// its beginning.
+/// The regions of rows that are not side by side. All have the same capacity, and rows are at the
+/// beginning of their region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Regions {
     pub number: u64,
     pub capacity: u64,
-    /// The rows of the fullest region.
+    /// The count of rows in the fullest region.
     pub most: u64,
 }
 
@@ -27,16 +28,17 @@ pub(crate) struct Regions {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Level {
     pub bits: u32,
-    /// The bits of the levels up to this one: there are 2^`bits_so_far` bins.
+    /// The bits of all levels up to this one. There are 2^`bits_so_far` bins.
     pub bits_so_far: u32,
-    /// The regions of the input, the tiles of each, and its capacity.
+    /// The count of regions of the input. `tiles` is the count of tiles of each.
     pub regions: u64,
     pub tiles: u64,
     pub region_capacity: u64,
     pub bin_capacity: u64,
-    /// The most rows of a tile in one bin that are likely unless keys are repeated.
+    /// The most rows of a tile that are likely to be in one bin unless keys are repeated.
     pub skew_limit: u64,
-    /// The count of 64-bit words that the split publishes in, if it keeps the order.
+    /// The count of 64-bit words of the split's look-back state, or 0 if it does not keep the
+    /// order.
     pub state_words: u64,
 }
 
@@ -45,27 +47,27 @@ impl Level {
         1 << self.bits_so_far
     }
 
-    /// Returns the count of rows that the split's output has capacity for.
+    /// Returns the count of rows for which the split's output has capacity.
     pub(crate) fn capacity(&self) -> u64 {
         self.bins() * self.bin_capacity
     }
 
-    /// Returns the count of 64-bit words for the bins' counts of rows.
+    /// Returns the count of 64-bit words that the counts of rows in the bins take.
     pub(crate) fn counts_words(&self) -> u64 {
         self.bins().div_ceil(2).next_multiple_of(2)
     }
 }
 
-/// Returns the bits of the splits that make so many. The first ones may have fewer: their tiles are
-/// then larger shares of their bins.
+/// Returns the bits of each split, which are `page_bits` in all. The first splits may have one bit
+/// less, so that a tile has more rows for each of their bins.
 pub(crate) fn split_bits(page_bits: u32) -> Vec<u32> {
     let splits = page_bits.div_ceil(MAX_SPLIT_BITS);
     (0..splits).map(|split| (page_bits + split) / splits).collect()
 }
 
-/// Returns the sizes of splits with so many bits each, of rows that are in regions or side by side.
-/// Bins have capacity for the rows of as many keys as `groups` says for a split, at least, and the
-/// bins of the last split for `besides` more.
+/// Returns the sizes of splits with `bits` bits each. The rows are in regions or side by side. The
+/// bins of split `i` have enough capacity if the rows have at least `groups(i)` distinct keys. The
+/// bins of the last split have capacity for `besides` more rows.
 pub(crate) fn levels<K: KeyWord, V: Payload>(
     (rows, regions): (u64, Option<Regions>),
     groups: impl Fn(usize) -> u64,
@@ -79,10 +81,12 @@ pub(crate) fn levels<K: KeyWord, V: Payload>(
         let tiles = most.div_ceil(split::tile::<K, V>()).max(1);
         bits_so_far += bits_here;
         let mean = rows as f64 / (1u64 << bits_so_far) as f64;
-        // A bin varies by whole groups, and each of these has all of its rows.
+        // The size of a bin varies by whole groups, because all rows of a group are in the same
+        // bin.
         let groups_of_bin = groups(number) as f64 / (1u64 << bits_so_far) as f64;
         let slack = DEVIATIONS * mean / groups_of_bin.sqrt() + 64.0;
-        // Later splits have a tile for every part of a bin's capacity, full or not.
+        // Later splits have tiles for the whole capacity of a bin, so only the last split adds
+        // `besides`.
         let besides = if number + 1 == bits.len() { besides } else { 0 };
         let bin_capacity = ((mean + slack).ceil() as u64 + besides).min(rows).max(1);
         levels.push(Level {
@@ -92,7 +96,7 @@ pub(crate) fn levels<K: KeyWord, V: Payload>(
             tiles,
             region_capacity,
             bin_capacity,
-            // Repeated keys are rows like others.
+            // Rows with repeated keys are not dropped.
             skew_limit: u32::MAX.into(),
             state_words: 0,
         });

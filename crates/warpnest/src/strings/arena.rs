@@ -1,10 +1,10 @@
-//! Strings one behind the other, in memory of the host.
+//! Strings that are stored contiguously in host memory.
 
 /// Copies of strings, with ids that count from 0.
 #[derive(Clone, Debug)]
 pub(super) struct Arena {
     bytes: Vec<u8>,
-    /// Where each string begins, and where the last one ends.
+    /// The offset of each string in `bytes`, followed by the end of the last string.
     offsets: Vec<usize>,
 }
 
@@ -15,7 +15,7 @@ impl Default for Arena {
 }
 
 impl Arena {
-    /// Returns copies of strings.
+    /// Makes an arena with copies of strings.
     pub(super) fn of<'s>(strings: impl Iterator<Item = &'s [u8]> + Clone) -> Self {
         let (rows, bytes) = strings.clone().fold((0, 0), |(rows, bytes), string| (rows + 1, bytes + string.len()));
         let mut arena = Self { bytes: Vec::with_capacity(bytes), offsets: Vec::with_capacity(rows + 1) };
@@ -24,8 +24,8 @@ impl Arena {
         arena
     }
 
-    /// Takes memory for so many more strings of so many bytes: at least as much again as there is,
-    /// so that many small batches copy little.
+    /// Reserves memory for `strings` more strings with `bytes` bytes in all. The memory at least
+    /// doubles if it grows, so that many small batches cause few copies.
     pub(super) fn reserve(&mut self, strings: usize, bytes: usize) {
         self.bytes.reserve(bytes);
         self.offsets.reserve(strings);
@@ -42,7 +42,7 @@ impl Arena {
         self.offsets.len() - 1
     }
 
-    /// Returns a string by its id, if there is one.
+    /// Returns the string with an id, if there is one.
     pub(super) fn get(&self, number: usize) -> Option<&[u8]> {
         let end = *self.offsets.get(number.checked_add(1)?)?;
         Some(&self.bytes[self.offsets[number]..end])
@@ -53,7 +53,7 @@ impl Arena {
         self.offsets.windows(2).map(|ends| &self.bytes[ends[0]..ends[1]])
     }
 
-    /// Returns the bytes that the copies take, with what is allocated ahead.
+    /// Returns the bytes that the copies take, including memory that is allocated ahead.
     pub(super) fn memory_bytes(&self) -> usize {
         self.bytes.capacity() + self.offsets.capacity() * size_of::<usize>()
     }

@@ -1,16 +1,16 @@
-//! Columns of strings as input: slices of anything that has bytes, and bytes with offsets.
+//! Columns of strings as input, which are slices of byte strings, or bytes with offsets.
 
 use crate::{InputError, Result};
 use std::fmt;
 
-/// A column of byte strings, one a row.
+/// A column of byte strings, with one string per row.
 ///
-/// Slices, arrays and vectors of anything that has bytes are columns: of `&str`, `String`, `&[u8]`,
-/// `Vec<u8>`, `Box<[u8]>` and so on. [`StringColumn`] is one of bytes and offsets. Collect what an
-/// iterator gives into a vector first, since the rows are read more than once. `Cow<str>` and
-/// `Arc<str>` do not give their bytes themselves: collect `&**row` of each.
+/// Slices, arrays and vectors of any type that contains bytes are columns: of `&str`, `String`,
+/// `&[u8]`, `Vec<u8>`, `Box<[u8]>` and so on. [`StringColumn`] is a column of bytes and offsets. If
+/// you have an iterator, collect its items into a vector first, because rows are read more than
+/// once. `Cow<str>` and `Arc<str>` are not `AsRef<[u8]>`, so collect `&**row` of each row.
 ///
-/// Rows are read by all cores, and each more than once; a row must be the same each time.
+/// All cores read rows, and each row is read more than once. A row must be the same each time.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no column of strings",
     label = "neither a slice, an array nor a vector of what is `AsRef<[u8]>`, nor a `StringColumn`",
@@ -72,11 +72,11 @@ impl<S: Strings + ?Sized> Strings for &S {
     }
 }
 
-/// A column of strings that lie one behind the other: their bytes, and where each begins.
+/// A column of strings that are stored contiguously, as their bytes and the offset of each string.
 ///
-/// It is the layout of string columns in Arrow: row `i` has the bytes from `offsets[i]` to
-/// `offsets[i + 1]`. Offsets may be `i32` or `i64`, as there, or unsigned. They need not begin at 0
-/// or end with the bytes, so a slice of an Arrow array is a column, too.
+/// This is the layout of string columns in Arrow: row `i` has the bytes from `offsets[i]` to
+/// `offsets[i + 1]`. Offsets may be `i32` or `i64`, as in Arrow, or unsigned. They need not begin
+/// at 0 or end with the bytes, so a slice of an Arrow array is a column, too.
 ///
 /// ```
 /// use warpnest::Device;
@@ -94,11 +94,12 @@ pub struct StringColumn<'a, O> {
 }
 
 impl<'a, O: Copy + Sync + TryInto<usize>> StringColumn<'a, O> {
-    /// Returns the column of these bytes and offsets. There is an offset more than rows, or there
-    /// are none of both. Nothing is copied; each offset is looked at once.
+    /// Returns the column of these bytes and offsets. There is one offset more than there are rows,
+    /// or no offset for no rows. Nothing is copied, and each offset is checked once.
     ///
     /// # Errors
-    /// [`InputError::Offsets`] if an offset is less than the one before it, or beyond the bytes.
+    /// [`InputError::Offsets`] if an offset is less than the one before it, or greater than the
+    /// count of bytes.
     pub fn new(bytes: &'a [u8], offsets: &'a [O]) -> Result<Self> {
         let column = Self { bytes, offsets };
         let mut start = 0;
@@ -112,7 +113,7 @@ impl<'a, O: Copy + Sync + TryInto<usize>> StringColumn<'a, O> {
     }
 
     fn offset(&self, number: usize) -> usize {
-        // Each was converted once, so the other case does not come.
+        // `new` has converted each offset successfully, so the default is never used.
         self.offsets[number].try_into().unwrap_or(self.bytes.len())
     }
 }

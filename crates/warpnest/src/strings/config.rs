@@ -1,4 +1,4 @@
-//! The configuration of a [`StringMap`], and its builds.
+//! The configuration of a [`StringMap`], and the builds of string maps.
 
 use super::arena::Arena;
 use super::column::Strings;
@@ -10,7 +10,7 @@ use crate::design::{Builds, Page};
 use crate::{Config, Device, Result};
 use std::hash::BuildHasher;
 
-/// The configuration of a [`StringMap`]: the configuration of the table under it, and a hasher.
+/// The configuration of a [`StringMap`]: the configuration of its hash table, and a hasher.
 ///
 /// ```
 /// use std::hash::RandomState;
@@ -29,10 +29,10 @@ pub struct StringConfig<D = Page, S = RandomState> {
     hasher: S,
 }
 
-// There is no default for any other `D`: it could then not be inferred which one
-// `StringConfig::default()` means.
+// No other `D` has a default, because rustc could then not infer which type
+// `StringConfig::default()` has.
 impl Default for StringConfig {
-    /// Returns the configuration on a page map with the default configuration, and a hasher with a
+    /// Returns the configuration on a page map with the default configuration. Its hasher has a
     /// random seed.
     fn default() -> Self {
         Self::on(Config::default())
@@ -40,16 +40,16 @@ impl Default for StringConfig {
 }
 
 impl<D: Builds> StringConfig<D> {
-    /// Returns the configuration of a map whose table has this configuration, with a hasher with a
-    /// random seed.
+    /// Returns the configuration of a map whose hash table has the configuration `table`. Its
+    /// hasher has a random seed.
     pub fn on(table: Config<D>) -> Self {
         Self { table, hasher: RandomState::default() }
     }
 }
 
 impl<D: Builds, S> StringConfig<D, S> {
-    /// Takes another hasher. Equal bytes must have equal hashes. If different bytes have equal
-    /// ones, no answer is wrong.
+    /// Sets another hasher. Equal bytes must have equal hashes. If different bytes have equal
+    /// hashes, answers are still right.
     #[must_use]
     pub fn hasher<T: BuildHasher + Sync>(self, hasher: T) -> StringConfig<D, T> {
         StringConfig { table: self.table, hasher }
@@ -57,7 +57,7 @@ impl<D: Builds, S> StringConfig<D, S> {
 }
 
 impl<D: Builds, S: BuildHasher + Clone + Sync> StringConfig<D, S> {
-    /// Builds a map of each row's string to its value; the last pair of a repeated string counts.
+    /// Builds a map of each row's string to its value. The last pair of a repeated string wins.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer), and as for
@@ -73,7 +73,7 @@ impl<D: Builds, S: BuildHasher + Clone + Sync> StringConfig<D, S> {
         self.build_by(device, &strings, |last_rows| last_rows.iter().map(|&row| values[row as usize].clone()).collect())
     }
 
-    /// Builds a map of the pairs of an iterator, whose values are moved.
+    /// Builds a map of the pairs of an iterator, and moves the values into the map.
     ///
     /// # Errors
     /// As for [`StringConfig::build`].
@@ -84,12 +84,12 @@ impl<D: Builds, S: BuildHasher + Clone + Sync> StringConfig<D, S> {
     ) -> Result<StringMap<V, D, S>> {
         let (strings, values): (Vec<T>, Vec<V>) = pairs.into_iter().unzip();
         let mut values: Vec<Option<V>> = values.into_iter().map(Some).collect();
-        // Each row is the last one of one string at most, so none is taken twice.
+        // Each row is the last row of at most one string, so no value is taken twice.
         let strings = With(&strings, &self.hasher);
         self.build_by(device, &strings, |rows| rows.iter().filter_map(|&row| values[row as usize].take()).collect())
     }
 
-    /// Builds a map whose values `pick` picks by their rows.
+    /// Builds a map. `pick` returns the values for the last rows of all strings.
     fn build_by<V>(
         &self,
         device: &Device,
@@ -115,7 +115,7 @@ impl<D: Builds, S: BuildHasher + Clone + Sync> StringConfig<D, S> {
 }
 
 impl<V> StringMap<V> {
-    /// Builds a map of each row's string to its value; [`StringConfig::build`] takes another table
+    /// Builds a map of each row's string to its value. [`StringConfig::build`] allows another table
     /// and another hasher.
     ///
     /// # Errors

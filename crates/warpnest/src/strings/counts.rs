@@ -1,4 +1,4 @@
-//! [`StringCounts`]: how often each string occurs, over any number of batches.
+//! [`StringCounts`]: the count of occurrences of each string, over any number of batches.
 
 use super::column::Strings;
 use super::hashing::RandomState;
@@ -8,10 +8,10 @@ use std::cmp::Reverse;
 use std::fmt;
 use std::hash::BuildHasher;
 
-/// The count of rows of each different string, over any number of batches.
+/// The count of rows of each distinct string, over any number of batches.
 ///
-/// It is a [`StringIds`] with a counter of 64 bits for each id, so a text that does not fit memory
-/// is counted part by part. [`StringCounts::ids`] lends the strings.
+/// It is a [`StringIds`] with a 64-bit counter for each id. So a text that does not fit into memory
+/// can be counted part by part. [`StringCounts::ids`] returns the strings.
 ///
 /// ```
 /// use warpnest::Device;
@@ -45,11 +45,11 @@ impl<S: BuildHasher + Sync> StringCounts<S> {
         Self { ids: StringIds::with_hasher(device, hasher), counts: Vec::new() }
     }
 
-    /// Counts the strings of a batch. Returns the first row of each string that was not there
-    /// before: their ids follow those that were given out, in the order of these rows.
+    /// Counts the strings of a batch. Returns the first row of each new string. New strings get the
+    /// next ids, in the order of these rows.
     ///
     /// # Errors
-    /// As for [`StringIds::get_or_insert_many`]: nothing has changed.
+    /// As for [`StringIds::get_or_insert_many`]. After an error nothing has changed.
     pub fn add_many(&mut self, strings: &(impl Strings + ?Sized)) -> Result<Vec<u32>> {
         let Added { rows, ids, new_rows } = self.ids.add(strings)?;
         self.counts.resize(self.ids.len(), 0);
@@ -57,24 +57,24 @@ impl<S: BuildHasher + Sync> StringCounts<S> {
         Ok(new_rows)
     }
 
-    /// Returns how often a string occurs: 0 if it does not.
+    /// Returns the count of occurrences of a string.
     pub fn get(&self, string: impl AsRef<[u8]>) -> u64 {
         self.ids.get(string).map_or(0, |id| self.counts[id as usize])
     }
 }
 
 impl<S> StringCounts<S> {
-    /// Returns the count of rows of each different string, in the order of first appearance.
+    /// Returns the count of rows of each distinct string, in the order of first appearance.
     pub fn counts(&self) -> &[u64] {
         &self.counts
     }
 
-    /// Returns the strings and their ids, by which [`StringCounts::counts`] is ordered.
+    /// Returns the strings and their ids. The ids are indices into [`StringCounts::counts`].
     pub fn ids(&self) -> &StringIds<S> {
         &self.ids
     }
 
-    /// Returns the count of different strings.
+    /// Returns the count of distinct strings.
     pub fn len(&self) -> usize {
         self.counts.len()
     }
@@ -94,10 +94,10 @@ impl<S> StringCounts<S> {
         self.ids.iter().zip(self.counts.iter().copied())
     }
 
-    /// Returns the ids of the `most` strings with the highest counts, the highest first. Of strings
-    /// with one count, those that appeared first come first.
+    /// Returns the ids of the `most` strings with the highest counts, the highest first. Strings
+    /// with equal counts are in the order of first appearance.
     ///
-    /// **Complexity.** All counts are looked at once, and only as many as are returned are sorted.
+    /// **Complexity.** All counts are read once, and only the returned ids are sorted.
     pub fn most_common_ids(&self, most: usize) -> Vec<u32> {
         let mut ids: Vec<u32> = (0..self.counts.len() as u32).collect();
         let rank = |&id: &u32| (Reverse(self.counts[id as usize]), id);
@@ -109,7 +109,7 @@ impl<S> StringCounts<S> {
         ids
     }
 
-    /// Returns the `most` strings with the highest counts and these, in the order of
+    /// Returns the `most` strings with the highest counts, and their counts, in the order of
     /// [`StringCounts::most_common_ids`].
     pub fn most_common(&self, most: usize) -> Vec<(&[u8], u64)> {
         let ids = self.most_common_ids(most).into_iter();

@@ -1,12 +1,12 @@
-//! Strings by their ids and ids by their strings, on the host.
+//! The map between strings and their ids, on the host.
 
 use super::arena::Arena;
 use std::collections::HashMap;
 
-/// Different strings, numbered in the order in which they came.
+/// Distinct strings with ids in the order of addition.
 ///
-/// The first string with a hash is found by the hash. The others with that hash are in a map by
-/// themselves, whose hash has another seed: they take no longer if an attacker knew the first one.
+/// The first string with a hash is found by it. Other strings with that hash are in a separate map,
+/// which hashes with another random seed. An attacker who knows the first seed cannot slow it down.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Dictionary {
     strings: Arena,
@@ -19,7 +19,7 @@ impl Dictionary {
         &self.strings
     }
 
-    /// Returns the id of a string, whose hash is given.
+    /// Returns the id of a string, if it has one. `hash` is the hash of the string.
     pub(super) fn get(&self, hash: u64, string: &[u8]) -> Option<u32> {
         let number = *self.by_hash.get(&hash)?;
         if self.strings.get(number as usize) == Some(string) {
@@ -28,14 +28,14 @@ impl Dictionary {
         self.sharing.get(string).copied()
     }
 
-    /// Takes memory for so many more strings of so many bytes.
+    /// Reserves memory for `strings` more strings with `bytes` bytes in all.
     pub(super) fn reserve(&mut self, strings: usize, bytes: usize) {
         self.strings.reserve(strings, bytes);
         self.by_hash.reserve(strings);
     }
 
-    /// Appends a string that is not there, whose hash is given, and returns its id. There are fewer
-    /// than 2^32 strings.
+    /// Appends a new string with the hash `hash`, and returns its id. There must be fewer than 2^32
+    /// strings.
     pub(super) fn push(&mut self, hash: u64, string: &[u8]) -> u32 {
         let number = self.strings.len() as u32;
         self.strings.push(string);
@@ -45,9 +45,9 @@ impl Dictionary {
         number
     }
 
-    /// Returns the bytes that are allocated, without the bytes for strings that share a hash.
+    /// Returns the allocated bytes, except for copies of strings that share a hash.
     pub(super) fn memory_bytes(&self) -> usize {
-        // A control byte is beside each pair, and of eight slots seven are given out.
+        // Each slot has a control byte, and the capacity is seven eighths of the slots.
         let slots = (self.by_hash.capacity() * 8).div_ceil(7);
         self.strings.memory_bytes() + slots * (size_of::<(u64, u32)>() + 1)
     }

@@ -1,4 +1,4 @@
-//! Hashes of 64 bits for the strings of a column, on all cores.
+//! The 64-bit hashes of the strings of a column, computed by all cores.
 
 use super::column::Strings;
 use rayon::prelude::*;
@@ -6,24 +6,25 @@ use std::hash::{BuildHasher, Hasher};
 
 pub use foldhash::quality::RandomState;
 
-/// The fewest rows that a core takes at once: fewer are done before another core has woken up.
+/// The fewest rows that a core processes at once. Fewer rows are done before another core wakes up.
 pub(super) const MIN_ROWS: usize = 1 << 11;
 
-/// Returns the hash of a string: of its bytes alone, without a length before or a byte behind them.
+/// Returns the hash of a string's bytes. Unlike `Hash for str`, it hashes no length and no extra
+/// byte.
 pub(super) fn hash_of(hasher: &impl BuildHasher, string: &[u8]) -> u64 {
     let mut state = hasher.build_hasher();
     state.write(string);
     state.finish()
 }
 
-/// A column whose rows can be hashed. Only this is compiled for each type of columns and hashers:
-/// what takes it is compiled once.
+/// A column whose rows can be hashed. It is implemented for each type of column and hasher, and its
+/// users are compiled once.
 pub(super) trait Hashed: Strings {
-    /// Returns the hashes of the rows that begin at `first`, as many as there are `hashes`.
+    /// Returns the hashes of `hashes.len()` rows that begin at `first`.
     fn hash(&self, first: usize, hashes: &mut [u64]);
 }
 
-/// A column and what hashes its rows.
+/// A column and its hasher.
 pub(super) struct With<'a, S: ?Sized, H>(pub &'a S, pub &'a H);
 
 impl<S: Strings + ?Sized, H: Sync> Strings for With<'_, S, H> {

@@ -1,4 +1,4 @@
-//! [`StringIds`]: a dense id for each different string, over any number of batches.
+//! [`StringIds`]: a dense id for each distinct string, over any number of batches.
 
 use super::column::Strings;
 use super::dictionary::Dictionary;
@@ -13,15 +13,15 @@ use std::hash::BuildHasher;
 /// The most strings of a [`StringIds`].
 const MAX_STRINGS: u64 = u32::MAX as u64;
 
-/// A dense id for each different string, over any number of batches: an interner.
+/// An interner, which assigns a dense id to each distinct string, over any number of batches.
 ///
-/// Ids are in the order of first appearance, and never change. Strings are compared themselves, so
-/// an id is never wrong; what an attacker can do is said at [`strings`](crate::strings).
+/// Ids are in the order of first appearance, and never change. Strings are compared, not only their
+/// hashes, so an id is never wrong. [`strings`](crate::strings) describes what an attacker can do.
 ///
-/// * **Complexity.** A batch is deduplicated on the device. Its different strings are then looked
-///   up on all cores, and the new ones added by one.
-/// * **Memory** is the host's: the bytes of each different string, 8 for where it begins, and 20 to
-///   40 for its hash and id. The device keeps nothing between batches.
+/// * **Complexity.** A batch is deduplicated on the device. All cores then look up its distinct
+///   strings, and one core adds the new strings.
+/// * **Memory** is on the host: the bytes of each distinct string, 8 bytes for its offset, and 20
+///   to 40 bytes for its hash and id. The device keeps nothing between batches.
 ///
 /// ```
 /// use warpnest::Device;
@@ -55,11 +55,11 @@ impl<S: BuildHasher + Sync> StringIds<S> {
         Self { device: device.clone(), hasher, dictionary: Dictionary::default() }
     }
 
-    /// Returns the id of each row's string, and gives the next ids to new strings.
+    /// Returns the id of each row's string, and assigns the next ids to new strings.
     ///
     /// # Errors
     /// As for [`unique`](super::unique), and [`InputError::TooManyPairs`] if there would be 2^32
-    /// different strings: nothing has changed.
+    /// distinct strings. After an error nothing has changed.
     pub fn get_or_insert_many(&mut self, strings: &(impl Strings + ?Sized)) -> Result<Vec<u32>> {
         Ok(self.add(strings)?.into_ids())
     }
@@ -69,7 +69,7 @@ impl<S: BuildHasher + Sync> StringIds<S> {
         Added::to(&mut self.dictionary, &self.device, &With(strings, &self.hasher))
     }
 
-    /// Returns the id of each row's string, if it has one: on the host alone, by all cores.
+    /// Returns the id of each row's string, if it has one. Only the host's cores work.
     pub fn get_many(&self, strings: &(impl Strings + ?Sized)) -> Vec<Option<u32>> {
         found(&self.dictionary, &With(strings, &self.hasher))
     }
@@ -82,7 +82,7 @@ impl<S: BuildHasher + Sync> StringIds<S> {
 }
 
 impl<S> StringIds<S> {
-    /// Returns the string of an id, in constant time.
+    /// Returns the string with an id, in constant time.
     pub fn string(&self, id: u32) -> Option<&[u8]> {
         self.dictionary.strings().get(id as usize)
     }
@@ -92,7 +92,7 @@ impl<S> StringIds<S> {
         self.dictionary.strings().iter()
     }
 
-    /// Returns the count of different strings.
+    /// Returns the count of distinct strings.
     pub fn len(&self) -> usize {
         self.dictionary.strings().len()
     }
@@ -102,30 +102,30 @@ impl<S> StringIds<S> {
         self.len() == 0
     }
 
-    /// Returns the bytes of the host that the strings and what finds them take, without copies of
+    /// Returns the host bytes that the strings and their hash map take, except for copies of
     /// strings that share a hash.
     pub fn memory_bytes(&self) -> usize {
         self.dictionary.memory_bytes()
     }
 
-    /// Returns the device that batches are deduplicated on.
+    /// Returns the device on which batches are deduplicated.
     pub fn device(&self) -> &Device {
         &self.device
     }
 }
 
-/// What a batch has added.
+/// The result of adding a batch.
 pub(super) struct Added {
-    /// The rows, by their different strings in the batch.
+    /// The rows of the batch, with the ids of their strings within the batch.
     pub rows: Numbered,
-    /// The id of each different string of the batch.
+    /// The id of each distinct string of the batch.
     pub ids: Vec<u32>,
-    /// The first row of each new string, in the order of their ids.
+    /// The first row of each new string, in the order of the new ids.
     pub new_rows: Vec<u32>,
 }
 
 impl Added {
-    /// Adds the strings of a batch that a device deduplicates.
+    /// Adds the strings of a batch to the dictionary.
     fn to(dictionary: &mut Dictionary, device: &Device, strings: &dyn Hashed) -> Result<Self> {
         let rows = numbered(device, strings)?;
         let different = rows.first_rows.par_iter().zip(&rows.hashes).with_min_len(MIN_ROWS);

@@ -1,4 +1,4 @@
-//! [`StringMap`]: values of any type by strings.
+//! [`StringMap`]: a map from strings to values of any type.
 
 use super::arena::Arena;
 use super::column::Strings;
@@ -10,23 +10,23 @@ use std::collections::HashMap;
 use std::fmt;
 use std::hash::BuildHasher;
 
-/// A map from strings to values of any type, for arrays of queries.
+/// A map from strings to values of any type, which looks up many strings at once.
 ///
-/// A table on the device leads from the hash of a string, of 64 bits, to the string's id. The
-/// strings and values are on the host, where every string that is found is compared with the one
-/// that was asked for. So no answer is wrong, whatever strings share a hash; what an attacker can
-/// do is said at [`strings`](crate::strings).
+/// A hash table on the device maps the 64-bit hash of a string to the string's id. The strings and
+/// values are on the host, where every found string is compared with the query. So no answer is
+/// wrong, even if strings share a hash. [`strings`](crate::strings) describes what an attacker can
+/// do.
 ///
-/// * **The table** is a [`PageMap`](crate::PageMap) by default.
-///   [`StringConfig`](super::StringConfig) takes another design, and another hasher.
-/// * **The last pair** of a repeated string counts. Strings keep the order of first appearance.
-/// * **It does not change**: build it again. Or keep the values in a map that changes, by the ids
-///   of a [`StringIds`](super::StringIds), which grows.
-/// * **Complexity.** A lookup hashes the queries on all cores, finds the hashes on the device, and
-///   reads a string and a value for each query that is found.
+/// * **The hash table** is a [`PageMap`](crate::PageMap) by default.
+///   [`StringConfig`](super::StringConfig) allows another design, and another hasher.
+/// * **The last pair** of a repeated string wins. Strings keep the order of first appearance.
+/// * **It does not change.** For other strings, build it again. Or map the ids of a
+///   [`StringIds`](super::StringIds), which can grow, to values in a map that can change.
+/// * **Complexity.** A lookup hashes the queries on all cores and finds the hashes on the device.
+///   Then it reads a string and a value for each query that is found.
 /// * **Memory.** The device has a table of 64-bit keys and 32-bit values
-///   ([`Config::memory_bytes`](crate::Config::memory_bytes) of `u64` and `u32`). The host has the
-///   bytes of each different string, 8 for where it begins, and its value.
+///   ([`Config::memory_bytes`](crate::Config::memory_bytes) of `u64` and `u32`). For each distinct
+///   string, the host has its bytes, 8 bytes for its offset, and its value.
 ///
 /// ```
 /// use warpnest::Device;
@@ -38,12 +38,12 @@ use std::hash::BuildHasher;
 /// ```
 #[doc(alias("HashMap", "dictionary"))]
 pub struct StringMap<V, D: Design = Page, S = RandomState> {
-    /// From hashes to the first string with each.
+    /// The map of each hash to the id of the first string with that hash.
     pub(super) table: BulkMap<u64, u32, D>,
     pub(super) hasher: S,
     pub(super) strings: Arena,
     pub(super) values: Vec<V>,
-    /// The other strings, whose hash an earlier string has, too.
+    /// The ids of the other strings, which share their hash with an earlier string.
     pub(super) sharing: HashMap<Vec<u8>, u32>,
 }
 
@@ -64,7 +64,7 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
         self.found(&With(queries, &self.hasher), |number| number.is_some())
     }
 
-    /// Returns the value of one string; for a look at a few, as [`BulkMap::get`] is.
+    /// Returns the value of one string. It is meant for a few strings, like [`BulkMap::get`].
     ///
     /// # Errors
     /// As for [`StringMap::get_many`].
@@ -72,15 +72,15 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
         Ok(self.get_many(&[query.as_ref()])?[0])
     }
 
-    /// Returns what `answer` makes of the id of each query's string.
+    /// Applies `answer` to the id of each query's string, and returns the results.
     fn found<A: Send>(&self, queries: &dyn Hashed, answer: impl Fn(Option<usize>) -> A + Sync) -> Result<Vec<A>> {
         let numbers = self.table.get_many(&hashes(queries))?;
         let rows = numbers.into_par_iter().enumerate().with_min_len(MIN_ROWS);
         Ok(rows.map(|(row, number)| answer(self.verified(number, queries.row(row)))).collect())
     }
 
-    /// Returns the id of the string `query`, if `first` is the id of the first string with its
-    /// hash.
+    /// Returns the id of the string `query`, if it is in the map. `first` is the id of the first
+    /// string with the same hash.
     fn verified(&self, first: Option<u32>, query: &[u8]) -> Option<usize> {
         let first = first? as usize;
         if self.strings.get(first) == Some(query) {
@@ -91,7 +91,7 @@ impl<V: Sync, D: Design, S: BuildHasher + Sync> StringMap<V, D, S> {
 }
 
 impl<V, D: Design, S> StringMap<V, D, S> {
-    /// Iterates over all strings and values, in the order in which strings appeared first.
+    /// Iterates over all strings and values, in the order in which strings first appeared.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = (&[u8], &V)> {
         self.keys().zip(&self.values)
     }
@@ -106,7 +106,7 @@ impl<V, D: Design, S> StringMap<V, D, S> {
         &self.values
     }
 
-    /// Returns the count of different strings.
+    /// Returns the count of distinct strings.
     pub fn len(&self) -> usize {
         self.values.len()
     }
@@ -116,13 +116,13 @@ impl<V, D: Design, S> StringMap<V, D, S> {
         self.values.is_empty()
     }
 
-    /// Returns the table on the device: from the hash of a string to the id of the first string
-    /// with that hash, in the order of [`StringMap::iter`].
+    /// Returns the hash table on the device. It maps the hash of a string to the id of the first
+    /// string with that hash, and ids are in the order of [`StringMap::iter`].
     pub fn table(&self) -> &BulkMap<u64, u32, D> {
         &self.table
     }
 
-    /// Returns the device that the table is on.
+    /// Returns the device that has the hash table.
     pub fn device(&self) -> &Device {
         self.table.device()
     }

@@ -1,8 +1,9 @@
-//! Strings as keys, exactly: [`unique`] with ids and counts, [`StringIds`], [`StringCounts`] and
-//! [`StringMap`]. `docs/strings.md` has layout, guarantees and figures.
+//! Strings as exact keys: [`unique`], which returns ids and counts, [`StringIds`], [`StringCounts`]
+//! and [`StringMap`]. `docs/strings.md` has layout, guarantees and figures.
 //!
 //! A key is any string of bytes: `&str`, `String`, `&[u8]`, or a row of a [`StringColumn`], which
-//! has bytes and offsets as in Arrow. Strings need not be UTF-8, may be empty, and may have zeros.
+//! has bytes and offsets as in Arrow. Strings need not be UTF-8, may be empty, and may contain
+//! zeros.
 //!
 //! ```
 //! use warpnest::{Device, strings};
@@ -16,25 +17,26 @@
 //!
 //! # Exact
 //!
-//! Cores of the host hash each string to 64 bits. The device works with the hashes alone, and the
-//! host compares the strings of every hit. Strings that share a hash are told apart, so no answer
+//! The host's cores hash each string to 64 bits. The device works only with the hashes, and the
+//! host compares the strings of every match. Strings that share a hash are told apart, so no answer
 //! depends on luck.
 //!
 //! # Attackers
 //!
-//! * By default the hash has a random seed ([`RandomState`], of `foldhash`). Who does not know it
-//!   cannot choose strings that share a hash. Its authors warn of attackers who watch a program for
-//!   long, and could so learn the seed.
-//! * Who knows the seed can choose such strings. Answers stay right, and time stays proportional to
-//!   the bytes: all but the first string of a hash go into a `HashMap` of `std`, by SipHash with
-//!   another random seed. That is slower than the usual path, on one core, by what a `HashMap`
-//!   takes.
-//! * Any [`BuildHasher`](std::hash::BuildHasher) can take its place, such as SipHash
-//!   ([`std::hash::RandomState`]). An unseeded one lets anybody bring about the case before.
+//! * By default the hash has a random seed ([`RandomState`], of `foldhash`). Without knowing it,
+//!   nobody can choose strings that share a hash. The authors of `foldhash` warn that attackers who
+//!   watch a program for long could learn the seed.
+//! * Somebody who knows the seed can choose such strings. Answers stay right, and the time stays
+//!   proportional to the bytes. All strings of a hash except the first go into a `HashMap` of
+//!   `std`, by SipHash with another random seed. That takes longer than the usual path, by the time
+//!   of the `HashMap` on one core.
+//! * Any [`BuildHasher`](std::hash::BuildHasher) can replace this hash, such as SipHash
+//!   ([`std::hash::RandomState`]). With an unseeded hasher, anybody can choose strings that share a
+//!   hash.
 
-// `unique`, `ids`, `counts` and `map` are what users call, `column` what they give. Rows are hashed
-// (`hashing`) and numbered (`numbering`): by the device (`on_device`), or by cores (`on_cores`). A
-// `dictionary` has the strings of ids, on an `arena`.
+// Users call `unique`, `ids`, `counts` and `map`, and pass columns of `column`. `hashing` hashes
+// rows, and `numbering` assigns ids to them: on the device (`on_device`), or on cores (`on_cores`).
+// A `dictionary` has the strings of ids, in an `arena`.
 mod arena;
 mod column;
 mod config;

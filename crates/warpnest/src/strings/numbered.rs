@@ -1,13 +1,13 @@
 //! Rows with the ids of their strings.
 
-/// Rows numbered by their strings, in the order of first appearance.
+/// Rows with the ids of their strings, in the order of first appearance.
 #[derive(Debug, Default)]
 pub(super) struct Numbered {
     pub ids: Vec<u32>,
     pub counts: Vec<u32>,
     pub first_rows: Vec<u32>,
-    /// The hash of each different string.
+    /// The hash of each distinct string.
     pub hashes: Vec<u64>,
-    /// The ids whose hash an earlier id has, too; they ascend.
+    /// The ascending ids of strings that share the hash of an earlier string.
     pub sharing: Vec<u32>,
 }

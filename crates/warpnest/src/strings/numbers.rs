@@ -1,11 +1,11 @@
-//! Indices of strings that live elsewhere.
+//! Ids of strings that are stored elsewhere.
 
 use std::collections::HashMap;
 
-/// Different strings, with ids that count from 0 as they came.
+/// Distinct strings, with ids from 0 in the order of addition.
 ///
-/// The first string with a hash is found by the hash. The others with that hash are in a map by
-/// themselves, whose hash has another seed: they take no longer if an attacker knew the first one.
+/// The first string with a hash is found by it. Other strings with that hash are in a separate map,
+/// which hashes with another random seed. An attacker who knows the first seed cannot slow it down.
 #[derive(Default)]
 pub(super) struct Numbers<'s> {
     by_hash: HashMap<u64, u32, foldhash::fast::RandomState>,
@@ -15,7 +15,7 @@ pub(super) struct Numbers<'s> {
 }
 
 impl<'s> Numbers<'s> {
-    /// Returns the id of a string, whose hash is given: the next one if it is new.
+    /// Returns the id of a string, which is the next id if the string is new. `hash` is its hash.
     pub(super) fn get_or_insert(&mut self, hash: u64, string: &'s [u8]) -> u32 {
         let next = self.strings.len() as u32;
         let mut number = *self.by_hash.entry(hash).or_insert(next);
@@ -47,7 +47,8 @@ impl<'s> Numbers<'s> {
         self.strings.iter().copied().zip(self.hashes.iter().copied())
     }
 
-    /// Iterates over the indices of the strings whose hash an earlier one has, too, in no order.
+    /// Iterates over the ids of the strings that share their hash with an earlier string. The order
+    /// is unspecified.
     pub(super) fn sharing(&self) -> impl Iterator<Item = u32> {
         self.sharing.values().copied()
     }

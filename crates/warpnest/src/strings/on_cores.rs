@@ -1,18 +1,19 @@
-//! Ids of rows, given on the cores of a CPU: each core gives ids to a chunk of the rows, and then
-//! to a part of all hashes among the strings of all chunks.
+//! The assignment of ids to rows on the cores of a CPU. Each core first assigns ids to a chunk of
+//! the rows, and then merges the strings of all chunks in its part of the hash range.
 
 use super::hashing::Hashed;
 use super::numbered::Numbered;
 use super::numbers::Numbers;
 use rayon::prelude::*;
 
-/// The fewest rows of a chunk: merging the strings of fewer takes longer than another core saves.
+/// The fewest rows of a chunk. With smaller chunks, merging their strings takes longer than another
+/// core saves.
 const MIN_CHUNK_ROWS: usize = 1 << 14;
 
-/// The rows that are hashed one after the other, before they are numbered.
+/// The count of rows that are hashed together before ids are assigned to them.
 const ROWS_AT_ONCE: usize = 256;
 
-/// Gives ids to the rows of a column on `cores` cores. There are fewer than 2^32 rows.
+/// Assigns ids to the rows of a column on `cores` cores. There must be fewer than 2^32 rows.
 pub(super) fn numbered(cores: usize, strings: &dyn Hashed) -> Numbered {
     let rows = strings.rows();
     let cores = (rows / MIN_CHUNK_ROWS).clamp(1, cores.max(1));
@@ -36,7 +37,7 @@ pub(super) fn numbered(cores: usize, strings: &dyn Hashed) -> Numbered {
     Numbered { ids, ..numbered }
 }
 
-/// The different strings of a chunk of the rows.
+/// The distinct strings in a chunk of the rows.
 #[derive(Default)]
 struct Chunk<'s> {
     numbers: Numbers<'s>,
@@ -45,7 +46,7 @@ struct Chunk<'s> {
 }
 
 impl<'s> Chunk<'s> {
-    /// Gives ids to the rows that begin at `first`, as many as there are `ids`.
+    /// Assigns ids to `ids.len()` rows that begin at `first`.
     fn of(first: usize, ids: &mut [u32], strings: &'s dyn Hashed) -> Self {
         let (mut chunk, mut hashes) = (Self::default(), [0; ROWS_AT_ONCE]);
         for (part, ids) in ids.chunks_mut(ROWS_AT_ONCE).enumerate() {
@@ -63,7 +64,7 @@ impl<'s> Chunk<'s> {
         chunk
     }
 
-    /// Returns what is known of all rows if this chunk has them all; without the ids.
+    /// Returns the results for all rows if this chunk contains all of them, except for the ids.
     fn into_numbered(self) -> Numbered {
         let Self { numbers, counts, first_rows } = self;
         let mut sharing: Vec<u32> = numbers.sharing().collect();
@@ -72,11 +73,11 @@ impl<'s> Chunk<'s> {
     }
 }
 
-/// Returns what is known of the rows of all chunks, without the ids; and for each chunk the ids of
-/// its strings.
+/// Merges the chunks. Returns the results for the rows of all chunks, except for the ids, and for
+/// each chunk the ids of its strings.
 fn merged(chunks: &[Chunk<'_>]) -> (Numbered, Vec<Vec<u32>>) {
     let part_of = |hash: u64| ((u128::from(hash) * chunks.len() as u128) >> 64) as usize;
-    // For each part of the hashes its strings, and their ids in the order of the chunks.
+    // For each part of the hash range, its strings, and their ids in the order of the chunks.
     let parts = (0..chunks.len()).into_par_iter().with_max_len(1).map(|part| {
         let mut numbers = Numbers::default();
         let all = chunks.iter().flat_map(|chunk| chunk.numbers.iter());
@@ -91,7 +92,7 @@ fn merged(chunks: &[Chunk<'_>]) -> (Numbered, Vec<Vec<u32>>) {
     let mut id = |chunk: &Chunk<'_>, number: usize| {
         let hash = chunk.numbers.hashes()[number];
         let part = part_of(hash);
-        // Each part has an id for each string of its hashes.
+        // `in_turn` has an id for each string of every chunk, in this order.
         let in_part = in_turn[part].next().copied().unwrap_or_default() as usize;
         if in_part == ids[part].len() {
             ids[part].push(numbered.counts.len() as u32);

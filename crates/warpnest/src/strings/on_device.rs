@@ -1,4 +1,5 @@
-//! Rows numbered by a device, which knows their hashes alone. The host verifies the answer.
+//! The assignment of ids to rows by a device, which reads only their hashes. The host verifies the
+//! ids.
 
 use super::hashing::{Hashed, MIN_ROWS, hashes};
 use super::numbered::Numbered;
@@ -7,7 +8,7 @@ use crate::{Device, Result};
 use rayon::prelude::*;
 use std::collections::HashMap;
 
-/// Gives ids to the rows of a column.
+/// Assigns ids to the rows of a column.
 pub(super) fn numbered(device: &Device, strings: &dyn Hashed) -> Result<Numbered> {
     let hashes = hashes(strings);
     let unique = Unique::of(&hashes).ids().counts().first_rows().order(Order::FirstSeen).run(device)?;
@@ -29,8 +30,8 @@ fn differing(numbered: &Numbered, strings: &dyn Hashed) -> Vec<u32> {
     rows.filter(differs).map(|(row, _)| row as u32).collect()
 }
 
-/// Gives the rows that differ ids of their own, by their strings themselves: in a map whose hash
-/// has another seed. So it takes no longer if an attacker knew the seed of the first one.
+/// Assigns new ids to the differing rows, in a map of their strings whose hash function has another
+/// random seed. So an attacker who knows the seed of the first hash cannot make it slow.
 fn separate(numbered: &mut Numbered, strings: &dyn Hashed, differing: &[u32]) {
     let Numbered { ids, counts, first_rows, sharing, .. } = numbered;
     let of_hashes = first_rows.len() as u32;
@@ -46,7 +47,7 @@ fn separate(numbered: &mut Numbered, strings: &dyn Hashed, differing: &[u32]) {
         counts[before as usize] -= 1;
         counts[id as usize] += 1;
     }
-    // All in the order of appearance again.
+    // Ids are put in the order of first appearance again.
     let mut order: Vec<u32> = (0..first_rows.len() as u32).collect();
     order.sort_unstable_by_key(|&id| first_rows[id as usize]);
     let mut new_ids = vec![0; order.len()];

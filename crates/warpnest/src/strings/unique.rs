@@ -1,4 +1,4 @@
-//! The different strings of a column, with an id and a count of each.
+//! The distinct strings of a column, with the id and the count of each.
 
 use super::column::Strings;
 use super::hashing::{RandomState, With};
@@ -7,43 +7,44 @@ use super::numbering::numbered;
 use crate::{Device, Result};
 use std::hash::BuildHasher;
 
-/// The different strings of a column. Ids are in the order of first appearance.
+/// The distinct strings of a column. Ids are in the order of first appearance.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct UniqueStrings {
-    /// The id of each row's string: rows have the same id if and only if their strings are equal.
+    /// The id of each row's string. Two rows have the same id if and only if their strings are
+    /// equal.
     pub ids: Vec<u32>,
-    /// The count of rows of each different string.
+    /// The count of rows of each distinct string.
     pub counts: Vec<u32>,
-    /// The first row of each different string; they ascend.
+    /// The first row of each distinct string, in ascending order.
     pub first_rows: Vec<u32>,
 }
 
 impl UniqueStrings {
-    /// Returns the count of different strings.
+    /// Returns the count of distinct strings.
     pub fn len(&self) -> usize {
         self.first_rows.len()
     }
 
-    /// Returns whether there are no strings, and so were no rows.
+    /// Returns whether there are no strings, which is so if the column had no rows.
     pub fn is_empty(&self) -> bool {
         self.first_rows.is_empty()
     }
 
-    /// Returns the first row's element of each different string, in the order of their ids: the
-    /// strings themselves, if `rows` are those that the ids are of.
+    /// Returns the element of `rows` at the first row of each distinct string, in the order of the
+    /// ids. If `rows` is the column, these elements are the distinct strings.
     ///
     /// # Panics
-    /// If there are fewer rows than there are ids.
+    /// If `rows` has no element for the first row of some string.
     pub fn pick<T: Clone>(&self, rows: &[T]) -> Vec<T> {
         self.first_rows.iter().map(|&row| rows[row as usize].clone()).collect()
     }
 }
 
-/// Finds the different strings of a column, the id and the count of each, and its first row.
+/// Finds the distinct strings of a column, and the id, the count and the first row of each.
 ///
-/// Ids are in the order of first appearance. The answer is exact: strings are compared themselves,
-/// and not only their hashes. The hash is [`RandomState`], whose seed is random.
+/// Ids are in the order of first appearance. The answer is exact, because strings are compared and
+/// not only their hashes. The hasher is [`RandomState`], whose seed is random.
 ///
 /// ```
 /// use warpnest::{Device, strings};
@@ -56,13 +57,14 @@ impl UniqueStrings {
 /// ```
 ///
 /// **Complexity.** Each byte is hashed once and compared once, on all cores of the host. The device
-/// gives ids to the hashes, of 8 bytes a row; the cores of a CPU do all of it. The answer takes 4
-/// bytes of the host a row, and 8 a different string. While it is found, a GPU takes 8 of the host
-/// a row more, and cores some 50 to 110 for each different string among the rows of each.
+/// assigns ids to the hashes, which have 8 bytes per row. On the CPU engine, cores do that, too.
+/// The answer takes 4 host bytes per row, and 8 per distinct string. During the call, a GPU takes 8
+/// more host bytes per row. The CPU engine takes some 50 to 110 bytes for each distinct string in
+/// the rows of each core.
 ///
 /// # Errors
-/// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs) for more rows than a table has,
-/// [`BuildError::Page`](crate::BuildError::Page),
+/// [`InputError::TooManyPairs`](crate::InputError::TooManyPairs) if a table cannot have so many
+/// rows, [`BuildError::Page`](crate::BuildError::Page),
 /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
 #[doc(alias("deduplicate", "distinct", "dictionary_encode", "factorize", "value_counts", "word count"))]
 pub fn unique(device: &Device, strings: &(impl Strings + ?Sized)) -> Result<UniqueStrings> {
@@ -71,8 +73,8 @@ pub fn unique(device: &Device, strings: &(impl Strings + ?Sized)) -> Result<Uniq
 
 /// Does [`unique`] with another hasher.
 ///
-/// Whatever the hasher gives, the answer is right and the time grows with the rows alone, as long
-/// as equal bytes have equal hashes: strings that share a hash go into a `HashMap` of `std`.
+/// For any hasher with equal hashes for equal bytes, the answer is right, and the time is
+/// proportional to the size of the column. Strings that share a hash go into a `HashMap` of `std`.
 ///
 /// # Errors
 /// As for [`unique`].

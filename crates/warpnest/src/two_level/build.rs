@@ -1,5 +1,5 @@
-//! The build of a two-level table: count, scan, shuffle, build the buckets; again with another hash
-//! function if a bucket overflows.
+//! The build of a two-level table: count, scan, shuffle, and build the buckets. If a bucket
+//! overflows, another hash function is tried.
 
 use super::report::{TwoLevelReport, TwoLevelStages};
 use super::{TwoLevel, TwoLevelConfig, TwoLevelTable};
@@ -23,8 +23,8 @@ enum Outcome {
     Failure,
 }
 
-/// The sizes of a build, and the layout of its scratch: what the passes work in, storage for the
-/// pairs, the buckets' starts.
+/// The sizes of a build, and the layout of its scratch: first the words of the passes, then storage
+/// for the pairs, then the starts of the buckets.
 pub(super) struct Plan<K, V> {
     pairs: u64,
     buckets: u64,
@@ -38,7 +38,7 @@ impl<K: KeyWord, V: ValueWord> Plan<K, V> {
         Self { pairs, buckets, bits: u64::BITS - (buckets - 1).leading_zeros(), types: PhantomData }
     }
 
-    /// Returns the passes that order the pairs by bucket. There are none if there is one bucket.
+    /// Returns the passes that sort the pairs by bucket. No pass is needed if there is one bucket.
     fn passes(&self, functions: HashFunctions, machine: Machine) -> RadixPasses<K, V> {
         RadixPasses::by_bucket(functions, self.bits, self.pairs, machine)
     }
@@ -57,7 +57,7 @@ impl<K: KeyWord, V: ValueWord> Plan<K, V> {
     }
 }
 
-/// The pairs to build from: the caller's, or what remained of them without repeated keys.
+/// The pairs to build from: the caller's pairs, or the same pairs without repeated keys.
 struct Source<'i, K, V: ValueWord> {
     input: Input<'i, K, V>,
     buckets: u64,
@@ -120,14 +120,14 @@ impl Builds for TwoLevel {
 }
 
 impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
-    /// Removes all keys, as after a rebuild that failed.
+    /// Removes all keys, as after a failed rebuild.
     fn empty(&mut self, stream: &Stream) {
         self.length = 0;
-        // If this fails too, the device is lost; the first error says more.
+        // If this fails too, the device is lost, and the first error says more.
         let _ = self.clear(stream);
     }
 
-    /// Gives an empty table, as a rebuild that failed leaves it, the memory of one without pairs.
+    /// Shrinks the memory of an empty table to the size of a table that is built without pairs.
     pub(super) fn shrink_empty(&mut self) -> Result<()> {
         let (device, tiny) = (&self.device, self.config.words::<K, V>(1) as usize);
         if self.words.len() > tiny || self.seeds.len() > 1 {
@@ -150,7 +150,8 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         let seed = self.config.seed_or_random();
         let mut random = Xoshiro256StarStar::seed_from_u64(seed);
         let (mut overflows, mut failures) = (0, 0);
-        // The pairs without repeats, their count, and the count of buckets for them.
+        // The pairs without repeated keys, the count of these pairs, and the count of buckets for
+        // them.
         let mut unique: Option<(Buffer<K>, Buffer<V>, u64, u64)> = None;
         for restarts in 0..=self.config.most_restarts() {
             let source = match &unique {
@@ -183,9 +184,9 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
                 Outcome::Failure => failures += 1,
                 Outcome::Overflow => {
                     overflows += 1;
-                    // One overflow may be bad luck. Two may be copies of one key, which no function
-                    // can spread. An attempt must be left for the sorted pairs, so the last attempt
-                    // is not left to luck.
+                    // One overflow may be bad luck. Two may come from copies of one key, which no
+                    // function can spread over buckets, so repeated keys are removed. That is done
+                    // before the last attempt at the latest.
                     let left = self.config.most_restarts() - restarts;
                     if unique.is_none() && !self.config.unique && (left == 1 || left > 1 && overflows >= 2) {
                         let (keys, values, pairs) = self.without_repeats(stream, given.input)?;
@@ -203,7 +204,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         }))
     }
 
-    /// Makes one attempt with fresh hash functions.
+    /// Makes one attempt with new random constants.
     fn attempt(
         &mut self,
         stream: &Stream,
@@ -220,9 +221,9 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         let Self { scratch, words, seeds, header, layout, config, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
 
-        // SAFETY: this holds for all launches: the scratch has the words of its plan, the table the
-        // words for as many pairs. The passes move the pairs between the two and end in the
-        // scratch. Starts and seeds have a word for each bucket, the starts one more.
+        // SAFETY: for all launches, the scratch has the words of its plan, and the table's words
+        // are enough for all pairs. The passes move the pairs between the two, and the last pass
+        // writes to the scratch. There is a seed for each bucket, and one start more.
         stream.batch(|batch| unsafe {
             let work = batch.write(scratch);
             let input = source.input.read(batch);
@@ -279,12 +280,12 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         })
     }
 
-    /// Allocates more memory if the table has not enough for `buckets` buckets.
+    /// Allocates more memory if the table is too small for `buckets` buckets.
     fn ensure_capacity(&mut self, buckets: u64) -> Result<()> {
         let words = self.config.words::<K, V>(buckets) as usize;
         if self.words.len() < words {
-            // Tiny buffers first, so that there is a table, an empty one, if the large ones cannot
-            // be allocated.
+            // A tiny table is allocated first, so that an empty table is left if the large one
+            // cannot be allocated.
             self.words = Buffer::uninitialized(&self.device, self.config.words::<K, V>(1) as usize)?;
             self.layout = layout::<K>(&self.config, 1, || 0);
             self.words = Buffer::uninitialized(&self.device, words)?;
@@ -295,7 +296,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         Ok(())
     }
 
-    /// Returns the pairs sorted by key, of each key only the last one in input order.
+    /// Returns the pairs sorted by key, with only the last pair in input order of each key.
     fn without_repeats(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<(Buffer<K>, Buffer<V>, u64)> {
         let (device, pairs) = (&self.device, input.pairs as usize);
         let mut sorted_keys = Buffer::uninitialized(device, pairs)?;
@@ -310,8 +311,8 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         let mut unique_keys = Buffer::uninitialized(device, pairs)?;
         let mut count = Buffer::uninitialized(device, 1)?;
         compact(stream, &mut self.scratch, &sorted_keys, &keep, &mut unique_keys, &mut count)?;
-        // The sorted keys are no longer needed: what follows should not need memory for three
-        // copies of everything.
+        // The sorted keys are no longer needed. They are freed because there should never be three
+        // copies of the pairs at once.
         drop(sorted_keys);
         let mut unique_values = Buffer::uninitialized(device, pairs)?;
         compact(stream, &mut self.scratch, &sorted_values, &keep, &mut unique_values, &mut count)?;

@@ -10,9 +10,9 @@ use gpu_kernels::types::{KeyWord, ValueWord};
 
 /// The configuration of a [`TwoLevelMap`](crate::TwoLevelMap).
 ///
-/// By default, buckets have at most 512 items and 409 or a little fewer on average, in three
-/// sub-tables of 192 slots, with [`HashFamily::Mix`] on both levels. A bucket tries 20 seeds, with
-/// 50 rounds each.
+/// By default, a bucket has at most 512 items, and 409 or a little fewer on average. It has three
+/// sub-tables of 192 slots. Both levels use [`HashFamily::Mix`]. A bucket tries 20 seeds, with 50
+/// rounds each.
 ///
 /// ```
 /// use warpnest::{Device, TwoLevelConfig, TwoLevelMap};
@@ -55,67 +55,67 @@ impl Default for TwoLevel {
     }
 }
 
-/// The most rounds of a bucket, with all of its seeds: one that no seed builds should end.
+/// The most rounds of a bucket with all of its seeds. It ends a build that no seed allows.
 const MAX_ROUNDS: u32 = 1 << 16;
 
-/// The largest chance that an attempt overflows, by default.
+/// The largest probability that an attempt overflows, by default.
 const OVERFLOW_CHANCE: f64 = 0.01;
 
-/// The largest average fill of buckets by default: four fifths, as in (Alcantara 2009) and (Sahu
+/// The largest average fill of buckets by default, four fifths as in (Alcantara 2009) and (Sahu
 /// 2015).
 const FULLEST: f64 = 0.8;
 
 impl Config<TwoLevel> {
     /// Returns the configuration of (Sahu 2015): prime 1900813 and wrapping 32-bit products on both
-    /// levels, and buckets filled to 80 % of 512. There are three sub-tables of 512/4 + 512/8
-    /// slots, and 20 seeds of at most 100 rounds each. docs/two-level.md says up to which size that
-    /// can work.
+    /// levels, and buckets filled to 80 % of 512. A bucket has three sub-tables of 512/4 + 512/8
+    /// slots, and tries 20 seeds with at most 100 rounds each. docs/two-level.md says up to which
+    /// size builds can succeed.
     pub fn sahu() -> Self {
         let hash = HashFamily::Linear { prime: 1_900_813, arithmetic: Arithmetic::Wrapping };
         let mean = Some(FULLEST * 512.0);
         Self::of(TwoLevel { mean, hash, sub_table_hash: hash, rounds: 100, ..TwoLevel::default() })
     }
 
-    /// Sets the most items of a bucket: 1 to 512.
+    /// Sets the most items of a bucket, 1 to 512.
     #[must_use]
     pub fn bucket_capacity(mut self, items: u32) -> Self {
         self.design.capacity = items;
         self
     }
 
-    /// Sets the average count of items of a bucket: at least 1, and at most its capacity. The
-    /// default is four fifths of the capacity, or less to keep the chance that any bucket overflows
-    /// below one in a hundred. Buckets of a few items cannot keep it below that.
+    /// Sets the average count of items of a bucket, which is at least 1 and at most its capacity.
+    /// The default is four fifths of the capacity, or less, so that the probability that some
+    /// bucket overflows is at most one in a hundred. Buckets of a few items cannot reach that goal.
     #[must_use]
     pub fn items_per_bucket(mut self, items: f64) -> Self {
         self.design.mean = Some(items);
         self
     }
 
-    /// Sets the count of sub-tables of a bucket, 2 to 4, and the slots of each. A bucket has at
-    /// least as many slots as its capacity, and at most 1024.
+    /// Sets the count of sub-tables of a bucket, 2 to 4, and the slots of each sub-table. A bucket
+    /// must have at least as many slots as its capacity, and at most 1024.
     #[must_use]
     pub fn sub_tables(mut self, tables: u32, slots: u32) -> Self {
         (self.design.sub_tables, self.design.sub_table_slots) = (tables, slots);
         self
     }
 
-    /// Sets the hash family of the first level, from keys to buckets.
+    /// Sets the hash family of the first level, which maps keys to buckets.
     #[must_use]
     pub fn hash(mut self, family: HashFamily) -> Self {
         self.design.hash = family;
         self
     }
 
-    /// Sets the hash family of the second level, from keys to the slots of sub-tables.
+    /// Sets the hash family of the second level, which maps keys to the slots of sub-tables.
     #[must_use]
     pub fn sub_table_hash(mut self, family: HashFamily) -> Self {
         self.design.sub_table_hash = family;
         self
     }
 
-    /// Sets how many seeds a bucket may try before the build restarts, and how many rounds it may
-    /// take with each. A bucket takes 65,536 rounds at most, also if these are more.
+    /// Sets the most seeds that a bucket tries before the build restarts, and the most rounds with
+    /// each seed. A bucket never takes more than 65,536 rounds, whatever these settings are.
     #[must_use]
     pub fn seeds(mut self, seeds: u32, rounds: u32) -> Self {
         (self.design.seeds, self.design.rounds) = (seeds, rounds);
@@ -132,11 +132,11 @@ impl Config<TwoLevel> {
         self.design.seeds.min(MAX_ROUNDS.div_ceil(self.most_rounds()))
     }
 
-    /// Returns the count of buckets for `pairs` pairs, if the configuration makes sense.
+    /// Returns the count of buckets for `pairs` pairs, if the configuration is valid.
     pub(super) fn check(&self, pairs: u64) -> Result<u64> {
         let (capacity, most) = (self.design.capacity, MAX_IN_BUCKET);
-        // The default mean is computed for a sensible capacity only: for a huge one that takes
-        // long.
+        // The default mean is computed for a valid capacity only, because the computation takes
+        // long for a huge one.
         let mean = self.design.mean.unwrap_or_else(|| default_mean(capacity.min(most), pairs));
         if !(1..=most).contains(&capacity) || !(1.0..=capacity as f64).contains(&mean) {
             return Err(Error::Config(ConfigError::Bucket { capacity, mean, max_in_bucket: most }));
@@ -164,16 +164,16 @@ impl Config<TwoLevel> {
         Ok(buckets)
     }
 
-    /// Returns the words of the slots of `buckets` buckets. They are enough for as many pairs,
-    /// which are moved through them during a build.
+    /// Returns the count of words for the slots of `buckets` buckets. A build also moves its pairs
+    /// through these words, which are enough for one pair per slot.
     pub(super) fn words<K: KeyWord, V: ValueWord>(&self, buckets: u64) -> u64 {
         let slots = buckets * (self.design.sub_tables * self.design.sub_table_slots) as u64;
         slots * slot_words::<K, V>() + Pairs::<K, V>::MAX_PADDING
     }
 }
 
-/// Returns the mean at which `pairs` pairs overflow some bucket of `capacity` items with a chance
-/// of [`OVERFLOW_CHANCE`], or [`FULLEST`] of the capacity if that is less.
+/// Returns the mean at which `pairs` pairs overflow some bucket of `capacity` items with a
+/// probability of [`OVERFLOW_CHANCE`], or [`FULLEST`] times the capacity if that is less.
 fn default_mean(capacity: u32, pairs: u64) -> f64 {
     let overflows = |mean: f64| pairs as f64 / mean * poisson_tail(mean, capacity) > OVERFLOW_CHANCE;
     let (mut low, mut high) = (1.0, (FULLEST * capacity as f64).max(1.0));
@@ -187,13 +187,13 @@ fn default_mean(capacity: u32, pairs: u64) -> f64 {
     low
 }
 
-/// Returns the chance that a Poisson variable of mean `mean`, at most `most`, is above `most`. The
-/// counts of items of buckets have this distribution.
+/// Returns the probability that a Poisson variable of mean `mean` is above `most`, where `mean` is
+/// at most `most`. The counts of items in buckets have this distribution.
 fn poisson_tail(mean: f64, most: u32) -> f64 {
     let log_factorial: f64 = (1..=most).map(|k| (k as f64).ln()).sum();
     let mut term = (most as f64 * mean.ln() - mean - log_factorial).exp();
     let mut tail = 0.0;
-    // Terms fall by mean/k each, until one makes no difference.
+    // Each term is `mean / k` times the one before. The last one changes nothing.
     for k in most + 1.. {
         term *= mean / k as f64;
         if tail + term == tail {
@@ -210,7 +210,7 @@ mod tests {
 
     #[test]
     fn tails_of_poisson_variables() {
-        // 1 - e^-1 (1 + 1 + 1/2), and 1 - e^-2 (1 + 2).
+        // These are 1 - e^-1 (1 + 1 + 1/2), and 1 - e^-2 (1 + 2).
         assert!((poisson_tail(1.0, 2) - 0.080_301_397).abs() < 1e-8);
         assert!((poisson_tail(2.0, 1) - 0.593_994_15).abs() < 1e-8);
     }

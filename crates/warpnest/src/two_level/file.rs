@@ -1,7 +1,7 @@
-//! The file of a two-level table: its slots, the seeds of its buckets, and the words beside them.
+//! The file of a two-level table: its slots, the seeds of its buckets, and the header.
 //!
-//! A lookup follows no word of the table: a bucket's seed is a constant of its functions, and any
-//! constant leads to a slot of the bucket. So only the layout is checked.
+//! A lookup follows no word of the table. The seed of a bucket is a constant of its hash functions,
+//! and any constant leads to a slot of the bucket. So only the layout is checked.
 
 use super::build::layout;
 use super::{TwoLevel, TwoLevelReport, TwoLevelTable};
@@ -51,7 +51,7 @@ impl<K: KeyWord, V: ValueWord> StoredTable for TwoLevelTable<K, V> {
             let (seeds, rounds) = (incoming.short()?, incoming.short()?);
             Ok(TwoLevel { capacity, mean, sub_tables, sub_table_slots, hash, sub_table_hash, seeds, rounds })
         })?;
-        // What is refused however many pairs there are is refused of none.
+        // A configuration that is invalid for any count of pairs is also invalid for 0 pairs.
         let no_such = |_: Error| FileError::inconsistent("no two-level table has its configuration");
         config.check(0).map_err(no_such)?;
         let buckets = incoming.short()?;
@@ -61,7 +61,7 @@ impl<K: KeyWord, V: ValueWord> StoredTable for TwoLevelTable<K, V> {
         }
         let functions = functions_from::<K>(incoming, config.design.hash, 1, buckets)?;
         let layout = Layout { buckets: functions, ..layout::<K>(&config, buckets as u64, || 0) };
-        // The key that is all ones has no slot.
+        // The key that is all ones has a cell, and no slot.
         if length > slots + 1 {
             return Err(FileError::inconsistent("there are more keys than slots"));
         }

@@ -1,7 +1,7 @@
-//! The two-level FKS-cuckoo table of 2009, of [`TwoLevelMap`]. docs/two-level.md describes layout,
+//! The two-level FKS-cuckoo table of 2009, for [`TwoLevelMap`]. docs/two-level.md describes layout,
 //! algorithm, guarantees and figures.
 //!
-//! Read `config` for the sizes, then `build`, whose results `report` tells.
+//! Read `config` for the sizes, then `build`, whose report is in `report`.
 
 mod build;
 mod config;
@@ -25,31 +25,32 @@ use gpu_kernels::types::{KeyWord, Payload, ValueWord, WordOf};
 use std::marker::PhantomData;
 
 /// A map that is built by sorting its pairs into small buckets and building each bucket on chip. It
-/// answers every lookup with at most as many probes as a bucket has sub-tables (2 to 4; by default
-/// 3).
+/// answers every lookup with at most one probe for each sub-table of a bucket. A bucket has 2 to 4
+/// sub-tables, and 3 by default.
 ///
 /// Source: Alcantara et al., *Real-Time Parallel Hashing on the GPU* (2009); Sahu, *Two Phase
 /// Cuckoo's Hashing on GPU* (2015).
 ///
 /// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
 ///   values of these types are legal.
-/// * **Repeated keys** end as in `HashMap::from_iter`: the last pair in input order wins. If so
-///   many copies of a key are there that a bucket overflows, all pairs are sorted.
-///   [`Config::assume_unique`] never does that. If a key is repeated all the same, the build
-///   succeeds unless a bucket overflows with its copies, and [`BulkMap::len`] counts the key
-///   several times. Keys that are repeated so often need at least one restart.
-/// * **Complexity.** A build reads and writes every pair a fixed number of times, in
-///   streams. One to three passes order the pairs by bucket (none if there is one bucket), and one
-///   builds the buckets. A lookup makes between one and as many random accesses as there are
-///   sub-tables. It makes one more into the buckets' seeds, which are few enough for the cache.
-/// * **Memory.** By default a map takes 576 slots for each 390 to 409 pairs, of 8 bytes for `u32`
-///   keys and values and 16 otherwise. Each bucket takes 4 bytes more. [`Config::memory_bytes`]
-///   says so beforehand, and [`Config::scratch_bytes`] what a build takes besides. A build that
-///   meets so many copies of a key that it has to sort takes more while it does: two copies of the
-///   pairs, and the scratch of [`sort_pairs`](crate::primitives::sort_pairs).
+/// * **Repeated keys** are handled as in `HashMap::from_iter`: the last pair in input order wins.
+///   If a key has so many copies that a bucket overflows, the build needs at least one restart, and
+///   all pairs are sorted. With [`Config::assume_unique`] they are never sorted. If a key is
+///   repeated nevertheless, the build succeeds unless copies make a bucket overflow, and
+///   [`BulkMap::len`] counts the key several times.
+/// * **Complexity.** A build reads and writes every pair a fixed number of times, sequentially. One
+///   to three passes sort the pairs by bucket (none if there is one bucket), and one pass builds
+///   the buckets. A lookup makes at least one random access, and at most one for each sub-table. It
+///   also reads the bucket's seed, and all seeds together fit the cache.
+/// * **Memory.** By default a map takes 576 slots for each 390 to 409 pairs. A slot has 8 bytes for
+///   `u32` keys and values, and 16 bytes otherwise. Each bucket takes 4 bytes more.
+///   [`Config::memory_bytes`] returns beforehand what a map takes, and [`Config::scratch_bytes`]
+///   what a build takes in addition. A build that has to sort because of repeated keys takes more
+///   meanwhile: two copies of the pairs, and the scratch of
+///   [`sort_pairs`](crate::primitives::sort_pairs).
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may look
-///   up at the same time. [`BulkMap::rebuild`] takes the map exclusively and waits for running
-///   lookups by itself.
+///   up keys at the same time. [`BulkMap::rebuild`] needs exclusive access to the map, and waits
+///   for running lookups.
 ///
 /// ```
 /// use warpnest::{Device, TwoLevelMap};
@@ -86,14 +87,15 @@ pub struct TwoLevelTable<K: KeyWord, V: ValueWord> {
 }
 
 impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
-    /// Returns how the table hashes, for a kernel of your own: with [`TwoLevelTable::words`] and
-    /// [`TwoLevelTable::seeds`] it makes a [`Table`](gpu_kernels::two_level::Table).
+    /// Returns the table's layout and hash constants, for a kernel of your own. With
+    /// [`TwoLevelTable::words`] and [`TwoLevelTable::seeds`] it makes a
+    /// [`Table`](gpu_kernels::two_level::Table).
     pub fn layout(&self) -> &Layout {
         &self.layout
     }
 
-    /// Returns the slots, of [`slot_words`](gpu_kernels::table::slots::slot_words) words each, and
-    /// perhaps some more words that the table does not use.
+    /// Returns the slots, which have [`slot_words`](gpu_kernels::table::slots::slot_words) words
+    /// each, possibly followed by words that the table does not use.
     pub fn words(&self) -> &Buffer<u64> {
         &self.words
     }
@@ -103,7 +105,7 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         &self.seeds
     }
 
-    /// Returns the words beside the slots, which [`header`](gpu_kernels::two_level::header) names.
+    /// Returns the header, whose words are listed in [`header`](gpu_kernels::two_level::header).
     pub fn header(&self) -> &Buffer<u64> {
         &self.header
     }
@@ -113,18 +115,17 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         self.layout.buckets.slots() as u64
     }
 
-    /// Returns the count of words that the buckets take, with what builds need behind them.
+    /// Returns the count of words that the buckets take, including the padding that builds need.
     fn words_in_use(&self) -> usize {
         self.config.words::<K, V>(self.buckets()) as usize
     }
 
-    /// Returns the count of slots of all buckets.
+    /// Returns the count of slots in all buckets.
     pub fn slots(&self) -> u64 {
         self.buckets() * self.layout.bucket_slots() as u64
     }
 
-    /// Measures how many probes lookups of present keys take: at most one for each sub-table.
-    /// Waits.
+    /// Measures the probes of lookups of present keys, at most one for each sub-table. Waits.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -134,7 +135,8 @@ impl<K: KeyWord, V: ValueWord> TwoLevelTable<K, V> {
         stream.batch(|batch| {
             let (words, probes) = (batch.read(&self.words).cast(), batch.write(&probes));
             let histogram = Histogram::<K, V> { words, probes, layout: self.layout };
-            // SAFETY: the table and its layout belong together; there is a word for each sub-table.
+            // SAFETY: the table and its layout belong together, and there is a word for each
+            // sub-table.
             unsafe { batch.launch(&histogram, self.slots()) }
         })?;
         Ok(ProbeLengths::of_probes(&probes.download(stream)?[..self.layout.slot_hashes.count() as usize]))
@@ -162,7 +164,7 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for TwoLevelTable<K, V> {
                 words: batch.read(&self.words).cast(),
                 seeds: batch.read(&self.seeds),
                 header: batch.read(&self.header),
-                // SAFETY: the kernel's documentation allows no values.
+                // SAFETY: the kernel's documentation allows null values.
                 values: unsafe { batch.write_or_null(values) },
                 found: batch.write(found),
                 plan,
@@ -173,7 +175,8 @@ impl<K: KeyWord, V: ValueWord> ReadTable<K, V> for TwoLevelTable<K, V> {
     }
 
     unsafe fn write(&self, stream: &Stream, keys: &Buffer<K>, values: Option<&Buffer<V>>) -> Result<u64> {
-        // Copies of a key move through a bucket in step, and end in one slot.
+        // There are no copies, because copies of a key move through a bucket together into one
+        // slot.
         let (slots, capacity) = (self.slots(), keys.len() as u64);
         let plan = UnpackParams { functions: self.layout.buckets, slots, capacity, copies: 0, padding: 0 };
         // SAFETY: the caller guarantees the outputs. The table and its layout belong together.
@@ -210,7 +213,8 @@ impl<K: KeyWord, V: ValueWord> RawTable<K, V> for TwoLevelTable<K, V> {
             return self.shrink_empty();
         }
         let stream = self.device.default_stream();
-        // Both are copied before one is replaced: if the other cannot be, the map stays as it is.
+        // Both buffers are copied before one is replaced. If the second copy fails, the map is
+        // unchanged.
         let words = self.words.shrunk(stream, &self.device, self.words_in_use())?;
         let seeds = self.seeds.shrunk(stream, &self.device, self.buckets() as usize)?;
         words.into_iter().for_each(|words| self.words = words);

@@ -1,5 +1,5 @@
-//! The types of keys and values: any plain type of 4 or 8 bytes. A table holds the word that a key
-//! or value is made of, so arrays are cast and not converted.
+//! The types of keys and values, which are all plain types of 4 or 8 bytes. A table stores the word
+//! that has the bytes of a key or value, so arrays are cast and not converted.
 
 pub(crate) mod number;
 mod traits;

@@ -8,7 +8,7 @@ mod sealed {
     use super::{ColumnParams, SumKind};
 
     pub trait Sealed {
-        /// How kernels add and compare the words of the type.
+        /// The way in which kernels add and compare the words of the type.
         const COLUMN: ColumnParams;
         /// The kind of the type's sums.
         const SUM_KIND: SumKind;
@@ -17,15 +17,15 @@ mod sealed {
 
 /// A type of numbers that are added and compared: `u32`, `i32`, `u64`, `i64`, `f32` or `f64`.
 ///
-/// Numbers have their usual order, and −0 is less than 0. A NaN is neither the least nor the
-/// greatest of values among which there is a number.
+/// Numbers have their usual order, and −0 is less than 0. The minimum and the maximum of values are
+/// never a NaN if one of the values is a number.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a type of numbers that can be added and compared",
     note = "numbers are `u32`, `i32`, `u64`, `i64`, `f32` and `f64`"
 )]
 pub trait Number: Value + sealed::Sealed {
-    /// The type of sums. Sums of integers are `u64` or `i64` and wrap, sums of floating-point
-    /// numbers are `f64`. A sum with a NaN is a NaN.
+    /// The type of sums. Sums of integers are `u64` or `i64` and wrap, and sums of floating-point
+    /// numbers are `f64`. A sum is a NaN if one of its terms is a NaN.
     type Sum: Value<Word = u64>;
 }
 

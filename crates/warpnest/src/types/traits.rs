@@ -8,10 +8,10 @@ use std::marker::PhantomData;
 
 /// A type of values: a plain type of 4 or 8 bytes. Every value of the type is legal.
 ///
-/// These are `u32`, `i32`, `f32`, `char`, `u64`, `i64`, `f64`, `usize`, `isize`, `[u8; 4]` and
-/// `[u8; 8]`, and pairs of two of the first four. A type of your own is one if it is
-/// [`bytemuck::Pod`] and you say so, by [`key!`](crate::key) or [`value!`](crate::value). That
-/// takes `bytemuck = { version = "1", features = ["derive"] }` among your dependencies:
+/// These types are `u32`, `i32`, `f32`, `char`, `u64`, `i64`, `f64`, `usize`, `isize`, `[u8; 4]`
+/// and `[u8; 8]`, and tuples of two of the first four. A type of your own can be a type of values
+/// if it is [`bytemuck::Pod`]. Declare it by [`key!`](crate::key) or [`value!`](crate::value). That
+/// needs `bytemuck = { version = "1", features = ["derive"] }` among your dependencies:
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
@@ -31,8 +31,8 @@ use std::marker::PhantomData;
 /// # Ok::<(), warpnest::Error>(())
 /// ```
 ///
-/// Larger values are rows of a [`RowMap`](crate::RowMap), which come and go; or they stay in an
-/// array, and a map keeps their indices: [`gather_found`](crate::primitives::gather_found).
+/// Larger values can be the rows of a [`RowMap`](crate::RowMap). Or they can be in an array, and a
+/// map stores their indices; see [`gather_found`](crate::primitives::gather_found).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be a key or a value of a table",
     label = "not a type of 4 or 8 bytes that tables know",
@@ -41,7 +41,7 @@ use std::marker::PhantomData;
     note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::value!(Type);`"
 )]
 pub trait Value: Plain {
-    /// The word of as many bytes: `u32` or `u64`. Another one does not compile:
+    /// The word of the type's size, `u32` or `u64`. Another one does not compile:
     ///
     /// ```compile_fail,E0080
     /// use warpnest::types::{Plain, Proof, pod};
@@ -60,7 +60,8 @@ pub trait Value: Plain {
     /// ```
     type Word: words::KeyWord + words::ValueWord;
 
-    /// The proof that any bytes are a value of the type, if they are: files may have any.
+    /// The proof that any bytes are a value of the type, or `None` if some are not. Files may have
+    /// any bytes.
     #[doc(hidden)]
     const ANY_BYTES: Option<AnyBytes<Self>> = None;
 }
@@ -76,7 +77,7 @@ pub const fn any_bytes<T: bytemuck::AnyBitPattern>() -> Option<AnyBytes<T>> {
     Some(AnyBytes(PhantomData))
 }
 
-/// Fails to compile for a type of which a file may have bytes that are no value.
+/// Fails to compile for a type if a file could have bytes that are not a value of the type.
 pub(crate) const fn check_any_bytes<T: Value>() {
     assert!(
         T::ANY_BYTES.is_some(),
@@ -84,9 +85,9 @@ pub(crate) const fn check_any_bytes<T: Value>() {
     );
 }
 
-/// A type of keys: a [`Value`] whose values are equal if their bytes are. So floating-point numbers
-/// are no keys: their zeros are equal, and no NaN is. Wider keys, such as UUIDs, become dense ids
-/// first ([example](crate::cookbook#uuids)).
+/// A type of keys: a [`Value`] whose values are equal exactly if their bytes are. So floating-point
+/// numbers are no keys, because both zeros are equal and no NaN equals itself. Wider keys, such as
+/// UUIDs, are first mapped to dense ids ([example](crate::cookbook#uuids)).
 ///
 /// ```compile_fail,E0277
 /// # let device = warpnest::Device::cpu();
@@ -102,30 +103,30 @@ pub(crate) const fn check_any_bytes<T: Value>() {
     note = "for a struct of your own, of 4 or 8 bytes: make it `#[repr(C)]`, derive `Clone, Copy, bytemuck::Pod, bytemuck::Zeroable`, and say `warpnest::key!(Type);`"
 )]
 pub trait Key: Value {
-    /// The change of a key's word after which words have the order of the keys.
+    /// The transformation of a key's word into a word that sorts like the key.
     #[doc(hidden)]
     const ORDER: KeyOrder = KeyOrder { flip: 0, rotate: 0 };
 }
 
-/// A change of words after which they have the order of the keys: some bits are flipped, then the
-/// word is rotated.
+/// A transformation of the words of keys into words that sort like the keys. Some bits are flipped,
+/// and then the word is rotated.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct KeyOrder {
     pub flip: u64,
-    /// 0 or 32 bits.
+    /// The bits of the rotation: 0 or 32.
     pub rotate: u32,
 }
 
 impl KeyOrder {
-    /// Returns the change for signed integers of `bytes` bytes.
+    /// Returns the transformation for signed integers of `bytes` bytes.
     const fn of_signed(bytes: usize) -> Self {
         Self { flip: 1 << (8 * bytes - 1), rotate: 0 }
     }
 }
 
-/// A type of keys with the same order as their words, for what a [`SortedMap`](crate::SortedMap)
-/// knows of the order of its keys: `u32`, `u64`, `usize` and `char`.
+/// A type of keys that sort like their words: `u32`, `u64`, `usize` and `char`. Only for these keys
+/// can a [`SortedMap`](crate::SortedMap) answer queries about the order of keys.
 #[diagnostic::on_unimplemented(
     message = "a sorted map does not keep keys of type `{Self}` in their own order, so it has no ranges of them",
     note = "take `u32`, `u64`, `usize` or `char`; of an `i32`, take `(key as u32) ^ (1 << 31)`"
@@ -136,11 +137,11 @@ impl OrderedKey for u64 {}
 impl OrderedKey for usize {}
 impl OrderedKey for char {}
 
-/// A count of bytes that a key or a value can have, as an array of so many units.
+/// The size of a key or value: an array of 4 or 8 units stands for 4 or 8 bytes.
 #[doc(hidden)]
 #[diagnostic::on_unimplemented(message = "a key or value has 4 or 8 bytes, and this type has another size")]
 pub trait Bytes {
-    /// The word of so many bytes.
+    /// The word with this count of bytes.
     type Word: words::KeyWord + words::ValueWord;
 }
 impl Bytes for [(); 4] {
@@ -150,8 +151,8 @@ impl Bytes for [(); 8] {
     type Word = u64;
 }
 
-/// Makes a type of your own [`Plain`](crate::types::Plain), so that a [`Buffer`](crate::Buffer)
-/// can have elements of it: one of any size that is [`bytemuck::Pod`].
+/// Makes a type of your own [`Plain`](crate::types::Plain), so that a [`Buffer`](crate::Buffer) can
+/// have elements of the type. It may have any size and must be [`bytemuck::Pod`].
 ///
 /// [`key!`](crate::key) and [`value!`](crate::value) do this too.
 ///
@@ -183,7 +184,7 @@ macro_rules! plain {
     };
 }
 
-/// Makes a type of your own a [`Value`](crate::Value): one of 4 or 8 bytes that is
+/// Makes a type of your own a [`Value`](crate::Value). It must have 4 or 8 bytes and be
 /// [`bytemuck::Pod`].
 #[macro_export]
 macro_rules! value {
@@ -196,8 +197,8 @@ macro_rules! value {
     };
 }
 
-/// Makes a type of your own a [`Key`](crate::Key): one of 4 or 8 bytes that is [`bytemuck::Pod`],
-/// and whose values are equal if their bytes are.
+/// Makes a type of your own a [`Key`](crate::Key). It must have 4 or 8 bytes and be
+/// [`bytemuck::Pod`], and its values must be equal exactly if their bytes are equal.
 #[macro_export]
 macro_rules! key {
     ($type:ty) => {
@@ -206,13 +207,14 @@ macro_rules! key {
     };
 }
 
-/// Returns the proof that a type of your own is plain; [`plain!`](crate::plain) gives it.
+/// Returns the proof that a type of your own is plain. [`plain!`](crate::plain) calls this
+/// function.
 pub const fn pod<T: bytemuck::Pod>() -> Proof<T> {
-    // SAFETY: a type that is `Pod` has no padding and no pointers, and any bytes are a value of it.
+    // SAFETY: a `Pod` type has no padding and no pointers, and any bytes are a value of the type.
     unsafe { Proof::promise() }
 }
 
-// The notes of the traits list the types, so that rustc need not.
+// The notes of the traits list the types, so rustc need not list the implementations.
 macro_rules! keys {
     ($word:ty, $order:expr; $($key:ty),+) => {$(
         #[diagnostic::do_not_recommend]
@@ -247,11 +249,12 @@ impl Value for f64 {
     type Word = u64;
     const ANY_BYTES: Option<AnyBytes<Self>> = any_bytes();
 }
-// Otherwise rustc says of `(u64, u64)` that `u64` is no `PlainHalf`, and not what values are.
+// Without this attribute, rustc says of `(u64, u64)` that `u64` is no `PlainHalf`, and not which
+// types are values.
 #[diagnostic::do_not_recommend]
 impl<A: PlainHalf + Value, B: PlainHalf + Value> Value for (A, B) {
     type Word = u64;
-    // There is nothing but the two in a pair of them.
+    // A tuple of two halves has no padding or other bytes.
     const ANY_BYTES: Option<AnyBytes<Self>> = match (A::ANY_BYTES, B::ANY_BYTES) {
         (Some(_), Some(_)) => Some(AnyBytes(PhantomData)),
         _ => None,
@@ -259,8 +262,8 @@ impl<A: PlainHalf + Value, B: PlainHalf + Value> Value for (A, B) {
 }
 #[diagnostic::do_not_recommend]
 impl<A: PlainHalf + Key, B: PlainHalf + Key> Key for (A, B) {
-    // The first half of a pair decides first, so it becomes the upper one, unless the compiler has
-    // laid it out so.
+    // The first half of a tuple is compared first. So it becomes the upper half of the word, unless
+    // the compiler's layout puts it there already.
     const ORDER: KeyOrder = if std::mem::offset_of!(Self, 0) == 0 {
         KeyOrder { flip: A::ORDER.flip | B::ORDER.flip << 32, rotate: 32 }
     } else {
@@ -268,7 +271,7 @@ impl<A: PlainHalf + Key, B: PlainHalf + Key> Key for (A, B) {
     };
 }
 
-/// Fails to compile for a type that is not plain, or not as large as its word.
+/// Fails to compile for a type that is not plain, or has another size than its word.
 pub(crate) const fn check_size<T: Value>() {
     let _ = T::PROOF;
     assert!(
@@ -280,27 +283,28 @@ pub(crate) const fn check_size<T: Value>() {
 /// Returns the word of a value.
 pub(crate) fn to_word<T: Value>(value: T) -> T::Word {
     const { check_size::<T>() };
-    // SAFETY: both are plain and as large.
+    // SAFETY: both types are plain and have the same size.
     unsafe { std::mem::transmute_copy(&value) }
 }
 
 impl<T: Value> Buffer<T> {
-    /// Returns the same buffer, as words.
+    /// Returns the same buffer as a buffer of words.
     pub(crate) fn words(&self) -> &Buffer<T::Word> {
         const { check_size::<T>() };
-        // SAFETY: both have the same layout, which does not depend on the type of the elements, and
-        // those are as large.
+        // SAFETY: a buffer's layout does not depend on the type of its elements, and the elements
+        // of both types have the same size.
         unsafe { &*std::ptr::from_ref(self).cast() }
     }
 
-    /// Returns the buffer, as words.
+    /// Converts the buffer to a buffer of words.
     pub(crate) fn into_words(self) -> Buffer<T::Word> {
         const { check_size::<T>() };
-        // SAFETY: a value has the bytes of its word.
+        // SAFETY: a value has the same bytes as its word.
         unsafe { self.reinterpreted() }
     }
 
-    /// Returns the same buffer, as words. Only what comes from values of the type may be written.
+    /// Returns the same buffer as a buffer of words. Only words of values of the type may be
+    /// written to it.
     pub(crate) fn words_mut(&mut self) -> &mut Buffer<T::Word> {
         const { check_size::<T>() };
         // SAFETY: as in `words`.

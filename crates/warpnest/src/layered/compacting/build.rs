@@ -1,4 +1,4 @@
-//! The build of a compacting table: an id table of the keys, and ids for them.
+//! The build of a compacting table: an id table of the keys, and the assignment of ids.
 
 use super::work::Work;
 use super::{CompactingConfig, CompactingTable, IdsAndKeys};
@@ -12,8 +12,8 @@ use gpu_kernels::layered::compacting::{CountBits, ReverseRows, RowsParams};
 use gpu_kernels::types as words;
 
 impl<K: Key> CompactingTable<K> {
-    /// Builds a table of the different keys among `keys` with the default configuration;
-    /// [`CompactingConfig::build`] takes another.
+    /// Builds a table of the distinct keys among `keys` with the default configuration.
+    /// [`CompactingConfig::build`] takes another one.
     ///
     /// # Errors
     /// As for [`CompactingConfig::build`].
@@ -23,13 +23,14 @@ impl<K: Key> CompactingTable<K> {
 }
 
 impl<D: Ids> CompactingConfig<D> {
-    /// Builds a table of the different keys among `keys`; returns when it is built.
+    /// Builds a table of the distinct keys among `keys`, and returns when it is built.
     ///
     /// # Errors
     /// As for [`Config::build`](crate::Config::build).
     pub fn build<'c, K: Key>(&self, device: &Device, keys: impl IntoColumn<'c, K>) -> Result<CompactingTable<K, D>> {
         let keys = keys.into_column();
-        // The check comes before the copy: a request that cannot work should not cost it.
+        // The check comes before the copy, because a request that must fail should not copy the
+        // keys.
         self.memory_bytes::<K>(keys.rows())?;
         let keys = keys_on(device, keys)?;
         Ok(CompactingTable::of(IdsAndKeys::build(self.clone(), device.default_stream(), device, &keys)?))
@@ -37,15 +38,16 @@ impl<D: Ids> CompactingConfig<D> {
 }
 
 impl<K: Key, D: Ids> CompactingTable<K, D> {
-    /// Builds the table anew from other rows; returns when it is built.
+    /// Builds the table anew from other rows, and returns when it is built.
     ///
-    /// This is for data that changes as a whole, frame after frame. The map's memory is used again
-    /// if it is enough; the memory of the keys and the scratch is used again if the same amount is
-    /// wanted. The scratch stays for the next time ([`CompactingTable::shrink_to_fit`] frees it).
+    /// This is for data that changes as a whole, frame after frame. The map's memory is reused if
+    /// it is large enough, and the memory of the keys and the scratch is reused if the same size is
+    /// needed. The scratch is kept for the next rebuild ([`CompactingTable::shrink_to_fit`] frees
+    /// it).
     ///
     /// # Errors
-    /// As for [`CompactingConfig::build`]. If the request makes no sense, or a slice cannot be
-    /// copied, the table is as it was; after another error it is empty.
+    /// As for [`CompactingConfig::build`]. If the request is invalid, or a slice cannot be copied,
+    /// the table is unchanged. After any other error it is empty.
     pub fn rebuild<'c>(&mut self, keys: impl IntoColumn<'c, K>) -> Result<()> {
         let device = self.device().clone();
         let (keys, stream) = (keys_on(&device, keys)?, device.default_stream());
@@ -85,7 +87,7 @@ impl<K: Key, D: Ids> IdsAndKeys<K, D> {
     fn fill(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<()> {
         let Self { config, ids, keys: keys_out, work } = self;
         let device = &ids.device().clone();
-        // If ids are in no particular order, the values do not matter.
+        // If ids are in no particular order, the map's values do not matter yet.
         let keys = keys.words();
         let mut input = Input::with_any_values(keys);
         if config.in_order {
@@ -97,31 +99,32 @@ impl<K: Key, D: Ids> IdsAndKeys<K, D> {
         D::rebuild_resized(&mut ids.table, stream, input)?;
         keys_out.fit(device, ids.len())?;
         if config.ids.unique {
-            // If the promise is broken, there are fewer different keys.
+            // If a promise of unique keys was broken, not all elements are used.
             keys_out.set_bytes(stream, 0)?;
         }
         if config.in_order {
             return number_in_order(stream, device, D::id_table(&ids.table), work, (keys, keys_out.words()));
         }
-        // SAFETY: the output has as many keys as the map has; nothing else uses the table.
+        // SAFETY: the output has an element for each key of the map, and nothing else uses the
+        // table.
         unsafe { D::id_table(&ids.table).assign_ids(stream, keys_out.words()) }
     }
 }
 
-/// Queues writing the keys from the last one to the first, and the rows that they are from. Among
-/// several rows of a key the first one is then the last.
+/// Queues writing the keys in reverse order, with their row indices. The first row of a repeated
+/// key then comes last, so it is the row that the map keeps.
 fn reverse<K: words::KeyWord>(stream: &Stream, keys: &Buffer<K>, work: &Work<K>) -> Result<()> {
     let plan = RowsParams { rows: keys.len() as u64 };
     stream.batch(|batch| {
         let (keys_out, rows_out) = (batch.write(&work.reversed), batch.write(&work.rows));
         let reverse = ReverseRows::<K> { keys: batch.read(keys), keys_out, rows_out, plan };
-        // SAFETY: the three arrays have as many rows.
+        // SAFETY: the three arrays have the same length.
         unsafe { batch.launch(&reverse, plan.rows) }
     })
 }
 
-/// Gives the keys of `map` ids and writes them to `keys_out`. The values of the map are the first
-/// rows with each key, and ids are in the order of these rows.
+/// Assigns ids to the keys of `map`, and writes the keys to `keys_out`. The value of a key in the
+/// map is the key's first row, and ids are in the order of these rows.
 fn number_in_order<K: words::KeyWord>(
     stream: &Stream,
     device: &Device,
@@ -134,19 +137,19 @@ fn number_in_order<K: words::KeyWord>(
     first_rows.fit(device, words)?;
     before.fit(device, words)?;
     first_rows.fill(stream, 0)?;
-    // SAFETY: every value is the index of a row, and no two keys have the same.
+    // SAFETY: every value is the index of a row, and no two keys have the same value.
     unsafe { map.flag(stream, first_rows)? };
     stream.batch(|batch| {
         let (bits, counts) = (batch.read(first_rows), batch.write(before));
         let count = CountBits { bits, counts, plan: RowsParams { rows: words as u64 } };
-        // SAFETY: there are as many counts as words of bits.
+        // SAFETY: there is a count for each word of bits.
         unsafe { batch.launch(&count, words as u64) }
     })?;
     exclusive_scan_in_place(stream, scan, before)?;
-    // SAFETY: as before; the values are those that were flagged, and nothing else uses the
+    // SAFETY: as before. The values are the ones that were flagged, and nothing else uses the
     // table.
     unsafe { map.rank(stream, first_rows, before)? };
-    // The flagged rows are compacted in their order.
+    // The keys of the flagged rows are compacted.
     let items = keys.len() as u64;
     if items == 0 {
         return Ok(());
@@ -156,8 +159,8 @@ fn number_in_order<K: words::KeyWord>(
         batch.zero(state, 1 + state_words::<K>(items) as usize)?;
         let (input, keep) = (batch.read(keys), batch.read(first_rows));
         let (output, state) = (batch.write(keys_out), batch.write(state));
-        // SAFETY: there is a bit for each key, and no more of them are set than the output has
-        // elements. There is a word for the count, and then the state.
+        // SAFETY: there is a bit for each key, and the output has an element for each set bit. The
+        // scratch has a word for the count, and the state behind it.
         unsafe { launch_compact::<K>(batch, items, input, keep, output, state.cast(), state.offset(1)) }
     })
 }

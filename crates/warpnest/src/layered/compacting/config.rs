@@ -37,10 +37,10 @@ pub struct CompactingConfig<D = Page> {
     pub(super) in_order: bool,
 }
 
-// There is no default for any other `D`: it could then not be inferred which one
-// `CompactingConfig::default()` means.
+// No other `D` has a default, because rustc could then not infer which type
+// `CompactingConfig::default()` has.
 impl Default for CompactingConfig {
-    /// Returns the configuration on a page map with the default configuration, with ids in no
+    /// Returns the configuration on a page map with the default configuration. Ids are in no
     /// particular order.
     fn default() -> Self {
         Self::on(Config::default())
@@ -48,44 +48,44 @@ impl Default for CompactingConfig {
 }
 
 impl<D: Ids> CompactingConfig<D> {
-    /// Returns the configuration of a table whose map of keys to ids has this configuration: a
-    /// [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). Ids are in no
-    /// particular order.
+    /// Returns the configuration of a table whose map of keys to ids has the configuration `ids`.
+    /// This is a [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). Ids
+    /// are in no particular order.
     ///
-    /// If it assumes unique keys, the build is faster. If a key is repeated all the same, it may
-    /// have several ids, and on a [`CuckooMap`](crate::CuckooMap) some ids may have no key of the
+    /// If `ids` assumes unique keys, the build is faster. If a key is repeated nevertheless, it may
+    /// have several ids. On a [`CuckooMap`](crate::CuckooMap) some ids may then have no key of the
     /// input.
     pub fn on(ids: Config<D>) -> Self {
         Self { ids, in_order: false }
     }
 
-    /// Gives ids in the order in which keys appear first in the input, so that they are the same in
-    /// every build. That takes another copy of the input, and one more pass over its rows.
-    /// Otherwise ids are in no particular order, and may differ from build to build.
+    /// Assigns ids in the order in which keys first appear in the input, so that ids are the same
+    /// in every build. That takes another copy of the input, and one more pass over its rows.
+    /// Without this setting ids are in no particular order, and may differ from build to build.
     #[must_use]
     pub fn in_order_of_appearance(mut self) -> Self {
         self.in_order = true;
         self
     }
 
-    /// Returns the most bytes that a table of `rows` rows keeps on the device: what it takes if no
-    /// key is repeated.
+    /// Returns the most bytes that a table of `rows` rows keeps on the device, which is the size
+    /// without repeated keys.
     ///
     /// # Errors
-    /// As for [`CompactingConfig::build`], as far as they follow from the configuration and the
+    /// The errors of [`CompactingConfig::build`] that depend only on the configuration and the
     /// count of rows.
     pub fn memory_bytes<K: Key>(&self, rows: usize) -> Result<usize> {
         Ok(self.ids.memory_bytes::<K, u32>(rows)? + rows * size_of::<K>())
     }
 
     /// Returns the bytes that a build of `rows` rows takes on the device besides the table and its
-    /// input. It takes a little more if some keys have very many copies
+    /// input. A build takes a little more if some keys have very many copies
     /// ([`Config::scratch_bytes`]).
     ///
     /// # Errors
     /// As for [`CompactingConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key>(&self, rows: usize) -> Result<usize> {
-        // This refuses counts of rows for which the sums below would overflow.
+        // This call refuses counts of rows with which the sums below would overflow.
         self.memory_bytes::<K>(rows)?;
         let rows = rows as u64;
         let flag_words = rows.div_ceil(32);

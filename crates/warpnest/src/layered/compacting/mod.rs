@@ -1,5 +1,5 @@
-//! [`CompactingTable`]: different keys and dense ids, both ways. docs/unique.md has layout,
-//! guarantees and figures.
+//! [`CompactingTable`]: distinct keys and their dense ids. docs/unique.md has layout, guarantees
+//! and figures.
 
 mod build;
 mod config;
@@ -22,26 +22,27 @@ use gpu_kernels::layered::compacting::{KeysOf, KeysOfParams};
 use std::marker::PhantomData;
 use work::Work;
 
-/// A table that gives the different keys of its input the ids 0, 1, 2, …: key to id and id to key,
-/// both in constant time.
+/// A table that assigns the ids 0, 1, 2, … to the distinct keys of its input. It looks up ids by
+/// keys and keys by ids in constant time.
 ///
-/// Source: the compacting hash table (Alcantara 2011, §4.4); the two-way index (Alcantara 2009).
+/// Source: the compacting hash table (Alcantara 2011, §4.4), and the two-way index (Alcantara
+/// 2009).
 ///
-/// * **The map under it**, from keys to ids, is a [`PageMap`](crate::PageMap) by default.
-///   [`CompactingConfig::on`] makes it a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011).
-///   [`CompactingTable::ids`] lends it.
-/// * **Keys** are of any [`Key`](crate::Key) type; all are legal, and may be repeated. Ids are
-///   `u32`, without gaps.
+/// * **The map of keys to ids** is a [`PageMap`](crate::PageMap) by default.
+///   [`CompactingConfig::on`] selects a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011).
+///   [`CompactingTable::ids`] returns the map.
+/// * **Keys** are of any [`Key`](crate::Key) type. All values of the type are legal and may be
+///   repeated. Ids are `u32`, without gaps.
 /// * **Order.** By default ids are in no particular order, and may differ between two builds of the
-///   same keys, also with the same seed. [`CompactingConfig::in_order_of_appearance`] gives the
-///   same ids in every build: the first row's key has id 0, and so on.
-/// * **Complexity.** A build takes the map's build, and one more pass over the table. A key is
-///   looked up as in the map; an id by one access to an array.
+///   same keys, even with the same seed. With [`CompactingConfig::in_order_of_appearance`] ids are
+///   the same in every build: the key of the first row has id 0, and so on.
+/// * **Complexity.** A build takes the build of the map, and one more pass over the table. A key is
+///   looked up in the map, and an id by one access to an array.
 /// * **Memory.** The table keeps the map and an array of the keys.
-///   [`CompactingConfig::memory_bytes`] says beforehand how much it is at most.
+///   [`CompactingConfig::memory_bytes`] returns beforehand how many bytes these take at most.
 /// * **Concurrent use.** A table does not change after its build, so any number of streams may look
-///   up at the same time. [`CompactingTable::rebuild`] takes the table exclusively and waits for
-///   running lookups by itself.
+///   up keys at the same time. [`CompactingTable::rebuild`] needs exclusive access to the table,
+///   and waits for running lookups.
 ///
 /// ```
 /// use warpnest::{CompactingTable, Device};
@@ -89,7 +90,7 @@ impl<K: Key, D: Ids> Kind for Compacting<K, D> {
     }
 
     fn keys(table: &Self::Table) -> Result<Vec<K>> {
-        // After a failed rebuild there are none.
+        // After a failed rebuild there are no keys.
         if table.ids.is_empty() { Ok(vec![]) } else { table.keys.download(table.ids.device().default_stream()) }
     }
 
@@ -133,12 +134,12 @@ impl<K: Key, D: Ids> Finds for Compacting<K, D> {
 }
 
 impl<K: Key, D: Ids> CompactingTable<K, D> {
-    /// Returns the report of the build of the map under the table.
+    /// Returns the report of the build of the map of keys to ids.
     pub fn report(&self) -> &D::Report {
         self.table.ids.report()
     }
 
-    /// Returns the keys with these ids, in their order.
+    /// Returns the keys with these ids, in the order of `ids`.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -147,7 +148,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
         self.keys_of_many_on(stream, &*keys_on(self.device(), ids)?)?.download(stream)
     }
 
-    /// Queues the lookup of the keys with these ids; waits for nothing, copies nothing.
+    /// Queues the lookup of the keys with these ids, without waiting or copying.
     ///
     /// # Errors
     /// As for [`BulkMap::get_many_on`].
@@ -157,7 +158,7 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
         Ok(answers)
     }
 
-    /// Queues [`CompactingTable::keys_of_many_on`] into existing answers; allocates nothing.
+    /// Queues [`CompactingTable::keys_of_many_on`] into existing answers, without allocating.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -173,12 +174,12 @@ impl<K: Key, D: Ids> CompactingTable<K, D> {
                 found: batch.write(&answers.found),
                 plan,
             };
-            // SAFETY: there are as many answers as queries, and as many keys as ids.
+            // SAFETY: there is an answer for each query, and a key for each id.
             unsafe { batch.launch(&keys_of, plan.queries) }
         })
     }
 
-    /// Returns the different keys, in the order of their ids; none after a failed rebuild.
+    /// Returns the distinct keys, in the order of their ids. After a failed rebuild there are none.
     pub fn key_buffer(&self) -> &Buffer<K> {
         &self.table.keys
     }

@@ -1,18 +1,18 @@
-//! The memory that a build of a compacting table works in.
+//! The memory in which a compacting table is built.
 
 use crate::primitives::Scratch;
 use crate::{Buffer, Device, Result};
 use gpu_kernels::types::KeyWord;
 
-/// The memory that a build works in, and that a rebuild uses again.
+/// The memory in which a table is built, which a rebuild reuses.
 #[derive(Debug)]
 pub(super) struct Work<K> {
-    /// The rows from the last one to the first, and their keys, if ids are in order. The rows are
-    /// the map's values before the ids are.
+    /// The row indices in reverse order, which are the map's first values if ids are in order.
+    /// `reversed` are the keys of these rows.
     pub rows: Buffer<u32>,
     pub reversed: Buffer<K>,
-    /// A bit for each row, whether it is the first with its key, and the count of set bits in the
-    /// words before each word.
+    /// A bit for each row, which is set if the row is the first with its key. `before` has the
+    /// count of set bits before each word of these bits.
     pub first_rows: Buffer<u32>,
     pub before: Buffer<u32>,
     pub scan: Scratch,

@@ -1,4 +1,4 @@
-//! The build of a multimap: a sort, the runs of equal keys, and an id table of these.
+//! The build of a multimap: a sort, the runs of equal keys, and an id table of the keys.
 
 use super::work::Work;
 use super::{MultiConfig, MultiMap, MultiTable};
@@ -12,7 +12,7 @@ use gpu_kernels::primitives::compact::{CompactRuns, RunsParams, tile};
 use gpu_kernels::types as words;
 
 impl<K: Key, V: Value> MultiMap<K, V> {
-    /// Builds a map with the default configuration; [`MultiConfig::build`] takes another.
+    /// Builds a map with the default configuration. [`MultiConfig::build`] builds one with another.
     ///
     /// ```
     /// use warpnest::{Device, MultiMap};
@@ -52,8 +52,8 @@ impl<K: Key, V: Value> MultiMap<K, V> {
 }
 
 impl<D: Ids> MultiConfig<D> {
-    /// Builds a map in which every key has all of its values, in the order of the input; returns
-    /// when it is built.
+    /// Builds a map in which every key has all of its values, in the order of the input, and
+    /// returns when it is built.
     ///
     /// # Errors
     /// As for [`Config::build`](crate::Config::build).
@@ -71,15 +71,15 @@ impl<D: Ids> MultiConfig<D> {
 }
 
 impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
-    /// Builds the map anew from other pairs; returns when it is built.
+    /// Builds the map anew from other pairs, and returns when it is built.
     ///
-    /// This is for data that changes as a whole, frame after frame. Memory is used again if the
-    /// same amount is wanted, and the scratch stays for the next time ([`MultiMap::shrink_to_fit`]
-    /// frees it).
+    /// This is for data that changes as a whole, frame after frame. Memory is reused if the same
+    /// size is needed. The scratch is kept for the next rebuild ([`MultiMap::shrink_to_fit`] frees
+    /// it).
     ///
     /// # Errors
-    /// As for [`MultiConfig::build`]. If the request makes no sense, or slices cannot be copied,
-    /// the map is as it was; after another error it is empty.
+    /// As for [`MultiConfig::build`]. If the request is invalid, or slices cannot be copied, the
+    /// map is unchanged. After any other error it is empty.
     pub fn rebuild<'c>(&mut self, keys: impl IntoColumn<'c, K>, values: impl IntoColumn<'c, V>) -> Result<()> {
         let device = self.device().clone();
         let (keys, values) = pairs_on(&device, keys, values)?;
@@ -136,8 +136,8 @@ impl<K: Key, V: Value, D: Ids> MultiTable<K, V, D> {
         let device = &runs.device().clone();
         work.fit(stream, device, keys.len())?;
         grouped.fit(device, values.len())?;
-        // Any order that brings equal keys together would do. In this one the keys are also in the
-        // order of the table: of its pages, or the slots of its first function.
+        // Any order that puts equal keys side by side would do. In this order the keys are also
+        // sorted by the page of the table under the map, or by the slot of its first hash function.
         let seed = config.keys.seed_or_random();
         let Work { keys: sorted, last, numbers, distinct, ends, count, scratch } = work;
         let constants = crate::hash::constants(seed);
@@ -163,9 +163,9 @@ impl<K: Key, V: Value, D: Ids> MultiTable<K, V, D> {
     }
 }
 
-/// Queues the compaction of the keys whose bits are set, and of the ends of their runs, to the
-/// front of arrays as long. The keys are written as they were before they were mixed; the count of
-/// keys goes to `count`.
+/// Queues the compaction of the keys whose bits are set, and of the ends of their runs. They are
+/// written to the front of `distinct` and `ends`, which are as long as the input. The keys are
+/// unmixed, and `count` gets their count.
 fn compact_runs<K: words::KeyWord>(
     stream: &Stream,
     scratch: &mut Scratch,
@@ -188,7 +188,7 @@ fn compact_runs<K: words::KeyWord>(
             state: batch.write(state),
             plan: RunsParams { items, a, b },
         };
-        // SAFETY: there is a bit for each key, and the outputs are as long as the input; the state
+        // SAFETY: there is a bit for each key, and the outputs are as long as the input. The state
         // is large enough and 0.
         unsafe { batch.launch_blocks(&runs, items.div_ceil(tile::<K>())) }
     })

@@ -36,8 +36,8 @@ pub struct MultiConfig<D = Page> {
     pub(super) keys: Config<D>,
 }
 
-// There is no default for any other `D`: it could then not be inferred which one
-// `MultiConfig::default()` means.
+// No other `D` has a default, because rustc could then not infer which type
+// `MultiConfig::default()` has.
 impl Default for MultiConfig {
     /// Returns the configuration on a page map with the default configuration.
     fn default() -> Self {
@@ -46,18 +46,18 @@ impl Default for MultiConfig {
 }
 
 impl<D: Ids> MultiConfig<D> {
-    /// Returns the configuration of a map whose table of keys has this configuration: a
-    /// [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). Its keys are
-    /// different, so it does not matter whether it assumes that.
+    /// Returns the configuration of a map whose table of keys has the configuration `keys`. This is
+    /// a [`PageConfig`](crate::PageConfig) or a [`CuckooConfig`](crate::CuckooConfig). That table
+    /// has each key once, so `keys` need not assume unique keys.
     pub fn on(keys: Config<D>) -> Self {
         Self { keys }
     }
 
-    /// Returns the most bytes that a map of `pairs` pairs keeps on the device: what it takes if no
-    /// key is repeated.
+    /// Returns the most bytes that a map of `pairs` pairs keeps on the device, which is the size
+    /// without repeated keys.
     ///
     /// # Errors
-    /// As for [`MultiConfig::build`], as far as they follow from the configuration and the count of
+    /// The errors of [`MultiConfig::build`] that depend only on the configuration and the count of
     /// pairs.
     pub fn memory_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize> {
         Ok(self.keys.memory_bytes::<K, u32>(pairs)? + pairs * (size_of::<V>() + 4))
@@ -69,16 +69,16 @@ impl<D: Ids> MultiConfig<D> {
     /// # Errors
     /// As for [`MultiConfig::memory_bytes`].
     pub fn scratch_bytes<K: Key, V: Value>(&self, pairs: usize) -> Result<usize> {
-        // This refuses counts of pairs for which the sums below would overflow.
+        // This call refuses counts of pairs with which the sums below would overflow.
         self.memory_bytes::<K, V>(pairs)?;
         let pairs = pairs as u64;
         let keys = pairs * size_of::<K>() as u64;
-        // The arrays are the sorted keys and the bits that flag the last ones; the indices of runs;
-        // the different keys and the ends of their runs.
+        // The arrays are the sorted keys, the bits that flag the last pair of each key, the indices
+        // of runs, the distinct keys, and the ends of their runs.
         let arrays = 2 * keys + 8 * pairs + pairs.div_ceil(32) * 4;
         let compacting = 8 * state_words::<K::Word>(pairs);
         let working = sort_scratch_bytes::<K::Word, V::Word>(pairs)?.max(compacting);
-        // The constant is for the minimum sizes of the arrays, and for the empty table at first.
+        // The constant covers the minimum sizes of the arrays, and the initial empty table.
         let of_keys = D::scratch_bytes::<K::Word>(&self.keys, pairs, Known::Unique)?;
         Ok((arrays + working + of_keys + 4096) as usize)
     }

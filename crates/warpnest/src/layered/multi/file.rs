@@ -1,7 +1,7 @@
 //! The file of a multimap: the file of the map of its keys, the ends of their runs, and the values.
 //!
-//! A query reads the end of the run that the map names, and values up to there. So the map may name
-//! no other runs than there are, and their ends must be in order.
+//! A query looks up the index of a run, reads its end, and reads values up to that end. So every
+//! index must be the index of a run, and the ends must ascend.
 
 use super::work::Work;
 use super::{MultiConfig, MultiTable};

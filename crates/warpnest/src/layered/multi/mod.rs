@@ -1,6 +1,6 @@
-//! [`MultiMap`]: many values a key. docs/multimap.md has layout, guarantees and figures.
+//! [`MultiMap`]: several values per key. docs/multimap.md has layout, guarantees and figures.
 //!
-//! Read `build`: a sort, and an id table of the keys, in the memory of `work`.
+//! Read `build` first: a sort, and an id table of the keys, in the memory of `work`.
 
 mod build;
 mod config;
@@ -25,27 +25,27 @@ use gpu_kernels::layered::multi::{Gather, GatherParams};
 use std::marker::PhantomData;
 use work::Work;
 
-/// A map that keeps all values of each key, in the order of the input; built in one go.
+/// A map that keeps all values of each key, in the order of the input, and is built in one go.
 ///
 /// Source: the multivalue hash table (Alcantara 2011, §4.4, algorithm 1). Pairs are sorted, and a
-/// table says where each key's values begin and how many there are. Here the sort is by the table's
-/// hashed keys.
+/// table maps each key to its first value and the count of its values. Here they are sorted by the
+/// table's hashed keys.
 ///
-/// * **The table of keys** is a [`PageMap`](crate::PageMap) by default. [`MultiConfig::on`] makes
-///   it a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011).
-/// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type; all of
-///   them are legal.
+/// * **The table of keys** is a [`PageMap`](crate::PageMap) by default. [`MultiConfig::on`] selects
+///   a [`CuckooMap`](crate::CuckooMap), as in (Alcantara 2011).
+/// * **Keys and values** are of any [`Key`](crate::Key) and [`Value`](crate::Value) type, and all
+///   values of these types are legal.
 /// * **Values of a key** are side by side, in the order of the input.
 /// * **Complexity.** A build sorts the pairs (each is moved four or eight times) and builds a table
-///   of the different keys. A query takes one lookup there, and one access to the array of the
-///   runs' ends.
-/// * **Memory.** The map keeps the values, and for each different key four bytes and what the table
-///   takes. [`MultiConfig::memory_bytes`] says beforehand how much it is at most.
-/// * **Two builds of the same pairs** give equal answers, and with the same seed they group values
-///   in the same order.
+///   of the distinct keys. A query makes one lookup in that table, and one access to the array of
+///   the runs' ends.
+/// * **Memory.** The map keeps the values, four bytes for each distinct key, and the table of keys.
+///   [`MultiConfig::memory_bytes`] returns beforehand how many bytes these take at most.
+/// * **Two builds of the same pairs** give equal answers. If they have the same seed, they also
+///   store the values in the same order.
 /// * **Concurrent use.** A map does not change after its build, so any number of streams may query
-///   at the same time. [`MultiMap::rebuild`] takes the map exclusively and waits for running
-///   queries by itself.
+///   it at the same time. [`MultiMap::rebuild`] needs exclusive access to the map, and waits for
+///   running queries.
 #[doc(alias("multimap", "multi_map", "multivalue", "group_by", "several values"))]
 pub type MultiMap<K, V, D = Page> = Table<Multi<K, V, D>>;
 
@@ -55,9 +55,9 @@ pub struct Multi<K, V, D>(PhantomData<(K, V, D)>);
 /// The table of a [`MultiMap`].
 pub struct MultiTable<K: Key, V: Value, D: Ids> {
     config: MultiConfig<D>,
-    /// The index of each key's run.
+    /// The map of each key to the index of its run.
     runs: BulkMap<K, u32, D>,
-    /// The ends of the runs: the index of the last value of each.
+    /// The ends of the runs: for each run, the index of its last value.
     lasts: Buffer<u32>,
     values: Buffer<V>,
     work: Work<K::Word>,
@@ -120,7 +120,7 @@ impl<K: Key, V: Value, D: Ids> Loads for Multi<K, V, D> {
 impl<K: Key, V: Value, D: Ids> HasValues for Multi<K, V, D> {
     type Value = V;
 
-    /// Returns keys and values, with the keys in the order in which the values are grouped.
+    /// Returns keys and values, in the order in which the values are stored.
     fn columns(table: &Self::Table) -> Result<(Vec<K>, Vec<V>)> {
         let stream = table.runs.device().default_stream();
         let mut keys = table.runs.to_pairs()?;
@@ -139,26 +139,25 @@ impl<K: Key, V: Value, D: Ids> HasValues for Multi<K, V, D> {
     }
 }
 
-/// The values of several queries: query `i` has the values `values[offsets[i]..offsets[i + 1]]`.
+/// The values of several queries. The values of query `i` are `values[offsets[i]..offsets[i + 1]]`.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
 pub struct Retrieved<Offsets, Values> {
-    /// The offsets at which the values of each query begin, and at the end the offset behind the
-    /// last value.
+    /// The offset of the first value of each query, followed by the count of all values.
     pub offsets: Offsets,
-    /// All values, query after query, each key's in the order of the input.
+    /// The values of all queries, in their order. The values of a key are in input order.
     pub values: Values,
 }
 
 impl<V> Retrieved<Vec<u64>, Vec<V>> {
-    /// Iterates over the queries: the values of each, as a slice.
+    /// Iterates over the queries, which yields the values of each query as a slice.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &[V]> {
         self.offsets.windows(2).map(|ends| &self.values[ends[0] as usize..ends[1] as usize])
     }
 }
 
 impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
-    /// Returns the count of values of each of the keys.
+    /// Returns the count of values of each key.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -167,8 +166,8 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         self.count_many_on(stream, &*keys_on(self.device(), queries)?)?.download(stream)
     }
 
-    /// Queues the lookup of the count of values of each of the keys; 0 if the key is not in the
-    /// map. Waits for nothing.
+    /// Queues the lookup of the count of values of each key, without waiting. The count is 0 if the
+    /// key is not in the map.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),
@@ -179,7 +178,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         Ok(counts)
     }
 
-    /// Queues [`MultiMap::count_many_on`] into existing counts; allocates nothing.
+    /// Queues [`MultiMap::count_many_on`] into existing counts, without allocating.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -187,12 +186,13 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     pub fn count_many_into(&self, stream: &Stream, queries: &Buffer<K>, counts: &mut BufferSlice<u32>) -> Result<()> {
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { counts: Some(counts), ..self.ask(queries) };
-        // SAFETY: there are as many counts as queries; the table has the indices of the runs.
+        // SAFETY: there is a count for each query, and the table has the indices of the runs.
         unsafe { D::id_table(&self.table.runs.table).find_runs(stream, &query) }
     }
 
-    /// Queues the lookup of where the values of each key begin in [`MultiMap::value_buffer`], and
-    /// how many there are; 0 and 0 if there are none. Waits for nothing.
+    /// Queues the lookup of the runs of keys, without waiting. For each key it writes the index of
+    /// the first value in [`MultiMap::value_buffer`] and the count of values, or 0 and 0 if the key
+    /// has none.
     ///
     /// # Errors
     /// As for [`MultiMap::count_many_on`].
@@ -203,7 +203,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         Ok((starts, counts))
     }
 
-    /// Queues [`MultiMap::runs_many_on`] into existing starts and counts; allocates nothing.
+    /// Queues [`MultiMap::runs_many_on`] into existing starts and counts, without allocating.
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer),
@@ -218,16 +218,16 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         crate::error::same_length(("the queries", queries.len()), ("the starts", starts.len()))?;
         crate::error::same_length(("the queries", queries.len()), ("the counts", counts.len()))?;
         let query = RunsQuery { starts: Some(starts), counts: Some(counts), ..self.ask(queries) };
-        // SAFETY: there are as many answers as queries; the table has the indices of the runs.
+        // SAFETY: there is an answer for each query, and the table has the indices of the runs.
         unsafe { D::id_table(&self.table.runs.table).find_runs(stream, &query) }
     }
 
-    /// Returns a lookup of runs that has no outputs yet.
+    /// Returns a lookup of runs, whose outputs the caller must add.
     fn ask<'b>(&'b self, queries: &'b Buffer<K>) -> RunsQuery<'b, K::Word> {
         RunsQuery { queries: queries.words(), lasts: &self.table.lasts, starts: None, counts: None, wide_counts: None }
     }
 
-    /// Returns all values of each of the keys.
+    /// Returns all values of each key.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory), [`Error::Driver`](crate::Error::Driver).
@@ -239,9 +239,10 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         Ok(Retrieved { offsets: offsets.download(stream)?, values: values.download(stream)? })
     }
 
-    /// Returns all values of one key, in the order of the input; none if the key is not in the map.
+    /// Returns all values of one key, in the order of the input, or none if the key is not in the
+    /// map.
     ///
-    /// It is for a look at a few keys, as [`BulkMap::get`] is.
+    /// It is meant for a few keys, like [`BulkMap::get`].
     ///
     /// # Errors
     /// As for [`MultiMap::retrieve_many`].
@@ -249,20 +250,21 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         Ok(self.retrieve_many(&[key])?.values)
     }
 
-    /// Retrieves into buffers, as [`MultiMap::retrieve_many`] does: counts the values, allocates
-    /// exactly that much memory, and copies them. Waits until that is done.
+    /// Does [`MultiMap::retrieve_many`] into new buffers. It counts the values, allocates exactly
+    /// as much memory as they need, copies them, and waits until that is done.
     ///
-    /// The work is divided by values, so their distribution among the keys does not matter.
+    /// The work is divided by values, so it does not matter how they are distributed among the
+    /// keys.
     ///
     /// # Errors
     /// As for [`MultiMap::retrieve_many`], and [`Error::WrongDevice`](crate::Error::WrongDevice).
     pub fn retrieve_many_on(&self, stream: &Stream, queries: &Buffer<K>) -> Result<Retrieved<Buffer<u64>, Buffer<V>>> {
         let (device, number) = (self.device(), queries.len());
         let starts = Buffer::<u32>::uninitialized(device, number)?;
-        // There is one offset more, which is 0: the scan makes it the sum of all.
+        // There is one offset more, which is 0. The scan makes it the sum of all counts.
         let mut offsets = Buffer::<u64>::zeroed(device, number + 1)?;
         let query = RunsQuery { starts: Some(&starts), wide_counts: Some(&offsets), ..self.ask(queries) };
-        // SAFETY: there are as many answers as queries; the table has the indices of the runs.
+        // SAFETY: there is an answer for each query, and the table has the indices of the runs.
         unsafe { D::id_table(&self.table.runs.table).find_runs(stream, &query)? };
         exclusive_scan_in_place(stream, &mut Scratch::new(device), &mut offsets)?;
         let total = offsets.download_at(stream, number)?;
@@ -275,8 +277,8 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
                 output: batch.write(values.words()),
                 plan: GatherParams { queries: number as u64, total },
             };
-            // SAFETY: each query has a start and an offset, and behind both as many elements as it
-            // has values; the output has capacity for all.
+            // SAFETY: the values of each query follow its start in the map's values, and the output
+            // has capacity for them behind the query's offset.
             unsafe { batch.launch(&gather, total) }
         })?;
         Ok(Retrieved { offsets, values })
@@ -288,7 +290,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
     }
 
     /// Returns the map of keys to the indices of their runs, for a kernel of your own. Run `r` ends
-    /// with value `lasts()[r]`, and runs follow each other.
+    /// with value `lasts()[r]`, and the next run begins behind it.
     pub fn runs(&self) -> &BulkMap<K, u32, D> {
         &self.table.runs
     }
@@ -298,7 +300,7 @@ impl<K: Key, V: Value, D: Ids> MultiMap<K, V, D> {
         &self.table.lasts
     }
 
-    /// Returns the count of different keys.
+    /// Returns the count of distinct keys.
     pub fn key_count(&self) -> usize {
         self.table.runs.len()
     }

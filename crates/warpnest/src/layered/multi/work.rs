@@ -1,24 +1,24 @@
-//! The memory that a build of a multimap works in.
+//! The memory in which a multimap is built.
 
 use crate::primitives::Scratch;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::primitives::iota::{Iota, IotaParams};
 use gpu_kernels::types::KeyWord;
 
-/// The memory that a build works in, and that a rebuild uses again.
+/// The memory in which a map is built, which a rebuild reuses.
 #[derive(Debug)]
 pub(super) struct Work<K> {
-    /// The mixed keys of all pairs, equal ones side by side.
+    /// The mixed keys of all pairs, sorted.
     pub keys: Buffer<K>,
-    /// A bit for each pair: whether it is the last one of its key.
+    /// A bit for each pair, which is set if the pair is the last of its key.
     pub last: Buffer<u32>,
-    /// The indices of runs, in order: 0, 1, 2, ….
+    /// The indices of runs in order: 0, 1, 2, ….
     pub numbers: Buffer<u32>,
-    /// The different keys, at the front.
+    /// The distinct keys, at the front of the buffer.
     pub distinct: Buffer<K>,
-    /// The ends of their runs, at the front.
+    /// The ends of their runs, at the front of the buffer.
     pub ends: Buffer<u32>,
-    /// The count of different keys.
+    /// The count of distinct keys.
     pub count: Buffer<u32>,
     pub scratch: Scratch,
 }
@@ -43,11 +43,11 @@ impl<K: KeyWord> Work<K> {
             let plan = IotaParams { items: pairs as u64, first: 0, padding: 0 };
             let launched = stream.batch(|batch| {
                 let numbers = Iota { output: batch.write(&self.numbers), plan };
-                // SAFETY: the output has as many elements.
+                // SAFETY: the output has `plan.items` elements.
                 unsafe { batch.launch(&numbers, plan.items) }
             });
             if launched.is_err() {
-                // Otherwise the next build would take its contents for the indices.
+                // Otherwise the next build would take the contents for the indices.
                 self.numbers.empty();
             }
             return launched;

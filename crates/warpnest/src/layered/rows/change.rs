@@ -1,9 +1,9 @@
 //! Insertions and removals of rows.
 //!
-//! A batch is first divided: into its different keys, each with its last row, and these into keys
-//! that the map does not have and keys that it has. New keys come into the map after their rows are
-//! there, and rows of others are replaced last. So whatever fails, every key has a whole row,
-//! unless the device did not end the copy.
+//! First a batch is reduced to its distinct keys, each with its last row. These are divided into
+//! keys that are new and keys that the map has. A new key is inserted after its row is copied. The
+//! rows of the other keys are replaced last. So after any failure every key has a complete row,
+//! unless the device stopped during the copy.
 
 use super::{RowTable, Rows};
 use crate::design::Changes;
@@ -15,11 +15,11 @@ use crate::table::retaining::{dropped, kept};
 use crate::types::Plain;
 use crate::{Answers, Buffer, Error, InputError, Key, PageMap, Result, Stream};
 
-/// The most rows: their indices have 32 bits, and all ones is no index.
+/// The most rows, because row indices have 32 bits and all ones is not an index.
 const MOST: usize = u32::MAX as usize;
 
-/// The different keys of a batch, divided by whether the map has them. Sources are rows of the
-/// batch: the last one of each key.
+/// The distinct keys of a batch, divided into new keys and keys that the map has. A source is the
+/// index of a key's last row in the batch.
 struct Divided<W> {
     new_keys: Buffer<W>,
     new_sources: Buffer<u32>,
@@ -58,8 +58,8 @@ impl<K: Key, R: Plain, D: Changes> Inserts for Rows<K, R, D> {
 }
 
 impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
-    /// Gives every key its row; returns how many of the keys were new. Of several rows of a key the
-    /// last one counts.
+    /// Stores a row for every key, and returns the count of new keys. If a key has several rows,
+    /// the last row wins.
     fn insert(&mut self, stream: &Stream, keys: &Buffer<K>, rows: &Buffer<R>) -> Result<usize> {
         check_items(keys.len())?;
         let free = self.free_rows(stream)?;
@@ -82,13 +82,13 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
                 self.rows.set_length(end);
                 return Err(error);
             }
-            // Until the insertion has succeeded it is unknown which of the rows are in use.
+            // Until the insertion has succeeded, it is unknown which of the rows are in use.
             let (before, free) = (self.map.len(), self.free.take());
             let (keys, values) = (&divided.new_keys, Some(&targets));
             let input = Input { keys, values, pairs: new as u64, known: Known::Unique };
             if let Err(error) = D::insert::<K::Word, u32>(&mut self.map.table, stream, input) {
                 if self.map.table.check_usable().is_ok() && self.map.len() == before {
-                    // None of the keys came in.
+                    // None of the keys was inserted.
                     self.rows.set_length(end);
                     self.free = free;
                 }
@@ -103,12 +103,12 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
         Ok(new)
     }
 
-    /// Divides a batch.
+    /// Divides a batch into new and existing keys.
     fn divide(&self, stream: &Stream, keys: &Buffer<K>) -> Result<Divided<K::Word>> {
         let device = self.map.device();
         let mut numbers = Buffer::uninitialized(device, keys.len())?;
         iota(stream, &mut numbers)?;
-        // In a page map the last pair of a key counts.
+        // In a page map the last pair of a key wins.
         let last = PageMap::<K, u32>::build(&stream.device(), keys, &numbers)?;
         let different = if last.len() == keys.len() { None } else { Some(last.pairs_on(stream)?) };
         drop(last);
@@ -130,15 +130,15 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
         sources: &Buffer<u32>,
         targets: &Buffer<u32>,
     ) -> Result<()> {
-        // SAFETY: there is a source for each target, and it is a row of the batch.
+        // SAFETY: there is a source for each target, and each source is a row of the batch.
         stream.batch(|batch| unsafe { launch_scatter(batch, batch_rows, batch.read(sources), targets, &self.rows) })
     }
 
-    /// Removes keys, with or without their rows as answers.
+    /// Removes keys. If `answers` is given, the rows are written to it.
     fn take_out(&mut self, stream: &Stream, keys: &Buffer<K>, answers: Option<&mut Answers<R>>) -> Result<usize> {
         let device = self.map.device().clone();
         check_items(keys.len())?;
-        // All memory is taken first, so that nothing was done if it is lacking.
+        // All memory is allocated first, so that nothing has changed if memory is lacking.
         let mut removed = Answers::<u32>::uninitialized(&device, keys.len())?;
         let mut gone = Buffer::<u32>::uninitialized(&device, keys.len())?;
         let (mut count, mut scratch) = (Buffer::<u32>::uninitialized(&device, 1)?, Scratch::new(&device));
@@ -147,7 +147,7 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
         if let Some(free) = &mut self.free {
             free.reserve(stream, free.len() + most)?;
         }
-        // Until all is done it is unknown which of the rows are in use.
+        // Until everything is done, it is unknown which of the rows are in use.
         let free = self.free.take();
         let number = self.map.remove_many_into(stream, keys, &mut removed)?;
         if let Some(mut free) = free {
@@ -192,7 +192,7 @@ impl<K: Key, R: Plain, D: Changes> RowTable<K, R, D> {
         let mut numbers = old;
         iota(stream, &mut numbers)?;
         let mut map = self.map.try_clone()?;
-        // If the copy was emptied, this map was not.
+        // An error may say that the copy was emptied, but this map was not.
         map.insert_many(&keys, &numbers).map_err(|error| match error {
             Error::Emptied { source } => *source,
             error => error,

@@ -1,5 +1,5 @@
-//! The file of a row map: the file of the map of its keys, and the rows. Which rows are free
-//! follows from the map.
+//! The file of a row map: the file of the map of its keys, and the rows. The free rows are found
+//! out from the map.
 
 use super::RowTable;
 use super::free::unused;
@@ -10,7 +10,7 @@ use crate::table::raw::{ReadTable, StoredTable};
 use crate::types::Plain;
 use crate::{Buffer, BulkMap, Device, Key, Result};
 
-// A file may have any bytes: only tables whose rows may be any are loaded (`Loads`).
+// A file may have any bytes, so only tables whose rows may be any bytes are loaded (`Loads`).
 impl<K: Key, R: Plain, D: Changes> StoredTable for RowTable<K, R, D> {
     fn set_device(&mut self, device: &Device) {
         self.map.table.set_device(device);
@@ -25,7 +25,7 @@ impl<K: Key, R: Plain, D: Changes> StoredTable for RowTable<K, R, D> {
     }
 
     fn from_parts(incoming: &mut Incoming<'_>) -> Result<Self> {
-        // The header's kind has the bytes of a row.
+        // The header's kind also has the second number, the bytes of a row.
         let (keys, _, rows) = (incoming.number()?, incoming.number()?, incoming.short()?);
         let map: BulkMap<K, u32, D> = BulkMap::of(StoredTable::from_parts(incoming)?);
         let (device, stream) = (incoming.device, incoming.device.default_stream());
@@ -33,16 +33,15 @@ impl<K: Key, R: Plain, D: Changes> StoredTable for RowTable<K, R, D> {
         incoming.section(loading.bytes(), &mut loading, &|_, _| Ok(()))?;
 
         let (written, used) = (Buffer::uninitialized(device, map.len())?, Buffer::uninitialized(device, map.len())?);
-        // SAFETY: both have an element for each key.
+        // SAFETY: both outputs have an element for each key.
         let pairs = unsafe { map.table.write(stream, &written, Some(&used))? };
         if map.len() as u64 != keys || pairs != keys {
             return Err(FileError::inconsistent("it has another number of keys than its header says"));
         }
-        // What a lookup of each key finds counts: if these rows differ, so do the keys, and no slot
-        // has another row. A key that was there twice would keep one of its rows when the other
-        // gets a new index.
+        // If lookups find different rows for all keys, the keys are different, too. If a key were
+        // there twice, one copy would keep its row when the other gets a new index.
         let found = Buffer::<u32>::uninitialized(device, map.len().div_ceil(32))?;
-        // SAFETY: there are as many values as keys, and a word for every 32 of them.
+        // SAFETY: there is a value for each key, and a word for every 32 keys.
         unsafe { map.table.find(stream, &written, (Some(&used), &found))? };
         let found: u64 = found.download(stream)?.iter().map(|word| word.count_ones() as u64).sum();
         if found != keys {

@@ -1,6 +1,6 @@
-//! [`RowMap`]: keys and rows of any size, which come and go.
+//! [`RowMap`]: keys and rows of any size, which can be inserted and removed.
 //!
-//! Read `change`: rows come from those that are `free`.
+//! Read `change` first. It takes rows from `free` for new keys.
 
 mod change;
 mod file;
@@ -23,37 +23,37 @@ use crate::{Answers, Buffer, BufferSlice, BulkMap, Device, Key, Result, Stream};
 use bytemuck::AnyBitPattern;
 use std::marker::PhantomData;
 
-/// A map whose values are rows of any size: a map of keys to the indices of rows, and an array of
-/// the rows.
+/// A map whose values are rows of any size. It has a map of keys to the indices of rows, and an
+/// array of the rows.
 ///
 /// * **Keys** are of any [`Key`](crate::Key) type. **Rows** are of any plain type whose size is a
-///   multiple of 4 bytes: a struct of your own ([`plain!`](crate::plain)), or an array such as
-///   `[f32; 64]`. All values of these types are legal.
-/// * **The map under it** is a [`PageMap`](crate::PageMap) by default. `RowMap<K, R, Linear>` has a
-///   [`LinearMap`](crate::LinearMap), which is faster where batches are small beside the map;
-///   [`Config::create_rows`] takes a configuration. [`RowMap::map`] lends it.
-/// * **Repeated keys** in a batch: the last row of a key counts.
-/// * **Complexity.** A lookup is one in the map, and then reads the row. A batch of insertions
-///   builds a [`PageMap`](crate::PageMap) of its keys, to find the last row of each, looks them up,
-///   inserts those that are new, and copies the rows, each once.
-/// * **Rows of removed keys** are used again by the next insertions, the last one first.
-///   [`RowMap::shrink_to_fit`] moves the others together.
-/// * **Memory.** The map, the rows, and 4 bytes for each row that was ever free. A batch of
-///   insertions takes a build of a `PageMap<K, u32>` of its keys besides, and up to seven words of
-///   4 bytes and two keys for each of its rows. To find out which rows are
-///   free, [`RowMap::load`], and an insertion after a change that failed, take a key and up to five
-///   words for each row.
-/// * **Growth** copies all rows to an array a quarter larger, and moves the keys to a larger table;
-///   both are twice in memory meanwhile. In many small batches each row is copied four to five
-///   times on average. [`RowMap::reserve`] beforehand avoids all of it.
-/// * **A change that fails.** If the device lacks memory or the request makes no sense, nothing has
-///   been done, or some of the keys are there with their rows, where that is so in the map
-///   ([`LinearMap`](crate::LinearMap)). If the device fails, each key of the batch has its row from
-///   before, its row of the batch or, where the copy did not end, parts of both; or
-///   [`Error::Emptied`](crate::Error::Emptied) says that there are no keys any more. No row is ever
-///   lost: which are free is found out again by the next insertion.
-/// * **Concurrent use.** Any number of streams may look up at the same time. A change takes the map
-///   exclusively and waits for running lookups by itself.
+///   multiple of 4 bytes. That can be a struct of your own ([`plain!`](crate::plain)), or an array
+///   such as `[f32; 64]`. All values of these types are legal.
+/// * **The map of keys** is a [`PageMap`](crate::PageMap) by default. `RowMap<K, R, Linear>` has a
+///   [`LinearMap`](crate::LinearMap), which is faster if batches are small compared to the map.
+///   [`Config::create_rows`] takes a configuration, and [`RowMap::map`] returns the map of keys.
+/// * **Repeated keys** in a batch: the last row of a key wins.
+/// * **Complexity.** A lookup makes one lookup in the map of keys, and then reads the row. A batch
+///   of insertions builds a [`PageMap`](crate::PageMap) of its keys, to find the last row of each
+///   key. Then it looks the keys up, inserts the new keys, and copies each row once.
+/// * **Rows of removed keys** are reused by the next insertions, the most recently freed row first.
+///   [`RowMap::shrink_to_fit`] moves the remaining rows together.
+/// * **Memory.** The map keeps the map of keys, the rows, and 4 bytes for each row that was ever
+///   free. A batch of insertions also takes a build of a `PageMap<K, u32>` of its keys. For each of
+///   its rows it takes up to seven words of 4 bytes and two keys. [`RowMap::load`], and an
+///   insertion after a failed change, must find out which rows are free. That takes a key and up to
+///   five words for each row.
+/// * **Growth** copies all rows to an array a quarter larger, and moves the keys to a larger table.
+///   Meanwhile both are in memory twice. With many small batches each row is copied four to five
+///   times on average. [`RowMap::reserve`] beforehand avoids this.
+/// * **A change that fails.** If the device lacks memory or the request is invalid, nothing has
+///   changed. With a map of keys that can fail partway ([`LinearMap`](crate::LinearMap)), some of
+///   the keys may be in the map with their rows. If the device fails, each key of the batch has its
+///   old row, its new row or, if the copy was interrupted, parts of both. If the map has lost all
+///   keys instead, the error is [`Error::Emptied`](crate::Error::Emptied). Rows are never leaked,
+///   because the next insertion finds out again which rows are free.
+/// * **Concurrent use.** Any number of streams may look up keys at the same time. A change needs
+///   exclusive access to the map, and waits for running lookups.
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
@@ -97,10 +97,10 @@ pub struct Rows<K, R, D>(PhantomData<(K, R, D)>);
 /// The table of a [`RowMap`].
 pub struct RowTable<K: Key, R: Plain, D: Changes> {
     map: BulkMap<K, u32, D>,
-    /// The rows. A row is in use if the map has its index.
+    /// The rows. A row is in use if the map of keys has its index.
     rows: Buffer<R>,
-    /// The indices of the other rows; none while it is unknown which these are, after a change that
-    /// failed partway.
+    /// The indices of the free rows, or `None` after a change that failed partway, because it is
+    /// then unknown which rows are free.
     free: Option<Buffer<u32>>,
 }
 
@@ -184,8 +184,8 @@ impl<K: Key, R: Plain, D: Changes> Finds for Rows<K, R, D> {
             Some(numbers) => numbers,
             None => numbers.insert(Buffer::uninitialized(table.map.device(), queries.len())?),
         };
-        // SAFETY: there are as many indices and answers as queries, and the caller has them
-        // exclusively.
+        // SAFETY: there are an index and an answer for each query, and the caller has exclusive
+        // access to them.
         unsafe { table.map.table.find(stream, queries.words(), (Some(numbers), found))? };
         gather_where(stream, &table.rows, numbers, found, values)
     }
@@ -213,8 +213,8 @@ impl<D: Changes> Config<D> {
 }
 
 impl<K: Key, R: Plain> RowMap<K, R> {
-    /// Makes an empty map over a [`PageMap`](crate::PageMap) with the default configuration;
-    /// [`Config::create_rows`] takes another.
+    /// Makes an empty map over a [`PageMap`](crate::PageMap) with the default configuration.
+    /// [`Config::create_rows`] takes another configuration.
     ///
     /// # Errors
     /// As for [`Config::create_rows`].
@@ -222,8 +222,8 @@ impl<K: Key, R: Plain> RowMap<K, R> {
         Config::<Page>::default().create_rows(device)
     }
 
-    /// Makes a map of `keys[i]` to `rows[i]`, as [`RowMap::new`] does; the last row of a repeated
-    /// key counts.
+    /// Makes a map of `keys[i]` to `rows[i]`, with the default configuration. If a key is repeated,
+    /// its last row wins.
     ///
     /// # Errors
     /// As for [`Config::create_rows`] and [`RowMap::insert_many`].
@@ -234,27 +234,27 @@ impl<K: Key, R: Plain> RowMap<K, R> {
     }
 }
 
-/// The parts of a map, and all pairs on the device.
+/// The parts of a map, and the output of all pairs on the device.
 impl<K: Key, R: Plain, D: Changes> RowMap<K, R, D> {
-    /// Returns the map of keys to the indices of their rows in [`RowMap::rows`]. An index is a
-    /// key's until the next change of the row map, and may be another key's after it.
+    /// Returns the map of keys to the indices of their rows in [`RowMap::rows`]. An index is valid
+    /// until the next change of the row map. After that change it may belong to another key.
     pub fn map(&self) -> &BulkMap<K, u32, D> {
         &self.table.map
     }
 
-    /// Returns the rows, by their indices; rows that no key has are unspecified.
+    /// Returns the rows in the order of their indices. The contents of free rows are unspecified.
     pub fn rows(&self) -> &Buffer<R> {
         &self.table.rows
     }
 
-    /// Returns the rows, to be changed where they are: by a kernel of your own, or by
-    /// [`scatter`](crate::primitives::scatter) to indices that [`RowMap::map`] gave.
+    /// Returns the rows for changes in place, by a kernel of your own, or by
+    /// [`scatter`](crate::primitives::scatter) to indices that [`RowMap::map`] contains.
     pub fn rows_mut(&mut self) -> &mut BufferSlice<R> {
         &mut self.table.rows
     }
 
-    /// Writes all keys and, in the same order, their rows to new buffers. They are in no particular
-    /// order. May wait until they are written.
+    /// Writes all keys to a new buffer and, in the same order, their rows to another one. The order
+    /// is unspecified. May wait until the pairs are written.
     ///
     /// # Errors
     /// As for [`BulkMap::pairs_on`].

@@ -1,5 +1,5 @@
-//! An attempt to build the pages from pairs that are split into bins of a capacity that is known
-//! beforehand. If a bin of the last split overflows, that split is made once more.
+//! An attempt to build the pages from pairs that are split into bins. The capacity of the bins is
+//! known beforehand. If a bin of the last split overflows, that split is repeated.
 
 use super::outcome::Outcome;
 use super::plan::{PairStorage, Plan, Planned};
@@ -16,8 +16,8 @@ use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Nothing, Payload};
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Splits the pairs into bins of a capacity that is known beforehand, and builds the pages; in
-    /// a table of zeros, if `zeroed` says so.
+    /// Splits the pairs into bins of a capacity that is known beforehand, and builds the pages. If
+    /// `zeroed`, the table contains only zeros.
     pub(in crate::page) fn attempt(
         &mut self,
         stream: &Stream,
@@ -29,9 +29,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let scratch = launches.scratch;
         // SAFETY: the documentation of the kernels allows null starts.
         let nothing = unsafe { Global::null() };
-        // SAFETY: the scratch has the words of its plan, the table the words of its layout. What
-        // must be 0 is 0, and splits come one after the other. There is a count for every page, or
-        // there is one page.
+        // SAFETY: the scratch has the words of its plan, the table the words of its layout. All
+        // words that must be 0 are 0, and splits run one after the other. There is a count for
+        // every page, unless there is only one.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             clock.lap(batch)?;
@@ -44,9 +44,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
     }
 
-    /// Makes the last split of [`PageTable::attempt`] once more, right after that ended with
-    /// [`Outcome::LastOverflow`], and builds the pages. The attempt counted all pairs, so each bin
-    /// can begin where the one before it ends.
+    /// Repeats the last split of [`PageTable::attempt`], right after it ended with
+    /// [`Outcome::LastOverflow`], and builds the pages. The attempt counted the pairs of every bin,
+    /// so each bin can now begin where the bin before it ends.
     pub(in crate::page) fn attempt_last_split(
         &mut self,
         stream: &Stream,
@@ -59,13 +59,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let bins = plan.levels[last].bins();
         // SAFETY: the kernel's documentation allows null counts.
         let nothing = unsafe { Global::null() };
-        // All words of the header are zeroed except the words of what earlier splits left out. By
-        // them the split finds which pairs to leave out, and it should find the same.
+        // The header is zeroed except for the counts of pairs that earlier splits dropped. The last
+        // split reads these counts to decide which pairs it drops, and it should decide as before.
         //
         // SAFETY: as for an attempt, which has just filled what the last split reads, with the same
-        // plan, layout and input. The counts are added up before they are set to 0 again. The words
-        // for that have not been written since all were set to 0. Counts and starts are aligned to
-        // 16 bytes. There is a start for every page, and the end.
+        // plan, layout and input. The counts are added up before they are set to 0 again. The
+        // scan's own words are still 0. Counts and starts are aligned to 16 bytes. There is a start
+        // for every page, and the end of the last page.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             let starts = launches.starts(batch);
@@ -90,8 +90,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Outcome::of(stream, scratch, plan.levels.len(), &clock)
     }
 
-    /// Returns the launches of an attempt, with scratch for its plan; in a table of zeros, if
-    /// `zeroed` says so. With `unique` pairs need not be kept in order.
+    /// Returns the launches of an attempt, with scratch for its plan. If `zeroed`, the table
+    /// contains only zeros. If `unique`, the order of the pairs need not be kept.
     pub(in crate::page) fn launches<'a>(
         &'a mut self,
         (input, plan): Planned<'a, K, V>,
@@ -100,17 +100,17 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     ) -> Result<Launches<'a, K, V>> {
         let Self { scratch, words, layout, .. } = self;
         let scratch = scratch.reserve(plan.scratch_words())?;
-        // If there are two splits, one may write to the table.
+        // If there are two splits or more, one may write to the table.
         let zeroed = zeroed && plan.levels.len() < 2;
         Ok(Launches { plan, layout, unique, input, scratch, words, zeroed })
     }
 }
 
-/// The launches of an attempt, and what they work with.
+/// The plan, the input and the buffers of an attempt's launches.
 pub(in crate::page) struct Launches<'a, K, V: Payload> {
     pub plan: &'a Plan,
     pub layout: &'a Layout,
-    /// Whether pairs need not be kept in order.
+    /// Whether the order of the pairs need not be kept.
     pub unique: bool,
     pub input: Input<'a, K, V>,
     pub scratch: &'a Buffer<u64>,
@@ -120,15 +120,15 @@ pub(in crate::page) struct Launches<'a, K, V: Payload> {
 }
 
 impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
-    /// Records all buffers, before the clock starts: it should not count the time that the batch
-    /// waits for other streams.
+    /// Records the use of all buffers, before the clock starts, so that waiting for other streams
+    /// is not measured.
     pub(crate) fn record(&self, batch: &Batch<'a>) {
         self.input.read(batch);
         batch.writes(self.scratch);
         batch.writes(self.words);
     }
 
-    /// Returns where the pairs are after `splits` splits.
+    /// Returns the arrays that contain the pairs after `splits` splits.
     pub(crate) fn after(&self, batch: &Batch<'a>, splits: usize) -> Pairs<K, V> {
         let Some(level) = splits.checked_sub(1).map(|number| &self.plan.levels[number]) else {
             return self.input.read(batch);
@@ -137,7 +137,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         pairs_in(batch, self.plan, back, level.capacity(), (self.words, self.scratch))
     }
 
-    /// Returns the count of pairs of each bin after `splits` splits; null after none.
+    /// Returns the counts of pairs in the bins after `splits` splits, or null if `splits` is 0.
     pub(crate) fn counts(&self, batch: &Batch<'a>, splits: usize) -> Global<u32> {
         match splits.checked_sub(1) {
             Some(number) => batch.write(self.scratch).offset(self.plan.counts_at(number)).cast(),
@@ -146,32 +146,33 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         }
     }
 
-    /// Returns the counts of pairs in the bins of the last split, for a block each.
+    /// Returns the counts of pairs in the bins of the last split. One block builds a page of each
+    /// bin.
     pub(crate) fn last_counts(&self, batch: &Batch<'a>) -> Global<u32> {
         self.counts(batch, self.plan.levels.len())
     }
 
-    /// Returns where the starts of the last split's bins are, if it is made again, with the end of
-    /// the last bin.
+    /// Returns the array for the bins' starts, and the last bin's end, if the last split is
+    /// repeated.
     fn starts(&self, batch: &Batch<'a>) -> Global<u32> {
         batch.write(self.scratch).offset(self.plan.starts_at()).cast()
     }
 
-    /// Returns whether keys are split and placed alone: values that do not matter need not be
-    /// moved.
+    /// Returns whether only keys are split and stored, because the values do not matter and need
+    /// not be moved.
     fn keys_alone(&self) -> bool {
         self.input.known == Known::AnyValues
     }
 
-    /// Queues all splits, into bins of the plan's capacity, and records when the first one and the
-    /// last one end.
+    /// Queues all splits, into bins of the plan's capacity. The clock records when the first split
+    /// and the last split end.
     ///
     /// # Safety
     /// As for [`Launches::split`].
     pub(crate) unsafe fn splits(&self, batch: &Batch<'a>, clock: &mut StageClock) -> Result<()> {
         for number in 0..self.plan.levels.len() {
-            // SAFETY: the documentation of the kernels allows null starts. The caller guarantees
-            // the rest, and splits come one after the other.
+            // SAFETY: the documentation of the kernels allows null starts. Splits run one after the
+            // other. The caller guarantees the rest.
             unsafe { self.split(batch, number, Global::null())? };
             if number == 0 {
                 clock.lap(batch)?;
@@ -183,15 +184,15 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         clock.lap(batch)
     }
 
-    /// Queues the split with index `number`, into bins that begin at `starts`, or have the plan's
-    /// capacity if that is null.
+    /// Queues the split with index `number`. Its bins begin at `starts`, or have the plan's
+    /// capacity if `starts` is null.
     ///
     /// # Safety
-    /// The scratch has the words of the plan, and those that must be 0 are 0. The table has the
-    /// words of its layout. The splits before this one have been made, without overflow or with the
-    /// header recording it. Bins begin at `starts` as the counts say.
+    /// The scratch has the words of the plan, and the words that must be 0 are 0. The table has the
+    /// words of its layout. The splits before this one have been made, and the header records an
+    /// overflow. If `starts` is not null, they are the sums of the bins' counts.
     unsafe fn split(&self, batch: &Batch<'a>, number: usize, starts: Global<u32>) -> Result<()> {
-        // SAFETY: the caller guarantees it; for `Nothing` the plan is for keys alone.
+        // SAFETY: the caller guarantees it. For `Nothing` the plan is for keys alone.
         unsafe {
             if self.keys_alone() {
                 self.split_of::<Nothing>(batch, number, starts)
@@ -201,7 +202,7 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
         }
     }
 
-    /// Queues [`Launches::split`] of pairs, or of their keys.
+    /// Does [`Launches::split`] with payload `P`, which is [`Nothing`] if only keys are moved.
     ///
     /// # Safety
     /// As for [`Launches::split`].
@@ -219,22 +220,22 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
             state: (!self.unique).then(|| header.offset(plan.state_at(number))),
             header,
         };
-        // SAFETY: the scratch has each split's counts, published words and bins at their offsets. A
-        // split reads where the one before it wrote. The last one writes to the scratch, from which
-        // the pages are built. The caller guarantees the rest.
+        // SAFETY: the scratch has each split's counts, look-back state and bins at their offsets. A
+        // split reads what the one before it wrote. The last split writes to the scratch, and the
+        // pages are built from there. The caller guarantees the rest.
         unsafe { queue_split(batch, (number, level), plan.pairs, [layout.a, layout.b], arrays) }
     }
 
-    /// Queues the build of all pages from where the last split put their pairs. With counts a
-    /// page's pairs begin at its bin's capacity times its index; with starts they go from start to
-    /// start.
+    /// Queues the build of all pages from the output of the last split. With `counts`, the pairs of
+    /// a page begin at the bin capacity times the page's index. With `starts`, they lie between two
+    /// starts.
     ///
     /// # Safety
-    /// As for [`Launches::split`], with all splits made; counts or starts, if they are not null,
-    /// are the last split's.
+    /// As for [`Launches::split`], and all splits have been made. `counts` or `starts`, if not
+    /// null, belong to the last split.
     unsafe fn build(&self, batch: &Batch<'a>, counts: Global<u32>, starts: Global<u32>) -> Result<()> {
         let build = self.build_args(batch, counts, starts);
-        // The kernel of pairs in order does not read values before the end.
+        // Only the kernel that keeps the order accepts null values.
         let unique = self.unique && !self.keys_alone();
         // SAFETY: the caller guarantees the rest; there is a block for each page.
         unsafe { launch_one_of(batch, unique, &build, &build.variant::<true>(), self.layout.pages() as u64) }
@@ -269,7 +270,8 @@ impl<'a, K: KeyWord, V: Payload> Launches<'a, K, V> {
     }
 }
 
-/// Returns the arrays for `capacity` pairs in the storage that is `back` steps before the last one.
+/// Returns the arrays for `capacity` pairs in the storage that the split `back` splits before the
+/// last one writes to.
 pub(in crate::page) fn pairs_in<'b, K: KeyWord, V: Payload>(
     batch: &Batch<'b>,
     plan: &Plan,

@@ -1,5 +1,5 @@
-//! The build of a page map from pairs that are first put in the order of their pages, or come in
-//! it: no bin can overflow.
+//! The build of a page map from pairs that are sorted by page, or arrive in that order. No bin can
+//! overflow.
 
 use super::attempt::pairs_in;
 use super::outcome::Outcome;
@@ -16,7 +16,7 @@ use gpu_kernels::page::{BuildPages, BuildParams, Layout, Starts, StartsParams, h
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Nothing, Payload};
 
-/// Returns the function that gives a key its page.
+/// Returns the function that maps a key to its page.
 fn page_function<K: KeyWord>(layout: &Layout) -> HashFunctions {
     let mut constants = [layout.a, layout.b].into_iter().cycle();
     HashFunctions::new(Formula::Mix, 1, layout.pages(), 0, K::BITS, || constants.next().unwrap_or_default())
@@ -33,22 +33,21 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
     }
 
-    /// Does [`PageTable::attempt_counted`], moving keys with the payload `M`: the map's, or none if
+    /// Does [`PageTable::attempt_counted`]. It moves keys with payload `M`: the map's, or none if
     /// values do not matter.
     fn count_and_move<M: Payload>(&mut self, stream: &Stream, (input, plan): Planned<'_, K, V>) -> Result<Outcome> {
         let mut clock = StageClock::new(self.config.timings);
         let Self { scratch, words, layout, .. } = self;
         let functions = page_function::<K>(layout);
         let passes = RadixPasses::<K, M>::by_bucket(functions, plan.page_bits, plan.pairs, stream.machine());
-        // The pages' starts are behind what the splits use, whose storage for pairs serves here
-        // too.
+        // The pages' starts come behind the memory of the splits, which holds the pairs here too.
         let starts_at = plan.scratch_words();
         let pairs_scratch = scratch.reserve(starts_at + starts_words(layout))?;
         let mut passes_scratch = Scratch::new(&self.device);
         let passes_scratch = passes_scratch.reserve(passes.words())?;
-        // SAFETY: this holds for all launches: by the plan, every storage has capacity for all keys
-        // with what is moved with them. The last pass writes to the scratch. Starts have a word
-        // more than there are pages. The table has the words of its layout.
+        // SAFETY: the following holds for all launches. By the plan, every storage has capacity for
+        // all keys and their payloads. The last pass writes to the scratch. There is one start more
+        // than there are pages. The table has the words of its layout.
         stream.batch(|batch| unsafe {
             let Pairs { keys, values } = input.read(batch);
             batch.writes(pairs_scratch);
@@ -66,7 +65,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                 passes.pass(batch, passes_scratch, pass, from, to)?;
                 from = to;
             }
-            // Only the kernel of pairs in order may do without values.
+            // Only the kernel that keeps the order accepts null values.
             let moved = M::VALUE_BITS == V::VALUE_BITS;
             let values = if moved { from.values.cast() } else { Global::null() };
             let from = Pairs::<K, V> { keys: from.keys, values };
@@ -76,8 +75,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Outcome::of(stream, pairs_scratch, 0, &clock)
     }
 
-    /// Builds the pages from input that is in the order of the keys mixed with the layout's
-    /// constants, and has each key once.
+    /// Builds the pages from input that is sorted by the keys mixed with the layout's constants,
+    /// and contains each key once.
     pub(in crate::page) fn attempt_in_order(
         &mut self,
         stream: &Stream,
@@ -87,8 +86,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let Self { scratch, words, layout, .. } = self;
         let starts_at = header::WORDS as u64;
         let scratch = scratch.reserve(starts_at + starts_words(layout))?;
-        // SAFETY: the scratch has a header and then the starts, a word more than there are pages;
-        // the table has the words of its layout.
+        // SAFETY: the scratch has a header and behind it the starts, one more than there are pages.
+        // The table has the words of its layout.
         stream.batch(|batch| unsafe {
             let pairs = input.read(batch);
             batch.writes(scratch);
@@ -107,13 +106,13 @@ fn starts_words(layout: &Layout) -> u64 {
     (layout.pages() as u64 + 1).div_ceil(2)
 }
 
-/// Builds the pages of `pairs` pairs in the order of their pages. There are two stages: finding
-/// where each page's pairs begin, and the build.
+/// Builds the pages from `pairs` pairs that are sorted by page. The first stage finds where each
+/// page's pairs begin, and the second stage builds the pages.
 ///
 /// # Safety
-/// There are `pairs` pairs in that order. If `unique`, they are all different and have values. The
-/// scratch begins with a header that is 0, and has [`starts_words`] words that begin at
-/// `starts_at`. The table has the words of its layout. The batch gave the pairs.
+/// The batch gave `pairs` pairs, sorted by page. If `unique`, their keys are all different and have
+/// values. The scratch begins with a header that is 0, and has [`starts_words`] words that begin at
+/// `starts_at`. The table has the words of its layout.
 unsafe fn build_in_place<'b, K: KeyWord, V: Payload>(
     batch: &Batch<'b>,
     clock: &mut StageClock,

@@ -1,7 +1,7 @@
-//! The build of a table. `protocol` tries one way after the other, until an attempt succeeds whose
-//! [`outcome`] it reads; what it reports is in [`report`]. An [`attempt`] splits the pairs, and
-//! builds the pages; a [`counted`] one overflows no bin; an [`unordered`] one does as if keys were
-//! unique. [`plan`] and [`unordered_plan`] have all sizes beforehand.
+//! The build of a page table. `protocol` tries one strategy after another, reads the [`outcome`] of
+//! each attempt, and writes the [`report`]. An [`attempt`] splits the pairs and builds the pages. A
+//! [`counted`] attempt cannot overflow a bin. An [`unordered`] attempt treats keys as if they were
+//! unique. [`plan`] and [`unordered_plan`] have all sizes.
 
 pub(super) mod attempt;
 mod counted;

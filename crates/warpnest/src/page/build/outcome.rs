@@ -15,7 +15,7 @@ pub(in crate::page) enum Outcome {
         repeated: Repeats,
         stages: Option<PageStages>,
     },
-    /// Too many keys are repeated for an attempt without order.
+    /// More keys are repeated than an unordered attempt can resolve.
     Repeated,
     /// A bin of the last split got more pairs than its capacity.
     LastOverflow,
@@ -30,14 +30,14 @@ impl Outcome {
         matches!(self, Self::LastOverflow | Self::Overflow)
     }
 
-    /// Returns the outcome of the queued attempt of `splits` splits, from the header at the front
-    /// of its scratch; waits for it.
+    /// Waits for the queued attempt, which has `splits` splits, and returns its outcome from the
+    /// header at the front of its scratch.
     pub(crate) fn of(stream: &Stream, scratch: &Buffer<u64>, splits: usize, clock: &StageClock) -> Result<Self> {
         Self::of_listing(stream, scratch, splits, clock, 0)
     }
 
-    /// Returns [`Outcome::of`] an attempt whose list of repeated keys has a common part of this
-    /// capacity.
+    /// Does [`Outcome::of`] for an attempt whose list of repeated keys has a common part with
+    /// capacity `capacity`.
     pub(crate) fn of_listing(
         stream: &Stream,
         scratch: &Buffer<u64>,
@@ -70,14 +70,14 @@ impl Outcome {
 /// The counts of repeated keys that pages have listed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(in crate::page) struct Repeats {
-    /// How many are in the pages' own parts of the list.
+    /// The count of repeated keys in the pages' own parts of the list.
     pub own: u64,
-    /// How many are in its common part.
+    /// The count of repeated keys in the common part of the list.
     pub common: u64,
 }
 
 impl Repeats {
-    /// Returns the count of all of them.
+    /// Returns the count of all listed keys.
     pub(crate) fn all(self) -> u64 {
         self.own + self.common
     }

@@ -9,27 +9,27 @@ use gpu_kernels::primitives::scan::state_words as scan_state_words;
 use gpu_kernels::split;
 use gpu_kernels::types::{KeyWord, Payload, Scalar};
 
-/// Pairs, and the plan of building or changing a table with them.
+/// Pairs, and the plan for building a table of them or for adding them to a table.
 pub(in crate::page) type Planned<'i, K, V> = (Input<'i, K, V>, &'i Plan);
 
-/// The sizes of a build, and the layout of its scratch. First come the header, the counts, and what
-/// the splits and a scan publish in: all of these are 0 at first. Then come the starts of bins, the
-/// bins of every second split, from the last one back, the bins of the other splits, and what
-/// repeated keys take.
+/// The sizes of a build, and the layout of its scratch. The scratch begins with the header, the
+/// counts, and the look-back state of the splits and of a scan. All of these are 0 at first. Behind
+/// them are the starts of bins, the storage of every second split from the last one backwards, the
+/// storage of the other splits, and the memory for repeated keys.
 ///
-/// What the splits publish in also has the cells of the sampled keys: the splits of an attempt
-/// without order publish nothing.
+/// The look-back state of the splits also holds the cells of the sampled keys, because the splits
+/// of an unordered attempt need no such state.
 #[derive(Clone, Debug)]
 pub(in crate::page) struct Plan {
     pub pairs: u64,
-    /// The count of pairs that the table has capacity for.
+    /// The count of pairs for which the table has capacity.
     pub capacity: u64,
     /// Whether each key occurs once.
     pub unique: bool,
     pub page_bits: u32,
     pub page_buckets: u32,
     pub levels: Vec<Level>,
-    /// The sizes of an attempt without order, if one is made.
+    /// The sizes of an unordered attempt, if one is made.
     pub unordered: Option<UnorderedPlan>,
     /// Whether the table has pairs, so that splits cannot use its memory.
     in_use: bool,
@@ -39,8 +39,8 @@ pub(in crate::page) struct Plan {
 }
 
 impl Plan {
-    /// Makes the plan of a table of keys with payload `V`, which are moved to the pages with
-    /// payload `M`.
+    /// Makes the plan of a table of keys with payload `V`. The splits move the keys with payload
+    /// `M`.
     pub(crate) fn new<K: KeyWord, V: Payload, M: Payload>(
         pairs: u64,
         page_bits: u32,
@@ -58,7 +58,7 @@ impl Plan {
             bits_so_far += bits;
             let mean = pairs as f64 / (1u64 << bits_so_far) as f64;
             // Unique keys under a random mix hardly ever exceed this slack. Repeated keys get an
-            // eighth more.
+            // eighth of the mean more.
             let slack = 8.0 * mean.sqrt() + 64.0 + if repeats { mean / 8.0 } else { 0.0 };
             let bin_capacity = ((mean + slack).ceil() as u64).min(pairs.max(1));
             let mean_of_tile = (tile >> bits) as f64;
@@ -94,20 +94,20 @@ impl Plan {
         }
     }
 
-    /// Returns the same plan with splits that seek repeated keys in every tile, for a batch that
-    /// has so many of them that bins overflowed.
+    /// Returns the same plan with splits that look for repeated keys in every tile. It is for a
+    /// batch with so many repeated keys that bins overflowed.
     pub(crate) fn seeking_repeats(&self) -> Self {
         let mut plan = self.clone();
         plan.levels.iter_mut().for_each(|level| level.skew_limit = 0);
         plan
     }
 
-    /// Returns the same plan for a table with capacity for so many pairs.
+    /// Returns the same plan for a table with capacity for `capacity` pairs.
     pub(crate) fn with_capacity(self, capacity: u64) -> Self {
         Self { capacity, ..self }
     }
 
-    /// Returns the same plan for a batch that changes a table that has pairs.
+    /// Returns the same plan for a batch that changes a table with pairs.
     pub(crate) fn for_change(self) -> Self {
         Self { in_use: true, ..self }
     }
@@ -122,14 +122,14 @@ impl Plan {
         header::WORDS as u64 + self.levels[..level].iter().map(|level| level.bins().div_ceil(2)).sum::<u64>()
     }
 
-    /// Returns the offset of the words that level `level` publishes in.
+    /// Returns the offset of the look-back state of the split with index `level`.
     pub(crate) fn state_at(&self, level: usize) -> u64 {
         let earlier: u64 = self.levels[..level].iter().map(|level| level.state_words).sum();
         self.counts_at(self.levels.len()) + earlier
     }
 
-    /// Returns the offset of the words that the scan of the last split's counts publishes in, if
-    /// that split is made again.
+    /// Returns the offset of the look-back state of the scan of the last split's counts. The scan
+    /// is needed if that split is repeated.
     pub(crate) fn scan_at(&self) -> u64 {
         self.state_at(self.levels.len()).max(self.zeros_unordered())
     }
@@ -139,30 +139,30 @@ impl Plan {
         self.counts_at(self.levels.len())
     }
 
-    /// Returns the count of words that are 0 at first in an attempt without order.
+    /// Returns the count of words that an unordered attempt needs to be 0 at first.
     pub(crate) fn zeros_unordered(&self) -> u64 {
         self.cells_at() + self.unordered.map_or(0, |sizes| sizes.cells_words())
     }
 
-    /// Returns the count of words that are 0 at first.
+    /// Returns the count of words that need to be 0 at first.
     pub(crate) fn zeros(&self) -> u64 {
         self.scan_at() + self.levels.last().map_or(0, |last| scan_state_words::<u32>(last.bins()))
     }
 
-    /// Returns the offset of the starts of the last split's bins, in 64-bit words, if that split is
-    /// made again: aligned to 16 bytes.
+    /// Returns the offset of the starts of the last split's bins, which are needed if it is
+    /// repeated. The offset is in 64-bit words, and a multiple of 16 bytes.
     pub(crate) fn starts_at(&self) -> u64 {
         self.zeros().next_multiple_of(2)
     }
 
-    /// Returns the offset of the first storage for pairs.
+    /// Returns the offset of the first storage for pairs, in 64-bit words.
     fn pairs_at(&self) -> u64 {
         let starts = self.levels.last().map_or(0, |last| (last.bins() + 1).div_ceil(2));
         (self.starts_at() + starts).next_multiple_of(2)
     }
 
-    /// Returns the count of 64-bit words for `capacity` pairs: keys, then values, each aligned to
-    /// 16 bytes; or as many pairs side by side.
+    /// Returns the count of 64-bit words for `capacity` pairs: keys, then values, each array
+    /// aligned to 16 bytes. Pairs that are side by side fit, too.
     fn pairs_words(&self, capacity: u64) -> u64 {
         self.keys_words(capacity) + (capacity * self.value_bytes).div_ceil(16) * 2
     }
@@ -172,8 +172,8 @@ impl Plan {
         (capacity * self.key_bytes).div_ceil(16) * 2
     }
 
-    /// Returns the words for the pairs of the splits that write to the same storage as the last one
-    /// (`back` 0) or as the one before it (1).
+    /// Returns the count of words for the output of the last split and every second split before it
+    /// (`back` 0), or for the output of the other splits (`back` 1).
     fn storage_words(&self, back: usize) -> u64 {
         let capacities = self.levels.iter().rev().skip(back).step_by(2).map(|level| self.pairs_words(level.capacity()));
         capacities.max().unwrap_or(0)
@@ -184,13 +184,14 @@ impl Plan {
         let last = self.pairs_at();
         match back % 2 {
             0 => PairStorage::Scratch(last),
-            // The table is not needed before the last stage, which reads from elsewhere.
+            // The table is unused until the pages are built, and the pages are not built from this
+            // storage.
             _ if !self.in_use && self.storage_words(1) <= self.table_words => PairStorage::Table,
             _ => PairStorage::Scratch(last + self.storage_words(0)),
         }
     }
 
-    /// Returns the offset of what repeated keys take.
+    /// Returns the offset of the memory for repeated keys, in 64-bit words.
     pub(crate) fn repeats_at(&self) -> u64 {
         let sizes = (0..2).map(|back| match self.storage_at(back) {
             PairStorage::Table => 0,
@@ -205,11 +206,11 @@ impl Plan {
     }
 }
 
-/// The memory that pairs are put in.
+/// The memory in which a split stores its pairs.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::page) enum PairStorage {
     /// The memory of the table.
     Table,
-    /// The scratch, beginning at this word.
+    /// The scratch, starting at this 64-bit word.
     Scratch(u64),
 }

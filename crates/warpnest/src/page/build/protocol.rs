@@ -1,6 +1,6 @@
-//! The build of a page map: split, and build the pages ([`attempt`](super::attempt)). If an early
-//! split overflows, all pairs are counted ([`counted`](super::counted)). If a page cannot be built,
-//! other constants are tried.
+//! The build of a page map. An attempt splits the pairs and builds the pages
+//! ([`attempt`](super::attempt)). If an early split overflows, all pairs are counted
+//! ([`counted`](super::counted)). If a page cannot be built, other constants are tried.
 
 use super::outcome::Outcome;
 use super::plan::{Plan, Planned};
@@ -17,24 +17,27 @@ use rand_xoshiro::Xoshiro256StarStar;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 use std::marker::PhantomData;
 
-/// How pairs get to their pages. A bin that overflows has copies of one key, against which other
-/// constants would not help; exact offsets do.
+/// The way in which pairs get to their pages. A bin overflows because of many copies of one key.
+/// Other constants would not help, but exact offsets do.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Strategy {
-    /// The pairs are in the order of their pages.
+    /// The pairs already arrive in the order of their pages.
     InOrder,
-    /// Splits and pages as if keys were unique; repeated ones are resolved afterwards.
+    /// Pairs are split and pages are built as if keys were unique. Repeated keys are resolved
+    /// afterwards.
     Unordered { zeroed: bool },
-    /// Splits into bins of a capacity that is known beforehand; in a table of zeros, if `zeroed`.
+    /// Pairs are split into bins of a capacity that is known beforehand. If `zeroed`, the table
+    /// contains only zeros.
     Split { zeroed: bool },
-    /// The last split once more, into bins at exact offsets. Another bin may still overflow.
+    /// The last split is repeated, into bins at exact offsets. A bin may still overflow.
     LastSplitAgain,
-    /// All pairs counted and put at exact offsets, which always fits.
+    /// All pairs are counted and moved to exact offsets, so nothing can overflow.
     Counted,
 }
 
 impl Strategy {
-    /// Returns the strategy for the same constants after this outcome, if there is another.
+    /// Returns the strategy to try next with the same constants after this outcome, if there is
+    /// one.
     fn after(self, outcome: &Outcome) -> Option<Self> {
         match outcome {
             Outcome::Repeated => Some(Self::Split { zeroed: false }),
@@ -83,7 +86,7 @@ impl Builds for Page {
 }
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Builds a table of its own by a plan.
+    /// Builds a table in new memory, according to a plan.
     pub(in crate::page) fn build_planned(
         config: PageConfig,
         stream: &Stream,
@@ -97,7 +100,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(table)
     }
 
-    /// Builds a table in the memory of `scratch`, to which [`PageTable::give_back`] returns it.
+    /// Builds a table in the memory of `scratch`. [`PageTable::give_back`] returns the memory.
     pub(crate) fn build_in(
         config: PageConfig,
         stream: &Stream,
@@ -120,7 +123,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
     }
 
-    /// Gives the memory of a table to a scratch.
+    /// Returns the memory of the table to a scratch.
     pub(crate) fn give_back(self, scratch: &mut Scratch) {
         scratch.give_back(self.words);
     }
@@ -141,8 +144,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
     }
 
-    /// Rebuilds the table by a plan, in its own memory if that is enough. After an error it is
-    /// empty.
+    /// Rebuilds the table by a plan, in its own memory if that is large enough. After an error the
+    /// table is empty.
     pub(in crate::page) fn rebuild_planned(&mut self, stream: &Stream, planned: Planned<'_, K, V>) -> Result<()> {
         self.length = 0;
         let built = self.attempt_until_built(stream, planned, false);
@@ -152,14 +155,14 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         built
     }
 
-    /// Removes all keys, as after a rebuild that failed.
+    /// Removes all keys, as after a failed rebuild.
     pub(in crate::page) fn empty(&mut self, stream: &Stream) {
         (self.length, self.layout.holes) = (0, 0);
-        // If this fails too, the device is lost; the first error says more.
+        // If this fails too, the device is lost, and the first error says more.
         let _ = self.words.fill(stream, 0);
     }
 
-    /// Gives an empty table, as a rebuild that failed leaves it, the memory of one without pairs.
+    /// Shrinks the memory of an empty table to the size of a table that is built without pairs.
     pub(in crate::page) fn shrink_empty(&mut self) -> Result<()> {
         let tiny = PageConfig::default().plan::<K, V>(0)?;
         if self.words.len() as u64 > tiny.table_words() {
@@ -177,8 +180,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         for failures in 0..attempts {
             let (a, b) = (random.next_u64(), random.next_u64());
             self.layout = Layout::new::<K, V>(a, b, plan.page_bits, plan.page_buckets);
-            // Only in the first attempt are the pairs in the order of the constants, and the
-            // scratch 0.
+            // The pairs are in the order of the constants, and the memory is zeroed, only in the
+            // first attempt.
             let first = failures == 0;
             let mut strategy = match input.ordered_by() {
                 Some(_) if first => Strategy::InOrder,
@@ -221,12 +224,12 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
     }
 
-    /// Allocates more memory if the table has not enough.
+    /// Allocates more memory if the table is too small for the plan.
     fn ensure_capacity(&mut self, plan: &Plan) -> Result<()> {
         let words = plan.table_words() as usize;
         if self.words.len() < words {
-            // A tiny table first, so that there is one, an empty one, if the large one cannot be
-            // allocated.
+            // A tiny table is allocated first, so that an empty table is left if the large one
+            // cannot be allocated.
             let tiny = PageConfig::default().plan::<K, V>(0)?;
             self.words = Buffer::uninitialized(&self.device, tiny.table_words() as usize)?;
             self.layout = Layout::new::<K, V>(0, 0, tiny.page_bits, tiny.page_buckets);

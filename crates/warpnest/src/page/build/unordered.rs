@@ -1,9 +1,9 @@
-//! A build as if keys were unique, and what it takes to find out whether they are.
+//! A build that treats keys as if they were unique, and the check of whether they are.
 //!
-//! Keys are sampled first. If few of the sample are repeated, pairs are split without order, and
-//! each page lists the keys that it meets again. If the list holds all of them, they are resolved:
-//! one pass over the input finds the last pair of each. Otherwise the pairs are split in order
-//! ([`attempt`](super::attempt)).
+//! Keys are sampled first. If few sampled keys are repeated, the pairs are split without keeping
+//! their order, and each page lists the keys that it finds again. If the list can hold all of
+//! these, they are resolved: one pass over the input finds the last pair of each. Otherwise the
+//! pairs are split in order ([`attempt`](super::attempt)).
 
 use super::outcome::{Outcome, Repeats};
 use super::plan::Planned;
@@ -19,18 +19,17 @@ use gpu_kernels::page::{
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Payload, Scalar};
 
-/// The most keys of a sample that may have been drawn before; if there are more, no attempt is made
-/// without order.
+/// The most repeated keys that a sample may have. If it has more, no unordered attempt is made.
 const MAX_SAMPLED: u64 = 4;
 
-/// The most rounds of a block that looks for last positions, and the count of blocks that keeps a
-/// large device busy: with fewer of them there are fewer rounds.
+/// The most rounds of a block that looks for the last pairs of keys, and the count of blocks that
+/// keeps a large device busy. If there are fewer blocks, they have fewer rounds.
 const MAX_ROUNDS: u64 = 16;
 const MANY_BLOCKS: u64 = 512;
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Returns whether so many keys of a sample are repeated that no attempt without order is worth
-    /// it; waits for that. Few pairs are not sampled.
+    /// Returns whether so many sampled keys are repeated that an unordered attempt is not
+    /// worthwhile, and waits. Few pairs are not sampled.
     pub(in crate::page) fn sample_is_repeated(
         &mut self,
         stream: &Stream,
@@ -54,16 +53,16 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             let cells = header.offset(plan.cells_at()).cast();
             let sample = Sample::<K> { keys: batch.read(input.keys), cells, header, plan: of_sample };
             // SAFETY: the scratch has the words of its plan, and header and cells are 0. There are
-            // as many keys as the plan has pairs, and no more positions than threads.
+            // as many keys as the plan has pairs, and at least one position for each thread.
             unsafe { batch.launch(&sample, 1 << sample_bits) }
         })?;
         let found = scratch.download_front(stream, header::WORDS)?;
         Ok(found[header::SAMPLED as usize] > MAX_SAMPLED)
     }
 
-    /// Splits the pairs without order, and builds the pages, which list repeated keys; in a table
-    /// of zeros, if `zeroed` says so. If a sample has too many repeated keys, none of this is done,
-    /// and if a page finds the list full, the attempt ends early.
+    /// Splits the pairs without keeping their order, and builds the pages, which list repeated
+    /// keys. If `zeroed`, the table contains only zeros. If a sample has too many repeated keys,
+    /// nothing is split or built. If a page finds the list full, the attempt ends early.
     pub(in crate::page) fn attempt_unordered(
         &mut self,
         stream: &Stream,
@@ -77,17 +76,17 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let mut clock = StageClock::new(self.config.timings);
         let launches = self.launches((input, plan), true, zeroed)?;
         let scratch = launches.scratch;
-        // SAFETY: the scratch has the words of its plan, the table the words of its layout. What
-        // must be 0 is 0, and splits come one after the other. There is a count for every page, or
-        // there is one page. The list of repeated keys is behind the storage for pairs. There is a
-        // block for each page.
+        // SAFETY: the scratch has the words of its plan, the table the words of its layout. All
+        // words that must be 0 are 0, and splits run one after the other. There is a count for
+        // every page, unless there is only one. The list of repeated keys is behind the storage for
+        // pairs. There is a block for each page.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             clock.lap(batch)?;
             batch.zero(scratch, plan.cells_at() as usize)?;
             clock.lap(batch)?;
             launches.splits(batch, &mut clock)?;
-            // The documentation of the kernels allows null starts.
+            // The documentation of the kernels allows null for the starts.
             let build = launches.build_args(batch, launches.last_counts(batch), Global::null());
             let build = BuildPagesUnordered::<K, V> {
                 keys: build.keys,
@@ -105,9 +104,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Outcome::of_listing(stream, scratch, plan.levels.len(), &clock, sizes.list.common as u64)
     }
 
-    /// Gives the repeated keys that the pages of [`PageTable::attempt_unordered`] have
-    /// listed the values of their last pairs. Returns the milliseconds that this took, if times are
-    /// wanted.
+    /// Stores the value of the last pair for each repeated key that the pages of
+    /// [`PageTable::attempt_unordered`] have listed. Returns the milliseconds that this took, if
+    /// timings are requested.
     pub(in crate::page) fn resolve_repeats(
         &mut self,
         stream: &Stream,
@@ -126,9 +125,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let of_repeats =
             RepeatsParams { layout: *layout, sizes: sizes.list, common: repeats.common, index_bits, word_bits };
         let of_last = LastParams { a: layout.a, b: layout.b, keys: plan.pairs, index_bits, rounds: rounds as u32 };
-        // SAFETY: the scratch has the words of its plan, which are enough for the capacity of the
-        // list. The attempt listed the repeated keys, in a table of this layout, from this input.
-        // What must be 0 is 0.
+        // SAFETY: the scratch has the words of its plan, which are enough for a full list. The
+        // attempt listed the repeated keys, in a table of this layout, from this input. All words
+        // that must be 0 are 0.
         stream.batch(|batch| unsafe {
             let list = batch.write(scratch).offset(repeats_at);
             let filter = list.offset(sizes.zeros_at()).cast::<u32>();

@@ -1,5 +1,5 @@
-//! Batches of insertions and removals, whichever way they are done: in place
-//! ([`change`](super::in_place)), by a build, or by growth ([`grow`](super::grow)).
+//! Batches of insertions and removals. A batch is done in place ([`change`](super::in_place)), by a
+//! build, or by growing the table ([`grow`](super::grow)).
 
 use super::direct::Added;
 use crate::page::build::plan::Plan;
@@ -13,17 +13,19 @@ use crate::table::raw::Outputs;
 use crate::{Buffer, Device, Result, Stream};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// Capacity: of a page map or set, which takes so many keys before it grows.
+/// The capacity of a page map or set: the count of keys that it holds before it grows.
 impl<T: OfDesign<Design = Page>> Table<T> {
-    /// Returns the count of keys that the table takes at its load factor
-    /// ([`PageConfig::load`](crate::Config::load)). A batch that makes them more makes it grow.
+    /// Returns the count of keys that the table holds at its load factor
+    /// ([`PageConfig::load`](crate::Config::load)). A batch that would exceed it makes the table
+    /// grow.
     pub fn capacity(&self) -> usize {
         self.table.capacity() as usize
     }
 }
 
-// After an error of an insertion or a removal the table is as it was, or empty; then the error is
-// `Error::Emptied`, unless it was empty before. Of equal keys that are removed one gets the answer.
+// After an error of an insertion or a removal the table is unchanged or empty. If it was emptied,
+// the error is `Error::Emptied`. If a removed key is repeated, only one removal answers with its
+// value.
 impl Changes for Page {
     fn reserve<K: KeyWord, P: Payload>(table: &mut PageTable<K, P>, stream: &Stream, additional: u64) -> Result<()> {
         table.reserve(stream, additional)
@@ -50,15 +52,18 @@ impl Changes for Page {
         }
         let capacity = table.capacity();
         let most = before + input.pairs;
-        // A batch that gives most of its keys new values needs no capacity for them.
+        // A batch that mostly gives new values to keys of the table needs no capacity for those
+        // keys.
         let needed = if most <= capacity { most } else { before + table.count_absent(stream, input)? };
         if needed > capacity {
             table.grow(stream, input, needed)?;
         } else if table.add_in_place(stream, input)? == Added::Full {
-            // A part of the batch is in the table already, so it cannot stay as it is.
+            // A part of the batch is in the table already, so the table must be emptied if growing
+            // fails.
             table.grow(stream, input, needed).map_err(|source| table.emptied(stream, source))?;
         }
-        // A build counts keys once that a broken promise has put into the table several times.
+        // If a promise of unique keys was broken, the table had copies of keys. A build counts each
+        // key once.
         Ok(table.length.saturating_sub(before))
     }
 
@@ -91,7 +96,8 @@ impl Changes for Page {
 }
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Builds an empty table from a batch, as large as it is, or larger if the batch is.
+    /// Builds an empty table from a batch. The table keeps its size, unless the batch needs a
+    /// larger one.
     fn fill(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<u64> {
         let (machine, capacity) = (self.device.machine(), self.capacity());
         let plan = if input.pairs <= capacity {

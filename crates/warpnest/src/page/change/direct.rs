@@ -1,4 +1,5 @@
-//! Changes by batches that are small beside the table: pair by pair, in the table's own memory.
+//! Changes by batches that are small compared to the table. Pairs are changed one by one, in the
+//! table's memory.
 
 use crate::page::table::PageTable;
 use crate::table::input::Input;
@@ -14,8 +15,8 @@ use gpu_kernels::types::{KeyWord, Payload, WordOf};
 /// The count of blocks that evict pairs.
 const EVICTING_BLOCKS: u64 = 128;
 
-/// The most pairs that are added directly: the index has cells for several times as many, numbered
-/// with 32 bits.
+/// The most pairs that are added directly. The index has several cells for each pair, and the
+/// indices of cells have 32 bits.
 pub(in crate::page) const MAX_DIRECT: u64 = 1 << 28;
 
 /// The result of adding a batch.
@@ -23,22 +24,22 @@ pub(in crate::page) const MAX_DIRECT: u64 = 1 << 28;
 pub(in crate::page) enum Added {
     /// All pairs are in the table.
     All,
-    /// Some pair found no slot. Others may be in the table.
+    /// Some pair found no slot. Other pairs of the batch may be in the table.
     Full,
 }
 
-/// The scratch of a batch of additions: the header, an index of the keys, the pairs that are left,
-/// and the cells of repeated keys. Offsets are in 64-bit words.
+/// The scratch of a batch of additions: the header, an index of the keys, the pairs that found no
+/// empty slot, and the cells of repeated keys. Offsets are in 64-bit words.
 struct DirectPlan {
     pairs: u64,
-    /// The bits of a cell's position; none without an index.
+    /// The bits of a cell's index, or `None` if there is no index.
     index_bits: Option<u32>,
 }
 
 impl DirectPlan {
-    /// Plans a batch; with `unique` its keys are known to be unique.
+    /// Plans a batch. If `unique`, its keys are known to be unique.
     fn new<V: Payload>(pairs: u64, unique: bool) -> Self {
-        // A quarter of the cells are taken, so that the first one is free most often.
+        // At most a quarter of the cells are taken, so that the first probed cell is usually empty.
         let index_bits = (!unique && V::VALUE_BITS != 0).then(|| (2 * pairs).next_power_of_two().ilog2() + 1);
         Self { pairs, index_bits }
     }
@@ -47,7 +48,7 @@ impl DirectPlan {
         self.index_bits.map_or(0, |bits| 1 << (bits - 1))
     }
 
-    /// Returns the count of words that are 0 at first.
+    /// Returns the count of words that must be 0 at first.
     fn zeros(&self) -> u64 {
         self.left_at()
     }
@@ -66,10 +67,10 @@ impl DirectPlan {
 }
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Adds pairs one by one, in place, and counts the keys that are new. Of equal keys in the
-    /// batch the last one counts.
+    /// Adds pairs one by one, in place, and counts the new keys. If the batch has equal keys, the
+    /// last pair wins.
     ///
-    /// If nothing can be allocated the table is unchanged. After any other error it is empty.
+    /// If memory cannot be allocated, the table is unchanged. After any other error it is empty.
     pub(in crate::page) fn add_directly(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<Added> {
         let plan = DirectPlan::new::<V>(input.pairs, self.config.unique_given(input.known));
         self.scratch.reserve(plan.words())?;
@@ -82,9 +83,9 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         let scratch = scratch.reserve(plan.words())?;
         let of_add =
             AddParams { layout: *layout, pairs: input.pairs, index_bits: plan.index_bits.unwrap_or(0), padding: 0 };
-        // SAFETY: the scratch has the words of its plan; header and index are 0 when pairs are
-        // added. The table has the words of its layout. Without an index the batch's keys are
-        // unique, or have no values.
+        // SAFETY: the scratch has the words of its plan, and header and index are 0 when pairs are
+        // added. The table has the words of its layout. If there is no index, the batch's keys are
+        // unique or have no values.
         stream.batch(|batch| unsafe {
             let pairs = input.read(batch);
             let header = batch.write(scratch);
@@ -108,7 +109,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Ok(Added::Full);
         }
         if found[header::LEFT as usize] != 0 {
-            // SAFETY: as above; the header and the list are from the launch before.
+            // SAFETY: as above. The previous launch wrote the header and the list.
             stream.batch(|batch| unsafe {
                 let pairs = input.read(batch);
                 let header = batch.write(scratch);
@@ -126,7 +127,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         }
         let (repeated, failed) = (found[header::REPEATED as usize], found[header::FAILED as usize] != 0);
         if repeated != 0 && !failed {
-            // SAFETY: as above; there are so many cells in the list.
+            // SAFETY: as above. The list has `repeated` cells.
             stream.batch(|batch| unsafe {
                 let pairs = input.read(batch);
                 let scratch = batch.read(scratch);
@@ -145,11 +146,12 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(if failed { Added::Full } else { Added::All })
     }
 
-    /// Removes keys one by one, in place; returns how many were there. Of equal keys one gets the
-    /// answer. Errors leave the table as errors of [`PageTable::add_directly`] do.
+    /// Removes keys one by one, in place, and returns the count of removed keys. If a key is
+    /// repeated, only one removal answers with its value. After an error the table is as after an
+    /// error of [`PageTable::add_directly`].
     ///
     /// # Safety
-    /// There are as many values as keys, and a found-word for every 32 of them, if there are any.
+    /// The outputs, if any, have a value for each key and a word of found-bits for every 32 keys.
     /// Nothing else uses them.
     pub(in crate::page) unsafe fn remove_directly(
         &mut self,
@@ -166,7 +168,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
     /// Removes keys as [`PageTable::remove_directly`] does.
     ///
     /// # Safety
-    /// As for that.
+    /// As for [`PageTable::remove_directly`].
     unsafe fn remove_each(
         &mut self,
         stream: &Stream,
@@ -180,7 +182,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             let remove = RemoveDirectly::<K, V> {
                 keys: batch.read(keys),
                 words: batch.write(words).cast(),
-                // SAFETY: the kernel's documentation allows no values, and no found-words.
+                // SAFETY: the kernel's documentation allows null for the values and for the
+                // found-bits.
                 values: unsafe { batch.write_or_null(outputs.and_then(|(values, _)| values)) },
                 // SAFETY: as above.
                 found: unsafe { batch.write_or_null(outputs.map(|(_, found)| found)) },
@@ -193,13 +196,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         })?;
         let counted = scratch.download_front(stream, header::WORDS)?;
         let removed = counted[header::LENGTH as usize];
-        // The file of the table may have said a wrong number.
+        // A file may have stated a wrong count, so `length` may be too small.
         self.length = self.length.saturating_sub(removed);
         self.layout.holes |= (counted[header::HOLES as usize] != 0) as u32;
         Ok(removed)
     }
 
-    /// Empties the table after a change that failed in its middle.
+    /// Empties the table after a change that failed halfway.
     pub(in crate::page) fn emptied(&mut self, stream: &Stream, source: Error) -> Error {
         self.empty(stream);
         Error::Emptied { source: Box::new(source) }

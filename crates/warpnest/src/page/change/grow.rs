@@ -1,5 +1,5 @@
-//! Builds of larger and of smaller tables from a table's pairs. The old table stays until the new
-//! one is built.
+//! Builds of larger and of smaller tables from the pairs of a table. The old table is kept until
+//! the new one is built.
 
 use crate::page::build::plan::Plan;
 use crate::page::table::PageTable;
@@ -10,7 +10,7 @@ use crate::table::retaining::dropped;
 use crate::{Buffer, Result, Stream};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// Keys, and as many values if a table has some.
+/// Keys, and a value for each key if the table has values.
 struct Columns<K, W> {
     keys: Buffer<K>,
     values: Option<Buffer<W>>,
@@ -18,18 +18,18 @@ struct Columns<K, W> {
 }
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Counts the pairs of a batch whose keys are not in the table; waits.
+    /// Counts the pairs of a batch whose keys are not in the table, and waits for the count.
     pub(in crate::page) fn count_absent(&self, stream: &Stream, input: Input<'_, K, V>) -> Result<u64> {
         let keys = input.keys.slice(..input.pairs as usize)?;
         let found = Buffer::<u32>::uninitialized(&self.device, keys.len().div_ceil(32))?;
-        // SAFETY: there is a found-word for every 32 keys, and nobody else has them.
+        // SAFETY: there is a word of found-bits for every 32 keys, and nothing else uses them.
         unsafe { self.find(stream, &keys, (None, &found))? };
         Ok(dropped(&self.device, stream, &keys, &found)?.len() as u64)
     }
 
-    /// Replaces the table by a larger one of its pairs and a batch's pairs. For a key in both the
-    /// batch's value counts. There is capacity for `needed` pairs, and for one and a half times as
-    /// many as now, if a table can have that.
+    /// Replaces the table by a larger one with its own pairs and a batch's pairs. If a key is in
+    /// both, the batch's value wins. The new table has capacity for `needed` pairs, and more than
+    /// 1.5 times the old capacity if such a table is possible.
     pub(in crate::page) fn grow(&mut self, stream: &Stream, input: Input<'_, K, V>, needed: u64) -> Result<()> {
         self.scratch.release();
         let columns = self.columns_with(stream, Some(input))?;
@@ -38,20 +38,20 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         self.build_again(stream, &columns, capacity)
     }
 
-    /// Makes capacity for `additional` more keys.
+    /// Ensures capacity for `additional` more keys.
     pub(in crate::page) fn reserve(&mut self, stream: &Stream, additional: u64) -> Result<()> {
         let needed = self.length.saturating_add(additional);
         if needed <= self.capacity() {
             return Ok(());
         }
-        // A request that makes no sense should cost nothing.
+        // An impossible request should cost nothing.
         self.plan_again(self.length, needed)?;
         self.scratch.release();
         let columns = self.columns_with(stream, None)?;
         self.build_again(stream, &columns, needed)
     }
 
-    /// Replaces the table by one for as many keys as it has, if that is smaller; returns whether it
+    /// Replaces the table by one that just fits its keys, if that is smaller. Returns whether it
     /// was.
     pub(in crate::page) fn shrink(&mut self, stream: &Stream) -> Result<bool> {
         let plan = self.plan_again(self.length, self.length)?;
@@ -63,23 +63,24 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(true)
     }
 
-    /// Returns the plan of a build of `pairs` pairs with capacity for `capacity`. Keys of the table
-    /// and of a batch may be equal, whatever was promised of each.
+    /// Returns the plan of a build of `pairs` pairs with capacity for `capacity` pairs. A key may
+    /// be both in the table and in a batch, whatever was promised of each.
     fn plan_again(&self, pairs: u64, capacity: u64) -> Result<Plan> {
         let config = Config { unique: false, ..self.config.clone() };
         config.plan_with_capacity::<K, V>(pairs, capacity, Known::Nothing, self.device.machine())
     }
 
-    /// Writes out all pairs of the table, and the pairs of a batch behind them.
+    /// Returns all pairs of the table, followed by the pairs of a batch.
     fn columns_with(&self, stream: &Stream, batch: Option<Input<'_, K, V>>) -> Result<Columns<K, WordOf<V>>> {
         let (length, coming) = (self.length as usize, batch.map_or(0, |batch| batch.pairs as usize));
         let mut keys = Buffer::uninitialized(&self.device, length + coming)?;
         let mut values =
             (V::VALUE_BITS != 0).then(|| Buffer::uninitialized(&self.device, length + coming)).transpose()?;
-        // SAFETY: there is an element for each key, and there are as many values, if any.
+        // SAFETY: the buffers have an element for each key of the table, and nothing else uses
+        // them.
         let written = unsafe { self.write(stream, &keys, values.as_ref())? };
-        // There are more if a promise of unique keys was broken, and fewer than the file of the
-        // table may have said.
+        // There are more pairs if a promise of unique keys was broken, and fewer if the file stated
+        // a wrong count.
         let end = length.min(written as usize) + coming;
         if let Some(batch) = batch {
             keys.slice_mut(end - coming..end)?.copy_from(stream, &*batch.keys.slice(..coming)?)?;
@@ -90,7 +91,8 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(Columns { keys, values, pairs: end as u64 })
     }
 
-    /// Replaces the table by one that is built of these pairs and has capacity for `capacity`.
+    /// Replaces the table by one that is built from these pairs and has capacity for `capacity`
+    /// pairs.
     fn build_again(&mut self, stream: &Stream, columns: &Columns<K, WordOf<V>>, capacity: u64) -> Result<()> {
         let &Columns { ref keys, ref values, pairs } = columns;
         let plan = self.plan_again(pairs, capacity)?;

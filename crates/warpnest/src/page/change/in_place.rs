@@ -1,4 +1,4 @@
-//! Changes of a table in place: the choice between going to pairs directly and rewriting pages.
+//! Changes of a table in place. Either each pair is changed directly, or all pages are rewritten.
 
 use super::direct::Added;
 use crate::page::table::PageTable;
@@ -7,22 +7,23 @@ use crate::table::raw::Outputs;
 use crate::{Buffer, Error, Result, Stream};
 use gpu_kernels::types::{KeyWord, Payload, WordOf};
 
-/// The share of the keys, one in so many, from which on a batch is worth rewriting all pages.
+/// The divisor of the table's keys that gives the least size of a batch that rewrites all pages.
 const KEYS_A_CHANGE: u64 = 16;
-/// The share of the keys that batches change directly before one rewrites the pages, however small
-/// it is. As pairs come and go, more and more filter bits are set for none that is there.
+/// The divisor of the table's keys that gives the count of direct changes after which a batch of
+/// any size rewrites all pages. As pairs come and go, more and more filter bits stay set for pairs
+/// that are gone.
 const KEYS_A_REWRITE: u64 = 4;
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Returns whether a batch rewrites all pages.
+    /// Returns whether a batch of `batch` keys rewrites all pages.
     fn rewrites(&self, batch: u64) -> bool {
         batch >= self.length / KEYS_A_CHANGE || self.changed + batch >= self.length / KEYS_A_REWRITE
     }
 
-    /// Adds pairs in place, and counts the keys that are new. Of equal keys in the batch the last
-    /// one counts. The table has pairs already.
+    /// Adds pairs in place, and counts the new keys. If the batch has equal keys, the last pair
+    /// wins. The table must not be empty.
     ///
-    /// If nothing can be allocated the table is unchanged. After any other error it is empty.
+    /// If memory cannot be allocated, the table is unchanged. After any other error it is empty.
     pub(in crate::page) fn add_in_place(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<Added> {
         if self.rewrites(input.pairs) {
             return self.add_by_pages(stream, input);
@@ -31,19 +32,21 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         if self.add_directly(stream, input)? == Added::All {
             return Ok(Added::All);
         }
-        // Pages can evict many pairs at once. To add pairs once more changes nothing.
+        // Rewriting pages can evict many pairs at once. Adding the same pairs again changes
+        // nothing.
         match self.add_by_pages(stream, input) {
-            // A part of the batch is in the table, whatever failed.
+            // A part of the batch is in the table already, so the table is emptied.
             Err(source) if !matches!(source, Error::Emptied { .. }) => Err(self.emptied(stream, source)),
             added => added,
         }
     }
 
-    /// Removes keys in place; returns how many were there. Of equal keys one gets the answer.
-    /// Errors leave the table as errors of [`PageTable::add_in_place`] do. The table has pairs.
+    /// Removes keys in place, and returns the count of removed keys. If a key is repeated, only one
+    /// removal answers with its value. After an error the table is as after an error of
+    /// [`PageTable::add_in_place`]. The table must not be empty.
     ///
     /// # Safety
-    /// There are as many values as keys, and a found-word for every 32 of them, if there are any.
+    /// The outputs, if any, have a value for each key and a word of found-bits for every 32 keys.
     /// Nothing else uses them.
     pub(in crate::page) unsafe fn remove_in_place(
         &mut self,
@@ -62,7 +65,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Ok(removed);
         }
         match self.remove_by_pages(stream, &Buffer::uninitialized(&self.device, 0)?) {
-            // The keys are gone all the same, and the next batch tries again.
+            // The keys are removed in any case, and the next batch tries the rewrite again.
             Ok(_) | Err(Error::OutOfMemory { .. }) => Ok(removed),
             Err(error) => Err(error),
         }

@@ -1,6 +1,6 @@
-//! Batches of changes. [`batch`] chooses: a build, a larger table beside the old one ([`grow`]), or
-//! a change [`in_place`], which goes to pairs directly ([`direct`]) or rewrites pages
-//! ([`rewrite`]).
+//! Batches of changes. [`batch`] chooses between a build, a larger table beside the old one
+//! ([`grow`]), and a change [`in_place`]. A change in place changes pairs directly ([`direct`]) or
+//! rewrites pages ([`rewrite`]).
 
 mod batch;
 mod direct;

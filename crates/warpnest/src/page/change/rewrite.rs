@@ -1,5 +1,5 @@
-//! Changes by batches that are large beside the table: the batch is split as for a build, and each
-//! page is rewritten with its part of it.
+//! Changes by batches that are large compared to the table. The batch is split as for a build, and
+//! each page is rewritten with its part of the batch.
 
 use super::direct::{Added, MAX_DIRECT};
 use crate::page::build::attempt::Launches;
@@ -14,28 +14,28 @@ use gpu_kernels::page::{AddToPages, RemoveFromPages, UnorderedParams, header};
 use gpu_kernels::seam::Global;
 use gpu_kernels::types::{KeyWord, Nothing, Payload};
 
-/// What the pages did with their parts of a batch.
+/// The result of rewriting the pages with their parts of a batch.
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Rewritten {
-    /// All of it is done.
+    /// All pages are rewritten.
     All(Repeats),
-    /// A bin of a split had too many pairs: nothing was done.
+    /// A bin of a split had too many pairs, so no page was changed.
     Overflow,
-    /// Some pages could not take their pairs, or did not try. The others have theirs.
+    /// Some pages could not take their pairs, or did not try. The other pages have their pairs.
     Some,
 }
 
 impl<K: KeyWord, V: Payload> PageTable<K, V> {
-    /// Returns the plan of a batch of pairs, or of keys alone, for the pages of this table.
+    /// Returns the plan of a batch of pairs, or of only keys, for the pages of this table.
     fn plan_of_batch<P: Payload>(&self, pairs: u64, unique: bool) -> Plan {
         let (bits, buckets, machine) = (self.layout.page_bits, self.layout.page_buckets, self.device.machine());
         Plan::new::<K, P, P>(pairs, bits, buckets, unique, machine).for_change()
     }
 
-    /// Adds pairs by rewriting all pages, and counts the keys that are new. Of equal keys in the
-    /// batch the last one counts.
+    /// Adds pairs by rewriting all pages, and counts the new keys. If the batch has equal keys, the
+    /// last pair wins.
     ///
-    /// If nothing can be allocated the table is unchanged. After any other error it is empty.
+    /// If memory cannot be allocated, the table is unchanged. After any other error it is empty.
     pub(in crate::page) fn add_by_pages(&mut self, stream: &Stream, input: Input<'_, K, V>) -> Result<Added> {
         let unique = self.config.unique_given(input.known);
         let plan = self.plan_of_batch::<V>(input.pairs, unique);
@@ -57,7 +57,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             }
             return Ok(Added::All);
         }
-        // To add pairs once more changes nothing.
+        // Adding the same pairs again changes nothing.
         if !plan.unique && self.is_whole(stream)? {
             rewritten = self.add_split(stream, (input, &in_order), false)?;
         }
@@ -65,13 +65,13 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             Rewritten::All(_) => Ok(Added::All),
             Rewritten::Some => Ok(Added::Full),
             Rewritten::Overflow if input.pairs <= MAX_DIRECT => self.add_directly(stream, input),
-            // A build puts pairs at exact offsets.
+            // A build can move pairs to exact offsets.
             Rewritten::Overflow => Ok(Added::Full),
         }
     }
 
-    /// Pulls pairs back if there are holes, unless cores process pairs in order, which do that by
-    /// the way; returns whether none are left.
+    /// Moves pairs back towards their home buckets to close holes. Returns whether pairs can now be
+    /// added in order. Cores that process pairs in order close holes by themselves.
     fn is_whole(&mut self, stream: &Stream) -> Result<bool> {
         let in_order = self.device.machine().runs_in_order();
         if self.layout.holes != 0 && !in_order {
@@ -82,16 +82,17 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(in_order || self.layout.holes == 0)
     }
 
-    /// Splits pairs, without order if `unordered` says so, and adds them to the pages.
+    /// Splits pairs, without keeping their order if `unordered`, and adds them to the pages.
     fn add_split(&mut self, stream: &Stream, (input, plan): Planned<'_, K, V>, unordered: bool) -> Result<Rewritten> {
         let mut clock = StageClock::new(false);
         let launches = self.launches((input, plan), unordered, false)?;
         let scratch = launches.scratch;
         let sizes = plan.unordered.filter(|_| unordered);
-        // SAFETY: the scratch has the words of its plan, the table the words of its layout. What
-        // must be 0 is 0, and splits come one after the other. There is a count for every page, or
-        // there is one page, and a block for each page. Without a list of repeated keys there are
-        // none, or pairs are in order, in a table without holes unless cores process them.
+        // SAFETY: the scratch has the words of its plan, the table the words of its layout. All
+        // words that must be 0 are 0, and splits run one after the other. There is a count for
+        // every page, unless there is only one, and a block for each page. Without a list of
+        // repeated keys, no key is repeated, or pairs are in order and the table has no holes,
+        // unless cores process it.
         stream.batch(|batch| unsafe {
             launches.record(batch);
             let zeros = if unordered { plan.cells_at() } else { plan.zeros() };
@@ -105,7 +106,7 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
                 starts: build.starts,
                 words: build.words_out,
                 header: build.header,
-                // The documentation of the kernel allows no list.
+                // The documentation of the kernel allows null instead of a list.
                 repeats: match sizes {
                     Some(_) => batch.write(scratch).offset(plan.repeats_at()),
                     None => Global::null(),
@@ -132,22 +133,21 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
         Ok(Rewritten::All(Repeats { own: word(header::LISTED), common: word(header::REPEATED) }))
     }
 
-    /// Removes keys by rewriting the pages; returns how many were there. Errors leave the table as
-    /// errors of [`PageTable::add_by_pages`] do.
+    /// Removes keys by rewriting the pages, and returns the count of removed keys. After an error
+    /// the table is as after an error of [`PageTable::add_by_pages`].
     pub(in crate::page) fn remove_by_pages(&mut self, stream: &Stream, keys: &Buffer<K>) -> Result<u64> {
         let plan = self.plan_of_batch::<Nothing>(keys.len() as u64, true);
         self.scratch.reserve(plan.scratch_words())?;
         let removed = self.remove_split(stream, keys, &plan);
         match removed.map_err(|source| self.emptied(stream, source))? {
             Some(removed) => Ok(removed),
-            // Copies of one key are too many for a bin.
-            // SAFETY: there are no answers.
+            // A bin cannot hold all copies of one key. SAFETY: there are no answers.
             None => unsafe { self.remove_directly(stream, keys, None) },
         }
     }
 
-    /// Splits keys, and removes them from the pages; returns how many were there, or none if a bin
-    /// had too many, so that nothing was done.
+    /// Splits keys, removes them from the pages, and returns the count of removed keys. Returns
+    /// `None` if a bin had too many keys, so that nothing was removed.
     fn remove_split(&mut self, stream: &Stream, keys: &Buffer<K>, plan: &Plan) -> Result<Option<u64>> {
         let mut clock = StageClock::new(false);
         let Self { scratch, words, layout, .. } = &mut *self;
@@ -175,14 +175,14 @@ impl<K: KeyWord, V: Payload> PageTable<K, V> {
             return Ok(None);
         }
         let removed = word(header::LENGTH);
-        // The file of the table may have said a wrong number.
+        // A file may have stated a wrong count, so `length` may be too small.
         self.length = self.length.saturating_sub(removed);
         (self.layout.holes, self.changed) = ((word(header::HOLES) != 0) as u32, 0);
         Ok(Some(removed))
     }
 }
 
-/// Returns whether a bin of a split had too many pairs, by the words of the header.
+/// Returns whether a bin of a split had too many pairs, according to the words of the header.
 fn split_overflowed(found: &[u64]) -> bool {
     (0..header::LEVELS).any(|level| found[(header::OVERFLOW + level) as usize] != 0)
 }
