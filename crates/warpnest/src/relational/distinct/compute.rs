@@ -1,4 +1,5 @@
-//! Who computes the different keys: cores by dictionaries, or a group-by and a map.
+//! Chooses how distinct keys are computed: by dictionaries on the cores of a CPU, or by a group-by
+//! and a map on a GPU.
 
 use super::on_cores::{encoding_cores, on_cores};
 use super::on_device::on_device;
@@ -6,7 +7,7 @@ use super::parts::{Parts, Wanted};
 use crate::primitives::Scratch;
 use crate::{Buffer, Key, Result, Stream};
 
-/// Returns the different keys, and what else is wanted, in this memory.
+/// Returns the distinct keys and the other wanted parts, in the given memory.
 ///
 /// # Errors
 /// As for [`Unique::run_on`](super::super::Unique::run_on).
