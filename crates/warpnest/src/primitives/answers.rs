@@ -76,7 +76,7 @@ impl<V: Plain> Answers<V> {
     }
 
     /// Returns the found-words: bit `i % 32` of word `i / 32` is 1 if query `i` was found. Bits
-    /// past the last query are 0. past the last query are 0.
+    /// past the last query are 0.
     pub fn found(&self) -> &Buffer<u32> {
         &self.found
     }

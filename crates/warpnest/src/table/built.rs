@@ -67,7 +67,6 @@ impl<D: Design> Config<D> {
 
 /// Builds of a [`PageMap`](crate::PageMap), a [`CuckooMap`](crate::CuckooMap), a
 /// [`TwoLevelMap`](crate::TwoLevelMap) and a [`SortedMap`](crate::SortedMap).
-/// [`TwoLevelMap`](crate::TwoLevelMap) and a [`SortedMap`](crate::SortedMap).
 impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
     /// Builds a map of `keys[i]` to `values[i]` with the default configuration; [`Config::build`]
     /// takes another configuration.

@@ -43,7 +43,6 @@ impl<K: Key, V: Value, D: Design> BulkMap<K, V, D> {
 
 /// Insertions and removals in batches, for a [`PageMap`](crate::PageMap), a
 /// [`LinearMap`](crate::LinearMap), an [`ExtendibleMap`](crate::ExtendibleMap) and a
-/// [`RowMap`](crate::RowMap). [`ExtendibleMap`](crate::ExtendibleMap) and a
 /// [`RowMap`](crate::RowMap).
 impl<T: HasValues> Table<T> {
     /// Gives every key its value; returns how many of the keys were new. Keys and values are slices
@@ -127,7 +126,7 @@ impl<T: HasValues> Table<T> {
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) (then nothing was done), and
-    /// the errors of [`Table::remove_many_on`]. for [`Table::remove_many_on`].
+    /// the errors of [`Table::remove_many_on`].
     pub fn remove_many_into(
         &mut self,
         stream: &Stream,
@@ -190,7 +189,7 @@ impl<T: Kind> Table<T> {
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) (then nothing was done), and
-    /// the errors of [`Table::erase_many`]. for [`Table::erase_many`].
+    /// the errors of [`Table::erase_many`].
     #[doc(alias("retain", "filter"))]
     pub fn retain_many(&mut self, keys: &[T::Key], keep: &[bool]) -> Result<usize>
     where

@@ -231,7 +231,6 @@ impl<T: Kind> Table<T> {
 
 /// Lookups in every table that has one value for a key. The value is an id in a
 /// [`CompactingTable`](crate::CompactingTable), and a row in a [`RowMap`](crate::RowMap).
-/// [`CompactingTable`](crate::CompactingTable), and a row in a [`RowMap`](crate::RowMap).
 impl<T: Kind> Table<T> {
     /// Returns the values of `queries`, in their order.
     ///
@@ -255,7 +254,7 @@ impl<T: Kind> Table<T> {
     }
 
     /// Queues the lookup of `queries`; does not wait, and copies nothing to the host. The value of
-    /// a query whose key is not in the table is all zeros. found nothing is all zeros.
+    /// a query whose key is not in the table is all zeros.
     ///
     /// # Errors
     /// [`Error::OutOfMemory`](crate::Error::OutOfMemory),

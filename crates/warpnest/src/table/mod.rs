@@ -11,8 +11,7 @@
 //!
 //! Only some designs use `slots` (cuckoo tables), `combine_found` (tables that cannot combine in
 //! place), `id_table` (tables under a compacting table or a multimap), `stages` (the times of a
-//! build) and `probes`. `refs` passes tables to kernels. build, and `probes`. `refs` lends tables
-//! to kernels.
+//! build) and `probes`. `refs` passes tables to kernels.
 
 mod built;
 mod changing;

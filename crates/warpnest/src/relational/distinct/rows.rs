@@ -96,8 +96,7 @@ impl<'q> Rows<'q> {
     ///
     /// # Errors
     /// [`InputError::LengthsDiffer`](crate::InputError::LengthsDiffer) unless all columns have the
-    /// same count of rows, and the errors of [`Unique::run_on`](super::super::Unique::run_on). many
-    /// rows, and as for [`Unique::run_on`](super::super::Unique::run_on).
+    /// same count of rows, and the errors of [`Unique::run_on`](super::super::Unique::run_on).
     pub fn distinct_on(&self, stream: &Stream, scratch: &mut Scratch) -> Result<DistinctRows<Buffer<u32>>> {
         let device = scratch.device().clone();
         stream.check_device(&device)?;

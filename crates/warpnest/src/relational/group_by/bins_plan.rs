@@ -52,8 +52,8 @@ pub(super) struct Expected {
     pub least: u64,
     pub most: u64,
     /// The expected count of rows of the largest group, if it is much larger than others. Bins of
-    /// the last split have capacity for two more such groups, but for at most `spare` rows in all
-    /// bins together. This often avoids repeating the split.
+    /// the last split have capacity for two more such groups, with at most `spare` additional rows
+    /// in all bins together. This often avoids repeating the split.
     pub heaviest: u64,
     pub spare: u64,
 }

@@ -127,7 +127,7 @@ impl<K: Key> Groups<K> {
 pub trait Runs {}
 
 impl<T> Aggregate<T> {
-    /// Never compiles; the compiler's message says how a query is run.
+    /// Fails to compile, with a message that says how a query is run.
     #[doc(hidden)]
     pub fn run(self, _: &Device) -> Result<GroupsOnHost<T>>
     where

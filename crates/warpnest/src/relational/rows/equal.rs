@@ -79,7 +79,7 @@ pub fn flag_equal_rows(
 /// # Errors
 /// The errors of [`flag_equal_rows`], and
 /// [`InputError::TooManyItems`](crate::InputError::TooManyItems) if pairs must be removed from 2^32
-/// pairs or more. pairs are to be removed from 2^32 or more.
+/// pairs or more.
 pub fn retain_equal_rows(
     stream: &Stream,
     scratch: &mut Scratch,

@@ -40,8 +40,7 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 /// [`retain_equal_rows`](super::retain_equal_rows) compares the rows.
 ///
 /// Source: the polynomial over a prime field, evaluated at a random point (Carter 1979). The prime
-/// is a Mersenne prime, and the lengths of strings are hashed, too, as (Thorup 2020) describes. and
-/// with the lengths of strings as (Thorup 2020) describes it.
+/// is a Mersenne prime, and the lengths of strings are hashed, too, as (Thorup 2020) describes.
 ///
 /// # Errors
 /// As for [`hash_rows_into`].

@@ -14,8 +14,7 @@ use gpu_kernels::relational::rows::Outcome;
 /// row, in an anti join the rows that are equal to none.
 ///
 /// If all right rows with the same hash are equal, only one right row of each hash is joined, so
-/// that no left row is in more than one pair. Otherwise all right rows are joined. row is in more
-/// than one pair. Otherwise all right rows are.
+/// that no left row is in more than one pair. Otherwise all right rows are joined.
 pub(super) fn run(
     stream: &Stream,
     scratch: &mut Scratch,
